@@ -1,0 +1,38 @@
+/*
+ * Files and paths.
+ *
+ * Paths are C strings. Nothing here changes the process's directory. Writing replaces: the new text
+ * goes to a temporary file in the same folder, is synced and renamed, so a full disk or a kill
+ * leaves the old content in place.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct err;
+
+/* Reads a whole regular file. ERR_NOT_FOUND, ERR_TOO_BIG past max_bytes, ERR_IO. */
+int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err);
+
+int file_replace(const char *path, struct str text, mode_t mode, struct err *err);
+
+/* mkdir -p. Existing folders keep their mode. */
+int file_mkdirs(const char *path, mode_t mode, struct err *err);
+
+bool file_exists(const char *path);
+bool file_is_dir(const char *path);
+
+/* Writes all of it, over short writes and EINTR. */
+int fd_write_all(int fd, struct str bytes, struct err *err);
+
+/* "dir" + "/" + "name"; name alone when it is absolute. Yours to free. */
+char *path_join(const char *dir, const char *name);
+char *path_dirname(const char *path);
+const char *path_base(const char *path);  /* lent, points into path */
+char *path_expand_home(const char *path); /* "~/x" → "$HOME/x" */
+const char *path_home(void);              /* $HOME, else the password file's; never NULL */

@@ -1,0 +1,61 @@
+/*
+ * Slices: a pointer and a length, owning nothing.
+ *
+ * A struct str may hold any bytes, NUL included, and is not terminated. Functions that take one
+ * never keep it. STR("...") makes one from a literal, str_of() from a C string (NULL gives the empty
+ * slice). Print with "%.*s" and STR_ARG(s).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct str {
+    const char *ptr;
+    size_t len;
+};
+
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+#define STR_INIT(literal)                                                                          \
+    {                                                                                              \
+        (literal), sizeof(literal) - 1                                                             \
+    } /* for static tables */
+#define STR_ARG(s) (int)(s).len, (s).ptr
+
+struct str str_of(const char *text);
+struct str str_make(const char *ptr, size_t len);
+struct str str_from(struct str s, size_t start); /* empty when start is past the end */
+struct str str_first(struct str s, size_t len);  /* at most len bytes */
+
+bool str_eq(struct str a, struct str b);
+bool str_is(struct str a, const char *b);
+bool str_eq_nocase(struct str a, struct str b); /* ASCII */
+int str_cmp(struct str a, struct str b);        /* by bytes, shorter first */
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+
+/* Position of the first match, or s.len. */
+size_t str_chr(struct str s, char c);
+size_t str_find(struct str s, struct str needle);
+size_t str_find_nocase(struct str s, struct str needle); /* ASCII */
+bool str_has(struct str s, struct str needle);
+
+struct str str_trim(struct str s); /* without ASCII white space at both ends */
+
+/* Cuts the part before sep off *rest into *ret; false when *rest was used up. "a,,b" gives three. */
+bool str_cut(struct str *rest, char sep, struct str *ret);
+
+/* Whole-string conversions: 0, or -1 with ERR_BAD_INPUT; *ret untouched on failure. */
+int str_to_i64(struct str s, int64_t *ret, struct err *err);
+int str_to_double(struct str s, double *ret, struct err *err); /* plain decimal, any locale */
+
+/* The longest prefix of at most max bytes that does not end inside a UTF-8 character. */
+struct str str_clip(struct str s, size_t max);
+
+/* Edit distance (insert, delete, replace, swap), never more than limit + 1. */
+size_t str_distance(struct str a, struct str b, size_t limit);
+
+uint64_t str_hash(struct str s);

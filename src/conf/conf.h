@@ -1,0 +1,58 @@
+/*
+ * Settings: all levels read once, merged, and frozen into a snapshot.
+ *
+ * Levels, later wins: defaults, user, project, local, --settings and flags, managed. At each level
+ * Claude's home is read first and ours over it (~/.claude or CLAUDE_CONFIG_DIR, then $TENAX_HOME or
+ * ~/.tenax; .claude/ then .tenax/; /etc/claude-code then /etc/tenax). Scalars: the highest level
+ * wins; objects merge by key; arrays are joined without duplicates, but for fallbackModel. tenax
+ * writes only into its own home.
+ *
+ * A snapshot is immutable and reference counted: threads share it freely, a reload makes a new one.
+ * What was wrong is either an error (a file that does not parse or cannot be read: file:line:column)
+ * or a warning (a known key with the wrong type, an unknown key in our own files, with the nearest
+ * known one), never silence.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "base/strv.h"
+
+struct args;
+struct conf;
+struct err;
+struct json;
+
+struct conf_sources {
+    const char *dir;         /* start directory, absolute */
+    char *const *environ;    /* NULL-terminated "NAME=value" */
+    const struct args *args; /* flags; NULL: none */
+    const char *etc;         /* "/etc", or where a test keeps its own */
+    bool trusted;            /* false: project env and apiKeyHelper are left out, and said so */
+};
+
+int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err);
+struct conf *conf_ref(const struct conf *c);
+void conf_unref(struct conf *c);
+void conf_unrefp(struct conf **c);
+
+const struct strv *conf_warnings(const struct conf *c); /* one line each, with file:line:column */
+
+/* The merged value at a dotted key ("permissions.defaultMode"), or NULL. */
+const struct json *conf_get(const struct conf *c, const char *key);
+struct str conf_get_str(const struct conf *c, const char *key); /* empty when absent */
+bool conf_get_bool(const struct conf *c, const char *key, bool otherwise);
+int64_t conf_get_i64(const struct conf *c, const char *key, int64_t otherwise);
+
+/* Where the winning value came from: "~/.tenax/settings.json:3:12", "--model", "default". */
+struct str conf_origin(const struct conf *c, const char *key);
+
+/* The environment with the settings' `env` over it. NULL when unset. */
+const char *conf_env(const struct conf *c, const char *name);
+char *const *conf_environ(const struct conf *c);
+
+const char *conf_home(const struct conf *c); /* $TENAX_HOME, absolute; may not exist yet */
+const char *conf_dir(const struct conf *c);

@@ -1,0 +1,74 @@
+/*
+ * What a model says while it says it: one vocabulary for every provider.
+ *
+ * MESSAGE_START, then per block BLOCK_START, BLOCK_DELTA*, BLOCK_STOP, then MESSAGE_DELTA (stop
+ * reason and final usage) and MESSAGE_STOP. Blocks do not overlap: index counts from 0 without gaps.
+ * RETRY says that everything since MESSAGE_START is void and the call is made again. WAITING reports
+ * progress before the first token. Slices are lent for the duration of the callback.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct block;
+
+/* Anthropic's meaning everywhere: input is what was neither read from nor written to the cache. */
+struct llm_usage {
+    int64_t input;
+    int64_t output;
+    int64_t cache_read;
+    int64_t cache_write;    /* all of it */
+    int64_t cache_write_1h; /* the part of it with the one-hour price */
+    int64_t thinking;       /* part of output, where the provider tells; else 0 */
+    int64_t web_searches;
+    bool known; /* the provider sent figures at all */
+};
+
+enum llm_stop {
+    STOP_NONE,
+    STOP_END_TURN,
+    STOP_TOOL_USE,
+    STOP_MAX_TOKENS,
+    STOP_SEQUENCE,
+    STOP_PAUSE_TURN,
+    STOP_REFUSAL,
+    STOP_CONTEXT_FULL, /* the window was full while it spoke */
+};
+const char *llm_stop_name(enum llm_stop stop); /* "end_turn", …, "model_context_window_exceeded" */
+
+enum llm_event_kind {
+    LLM_MESSAGE_START, /* id, model, usage so far */
+    LLM_BLOCK_START,   /* index, block: kind, and id and name of a tool_use */
+    LLM_BLOCK_DELTA,   /* index, text: of the text, the thinking or the tool input */
+    LLM_BLOCK_STOP,    /* index, block: complete */
+    LLM_MESSAGE_DELTA, /* stop, usage */
+    LLM_MESSAGE_STOP,
+    LLM_RETRY, /* attempt (the one to come), max_tries, delay_ms, status, error, text: the reason */
+    LLM_FALLBACK, /* text: "model A is overloaded; going on with B" */
+    LLM_WAITING,  /* processed, total, cached prompt tokens, where a server reports them */
+};
+
+struct llm_event {
+    enum llm_event_kind kind;
+    size_t index;
+    const struct block *block;
+    struct str text;
+    struct str id;
+    struct str model;
+    enum llm_stop stop;
+    struct str stop_sequence;
+    struct llm_usage usage;
+    int attempt, max_tries;
+    int64_t delay_ms;
+    int status;
+    enum err_code error;
+    int64_t processed, total, cached;
+};
+
+/* Returning -1 ends the call with that error. */
+typedef int (*llm_event_fn)(const struct llm_event *ev, void *arg, struct err *err);

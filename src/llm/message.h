@@ -1,0 +1,89 @@
+/*
+ * Messages: a role and a list of blocks, shaped as Anthropic's Messages API shapes them.
+ *
+ * A message lives in its own arena, is built once and never changed after; agents keep references
+ * (message_ref). Every block may carry provider_data: the vendor's own fields (signatures, encrypted
+ * reasoning, the field name it arrived under), as one JSON object {"provider","model",…}. It goes
+ * back only to the same provider and model family. Tool input is kept as the raw bytes the model
+ * sent. A block type nobody here knows is kept whole in `raw` and echoed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+struct buf;
+struct err;
+struct json;
+
+enum role {
+    ROLE_USER,
+    ROLE_ASSISTANT,
+};
+
+enum block_kind {
+    BLOCK_TEXT,
+    BLOCK_THINKING,
+    BLOCK_REDACTED_THINKING, /* data */
+    BLOCK_TOOL_USE,          /* id, name, input */
+    BLOCK_TOOL_RESULT,       /* id, content, is_error */
+    BLOCK_IMAGE,             /* media_type and data (base64) or url */
+    BLOCK_DOCUMENT,          /* as image; title */
+    BLOCK_OTHER,             /* raw */
+};
+
+struct block {
+    enum block_kind kind;
+    struct str text;      /* TEXT, THINKING */
+    struct str signature; /* THINKING */
+    struct str data;      /* REDACTED_THINKING; IMAGE and DOCUMENT: base64 */
+    struct str id;        /* TOOL_USE: ours ("toolu_…"); TOOL_RESULT: the call it answers */
+    struct str name;      /* TOOL_USE; also TOOL_RESULT (some dialects need it) */
+    struct str input; /* TOOL_USE: JSON text of an object, as the model sent it; "" counts as {} */
+    bool is_error;    /* TOOL_RESULT */
+    struct str media_type;
+    struct str url;
+    struct str title;
+    struct str raw;           /* OTHER: the whole block; TEXT: its citations array, if any */
+    struct str provider_data; /* JSON object or empty */
+    struct block *content;    /* TOOL_RESULT: text, image and document blocks */
+    size_t content_len;
+};
+
+struct message {
+    enum role role;
+    struct block *blocks;
+    size_t len;
+    struct str id;    /* "msg_…" */
+    struct str model; /* assistant: what answered */
+    struct arena arena;
+    int refs;
+    struct message_wire *wire; /* cached request JSON, see message_wire_get() */
+};
+
+struct message *message_new(enum role role, size_t max_blocks); /* room for max_blocks, len 0 */
+struct message *message_ref(struct message *m);
+void message_unref(struct message *m);
+void message_unrefp(struct message **m);
+
+/* Adds a block; slices are copied into the message's arena. Only before it is shared. */
+struct block *message_add(struct message *m, const struct block *block);
+struct message *message_user_text(struct str text);
+
+/* All text blocks joined. */
+void message_text(const struct message *m, struct buf *out);
+size_t message_count(const struct message *m, enum block_kind kind);
+
+/* The transcript's and the wire's JSON of a block and a message (Anthropic shape, provider_data
+ * included); message_parse() reads it back. */
+void message_write(const struct message *m, struct buf *out);
+int message_parse(const struct json *v, struct message **ret, struct err *err);
+
+/* A dialect's request JSON of this message, made once per key and kept: so that a request costs what
+ * is new, not what is old. The key names dialect, provider and model family. Only the agent that owns
+ * the message calls these. */
+struct str message_wire_get(const struct message *m, struct str key); /* empty when absent */
+void message_wire_set(struct message *m, struct str key, struct str json);

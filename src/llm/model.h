@@ -1,0 +1,61 @@
+/*
+ * Models: window, output cap, prices and habits, from one data file compiled in (models.def).
+ *
+ * A model nobody listed gets safe defaults and says so (known is false). A price that is not known is
+ * absent, never 0: cost_usd() then fails, and so does a money cap. Settings may add or change rows
+ * (`models` in settings.json).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct buf;
+struct err;
+struct llm_usage;
+
+enum model_thinking {
+    MODEL_THINKS_NOT,
+    MODEL_THINKS_BUDGET,   /* by a token budget */
+    MODEL_THINKS_ADAPTIVE, /* decides itself; adaptive is asked for */
+    MODEL_THINKS_ALWAYS,   /* cannot be switched off */
+    MODEL_THINKS_EFFORT,   /* by effort only (OpenAI, Gemini 3 levels) */
+};
+
+/* US dollars per million tokens; NAN means unknown. */
+struct model_price {
+    double input, output, cache_read, cache_write, cache_write_1h;
+};
+
+struct model {
+    struct str provider; /* "anthropic" */
+    struct str name;     /* what goes on the wire */
+    struct str family;   /* provider_data goes back within one family */
+    bool known;          /* listed, or described in settings */
+    int64_t window;
+    int64_t max_output;     /* the cap */
+    int64_t default_output; /* what is asked for first */
+    enum model_thinking thinking;
+    unsigned efforts; /* 1 << enum effort for each level it takes; 0: none is sent */
+    bool images;
+    bool tools;
+    bool system_is_developer;   /* OpenAI reasoning models */
+    bool max_completion_tokens; /* instead of max_tokens */
+    bool long_output;           /* a larger cap may be asked for after a cut */
+    struct model_price price;
+};
+
+/* The row, or defaults under that name. Writes into *ret; slices point into the table or at the
+ * arguments. */
+void model_find(struct str provider, struct str name, struct model *ret);
+
+/* Alias ("sonnet", "gpt", …) → name, per provider; the argument itself when it is none. */
+struct str model_alias(struct str provider, struct str name);
+struct str model_default(struct str provider); /* empty when the provider has none */
+
+/* -1 with ERR_UNSUPPORTED when a price that is needed is unknown. */
+int model_cost_usd(const struct model *m, const struct llm_usage *u, double *ret, struct err *err);
+bool model_price_known(const struct model *m);

@@ -1,0 +1,71 @@
+/*
+ * One model call: request out, events in, retried until it holds or clearly cannot.
+ *
+ * A call is driven by its owner's mailbox: llm_call_start() asks the network thread, llm_call_mail()
+ * is handed every net_mail that belongs to it, llm_call_tick() is called when llm_call_deadline()
+ * has passed (back-off and idle timers live there). So an agent can wait for bytes, tool ends and
+ * user mail in one place. llm_call_run() is the loop for callers that only wait for the answer.
+ *
+ * Retry and faults follow one table (stream.c, call_after_fault()): 429 waits what it is told;
+ * 408, 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten
+ * tries; 529 three times in a row goes to the fallback model if there is one; a stream that breaks
+ * three times running is tried once without streaming. A broken attempt is void: LLM_RETRY tells it,
+ * and no half answer ever reaches the message.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "llm/dialect.h"
+#include "llm/event.h"
+
+struct cancel;
+struct err;
+struct llm_call;
+struct mail;
+struct mailbox;
+struct message;
+struct net;
+struct provider;
+
+struct llm_call_options {
+    const struct provider *provider;
+    const struct provider *fallback; /* NULL: none */
+    int64_t idle_ms;                 /* 0: 90 s */
+    int max_tries;                   /* 0: 10 */
+};
+
+struct llm_call_result {
+    struct message *message; /* yours */
+    enum llm_stop stop;
+    struct llm_usage usage;
+    const struct model *model; /* that answered: of the provider or of the fallback */
+    int attempts;
+    int64_t first_token_ms; /* since start of the successful attempt */
+    int64_t total_ms;
+    char request_id[80];
+};
+void llm_call_result_release(struct llm_call_result *r);
+
+/* request, options and what they point at live until llm_call_free(). net may be NULL for a scripted
+ * provider. */
+struct llm_call *llm_call_start(struct net *net, const struct llm_call_options *options,
+                                const struct llm_request *request, struct mailbox *to,
+                                llm_event_fn fn, void *arg, struct err *err);
+bool llm_call_owns(const struct llm_call *c, const struct mail *m);
+
+/* Each returns 1 when the call is complete (then llm_call_take()), 0 to go on, -1 when it failed for
+ * good; the mail stays the caller's to free. */
+int llm_call_mail(struct llm_call *c, struct mail *m, struct err *err);
+int llm_call_tick(struct llm_call *c, struct err *err);
+int64_t llm_call_deadline(const struct llm_call *c); /* clock_mono_ms() time, -1: none */
+int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err);
+void llm_call_free(struct llm_call *c); /* cancels; NULL is fine */
+
+int llm_call_run(struct net *net, const struct llm_call_options *options,
+                 const struct llm_request *request, struct cancel *cancel, llm_event_fn fn,
+                 void *arg, struct llm_call_result *ret, struct err *err);
+
+/* HTTP status of the last failed answer, 0 when there was none: for exit messages. */
+int llm_call_status(const struct llm_call *c);

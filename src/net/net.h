@@ -1,0 +1,104 @@
+/*
+ * HTTP, from one thread that owns every connection.
+ *
+ * net_start() gives a request to the network thread and returns at once; what happens arrives as
+ * net_mail in the caller's mailbox, in this order: at most one NET_HEAD, any number of NET_BYTES,
+ * exactly one NET_END. After net_cancel() no more mail of that stream arrives but, possibly, what
+ * was queued before. The network thread never waits for a receiver: when more than
+ * NET_PAUSE_BYTES of a stream are unread, the transfer is paused (its timers too) until
+ * half of that is left; the receiver says what it has used with net_used().
+ *
+ * Cancelling takes effect within a few milliseconds at any point: resolving, connecting, TLS
+ * handshake, waiting, mid-body, paused; other streams notice nothing.
+ *
+ * Redirects are never followed: a 3xx answer is delivered as such (a key must not travel to another
+ * host). Bodies encoded with gzip or deflate arrive decoded. Proxies come from the usual environment
+ * (https_proxy, no_proxy, …), certificates from SSL_CERT_FILE, else the system's bundle. HTTP/1.1
+ * unless http2 is set. libcurl is loaded when the first net_new() runs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "sync/mailbox.h"
+
+struct err;
+struct net;
+struct net_stream;
+
+#define NET_PAUSE_BYTES ((size_t)1 << 20)
+
+struct net_options {
+    const char *ca_file;  /* NULL: SSL_CERT_FILE, else the system's */
+    const char *proxy;    /* NULL: from the environment */
+    const char *no_proxy; /* NULL: from the environment */
+    bool http2;
+};
+
+struct net_request {
+    const char *method; /* "POST" */
+    const char *url;
+    struct strv headers; /* "name: value" */
+    struct buf body;
+    int64_t connect_ms; /* 0: 15 s; covers resolving, connecting and TLS */
+    int64_t
+        idle_ms; /* 0: 90 s without a byte, before or inside the body; paused time is not idle */
+    int64_t total_ms; /* 0: none */
+    size_t max_bytes; /* of the decoded body; 0: 256 MB. Past it the stream ends with ERR_TOO_BIG */
+};
+
+void net_request_release(struct net_request *r);
+
+enum net_mail_what {
+    NET_HEAD,  /* status and headers are known */
+    NET_BYTES, /* a piece of the body */
+    NET_END,   /* complete (code is ERR_NONE), or failed */
+};
+
+extern const struct mail_kind net_mail_kind;
+
+struct net_mail {
+    struct mail mail;
+    struct net_stream
+        *stream; /* for comparing and net_used(); valid until the receiver has unref'd it */
+    enum net_mail_what what;
+    int status;          /* HEAD, END: HTTP status, 0 when there was none */
+    struct strv headers; /* HEAD: "name: value", names in lower case */
+    struct buf bytes;    /* BYTES */
+    struct net_end {
+        int code;         /* enum err_code: NONE, NETWORK, TIMEOUT, TOO_BIG, BAD_INPUT, PROTOCOL */
+        bool before_head; /* nothing of the answer had arrived */
+        char text[200];   /* "cannot connect to api.example.com:443: connection refused" */
+    } end;
+};
+
+/* The value of a header in a HEAD mail, by lower-case name; empty when absent. */
+struct str net_mail_header(const struct net_mail *m, const char *name);
+
+struct net *net_new(const struct net_options *options, struct err *err);
+void net_free(struct net *n); /* cancels what runs, joins the thread */
+
+/* Takes the request's content (the struct is left empty). The stream is yours: net_stream_unref(). */
+struct net_stream *net_start(struct net *n, struct net_request *request, struct mailbox *to,
+                             struct err *err);
+void net_used(struct net_stream *s, size_t bytes);
+void net_cancel(struct net_stream *s);
+void net_stream_unref(struct net_stream *s); /* cancels when it still runs; NULL is fine */
+
+struct net_stats {
+    int64_t dns_us, connect_us, tls_us, first_byte_us; /* since net_start(); 0 = not reached */
+    size_t sent_bytes, received_bytes;
+    bool reused; /* an open connection served it */
+};
+void net_stream_stats(const struct net_stream *s, struct net_stats *ret); /* after NET_END */
+
+const char *net_library(struct net *n); /* "libcurl/7.88.1 OpenSSL/3.0.16 …", for doctor */
+
+/* A URL this program can use: http or https, a host, no credentials inside. ERR_BAD_INPUT says what
+ * is wrong with it. */
+int net_check_url(struct str url, struct err *err);

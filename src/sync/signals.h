@@ -1,0 +1,18 @@
+/*
+ * Signals, read from one signalfd on one small thread.
+ *
+ * signals_start() runs first in main(), before any other thread: it blocks INT, TERM, HUP, WINCH,
+ * TSTP and CHLD everywhere and ignores PIPE. Children get the original mask back (proc.h).
+ */
+#pragma once
+
+#include <signal.h>
+
+struct err;
+
+/* fn(signo, arg) runs on the signal thread; it must not block (set a cancel token, send mail). */
+typedef void (*signals_fn)(int signo, void *arg);
+
+int signals_start(signals_fn fn, void *arg, struct err *err);
+void signals_stop(void);
+const sigset_t *signals_original(void); /* the mask the process was started with */

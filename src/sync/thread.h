@@ -1,0 +1,46 @@
+/*
+ * Threads, locks and waits. This folder is their only home.
+ *
+ * Threads start with every signal blocked (signals.h) and a 256 KB stack, four times that under
+ * sanitizers. Locks are held for a few instructions: never call out while holding one, never hold
+ * two. Waiting for something to happen is a mailbox's or a cancel token's business; struct gate is
+ * for the few places that wait on a condition between two threads of one room.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct thread;
+
+typedef void (*thread_fn)(void *arg);
+
+/* name shows in ps and debuggers (15 characters). */
+struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct err *err);
+void thread_join(struct thread *t); /* also frees it; NULL is fine */
+
+struct lock {
+    pthread_mutex_t mutex;
+};
+#define LOCK_INIT                                                                                  \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER                                                                  \
+    }
+void lock_init(struct lock *l);
+void lock_release(struct lock *l); /* destroys it */
+void lock_take(struct lock *l);
+void lock_give(struct lock *l);
+
+/* A condition with its own lock: gate_wait() gives the lock up while it waits. */
+struct gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+};
+void gate_init(struct gate *g);
+void gate_release(struct gate *g);
+void gate_take(struct gate *g);
+void gate_give(struct gate *g);
+bool gate_wait(struct gate *g, int64_t deadline_ms); /* false at the deadline (-1: none) */
+void gate_wake(struct gate *g);                      /* all waiters; lock held */

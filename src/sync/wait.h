@@ -1,0 +1,21 @@
+/*
+ * Every cancellable wait and every durable write has a number, so that tests can stop or kill the
+ * program at exactly the n-th one.
+ *
+ * Outside test mode wait_point() costs one relaxed load. Tests set TENAX_TEST_POINT to
+ * "cancel:N" (the token passed at the N-th point is set), "kill:N" (SIGKILL to ourselves) or
+ * "count" (the total is printed on stderr at exit).
+ */
+#pragma once
+
+struct cancel;
+
+enum wait_kind {
+    WAIT_MAIL,
+    WAIT_POLL,
+    WAIT_CHILD,
+    WAIT_WRITE,
+};
+
+void wait_test_mode(const char *spec); /* from main(), when the variable is set */
+void wait_point(enum wait_kind kind, struct cancel *cancel);
