@@ -1,0 +1,113 @@
+/*
+ * err: fills struct err. Any thread.
+ */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+/* A text that was cut by its field must not end inside a character. */
+static void err_trim(char *text, size_t size, size_t wanted)
+{
+    if (wanted >= size)
+        text[str_clip(str_make(text, size - 1), size - 1).len] = '\0';
+}
+
+static void err_fill(struct err *err, enum err_code code, int sys, const char *fmt, va_list args)
+{
+    int n;
+
+    err->code = code;
+    err->sys = sys;
+    n = vsnprintf(err->text, sizeof(err->text), fmt, args);
+    err_trim(err->text, sizeof(err->text), n < 0 ? 0 : (size_t)n);
+}
+
+int err_set(struct err *err, enum err_code code, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!err)
+        return -1;
+    va_start(args, fmt);
+    err_fill(err, code, 0, fmt, args);
+    va_end(args);
+    return -1;
+}
+
+int err_sys(struct err *err, enum err_code code, const char *fmt, ...)
+{
+    int sys = errno;
+    size_t len;
+    va_list args;
+    char reason[128];
+
+    if (!err)
+        return -1;
+    va_start(args, fmt);
+    err_fill(err, code, sys, fmt, args);
+    va_end(args);
+    len = strlen(err->text);
+    snprintf(err->text + len, sizeof(err->text) - len, ": %s",
+             strerror_r(sys, reason, sizeof(reason)));
+    return -1;
+}
+
+int err_prefix(struct err *err, const char *fmt, ...)
+{
+    char old[sizeof(err->text)];
+    char prefix[sizeof(err->text)];
+    va_list args;
+    int n;
+
+    if (!err)
+        return -1;
+    memcpy(old, err->text, sizeof(old));
+    va_start(args, fmt);
+    vsnprintf(prefix, sizeof(prefix), fmt, args);
+    va_end(args);
+    n = snprintf(err->text, sizeof(err->text), "%s: %s", prefix, old);
+    err_trim(err->text, sizeof(err->text), n < 0 ? 0 : (size_t)n);
+    return -1;
+}
+
+void err_clear(struct err *err)
+{
+    if (!err)
+        return;
+    err->code = ERR_NONE;
+    err->sys = 0;
+    err->text[0] = '\0';
+}
+
+const char *err_code_name(enum err_code code)
+{
+    switch (code) {
+    case ERR_NONE:
+        return "NONE";
+#define X(name, text)                                                                              \
+    case ERR_##name:                                                                               \
+        return #name;
+        ERR_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+const char *err_code_text(enum err_code code)
+{
+    switch (code) {
+    case ERR_NONE:
+        return "no error";
+#define X(name, text)                                                                              \
+    case ERR_##name:                                                                               \
+        return text;
+        ERR_MAP(X)
+#undef X
+    }
+    return "?";
+}

@@ -1,0 +1,193 @@
+/*
+ * file: reading whole files, replacing them safely, and paths. Any thread.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/id.h"
+
+int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err)
+{
+    /* Non-blocking, so that a FIFO in place of the file cannot hang us. */
+    CLEANUP(fd_closep)
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(max_bytes);
+    struct stat st;
+
+    if (fd < 0)
+        return err_sys(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO,
+                       "cannot open '%s'", path);
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, ERR_IO, "cannot look at '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_IO, "'%s' is %s, not a file", path,
+                       S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
+    if ((size_t)st.st_size > max_bytes)
+        return err_set(err, ERR_TOO_BIG, "'%s' has %lld bytes; the limit is %zu", path,
+                       (long long)st.st_size, max_bytes);
+    if (st.st_size > 0 && !buf_room(&text, (size_t)st.st_size))
+        BUG("a size below the limit did not fit");
+    if (buf_add_fd(&text, fd, err) < 0)
+        return err_prefix(err, "'%s'", path);
+
+    buf_move(ret_text, &text);
+    return 0;
+}
+
+int fd_write_all(int fd, struct str bytes, struct err *err)
+{
+    while (bytes.len) {
+        ssize_t n = write(fd, bytes.ptr, bytes.len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, ERR_IO, "cannot write");
+        bytes = str_from(bytes, (size_t)n);
+    }
+    return 0;
+}
+
+/* Writes and syncs the temporary file; the caller removes it when this fails. */
+static int file_fill(int fd, struct str text, mode_t mode, struct err *err)
+{
+    if (fchmod(fd, mode) < 0)
+        return err_sys(err, ERR_IO, "cannot set the mode");
+    if (fd_write_all(fd, text, err) < 0)
+        return -1;
+    if (fsync(fd) < 0)
+        return err_sys(err, ERR_IO, "cannot sync");
+    return 0;
+}
+
+int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
+{
+    CLEANUP(mem_freep)
+    char *dir = path_dirname(path);
+    CLEANUP(buf_release)
+    struct buf temp = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(fd_closep)
+    int fd = -1;
+    CLEANUP(fd_closep)
+    int dir_fd = -1;
+    char tag[9] = "";
+
+    id_fill(tag, 8);
+    buf_addf(&temp, "%s/.%s.%s", dir, path_base(path), tag);
+    fd = open(buf_cstr(&temp), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_sys(err, ERR_IO, "cannot write '%s'", path);
+    if (file_fill(fd, text, mode, err) < 0) {
+        unlink(buf_cstr(&temp));
+        return err_prefix(err, "'%s'", path);
+    }
+    if (rename(buf_cstr(&temp), path) < 0) {
+        err_sys(err, ERR_IO, "cannot replace '%s'", path);
+        unlink(buf_cstr(&temp));
+        return -1;
+    }
+    /* The rename itself must survive a power cut; a file system that cannot sync a folder is fine. */
+    dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd >= 0)
+        (void)fsync(dir_fd);
+    return 0;
+}
+
+int file_mkdirs(const char *path, mode_t mode, struct err *err)
+{
+    CLEANUP(mem_freep)
+    char *part = mem_dup(path, strlen(path));
+
+    for (char *at = part + 1; *part; at++) {
+        char was = *at;
+
+        if (was != '/' && was != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(part, mode) < 0 && errno != EEXIST)
+            return err_sys(err, ERR_IO, "cannot make the folder '%s'", part);
+        if (was == '\0')
+            break;
+        *at = was;
+    }
+    if (!file_is_dir(path))
+        return err_set(err, ERR_IO, "'%s' is not a directory", path);
+    return 0;
+}
+
+bool file_exists(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0;
+}
+
+bool file_is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+char *path_join(const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    if (name[0] != '/' && dir[0]) {
+        buf_adds(&path, dir);
+        if (dir[strlen(dir) - 1] != '/')
+            buf_addc(&path, '/');
+    }
+    buf_adds(&path, name);
+    return buf_take(&path);
+}
+
+char *path_dirname(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return mem_dup(".", 1);
+    return mem_dup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+const char *path_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+const char *path_home(void)
+{
+    const char *home = getenv("HOME");
+    static _Thread_local char kept[512];
+    struct passwd pw;
+    struct passwd *found = NULL;
+    char space[2048];
+
+    if (home && home[0] == '/')
+        return home;
+    if (getpwuid_r(getuid(), &pw, space, sizeof(space), &found) == 0 && found && found->pw_dir)
+        snprintf(kept, sizeof(kept), "%s", found->pw_dir);
+    else
+        snprintf(kept, sizeof(kept), "/");
+    return kept;
+}
+
+char *path_expand_home(const char *path)
+{
+    if (path[0] != '~' || (path[1] != '/' && path[1] != '\0'))
+        return mem_dup(path, strlen(path));
+    return path_join(path_home(), path[1] ? path + 2 : "");
+}

@@ -1,0 +1,78 @@
+/*
+ * id: random ids from the kernel, or from a seeded sequence in tests. Any thread: the seeded state is
+ * one atomic counter, mixed on the way out.
+ */
+#include "base/id.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+
+static atomic_bool id_seeded;
+static _Atomic uint64_t id_state;
+
+void id_seed(uint64_t seed)
+{
+    atomic_store(&id_state, seed);
+    atomic_store(&id_seeded, true);
+}
+
+uint64_t id_random(void)
+{
+    uint64_t x;
+
+    if (atomic_load(&id_seeded)) {
+        /* splitmix64: a counter in big steps, well mixed. */
+        x = atomic_fetch_add(&id_state, 0x9E3779B97F4A7C15u) + 0x9E3779B97F4A7C15u;
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+        return x ^ (x >> 31);
+    }
+    while (getrandom(&x, sizeof(x), 0) != (ssize_t)sizeof(x)) {
+        if (errno != EINTR)
+            BUG("the kernel gives no random bytes");
+    }
+    return x;
+}
+
+void id_fill(char *out, size_t n)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+    /* Ten digits of base 62 fit into 64 bits with little bias. */
+    for (size_t i = 0; i < n;) {
+        uint64_t x = id_random();
+
+        for (int k = 0; k < 10 && i < n; k++, i++) {
+            out[i] = digits[x % 62];
+            x /= 62;
+        }
+    }
+}
+
+void id_uuid(char out[static ID_UUID_LEN + 1])
+{
+    uint64_t a = (id_random() & ~(uint64_t)0xF000) | 0x4000;
+    uint64_t b = (id_random() & ~((uint64_t)3 << 62)) | (uint64_t)1 << 63;
+
+    snprintf(out, ID_UUID_LEN + 1, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(a >> 32),
+             (unsigned)(a >> 16 & 0xFFFF), (unsigned)(a & 0xFFFF), (unsigned)(b >> 48),
+             (unsigned long long)(b & 0xFFFFFFFFFFFFu));
+}
+
+struct str id_make(char *out, size_t size, const char *prefix, size_t n)
+{
+    size_t len = strlen(prefix);
+
+    if (len + n + 1 > size)
+        BUG("no room for an id of %zu characters", len + n);
+    memcpy(out, prefix, len);
+    id_fill(out + len, n);
+    out[len + n] = '\0';
+    return str_make(out, len + n);
+}
