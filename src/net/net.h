@@ -71,7 +71,9 @@ struct net_mail {
     struct strv headers; /* HEAD: "name: value", names in lower case */
     struct buf bytes;    /* BYTES */
     struct net_end {
-        int code;         /* enum err_code: NONE, NETWORK, TIMEOUT, TOO_BIG, BAD_INPUT, PROTOCOL */
+        /* enum err_code: NONE; NETWORK, TIMEOUT and PROTOCOL may pass with another try; TOO_BIG,
+         * BAD_INPUT and DENIED (a certificate that is not trusted, or not this host's) do not. */
+        int code;
         bool before_head; /* nothing of the answer had arrived */
         char text[200];   /* "cannot connect to api.example.com:443: connection refused" */
     } end;
