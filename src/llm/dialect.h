@@ -34,6 +34,9 @@ enum effort {
 };
 const char *effort_name(enum effort e);
 bool effort_parse(struct str s, enum effort *ret);
+/* The level of the set (model.efforts) nearest to what is wanted, lower first; UNSET when the set is
+ * empty or nothing is wanted. */
+enum effort effort_fit(unsigned set, enum effort want);
 
 enum thinking {
     THINKING_DEFAULT, /* adaptive where the model has it, else a budget, else nothing */

@@ -18,6 +18,7 @@
 struct buf;
 struct err;
 struct json;
+struct model;
 
 enum role {
     ROLE_USER,
@@ -37,12 +38,13 @@ enum block_kind {
 
 struct block {
     enum block_kind kind;
-    struct str text;      /* TEXT, THINKING */
+    struct str text;      /* TEXT, THINKING; DOCUMENT: its plain text, instead of data */
     struct str signature; /* THINKING */
     struct str data;      /* REDACTED_THINKING; IMAGE and DOCUMENT: base64 */
     struct str id;        /* TOOL_USE: ours ("toolu_…"); TOOL_RESULT: the call it answers */
     struct str name;      /* TOOL_USE; also TOOL_RESULT (some dialects need it) */
     struct str input; /* TOOL_USE: JSON text of an object, as the model sent it; "" counts as {} */
+    bool input_bad;   /* TOOL_USE: input is not a JSON object; it gets an error for a result */
     bool is_error;    /* TOOL_RESULT */
     struct str media_type;
     struct str url;
@@ -57,6 +59,7 @@ struct message {
     enum role role;
     struct block *blocks;
     size_t len;
+    size_t cap;
     struct str id;    /* "msg_…" */
     struct str model; /* assistant: what answered */
     struct arena arena;
@@ -64,12 +67,13 @@ struct message {
     struct message_wire *wire; /* cached request JSON, see message_wire_get() */
 };
 
-struct message *message_new(enum role role, size_t max_blocks); /* room for max_blocks, len 0 */
+struct message *message_new(enum role role, size_t room); /* for so many blocks; it grows */
 struct message *message_ref(struct message *m);
 void message_unref(struct message *m);
 void message_unrefp(struct message **m);
 
-/* Adds a block; slices are copied into the message's arena. Only before it is shared. */
+/* Adds a block; slices and content are copied into the message's arena. Only before it is shared.
+ * The address holds until the next one is added. */
 struct block *message_add(struct message *m, const struct block *block);
 struct message *message_user_text(struct str text);
 
@@ -77,13 +81,27 @@ struct message *message_user_text(struct str text);
 void message_text(const struct message *m, struct buf *out);
 size_t message_count(const struct message *m, enum block_kind kind);
 
-/* The transcript's and the wire's JSON of a block and a message (Anthropic shape, provider_data
- * included); message_parse() reads it back. */
+/* The transcript's JSON: {"role","content":[…]} and, of an assistant, id, type and model, in
+ * Anthropic's shape and on one line. Two extra keys may stand in a block: provider_data, and
+ * input_text, the exact bytes of an input that is no JSON object or spans lines. message_parse()
+ * reads both shapes of content (text, list); known blocks with parts that have no place in struct
+ * block are kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no message. */
 void message_write(const struct message *m, struct buf *out);
 int message_parse(const struct json *v, struct message **ret, struct err *err);
 
+/* What stands for a call's input in a request, always an object in clean Unicode: the model's own
+ * bytes, {} when there were none, {"invalid_json":"…"} when they were no object (servers refuse, and
+ * some crash on, text that does not parse). */
+void block_input(const struct block *b, struct buf *out);
+
+/* The block's provider_data, if it may go to this model: same provider, same family. NULL otherwise.
+ * block_is_foreign() is true only when there is provider_data and it may not. */
+const struct json *block_data(const struct block *b, const struct model *model,
+                              struct arena *arena);
+bool block_is_foreign(const struct block *b, const struct model *model);
+
 /* A dialect's request JSON of this message, made once per key and kept: so that a request costs what
- * is new, not what is old. The key names dialect, provider and model family. Only the agent that owns
- * the message calls these. */
+ * is new, not what is old. The key names dialect, provider and model; the last few keys are kept.
+ * Only the agent that owns the message calls these. */
 struct str message_wire_get(const struct message *m, struct str key); /* empty when absent */
 void message_wire_set(struct message *m, struct str key, struct str json);

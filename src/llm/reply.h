@@ -3,11 +3,24 @@
  *
  * It keeps the promises of event.h for every dialect: indices without gaps, blocks closed before the
  * next opens and at the end, ids made where the vendor has none, deltas only between start and stop,
- * limits on everything that can grow. Tool input split at any byte is joined and parsed once, at
- * reply_close(): text that is not a JSON object is kept, and marked by input_bad for the agent to
- * answer.
+ * limits on everything that can grow. Tool input split at any byte is joined and parsed once, when
+ * its block closes: text that is not a JSON object is kept, and marked by input_bad for the agent to
+ * answer. A surrogate pair cut in two by the vendor is one character again.
  *
- * A decoder keeps vendor state only (which index is which call); it never builds blocks itself.
+ * A decoder keeps vendor state only (which index is which call); it never builds blocks itself. There
+ * are two ways to say what arrived:
+ *
+ *   Vendors that name the start and the end of a block (Anthropic, Responses) or send it whole
+ *   (Gemini): reply_open(), reply_delta()…, reply_close(). Opening closes what was open.
+ *
+ *   Vendors that only send pieces (chat): reply_say() for text and thinking, reply_call() and then
+ *   reply_delta() for tool calls, in whatever order they come. Pieces of parallel calls may be
+ *   interleaved at any byte: the first call streams, the others are held back until the braces of
+ *   the ones before them are balanced (or the message ends), and then follow as blocks of their own.
+ *   Text that comes between waits in the same queue. So a call whose arguments are complete closes
+ *   as soon as anything follows it, and its tool may start while the rest streams.
+ *
+ * The block last opened or spoken to is the current one.
  */
 #pragma once
 
@@ -23,38 +36,57 @@ struct reply;
 #define REPLY_MAX_BLOCKS 4096
 #define REPLY_MAX_BYTES ((size_t)64 << 20)
 
-struct reply *reply_new(llm_event_fn fn, void *arg);
+struct reply *reply_new(llm_event_fn fn, void *arg); /* fn may be NULL */
 void reply_free(struct reply *r);
 
-int reply_start(struct reply *r, struct str id, struct str model, struct err *err); /* idempotent */
+/* Who is asked; provider_data and message.model say so. Before the first block. */
+void reply_origin(struct reply *r, struct str provider, struct str model);
 
-/* Opens a block, closing the open one. Of seed: kind, name, data, media_type, raw are used, and text
- * or input as a first delta. A tool_use gets an id of ours; vendor_id goes to provider_data. */
+/* What the vendor calls the message and the model; either may be empty. Only the first call counts,
+ * and it is made for decoders that leave it out. */
+int reply_start(struct reply *r, struct str id, struct str model, struct err *err);
+bool reply_is_started(const struct reply *r);
+
+/* Opens a block, closing all that is open. Of seed: kind, name, data, media_type, raw are used, and
+ * text or input as a first delta. A tool_use gets an id of ours; vendor_id goes to provider_data as
+ * "id". */
 int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, struct err *err);
-bool reply_is_open(const struct reply *r, enum block_kind kind);
-int reply_delta(struct reply *r, struct str text, struct err *err); /* to the open block */
-void reply_signature(struct reply *r, struct str signature);        /* of the open thinking block */
-void reply_citation(struct reply *r, struct str json);              /* to the open text block */
+bool reply_is_open(const struct reply *r, enum block_kind kind); /* the current block is of kind */
 
-/* A member of the open block's provider_data (json is a JSON value); {"provider","model"} are added
- * at the end. Setting a name again replaces it. */
+/* Text (or thinking) of a vendor without starts and stops: goes to the current block if it is of that
+ * kind, else to a new one. */
+int reply_say(struct reply *r, enum block_kind kind, struct str text, struct err *err);
+
+/* Makes the call with the decoder's number `key` the current block, opening it when the key is new.
+ * name and vendor_id may be empty or repeated; the first that is not empty counts. A block starts
+ * when its name is known. */
+int reply_call(struct reply *r, size_t key, struct str name, struct str vendor_id, struct err *err);
+
+/* To the current block. ERR_PROTOCOL when there is none, or when it is a call that was complete and
+ * more than white space comes. */
+int reply_delta(struct reply *r, struct str text, struct err *err);
+void reply_signature(struct reply *r, struct str signature); /* of a thinking block; replaces */
+void reply_citation(struct reply *r, struct str json);       /* one more, of a text block */
+void reply_raw(struct reply *r, struct str json); /* the whole of an OTHER block; replaces */
+
+/* A member of the current block's provider_data (json is a JSON value); {"provider","model"} are
+ * added at the end. Setting a name again replaces it. Without a current block: no-op. */
 void reply_data(struct reply *r, const char *name, struct str json);
 /* The same on the last block that was closed (Gemini's trailing signature). */
 void reply_data_last(struct reply *r, const char *name, struct str json);
-int reply_close(struct reply *r, struct err *err); /* no-op when nothing is open */
+int reply_close(struct reply *r, struct err *err); /* all that is open; no-op when nothing is */
 
-void reply_usage(struct reply *r,
-                 const struct llm_usage *usage); /* the figures known so far; replaces */
+/* The figures known so far; replaces. */
+void reply_usage(struct reply *r, const struct llm_usage *usage);
 const struct llm_usage *reply_usage_get(const struct reply *r);
 void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence);
 bool reply_has_calls(const struct reply *r);
 bool reply_is_finished(const struct reply *r);
 
-/* The vendor's terminal event: closes, MESSAGE_DELTA, MESSAGE_STOP. end_turn with calls becomes
- * tool_use. */
+/* The vendor's terminal event: closes, MESSAGE_DELTA, MESSAGE_STOP. No stop reason counts as
+ * end_turn, and end_turn with calls becomes tool_use. No-op when finished; everything else that comes
+ * later is refused with ERR_PROTOCOL. */
 int reply_finish(struct reply *r, struct err *err);
 
-/* After reply_finish(): the message is yours. provider names go into provider_data and message. */
+/* After reply_finish(): the message is yours. NULL before, and the second time. */
 struct message *reply_take(struct reply *r);
-void reply_origin(struct reply *r, struct str provider,
-                  struct str model); /* before the first block */
