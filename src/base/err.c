@@ -9,12 +9,20 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 /* A text that was cut by its field must not end inside a character. */
-static void err_trim(char *text, size_t size, size_t wanted)
+static void err_trim(char *text, size_t size, int wanted)
 {
-    if (wanted >= size)
-        text[str_clip(str_make(text, size - 1), size - 1).len] = '\0';
+    size_t last = size - 1;
+
+    if (wanted < 0 || (size_t)wanted < size)
+        return;
+    do {
+        last--;
+    } while (last > 0 && ((unsigned char)text[last] & 0xC0) == 0x80);
+    if (!utf8_decode(str_of(text + last), NULL))
+        text[last] = '\0';
 }
 
 static void err_fill(struct err *err, enum err_code code, int sys, const char *fmt, va_list args)
@@ -24,7 +32,7 @@ static void err_fill(struct err *err, enum err_code code, int sys, const char *f
     err->code = code;
     err->sys = sys;
     n = vsnprintf(err->text, sizeof(err->text), fmt, args);
-    err_trim(err->text, sizeof(err->text), n < 0 ? 0 : (size_t)n);
+    err_trim(err->text, sizeof(err->text), n);
 }
 
 int err_set(struct err *err, enum err_code code, const char *fmt, ...)
@@ -45,6 +53,7 @@ int err_sys(struct err *err, enum err_code code, const char *fmt, ...)
     size_t len;
     va_list args;
     char reason[128];
+    int n;
 
     if (!err)
         return -1;
@@ -52,8 +61,9 @@ int err_sys(struct err *err, enum err_code code, const char *fmt, ...)
     err_fill(err, code, sys, fmt, args);
     va_end(args);
     len = strlen(err->text);
-    snprintf(err->text + len, sizeof(err->text) - len, ": %s",
-             strerror_r(sys, reason, sizeof(reason)));
+    n = snprintf(err->text + len, sizeof(err->text) - len, ": %s",
+                 strerror_r(sys, reason, sizeof(reason)));
+    err_trim(err->text + len, sizeof(err->text) - len, n);
     return -1;
 }
 
@@ -71,7 +81,7 @@ int err_prefix(struct err *err, const char *fmt, ...)
     vsnprintf(prefix, sizeof(prefix), fmt, args);
     va_end(args);
     n = snprintf(err->text, sizeof(err->text), "%s: %s", prefix, old);
-    err_trim(err->text, sizeof(err->text), n < 0 ? 0 : (size_t)n);
+    err_trim(err->text, sizeof(err->text), n);
     return -1;
 }
 

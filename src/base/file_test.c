@@ -1,0 +1,152 @@
+/* file: reading with limits, replacing without loss, folders, paths. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/tenax-file-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const names[] = {"text", "fifo", "a/b/c", "a/b", "a", ""};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        char *path = path_join(folder, names[i]);
+
+        remove(path);
+        mem_freep(&path);
+    }
+    return 0;
+}
+
+static void replaces_and_reads_back(void **state)
+{
+    CLEANUP(mem_freep)
+    char *path = path_join(folder, "text");
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(100);
+    struct err err = {0};
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(file_slurp(path, 100, &text, &err), -1);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    assert_int_equal(file_replace(path, STR("one"), 0600, &err), 0);
+    assert_int_equal(file_replace(path, STR("two\0three"), 0640, &err), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(file_slurp(path, 9, &text, &err), 0);
+    assert_int_equal(text.len, 9);
+    assert_memory_equal(text.ptr, "two\0three", 9);
+    assert_int_equal(file_slurp(path, 8, &text, &err), -1);
+    assert_int_equal(err.code, ERR_TOO_BIG);
+    assert_int_equal(text.len, 9); /* untouched on failure */
+}
+
+static void odd_files_are_refused(void **state)
+{
+    CLEANUP(mem_freep)
+    char *fifo = path_join(folder, "fifo");
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(100);
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(file_slurp(fifo, 100, &text, &err), -1); /* and does not hang */
+    assert_non_null(strstr(err.text, "pipe"));
+    assert_int_equal(file_slurp(folder, 100, &text, &err), -1);
+    assert_non_null(strstr(err.text, "directory"));
+}
+
+static void a_full_disk_leaves_the_old_text(void **state)
+{
+    struct err err = {0};
+
+    (void)state;
+    /* The folder of /proc/self cannot take a new file: as full as a disk can be. */
+    assert_int_equal(file_replace("/proc/self/comm2", STR("x"), 0600, &err), -1);
+    assert_int_equal(err.code, ERR_IO);
+}
+
+static void makes_folders(void **state)
+{
+    CLEANUP(mem_freep)
+    char *deep = path_join(folder, "a/b/c");
+    CLEANUP(mem_freep)
+    char *file = path_join(folder, "text");
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(file_mkdirs(deep, 0700, &err), 0);
+    assert_int_equal(file_mkdirs(deep, 0700, &err), 0);
+    assert_true(file_is_dir(deep));
+    assert_int_equal(file_replace(file, STR("x"), 0600, &err), 0);
+    assert_int_equal(file_mkdirs(file, 0700, &err), -1);
+}
+
+static void paths(void **state)
+{
+    const struct {
+        const char *dir, *name, *want, *dirname, *base;
+    } rows[] = {
+        {"/a", "b", "/a/b", "/a", "b"},
+        {"/a/", "b", "/a/b", "/a", "b"},
+        {"/a", "/b", "/b", "/", "b"},
+        {"", "b", "b", ".", "b"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(mem_freep)
+        char *path = path_join(rows[i].dir, rows[i].name);
+        CLEANUP(mem_freep)
+        char *dir = path_dirname(path);
+
+        assert_string_equal(path, rows[i].want);
+        assert_string_equal(dir, rows[i].dirname);
+        assert_string_equal(path_base(path), rows[i].base);
+    }
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(mem_freep)
+        char *home = path_expand_home(i ? "~" : "~/x");
+        CLEANUP(mem_freep)
+        char *plain = path_expand_home("~user/x");
+
+        assert_int_equal(home[0], '/');
+        assert_string_equal(plain, "~user/x");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replaces_and_reads_back),
+        cmocka_unit_test(odd_files_are_refused),
+        cmocka_unit_test(a_full_disk_leaves_the_old_text),
+        cmocka_unit_test(makes_folders),
+        cmocka_unit_test(paths),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,104 @@
+/* secret and log: what is registered never shows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/secret.h"
+
+static void scrubs(void **state)
+{
+    struct buf text = BUF_INIT(1000);
+    char fixed[40] = "key sk-test-123456 refused";
+
+    (void)state;
+    secret_add(STR("short"));
+    secret_add(STR("sk-test-123456"));
+    secret_add(STR("sk-test-123456\n"));
+    buf_adds(&text, "sk-test-123456 and short, sk-test-123456sk-test-123456");
+    secret_scrub(&text);
+    assert_string_equal(buf_cstr(&text), "[hidden] and short, [hidden][hidden]");
+    secret_scrub_text(fixed, sizeof(fixed));
+    assert_string_equal(fixed, "key [hidden] refused");
+    buf_release(&text);
+}
+
+static void masks(void **state)
+{
+    struct buf text = BUF_INIT(1000);
+
+    (void)state;
+    secret_mask(STR("sk-ant-api03-abcdefgh"), &text);
+    assert_string_equal(buf_cstr(&text), "sk-a…efgh (21 characters)");
+    buf_clear(&text);
+    secret_mask(STR("hunter2hunter2"), &text);
+    assert_string_equal(buf_cstr(&text), "… (14 characters)");
+    buf_release(&text);
+}
+
+static void *log_lines(void *arg)
+{
+    for (int i = 0; i < 200; i++)
+        log_debug("test", "thread %s line %d sk-test-123456\nstill the same line",
+                  (const char *)arg, i);
+    return NULL;
+}
+
+static void log_is_whole_lines_without_secrets(void **state)
+{
+    char path[] = "/tmp/tenax-log-XXXXXX";
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(1 << 20);
+    pthread_t threads[2];
+    struct err err = {0};
+    struct str rest;
+    struct str line;
+    size_t lines = 0;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    log_debug("test", "nobody reads this: %s", "it is not open yet");
+    assert_int_equal(log_open(path, &err), 0);
+    pthread_create(&threads[0], NULL, log_lines, (void *)"a");
+    pthread_create(&threads[1], NULL, log_lines, (void *)"b");
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    log_close();
+    assert_int_equal(file_slurp(path, 1 << 20, &text, &err), 0);
+    unlink(path);
+    assert_null(strstr(text.ptr, "sk-test"));
+    rest = buf_str(&text);
+    while (str_cut(&rest, '\n', &line)) {
+        if (!line.len)
+            continue;
+        lines++;
+        assert_true(str_has(line, STR(" test  thread ")));
+        assert_true(str_ends(line, STR("[hidden] still the same line")));
+    }
+    assert_int_equal(lines, 400);
+    assert_int_equal(log_open("/nonexistent/dir/log", &err), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scrubs),
+        cmocka_unit_test(masks),
+        cmocka_unit_test(log_is_whole_lines_without_secrets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
