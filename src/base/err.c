@@ -16,7 +16,7 @@ static void err_trim(char *text, size_t size, int wanted)
 {
     size_t last = size - 1;
 
-    if (wanted < 0 || (size_t)wanted < size)
+    if (size < 2 || wanted < 0 || (size_t)wanted < size)
         return;
     do {
         last--;
