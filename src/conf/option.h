@@ -3,8 +3,8 @@
  *
  * Parsing, --help, the man page, the shell completions and "did you mean" all read these rows. To
  * add an option: one line in option.def, one sentence of help; the option test fails while the help
- * is missing or a name is used twice. Both "--name value" and "--name=value" are taken, for every
- * option.
+ * is missing, a name is used twice, or the settings key is not one of keys.def. Both "--name value"
+ * and "--name=value" are taken, for every option, and options and words may be mixed in any order.
  */
 #pragma once
 
@@ -36,24 +36,37 @@ struct option {
     char letter;      /* 'p', or 0 */
     const char *arg;  /* "PROVIDER/NAME", or NULL for a switch */
     unsigned flags;
-    const char *key; /* the settings key it overrides, or NULL */
-    const char *
-        values; /* "low medium high": what it takes, or NULL; "@file", "@dir", "@model" for completion */
+    const char *key;    /* the settings key it overrides, or NULL */
+    const char *values; /* "low medium high": what it takes, or NULL for anything; "@file", "@dir"
+                           and "@model" say what the shell completes */
     const char *help;
 };
 
-const struct option *option_table(void); /* OPT_COUNT rows */
+/* Rows from `first` on belong under this heading, up to the next one. */
+struct option_group {
+    enum option_id first;
+    const char *title;
+};
+
+const struct option *option_table(void);                     /* OPT_COUNT rows */
+const struct option_group *option_groups(size_t *ret_count); /* in the order of the table */
+bool option_has_values(const struct option *o);              /* a list to choose from */
+const struct option *option_find(struct str name);           /* by long name, or NULL */
+const struct option *option_find_letter(char letter);        /* or NULL */
 
 struct args {
-    struct strv values[OPT_COUNT]; /* empty string for a switch that was given */
+    /* An empty string for a switch that was given, one entry per element for OPTION_LIST. Without
+     * OPTION_MANY only the last use counts. */
+    struct strv values[OPT_COUNT];
     bool given[OPT_COUNT];
     struct strv words; /* what is not an option, in order; all behind "--" */
 };
 
 void args_release(struct args *a);
 
-/* ERR_BAD_INPUT for an unknown option ("unknown option --modle; did you mean --model?"), a missing
- * or superfluous value, a value not in the list. */
+/* argv[0] is the program's name. ERR_BAD_INPUT for an unknown option ("unknown option --modle; did
+ * you mean --model?"), a missing or superfluous value, a value not in the list. */
 int args_parse(int argc, char *const *argv, struct args *ret, struct err *err);
-const char *args_get(const struct args *a,
-                     enum option_id id); /* the last value, NULL when not given */
+
+/* The last value; "" for a switch or an empty list; NULL when not given. */
+const char *args_get(const struct args *a, enum option_id id);
