@@ -186,7 +186,7 @@ struct nearest_case {
 static const struct nearest_case nearest_cases[] = {
     {"modle", "mode model models", "model"},
     {"Model", "mode model models", "model"},
-    {"model", "modes models", "models"},
+    {"models", "mode models model", "models"},
     {"prompt_caching", "promptCaching", "promptCaching"},
     {"perm", "permissions", "permissions"},
     {"pe", "permissions", ""}, /* too short to mean anything */
