@@ -23,11 +23,14 @@ void cancel_set(struct cancel *c);
 bool cancel_is_set(const struct cancel *c);                /* false for NULL */
 int cancel_check(const struct cancel *c, struct err *err); /* -1 with ERR_CANCELLED when set */
 
-/* Readable for good once set: for code that polls descriptors. Lent. */
+/* Readable for good once set: for code that polls descriptors. Lent; -1 when the process has run out
+ * of descriptors. */
 int cancel_fd(struct cancel *c);
 
 /* fn(arg) runs once, on the thread that sets the token (at once, here, when it is set already). It
- * must not block. cancel_off() returns only when fn is not running and never will. */
+ * must not block. Every hook is given back to cancel_off(), which returns only when fn is not running
+ * and never will (called from inside fn itself it returns at once). cancel_on() gives NULL when fn
+ * has run here already. */
 struct cancel_hook;
 struct cancel_hook *cancel_on(struct cancel *c, cancel_fn fn, void *arg);
 void cancel_off(struct cancel_hook *hook); /* NULL is fine */

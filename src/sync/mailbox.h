@@ -43,11 +43,17 @@ void mailbox_close(struct mailbox *mb); /* the receiver is gone; frees what is q
 
 void mailbox_send(struct mailbox *mb, struct mail *m);
 
-/* Waits for the next mail. deadline_ms is clock_mono_ms() time, or -1 for none. Errors, in this
- * order of precedence: ERR_CANCELLED, ERR_TIMEOUT. cancel may be NULL. */
+/* Waits for the next mail. deadline_ms is clock_mono_ms() time, or -1 for none; one that has passed
+ * gives the mail that is there. A set token wins over waiting mail, waiting mail over the deadline.
+ * Fails with ERR_CANCELLED or ERR_TIMEOUT. cancel may be NULL.
+ *
+ * Under a virtual clock (clock.h) nothing else moves time: an empty mailbox with a deadline ahead
+ * advances the clock to it and gives ERR_TIMEOUT without waiting. That is what makes a run with
+ * agents one at a time repeatable; mail from threads that do real I/O is then waited for with -1. */
 int mailbox_take(struct mailbox *mb, struct cancel *cancel, int64_t deadline_ms, struct mail **ret,
                  struct err *err);
 
 struct mail *mailbox_try(struct mailbox *mb); /* NULL when empty; never waits */
 size_t mailbox_bytes(const struct mailbox *mb);
-int mailbox_fd(struct mailbox *mb); /* readable while mail waits: for event loops. Lent. */
+/* Readable while mail waits: for event loops. Lent; -1 when the process has run out of descriptors. */
+int mailbox_fd(struct mailbox *mb);

@@ -2,7 +2,8 @@
  * Signals, read from one signalfd on one small thread.
  *
  * signals_start() runs first in main(), before any other thread: it blocks INT, TERM, HUP, WINCH,
- * TSTP and CHLD everywhere and ignores PIPE. Children get the original mask back (proc.h).
+ * TSTP and CHLD everywhere and ignores PIPE. CHLD is blocked only, the others reach fn. Children get
+ * the original mask and default dispositions back (proc.h).
  */
 #pragma once
 
@@ -15,4 +16,4 @@ typedef void (*signals_fn)(int signo, void *arg);
 
 int signals_start(signals_fn fn, void *arg, struct err *err);
 void signals_stop(void);
-const sigset_t *signals_original(void); /* the mask the process was started with */
+const sigset_t *signals_original(void); /* the mask before signals_start(); else empty */

@@ -1,0 +1,104 @@
+/*
+ * Signals as descriptors: blocked in every thread, read from one signalfd by one small thread.
+ *
+ * Nothing of ours ever runs in a signal handler. The thread polls the signalfd and an eventfd that
+ * tells it to stop. SIGCHLD is blocked with the rest but not read: proc watches its children by
+ * other means.
+ */
+#include "sync/signals.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "sync/thread.h"
+
+static const int signals_read[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
+
+/* Written by signals_start() before there are other threads, read-only afterwards. */
+static struct {
+    signals_fn fn;
+    void *arg;
+    int fd;
+    int stop_fd;
+    struct thread *thread;
+    sigset_t original; /* empty until signals_start() */
+    struct sigaction original_pipe;
+} signals = {.fd = -1, .stop_fd = -1};
+
+static void signals_main(void *arg)
+{
+    struct pollfd fds[] = {
+        {.fd = signals.fd, .events = POLLIN},
+        {.fd = signals.stop_fd, .events = POLLIN},
+    };
+    struct signalfd_siginfo info;
+
+    (void)arg;
+    while (!fds[1].revents) {
+        if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+            BUG("poll: %s", strerror(errno));
+        if (fds[0].revents & POLLIN && read(signals.fd, &info, sizeof(info)) == sizeof(info))
+            signals.fn((int)info.ssi_signo, signals.arg);
+    }
+}
+
+int signals_start(signals_fn fn, void *arg, struct err *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t blocked;
+    sigset_t read_set;
+
+    if (signals.thread)
+        BUG("signals_start() runs once");
+    sigemptyset(&read_set);
+    for (size_t i = 0; i < ARRAY_LEN(signals_read); i++)
+        sigaddset(&read_set, signals_read[i]);
+    blocked = read_set;
+    sigaddset(&blocked, SIGCHLD);
+
+    signals.fn = fn;
+    signals.arg = arg;
+    pthread_sigmask(SIG_BLOCK, &blocked, &signals.original);
+    sigaction(SIGPIPE, &ignore, &signals.original_pipe);
+    signals.fd = signalfd(-1, &read_set, SFD_CLOEXEC | SFD_NONBLOCK);
+    signals.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (signals.fd < 0 || signals.stop_fd < 0) {
+        err_sys(err, ERR_IO, "cannot watch signals");
+        signals_stop();
+        return -1;
+    }
+    signals.thread = thread_start("signals", signals_main, /*arg=*/NULL, err);
+    if (!signals.thread) {
+        signals_stop();
+        return -1;
+    }
+    return 0;
+}
+
+void signals_stop(void)
+{
+    if (!signals.fn)
+        return;
+    if (signals.thread) {
+        eventfd_write(signals.stop_fd, 1);
+        thread_join(signals.thread);
+        signals.thread = NULL;
+    }
+    fd_closep(&signals.fd);
+    fd_closep(&signals.stop_fd);
+    signals.fd = -1;
+    signals.stop_fd = -1;
+    sigaction(SIGPIPE, &signals.original_pipe, NULL);
+    pthread_sigmask(SIG_SETMASK, &signals.original, NULL);
+    sigemptyset(&signals.original);
+    signals.fn = NULL;
+}
+
+const sigset_t *signals_original(void)
+{
+    return &signals.original;
+}

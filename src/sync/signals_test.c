@@ -1,0 +1,94 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "sync/mailbox.h"
+#include "sync/signals.h"
+#include "sync/thread.h"
+
+struct signal_mail {
+    struct mail mail;
+    int signo;
+};
+
+static void signal_mail_free(struct mail *m)
+{
+    free(m);
+}
+
+static const struct mail_kind signal_mail_kind = {"signal", signal_mail_free};
+
+static void forward(int signo, void *arg)
+{
+    struct signal_mail *m = mem_zalloc(sizeof(*m));
+
+    m->mail.kind = &signal_mail_kind;
+    m->signo = signo;
+    mailbox_send(arg, &m->mail);
+}
+
+static void raise_all(void *arg)
+{
+    const int *signo = arg;
+
+    kill(getpid(), *signo);
+}
+
+static void test_signals(void **state)
+{
+    static const int rows[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGINT};
+    struct mailbox *mb = mailbox_new();
+    struct err err = {0};
+    sigset_t usr1;
+    sigset_t now;
+    struct sigaction pipe_action;
+
+    (void)state;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(signals_start(forward, mb, &err), 0);
+        assert_true(sigismember(signals_original(), SIGUSR1));
+        assert_false(sigismember(signals_original(), SIGINT));
+        pthread_sigmask(SIG_SETMASK, NULL, &now);
+        assert_true(sigismember(&now, SIGINT) && sigismember(&now, SIGCHLD));
+        sigaction(SIGPIPE, NULL, &pipe_action);
+        assert_ptr_equal(pipe_action.sa_handler, SIG_IGN);
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+            int signo = rows[i];
+            struct thread *t = thread_start("raise", raise_all, &signo, NULL);
+            struct mail *m = NULL;
+
+            assert_int_equal(mailbox_take(mb, NULL, -1, &m, &err), 0);
+            assert_int_equal(((struct signal_mail *)m)->signo, rows[i]);
+            mail_free(m);
+            thread_join(t);
+        }
+        signals_stop();
+        pthread_sigmask(SIG_SETMASK, NULL, &now);
+        assert_false(sigismember(&now, SIGINT));
+        assert_true(sigismember(&now, SIGUSR1));
+        sigaction(SIGPIPE, NULL, &pipe_action);
+        assert_ptr_equal(pipe_action.sa_handler, SIG_DFL);
+    }
+    signals_stop(); /* once more does nothing */
+    mailbox_unref(mb);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

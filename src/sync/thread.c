@@ -1,0 +1,189 @@
+/*
+ * Threads, locks and gates: pthreads with our choices made once.
+ *
+ * Deadlines are clock_mono_ms() time. They are turned into a distance from now before they reach
+ * the condition variable, so that clock.c alone decides what the numbers mean.
+ */
+#include "sync/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifdef SANITIZED
+#define STACK_BYTES ((size_t)1024 * 1024)
+#else
+#define STACK_BYTES ((size_t)256 * 1024)
+#endif
+
+#define LONGEST_WAIT_MS ((int64_t)1000 * 3600 * 24) /* gate_wait() then looks at the clock again */
+
+struct thread {
+    pthread_t id;
+    thread_fn fn;
+    void *arg;
+    char name[16];
+};
+
+static void *thread_main(void *arg)
+{
+    struct thread *t = arg;
+
+    pthread_setname_np(pthread_self(), t->name);
+    t->fn(t->arg);
+    return NULL;
+}
+
+/* Faults stay deliverable: blocked, they would kill the process before a sanitizer can report. */
+static void thread_signal_mask(sigset_t *ret)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+
+    sigfillset(ret);
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+        sigdelset(ret, faults[i]);
+}
+
+struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct err *err)
+{
+    struct thread *t = mem_zalloc(sizeof(*t));
+    pthread_attr_t attr;
+    sigset_t blocked;
+    sigset_t before;
+    int rc;
+
+    t->fn = fn;
+    t->arg = arg;
+    snprintf(t->name, sizeof(t->name), "%s", name);
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    thread_signal_mask(&blocked);
+    /* A new thread inherits the mask, so no signal can reach it before it has blocked them. */
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    rc = pthread_create(&t->id, &attr, thread_main, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+
+    if (rc) {
+        free(t);
+        errno = rc;
+        err_sys(err, ERR_IO, "cannot start the %s thread", name);
+        return NULL;
+    }
+    return t;
+}
+
+void thread_join(struct thread *t)
+{
+    if (!t)
+        return;
+    pthread_join(t->id, NULL);
+    free(t);
+}
+
+/* Locking fails only by misuse; carrying on without the lock would be worse than stopping. */
+static void must(int rc, const char *what)
+{
+    if (rc)
+        BUG("%s: %s", what, strerror(rc));
+}
+
+void lock_init(struct lock *l)
+{
+    must(pthread_mutex_init(&l->mutex, NULL), "mutex init");
+}
+
+void lock_release(struct lock *l)
+{
+    pthread_mutex_destroy(&l->mutex);
+}
+
+void lock_take(struct lock *l)
+{
+    must(pthread_mutex_lock(&l->mutex), "lock");
+}
+
+void lock_give(struct lock *l)
+{
+    must(pthread_mutex_unlock(&l->mutex), "unlock");
+}
+
+void gate_init(struct gate *g)
+{
+    pthread_condattr_t attr;
+
+    must(pthread_mutex_init(&g->mutex, NULL), "mutex init");
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* the wall clock may jump */
+    must(pthread_cond_init(&g->cond, &attr), "condition init");
+    pthread_condattr_destroy(&attr);
+}
+
+void gate_release(struct gate *g)
+{
+    pthread_cond_destroy(&g->cond);
+    pthread_mutex_destroy(&g->mutex);
+}
+
+void gate_take(struct gate *g)
+{
+    must(pthread_mutex_lock(&g->mutex), "lock");
+}
+
+void gate_give(struct gate *g)
+{
+    must(pthread_mutex_unlock(&g->mutex), "unlock");
+}
+
+bool gate_wait(struct gate *g, int64_t deadline_ms)
+{
+    struct timespec until;
+    int64_t left_ms;
+    int rc;
+
+    if (deadline_ms < 0) {
+        must(pthread_cond_wait(&g->cond, &g->mutex), "condition wait");
+        return true;
+    }
+
+    left_ms = deadline_ms - clock_mono_ms();
+    if (left_ms <= 0)
+        return false;
+    if (clock_is_virtual()) {
+        clock_advance_ms(left_ms);
+        return false;
+    }
+    if (left_ms > LONGEST_WAIT_MS)
+        left_ms = LONGEST_WAIT_MS;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += left_ms / 1000;
+    until.tv_nsec += left_ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    rc = pthread_cond_timedwait(&g->cond, &g->mutex, &until);
+    if (rc != ETIMEDOUT)
+        must(rc, "condition wait");
+    return rc != ETIMEDOUT || clock_mono_ms() < deadline_ms;
+}
+
+void gate_wake(struct gate *g)
+{
+    must(pthread_cond_broadcast(&g->cond), "condition wake");
+}

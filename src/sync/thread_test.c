@@ -1,0 +1,181 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "sync/thread.h"
+
+struct seen {
+    char name[16];
+    size_t stack_bytes;
+    sigset_t mask;
+};
+
+static void look_around(void *arg)
+{
+    struct seen *seen = arg;
+    pthread_attr_t attr;
+    void *base;
+
+    pthread_getname_np(pthread_self(), seen->name, sizeof(seen->name));
+    pthread_sigmask(SIG_SETMASK, NULL, &seen->mask);
+    pthread_getattr_np(pthread_self(), &attr);
+    pthread_attr_getstack(&attr, &base, &seen->stack_bytes);
+    pthread_attr_destroy(&attr);
+}
+
+static void test_start(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *shown;
+    } rows[] = {
+        {"net", "net"},
+        {"", ""},
+        {"a-name-that-is-too-long", "a-name-that-is-"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct seen seen = {0};
+        struct err err = {0};
+        struct thread *t = thread_start(rows[i].name, look_around, &seen, &err);
+
+        assert_non_null(t);
+        thread_join(t);
+        assert_string_equal(seen.name, rows[i].shown);
+        assert_true(seen.stack_bytes >= 250 * 1024 && seen.stack_bytes <= 1100 * 1024);
+        assert_true(sigismember(&seen.mask, SIGINT));
+        assert_true(sigismember(&seen.mask, SIGCHLD));
+        assert_false(sigismember(&seen.mask, SIGSEGV));
+    }
+    thread_join(NULL);
+}
+
+static void test_starting_leaves_the_mask_alone(void **state)
+{
+    sigset_t before;
+    sigset_t after;
+    struct seen seen;
+
+    (void)state;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    thread_join(thread_start("mask", look_around, &seen, NULL));
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int sig = 1; sig < NSIG; sig++)
+        assert_int_equal(sigismember(&before, sig), sigismember(&after, sig));
+}
+
+struct counter {
+    struct lock lock;
+    int value;
+};
+
+static void count_up(void *arg)
+{
+    struct counter *c = arg;
+
+    for (int i = 0; i < 10000; i++) {
+        lock_take(&c->lock);
+        c->value++;
+        lock_give(&c->lock);
+    }
+}
+
+static void test_lock(void **state)
+{
+    struct counter c = {.lock = LOCK_INIT};
+    struct thread *threads[4];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        threads[i] = thread_start("count", count_up, &c, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        thread_join(threads[i]);
+    assert_int_equal(c.value, 40000);
+    lock_release(&c.lock);
+    lock_init(&c.lock);
+    lock_take(&c.lock);
+    lock_give(&c.lock);
+    lock_release(&c.lock);
+}
+
+struct turns {
+    struct gate gate;
+    int turn; /* whose turn it is: 0 or 1 */
+    int done;
+};
+
+static void take_turns(struct turns *t, int me)
+{
+    for (int i = 0; i < 1000; i++) {
+        gate_take(&t->gate);
+        while (t->turn != me)
+            assert_true(gate_wait(&t->gate, -1));
+        t->turn = !me;
+        t->done++;
+        gate_wake(&t->gate);
+        gate_give(&t->gate);
+    }
+}
+
+static void take_second_turns(void *arg)
+{
+    take_turns(arg, 1);
+}
+
+static void test_gate(void **state)
+{
+    struct turns t = {0};
+    struct thread *other;
+
+    (void)state;
+    gate_init(&t.gate);
+    other = thread_start("turns", take_second_turns, &t, NULL);
+    take_turns(&t, 0);
+    thread_join(other);
+    assert_int_equal(t.done, 2000);
+    gate_release(&t.gate);
+}
+
+static void test_gate_deadline(void **state)
+{
+    static const int64_t from_now_ms[] = {-1000, 0, 1, 20};
+    struct gate g;
+
+    (void)state;
+    gate_init(&g);
+    for (size_t i = 0; i < ARRAY_LEN(from_now_ms); i++) {
+        int64_t start_ms = clock_mono_ms();
+        int64_t deadline_ms = start_ms + from_now_ms[i];
+
+        gate_take(&g);
+        if (deadline_ms < 0)
+            deadline_ms = 0;
+        while (gate_wait(&g, deadline_ms))
+            assert_true(clock_mono_ms() < deadline_ms);
+        gate_give(&g);
+        assert_true(clock_mono_ms() >= deadline_ms);
+    }
+    gate_release(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_start),         cmocka_unit_test(test_starting_leaves_the_mask_alone),
+        cmocka_unit_test(test_lock),          cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_gate_deadline),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
