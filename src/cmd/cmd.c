@@ -1,0 +1,83 @@
+/*
+ * cmd: the table of subcommands, and what they share. Main thread.
+ */
+#include "cmd/cmd.h"
+
+#include <unistd.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "net/net.h"
+
+/* Order is that of --help. */
+static const struct command *const commands[] = {
+    &cmd_auth, &cmd_doctor, &cmd_completion, &cmd_man, &cmd_help,
+};
+
+size_t cmd_count(void)
+{
+    return ARRAY_LEN(commands);
+}
+
+const struct command *cmd_at(size_t i)
+{
+    return commands[i];
+}
+
+const struct command *cmd_find(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        if (str_is(name, commands[i]->usage.name))
+            return commands[i];
+    }
+    return NULL;
+}
+
+int cmd_conf(struct cmd *c, struct conf **ret)
+{
+    struct conf_sources from = {
+        .dir = c->dir,
+        .environ = environ,
+        .args = &c->args,
+        .etc = "/etc",
+        .trusted = true, /* headless counts as trusted */
+    };
+    struct err err = {0};
+
+    if (conf_load(&from, ret, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; i < conf_warnings(*ret)->len; i++)
+        say("%s", conf_warnings(*ret)->ptr[i]);
+    return 0;
+}
+
+/* The first of these variables that is set and not empty. */
+static const char *cmd_first_env(const struct conf *conf, const char *const *names)
+{
+    for (; *names; names++) {
+        const char *value = conf_env(conf, *names);
+
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+struct net *cmd_net(const struct conf *conf, const char *url, struct err *err)
+{
+    /* HTTP_PROXY in capitals is left out: a web server sets it from a request header. */
+    static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
+    static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL};
+    static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};
+    static const char *const cert[] = {"SSL_CERT_FILE", NULL};
+    struct net_options options = {
+        .proxy = cmd_first_env(conf, str_starts(str_of(url), STR("https:")) ? tls : plain),
+        .no_proxy = cmd_first_env(conf, none),
+        .ca_file = cmd_first_env(conf, cert),
+        .http2 = conf_get_bool(conf, "http2", false),
+    };
+
+    return net_new(&options, err);
+}

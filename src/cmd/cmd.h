@@ -1,0 +1,77 @@
+/*
+ * Subcommands: one file each with its row at the top, and one line in cmd.c.
+ *
+ * To add one: write cmd/<name>.c with `const struct command cmd_<name>`, add it to the table in
+ * cmd.c. Help, man page and completions print the rows; the usage test fails while a row has no
+ * summary. A command's run() returns the exit code.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "conf/option.h"
+#include "conf/usage.h"
+
+struct buf;
+struct cancel;
+struct conf;
+struct err;
+struct net;
+
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,        /* the work could not be done */
+    EXIT_USAGE = 2,         /* wrong options or settings: nothing was tried */
+    EXIT_INTERRUPTED = 130, /* SIGINT */
+    EXIT_PIPE = 141,        /* whoever read our output went away */
+    EXIT_TERMINATED = 143,  /* SIGTERM */
+};
+
+/* What every command is given. */
+struct cmd {
+    struct args args;
+    char *dir;             /* where the work is: absolute */
+    struct cancel *cancel; /* set by SIGINT and SIGTERM */
+};
+
+struct command {
+    struct usage_command usage;
+    int (*run)(struct cmd *c);
+};
+
+extern const struct command cmd_auth;
+extern const struct command cmd_completion;
+extern const struct command cmd_doctor;
+extern const struct command cmd_help;
+extern const struct command cmd_man;
+
+/* `tenax -p`: no word names it, an option does. */
+int cmd_print(struct cmd *c);
+
+size_t cmd_count(void);
+const struct command *cmd_at(size_t i);
+const struct command *cmd_find(struct str name); /* NULL when unknown */
+
+/* Settings for this run, their warnings shown. On failure the reason is shown, and the result is
+ * the exit code; 0 is success. */
+int cmd_conf(struct cmd *c, struct conf **ret);
+
+/* The network thread, with proxy and certificates from the environment and the settings' env over
+ * it; url says which proxy variable counts. NULL with the reason on failure. */
+struct net *cmd_net(const struct conf *conf, const char *url, struct err *err);
+
+/* The exit code after a cancel: which signal it was. 0 when there was none. */
+int cmd_signal_code(void);
+
+/* What leaves for a person or a pipe (say.c). Registered secrets are hidden in all of it. */
+void say_error(const struct err *err);
+void say(const char *fmt, ...) PRINTF_LIKE(1, 2); /* "tenax: …" on standard error */
+/* Writes to standard output; false when nobody reads it any more (or the disk is full, which is
+ * said). *ret_code is then the exit code. */
+bool say_out(struct str text, int *ret_code);
+
+/* The prompt: words of the command line, then what is piped in (prompt.c). */
+int prompt_gather(struct cmd *c, struct buf *ret, struct err *err);

@@ -1,0 +1,323 @@
+/*
+ * print: `tenax -p`, one prompt and its answer.
+ *
+ * On a terminal the answer appears as it arrives; into a pipe it goes whole, when it is complete, so
+ * that a script never reads half an answer or, after a broken stream, the same words twice. On a
+ * terminal a retried answer goes on where the broken one stopped as long as it says the same. Main
+ * thread.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "conf/conf.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "llm/stream.h"
+#include "net/net.h"
+#include "sync/cancel.h"
+#include "json/json.h"
+
+#define PRINT_MAX_TEXT ((size_t)64 << 20)
+
+struct print {
+    bool live;        /* standard output is a terminal */
+    struct buf shown; /* what the terminal has of this answer */
+    size_t again;     /* of `shown`, what a retried answer has repeated so far */
+    bool repeating;
+    int code; /* exit code once output has failed */
+};
+
+static int print_text(struct print *p, struct str text, struct err *err)
+{
+    if (p->repeating) {
+        struct str left = str_from(buf_str(&p->shown), p->again);
+        size_t same = 0;
+
+        while (same < left.len && same < text.len && left.ptr[same] == text.ptr[same])
+            same++;
+        p->again += same;
+        text = str_from(text, same);
+        if (!text.len)
+            return 0;
+        p->repeating = false;
+        if (p->again < p->shown.len) {
+            /* Another answer than before: say so, and show it from its beginning. */
+            if (!say_out(STR("\n\n[cut off; a new answer begins]\n\n"), &p->code))
+                return err_set(err, ERR_CANCELLED, "output failed");
+            buf_cut(&p->shown, p->again, p->shown.len);
+            if (!say_out(buf_str(&p->shown), &p->code))
+                return err_set(err, ERR_CANCELLED, "output failed");
+        }
+    }
+    buf_add(&p->shown, text);
+    if (!say_out(text, &p->code))
+        return err_set(err, ERR_CANCELLED, "output failed");
+    return 0;
+}
+
+static void print_retry(const struct llm_event *ev)
+{
+    if (ev->delay_ms >= 1000)
+        say("%.*s; trying again in %" PRId64 " s (attempt %d of %d)", STR_ARG(ev->text),
+            (ev->delay_ms + 500) / 1000, ev->attempt, ev->max_tries);
+    else
+        say("%.*s; trying again (attempt %d of %d)", STR_ARG(ev->text), ev->attempt, ev->max_tries);
+}
+
+static int print_event(const struct llm_event *ev, void *arg, struct err *err)
+{
+    struct print *p = arg;
+
+    switch (ev->kind) {
+    case LLM_BLOCK_DELTA:
+        if (p->live && ev->block && ev->block->kind == BLOCK_TEXT)
+            return print_text(p, ev->text, err);
+        return 0;
+    case LLM_RETRY:
+        p->repeating = p->shown.len > 0;
+        p->again = 0;
+        print_retry(ev);
+        return 0;
+    case LLM_FALLBACK:
+        say("%.*s", STR_ARG(ev->text));
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* The whole answer into a pipe, or the missing newline on a terminal. */
+static int print_end(struct print *p, const struct message *m)
+{
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(PRINT_MAX_TEXT);
+
+    if (p->live)
+        buf_add(&text, str_from(buf_str(&p->shown), p->shown.len ? p->shown.len - 1 : 0));
+    else
+        message_text(m, &text);
+    if (text.len && text.ptr[text.len - 1] == '\n' && p->live)
+        return EXIT_OK;
+    if (p->live)
+        buf_clear(&text);
+    if (!text.len || text.ptr[text.len - 1] != '\n')
+        buf_addc(&text, '\n');
+    return say_out(buf_str(&text), &p->code) ? EXIT_OK : p->code;
+}
+
+/*
+ * A money cap holds only where prices are known. The prompt is counted as bytes/4 and what is left
+ * of the budget becomes the answer's token limit, so that one call cannot pass it.
+ */
+static int print_budget(const struct model *model, struct str usd, size_t prompt_bytes,
+                        int64_t *ret_max_tokens, struct err *err)
+{
+    double budget;
+    double left;
+    double tokens;
+
+    if (str_to_double(usd, &budget, err) < 0)
+        return err_prefix(err, "--max-budget-usd");
+    if (!(budget > 0) || !isfinite(budget))
+        return err_set(err, ERR_BAD_INPUT, "--max-budget-usd: must be more than 0");
+    if (!model_price_known(model))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot be "
+                       "kept; add it under \"models\" in settings.json",
+                       STR_ARG(model->provider), STR_ARG(model->name));
+    left = budget - (double)prompt_bytes / 4 * model->price.input / 1e6;
+    tokens = model->price.output > 0 ? left / model->price.output * 1e6 : 1e9;
+    if (left <= 0 || tokens < 1)
+        return err_set(err, ERR_QUOTA,
+                       "--max-budget-usd: the prompt alone is expected to cost more than %.*s",
+                       STR_ARG(usd));
+    if (tokens < (double)model->default_output)
+        *ret_max_tokens = (int64_t)tokens;
+    return 0;
+}
+
+static enum cache_ttl print_cache(const struct conf *conf, const struct model *model)
+{
+    struct str ttl = conf_get_str(conf, "promptCaching");
+    const struct json *per_model = conf_get(conf, "promptCaching");
+
+    if (json_is(per_model, JSON_OBJECT)) {
+        ttl = json_str(json_get_key(per_model, model->name));
+        if (!ttl.len)
+            ttl = json_get_str(per_model, "default");
+    }
+    if (str_is(ttl, "off"))
+        return CACHE_OFF;
+    return str_is(ttl, "1h") ? CACHE_1H : CACHE_5M;
+}
+
+/* The option, else the first of the settings' list. Empty: none. */
+static struct str print_fallback_name(const struct cmd *c, const struct conf *conf)
+{
+    const char *flag = args_get(&c->args, OPT_FALLBACK_MODEL);
+    const struct json *list = conf_get(conf, "fallbackModel");
+
+    if (flag)
+        return str_of(flag);
+    return json_is(list, JSON_ARRAY) ? json_str(json_first(list)) : json_str(list);
+}
+
+static int print_fail(struct print *p, const struct err *err)
+{
+    if (p->code)
+        return p->code; /* output is gone; nobody to tell */
+    if (p->live && p->shown.len)
+        (void)say_out(STR("\n"), &p->code);
+    if (err->code == ERR_CANCELLED && cmd_signal_code()) {
+        say("interrupted");
+        return cmd_signal_code();
+    }
+    say_error(err);
+    return EXIT_FAILED;
+}
+
+/* What the reader of the answer should know about how it ended. */
+static int print_stop(const struct llm_call_result *result)
+{
+    switch (result->stop) {
+    case STOP_MAX_TOKENS:
+        say("the answer was cut at the output limit (%" PRId64 " tokens)", result->usage.output);
+        return EXIT_OK;
+    case STOP_CONTEXT_FULL:
+        say("the answer was cut: the model's context is full");
+        return EXIT_OK;
+    case STOP_REFUSAL:
+        say("the model refused to answer");
+        return EXIT_FAILED;
+    default:
+        return EXIT_OK;
+    }
+}
+
+/* Everything is selected: make the call and show it. */
+static int print_call(struct cmd *c, struct net *net, const struct llm_call_options *options,
+                      const struct llm_request *request)
+{
+    struct print p = {.live = isatty(STDOUT_FILENO), .shown = BUF_INIT(PRINT_MAX_TEXT)};
+    struct llm_call_result result = {0};
+    struct err err = {0};
+    int code;
+
+    if (llm_call_run(net, options, request, c->cancel, print_event, &p, &result, &err) < 0) {
+        code = print_fail(&p, &err);
+    } else {
+        double usd = 0;
+
+        code = print_end(&p, result.message);
+        if (code == EXIT_OK)
+            code = print_stop(&result);
+        if (model_cost_usd(result.model, &result.usage, &usd, NULL) < 0)
+            usd = -1;
+        log_debug("cmd",
+                  "answer: input %" PRId64 " cache read %" PRId64 " write %" PRId64
+                  " output %" PRId64 " tokens, %s%.6f USD, first token %" PRId64
+                  " ms, total %" PRId64 " ms, request %s",
+                  result.usage.input, result.usage.cache_read, result.usage.cache_write,
+                  result.usage.output, usd < 0 ? "cost unknown " : "", usd, result.first_token_ms,
+                  result.total_ms, result.request_id);
+    }
+    llm_call_result_release(&result);
+    buf_release(&p.shown);
+    return code;
+}
+
+static void print_notes(const struct provider *p)
+{
+    for (size_t i = 0; i < p->notes.len; i++)
+        say("%s", p->notes.ptr[i]);
+}
+
+static int print_with(struct cmd *c, const struct conf *conf, struct str prompt,
+                      struct provider *provider, struct provider *fallback)
+{
+    struct llm_call_options options = {
+        .provider = provider,
+        .fallback = fallback->name ? fallback : NULL,
+        .idle_ms = conf_get_i64(conf, "idleTimeoutMs", 0),
+    };
+    struct message *message = message_user_text(prompt);
+    struct llm_request request = {
+        .model = &provider->model,
+        .system = str_of(args_get(&c->args, OPT_SYSTEM_PROMPT)),
+        .messages = &message,
+        .message_count = 1,
+        .cache = print_cache(conf, &provider->model),
+        .thinking =
+            conf_get_bool(conf, "alwaysThinkingEnabled", true) ? THINKING_DEFAULT : THINKING_OFF,
+    };
+    const char *usd = args_get(&c->args, OPT_MAX_BUDGET_USD);
+    struct net *net = NULL;
+    struct err err = {0};
+    int code = EXIT_FAILED;
+
+    effort_parse(conf_get_str(conf, "effortLevel"), &request.effort);
+    if (usd && print_budget(&provider->model, str_of(usd), prompt.len + request.system.len,
+                            &request.max_tokens, &err) < 0) {
+        say_error(&err);
+        code = EXIT_USAGE;
+        goto out;
+    }
+    if (provider->dialect) {
+        net = cmd_net(conf, provider->base_url, &err);
+        if (!net) {
+            say_error(&err);
+            goto out;
+        }
+    }
+    code = print_call(c, net, &options, &request);
+out:
+    net_free(net);
+    message_unref(message);
+    return code;
+}
+
+int cmd_print(struct cmd *c)
+{
+    CLEANUP(conf_unrefp)
+    struct conf *conf = NULL;
+    CLEANUP(buf_release)
+    struct buf prompt = BUF_INIT(PRINT_MAX_TEXT);
+    CLEANUP(provider_release)
+    struct provider provider = {0};
+    CLEANUP(provider_release)
+    struct provider fallback = {0};
+    struct err err = {0};
+    struct str second;
+    int code = cmd_conf(c, &conf);
+
+    if (code)
+        return code;
+    if (prompt_gather(c, &prompt, &err) < 0) {
+        if (err.code == ERR_CANCELLED)
+            return cmd_signal_code();
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    if (provider_select(conf, str_of(args_get(&c->args, OPT_MODEL)), c->cancel, &provider, &err) <
+        0) {
+        say_error(&err);
+        return err.code == ERR_CANCELLED ? cmd_signal_code() : EXIT_USAGE;
+    }
+    print_notes(&provider);
+    second = print_fallback_name(c, conf);
+    if (second.len) {
+        if (provider_select(conf, second, c->cancel, &fallback, &err) < 0) {
+            err_prefix(&err, "fallback model");
+            say_error(&err);
+            return EXIT_USAGE;
+        }
+        print_notes(&fallback);
+    }
+    return print_with(c, conf, buf_str(&prompt), &provider, &fallback);
+}

@@ -1,0 +1,133 @@
+/*
+ * prompt: what the user asks, from the command line and from a pipe.
+ *
+ * Piped input is read to its end, with a limit, and can be cancelled at any moment; when nothing
+ * comes for a while we say what we wait for, because a forgotten `< /dev/null` looks like a hang.
+ * Main thread.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+#include "sync/cancel.h"
+
+#define PROMPT_MAX_BYTES ((size_t)10 << 20)
+#define PROMPT_PATIENCE_MS 3000
+
+/* A terminal is the user's keyboard and /dev/null is empty; everything else is input. */
+static bool prompt_has_stdin(void)
+{
+    struct stat st;
+
+    if (fstat(STDIN_FILENO, &st) < 0)
+        return false; /* closed */
+    return !isatty(STDIN_FILENO);
+}
+
+/* Waits until standard input can be read: 1, or 0 when told to give up waiting, -1 on cancel. */
+static int prompt_wait(struct cmd *c, int timeout_ms, struct err *err)
+{
+    struct pollfd fds[2] = {
+        {.fd = STDIN_FILENO, .events = POLLIN},
+        {.fd = cancel_fd(c->cancel), .events = POLLIN},
+    };
+    int n;
+
+    do {
+        n = poll(fds, ARRAY_LEN(fds), timeout_ms);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_sys(err, ERR_IO, "cannot wait for standard input");
+    if (fds[1].revents)
+        return cancel_check(c->cancel, err);
+    return n > 0;
+}
+
+static int prompt_read_stdin(struct cmd *c, struct buf *text, struct err *err)
+{
+    bool told = false;
+
+    for (;;) {
+        int ready = prompt_wait(c, told ? -1 : PROMPT_PATIENCE_MS, err);
+        char *room;
+        ssize_t n;
+
+        if (ready < 0)
+            return -1;
+        if (!ready) {
+            say("waiting for the end of standard input (redirect it from /dev/null to go without)");
+            told = true;
+            continue;
+        }
+        /* One byte more than the limit tells "too long" from "just fits". */
+        room = buf_room(text, 65536);
+        if (!room)
+            return err_set(err, ERR_TOO_BIG,
+                           "the prompt on standard input has more than %zu MB; put it into a file "
+                           "and name the file instead",
+                           PROMPT_MAX_BYTES >> 20);
+        n = read(STDIN_FILENO, room, 65536);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n < 0)
+            return err_sys(err, ERR_IO, "cannot read standard input");
+        if (n == 0)
+            return 0;
+        buf_grown(text, (size_t)n);
+        told = true; /* something comes: no need to explain any more */
+    }
+}
+
+/* What cannot be sent as JSON text is refused, with the place, rather than quietly changed. */
+static int prompt_check(struct str text, struct err *err)
+{
+    size_t nul = str_chr(text, '\0');
+    size_t valid = utf8_valid_len(text);
+
+    if (nul < text.len)
+        return err_set(err, ERR_BAD_INPUT,
+                       "the prompt has a NUL byte at offset %zu; it looks like a binary file", nul);
+    if (valid < text.len)
+        return err_set(err, ERR_BAD_INPUT,
+                       "the prompt is not valid UTF-8: byte 0x%02x at offset %zu (convert it with "
+                       "iconv)",
+                       (unsigned char)text.ptr[valid], valid);
+    if (!str_trim(text).len)
+        return err_set(err, ERR_BAD_INPUT,
+                       "there is no prompt: give it as an argument or on standard input");
+    return 0;
+}
+
+int prompt_gather(struct cmd *c, struct buf *ret, struct err *err)
+{
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(PROMPT_MAX_BYTES + 65536);
+    CLEANUP(buf_release)
+    struct buf piped = BUF_INIT(PROMPT_MAX_BYTES + 65536);
+
+    for (size_t i = 0; i < c->args.words.len; i++) {
+        if (i)
+            buf_addc(&text, ' ');
+        buf_adds(&text, c->args.words.ptr[i]);
+    }
+    if (prompt_has_stdin() && prompt_read_stdin(c, &piped, err) < 0)
+        return -1;
+    if (text.len && piped.len)
+        buf_adds(&text, "\n\n");
+    buf_add(&text, buf_str(&piped));
+    if (text.over || text.len > PROMPT_MAX_BYTES)
+        return err_set(err, ERR_TOO_BIG,
+                       "the prompt has more than %zu MB; put it into a file and name the file "
+                       "instead",
+                       PROMPT_MAX_BYTES >> 20);
+    if (prompt_check(buf_str(&text), err) < 0)
+        return -1;
+    buf_move(ret, &text);
+    return 0;
+}

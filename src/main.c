@@ -1,0 +1,194 @@
+/*
+ * tenax: fast paths, then one row of the subcommand table.
+ *
+ * The process never changes its directory, environment or locale; signals are read by one thread
+ * (sync/signals.h) and become a cancel token that everything that waits is given.
+ */
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "proc/proc.h"
+#include "sync/cancel.h"
+#include "sync/signals.h"
+#include "sync/wait.h"
+
+#ifndef TENAX_VERSION
+#error "the build gives the version"
+#endif
+
+static atomic_int main_signal; /* the first INT or TERM; 0 while there was none */
+
+/* The first signal asks, the second insists. Signal thread. */
+static void main_on_signal(int signo, void *arg)
+{
+    struct cancel *cancel = arg;
+    int none = 0;
+
+    if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP)
+        return;
+    if (!atomic_compare_exchange_strong(&main_signal, &none, signo))
+        _exit(128 + signo);
+    cancel_set(cancel);
+}
+
+int cmd_signal_code(void)
+{
+    int signo = atomic_load(&main_signal);
+
+    return signo ? 128 + signo : 0;
+}
+
+static int main_version(void)
+{
+    int code = EXIT_OK;
+
+    (void)say_out(STR(TENAX_VERSION " (tenax)\n"), &code);
+    return code;
+}
+
+/* -C, or where we are. */
+static char *main_dir(const struct args *args, struct err *err)
+{
+    const char *want = args_get(args, OPT_DIR);
+    char path[PATH_MAX];
+
+    if (!realpath(want ? want : ".", path)) {
+        err_sys(err, ERR_NOT_FOUND, "cannot work in '%s'", want ? want : ".");
+        return NULL;
+    }
+    if (!file_is_dir(path)) {
+        err_set(err, ERR_BAD_INPUT, "cannot work in '%s': it is not a directory", want);
+        return NULL;
+    }
+    return mem_dup(path, strlen(path));
+}
+
+static int main_log(const struct args *args, struct err *err)
+{
+    const char *file = args_get(args, OPT_DEBUG_FILE);
+    CLEANUP(buf_release)
+    struct buf path = BUF_INIT(PATH_MAX);
+    CLEANUP(mem_freep)
+    char *folder = NULL;
+    char when[25];
+
+    if (file) {
+        buf_adds(&path, file);
+    } else if (args->given[OPT_DEBUG]) {
+        const char *home = getenv("TENAX_HOME");
+        CLEANUP(mem_freep)
+        char *own = path_join(path_home(), ".tenax");
+
+        folder = path_join(home && *home ? home : own, "debug");
+        if (file_mkdirs(folder, 0700, err) < 0)
+            return err_prefix(err, "--debug");
+        clock_iso(clock_wall_ms(), when);
+        buf_addf(&path, "%s/%.19s-%d.log", folder, when, (int)getpid());
+    } else {
+        return 0;
+    }
+    if (log_open(buf_cstr(&path), err) < 0)
+        return -1;
+    say("debug log: %s", buf_cstr(&path));
+    log_debug("main", "tenax %s, pid %d", TENAX_VERSION, (int)getpid());
+    return 0;
+}
+
+static int main_unknown(struct str word)
+{
+    const struct command *best = NULL;
+    size_t best_distance = 3;
+
+    for (size_t i = 0; i < cmd_count(); i++) {
+        size_t d = str_distance(word, str_of(cmd_at(i)->usage.name), best_distance);
+
+        if (d < best_distance) {
+            best = cmd_at(i);
+            best_distance = d;
+        }
+    }
+    if (best)
+        say("unknown command '%.*s'; did you mean '%s'?", STR_ARG(word), best->usage.name);
+    else
+        say("unknown command '%.*s' (to ask the model: tenax -p \"%.*s\")",
+            STR_ARG(str_clip(word, 60)), STR_ARG(str_clip(word, 60)));
+    return EXIT_USAGE;
+}
+
+/* Options decide first, then the first word. */
+static int main_dispatch(struct cmd *c)
+{
+    const struct command *command;
+
+    if (c->args.given[OPT_VERSION])
+        return main_version();
+    if (c->args.given[OPT_HELP])
+        return cmd_help.run(c);
+    if (c->args.given[OPT_PRINT])
+        return cmd_print(c);
+    if (!c->args.words.len) {
+        if (!isatty(STDIN_FILENO))
+            return cmd_print(c); /* `echo hello | tenax` */
+        return cmd_help.run(c);
+    }
+    command = cmd_find(str_of(c->args.words.ptr[0]));
+    if (!command)
+        return main_unknown(str_of(c->args.words.ptr[0]));
+    return command->run(c);
+}
+
+static int main_with_args(struct cmd *c)
+{
+    struct err err = {0};
+    int code;
+
+    c->dir = main_dir(&c->args, &err);
+    if (!c->dir || main_log(&c->args, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    if (signals_start(main_on_signal, c->cancel, &err) < 0) {
+        say_error(&err);
+        return EXIT_FAILED;
+    }
+    code = main_dispatch(c);
+    proc_shutdown();
+    signals_stop();
+    log_debug("main", "exit %d", code);
+    log_close();
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct cmd c = {0};
+    struct err err = {0};
+    const char *point = getenv("TENAX_TEST_POINT");
+    int code;
+
+    /* Asked for by scripts and SDKs before anything else: no tables, no threads. */
+    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0))
+        return main_version();
+
+    if (args_parse(argc, argv, &c.args, &err) < 0) {
+        say("%s (see tenax --help)", err.text);
+        return EXIT_USAGE;
+    }
+    if (point)
+        wait_test_mode(point);
+    c.cancel = cancel_new(/*parent=*/NULL);
+    code = main_with_args(&c);
+    cancel_unref(c.cancel);
+    mem_freep(&c.dir);
+    args_release(&c.args);
+    return code;
+}
