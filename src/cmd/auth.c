@@ -1,0 +1,216 @@
+/*
+ * auth: keep a key, say which keys are kept, forget one.
+ *
+ * A key is typed without echo, or piped in; never an argument, which `ps` and the shell's history
+ * would show. Main thread.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/secret.h"
+#include "cmd/cmd.h"
+#include "conf/conf.h"
+#include "llm/auth.h"
+#include "llm/door.h"
+#include "sync/cancel.h"
+#include "json/jw.h"
+
+static int auth_run(struct cmd *c);
+
+const struct command cmd_auth = {
+    .usage =
+        {
+            .name = "auth",
+            .args = "login PROVIDER | status | logout PROVIDER",
+            .summary = "Store an API key in a private file, list the stored ones, or forget one",
+            .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
+        },
+    .run = auth_run,
+};
+
+static int auth_usage(void)
+{
+    say("usage: tenax auth login PROVIDER | status | logout PROVIDER "
+        "(PROVIDER: anthropic, openai, gemini, or a name from settings)");
+    return EXIT_USAGE;
+}
+
+/* One line from standard input. 0 at its end, -1 on cancel or when it is too long. */
+static int auth_read_line(struct cmd *c, struct buf *line, struct err *err)
+{
+    for (;;) {
+        struct pollfd fds[2] = {
+            {.fd = STDIN_FILENO, .events = POLLIN},
+            {.fd = cancel_fd(c->cancel), .events = POLLIN},
+        };
+        char byte;
+        ssize_t n;
+
+        if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+            return err_sys(err, ERR_IO, "cannot wait for standard input");
+        if (cancel_check(c->cancel, err) < 0)
+            return -1;
+        /* Byte by byte: what stands behind the line is somebody else's. */
+        n = read(STDIN_FILENO, &byte, 1);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return err_sys(err, ERR_IO, "cannot read standard input");
+        if (n == 0 || (n == 1 && byte == '\n'))
+            return buf_check(line, err);
+        if (n == 1)
+            buf_addc(line, byte);
+    }
+}
+
+static int auth_read_key(struct cmd *c, const char *provider, struct buf *key, struct err *err)
+{
+    struct termios shown;
+    struct termios hidden;
+    bool typed = tcgetattr(STDIN_FILENO, &shown) == 0;
+    int rc;
+
+    if (typed) {
+        CLEANUP(buf_release)
+        struct buf ask = BUF_INIT(200);
+
+        hidden = shown;
+        hidden.c_lflag &= ~(tcflag_t)ECHO;
+        hidden.c_lflag |= ECHONL;
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+        buf_addf(&ask, "Key for %s (not shown): ", provider);
+        (void)fd_write_all(STDERR_FILENO, buf_str(&ask), NULL);
+    }
+    rc = auth_read_line(c, key, err);
+    if (typed) {
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+        if (rc < 0)
+            (void)fd_write_all(STDERR_FILENO, STR("\n"), NULL);
+    }
+    return rc;
+}
+
+static int auth_login(struct cmd *c, const struct conf *conf, const char *provider)
+{
+    CLEANUP(buf_release)
+    struct buf key = BUF_INIT(AUTH_MAX_KEY + 2);
+    CLEANUP(buf_release)
+    struct buf masked = BUF_INIT(200);
+    struct err err = {0};
+
+    if (auth_read_key(c, provider, &key, &err) < 0) {
+        if (err.code == ERR_CANCELLED)
+            return cmd_signal_code();
+        say_error(&err);
+        return EXIT_FAILED;
+    }
+    if (auth_set(conf_home(conf), str_of(provider), str_trim(buf_str(&key)), &err) < 0) {
+        say_error(&err);
+        return err.code == ERR_BAD_INPUT ? EXIT_USAGE : EXIT_FAILED;
+    }
+    secret_mask(str_trim(buf_str(&key)), &masked);
+    say("stored the key for %s: %s", provider, buf_cstr(&masked));
+    return EXIT_OK;
+}
+
+static int auth_logout(const struct conf *conf, const char *provider)
+{
+    struct err err = {0};
+
+    if (auth_remove(conf_home(conf), str_of(provider), &err) < 0) {
+        say_error(&err);
+        return EXIT_FAILED;
+    }
+    say("forgot the key for %s", provider);
+    return EXIT_OK;
+}
+
+/* Each stored key, masked; text or JSON. */
+static int auth_status(const struct cmd *c, const struct conf *conf)
+{
+    CLEANUP(strv_release)
+    struct strv names = STRV_INIT;
+    CLEANUP(buf_release)
+    struct buf out = BUF_INIT((size_t)1 << 20);
+    bool json = c->args.given[OPT_JSON];
+    struct err err = {0};
+    struct jw w;
+    int code = EXIT_OK;
+
+    if (auth_list(conf_home(conf), &names, &err) < 0) {
+        say_error(&err);
+        return EXIT_FAILED;
+    }
+    jw_init(&w, &out, JW_PRETTY);
+    if (json) {
+        jw_object(&w);
+        jw_key(&w, "stored");
+        jw_array(&w);
+    } else if (!names.len) {
+        buf_adds(&out, "No stored keys. `tenax auth login PROVIDER` stores one.\n");
+    }
+    for (size_t i = 0; i < names.len; i++) {
+        CLEANUP(buf_release)
+        struct buf key = BUF_INIT(AUTH_MAX_KEY + 1);
+        CLEANUP(buf_release)
+        struct buf masked = BUF_INIT(200);
+        CLEANUP(strv_release)
+        struct strv notes = STRV_INIT;
+
+        if (auth_get(conf_home(conf), str_of(names.ptr[i]), &key, &notes, &err) < 0) {
+            say_error(&err);
+            return EXIT_FAILED;
+        }
+        for (size_t n = 0; n < notes.len; n++)
+            say("%s", notes.ptr[n]);
+        secret_mask(buf_str(&key), &masked);
+        if (json) {
+            jw_object(&w);
+            jw_kcstr(&w, "provider", names.ptr[i]);
+            jw_kstr(&w, "key", buf_str(&masked));
+            jw_object_end(&w);
+        } else {
+            buf_addf(&out, "%-12s %s\n", names.ptr[i], buf_cstr(&masked));
+        }
+    }
+    if (json) {
+        jw_array_end(&w);
+        jw_object_end(&w);
+        buf_addc(&out, '\n');
+    }
+    (void)say_out(buf_str(&out), &code);
+    return code;
+}
+
+static int auth_run(struct cmd *c)
+{
+    CLEANUP(conf_unrefp)
+    struct conf *conf = NULL;
+    const struct strv *words = &c->args.words; /* "auth", verb, provider */
+    struct str verb = words->len > 1 ? str_of(words->ptr[1]) : STR("status");
+    const char *provider = words->len > 2 ? words->ptr[2] : NULL;
+    int code = cmd_conf(c, &conf);
+
+    if (code)
+        return code;
+    if (words->len > 3)
+        return auth_usage();
+    if (str_is(verb, "status") && !provider)
+        return auth_status(c, conf);
+    if (!provider)
+        return auth_usage();
+    if (str_is(verb, "login")) {
+        if (!door_exists(conf, str_of(provider))) {
+            say("no provider is called '%s'; add it under \"providers\" in settings.json first",
+                provider);
+            return EXIT_USAGE;
+        }
+        return auth_login(c, conf, provider);
+    }
+    if (str_is(verb, "logout"))
+        return auth_logout(conf, provider);
+    return auth_usage();
+}
