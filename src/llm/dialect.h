@@ -16,8 +16,10 @@
 #include "base/str.h"
 #include "base/strv.h"
 
+struct arena;
 struct buf;
 struct err;
+struct json;
 struct message;
 struct model;
 struct reply;
@@ -134,9 +136,17 @@ extern const struct dialect dialect_gemini;
 const struct dialect *dialect_find(struct str name); /* NULL when unknown */
 const struct dialect *const *dialect_table(void);    /* NULL-terminated */
 
-/* Shared by the dialects (fault.c). Overflow texts of all known servers, any case. */
+/* Shared by the dialects (fault.c). */
+
+/* Overflow texts of all known servers, any case. */
 bool fault_is_context_text(struct str text);
 void fault_text(struct llm_fault *f, struct str text); /* cleaned to one line, clipped */
-/* The plain reading of a status; dialects refine it. Starts from a zeroed struct. */
+
+/* The object that holds the error in a body of whatever shape: {"error":{…}}, [{"error":{…}}], flat;
+ * NULL when the body is something else. fault_message() is its text, empty when there is none. */
+const struct json *fault_find(struct str body, struct arena *arena);
+struct str fault_message(const struct json *error);
+
+/* The plain reading of status, headers and body; dialects refine it. Starts from a zeroed struct. */
 void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
                        struct str retry_after_ms);

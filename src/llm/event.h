@@ -40,6 +40,7 @@ enum llm_stop {
     STOP_CONTEXT_FULL, /* the window was full while it spoke */
 };
 const char *llm_stop_name(enum llm_stop stop); /* "end_turn", …, "model_context_window_exceeded" */
+enum llm_stop llm_stop_parse(struct str name); /* STOP_NONE for a name nobody knows */
 
 enum llm_event_kind {
     LLM_MESSAGE_START, /* id, model, usage so far */

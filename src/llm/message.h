@@ -81,11 +81,11 @@ struct message *message_user_text(struct str text);
 void message_text(const struct message *m, struct buf *out);
 size_t message_count(const struct message *m, enum block_kind kind);
 
-/* The transcript's JSON: {"role","content":[…]} and, of an assistant, id, type and model, in
- * Anthropic's shape and on one line. Two extra keys may stand in a block: provider_data, and
+/* The transcript's JSON: {"role","content"} and, of an assistant, id, type and model, in Anthropic's
+ * shape and on one line. Blocks may have keys of ours: provider_data; a tool_result's name; and
  * input_text, the exact bytes of an input that is no JSON object or spans lines. message_parse()
- * reads both shapes of content (text, list); known blocks with parts that have no place in struct
- * block are kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no message. */
+ * reads both shapes of content (text, list); an image or document with parts that have no place in
+ * struct block is kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no message. */
 void message_write(const struct message *m, struct buf *out);
 int message_parse(const struct json *v, struct message **ret, struct err *err);
 

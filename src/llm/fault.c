@@ -1,0 +1,287 @@
+/*
+ * What a failed answer means, as far as all servers agree.
+ *
+ * Status codes say little (a full context is 400, 413, 422 or 500 depending on who is asked), so the
+ * words count too: one list of the texts known servers use. Only the error's own message, type and
+ * code are looked at, never the whole body: some servers echo the request in it, and a conversation
+ * about context limits must not look like one that reached them. Pure; any thread.
+ */
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "llm/dialect.h"
+#include "net/retry.h"
+#include "json/json.h"
+
+/* `also`, when there is one, must be in the text too. */
+struct phrase {
+    const char *text;
+    const char *also;
+};
+
+static const struct phrase context_phrases[] = {
+    {"context_length_exceeded", NULL},                      /* OpenAI, code */
+    {"maximum context length", NULL},                       /* OpenAI, DeepSeek, vLLM, OpenRouter */
+    {"exceeds the context window", NULL},                   /* OpenAI Responses */
+    {"longer than the model's context length", NULL},       /* SGLang */
+    {"exceed_context_size_error", NULL},                    /* llama.cpp, type */
+    {"exceeds the available context size", NULL},           /* llama.cpp, Ollama */
+    {"greater than the context length", NULL},              /* LM Studio */
+    {"maximum prompt length is", NULL},                     /* xAI */
+    {"reduce the length of the messages", NULL},            /* Groq */
+    {"prompt token count of", "exceeds the limit of"},      /* Copilot */
+    {"context window exceeds limit", NULL},                 /* MiniMax */
+    {"exceeded model token limit", NULL},                   /* Kimi */
+    {"input is too long for requested model", NULL},        /* Bedrock */
+    {"input token count", "exceeds the maximum number of"}, /* Gemini */
+    {"prompt is too long", NULL},                           /* Anthropic */
+    {"input length and", "exceed context limit"},           /* Anthropic, older models */
+    {"model_context_window_exceeded", NULL},                /* GLM */
+    {"context length exceeded", NULL},
+    {"too many tokens", NULL},
+    {"token limit exceeded", NULL},
+};
+
+static const struct phrase quota_phrases[] = {
+    {"insufficient_quota", NULL},
+    {"exceeded your current quota", NULL},
+    {"credit balance is too low", NULL},
+    {"insufficient credits", NULL},
+    {"insufficient balance", NULL},
+    {"billing_error", NULL},
+    {"usage_not_included", NULL},
+    {"reached your specified", "usage limits"}, /* Anthropic: a limit the organisation set */
+};
+
+static const struct phrase tool_phrases[] = {
+    {"does not support tools", NULL},
+    {"does not support function calling", NULL},
+    {"tool use is not supported", NULL},
+    {"tools param requires --jinja", NULL},             /* llama.cpp */
+    {"no endpoints found that support tool use", NULL}, /* OpenRouter */
+};
+
+static bool has_phrase(struct str text, const struct phrase *list, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (str_find_nocase(text, str_of(list[i].text)) == text.len)
+            continue;
+        if (!list[i].also || str_find_nocase(text, str_of(list[i].also)) < text.len)
+            return true;
+    }
+    return false;
+}
+
+bool fault_is_context_text(struct str text)
+{
+    return text.len && has_phrase(text, context_phrases, ARRAY_LEN(context_phrases));
+}
+
+void fault_text(struct llm_fault *f, struct str text)
+{
+    size_t n = 0;
+    bool space = false;
+
+    text = str_trim(text);
+    while (text.len) {
+        size_t len = utf8_decode(text, /*ret_code=*/NULL);
+        unsigned char c = (unsigned char)text.ptr[0];
+
+        if (c <= ' ' || c == 0x7f) {
+            space = true;
+            len = 1;
+        } else {
+            size_t room = (space ? 1 : 0) + (len ? len : 1);
+
+            if (n + room >= sizeof(f->text))
+                break;
+            if (space)
+                f->text[n++] = ' ';
+            space = false;
+            if (len)
+                memcpy(f->text + n, text.ptr, len);
+            else
+                f->text[n] = '?';
+            len = len ? len : 1;
+            n += len;
+        }
+        text = str_from(text, len);
+    }
+    f->text[n] = '\0';
+}
+
+const struct json *fault_find(struct str body, struct arena *arena)
+{
+    const struct json *v = NULL;
+    const struct json *error;
+
+    if (json_parse(arena, body, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return NULL;
+    if (json_is(v, JSON_ARRAY)) /* Gemini without alt=sse */
+        v = json_first(v);
+    error = json_get(v, "error");
+    if (json_is(error, JSON_OBJECT))
+        return error;
+    return json_is(v, JSON_OBJECT) ? v : NULL;
+}
+
+struct str fault_message(const struct json *error)
+{
+    static const char *const names[] = {"message", "error", "detail", "msg"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const struct json *v = json_get(error, names[i]);
+
+        if (json_str(v).len)
+            return json_str(v);
+        if (json_is(v, JSON_ARRAY)) /* FastAPI: a list of problems */
+            return json_get_str(json_first(v), "msg");
+    }
+    return STR("");
+}
+
+/* A page meant for browsers says most in its title. */
+static struct str html_title(struct str body)
+{
+    size_t at = str_find_nocase(body, STR("<title>"));
+    struct str rest = str_from(body, at + 7);
+
+    if (at == body.len)
+        return STR("");
+    return str_trim(str_first(rest, str_find_nocase(rest, STR("</title>"))));
+}
+
+static bool looks_like_html(struct str body)
+{
+    struct str start = str_trim(str_first(body, 512));
+
+    return start.len && start.ptr[0] == '<';
+}
+
+static void say_body(struct llm_fault *f, int status, struct str body)
+{
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(2000);
+    struct str title = html_title(str_first(body, 16384));
+
+    if (looks_like_html(body)) {
+        buf_addf(&text, "HTTP %d with an HTML page", status);
+        if (title.len)
+            buf_addf(&text, ": %.*s", STR_ARG(str_first(title, 200)));
+    } else if (str_trim(body).len) {
+        buf_addf(&text, "HTTP %d: %.*s", status, STR_ARG(str_clip(str_trim(body), 1000)));
+    } else {
+        buf_addf(&text, "HTTP %d without an explanation", status);
+    }
+    fault_text(f, buf_str(&text));
+}
+
+static void read_status(struct llm_fault *f, int status)
+{
+    switch (status) {
+    case 401:
+    case 403:
+        f->code = ERR_AUTH;
+        return;
+    case 402:
+        f->code = ERR_QUOTA;
+        return;
+    case 404:
+        f->code = ERR_NOT_FOUND;
+        return;
+    case 413:
+        f->code = ERR_TOO_BIG;
+        return;
+    case 405:
+    case 415:
+    case 501:
+    case 505:
+        f->code = ERR_UNSUPPORTED;
+        return;
+    case 429:
+        f->code = ERR_RETRY_LATER;
+        f->retry = true;
+        return;
+    case 529:
+        f->code = ERR_RETRY_LATER;
+        f->retry = true;
+        f->overloaded = true;
+        return;
+    case 408:
+    case 409:
+    case 425:
+        f->code = ERR_NETWORK;
+        f->retry = true;
+        return;
+    default:
+        f->code = status >= 500 ? ERR_NETWORK : status >= 400 ? ERR_BAD_INPUT : ERR_PROTOCOL;
+        f->retry = status >= 500;
+    }
+}
+
+/* The words decide where the status is ambiguous. */
+static void read_words(struct llm_fault *f, int status, struct str words)
+{
+    if (has_phrase(words, quota_phrases, ARRAY_LEN(quota_phrases))) {
+        f->code = ERR_QUOTA;
+        f->retry = false;
+    } else if (status == 429) {
+        /* "too many tokens" is a matter of pace here; only these two are a matter of size. */
+        if (str_find_nocase(words, STR("request too large")) < words.len ||
+            str_find_nocase(words, STR("reduce the length of the messages")) < words.len) {
+            f->code = ERR_CONTEXT_FULL;
+            f->retry = false;
+        }
+    } else if (status != 401 && status != 403 && status != 404 && fault_is_context_text(words)) {
+        f->code = ERR_CONTEXT_FULL;
+        f->retry = false;
+    } else if (has_phrase(words, tool_phrases, ARRAY_LEN(tool_phrases))) {
+        f->code = ERR_UNSUPPORTED;
+        f->retry = false;
+    } else if (status >= 500 && str_find_nocase(words, STR("overloaded")) < words.len) {
+        f->code = ERR_RETRY_LATER;
+        f->overloaded = true;
+    }
+}
+
+void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
+                       struct str retry_after_ms_value)
+{
+    CLEANUP(arena_release)
+    struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release)
+    struct buf words = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *error = fault_find(body, &arena);
+    struct str message = fault_message(error);
+
+    read_status(f, status);
+    /* The clock is needed for one form of the header only, a date. */
+    f->wait_ms = retry_after_ms(retry_after_ms_value, retry_after, clock_wall_ms());
+
+    if (message.len)
+        fault_text(f, message);
+    else
+        say_body(f, status, body);
+    buf_add(&words, message);
+    buf_addc(&words, '\n');
+    buf_add(&words, json_get_str(error, "type"));
+    buf_addc(&words, '\n');
+    buf_add(&words, json_get_str(error, "code"));
+    if (!error)
+        buf_add(&words, str_first(body, 4096));
+    read_words(f, status, buf_str(&words));
+
+    /* Cerebras and Mistral say nothing at all when the conversation is too long. */
+    if (!str_trim(body).len && (status == 400 || status == 413)) {
+        f->code = ERR_CONTEXT_FULL;
+        fault_text(f, status == 400 ? STR("HTTP 400 without an explanation; some servers answer so "
+                                          "when the conversation is too long")
+                                    : STR("HTTP 413: the request is too large"));
+    }
+    if (f->retry && f->wait_ms < 0)
+        f->wait_ms = retry_text_ms(message);
+}

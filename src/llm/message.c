@@ -1,0 +1,226 @@
+/*
+ * Messages: building, sharing, and the request JSON they remember.
+ *
+ * Everything a message holds lies in its own arena, so that a compaction frees the old ones at once.
+ * The count of references is the only thing that changes after it is built (and may be touched by
+ * several threads); the remembered request JSON belongs to the agent that owns the message.
+ */
+#include "llm/message.h"
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "llm/model.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+/* A session that switches between models needs two or three; more would only hold memory. */
+#define WIRE_MAX_KEYS 4
+
+struct message_wire {
+    struct message_wire *next; /* older */
+    struct str key;            /* both slices point behind the struct */
+    struct str json;
+};
+
+struct message *message_new(enum role role, size_t room)
+{
+    struct message *m = mem_zalloc(sizeof(*m));
+
+    m->role = role;
+    m->refs = 1;
+    m->cap = room ? room : 1;
+    m->blocks = arena_alloc(&m->arena, m->cap * sizeof(*m->blocks));
+    return m;
+}
+
+struct message *message_ref(struct message *m)
+{
+    __atomic_add_fetch(&m->refs, 1, __ATOMIC_RELAXED);
+    return m;
+}
+
+void message_unref(struct message *m)
+{
+    if (!m || __atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    while (m->wire) {
+        struct message_wire *w = m->wire;
+
+        m->wire = w->next;
+        free(w);
+    }
+    arena_release(&m->arena);
+    free(m);
+}
+
+void message_unrefp(struct message **m)
+{
+    message_unref(*m);
+}
+
+static struct str copy(struct arena *arena, struct str s)
+{
+    return s.len ? arena_str(arena, s) : STR("");
+}
+
+static void copy_block(struct arena *arena, struct block *to, const struct block *from)
+{
+    *to = *from;
+    to->text = copy(arena, from->text);
+    to->signature = copy(arena, from->signature);
+    to->data = copy(arena, from->data);
+    to->id = copy(arena, from->id);
+    to->name = copy(arena, from->name);
+    to->input = copy(arena, from->input);
+    to->media_type = copy(arena, from->media_type);
+    to->url = copy(arena, from->url);
+    to->title = copy(arena, from->title);
+    to->raw = copy(arena, from->raw);
+    to->provider_data = copy(arena, from->provider_data);
+    to->content = NULL;
+    to->content_len = 0;
+}
+
+struct block *message_add(struct message *m, const struct block *block)
+{
+    struct block *b;
+
+    if (m->len == m->cap) {
+        struct block *bigger = arena_alloc(&m->arena, 2 * m->cap * sizeof(*bigger));
+
+        memcpy(bigger, m->blocks, m->len * sizeof(*bigger));
+        m->blocks = bigger;
+        m->cap *= 2;
+    }
+    b = &m->blocks[m->len++];
+    copy_block(&m->arena, b, block);
+    if (block->content_len) {
+        b->content = arena_alloc(&m->arena, block->content_len * sizeof(*b->content));
+        b->content_len = block->content_len;
+        for (size_t i = 0; i < block->content_len; i++) /* results hold no results: one level */
+            copy_block(&m->arena, &b->content[i], &block->content[i]);
+    }
+    return b;
+}
+
+struct message *message_user_text(struct str text)
+{
+    struct message *m = message_new(ROLE_USER, 1);
+
+    message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = text});
+    return m;
+}
+
+void message_text(const struct message *m, struct buf *out)
+{
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TEXT)
+            buf_add(out, m->blocks[i].text);
+    }
+}
+
+size_t message_count(const struct message *m, enum block_kind kind)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->len; i++)
+        n += m->blocks[i].kind == kind;
+    return n;
+}
+
+void block_input(const struct block *b, struct buf *out)
+{
+    struct str input = str_trim(b->input);
+
+    if (b->input_bad) {
+        struct jw w;
+
+        jw_init(&w, out, JW_CLEAN);
+        jw_object(&w);
+        jw_kstr(&w, "invalid_json", b->input);
+        jw_object_end(&w);
+        return;
+    }
+    if (!input.len) {
+        buf_adds(out, "{}");
+        return;
+    }
+    /* Half a surrogate pair, as an escape or as bytes, is refused by servers. */
+    if (str_find_nocase(input, STR("\\ud")) < input.len || !utf8_is_valid(input)) {
+        CLEANUP(arena_release)
+        struct arena arena = ARENA_INIT;
+        const struct json *v;
+        struct jw w;
+
+        jw_init(&w, out, JW_CLEAN);
+        if (json_parse(&arena, input, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+            jw_json(&w, v);
+        else
+            jw_raw(&w, STR("{}"));
+        return;
+    }
+    buf_add(out, b->input);
+}
+
+const struct json *block_data(const struct block *b, const struct model *model, struct arena *arena)
+{
+    const struct json *v;
+    struct str name;
+
+    if (!b->provider_data.len ||
+        json_parse(arena, b->provider_data, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return NULL;
+    if (!str_eq(json_get_str(v, "provider"), model->provider))
+        return NULL;
+    name = json_get_str(v, "model");
+    if (!str_eq(name, model->name) && !(model->family.len && str_eq(name, model->family)))
+        return NULL;
+    return v;
+}
+
+bool block_is_foreign(const struct block *b, const struct model *model)
+{
+    CLEANUP(arena_release)
+    struct arena arena = ARENA_INIT;
+
+    return b->provider_data.len && !block_data(b, model, &arena);
+}
+
+struct str message_wire_get(const struct message *m, struct str key)
+{
+    for (const struct message_wire *w = m->wire; w; w = w->next) {
+        if (str_eq(w->key, key))
+            return w->json;
+    }
+    return STR("");
+}
+
+void message_wire_set(struct message *m, struct str key, struct str json)
+{
+    struct message_wire *w = mem_alloc(sizeof(*w) + key.len + json.len);
+    struct message_wire **at = &m->wire;
+    char *text = (char *)(w + 1);
+    size_t kept = 1;
+
+    memcpy(text, key.ptr, key.len);
+    memcpy(text + key.len, json.ptr, json.len);
+    w->key = str_make(text, key.len);
+    w->json = str_make(text + key.len, json.len);
+
+    while (*at) {
+        struct message_wire *old = *at;
+
+        if (str_eq(old->key, key) || kept == WIRE_MAX_KEYS) {
+            *at = old->next;
+            free(old);
+        } else {
+            at = &old->next;
+            kept++;
+        }
+    }
+    w->next = m->wire;
+    m->wire = w;
+}

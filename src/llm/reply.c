@@ -1,0 +1,496 @@
+/*
+ * A reply in the making.
+ *
+ * The one idea: a queue of parts. Its head is the only block that observers know of; what arrives for
+ * the others is held in them. The head closes, and the next part becomes the head, as soon as
+ * something stands behind it and it can get no more: text and thinking at once, a tool call when its
+ * braces are balanced. Decoders of vendors with explicit starts and stops never have more than one
+ * part in the queue. Runs on the thread of the agent that made the call.
+ */
+#include "llm/reply.h"
+
+#include "base/err.h"
+#include "base/id.h"
+#include "base/utf8.h"
+#include "llm/part.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+#define ID_CHARS 24
+
+struct reply {
+    llm_event_fn fn;
+    void *arg;
+    struct message *message;    /* the closed blocks; its arena holds all strings below */
+    struct str provider, model; /* who is asked */
+    VEC(struct part *) queue;
+    struct part *current;
+    bool current_is_done;    /* the current block is a call that closed already */
+    VEC(size_t) closed_keys; /* of such calls */
+    struct part *last;       /* the last one closed, for reply_data_last() */
+    size_t parts;            /* made so far */
+    size_t bytes;            /* kept so far */
+    struct llm_usage usage;
+    enum llm_stop stop;
+    struct str stop_sequence;
+    bool started, finished, has_calls;
+};
+
+struct reply *reply_new(llm_event_fn fn, void *arg)
+{
+    struct reply *r = mem_zalloc(sizeof(*r));
+
+    r->fn = fn;
+    r->arg = arg;
+    r->message = message_new(ROLE_ASSISTANT, 8);
+    return r;
+}
+
+void reply_free(struct reply *r)
+{
+    if (!r)
+        return;
+    VEC_EACH (&r->queue, p)
+        part_free(*p);
+    vec_release(&r->queue);
+    vec_release(&r->closed_keys);
+    part_free(r->last);
+    message_unref(r->message);
+    free(r);
+}
+
+/* Counts what is about to be kept; false when it is too much, which check_size() reports. */
+static bool has_room(struct reply *r, size_t n)
+{
+    if (r->bytes <= REPLY_MAX_BYTES)
+        r->bytes += n;
+    return r->bytes <= REPLY_MAX_BYTES;
+}
+
+static int check_size(const struct reply *r, struct err *err)
+{
+    if (r->bytes > REPLY_MAX_BYTES)
+        return err_set(err, ERR_TOO_BIG, "the answer is longer than %zu MB", REPLY_MAX_BYTES >> 20);
+    return 0;
+}
+
+static struct str keep(struct reply *r, struct str s)
+{
+    return s.len && has_room(r, s.len) ? arena_str(&r->message->arena, s) : STR("");
+}
+
+/* Raw JSON of the vendor as it came, unless it is not clean Unicode; what does not parse is null. */
+static struct str keep_json(struct reply *r, struct str json)
+{
+    CLEANUP(arena_release)
+    struct arena scratch = ARENA_INIT;
+    CLEANUP(buf_release)
+    struct buf clean = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *v = NULL;
+    struct jw w;
+
+    if (utf8_is_valid(json) && str_find_nocase(json, STR("\\ud")) == json.len)
+        return keep(r, json);
+    jw_init(&w, &clean, JW_CLEAN);
+    if (json_parse(&scratch, json, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+        jw_json(&w, v);
+    else
+        jw_null(&w);
+    return keep(r, buf_str(&clean));
+}
+
+static int tell(struct reply *r, const struct llm_event *ev, struct err *err)
+{
+    return r->fn ? r->fn(ev, r->arg, err) : 0;
+}
+
+void reply_origin(struct reply *r, struct str provider, struct str model)
+{
+    r->provider = keep(r, provider);
+    r->model = keep(r, model);
+}
+
+int reply_start(struct reply *r, struct str id, struct str model, struct err *err)
+{
+    char made[40];
+
+    if (r->started)
+        return 0;
+    r->started = true;
+    if (!id.len)
+        id = id_make(made, sizeof(made), "msg_", ID_CHARS);
+    r->message->id = keep(r, id);
+    r->message->model = model.len ? keep(r, model) : r->model;
+    return tell(r,
+                &(struct llm_event){.kind = LLM_MESSAGE_START,
+                                    .id = r->message->id,
+                                    .model = r->message->model,
+                                    .usage = r->usage},
+                err);
+}
+
+bool reply_is_started(const struct reply *r)
+{
+    return r->started;
+}
+
+/* Closed blocks are in the message, so the head's index is their number. */
+
+static int tell_delta(struct reply *r, struct str text, struct err *err)
+{
+    if (!text.len)
+        return 0;
+    return tell(
+        r, &(struct llm_event){.kind = LLM_BLOCK_DELTA, .index = r->message->len, .text = text},
+        err);
+}
+
+/* The head becomes known to observers, with what it has gathered so far. */
+static int go_live(struct reply *r, struct part *head, struct err *err)
+{
+    const struct llm_event start = {
+        .kind = LLM_BLOCK_START, .index = r->message->len, .block = &head->block};
+
+    head->live = true;
+    if (tell(r, &start, err) < 0)
+        return -1;
+    return tell_delta(r, buf_str(&head->text), err);
+}
+
+static bool is_object(struct str text)
+{
+    CLEANUP(arena_release)
+    struct arena scratch = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (json_parse(&scratch, text, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return false;
+    return json_is(v, JSON_OBJECT);
+}
+
+static void set_data(struct reply *r, const struct part *p, struct block *b)
+{
+    CLEANUP(buf_release)
+    struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    part_write_data(p, r->provider, r->model, &out);
+    b->provider_data = keep(r, buf_str(&out));
+}
+
+/* The head is complete: it goes into the message, and the next part takes its place. */
+static int close_head(struct reply *r, struct err *err)
+{
+    struct part *p = r->queue.ptr[0];
+    struct str rest;
+    struct block *b;
+
+    if (!p->live && go_live(r, p, err) < 0)
+        return -1;
+    rest = part_end(p);
+    if (tell_delta(r, rest, err) < 0)
+        return -1;
+
+    if (p->block.kind == BLOCK_TOOL_USE) {
+        p->block.input = buf_str(&p->text);
+        p->block.input_bad = str_trim(p->block.input).len && !is_object(p->block.input);
+    } else {
+        p->block.text = buf_str(&p->text);
+    }
+    if (p->citations.len) {
+        buf_addc(&p->citations, ']');
+        p->block.raw = buf_str(&p->citations);
+    }
+    b = message_add(r->message, &p->block);
+    set_data(r, p, b);
+
+    memmove(r->queue.ptr, r->queue.ptr + 1, --r->queue.len * sizeof(*r->queue.ptr));
+    if (p->is_lane)
+        vec_push(&r->closed_keys, p->key);
+    if (r->current == p) {
+        r->current = NULL;
+        r->current_is_done = p->is_lane;
+    }
+    part_free(r->last);
+    r->last = p;
+    buf_release(&p->text);
+    if (check_size(r, err) < 0)
+        return -1;
+    return tell(
+        r, &(struct llm_event){.kind = LLM_BLOCK_STOP, .index = r->message->len - 1, .block = b},
+        err);
+}
+
+/* Moves the queue on as far as it goes by itself. */
+static int settle(struct reply *r, struct err *err)
+{
+    while (r->queue.len) {
+        struct part *head = r->queue.ptr[0];
+
+        if (!head->live) {
+            if (head->block.kind == BLOCK_TOOL_USE && !head->block.name.len)
+                return 0;
+            if (go_live(r, head, err) < 0)
+                return -1;
+        }
+        if (r->queue.len == 1 || (head->is_lane && !head->braces.done))
+            return 0;
+        if (close_head(r, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int reply_close(struct reply *r, struct err *err)
+{
+    while (r->queue.len) {
+        if (close_head(r, err) < 0)
+            return -1;
+    }
+    r->current_is_done = false;
+    return 0;
+}
+
+/* A part at the end of the queue, not yet live; it becomes the current one. */
+static int open_part(struct reply *r, const struct block *seed, struct part **ret, struct err *err)
+{
+    char id[40];
+    struct part *p;
+
+    if (r->finished)
+        return err_set(err, ERR_PROTOCOL, "content after the end of the message");
+    if (r->parts >= REPLY_MAX_BLOCKS)
+        return err_set(err, ERR_TOO_BIG, "the answer has more than %d blocks", REPLY_MAX_BLOCKS);
+    if (reply_start(r, STR(""), STR(""), err) < 0)
+        return -1;
+
+    p = part_new(REPLY_MAX_BYTES);
+    p->block.kind = seed->kind;
+    p->block.name = keep(r, seed->name);
+    p->block.data = keep(r, seed->data);
+    p->block.media_type = keep(r, seed->media_type);
+    p->block.raw = keep_json(r, seed->raw);
+    if (seed->kind == BLOCK_TOOL_USE) {
+        p->block.id = keep(r, id_make(id, sizeof(id), "toolu_", ID_CHARS));
+        r->has_calls = true;
+    }
+    vec_push(&r->queue, p);
+    r->parts++;
+    r->current = p;
+    r->current_is_done = false;
+    *ret = p;
+    return check_size(r, err);
+}
+
+static void set_vendor_id(struct reply *r, struct part *p, struct str id)
+{
+    CLEANUP(buf_release)
+    struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct jw w;
+
+    if (!id.len || p->has_vendor_id)
+        return;
+    p->has_vendor_id = true;
+    jw_init(&w, &json, JW_CLEAN);
+    jw_str(&w, id);
+    part_set(p, "id", keep(r, buf_str(&json)));
+}
+
+int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, struct err *err)
+{
+    struct part *p;
+
+    if (reply_close(r, err) < 0 || open_part(r, seed, &p, err) < 0)
+        return -1;
+    set_vendor_id(r, p, vendor_id);
+    if (go_live(r, p, err) < 0)
+        return -1;
+    return reply_delta(r, seed->kind == BLOCK_TOOL_USE ? seed->input : seed->text, err);
+}
+
+bool reply_is_open(const struct reply *r, enum block_kind kind)
+{
+    return r->current && r->current->block.kind == kind;
+}
+
+int reply_say(struct reply *r, enum block_kind kind, struct str text, struct err *err)
+{
+    struct part *p = r->queue.len ? r->queue.ptr[r->queue.len - 1] : NULL;
+
+    if (!text.len)
+        return 0;
+    /* A piece of a call may have come since; text that waits at the end goes on where it was. */
+    if (p && p->block.kind == kind)
+        r->current = p;
+    else if (open_part(r, &(struct block){.kind = kind}, &p, err) < 0 || settle(r, err) < 0)
+        return -1;
+    return reply_delta(r, text, err);
+}
+
+static struct part *find_lane(const struct reply *r, size_t key)
+{
+    VEC_EACH (&r->queue, p) {
+        if ((*p)->is_lane && (*p)->key == key)
+            return *p;
+    }
+    return NULL;
+}
+
+static bool is_closed_lane(const struct reply *r, size_t key)
+{
+    VEC_EACH (&r->closed_keys, k) {
+        if (*k == key)
+            return true;
+    }
+    return false;
+}
+
+int reply_call(struct reply *r, size_t key, struct str name, struct str vendor_id, struct err *err)
+{
+    struct part *p = find_lane(r, key);
+
+    if (!p && is_closed_lane(r, key)) {
+        r->current = NULL;
+        r->current_is_done = true;
+        return 0;
+    }
+    if (!p) {
+        if (open_part(r, &(struct block){.kind = BLOCK_TOOL_USE}, &p, err) < 0)
+            return -1;
+        p->is_lane = true;
+        p->key = key;
+    }
+    r->current = p;
+    r->current_is_done = false;
+    if (!p->block.name.len)
+        p->block.name = keep(r, name);
+    set_vendor_id(r, p, vendor_id);
+    return settle(r, err);
+}
+
+int reply_delta(struct reply *r, struct str text, struct err *err)
+{
+    struct part *p = r->current;
+    struct str gained;
+
+    if (!text.len)
+        return 0;
+    if (!p && r->current_is_done) {
+        if (!str_trim(text).len)
+            return 0;
+        return err_set(err, ERR_PROTOCOL, "arguments behind the end of a call");
+    }
+    if (!p)
+        return err_set(err, ERR_PROTOCOL, "content outside of any block");
+    if (!has_room(r, text.len))
+        return check_size(r, err);
+
+    gained = part_add(p, text);
+    if (p->live && tell_delta(r, gained, err) < 0)
+        return -1;
+    return settle(r, err);
+}
+
+void reply_signature(struct reply *r, struct str signature)
+{
+    if (reply_is_open(r, BLOCK_THINKING))
+        r->current->block.signature = keep(r, signature);
+}
+
+void reply_citation(struct reply *r, struct str json)
+{
+    struct buf *list;
+
+    if (!reply_is_open(r, BLOCK_TEXT))
+        return;
+    list = &r->current->citations;
+    json = keep_json(r, json);
+    if (!json.len)
+        return;
+    buf_addc(list, list->len ? ',' : '[');
+    buf_add(list, json);
+}
+
+void reply_raw(struct reply *r, struct str json)
+{
+    if (reply_is_open(r, BLOCK_OTHER))
+        r->current->block.raw = keep_json(r, json);
+}
+
+void reply_data(struct reply *r, const char *name, struct str json)
+{
+    struct str kept;
+
+    if (!r->current)
+        return;
+    kept = keep_json(r, json);
+    if (kept.len)
+        part_set(r->current, name, kept);
+}
+
+void reply_data_last(struct reply *r, const char *name, struct str json)
+{
+    struct str kept;
+
+    if (!r->last || r->finished)
+        return;
+    kept = keep_json(r, json);
+    if (!kept.len)
+        return;
+    part_set(r->last, name, kept);
+    set_data(r, r->last, &r->message->blocks[r->message->len - 1]);
+}
+
+void reply_usage(struct reply *r, const struct llm_usage *usage)
+{
+    r->usage = *usage;
+}
+
+const struct llm_usage *reply_usage_get(const struct reply *r)
+{
+    return &r->usage;
+}
+
+void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence)
+{
+    if (r->finished)
+        return;
+    r->stop = stop;
+    r->stop_sequence = keep(r, sequence);
+}
+
+bool reply_has_calls(const struct reply *r)
+{
+    return r->has_calls;
+}
+
+bool reply_is_finished(const struct reply *r)
+{
+    return r->finished;
+}
+
+int reply_finish(struct reply *r, struct err *err)
+{
+    struct llm_event delta = {.kind = LLM_MESSAGE_DELTA};
+
+    if (r->finished)
+        return 0;
+    if (reply_start(r, STR(""), STR(""), err) < 0 || reply_close(r, err) < 0 ||
+        check_size(r, err) < 0)
+        return -1;
+    r->finished = true;
+    if (r->stop == STOP_NONE)
+        r->stop = STOP_END_TURN;
+    if (r->stop == STOP_END_TURN && r->has_calls)
+        r->stop = STOP_TOOL_USE;
+    delta.stop = r->stop;
+    delta.stop_sequence = r->stop_sequence;
+    delta.usage = r->usage;
+    if (tell(r, &delta, err) < 0)
+        return -1;
+    return tell(r, &(struct llm_event){.kind = LLM_MESSAGE_STOP}, err);
+}
+
+struct message *reply_take(struct reply *r)
+{
+    return r->finished ? TAKE_PTR(r->message) : NULL;
+}
