@@ -1,16 +1,18 @@
 /*
  * Settings: all levels read once, merged, and frozen into a snapshot.
  *
- * Levels, later wins: defaults, user, project, local, --settings and flags, managed. At each level
- * Claude's home is read first and ours over it (~/.claude or CLAUDE_CONFIG_DIR, then $TENAX_HOME or
- * ~/.tenax; .claude/ then .tenax/; /etc/claude-code then /etc/tenax). Scalars: the highest level
- * wins; objects merge by key; arrays are joined without duplicates, but for fallbackModel. tenax
- * writes only into its own home.
+ * Levels, later wins: defaults, user, project, local, --settings, variables (TENAX_MODEL and such),
+ * options, managed. At each level Claude's home is read first and ours over it (~/.claude or
+ * CLAUDE_CONFIG_DIR, then $TENAX_HOME or ~/.tenax; .claude/ then .tenax/; /etc/claude-code then
+ * /etc/tenax). Scalars: the highest level wins; objects merge by key; lists are joined without
+ * duplicates, but for fallbackModel. `claudeCompat: false` leaves Claude's homes out; its managed
+ * settings, which bind the user, only when our own managed settings say so. tenax writes only into
+ * its own home.
  *
  * A snapshot is immutable and reference counted: threads share it freely, a reload makes a new one.
  * What was wrong is either an error (a file that does not parse or cannot be read: file:line:column)
  * or a warning (a known key with the wrong type, an unknown key in our own files, with the nearest
- * known one), never silence.
+ * known one, a key that nothing uses yet), never silence. The keys are in keys.def.
  */
 #pragma once
 
@@ -30,16 +32,18 @@ struct conf_sources {
     const char *dir;         /* start directory, absolute */
     char *const *environ;    /* NULL-terminated "NAME=value" */
     const struct args *args; /* flags; NULL: none */
-    const char *etc;         /* "/etc", or where a test keeps its own */
-    bool trusted;            /* false: project env and apiKeyHelper are left out, and said so */
+    const char *etc;         /* where managed settings are; NULL: "/etc" */
+    bool trusted; /* false: what project files could do harm with is left out, and said so */
 };
 
+/* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to start (exit 2). */
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err);
-struct conf *conf_ref(const struct conf *c);
+struct conf *conf_ref(const struct conf *c); /* the same snapshot, once more */
 void conf_unref(struct conf *c);
 void conf_unrefp(struct conf **c);
 
 const struct strv *conf_warnings(const struct conf *c); /* one line each, with file:line:column */
+const struct strv *conf_files(const struct conf *c);    /* the files that were read, lowest first */
 
 /* The merged value at a dotted key ("permissions.defaultMode"), or NULL. */
 const struct json *conf_get(const struct conf *c, const char *key);
@@ -47,7 +51,8 @@ struct str conf_get_str(const struct conf *c, const char *key); /* empty when ab
 bool conf_get_bool(const struct conf *c, const char *key, bool otherwise);
 int64_t conf_get_i64(const struct conf *c, const char *key, int64_t otherwise);
 
-/* Where the winning value came from: "~/.tenax/settings.json:3:12", "--model", "default". */
+/* Where the winning value came from: "~/.tenax/settings.json:3:12", "--model", "$TENAX_MODEL",
+ * "default". Elements of lists have their own: "permissions.allow.0". */
 struct str conf_origin(const struct conf *c, const char *key);
 
 /* The environment with the settings' `env` over it. NULL when unset. */

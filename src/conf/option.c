@@ -84,8 +84,7 @@ static int args_unknown(struct str name, struct err *err)
     if (near.best.len)
         return err_set(err, ERR_BAD_INPUT, "unknown option --%.*s; did you mean --%.*s?",
                        STR_ARG(str_clip(name, 100)), STR_ARG(near.best));
-    return err_set(err, ERR_BAD_INPUT, "unknown option --%.*s; see --help",
-                   STR_ARG(str_clip(name, 100)));
+    return err_set(err, ERR_BAD_INPUT, "unknown option --%.*s", STR_ARG(str_clip(name, 100)));
 }
 
 /* Adds one value after checking it against the row's list. */
@@ -185,7 +184,7 @@ static int args_short(struct args *a, int argc, char *const *argv, int *i, struc
         const char *value;
 
         if (!o)
-            return err_set(err, ERR_BAD_INPUT, "unknown option -%.*s; see --help",
+            return err_set(err, ERR_BAD_INPUT, "unknown option -%.*s",
                            (int)str_clip(str_of(at), 4).len, at);
         if (at[1] == '=')
             attached = at + 2;

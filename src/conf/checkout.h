@@ -1,0 +1,11 @@
+/*
+ * The git checkout a folder belongs to, found without starting git.
+ */
+#pragma once
+
+struct arena;
+
+/* The top folder of the checkout that dir is in; for a linked worktree that of its main checkout,
+ * or the worktree's own when the repository is bare. NULL when dir is in no repository. A path in
+ * the arena. */
+const char *checkout_root(struct arena *arena, const char *dir);

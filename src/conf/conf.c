@@ -1,0 +1,349 @@
+/*
+ * conf: from sources to snapshot.
+ *
+ * Loading is a straight line: find the files, read ours, decide whether Claude's count, read those,
+ * check, build the environment, put variables and options on top, merge, freeze. The documents live
+ * in an arena of the load; the snapshot has its own and holds the merged one only. In the usual
+ * case, with no settings anywhere, that is eight failed open(), two failed opendir() and the walk
+ * to the git root.
+ */
+#include "conf/conf.h"
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "conf/check.h"
+#include "conf/keys.h"
+#include "conf/levels.h"
+#include "conf/merge.h"
+#include "conf/option.h"
+#include "conf/source.h"
+#include "json/json.h"
+
+struct conf {
+    atomic_uint refs;
+    struct arena arena; /* the merged document and the origins */
+    const struct json *root;
+    struct map origins;
+    struct strv warnings;
+    struct strv files;
+    struct strv environment;
+    const char *home;
+    const char *dir;
+};
+
+/* What one load works with. */
+struct load {
+    const struct conf_sources *from;
+    struct arena arena;
+    struct levels levels;
+    struct check check;
+    VEC(struct source) all; /* the levels, with variables and options put in */
+};
+
+static void load_release(struct load *l)
+{
+    vec_release(&l->all);
+    check_release(&l->check);
+    levels_release(&l->levels);
+    arena_release(&l->arena);
+}
+
+static bool load_in_project(const struct source *s)
+{
+    return s->level == LEVEL_PROJECT || s->level == LEVEL_LOCAL;
+}
+
+/* In the home directory the project's file is the user's; once is enough. */
+static bool load_is_repeated(struct load *l, const struct source *s)
+{
+    if (!load_in_project(s) || !s->root)
+        return false;
+    VEC_EACH (&l->levels.list, other)
+        if (other->level == LEVEL_USER && other->root && source_same_file(s, other))
+            return true;
+    return false;
+}
+
+static int load_read(struct load *l, bool ours, bool claude_user, bool claude_managed,
+                     struct err *err)
+{
+    VEC_EACH (&l->levels.list, s) {
+        if (s->ours != ours)
+            continue;
+        if (!ours && !(s->level == LEVEL_MANAGED ? claude_managed : claude_user))
+            continue;
+        if (source_load(s, &l->arena, &l->check.warnings, err) < 0)
+            return -1;
+        if (load_is_repeated(l, s))
+            s->root = NULL;
+    }
+    return 0;
+}
+
+/* Our own files are read first, because they say whether Claude's are read at all. */
+static int load_files(struct load *l, struct err *err)
+{
+    bool claude_user = true;
+    bool claude_managed = true;
+
+    if (load_read(l, /*ours=*/true, false, false, err) < 0)
+        return -1;
+    VEC_EACH (&l->levels.list, s) {
+        if (!s->ours || (load_in_project(s) && !l->from->trusted))
+            continue;
+        claude_user = json_get_bool(s->root, "claudeCompat", claude_user);
+        if (s->level == LEVEL_MANAGED)
+            claude_managed = json_get_bool(s->root, "claudeCompat", claude_managed);
+    }
+    return load_read(l, /*ours=*/false, claude_user, claude_managed, err);
+}
+
+static struct str load_entry_name(const char *entry)
+{
+    struct str s = str_of(entry);
+
+    return str_first(s, str_chr(s, '='));
+}
+
+static const char *load_find_variable(const struct strv *environment, const char *name)
+{
+    for (size_t i = 0; i < environment->len; i++) {
+        struct str entry = load_entry_name(environment->ptr[i]);
+
+        if (str_is(entry, name) && environment->ptr[i][entry.len] == '=')
+            return environment->ptr[i] + entry.len + 1;
+    }
+    return NULL;
+}
+
+/* The process's variables, then those of `env` in the settings in place of theirs. */
+static void load_environment(struct load *l, struct strv *ret)
+{
+    CLEANUP(map_release)
+    struct map set = MAP_INIT;
+
+    VEC_EACH (&l->levels.list, s) {
+        const struct json *env = json_get(s->root, "env");
+
+        if (!env || check_is_left_out(&l->check, env))
+            continue;
+        JSON_EACH (env, v)
+            if (!check_is_left_out(&l->check, v))
+                map_set(&set, json_key(v), (void *)v);
+    }
+    for (char *const *e = l->from->environ; e && *e; e++)
+        if (!map_has(&set, load_entry_name(*e)))
+            strv_adds(ret, *e);
+    MAP_EACH (&set, it) {
+        const struct json *v = it->value;
+        struct str value = json_is(v, JSON_STRING) ? json_str(v) : json_raw(v);
+
+        strv_addf(ret, "%.*s=%.*s", STR_ARG(it->key), STR_ARG(value));
+    }
+}
+
+/* A source for one key, given on the command line or in the environment. */
+static int load_add_value(struct load *l, const struct key *k, const char *mark, const char *name,
+                          const struct strv *values, struct err *err)
+{
+    CLEANUP(buf_release)
+    struct buf shown = BUF_INIT(256);
+    struct source *s = vec_add(&l->all);
+
+    buf_addf(&shown, "%s%s", mark, name);
+    *s = (struct source){.level = LEVEL_FLAG, .ours = true};
+    s->name = arena_cstr(&l->arena, buf_str(&shown));
+    s->text = source_text_for(&l->arena, k, values);
+    if (source_load(s, &l->arena, &l->check.warnings, err) < 0)
+        return -1;
+    check_source(&l->check, s);
+    return 0;
+}
+
+/* TENAX_MODEL and the like: the first of a row's variables that is set. */
+static int load_add_variables(struct load *l, const struct strv *environment, struct err *err)
+{
+    size_t count;
+    const struct key *keys = key_table(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct str rest = str_of(keys[i].env);
+        struct str word;
+
+        while (str_cut(&rest, ' ', &word)) {
+            const char *name = arena_cstr(&l->arena, word);
+            const char *value = load_find_variable(environment, name);
+            CLEANUP(strv_release)
+            struct strv values = STRV_INIT;
+
+            if (!value || !*value)
+                continue;
+            strv_adds(&values, value);
+            if (load_add_value(l, &keys[i], "$", name, &values, err) < 0)
+                return -1;
+            break;
+        }
+    }
+    return 0;
+}
+
+static int load_add_options(struct load *l, struct err *err)
+{
+    const struct args *args = l->from->args;
+
+    for (size_t i = 0; args && i < OPT_COUNT; i++) {
+        const struct option *o = &option_table()[i];
+
+        if (!o->key || !args->given[i])
+            continue;
+        if (load_add_value(l, key_find(str_of(o->key)), "--", o->name, &args->values[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* All sources in order, each checked; and the environment that the files make. */
+static int load_order(struct load *l, struct strv *ret_environment, struct err *err)
+{
+    VEC_EACH (&l->levels.list, s)
+        if (s->root)
+            check_source(&l->check, s);
+    load_environment(l, ret_environment);
+
+    VEC_EACH (&l->levels.list, s)
+        if (s->level != LEVEL_MANAGED)
+            vec_push(&l->all, *s);
+    if (load_add_variables(l, ret_environment, err) < 0 || load_add_options(l, err) < 0)
+        return -1;
+    VEC_EACH (&l->levels.list, s)
+        if (s->level == LEVEL_MANAGED)
+            vec_push(&l->all, *s);
+    return 0;
+}
+
+static struct conf *conf_new(void)
+{
+    struct conf *c = mem_zalloc(sizeof(*c));
+
+    atomic_init(&c->refs, 1);
+    return c;
+}
+
+int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err)
+{
+    CLEANUP(load_release)
+    struct load l = {.from = from, .check.trusted = from->trusted};
+    CLEANUP(conf_unrefp)
+    struct conf *c = conf_new();
+    CLEANUP(buf_release)
+    struct buf merged = BUF_INIT(BUF_NO_LIMIT);
+
+    if (levels_find(from, &l.arena, &l.levels, err) < 0 || load_files(&l, err) < 0 ||
+        load_order(&l, &c->environment, err) < 0)
+        return -1;
+    merge_sources(l.all.ptr, l.all.len, &l.check, &c->arena, &merged, &c->origins);
+    if (json_parse_copy(&c->arena, buf_str(&merged), &c->root, NULL, err) < 0)
+        return err_prefix(err, "merged settings");
+
+    VEC_EACH (&l.levels.list, s) {
+        if (s->root && s->path)
+            strv_adds(&c->files, s->name);
+    }
+    check_take_warnings(&l.check, &c->warnings);
+    c->home = arena_cstr(&c->arena, str_of(l.levels.home));
+    c->dir = arena_cstr(&c->arena, str_of(from->dir));
+    log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", c->files.len,
+              c->warnings.len, merged.len);
+    *ret = TAKE_PTR(c);
+    return 0;
+}
+
+struct conf *conf_ref(const struct conf *c)
+{
+    struct conf *shared = (struct conf *)c; /* only the count is written, and that is atomic */
+
+    atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
+    return shared;
+}
+
+void conf_unref(struct conf *c)
+{
+    if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    map_release(&c->origins);
+    strv_release(&c->warnings);
+    strv_release(&c->files);
+    strv_release(&c->environment);
+    arena_release(&c->arena);
+    free(c);
+}
+
+void conf_unrefp(struct conf **c)
+{
+    conf_unref(*c);
+}
+
+const struct strv *conf_warnings(const struct conf *c)
+{
+    return &c->warnings;
+}
+
+const struct strv *conf_files(const struct conf *c)
+{
+    return &c->files;
+}
+
+const struct json *conf_get(const struct conf *c, const char *key)
+{
+    return json_path(c->root, key);
+}
+
+struct str conf_get_str(const struct conf *c, const char *key)
+{
+    return json_str(conf_get(c, key));
+}
+
+bool conf_get_bool(const struct conf *c, const char *key, bool otherwise)
+{
+    return json_bool(conf_get(c, key), otherwise);
+}
+
+int64_t conf_get_i64(const struct conf *c, const char *key, int64_t otherwise)
+{
+    int64_t n;
+
+    return json_i64(conf_get(c, key), &n) ? n : otherwise;
+}
+
+struct str conf_origin(const struct conf *c, const char *key)
+{
+    const char *origin = map_get(&c->origins, str_of(key));
+
+    return str_of(origin ? origin : "default");
+}
+
+const char *conf_env(const struct conf *c, const char *name)
+{
+    return load_find_variable(&c->environment, name);
+}
+
+char *const *conf_environ(const struct conf *c)
+{
+    return strv_get(&c->environment);
+}
+
+const char *conf_home(const struct conf *c)
+{
+    return c->home;
+}
+
+const char *conf_dir(const struct conf *c)
+{
+    return c->dir;
+}

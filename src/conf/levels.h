@@ -1,0 +1,32 @@
+/*
+ * Where settings live: the homes, and every source in order of precedence.
+ *
+ * Nothing is read here but what decides on paths: the git checkout (for local settings) and the
+ * listing of managed-settings.d.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/vec.h"
+#include "conf/source.h"
+
+struct arena;
+struct conf_sources;
+struct err;
+
+#define LEVELS_MAX_MANAGED 100 /* files in one managed-settings.d */
+
+struct levels {
+    const char *user_home;   /* $HOME */
+    const char *claude_home; /* CLAUDE_CONFIG_DIR or ~/.claude */
+    const char *home;        /* TENAX_HOME or ~/.tenax; absolute */
+    VEC(struct source) list; /* lowest first; the strings are in the arena */
+};
+
+void levels_release(struct levels *l);
+int levels_find(const struct conf_sources *from, struct arena *arena, struct levels *ret,
+                struct err *err);
+
+/* A path as people write it: "~/.tenax/settings.json". In the arena. */
+const char *levels_show_path(const struct levels *l, struct arena *arena, const char *path);

@@ -1,0 +1,157 @@
+/*
+ * usage: --help, and which command takes which option.
+ *
+ * Text is laid out in two columns: names on the left, sentences on the right, wrapped at words. A
+ * name too long for its column gets a line of its own. Main thread.
+ */
+#include "conf/usage.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#define USAGE_INDENT 2
+#define USAGE_LEFT 28 /* where sentences start */
+#define USAGE_MIN_COLUMNS 40
+#define USAGE_MAX_COLUMNS 100 /* longer lines are hard to read */
+
+/* What every command takes. */
+static const enum option_id usage_common[] = {
+    OPT_DIR, OPT_SETTINGS, OPT_SETTING_SOURCES, OPT_DEBUG, OPT_DEBUG_FILE, OPT_HELP,
+};
+
+bool usage_takes(const struct usage_command *command, enum option_id id)
+{
+    for (size_t i = 0; i < ARRAY_LEN(usage_common); i++)
+        if (usage_common[i] == id)
+            return true;
+    for (const enum option_id *o = command->options; o && *o != OPT_COUNT; o++)
+        if (*o == id)
+            return true;
+    return false;
+}
+
+int usage_check(const struct usage_command *command, const struct args *args, struct err *err)
+{
+    for (size_t i = 0; i < OPT_COUNT; i++)
+        if (args->given[i] && !usage_takes(command, (enum option_id)i))
+            return err_set(err, ERR_BAD_INPUT, "'%s' does not take --%s", command->name,
+                           option_table()[i].name);
+    return 0;
+}
+
+/* Appends words of text from column `at` on; further lines start at `indent`. ASCII only, as the
+ * tables are. */
+static void usage_wrap(struct buf *out, struct str text, size_t at, size_t indent, size_t columns)
+{
+    struct str word;
+    bool first = true;
+
+    while (str_cut(&text, ' ', &word)) {
+        if (!first && at + 1 + word.len > columns) {
+            buf_addf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!first) {
+            buf_addc(out, ' ');
+            at++;
+        }
+        buf_add(out, word);
+        at += word.len;
+        first = false;
+    }
+    buf_addc(out, '\n');
+}
+
+static void usage_row(struct buf *out, struct str left, const char *right, size_t columns)
+{
+    size_t at = USAGE_INDENT + left.len;
+
+    buf_addf(out, "%*s%.*s", USAGE_INDENT, "", STR_ARG(left));
+    if (at + 2 > USAGE_LEFT) {
+        buf_addc(out, '\n');
+        at = 0;
+    }
+    buf_addf(out, "%*s", (int)(USAGE_LEFT - at), "");
+    usage_wrap(out, str_of(right), USAGE_LEFT, USAGE_LEFT, columns);
+}
+
+static void usage_option(struct buf *out, const struct option *o, size_t columns)
+{
+    CLEANUP(buf_release)
+    struct buf left = BUF_INIT(256);
+    CLEANUP(buf_release)
+    struct buf right = BUF_INIT(4096);
+
+    if (o->letter)
+        buf_addf(&left, "-%c, ", o->letter);
+    else
+        buf_adds(&left, "    ");
+    buf_addf(&left, "--%s", o->name);
+    if (o->arg)
+        buf_addf(&left, (o->flags & OPTION_MAYBE_ARG) ? "[=%s]" : " %s", o->arg);
+    buf_adds(&right, o->help);
+    if (option_has_values(o))
+        buf_addf(&right, " (%s)", o->values);
+    usage_row(out, buf_str(&left), buf_cstr(&right), columns);
+}
+
+/* command NULL: all that are not hidden. Groups without a row are left out. */
+static void usage_options(struct buf *out, const struct usage_command *command, size_t columns)
+{
+    size_t group_count;
+    const struct option_group *groups = option_groups(&group_count);
+
+    for (size_t g = 0; g < group_count; g++) {
+        size_t end = g + 1 < group_count ? groups[g + 1].first : OPT_COUNT;
+        bool empty = true;
+
+        for (size_t i = groups[g].first; i < end; i++) {
+            const struct option *o = &option_table()[i];
+
+            if ((o->flags & OPTION_HIDDEN) || (command && !usage_takes(command, o->id)))
+                continue;
+            if (empty)
+                buf_addf(out, "\n%s:\n", groups[g].title);
+            empty = false;
+            usage_option(out, o, columns);
+        }
+    }
+}
+
+void usage_help(const struct usage *u, const struct usage_command *command, unsigned columns,
+                struct buf *out)
+{
+    if (!columns)
+        columns = 80;
+    if (columns < USAGE_MIN_COLUMNS)
+        columns = USAGE_MIN_COLUMNS;
+    if (columns > USAGE_MAX_COLUMNS)
+        columns = USAGE_MAX_COLUMNS;
+
+    if (command) {
+        buf_addf(out, "Usage: tenax %s [OPTION]...%s%s\n", command->name, command->args ? " " : "",
+                 command->args ? command->args : "");
+        usage_wrap(out, str_of(command->summary), 0, 0, columns);
+        usage_options(out, command, columns);
+        return;
+    }
+    buf_adds(out, "Usage: tenax -p [OPTION]... [PROMPT]...\n"
+                  "       tenax COMMAND [OPTION]...\n");
+    usage_wrap(out, STR("A coding agent for the terminal that works until the goal is met."), 0, 0,
+               columns);
+    buf_adds(out, "\nCommands:\n");
+    for (size_t i = 0; i < u->count; i++) {
+        CLEANUP(buf_release)
+        struct buf left = BUF_INIT(256);
+
+        buf_adds(&left, u->commands[i]->name);
+        if (u->commands[i]->args)
+            buf_addf(&left, " %s", u->commands[i]->args);
+        usage_row(out, buf_str(&left), u->commands[i]->summary, columns);
+    }
+    usage_options(out, /*command=*/NULL, columns);
+    buf_addc(out, '\n');
+    usage_wrap(out,
+               STR("'tenax COMMAND --help' tells more about a command, 'man tenax' about all."), 0,
+               0, columns);
+}
