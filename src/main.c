@@ -128,6 +128,7 @@ static int main_unknown(struct str word)
 static int main_dispatch(struct cmd *c)
 {
     const struct command *command;
+    struct err err = {0};
 
     if (c->args.given[OPT_VERSION])
         return main_version();
@@ -143,6 +144,10 @@ static int main_dispatch(struct cmd *c)
     command = cmd_find(str_of(c->args.words.ptr[0]));
     if (!command)
         return main_unknown(str_of(c->args.words.ptr[0]));
+    if (usage_check(&command->usage, &c->args, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
     return command->run(c);
 }
 

@@ -1,0 +1,130 @@
+/*
+ * help: help, man page and completions, all printed from the tables. Main thread.
+ */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+
+static int help_run(struct cmd *c);
+static int man_run(struct cmd *c);
+static int completion_run(struct cmd *c);
+
+const struct command cmd_help = {
+    .usage =
+        {
+            .name = "help",
+            .args = "[COMMAND]",
+            .words = "auth doctor completion man",
+            .summary = "Say what tenax, or one of its commands, can do",
+        },
+    .run = help_run,
+};
+
+const struct command cmd_man = {
+    .usage =
+        {
+            .name = "man",
+            .summary = "Print the manual page: tenax man | man -l -",
+        },
+    .run = man_run,
+};
+
+const struct command cmd_completion = {
+    .usage =
+        {
+            .name = "completion",
+            .args = "bash|zsh|fish",
+            .words = "bash zsh fish",
+            .summary = "Print a completion script for this shell",
+        },
+    .run = completion_run,
+};
+
+#define HELP_MAX_BYTES ((size_t)1 << 20)
+#define HELP_MAX_COMMANDS 64
+
+/* The rows as conf/usage.h wants them. */
+struct rows {
+    const struct usage_command *list[HELP_MAX_COMMANDS];
+    struct usage usage;
+};
+
+static void rows_fill(struct rows *r)
+{
+    size_t n = cmd_count();
+
+    if (n > HELP_MAX_COMMANDS)
+        BUG("more commands than help has room for");
+    for (size_t i = 0; i < n; i++)
+        r->list[i] = &cmd_at(i)->usage;
+    r->usage = (struct usage){.commands = r->list, .count = n};
+}
+
+static unsigned help_columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 40)
+        return 0;
+    return size.ws_col > 100 ? 100 : size.ws_col;
+}
+
+/* `tenax --help`, `tenax help auth`, `tenax auth --help`. */
+static int help_run(struct cmd *c)
+{
+    CLEANUP(buf_release)
+    struct buf out = BUF_INIT(HELP_MAX_BYTES);
+    const struct strv *words = &c->args.words;
+    const struct command *about = NULL;
+    struct rows rows;
+    int code = EXIT_OK;
+
+    for (size_t i = 0; i < words->len; i++) {
+        const struct command *named = cmd_find(str_of(words->ptr[i]));
+
+        if (named && named != &cmd_help)
+            about = named;
+    }
+    rows_fill(&rows);
+    usage_help(&rows.usage, about ? &about->usage : NULL, help_columns(), &out);
+    (void)say_out(buf_str(&out), &code);
+    return code;
+}
+
+static int man_run(struct cmd *c)
+{
+    CLEANUP(buf_release)
+    struct buf out = BUF_INIT(HELP_MAX_BYTES);
+    struct rows rows;
+    int code = EXIT_OK;
+
+    (void)c;
+    rows_fill(&rows);
+    usage_man(&rows.usage, &out);
+    (void)say_out(buf_str(&out), &code);
+    return code;
+}
+
+static int completion_run(struct cmd *c)
+{
+    CLEANUP(buf_release)
+    struct buf out = BUF_INIT(HELP_MAX_BYTES);
+    struct rows rows;
+    struct err err = {0};
+    int code = EXIT_OK;
+
+    if (c->args.words.len != 2) {
+        say("usage: tenax completion bash|zsh|fish");
+        return EXIT_USAGE;
+    }
+    rows_fill(&rows);
+    if (usage_completion(&rows.usage, str_of(c->args.words.ptr[1]), &out, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    (void)say_out(buf_str(&out), &code);
+    return code;
+}
