@@ -6,6 +6,7 @@
  * Main thread.
  */
 #include <inttypes.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdarg.h>
 #include <unistd.h>
