@@ -75,18 +75,15 @@ static char *main_dir(const struct args *args, struct err *err)
 static int main_log(const struct args *args, struct err *err)
 {
     const char *file = args_get(args, OPT_DEBUG_FILE);
-    CLEANUP(buf_release)
-    struct buf path = BUF_INIT(PATH_MAX);
-    CLEANUP(mem_freep)
-    char *folder = NULL;
+    CLEANUP(buf_release) struct buf path = BUF_INIT(PATH_MAX);
+    CLEANUP(mem_freep) char *folder = NULL;
     char when[25];
 
     if (file) {
         buf_adds(&path, file);
     } else if (args->given[OPT_DEBUG]) {
         const char *home = getenv("TENAX_HOME");
-        CLEANUP(mem_freep)
-        char *own = path_join(path_home(), ".tenax");
+        CLEANUP(mem_freep) char *own = path_join(path_home(), ".tenax");
 
         folder = path_join(home && *home ? home : own, "debug");
         if (file_mkdirs(folder, 0700, err) < 0)

@@ -56,7 +56,7 @@ static void vec_grows(void **state)
     (void)state;
     for (int i = 0; i < 1000; i++)
         vec_push(&v, i);
-    VEC_EACH (&v, it)
+    VEC_EACH(&v, it)
         sum += *it;
     assert_int_equal(sum, 499500);
     vec_release(&v);

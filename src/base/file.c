@@ -18,10 +18,8 @@
 int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err)
 {
     /* Non-blocking, so that a FIFO in place of the file cannot hang us. */
-    CLEANUP(fd_closep)
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(max_bytes);
+    CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(max_bytes);
     struct stat st;
 
     if (fd < 0)
@@ -72,14 +70,10 @@ static int file_fill(int fd, struct str text, mode_t mode, struct err *err)
 
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
 {
-    CLEANUP(mem_freep)
-    char *dir = path_dirname(path);
-    CLEANUP(buf_release)
-    struct buf temp = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(fd_closep)
-    int fd = -1;
-    CLEANUP(fd_closep)
-    int dir_fd = -1;
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    CLEANUP(buf_release) struct buf temp = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(fd_closep) int fd = -1;
+    CLEANUP(fd_closep) int dir_fd = -1;
     char tag[9] = "";
 
     id_fill(tag, 8);
@@ -105,8 +99,7 @@ int file_replace(const char *path, struct str text, mode_t mode, struct err *err
 
 int file_mkdirs(const char *path, mode_t mode, struct err *err)
 {
-    CLEANUP(mem_freep)
-    char *part = mem_dup(path, strlen(path));
+    CLEANUP(mem_freep) char *part = mem_dup(path, strlen(path));
 
     for (char *at = part + 1; *part; at++) {
         char was = *at;

@@ -41,10 +41,8 @@ static int remove_folder(void **state)
 
 static void replaces_and_reads_back(void **state)
 {
-    CLEANUP(mem_freep)
-    char *path = path_join(folder, "text");
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(100);
+    CLEANUP(mem_freep) char *path = path_join(folder, "text");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(100);
     struct err err = {0};
     struct stat st;
 
@@ -65,10 +63,8 @@ static void replaces_and_reads_back(void **state)
 
 static void odd_files_are_refused(void **state)
 {
-    CLEANUP(mem_freep)
-    char *fifo = path_join(folder, "fifo");
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(100);
+    CLEANUP(mem_freep) char *fifo = path_join(folder, "fifo");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(100);
     struct err err = {0};
 
     (void)state;
@@ -91,10 +87,8 @@ static void a_full_disk_leaves_the_old_text(void **state)
 
 static void makes_folders(void **state)
 {
-    CLEANUP(mem_freep)
-    char *deep = path_join(folder, "a/b/c");
-    CLEANUP(mem_freep)
-    char *file = path_join(folder, "text");
+    CLEANUP(mem_freep) char *deep = path_join(folder, "a/b/c");
+    CLEANUP(mem_freep) char *file = path_join(folder, "text");
     struct err err = {0};
 
     (void)state;
@@ -118,20 +112,16 @@ static void paths(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        CLEANUP(mem_freep)
-        char *path = path_join(rows[i].dir, rows[i].name);
-        CLEANUP(mem_freep)
-        char *dir = path_dirname(path);
+        CLEANUP(mem_freep) char *path = path_join(rows[i].dir, rows[i].name);
+        CLEANUP(mem_freep) char *dir = path_dirname(path);
 
         assert_string_equal(path, rows[i].want);
         assert_string_equal(dir, rows[i].dirname);
         assert_string_equal(path_base(path), rows[i].base);
     }
     for (int i = 0; i < 2; i++) {
-        CLEANUP(mem_freep)
-        char *home = path_expand_home(i ? "~" : "~/x");
-        CLEANUP(mem_freep)
-        char *plain = path_expand_home("~user/x");
+        CLEANUP(mem_freep) char *home = path_expand_home(i ? "~" : "~/x");
+        CLEANUP(mem_freep) char *plain = path_expand_home("~user/x");
 
         assert_int_equal(home[0], '/');
         assert_string_equal(plain, "~user/x");

@@ -11,7 +11,7 @@
 
 void map_release(struct map *m)
 {
-    MAP_EACH (m, it)
+    MAP_EACH(m, it)
         free((char *)it->key.ptr);
     free(m->entries);
     free(m->slots);

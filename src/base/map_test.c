@@ -27,7 +27,7 @@ static void keeps_order_and_values(void **state)
         assert_ptr_equal(map_remove(&m, str_of(key)), (void *)(intptr_t)(i + 1));
         assert_null(map_remove(&m, str_of(key)));
     }
-    MAP_EACH (&m, it) {
+    MAP_EACH(&m, it) {
         while (n % 3 == 0)
             n++;
         snprintf(key, sizeof(key), "key%zu", n);

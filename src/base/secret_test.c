@@ -58,8 +58,7 @@ static void *log_lines(void *arg)
 static void log_is_whole_lines_without_secrets(void **state)
 {
     char path[] = "/tmp/tenax-log-XXXXXX";
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(1 << 20);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
     pthread_t threads[2];
     struct err err = {0};
     struct str rest;

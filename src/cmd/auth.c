@@ -15,10 +15,10 @@
 #include "base/secret.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "json/jw.h"
 #include "llm/auth.h"
 #include "llm/door.h"
 #include "sync/cancel.h"
-#include "json/jw.h"
 
 static int auth_run(struct cmd *c);
 
@@ -75,8 +75,7 @@ static int auth_read_key(struct cmd *c, const char *provider, struct buf *key, s
     int rc;
 
     if (typed) {
-        CLEANUP(buf_release)
-        struct buf ask = BUF_INIT(200);
+        CLEANUP(buf_release) struct buf ask = BUF_INIT(200);
 
         hidden = shown;
         hidden.c_lflag &= ~(tcflag_t)ECHO;
@@ -96,10 +95,8 @@ static int auth_read_key(struct cmd *c, const char *provider, struct buf *key, s
 
 static int auth_login(struct cmd *c, const struct conf *conf, const char *provider)
 {
-    CLEANUP(buf_release)
-    struct buf key = BUF_INIT(AUTH_MAX_KEY + 2);
-    CLEANUP(buf_release)
-    struct buf masked = BUF_INIT(200);
+    CLEANUP(buf_release) struct buf key = BUF_INIT(AUTH_MAX_KEY + 2);
+    CLEANUP(buf_release) struct buf masked = BUF_INIT(200);
     struct err err = {0};
 
     if (auth_read_key(c, provider, &key, &err) < 0) {
@@ -132,10 +129,8 @@ static int auth_logout(const struct conf *conf, const char *provider)
 /* Each stored key, masked; text or JSON. */
 static int auth_status(const struct cmd *c, const struct conf *conf)
 {
-    CLEANUP(strv_release)
-    struct strv names = STRV_INIT;
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT((size_t)1 << 20);
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
+    CLEANUP(buf_release) struct buf out = BUF_INIT((size_t)1 << 20);
     bool json = c->args.given[OPT_JSON];
     struct err err = {0};
     struct jw w;
@@ -154,12 +149,9 @@ static int auth_status(const struct cmd *c, const struct conf *conf)
         buf_adds(&out, "No stored keys. `tenax auth login PROVIDER` stores one.\n");
     }
     for (size_t i = 0; i < names.len; i++) {
-        CLEANUP(buf_release)
-        struct buf key = BUF_INIT(AUTH_MAX_KEY + 1);
-        CLEANUP(buf_release)
-        struct buf masked = BUF_INIT(200);
-        CLEANUP(strv_release)
-        struct strv notes = STRV_INIT;
+        CLEANUP(buf_release) struct buf key = BUF_INIT(AUTH_MAX_KEY + 1);
+        CLEANUP(buf_release) struct buf masked = BUF_INIT(200);
+        CLEANUP(strv_release) struct strv notes = STRV_INIT;
 
         if (auth_get(conf_home(conf), str_of(names.ptr[i]), &key, &notes, &err) < 0) {
             say_error(&err);
@@ -188,8 +180,7 @@ static int auth_status(const struct cmd *c, const struct conf *conf)
 
 static int auth_run(struct cmd *c)
 {
-    CLEANUP(conf_unrefp)
-    struct conf *conf = NULL;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
     const struct strv *words = &c->args.words; /* "auth", verb, provider */
     struct str verb = words->len > 1 ? str_of(words->ptr[1]) : STR("status");
     const char *provider = words->len > 2 ? words->ptr[2] : NULL;

@@ -20,12 +20,12 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "json/jw.h"
 #include "llm/dialect.h"
 #include "llm/provider.h"
 #include "net/net.h"
 #include "proc/kernel.h"
 #include "sync/cancel.h"
-#include "json/jw.h"
 
 #define DOCTOR_REACH_MS 10000
 
@@ -63,8 +63,7 @@ struct doctor {
 PRINTF_LIKE(4, 5)
 static void doctor_add(struct doctor *d, enum health health, const char *area, const char *fmt, ...)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
     va_list args;
 
     va_start(args, fmt);
@@ -121,8 +120,7 @@ static void doctor_home(struct doctor *d, const struct conf *conf)
 
 static void doctor_provider(struct doctor *d, const struct provider *p)
 {
-    CLEANUP(buf_release)
-    struct buf key = BUF_INIT(200);
+    CLEANUP(buf_release) struct buf key = BUF_INIT(200);
     const struct model *m = &p->model;
 
     for (size_t i = 0; i < p->notes.len; i++)
@@ -207,7 +205,7 @@ static void doctor_write_json(const struct doctor *d, bool healthy, struct buf *
     jw_kbool(&w, "ok", healthy);
     jw_key(&w, "findings");
     jw_array(&w);
-    VEC_EACH (&d->findings, f) {
+    VEC_EACH(&d->findings, f) {
         jw_object(&w);
         jw_kcstr(&w, "status", health_names[f->health]);
         jw_kcstr(&w, "area", f->area);
@@ -222,19 +220,18 @@ static void doctor_write_json(const struct doctor *d, bool healthy, struct buf *
 static void doctor_write_text(const struct doctor *d, bool healthy, struct buf *out)
 {
     buf_adds(out, "tenax " TENAX_VERSION "\n");
-    VEC_EACH (&d->findings, f)
+    VEC_EACH(&d->findings, f)
         buf_addf(out, "%-8s %-9s %.*s\n", health_names[f->health], f->area, STR_ARG(f->text));
     buf_adds(out, healthy ? "Ready.\n" : "Not ready: see the problems above.\n");
 }
 
 static int doctor_print(const struct cmd *c, const struct doctor *d)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT((size_t)1 << 20);
+    CLEANUP(buf_release) struct buf out = BUF_INIT((size_t)1 << 20);
     bool healthy = true;
     int code;
 
-    VEC_EACH (&d->findings, f)
+    VEC_EACH(&d->findings, f)
         healthy = healthy && f->health != HEALTH_BAD;
     if (c->args.given[OPT_JSON])
         doctor_write_json(d, healthy, &out);
@@ -247,10 +244,8 @@ static int doctor_print(const struct cmd *c, const struct doctor *d)
 
 static int doctor_run(struct cmd *c)
 {
-    CLEANUP(conf_unrefp)
-    struct conf *conf = NULL;
-    CLEANUP(provider_release)
-    struct provider provider = {0};
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(provider_release) struct provider provider = {0};
     struct doctor d = {.findings = VEC_INIT};
     struct net *net = NULL;
     struct err err = {0};

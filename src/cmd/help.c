@@ -75,8 +75,7 @@ static unsigned help_columns(void)
 /* `tenax --help`, `tenax help auth`, `tenax auth --help`. */
 static int help_run(struct cmd *c)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(HELP_MAX_BYTES);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(HELP_MAX_BYTES);
     const struct strv *words = &c->args.words;
     const struct command *about = NULL;
     struct rows rows;
@@ -96,8 +95,7 @@ static int help_run(struct cmd *c)
 
 static int man_run(struct cmd *c)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(HELP_MAX_BYTES);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(HELP_MAX_BYTES);
     struct rows rows;
     int code = EXIT_OK;
 
@@ -110,8 +108,7 @@ static int man_run(struct cmd *c)
 
 static int completion_run(struct cmd *c)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(HELP_MAX_BYTES);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(HELP_MAX_BYTES);
     struct rows rows;
     struct err err = {0};
     int code = EXIT_OK;

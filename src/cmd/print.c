@@ -16,17 +16,18 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "json/json.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "llm/stream.h"
 #include "net/net.h"
 #include "sync/cancel.h"
-#include "json/json.h"
 
 #define PRINT_MAX_TEXT ((size_t)64 << 20)
 
 struct print {
     bool live;        /* standard output is a terminal */
+    bool in_text;     /* the open block is text */
     struct buf shown; /* what the terminal has of this answer */
     size_t again;     /* of `shown`, what a retried answer has repeated so far */
     bool repeating;
@@ -75,10 +76,11 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
     struct print *p = arg;
 
     switch (ev->kind) {
-    case LLM_BLOCK_DELTA:
-        if (p->live && ev->block && ev->block->kind == BLOCK_TEXT)
-            return print_text(p, ev->text, err);
+    case LLM_BLOCK_START:
+        p->in_text = ev->block->kind == BLOCK_TEXT;
         return 0;
+    case LLM_BLOCK_DELTA:
+        return p->live && p->in_text ? print_text(p, ev->text, err) : 0;
     case LLM_RETRY:
         p->repeating = p->shown.len > 0;
         p->again = 0;
@@ -95,8 +97,7 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
 /* The whole answer into a pipe, or the missing newline on a terminal. */
 static int print_end(struct print *p, const struct message *m)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(PRINT_MAX_TEXT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(PRINT_MAX_TEXT);
 
     if (p->live)
         buf_add(&text, str_from(buf_str(&p->shown), p->shown.len ? p->shown.len - 1 : 0));
@@ -284,14 +285,10 @@ out:
 
 int cmd_print(struct cmd *c)
 {
-    CLEANUP(conf_unrefp)
-    struct conf *conf = NULL;
-    CLEANUP(buf_release)
-    struct buf prompt = BUF_INIT(PRINT_MAX_TEXT);
-    CLEANUP(provider_release)
-    struct provider provider = {0};
-    CLEANUP(provider_release)
-    struct provider fallback = {0};
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(buf_release) struct buf prompt = BUF_INIT(PRINT_MAX_TEXT);
+    CLEANUP(provider_release) struct provider provider = {0};
+    CLEANUP(provider_release) struct provider fallback = {0};
     struct err err = {0};
     struct str second;
     int code = cmd_conf(c, &conf);

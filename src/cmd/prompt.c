@@ -106,10 +106,8 @@ static int prompt_check(struct str text, struct err *err)
 
 int prompt_gather(struct cmd *c, struct buf *ret, struct err *err)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(PROMPT_MAX_BYTES + 65536);
-    CLEANUP(buf_release)
-    struct buf piped = BUF_INIT(PROMPT_MAX_BYTES + 65536);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(PROMPT_MAX_BYTES + 65536);
+    CLEANUP(buf_release) struct buf piped = BUF_INIT(PROMPT_MAX_BYTES + 65536);
 
     for (size_t i = 0; i < c->args.words.len; i++) {
         if (i)

@@ -21,8 +21,7 @@ static void say_line(struct buf *text)
 
 void say(const char *fmt, ...)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT((size_t)64 << 10);
+    CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)64 << 10);
     va_list args;
 
     buf_adds(&text, "tenax: ");
