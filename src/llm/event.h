@@ -47,7 +47,7 @@ enum llm_event_kind {
     LLM_BLOCK_START,   /* index, block: kind, and id and name of a tool_use */
     LLM_BLOCK_DELTA,   /* index, text: of the text, the thinking or the tool input */
     LLM_BLOCK_STOP,    /* index, block: complete */
-    LLM_MESSAGE_DELTA, /* stop, usage */
+    LLM_MESSAGE_DELTA, /* stop, usage, text: why it refused, where the provider says */
     LLM_MESSAGE_STOP,
     LLM_RETRY, /* attempt (the one to come), max_tries, delay_ms, status, error, text: the reason */
     LLM_FALLBACK, /* text: "model A is overloaded; going on with B" */

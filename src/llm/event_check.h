@@ -116,6 +116,8 @@ static inline int event_check_fn(const struct llm_event *ev, void *arg, struct e
         buf_addf(&c->text, "stop %s", llm_stop_name(ev->stop));
         if (ev->stop_sequence.len)
             buf_addf(&c->text, " [%.*s]", STR_ARG(ev->stop_sequence));
+        if (ev->text.len)
+            buf_addf(&c->text, " (%.*s)", STR_ARG(ev->text));
         event_check_usage(c, &ev->usage);
         buf_addc(&c->text, '\n');
         break;

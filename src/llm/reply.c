@@ -33,6 +33,7 @@ struct reply {
     struct llm_usage usage;
     enum llm_stop stop;
     struct str stop_sequence;
+    struct str explanation;
     bool started, finished, has_calls;
 };
 
@@ -367,6 +368,13 @@ int reply_call(struct reply *r, size_t key, struct str name, struct str vendor_i
     return settle(r, err);
 }
 
+bool reply_call_is_complete(const struct reply *r, size_t key)
+{
+    const struct part *p = find_lane(r, key);
+
+    return p ? p->braces.done : is_closed_lane(r, key);
+}
+
 int reply_delta(struct reply *r, struct str text, struct err *err)
 {
     struct part *p = r->current;
@@ -458,6 +466,12 @@ void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence)
     r->stop_sequence = keep(r, sequence);
 }
 
+void reply_explain(struct reply *r, struct str text)
+{
+    if (!r->finished)
+        r->explanation = keep(r, text);
+}
+
 bool reply_has_calls(const struct reply *r)
 {
     return r->has_calls;
@@ -484,6 +498,7 @@ int reply_finish(struct reply *r, struct err *err)
         r->stop = STOP_TOOL_USE;
     delta.stop = r->stop;
     delta.stop_sequence = r->stop_sequence;
+    delta.text = r->explanation;
     delta.usage = r->usage;
     if (tell(r, &delta, err) < 0)
         return -1;

@@ -62,6 +62,9 @@ int reply_say(struct reply *r, enum block_kind kind, struct str text, struct err
  * when its name is known. */
 int reply_call(struct reply *r, size_t key, struct str name, struct str vendor_id, struct err *err);
 
+/* The arguments of that call are balanced: more of them would belong to another one. */
+bool reply_call_is_complete(const struct reply *r, size_t key);
+
 /* To the current block. ERR_PROTOCOL when there is none, or when it is a call that was complete and
  * more than white space comes. */
 int reply_delta(struct reply *r, struct str text, struct err *err);
@@ -80,6 +83,7 @@ int reply_close(struct reply *r, struct err *err); /* all that is open; no-op wh
 void reply_usage(struct reply *r, const struct llm_usage *usage);
 const struct llm_usage *reply_usage_get(const struct reply *r);
 void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence);
+void reply_explain(struct reply *r, struct str text); /* why it refused; replaces */
 bool reply_has_calls(const struct reply *r);
 bool reply_is_finished(const struct reply *r);
 

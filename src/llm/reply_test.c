@@ -181,9 +181,13 @@ static void test_early_close(void **state)
     assert_int_equal(reply_call(r, 7, STR("A"), STR(""), NULL), 0);
     assert_int_equal(reply_delta(r, STR("{\"a\":1}"), NULL), 0);
     assert_int_equal(c.blocks, 0);
+    assert_true(reply_call_is_complete(r, 7));
+    assert_false(reply_call_is_complete(r, 8));
     assert_int_equal(reply_call(r, 8, STR("B"), STR(""), NULL), 0);
     assert_int_equal(c.blocks, 1);
     assert_true(c.open);
+    assert_true(reply_call_is_complete(r, 7));
+    assert_false(reply_call_is_complete(r, 8));
     reply_free(r);
 }
 
