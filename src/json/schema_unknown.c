@@ -1,0 +1,128 @@
+/*
+ * What schema_check() will pass over in a schema, for whoever loads it. Any thread.
+ */
+#include "json/schema.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "json/json.h"
+#include "json/schema_keyword.h"
+#include "json/schema_pattern.h"
+
+/* Keywords that say something to a reader and nothing about validity. */
+static const char *const annotations[] = {
+    "$comment", "$defs",       "$id",        "$schema",     "contentEncoding", "contentMediaType",
+    "default",  "definitions", "deprecated", "description", "example",         "examples",
+    "format",   "readOnly",    "title",      "writeOnly",
+};
+
+struct walk {
+    struct buf path; /* "edits[].old_string" */
+    struct buf *out;
+    unsigned depth;
+};
+
+static void look_at(struct walk *w, const struct json *schema);
+
+static bool is_annotation(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(annotations); i++) {
+        if (str_is(name, annotations[i]))
+            return true;
+    }
+    return str_starts(name, STR("x-"));
+}
+
+static void add_line(struct walk *w, struct str keyword, const char *why)
+{
+    buf_addf(w->out, "%s: %.*s%s\n", w->path.len ? buf_cstr(&w->path) : "(top)",
+             STR_ARG(str_clip(keyword, 80)), why);
+}
+
+/* Goes on with a schema one step further down. */
+static void look_below(struct walk *w, const char *joint, struct str step,
+                       const struct json *schema)
+{
+    size_t len = w->path.len;
+
+    if (len || joint[0] != '.')
+        buf_adds(&w->path, joint);
+    buf_add(&w->path, str_clip(step, 60));
+    look_at(w, schema);
+    buf_cut(&w->path, len, w->path.len - len);
+}
+
+static void look_at_type(struct walk *w, const struct json *type)
+{
+    bool known = !json_is(type, JSON_STRING) || schema_is_type_name(json_str(type));
+
+    JSON_EACH (type, it)
+        known = known && schema_is_type_name(json_str(it));
+    if (!known)
+        add_line(w, STR("type"), " (no such type)");
+}
+
+static void look_at_pattern(struct walk *w, struct str pattern)
+{
+    char reason[200];
+    char why[220];
+
+    if (schema_pattern_check(pattern, reason, sizeof(reason)) == 0)
+        return;
+    snprintf(why, sizeof(why), " (%s)", reason);
+    add_line(w, STR("pattern"), why);
+}
+
+static void look_at_keyword(struct walk *w, struct str name, const struct json *arg)
+{
+    unsigned shapes = schema_keyword_shapes(name);
+
+    if (!shapes) {
+        if (!is_annotation(name))
+            add_line(w, name, "");
+    } else if (!(shapes >> json_type(arg) & 1)) {
+        add_line(w, name, " (its value has the wrong type)");
+    } else if (str_is(name, "type")) {
+        look_at_type(w, arg);
+    } else if (str_is(name, "pattern")) {
+        look_at_pattern(w, json_str(arg));
+    } else if (str_is(name, "properties")) {
+        JSON_EACH (arg, it)
+            look_below(w, ".", json_key(it), it);
+    } else if (str_is(name, "additionalProperties")) {
+        look_below(w, ".", STR("*"), arg);
+    } else if (str_is(name, "items")) {
+        look_below(w, "[]", STR(""), arg);
+    } else if (str_is(name, "anyOf")) {
+        JSON_EACH (arg, it)
+            look_at(w, it);
+    }
+}
+
+static void look_at(struct walk *w, const struct json *schema)
+{
+    if (json_is(schema, JSON_BOOL))
+        return;
+    if (!json_is(schema, JSON_OBJECT)) {
+        add_line(w, STR(""), "(not a schema)");
+        return;
+    }
+    if (w->depth == SCHEMA_MAX_DEPTH) {
+        add_line(w, STR(""), "(nested too deep to check)");
+        return;
+    }
+    w->depth++;
+    JSON_EACH (schema, it)
+        look_at_keyword(w, json_key(it), it);
+    w->depth--;
+}
+
+void schema_unknown(const struct json *schema, struct buf *ret_lines)
+{
+    struct walk w = {.path = BUF_INIT(8192), .out = ret_lines};
+
+    look_at(&w, schema);
+    buf_release(&w.path);
+}
