@@ -4,9 +4,10 @@
  * net_start() gives a request to the network thread and returns at once; what happens arrives as
  * net_mail in the caller's mailbox, in this order: at most one NET_HEAD, any number of NET_BYTES,
  * exactly one NET_END. After net_cancel() no more mail of that stream arrives but, possibly, what
- * was queued before. The network thread never waits for a receiver: when more than
- * NET_PAUSE_BYTES of a stream are unread, the transfer is paused (its timers too) until
- * half of that is left; the receiver says what it has used with net_used().
+ * was queued before or is being queued at that moment, so compare m->stream. The network thread
+ * never waits for a receiver: when more than NET_PAUSE_BYTES of a stream are unread, the transfer
+ * is paused (its timers too) until half of that is left; the receiver says what it has used with
+ * net_used().
  *
  * Cancelling takes effect within a few milliseconds at any point: resolving, connecting, TLS
  * handshake, waiting, mid-body, paused; other streams notice nothing.
@@ -46,8 +47,7 @@ struct net_request {
     struct strv headers; /* "name: value" */
     struct buf body;
     int64_t connect_ms; /* 0: 15 s; covers resolving, connecting and TLS */
-    int64_t
-        idle_ms; /* 0: 90 s without a byte, before or inside the body; paused time is not idle */
+    int64_t idle_ms; /* 0: 90 s without a byte in or out, once connected; paused time is not idle */
     int64_t total_ms; /* 0: none */
     size_t max_bytes; /* of the decoded body; 0: 256 MB. Past it the stream ends with ERR_TOO_BIG */
 };
@@ -64,8 +64,7 @@ extern const struct mail_kind net_mail_kind;
 
 struct net_mail {
     struct mail mail;
-    struct net_stream
-        *stream; /* for comparing and net_used(); valid until the receiver has unref'd it */
+    struct net_stream *stream; /* for comparing and net_used(); valid as long as the mail */
     enum net_mail_what what;
     int status;          /* HEAD, END: HTTP status, 0 when there was none */
     struct strv headers; /* HEAD: "name: value", names in lower case */
@@ -85,7 +84,8 @@ struct str net_mail_header(const struct net_mail *m, const char *name);
 struct net *net_new(const struct net_options *options, struct err *err);
 void net_free(struct net *n); /* cancels what runs, joins the thread */
 
-/* Takes the request's content (the struct is left empty). The stream is yours: net_stream_unref(). */
+/* Takes the request's content (the struct is left empty), but not on failure: ERR_BAD_INPUT for a
+ * URL, method or header that makes no sense. The stream is yours: net_stream_unref(). */
 struct net_stream *net_start(struct net *n, struct net_request *request, struct mailbox *to,
                              struct err *err);
 void net_used(struct net_stream *s, size_t bytes);

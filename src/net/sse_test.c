@@ -165,8 +165,7 @@ static void same_events_however_cut(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct sse_case *c = &cases[i];
         size_t max_bytes = c->max_bytes ? c->max_bytes : 1000;
-        CLEANUP(buf_release)
-        struct buf got = BUF_INIT(10000);
+        CLEANUP(buf_release) struct buf got = BUF_INIT(10000);
 
         parse_bytes(c->text, max_bytes, &got);
         expect(c, "bytes", 0, 0, &got);
@@ -224,8 +223,7 @@ static void long_streams_take_linear_time(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(eols); i++) {
-        CLEANUP(buf_release)
-        struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
         size_t got = 0;
         struct sse *s = sse_new(1000, add_len, &got);
 

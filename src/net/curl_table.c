@@ -1,0 +1,63 @@
+/*
+ * The table of libcurl's functions. Whoever comes first loads it, others wait for that.
+ */
+#include "net/curl_table.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "sync/thread.h"
+
+#define CURL_LIBRARY "libcurl.so.4"
+#define CURL_OLDEST 0x075700 /* 7.87.0: CURLOPT_QUICK_EXIT, certificate cache of a multi handle */
+
+struct curl_table curl;
+
+/* Held across dlopen(): there is nothing another thread could do with half a table. */
+static struct lock load_lock = LOCK_INIT;
+static bool loaded;
+
+static int load_symbols(void *library, struct err *err)
+{
+    struct curl_table table;
+
+#define X(name)                                                                                    \
+    *(void **)&table.name = dlsym(library, "curl_" #name);                                         \
+    if (!table.name)                                                                               \
+        return err_set(err, ERR_UNSUPPORTED,                                                       \
+                       CURL_LIBRARY " has no curl_" #name "(); install a newer one");
+    CURL_TABLE(X)
+#undef X
+    if (table.version_info(CURLVERSION_NOW)->version_num < CURL_OLDEST)
+        return err_set(err, ERR_UNSUPPORTED, CURL_LIBRARY " is %s; 7.87 or newer is needed",
+                       table.version_info(CURLVERSION_NOW)->version);
+    if (table.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return err_set(err, ERR_UNSUPPORTED, CURL_LIBRARY " does not start");
+    curl = table;
+    return 0;
+}
+
+static int load_library(struct err *err)
+{
+    void *library = dlopen(CURL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "network access needs libcurl; install the package libcurl4 (%s)",
+                       dlerror());
+    return load_symbols(library, err);
+}
+
+int curl_table_load(struct err *err)
+{
+    int r = 0;
+
+    lock_take(&load_lock);
+    if (!loaded)
+        r = load_library(err);
+    if (r == 0)
+        loaded = true;
+    lock_give(&load_lock);
+    return r;
+}

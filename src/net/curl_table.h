@@ -1,0 +1,52 @@
+/*
+ * libcurl, loaded on first use: linking it would add 4 ms and 33 libraries to every start, even to
+ * those that never talk to anybody.
+ *
+ * curl_table_load() fills `curl`; after that curl.easy_init() is curl_easy_init(), and so on. Only
+ * types and constants come from curl's headers. To use another function, add it to the list.
+ */
+#pragma once
+
+/* The type-checking macros would expand to direct calls of functions that are not linked. */
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+#undef curl_multi_setopt
+#undef curl_share_setopt
+
+struct err;
+
+#define CURL_TABLE(X)                                                                              \
+    X(global_init)                                                                                 \
+    X(version)                                                                                     \
+    X(version_info)                                                                                \
+    X(easy_init)                                                                                   \
+    X(easy_setopt)                                                                                 \
+    X(easy_getinfo)                                                                                \
+    X(easy_pause)                                                                                  \
+    X(easy_strerror)                                                                               \
+    X(easy_cleanup)                                                                                \
+    X(multi_init)                                                                                  \
+    X(multi_setopt)                                                                                \
+    X(multi_add_handle)                                                                            \
+    X(multi_remove_handle)                                                                         \
+    X(multi_socket_action)                                                                         \
+    X(multi_info_read)                                                                             \
+    X(multi_assign)                                                                                \
+    X(multi_strerror)                                                                              \
+    X(multi_cleanup)                                                                               \
+    X(share_init)                                                                                  \
+    X(share_setopt)                                                                                \
+    X(share_cleanup)
+
+struct curl_table {
+#define X(name) __typeof__(curl_##name) *name;
+    CURL_TABLE(X)
+#undef X
+};
+
+extern struct curl_table curl;
+
+/* Any thread, any number of times; the library stays loaded until the process ends. */
+int curl_table_load(struct err *err);

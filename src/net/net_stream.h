@@ -1,0 +1,98 @@
+/*
+ * One request on its easy handle: the inside of struct net_stream, shared by net.c and
+ * net_stream.c only.
+ *
+ * A stream is counted by its owner, by the network thread while it runs, by every mail about it (so
+ * that an old mail can never be taken for one of a newer stream) and by the nudge queue. All
+ * functions here run on the network thread, except where they say otherwise.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "net/curl_table.h"
+#include "net/net.h"
+#include "net/url.h"
+
+/* What all streams of a net have in common; fixed after net_new(). */
+struct net_config {
+    char *ca_file;  /* NULL: curl's own choice */
+    char *proxy;    /* NULL: from the environment */
+    char *no_proxy; /* NULL: from the environment */
+    bool http2;
+    CURLSH *share; /* TLS sessions, so that a second connection to a host shakes hands faster */
+};
+
+/* What streams tell the loop. */
+struct net_round {
+    struct net_stream *dirty; /* have bytes to mail at the end of the round */
+    int64_t look_at_ms;       /* when a deadline may have passed; INT64_MAX: none */
+};
+
+struct net_stream {
+    atomic_int refs;
+    struct net *net;
+    struct mailbox *to; /* until it is closed */
+    int64_t queued_us;  /* from net_start() to net_stream_open() */
+
+    /* Between the owner and the network thread. */
+    atomic_bool cancelled;
+    atomic_bool paused;
+    atomic_size_t unread; /* bytes mailed, or about to be, and not yet net_used() */
+
+    /* The nudge queue, under the net's lock. */
+    bool nudged;
+    struct net_stream *next_nudged;
+
+    /* The network thread's. */
+    struct net_request request; /* its method and url are ours to free */
+    struct url url;             /* slices of request.url */
+    const struct net_config *config;
+    bool opened; /* or cancelled before it could be */
+    CURL *easy;  /* NULL before it is opened and after it is closed */
+    struct curl_slist *headers;
+    size_t live_index;
+    struct net_mail *bytes; /* collected since the last flush */
+    struct net_round *round;
+    struct net_stream *next_dirty; /* of the round, while bytes is not NULL */
+    struct strv head;              /* header lines of the answer so far */
+    size_t head_bytes;             /* of all header lines, informational answers included */
+    size_t body_bytes;             /* decoded */
+    int status;
+    bool head_sent;
+    bool connected;         /* the request is on its way; before that the connect limit counts */
+    int64_t last_byte_ms;   /* idle time counts from here */
+    int64_t paused_ms;      /* when it was paused */
+    int64_t total_until_ms; /* INT64_MAX: no limit */
+    int64_t sent_bytes;     /* when idle time was last looked at */
+    struct net_end end;     /* set before curl knows, when the fault is ours to find */
+    struct net_stats stats;
+    char curl_text[CURL_ERROR_SIZE];
+};
+
+/* Any thread. */
+struct net_stream *net_stream_new(struct net *n, const struct net_config *config,
+                                  struct net_request *request, const struct url *url,
+                                  struct mailbox *to);
+struct net_stream *net_stream_ref(struct net_stream *s);
+void net_stream_drop(struct net_stream *s); /* gives one count back; NULL is fine */
+void net_free_if_last(struct net *n);       /* net.c: a stream of it is gone */
+
+/* Makes the easy handle and starts it on multi. -1 after having mailed the end. */
+int net_stream_open(struct net_stream *s, CURLM *multi, struct net_round *round);
+void net_stream_resume(struct net_stream *s); /* when it is paused and enough was read */
+
+/* Has the loop look at it when its time may be up; net_stream_expired() is that look, and mails the
+ * end when it is. */
+void net_stream_watch(const struct net_stream *s);
+bool net_stream_expired(struct net_stream *s, int64_t now_ms);
+
+void net_stream_flush(struct net_stream *s); /* mails what was collected */
+
+/* The last two, for a stream that has nothing to flush. */
+void net_stream_done(struct net_stream *s, CURLcode code); /* mails the end */
+void net_stream_close(struct net_stream *s, CURLM *multi); /* silent; frees what is not needed */
+
+/* fault.c: what code means, in words for a person and without secrets. */
+void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret);
+void net_fault_set(struct net_end *end, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -1,0 +1,19 @@
+/*
+ * The parts of a URL that the network code looks at. The slices point into the URL.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct err;
+
+struct url {
+    bool tls;
+    struct str host; /* as written: an IPv6 address keeps its brackets */
+    int port;
+};
+
+/* http or https, a host, no credentials, no fragment; else ERR_BAD_INPUT. */
+int url_parse(struct str text, struct url *ret, struct err *err);
