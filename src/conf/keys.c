@@ -166,6 +166,10 @@ bool key_accepts(const struct key *k, const struct json *v, struct buf *ret_reas
         key_say_types(k, v, ret_reason);
         return false;
     }
+    if (type == KEY_STRING && str_chr(json_str(v), '\0') != json_str(v).len) {
+        buf_adds(ret_reason, "must not contain a NUL character"); /* it would cut the text short */
+        return false;
+    }
     if (!k->values)
         return true;
     if (type == KEY_STRING && !key_in_words(k->values, json_str(v))) {

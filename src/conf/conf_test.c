@@ -1,0 +1,771 @@
+/*
+ * conf: rows of files, options and variables, with the values, origins, warnings or error that must
+ * come of them. Each row gets a fresh tree: home/, work/ (the start directory) and etc/.
+ */
+#include <ftw.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+#define MAX_FILES 12
+#define MAX_ROWS 12
+
+/* Content that stands for something other than a plain file. */
+#define A_DIRECTORY "<directory>"
+#define A_FIFO "<fifo>"
+#define TOO_BIG "<too big>"
+#define UNREADABLE "<unreadable>"
+#define LINK_TO "-> " /* and the target */
+#define OWNED_BY_OTHER "<owned by somebody else>"
+
+struct conf_case {
+    const char *name;
+    const char *files[MAX_FILES][2]; /* path below the tree, content */
+    const char *argv[8];
+    const char *env[6];
+    const char *dir; /* below the tree; NULL: "work" */
+    bool untrusted;
+    const char *expect[MAX_ROWS];   /* "key = value (origin)" */
+    const char *warnings[MAX_ROWS]; /* all of them, in order */
+    const char *error;
+};
+
+#define OURS "home/.tenax/settings.json"
+#define CLAUDES "home/.claude/settings.json"
+#define PROJECT "work/.tenax/settings.json"
+#define CLAUDES_PROJECT "work/.claude/settings.json"
+#define LOCAL "work/.tenax/settings.local.json"
+#define MANAGED "etc/tenax/managed-settings.json"
+
+static const struct conf_case cases[] = {
+    {.name = "nothing at all",
+     .expect = {"model = null (default)", "permissions.allow = null (default)"}},
+
+    /* Levels. */
+    {.name = "ours over Claude's",
+     .files = {{CLAUDES, "{\"model\":\"a\",\"effortLevel\":\"low\"}"}, {OURS, "{\"model\":\"b\"}"}},
+     .expect = {"model = \"b\" (~/.tenax/settings.json:1:10)",
+                "effortLevel = \"low\" (~/.claude/settings.json:1:28)"}},
+    {.name = "every level beats the one below",
+     .files = {{CLAUDES, "{\"model\":\"1\"}"},
+               {OURS, "{\"model\":\"2\"}"},
+               {CLAUDES_PROJECT, "{\"model\":\"3\"}"},
+               {PROJECT, "{\"model\":\"4\"}"},
+               {"work/.claude/settings.local.json", "{\"model\":\"5\"}"},
+               {LOCAL, "{\"model\":\"6\"}"}},
+     .expect = {"model = \"6\" (@/work/.tenax/settings.local.json:1:10)"}},
+    {.name = "--settings beats local",
+     .files = {{LOCAL, "{\"model\":\"6\"}"}},
+     .argv = {"--settings", "{\"model\":\"7\"}"},
+     .expect = {"model = \"7\" (--settings:1:10)"}},
+    {.name = "the last --settings wins",
+     .files = {{"work/x.json", "{\"model\":\"file\",\"http2\":true}"}},
+     .argv = {"--settings=x.json", "--settings", " { \"model\" : \"7\" }"},
+     .expect = {"model = \"7\" (--settings:1:14)", "http2 = true (@/work/x.json:1:25)"}},
+    {.name = "--settings in the home",
+     .files = {{"home/x.json", "{\"model\":\"file\"}"}},
+     .argv = {"--settings=~/x.json"},
+     .expect = {"model = \"file\" (~/x.json:1:10)"}},
+    {.name = "a variable beats files",
+     .files = {{LOCAL, "{\"model\":\"6\"}"}},
+     .argv = {"--settings", "{\"model\":\"7\"}"},
+     .env = {"ANTHROPIC_MODEL=8"},
+     .expect = {"model = \"8\" ($ANTHROPIC_MODEL)"}},
+    {.name = "our variable beats Claude's; an empty one is none",
+     .env = {"ANTHROPIC_MODEL=8", "TENAX_MODEL=9",
+             "TENAX_EFFORT=", "CLAUDE_CODE_EFFORT_LEVEL=high"},
+     .expect = {"model = \"9\" ($TENAX_MODEL)",
+                "effortLevel = \"high\" ($CLAUDE_CODE_EFFORT_LEVEL)"}},
+    {.name = "a variable set by settings counts too",
+     .files = {{OURS, "{\"model\":\"a\",\"env\":{\"TENAX_MODEL\":\"b\"}}"}},
+     .expect = {"model = \"b\" ($TENAX_MODEL)"}},
+    {.name = "a bad value in a variable is reported",
+     .files = {{OURS, "{\"effortLevel\":\"low\"}"}},
+     .env = {"TENAX_EFFORT=hihg"},
+     .expect = {"effortLevel = \"low\" (~/.tenax/settings.json:1:16)"},
+     .warnings = {"$TENAX_EFFORT: 'effortLevel' must be one of: low medium high xhigh max; did you "
+                  "mean high?; ignored"}},
+    {.name = "an option beats a variable",
+     .argv = {"--model=9", "--effort", "max"},
+     .env = {"TENAX_MODEL=8"},
+     .expect = {"model = \"9\" (--model)", "effortLevel = \"max\" (--effort)"}},
+    {.name = "managed beats all",
+     .files = {{"etc/claude-code/managed-settings.json", "{\"model\":\"a\",\"http2\":true}"},
+               {MANAGED, "{\"model\":\"b\"}"}},
+     .argv = {"--model=9"},
+     .expect = {"model = \"b\" (@/etc/tenax/managed-settings.json:1:10)",
+                "http2 = true (@/etc/claude-code/managed-settings.json:1:22)"}},
+    {.name = "managed-settings.d by name, above managed-settings.json",
+     .files = {{MANAGED, "{\"model\":\"a\"}"},
+               {"etc/tenax/managed-settings.d/20.json", "{\"model\":\"c\"}"},
+               {"etc/tenax/managed-settings.d/10.json", "{\"model\":\"b\",\"http2\":true}"},
+               {"etc/tenax/managed-settings.d/.30.json", "{\"model\":\"hidden\"}"},
+               {"etc/tenax/managed-settings.d/40.json~", "not json"}},
+     .expect = {"model = \"c\" (@/etc/tenax/managed-settings.d/20.json:1:10)",
+                "http2 = true (@/etc/tenax/managed-settings.d/10.json:1:22)"}},
+    {.name = "only some levels",
+     .files = {{OURS, "{\"model\":\"user\"}"},
+               {PROJECT, "{\"model\":\"project\"}"},
+               {LOCAL, "{\"model\":\"local\"}"}},
+     .argv = {"--setting-sources=user,project"},
+     .expect = {"model = \"project\" (@/work/.tenax/settings.json:1:10)"}},
+    {.name = "no level at all, but flags and managed",
+     .files = {{OURS, "not even read"},
+               {PROJECT, "{\"model\":\"project\"}"},
+               {MANAGED, "{\"http2\":true}"}},
+     .argv = {"--setting-sources=", "--settings={\"effortLevel\":\"low\"}"},
+     .expect = {"model = null (default)", "http2 = true (@/etc/tenax/managed-settings.json:1:10)",
+                "effortLevel = \"low\" (--settings:1:16)"}},
+
+    /* Homes. */
+    {.name = "TENAX_HOME and CLAUDE_CONFIG_DIR",
+     .files = {{"t/settings.json", "{\"model\":\"t\"}"},
+               {"work/c/settings.json", "{\"http2\":true}"},
+               {OURS, "{\"model\":\"not read\"}"},
+               {CLAUDES, "{\"http2\":false}"}},
+     .env = {"TENAX_HOME=@/t", "CLAUDE_CONFIG_DIR=c"},
+     .expect = {"model = \"t\" (@/t/settings.json:1:10)",
+                "http2 = true (@/work/c/settings.json:1:10)", "home = \"@/t\""}},
+    {.name = "relative TENAX_HOME is made absolute",
+     .env = {"TENAX_HOME=t/"},
+     .expect = {"home = \"@/work/t\""}},
+    {.name = "the usual home", .expect = {"home = \"@/home/.tenax\""}},
+    {.name = "claudeCompat false",
+     .files = {{CLAUDES, "{\"model\":\"c\""},
+               {CLAUDES_PROJECT, "[broken"},
+               {OURS, "{\"claudeCompat\":false}"},
+               {"etc/claude-code/managed-settings.json", "{\"http2\":true}"}},
+     .expect = {"model = null (default)",
+                "http2 = true (@/etc/claude-code/managed-settings.json:1:10)"}},
+    {.name = "claudeCompat false, by the administrator",
+     .files = {{MANAGED, "{\"claudeCompat\":false}"},
+               {"etc/claude-code/managed-settings.json", "{\"http2\":true}"},
+               {CLAUDES, "{\"model\":\"c\"}"}},
+     .expect = {"model = null (default)", "http2 = null (default)"}},
+    {.name = "claudeCompat false in --settings",
+     .files = {{CLAUDES, "{\"model\":\"c\"}"}},
+     .argv = {"--settings={\"claudeCompat\":false}"},
+     .expect = {"model = null (default)"}},
+    {.name = "claudeCompat of an untrusted folder does not hide the user's rules",
+     .files = {{CLAUDES, "{\"model\":\"c\"}"}, {PROJECT, "{\"claudeCompat\":false}"}},
+     .untrusted = true,
+     .expect = {"model = \"c\" (~/.claude/settings.json:1:10)"},
+     .warnings = {"@/work/.tenax/settings.json: this folder is not trusted, so these are left out: "
+                  "claudeCompat; to use them, start tenax in it without -p and trust it"}},
+    {.name = "claudeCompat in Claude's own file",
+     .files = {{CLAUDES, "{\"claudeCompat\":false,\"model\":\"c\"}"}},
+     .expect = {"model = \"c\" (~/.claude/settings.json:1:31)", "claudeCompat = null (default)"},
+     .warnings = {"~/.claude/settings.json:1:17: 'claudeCompat' counts only in tenax's own files; "
+                  "ignored"}},
+    {.name = "in the home directory the user's file is read once",
+     .files = {{OURS, "{\"nonsense\":1,\"fallbackModel\":[\"a\"]}"}},
+     .dir = "home",
+     .untrusted = true,
+     .expect = {"fallbackModel = [\"a\"] (~/.tenax/settings.json:1:31)",
+                "files = [\"~/.tenax/settings.json\"]"},
+     .warnings = {"~/.tenax/settings.json:1:13: 'nonsense' is not a setting"}},
+
+    /* Local settings and git. */
+    {.name = "local settings at the git root, project settings in the start directory",
+     .files = {{"work/.git/HEAD", "ref: refs/heads/main"},
+               {"work/a/b/c", A_DIRECTORY},
+               {LOCAL, "{\"model\":\"root\"}"},
+               {PROJECT, "{\"http2\":true}"},
+               {"work/a/b/.tenax/settings.local.json", "{\"model\":\"not read\"}"},
+               {"work/a/b/.tenax/settings.json", "{\"effortLevel\":\"low\"}"}},
+     .dir = "work/a/b",
+     .expect = {"model = \"root\" (@/work/.tenax/settings.local.json:1:10)",
+                "http2 = null (default)",
+                "effortLevel = \"low\" (@/work/a/b/.tenax/settings.json:1:16)"}},
+    {.name = "not a repository: local settings in the start directory",
+     .files = {{LOCAL, "{\"model\":\"above\"}"},
+               {"work/a/.tenax/settings.local.json", "{\"model\":\"here\"}"}},
+     .dir = "work/a",
+     .expect = {"model = \"here\" (@/work/a/.tenax/settings.local.json:1:10)"}},
+    {.name = "an empty .git folder is no repository",
+     .files = {{"work/.git", A_DIRECTORY},
+               {LOCAL, "{\"model\":\"above\"}"},
+               {"work/a/.tenax/settings.local.json", "{\"model\":\"here\"}"}},
+     .dir = "work/a",
+     .expect = {"model = \"here\" (@/work/a/.tenax/settings.local.json:1:10)"}},
+    {.name = "worktree: local settings of the main checkout",
+     .files = {{"main/.git/HEAD", "ref: refs/heads/main"},
+               {"main/.git/worktrees/wt/commondir", "../..\n"},
+               {"main/.tenax/settings.local.json", "{\"model\":\"main\"}"},
+               {"work/.git", "gitdir: ../main/.git/worktrees/wt\n"},
+               {LOCAL, "{\"model\":\"worktree\"}"}},
+     .expect = {"model = \"main\" (@/main/.tenax/settings.local.json:1:10)"}},
+    {.name = "worktree of a bare repository: its own",
+     .files = {{"main.git/HEAD", "ref: refs/heads/main"},
+               {"main.git/worktrees/wt/commondir", "../..\n"},
+               {"work/.git", "gitdir: ../main.git/worktrees/wt\n"},
+               {"work/a", A_DIRECTORY},
+               {LOCAL, "{\"model\":\"worktree\"}"}},
+     .dir = "work/a",
+     .expect = {"model = \"worktree\" (@/work/.tenax/settings.local.json:1:10)"}},
+    {.name = "submodule: its own root",
+     .files = {{"work/.git/HEAD", "ref: refs/heads/main"},
+               {"work/.git/modules/sub/HEAD", "ref: refs/heads/main"},
+               {"work/sub/.git", "gitdir: ../.git/modules/sub"},
+               {"work/sub/.tenax/settings.local.json", "{\"model\":\"sub\"}"},
+               {LOCAL, "{\"model\":\"above\"}"}},
+     .dir = "work/sub",
+     .expect = {"model = \"sub\" (@/work/sub/.tenax/settings.local.json:1:10)"}},
+    {.name = ".git file with rubbish: go on up",
+     .files = {{"work/.git/HEAD", "ref: refs/heads/main"},
+               {"work/a/.git", "rubbish"},
+               {LOCAL, "{\"model\":\"root\"}"}},
+     .dir = "work/a",
+     .expect = {"model = \"root\" (@/work/.tenax/settings.local.json:1:10)"}},
+    {.name = "a home kept in git is not one project",
+     .files = {{"home/.git/HEAD", "ref: refs/heads/main"},
+               {"home/.tenax/settings.local.json", "{\"model\":\"home\"}"},
+               {"home/src/.tenax/settings.local.json", "{\"model\":\"here\"}"}},
+     .dir = "home/src",
+     .expect = {"model = \"here\" (~/src/.tenax/settings.local.json:1:10)"}},
+    {.name = "somebody else's repository",
+     .files = {{"work/.git/HEAD", "ref: refs/heads/main"},
+               {LOCAL, "{\"model\":\"root\"}"},
+               {"work/a/.tenax/settings.local.json", "{\"model\":\"here\"}"},
+               {"work", OWNED_BY_OTHER}},
+     .dir = "work/a",
+     .expect = {"model = \"here\" (@/work/a/.tenax/settings.local.json:1:10)"}},
+
+    /* Merging. */
+    {.name = "lists are joined without duplicates",
+     .files = {{CLAUDES, "{\"permissions\":{\"allow\":[\"a\",\"b\",\"a\"],\"deny\":[\"x\"]}}"},
+               {CLAUDES_PROJECT, "{\"permissions\":{\"allow\":[\"b\",\"c\"]}}"}},
+     .expect = {"permissions.allow = [\"a\",\"b\",\"c\"] (@/work/.claude/settings.json:1:25)",
+                "permissions.allow.1 = \"b\" (~/.claude/settings.json:1:30)",
+                "permissions.allow.2 = \"c\" (@/work/.claude/settings.json:1:30)",
+                "permissions.deny = [\"x\"] (~/.claude/settings.json:1:46)",
+                "permissions.deny.0 = \"x\" (~/.claude/settings.json:1:47)"}},
+    {.name = "hooks of all levels, equal ones once",
+     .files = {{CLAUDES,
+                "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"a\"}]}]}}"},
+               {CLAUDES_PROJECT, "{\"hooks\":{\"Stop\":[ { \"hooks\": [ {\"type\":\"command\", "
+                                 "\"command\":\"a\"} ] }, {\"hooks\":[]}],\"SessionEnd\":[]}}"}},
+     .expect =
+         {"hooks.Stop = [{\"hooks\":[{\"type\":\"command\",\"command\":\"a\"}]},{\"hooks\":[]}]"
+          " (@/work/.claude/settings.json:1:18)",
+          "hooks.SessionEnd = [] (@/work/.claude/settings.json:1:99)"}},
+    {.name = "fallbackModel is taken whole",
+     .files = {{OURS, "{\"fallbackModel\":[\"a\",\"b\"]}"},
+               {PROJECT, "{\"fallbackModel\":[\"c\"]}"}},
+     .expect = {"fallbackModel = [\"c\"] (@/work/.tenax/settings.json:1:18)"}},
+    {.name = "--fallback-model becomes a list",
+     .files = {{OURS, "{\"fallbackModel\":[\"a\",\"b\"]}"}},
+     .argv = {"--fallback-model", "x, y"},
+     .expect = {"fallbackModel = [\"x\",\"y\"] (--fallback-model)"}},
+    {.name = "objects merge by key",
+     .files = {{OURS,
+                "{\"providers\":{\"a\":{\"baseUrl\":\"u\",\"dialect\":\"gemini\"},\"b\":{}}}"},
+               {PROJECT, "{\"providers\":{\"a\":{\"baseUrl\":\"v\"}}}"}},
+     .expect = {"providers = {\"a\":{\"baseUrl\":\"v\",\"dialect\":\"gemini\"},\"b\":{}} "
+                "(@/work/.tenax/settings.json:1:14)",
+                "providers.a.baseUrl = \"v\" (@/work/.tenax/settings.json:1:30)",
+                "providers.a.dialect = \"gemini\" (~/.tenax/settings.json:1:44)"}},
+    {.name = "a value of another type replaces",
+     .files = {{OURS, "{\"promptCaching\":{\"default\":\"1h\"}}"},
+               {PROJECT, "{\"promptCaching\":\"off\"}"}},
+     .expect = {"promptCaching = \"off\" (@/work/.tenax/settings.json:1:18)"}},
+    {.name = "an object over a word, and over an object below the word",
+     .files = {{CLAUDES, "{\"promptCaching\":{\"x\":\"1h\"}}"},
+               {OURS, "{\"promptCaching\":\"off\"}"},
+               {PROJECT, "{\"promptCaching\":{\"y\":\"5m\"}}"}},
+     .expect = {"promptCaching = {\"y\":\"5m\"} (@/work/.tenax/settings.json:1:18)"}},
+    {.name = "a key given twice: the last one",
+     .files = {{OURS, "{\"model\":\"a\",\"model\":\"b\"}"}},
+     .expect = {"model = \"b\" (~/.tenax/settings.json:1:22)"}},
+    {.name = "free-form objects merge deeply too",
+     .files = {{CLAUDES, "{\"skillOverrides\":{\"a\":{\"b\":{\"c\":1,\"d\":[1]}}}}"},
+               {CLAUDES_PROJECT, "{\"skillOverrides\":{\"a\":{\"b\":{\"c\":2,\"d\":[2,1]}}}}"}},
+     .expect = {"skillOverrides = {\"a\":{\"b\":{\"c\":2,\"d\":[1,2]}}} "
+                "(@/work/.claude/settings.json:1:19)"}},
+
+    /* Environment. */
+    {.name = "env over the environment, by level",
+     .files = {{OURS, "{\"env\":{\"A\":\"user\",\"B\":\"user\",\"N\":5,\"T\":true}}"},
+               {PROJECT, "{\"env\":{\"B\":\"project\",\"E\":\"\"}}"}},
+     .env = {"A=process", "C=process", "E=process"},
+     .expect = {"$A = user", "$B = project", "$C = process", "$N = 5", "$T = true", "$E = ",
+                "$NONE = (unset)", "env.B = \"project\" (@/work/.tenax/settings.json:1:13)"}},
+    {.name = "env names and values that cannot be",
+     .files = {{OURS, "{\"env\":{\n\"\":\"x\",\n\"A=B\":\"x\",\n\"C\":[1],\n\"D\":\"a\\u0000b\",\n"
+                      "\"E\":\"fine\",\"TENAX_HOME\":\"/x\"}}"}},
+     .expect = {"env = {\"E\":\"fine\",\"TENAX_HOME\":\"/x\"} (~/.tenax/settings.json:1:8)",
+                "$E = fine", "$C = (unset)", "$D = (unset)", "home = \"@/home/.tenax\""},
+     .warnings =
+         {"~/.tenax/settings.json:2:4: 'env.' cannot be the name of a variable; ignored",
+          "~/.tenax/settings.json:3:7: 'env.A=B' cannot be the name of a variable; ignored",
+          "~/.tenax/settings.json:4:5: 'env.C' must be a boolean or a number or a string, "
+          "not a list; ignored",
+          "~/.tenax/settings.json:5:5: 'env.D' must not contain a NUL character; ignored",
+          "~/.tenax/settings.json:6:25: 'env.TENAX_HOME' reaches the programs tenax starts, "
+          "but settings are already read by then; set it in the environment"}},
+
+    /* Checking. */
+    {.name = "wrong types are left out one by one",
+     .files = {{OURS,
+                "{\n  \"http2\": true,\n  \"model\": 5,\n  \"idleTimeoutMs\": \"1\",\n"
+                "  \"effortLevel\": \"hihg\",\n  \"fallbackModel\": \"x\",\n"
+                "  \"providers\": {\"a\": {\"dialect\": \"openai\", \"baseUrl\": \"u\"}}\n}"}},
+     .expect = {"http2 = true (~/.tenax/settings.json:2:12)", "model = null (default)",
+                "providers = {\"a\":{\"baseUrl\":\"u\"}} (~/.tenax/settings.json:7:16)"},
+     .warnings =
+         {"~/.tenax/settings.json:3:12: 'model' must be a string, not a number; ignored",
+          "~/.tenax/settings.json:4:20: 'idleTimeoutMs' must be an integer, not a string; ignored",
+          "~/.tenax/settings.json:5:18: 'effortLevel' must be one of: low medium high xhigh max; "
+          "did you mean high?; ignored",
+          "~/.tenax/settings.json:6:20: 'fallbackModel' must be a list of strings, not a string; "
+          "ignored",
+          "~/.tenax/settings.json:7:34: 'providers.a.dialect' must be one of: anthropic "
+          "openai-chat "
+          "openai-responses gemini; did you mean openai-chat?; ignored"}},
+    {.name = "a wrong type does not hide the level below",
+     .files = {{OURS, "{\"model\":\"a\"}"}, {PROJECT, "{\"model\":null}"}},
+     .expect = {"model = \"a\" (~/.tenax/settings.json:1:10)"},
+     .warnings = {"@/work/.tenax/settings.json:1:10: 'model' must be a string, not null; ignored"}},
+    {.name = "wrong types in Claude's files are reported too",
+     .files = {{CLAUDES, "{\"verbose\":\"yes\"}"}},
+     .warnings = {"~/.claude/settings.json:1:12: 'verbose' must be a boolean, not a string; "
+                  "ignored"}},
+    {.name = "integers",
+     .files = {{OURS, "{\"idleTimeoutMs\":1.5}"},
+               {PROJECT, "{\"idleTimeoutMs\":999}"},
+               {LOCAL, "{\"idleTimeoutMs\":2000}"}},
+     .expect = {"idleTimeoutMs = 2000 (@/work/.tenax/settings.local.json:1:18)"},
+     .warnings = {"~/.tenax/settings.json:1:18: 'idleTimeoutMs' must be an integer, not 1.5; "
+                  "ignored",
+                  "@/work/.tenax/settings.json:1:18: 'idleTimeoutMs' must be between 1000 and "
+                  "86400000; ignored"}},
+    {.name = "elements of the wrong type are skipped singly",
+     .files = {{CLAUDES, "{\"permissions\":{\"deny\":[\"a\",1,\"b\",[]]}}"}},
+     .expect = {"permissions.deny = [\"a\",\"b\"] (~/.claude/settings.json:1:24)"},
+     .warnings =
+         {"~/.claude/settings.json:1:29: 'permissions.deny' [1] must be a string; ignored",
+          "~/.claude/settings.json:1:35: 'permissions.deny' [3] must be a string; ignored"}},
+    {.name = "unknown keys in our own file, once each, with the nearest",
+     .files = {{OURS, "{\"modle\":\"x\",\"prompt_caching\":\"off\",\"zzz\":1,\n"
+                      "\"providers\":{\"a\":{\"baseURL\":\"u\"}}}"}},
+     .expect = {"modle = null (default)", "providers = {\"a\":{}} (~/.tenax/settings.json:2:13)"},
+     .warnings = {"~/.tenax/settings.json:1:10: 'modle' is not a setting; did you mean 'model'?",
+                  "~/.tenax/settings.json:1:31: 'prompt_caching' is not a setting; did you mean "
+                  "'promptCaching'?",
+                  "~/.tenax/settings.json:1:43: 'zzz' is not a setting",
+                  "~/.tenax/settings.json:2:29: 'providers.a.baseURL' is not a setting; did you "
+                  "mean 'baseUrl'?"}},
+    {.name = "unknown keys in Claude's files are fine",
+     .files = {{CLAUDES, "{\"$schema\":\"x\",\"spinnerTips\":true,\"model\":\"m\"}"}},
+     .expect = {"model = \"m\" (~/.claude/settings.json:1:43)", "spinnerTips = null (default)"}},
+    {.name = "a key nothing uses yet: said once, for our own files only",
+     .files = {{CLAUDES, "{\"editorMode\":\"vim\",\"hooks\":{}}"},
+               {OURS, "{\"editorMode\":\"vim\"}"},
+               {PROJECT, "{\"editorMode\":\"normal\"}"}},
+     .expect = {"editorMode = \"normal\" (@/work/.tenax/settings.json:1:15)"},
+     .warnings =
+         {"~/.tenax/settings.json:1:15: 'editorMode' is known, but not used by this version "
+          "yet"}},
+    {.name = "managed only",
+     .files = {{CLAUDES, "{\"allowManagedHooksOnly\":true}"},
+               {"etc/claude-code/managed-settings.json", "{\"allowManagedHooksOnly\":false}"}},
+     .expect = {"allowManagedHooksOnly = false (@/etc/claude-code/managed-settings.json:1:26)"}},
+    {.name = "terminals do not obey names",
+     .files = {{OURS, "{\"a\\u001b[31m\\u009b\":1}"}},
+     .warnings = {"~/.tenax/settings.json:1:22: 'a?[31m?\?' is not a setting"}},
+
+    /* Trust. */
+    {.name = "an untrusted folder",
+     .files = {{OURS, "{\"env\":{\"A\":\"mine\"}}"},
+               {CLAUDES_PROJECT,
+                "{\"env\":{\"A\":\"theirs\"},\"apiKeyHelper\":\"steal\",\"model\":"
+                "\"m\",\"hooks\":{},\"permissions\":{\"allow\":[\"Bash\"],\"deny\":["
+                "\"Read\"]}}"},
+               {LOCAL, "{\"providers\":{\"anthropic\":{\"baseUrl\":\"http://evil\"}}}"}},
+     .untrusted = true,
+     .expect = {"$A = mine", "apiKeyHelper = null (default)", "hooks = null (default)",
+                "model = \"m\" (@/work/.claude/settings.json:1:54)", "providers = null (default)",
+                "permissions = {\"deny\":[\"Read\"]} (@/work/.claude/settings.json:1:83)"},
+     .warnings =
+         {"@/work/.claude/settings.json: this folder is not trusted, so these are left out: "
+          "env, apiKeyHelper; to use them, start tenax in it without -p and trust it",
+          "@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
+          "out: providers; to use them, start tenax in it without -p and trust it"}},
+
+    /* Files of every kind. */
+    {.name = "empty files set nothing",
+     .files = {{OURS, ""}, {PROJECT, " \n"}, {LOCAL, "\xef\xbb\xbf"}},
+     .expect = {"model = null (default)"}},
+    {.name = "a byte order mark is passed over",
+     .files = {{OURS, "\xef\xbb\xbf{\"model\":\"a\"}"}},
+     .expect = {"model = \"a\" (~/.tenax/settings.json:1:10)"}},
+    {.name = "a link",
+     .files = {{"else/where.json", "{\"model\":\"a\"}"}, {OURS, LINK_TO "../../else/where.json"}},
+     .expect = {"model = \"a\" (~/.tenax/settings.json:1:10)",
+                "files = [\"~/.tenax/settings.json\"]"}},
+    {.name = "a link to nowhere",
+     .files = {{OURS, LINK_TO "/nowhere"}},
+     .warnings =
+         {"~/.tenax/settings.json: is a link to '/nowhere', which does not exist; ignored"}},
+    {.name = "the folder is a file", .files = {{"home/.tenax", "x"}, {"work/.claude", "x"}}},
+    {.name = "bytes that are not UTF-8",
+     .files = {{OURS, "{\"model\":\"a\xff\"}"}},
+     .expect = {"model = \"a\xef\xbf\xbd\" (~/.tenax/settings.json:1:10)"},
+     .warnings = {"~/.tenax/settings.json: 1 bytes are not UTF-8 and were replaced"}},
+    {.name = "does not parse",
+     .files = {{OURS, "{\n  \"model\": \"a\",\n}"}},
+     .error = "~/.tenax/settings.json:3:1: "},
+    {.name = "does not parse, Claude's",
+     .files = {{CLAUDES_PROJECT, "{\"model\" \"a\"}"}},
+     .error = "@/work/.claude/settings.json:1:10: "},
+    {.name = "does not parse, managed",
+     .files = {{"etc/tenax/managed-settings.d/1.json", "{"}},
+     .error = "@/etc/tenax/managed-settings.d/1.json:1:2: "},
+    {.name = "does not parse, inline",
+     .argv = {"--settings={\"model\":}"},
+     .error = "--settings:1:10: "},
+    {.name = "not an object",
+     .files = {{OURS, "[1]"}},
+     .error = "~/.tenax/settings.json:1:1: settings must be an object, not an array"},
+    {.name = "a directory",
+     .files = {{OURS, A_DIRECTORY}},
+     .error = "~/.tenax/settings.json: cannot read the settings: "},
+    {.name = "a FIFO",
+     .files = {{PROJECT, A_FIFO}},
+     .error = "@/work/.tenax/settings.json: cannot read the settings: "},
+    {.name = "too big",
+     .files = {{OURS, TOO_BIG}},
+     .error = "~/.tenax/settings.json: cannot read the settings: "},
+    {.name = "unreadable",
+     .files = {{OURS, UNREADABLE}},
+     .error = "~/.tenax/settings.json: cannot read the settings: "},
+    {.name = "a file named on the command line must be there",
+     .argv = {"--settings", "none.json"},
+     .error = "@/work/none.json: cannot read the settings: "},
+    {.name = "--settings without a name",
+     .argv = {"--settings="},
+     .error = "@/work: cannot read the settings: "},
+};
+
+static char *tree; /* the row's own */
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+static void tree_make(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    char path[4096];
+    char real[4096];
+
+    snprintf(path, sizeof(path), "%s/tenax-conf-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(path));
+    assert_non_null(realpath(path, real));
+    tree = mem_dup(real, strlen(real));
+}
+
+static void tree_remove(void)
+{
+    nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    mem_freep(&tree);
+}
+
+/* False when the case cannot be made here: permissions do not bind root, others cannot chown. */
+static bool tree_add(const char *name, const char *content)
+{
+    CLEANUP(mem_freep)
+    char *path = path_join(tree, name);
+    CLEANUP(mem_freep)
+    char *dir = path_dirname(path);
+    CLEANUP(buf_release)
+    struct buf big = BUF_INIT(BUF_NO_LIMIT);
+
+    if (strcmp(content, UNREADABLE) == 0 && geteuid() == 0)
+        return false;
+    if (strcmp(content, OWNED_BY_OTHER) == 0)
+        return geteuid() == 0 && chown(path, 12345, (gid_t)-1) == 0;
+    assert_int_equal(file_mkdirs(dir, 0755, NULL), 0);
+    if (strcmp(content, A_DIRECTORY) == 0)
+        return mkdir(path, 0755) == 0;
+    if (strcmp(content, A_FIFO) == 0)
+        return mkfifo(path, 0644) == 0;
+    if (strncmp(content, LINK_TO, strlen(LINK_TO)) == 0)
+        return symlink(content + strlen(LINK_TO), path) == 0;
+    if (strcmp(content, TOO_BIG) == 0) {
+        while (big.len <= 2 << 20)
+            buf_adds(&big, "                                                                ");
+        content = buf_cstr(&big);
+    }
+    assert_int_equal(
+        file_replace(path, str_of(content), strcmp(content, UNREADABLE) == 0 ? 0000 : 0644, NULL),
+        0);
+    return true;
+}
+
+/* The tree's own path becomes "@" (or the other way round), so that rows can name it. */
+static char *replace_all(const char *text, const char *from, const char *to)
+{
+    struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest = str_of(text);
+
+    for (;;) {
+        size_t at = str_find(rest, str_of(from));
+
+        buf_add(&out, str_first(rest, at));
+        if (at == rest.len)
+            return buf_take(&out);
+        buf_adds(&out, to);
+        rest = str_from(rest, at + strlen(from));
+    }
+}
+
+/* "key = value (origin)", "$NAME = value", "home = …", "files = …". */
+static void show(const struct conf *c, const char *expect, struct buf *out)
+{
+    struct str row = str_of(expect);
+    CLEANUP(mem_freep)
+    char *key = mem_dup(row.ptr, str_find(row, STR(" = ")));
+    struct jw w;
+
+    buf_addf(out, "%s = ", key);
+    jw_init(&w, out, 0);
+    if (key[0] == '$') {
+        const char *value = conf_env(c, key + 1);
+
+        buf_adds(out, value ? value : "(unset)");
+    } else if (strcmp(key, "home") == 0) {
+        jw_cstr(&w, conf_home(c));
+    } else if (strcmp(key, "files") == 0) {
+        jw_array(&w);
+        for (size_t i = 0; i < conf_files(c)->len; i++)
+            jw_cstr(&w, conf_files(c)->ptr[i]);
+        jw_array_end(&w);
+    } else {
+        const struct json *v = conf_get(c, key);
+
+        if (v)
+            jw_json(&w, v);
+        else
+            jw_null(&w);
+        buf_addf(out, " (%.*s)", STR_ARG(conf_origin(c, key)));
+    }
+}
+
+static void check_lines(const struct conf_case *c, const struct conf *conf)
+{
+    const struct strv *warnings = conf_warnings(conf);
+    size_t n = 0;
+
+    for (size_t i = 0; i < MAX_ROWS && c->expect[i]; i++) {
+        CLEANUP(buf_release)
+        struct buf got = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(mem_freep)
+        char *shown = NULL;
+
+        show(conf, c->expect[i], &got);
+        shown = replace_all(buf_cstr(&got), tree, "@");
+        if (strcmp(shown, c->expect[i]) != 0)
+            fail_msg("%s:\n  got      %s\n  expected %s", c->name, shown, c->expect[i]);
+    }
+    for (; n < warnings->len; n++) {
+        CLEANUP(mem_freep)
+        char *shown = replace_all(warnings->ptr[n], tree, "@");
+
+        if (n >= MAX_ROWS || !c->warnings[n] || strcmp(shown, c->warnings[n]) != 0)
+            fail_msg("%s: warning\n  got      %s\n  expected %s", c->name, shown,
+                     n < MAX_ROWS && c->warnings[n] ? c->warnings[n] : "none");
+    }
+    if (n < MAX_ROWS && c->warnings[n])
+        fail_msg("%s: no warning '%s'", c->name, c->warnings[n]);
+}
+
+static void run_case(const struct conf_case *c)
+{
+    CLEANUP(args_release)
+    struct args args = {0};
+    CLEANUP(strv_release)
+    struct strv env = STRV_INIT;
+    CLEANUP(mem_freep)
+    char *dir = path_join(tree, c->dir ? c->dir : "work");
+    CLEANUP(mem_freep)
+    char *etc = path_join(tree, "etc");
+    CLEANUP(conf_unrefp)
+    struct conf *conf = NULL;
+    const char *argv[10] = {"tenax"};
+    struct err err = {0};
+    int argc = 1;
+
+    for (size_t i = 0; i < MAX_FILES && c->files[i][0]; i++)
+        if (!tree_add(c->files[i][0], c->files[i][1]))
+            return;
+    assert_int_equal(file_mkdirs(dir, 0755, NULL), 0);
+    for (; argc <= 8 && c->argv[argc - 1]; argc++)
+        argv[argc] = c->argv[argc - 1];
+    assert_int_equal(args_parse(argc, (char *const *)argv, &args, NULL), 0);
+    strv_addf(&env, "HOME=%s/home", tree);
+    for (size_t i = 0; i < 6 && c->env[i]; i++) {
+        CLEANUP(mem_freep)
+        char *entry = replace_all(c->env[i], "@", tree);
+
+        strv_adds(&env, entry);
+    }
+
+    struct conf_sources from = {
+        .dir = dir, .environ = strv_get(&env), .args = &args, .etc = etc, .trusted = !c->untrusted};
+    int rc = conf_load(&from, &conf, &err);
+    CLEANUP(mem_freep)
+    char *why = replace_all(err.text, tree, "@");
+
+    if (c->error) {
+        if (rc == 0 || conf || !str_starts(str_of(why), str_of(c->error)))
+            fail_msg("%s:\n  got error %s\n  expected  %s", c->name, why, c->error);
+        if (err.code != ERR_BAD_INPUT && err.code != ERR_TOO_BIG)
+            fail_msg("%s: code %s", c->name, err_code_name(err.code));
+        return;
+    }
+    if (rc < 0)
+        fail_msg("%s: %s", c->name, why);
+    check_lines(c, conf);
+    assert_string_equal(conf_dir(conf), dir);
+}
+
+static void all_cases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        tree_make();
+        run_case(&cases[i]);
+        tree_remove();
+    }
+}
+
+/* A file full of mistakes costs time in proportion, and does not flood the terminal. */
+static void many_mistakes(void **state)
+{
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(conf_unrefp)
+    struct conf *conf = NULL;
+    struct conf_sources from = {.trusted = true};
+
+    (void)state;
+    tree_make();
+    buf_adds(&text, "{\"env\":{");
+    for (int i = 0; i < 20000; i++)
+        buf_addf(&text, "%s\n\"V%d\":[]", i ? "," : "", i);
+    buf_adds(&text, "},\"permissions\":{\"allow\":[");
+    for (int i = 0; i < 20000; i++)
+        buf_addf(&text, "%s\n\"Bash(%d)\"", i ? "," : "", i / 2);
+    buf_adds(&text, "]}}");
+    tree_add("etc/tenax/managed-settings.json", buf_cstr(&text));
+    tree_add("etc/tenax/managed-settings.d/1.json", buf_cstr(&text));
+    from.dir = tree;
+    from.etc = path_join(tree, "etc");
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    assert_int_equal(conf_warnings(conf)->len, 51);
+    assert_string_equal(conf_warnings(conf)->ptr[50], "and 39951 more problems in settings files");
+    assert_int_equal(json_len(conf_get(conf, "permissions.allow")), 10000);
+    assert_true(str_ends(conf_origin(conf, "permissions.allow.9999"), STR(":40000:1")));
+    assert_int_equal(json_len(conf_get(conf, "env")), 0);
+    free((char *)from.etc);
+    tree_remove();
+}
+
+/* Nested as deep as the parser allows, at two levels. */
+static void deep(void **state)
+{
+    CLEANUP(buf_release)
+    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(conf_unrefp)
+    struct conf *conf = NULL;
+    struct conf_sources from = {.trusted = true};
+
+    (void)state;
+    tree_make();
+    buf_adds(&text, "{\"skillOverrides\":");
+    for (int i = 0; i < 500; i++)
+        buf_adds(&text, "{\"a\":");
+    buf_adds(&text, "1");
+    for (int i = 0; i < 501; i++)
+        buf_adds(&text, "}");
+    tree_add("etc/claude-code/managed-settings.json", buf_cstr(&text));
+    tree_add("etc/tenax/managed-settings.json", buf_cstr(&text));
+    from.dir = tree;
+    from.etc = path_join(tree, "etc");
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    assert_int_equal(json_len(conf_get(conf, "skillOverrides.a.a.a.a")), 1);
+    free((char *)from.etc);
+    tree_remove();
+}
+
+static void *share(void *arg)
+{
+    struct conf *c = arg;
+
+    for (int i = 0; i < 10000; i++) {
+        struct conf *mine = conf_ref(c);
+
+        if (!conf_get_bool(mine, "http2", false) || conf_get_i64(mine, "idleTimeoutMs", 7) != 7)
+            abort();
+        conf_unref(mine);
+    }
+    conf_unref(c);
+    return NULL;
+}
+
+/* Whoever drops the last reference frees it; TSAN watches. */
+static void shared(void **state)
+{
+    const char *argv[] = {"tenax", "--settings={\"http2\":true}"};
+    pthread_t threads[4];
+    struct args args;
+    struct conf *conf;
+
+    (void)state;
+    tree_make();
+    assert_int_equal(args_parse(2, (char *const *)argv, &args, NULL), 0);
+    struct conf_sources from = {.dir = tree, .etc = tree, .args = &args};
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, share, conf_ref(conf)), 0);
+    conf_unref(conf);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        pthread_join(threads[i], NULL);
+    args_release(&args);
+    tree_remove();
+    conf_unref(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_cases),
+        cmocka_unit_test(many_mistakes),
+        cmocka_unit_test(deep),
+        cmocka_unit_test(shared),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
