@@ -1,9 +1,15 @@
 /*
  * Models: window, output cap, prices and habits, from one data file compiled in (models.def).
  *
- * A model nobody listed gets safe defaults and says so (known is false). A price that is not known is
- * absent, never 0: cost_usd() then fails, and so does a money cap. Settings may add or change rows
- * (`models` in settings.json).
+ * A name that is not listed is taken for the listed model it begins with ("gpt-5-mini-preview"), but
+ * for the prices; one that resembles nothing gets safe defaults. In both cases known is false, for
+ * the user to be told. The date behind a listed name ("claude-sonnet-4-5-20250929") changes nothing.
+ * A price that is not known is NAN, never 0: model_cost_usd() then fails, and so does a money cap.
+ * Settings may add or change rows:
+ *
+ *   "models": {"local/qwen": {"window": 65536, "maxOutput": 8192, "images": false,
+ *              "thinking": "none|budget|adaptive|always|effort", "efforts": ["low", "high"],
+ *              "price": {"input": 1, "output": 2, "cacheRead": 0.1, "cacheWrite": 1.25}}}
  */
 #pragma once
 
@@ -13,8 +19,8 @@
 
 #include "base/str.h"
 
-struct buf;
 struct err;
+struct json;
 struct llm_usage;
 
 enum model_thinking {
@@ -35,6 +41,7 @@ struct model {
     struct str name;     /* what goes on the wire */
     struct str family;   /* provider_data goes back within one family */
     bool known;          /* listed, or described in settings */
+    struct str like;     /* not known: the listed model it was taken for; empty: defaults */
     int64_t window;
     int64_t max_output;     /* the cap */
     int64_t default_output; /* what is asked for first */
@@ -52,10 +59,20 @@ struct model {
  * arguments. */
 void model_find(struct str provider, struct str name, struct model *ret);
 
+/* Lays an entry of the settings' `models` over the model; NULL changes nothing. ERR_BAD_INPUT names
+ * the member that makes no sense. */
+int model_configure(struct model *m, const struct json *entry, struct err *err);
+
 /* Alias ("sonnet", "gpt", …) → name, per provider; the argument itself when it is none. */
 struct str model_alias(struct str provider, struct str name);
 struct str model_default(struct str provider); /* empty when the provider has none */
 
+/* Whether the provider's rows or aliases name this model; loosely: also as something like one. */
+bool model_is_listed(struct str provider, struct str name, bool loosely);
+/* Row number i, for lists and completion; false past the end. */
+bool model_at(size_t i, struct model *ret);
+
 /* -1 with ERR_UNSUPPORTED when a price that is needed is unknown. */
 int model_cost_usd(const struct model *m, const struct llm_usage *u, double *ret, struct err *err);
+/* Input and output: the least that a money cap needs. */
 bool model_price_known(const struct model *m);

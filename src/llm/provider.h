@@ -6,16 +6,18 @@
  *   "providers": {"local": {"dialect": "openai-chat", "baseUrl": "http://localhost:8080/v1",
  *                           "keyEnv": "LOCAL_KEY", "headers": {"x-team": "a"}}}
  *
- * Selection, first that answers: --model provider/name (or an alias, or a bare name that the table
- * knows), the environment's and the settings' `model`, whichever key is in the environment
- * (Anthropic, OpenAI, Gemini, in that order), a stored key. Keys: environment, `tenax auth login`,
- * `apiKeyHelper`. Every key read is registered as a secret.
+ * (also bearer, noKey, apiKeyHelper, idleTimeoutMs; door.h). Selection, first that answers: --model
+ * (provider/name, an alias, or a bare name), ANTHROPIC_MODEL, `model` of the settings, whichever key
+ * or base URL is in the environment (in the order of door.c's table), a stored key. Keys: environment,
+ * `apiKeyHelper`, `tenax auth login` (cred.h). Every key read is registered as a secret.
+ *
+ * A provider belongs to one thread: the calls made through it may renew its key.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "base/buf.h"
 #include "base/str.h"
 #include "base/strv.h"
 #include "llm/model.h"
@@ -24,6 +26,7 @@ struct cancel;
 struct conf;
 struct dialect;
 struct err;
+struct scripted;
 
 enum key_source {
     KEY_NONE,
@@ -37,15 +40,22 @@ struct provider {
     char *name;
     const struct dialect *dialect; /* NULL: scripted */
     char *base_url;
-    char *key;
+    char *key; /* NULL: none */
     bool bearer;
     enum key_source source;
-    char *source_name;   /* the variable, "apiKeyHelper", … */
-    struct strv headers; /* extra */
-    struct model model;  /* slices are owned by `text` */
-    struct buf text;
-    struct strv notes; /* what the user should know: unknown model, two keys set, … */
-    char *scenario;    /* scripted: the file */
+    char *source_name;     /* the variable, "apiKeyHelper", …; NULL: none */
+    char *helper;          /* KEY_HELPER: the command */
+    int64_t helper_ttl_ms; /* how long its answer is good */
+    int64_t key_at_ms;     /* when it was given */
+    struct strv headers;   /* extra, "name: value" */
+    struct model model;    /* its names are owned by `name` and `model_name` */
+    char *model_name;
+    int64_t idle_ms;         /* longest silence that is normal here; 0: the usual */
+    bool no_stream_options;  /* learnt: the server refuses them */
+    struct strv notes;       /* what the user should know: unknown model, two keys set, … */
+    struct conf *conf;       /* for the helper */
+    char *scenario;          /* scripted: the file */
+    struct scripted *script; /* scripted: what is played */
 };
 
 void provider_release(struct provider *p);

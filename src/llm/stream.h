@@ -2,15 +2,17 @@
  * One model call: request out, events in, retried until it holds or clearly cannot.
  *
  * A call is driven by its owner's mailbox: llm_call_start() asks the network thread, llm_call_mail()
- * is handed every net_mail that belongs to it, llm_call_tick() is called when llm_call_deadline()
- * has passed (back-off and idle timers live there). So an agent can wait for bytes, tool ends and
- * user mail in one place. llm_call_run() is the loop for callers that only wait for the answer.
+ * is handed every mail that belongs to it (of the network, of a key helper), llm_call_tick() is
+ * called when llm_call_deadline() has passed and no mail waits (back-off and idle timers live there).
+ * So an agent can wait for bytes, tool ends and user mail in one place. llm_call_run() is the loop
+ * for callers that only wait for the answer.
  *
- * Retry and faults follow one table (stream.c, call_after_fault()): 429 waits what it is told;
- * 408, 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten
- * tries; 529 three times in a row goes to the fallback model if there is one; a stream that breaks
- * three times running is tried once without streaming. A broken attempt is void: LLM_RETRY tells it,
- * and no half answer ever reaches the message.
+ * Retry and faults follow one page (stream.c, call_after_fault()): 429 waits what it is told; 408,
+ * 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten tries;
+ * 529 three times in a row goes to the fallback model if there is one; a stream that breaks three
+ * times running is tried once without streaming; a helper is asked once more for a key that was
+ * refused; stream_options that a server does not know are left out from then on. A broken attempt is
+ * void: LLM_RETRY or LLM_FALLBACK tells it, and no half answer ever reaches the message.
  */
 #pragma once
 
@@ -28,12 +30,13 @@ struct mailbox;
 struct message;
 struct net;
 struct provider;
+struct retry_policy;
 
 struct llm_call_options {
-    const struct provider *provider;
-    const struct provider *fallback; /* NULL: none */
-    int64_t idle_ms;                 /* 0: 90 s */
-    int max_tries;                   /* 0: 10 */
+    struct provider *provider;
+    struct provider *fallback;        /* NULL: none */
+    int64_t idle_ms;                  /* longest silence; 0: the provider's, else 90 s */
+    const struct retry_policy *retry; /* NULL: retry_default */
 };
 
 struct llm_call_result {
@@ -43,7 +46,8 @@ struct llm_call_result {
     const struct model *model; /* that answered: of the provider or of the fallback */
     int attempts;
     int64_t first_token_ms; /* since start of the successful attempt */
-    int64_t total_ms;
+    int64_t total_ms;       /* since llm_call_start(), waits and failed attempts included */
+    double tokens_per_s;    /* of output, since the first token; 0: too short to tell */
     char request_id[80];
 };
 void llm_call_result_release(struct llm_call_result *r);

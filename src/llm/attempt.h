@@ -1,0 +1,61 @@
+/*
+ * One try of a call: the request goes out once, the answer is decoded into one reply, or a fault
+ * says what came instead and whether trying again makes sense.
+ *
+ * What the head of the answer says decides how the body is read: events, one whole JSON document
+ * (also when events were asked for: some servers do not stream), or an error. A body without a
+ * telling content type is judged by its first bytes. The reply is complete at the dialect's last
+ * event; the end of the body is then waited for a moment only, so that the connection can be used
+ * again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "llm/dialect.h"
+#include "llm/event.h"
+
+struct attempt;
+struct err;
+struct mail;
+struct mailbox;
+struct message;
+struct net;
+struct provider;
+
+struct attempt_options {
+    struct net *net; /* NULL with a scripted provider */
+    struct provider *provider;
+    const struct llm_request *request; /* its model is replaced by the provider's */
+    bool no_stream;
+    int64_t idle_ms;
+    struct mailbox *to;
+    llm_event_fn fn;
+    void *arg;
+};
+
+/* NULL when no request can be made of it; trying again changes nothing. */
+struct attempt *attempt_start(const struct attempt_options *options, struct err *err);
+void attempt_free(struct attempt *a); /* cancels; NULL is fine */
+bool attempt_owns(const struct attempt *a, const struct mail *m);
+
+/* 1: the reply is complete. 0: go on. -1: failed, *fault and err say how; fault.code ERR_NONE means
+ * that the listener wanted to stop. err is not NULL here. */
+int attempt_mail(struct attempt *a, struct mail *m, struct llm_fault *fault, struct err *err);
+int attempt_tick(struct attempt *a, struct llm_fault *fault, struct err *err);
+int64_t attempt_deadline(const struct attempt *a); /* clock_mono_ms() time */
+
+/* What is known after the end, either way. */
+struct attempt_facts {
+    int status;       /* HTTP, 0 when there was no answer */
+    bool broken;      /* an answer had begun, then broke, stalled or turned out to be garbage */
+    int64_t start_ms; /* clock_mono_ms() times; first_token_ms is 0 without one */
+    int64_t first_token_ms;
+    int64_t end_ms;
+    enum llm_stop stop;
+    struct llm_usage usage;
+    char request_id[80];
+};
+const struct attempt_facts *attempt_facts(const struct attempt *a);
+struct message *attempt_take(struct attempt *a); /* after 1; yours */

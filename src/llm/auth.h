@@ -1,0 +1,30 @@
+/*
+ * Keys kept by `tenax auth login`: $TENAX_HOME/auth.json, one per provider, for nobody but the user.
+ *
+ * The file is 0600 in a folder of 0700 and is replaced whole; two logins at once both stay. One that
+ * others can read is closed to them when it is next read, and the note says so: the keys in it should
+ * be changed. One that belongs to somebody else is refused.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/strv.h"
+
+struct err;
+
+#define AUTH_MAX_KEY 16384
+
+/* A key is one line of printable ASCII. where names its source in the error ("ANTHROPIC_API_KEY");
+ * the key itself never shows. */
+int auth_check_key(struct str key, const char *where, struct err *err);
+
+/* ERR_NOT_FOUND when none is stored. notes may be NULL. The key is registered as a secret. */
+int auth_get(const char *home, struct str provider, struct buf *ret_key, struct strv *notes,
+             struct err *err);
+int auth_set(const char *home, struct str provider, struct str key, struct err *err);
+int auth_remove(const char *home, struct str provider, struct err *err); /* ERR_NOT_FOUND */
+/* Names of the providers with a key; none when there is no file. */
+int auth_list(const char *home, struct strv *ret_names, struct err *err);

@@ -1,0 +1,354 @@
+/*
+ * The table of providers, and what settings and environment change about them. Constant data and
+ * slices of the settings' snapshot: any thread may call it.
+ */
+#include "llm/door.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "json/json.h"
+#include "llm/dialect.h"
+#include "net/net.h"
+
+#define LOCAL_IDLE_MS ((int64_t)10 * 60 * 1000) /* loading a model and reading a long prompt */
+
+static const struct door_row door_rows[] = {
+    {
+        .name = "anthropic",
+        .also = "claude",
+        .dialect = "anthropic",
+        .base_url = "https://api.anthropic.com",
+        .base_env = "ANTHROPIC_BASE_URL",
+        .key_envs = {{"ANTHROPIC_AUTH_TOKEN", true}, {"ANTHROPIC_API_KEY", false}},
+    },
+    {
+        .name = "openai",
+        .dialect = "openai-responses",
+        .base_url = "https://api.openai.com/v1",
+        .base_env = "OPENAI_BASE_URL",
+        .elsewhere = "openai-chat",
+        .key_envs = {{"OPENAI_API_KEY", false}},
+    },
+    {
+        .name = "gemini",
+        .also = "google",
+        .dialect = "gemini",
+        .base_url = "https://generativelanguage.googleapis.com",
+        .base_env = "GOOGLE_GEMINI_BASE_URL",
+        .key_envs = {{"GEMINI_API_KEY", false}, {"GOOGLE_API_KEY", false}},
+    },
+    {
+        .name = "deepseek",
+        .dialect = "openai-chat",
+        .base_url = "https://api.deepseek.com/v1",
+        .base_env = "DEEPSEEK_BASE_URL",
+        .key_envs = {{"DEEPSEEK_API_KEY", false}},
+    },
+    {
+        .name = "xai",
+        .dialect = "openai-chat",
+        .base_url = "https://api.x.ai/v1",
+        .base_env = "XAI_BASE_URL",
+        .key_envs = {{"XAI_API_KEY", false}},
+    },
+    {
+        .name = "zai",
+        .dialect = "openai-chat",
+        .base_url = "https://api.z.ai/api/paas/v4",
+        .base_env = "ZAI_BASE_URL",
+        .key_envs = {{"ZAI_API_KEY", false}},
+    },
+    {
+        .name = "moonshotai",
+        .also = "moonshot",
+        .dialect = "openai-chat",
+        .base_url = "https://api.moonshot.ai/v1",
+        .base_env = "MOONSHOT_BASE_URL",
+        .key_envs = {{"MOONSHOT_API_KEY", false}, {"KIMI_API_KEY", false}},
+    },
+    {
+        .name = "openrouter",
+        .dialect = "openai-chat",
+        .base_url = "https://openrouter.ai/api/v1",
+        .base_env = "OPENROUTER_BASE_URL",
+        .key_envs = {{"OPENROUTER_API_KEY", false}},
+    },
+    {
+        .name = "mistral",
+        .dialect = "openai-chat",
+        .base_url = "https://api.mistral.ai/v1",
+        .base_env = "MISTRAL_BASE_URL",
+        .key_envs = {{"MISTRAL_API_KEY", false}},
+    },
+    {
+        .name = "groq",
+        .dialect = "openai-chat",
+        .base_url = "https://api.groq.com/openai/v1",
+        .base_env = "GROQ_BASE_URL",
+        .key_envs = {{"GROQ_API_KEY", false}},
+    },
+    {
+        .name = "ollama",
+        .dialect = "openai-chat",
+        .base_url = "http://localhost:11434/v1",
+        .base_env = "OLLAMA_BASE_URL",
+        .no_key = true,
+        .local = true,
+        .key_envs = {{"OLLAMA_API_KEY", false}},
+    },
+    {
+        .name = "llamacpp",
+        .also = "llama.cpp",
+        .dialect = "openai-chat",
+        .base_url = "http://localhost:8080/v1",
+        .base_env = "LLAMACPP_BASE_URL",
+        .no_key = true,
+        .local = true,
+        .key_envs = {{"LLAMA_API_KEY", false}},
+    },
+    {
+        .name = "lmstudio",
+        .dialect = "openai-chat",
+        .base_url = "http://localhost:1234/v1",
+        .base_env = "LMSTUDIO_BASE_URL",
+        .no_key = true,
+        .local = true,
+    },
+    {
+        .name = "scripted", /* "scripted/FILE": a scenario played without any network */
+        .no_key = true,
+    },
+};
+
+const struct door_row *door_row(size_t i)
+{
+    return i < ARRAY_LEN(door_rows) ? &door_rows[i] : NULL;
+}
+
+static const struct door_row *row_named(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(door_rows); i++) {
+        const struct door_row *row = &door_rows[i];
+
+        if (str_is(name, row->name) || (row->also && str_is(name, row->also)))
+            return row;
+    }
+    return NULL;
+}
+
+static const struct json *settings_of(const struct conf *conf, struct str name)
+{
+    return json_get_key(conf_get(conf, "providers"), name);
+}
+
+bool door_exists(const struct conf *conf, struct str name)
+{
+    return row_named(name) || settings_of(conf, name);
+}
+
+static int bad_setting(const struct door *d, const char *member, const char *wanted,
+                       struct err *err)
+{
+    return err_set(err, ERR_BAD_INPUT, "settings: providers.%.*s.%s must be %s", STR_ARG(d->name),
+                   member, wanted);
+}
+
+/* A member that is absent, or a string. */
+static int string_member(const struct door *d, const char *member, struct str *ret, struct err *err)
+{
+    const struct json *v = json_get(d->settings, member);
+
+    if (v && (!json_is(v, JSON_STRING) || !json_str(v).len))
+        return bad_setting(d, member, "a text", err);
+    *ret = json_str(v);
+    return 0;
+}
+
+static int choose_base(const struct conf *conf, struct door *d, struct err *err)
+{
+    const char *from_env = d->row && d->row->base_env ? conf_env(conf, d->row->base_env) : NULL;
+    struct str from_settings;
+
+    if (string_member(d, "baseUrl", &from_settings, err) < 0)
+        return -1;
+    if (from_env && from_env[0]) {
+        d->base_url = str_trim(str_of(from_env));
+        d->base_from = d->row->base_env;
+    } else if (from_settings.len) {
+        d->base_url = str_trim(from_settings);
+        d->base_from = "baseUrl in settings";
+    } else if (d->row) {
+        d->base_url = str_of(d->row->base_url);
+        return 0;
+    } else {
+        return bad_setting(d, "baseUrl", "given: tenax does not know this provider", err);
+    }
+    if (net_check_url(d->base_url, err) < 0)
+        return err_prefix(err, "%s (for %.*s)", d->base_from, STR_ARG(d->name));
+    return 0;
+}
+
+/* Whether the base is, but for slashes, the one of the row. */
+static bool base_is_ours(const struct door *d)
+{
+    struct str base = d->base_url;
+
+    if (!d->row)
+        return false;
+    while (base.len && base.ptr[base.len - 1] == '/')
+        base.len--;
+    return str_is(base, d->row->base_url);
+}
+
+static int choose_dialect(struct door *d, struct err *err)
+{
+    struct str name;
+
+    if (string_member(d, "dialect", &name, err) < 0)
+        return -1;
+    if (!name.len && !d->row)
+        name = STR("openai-chat");
+    if (!name.len)
+        name = str_of(d->row->elsewhere && !base_is_ours(d) ? d->row->elsewhere : d->row->dialect);
+    d->dialect = dialect_find(name);
+    if (!d->dialect)
+        return bad_setting(d, "dialect", "anthropic, openai-chat, openai-responses or gemini", err);
+    return 0;
+}
+
+int door_open(const struct conf *conf, struct str name, struct door *ret, struct err *err)
+{
+    const struct door_row *row = row_named(name);
+    struct door d = {.name = row ? str_of(row->name) : name, .row = row};
+    const struct json *idle;
+    struct str env;
+
+    d.settings = settings_of(conf, d.name);
+    if (!d.settings)
+        d.settings = settings_of(conf, name);
+    if (!row && !d.settings)
+        return err_set(err, ERR_NOT_FOUND, "there is no provider '%.*s'", STR_ARG(name));
+    if (row && !row->dialect) {
+        *ret = d;
+        ret->no_key = true;
+        return 0;
+    }
+    if (d.settings && !json_is(d.settings, JSON_OBJECT))
+        return err_set(err, ERR_BAD_INPUT, "settings: providers.%.*s must be an object",
+                       STR_ARG(d.name));
+    if (choose_base(conf, &d, err) < 0 || choose_dialect(&d, err) < 0)
+        return -1;
+
+    /* Behind somebody else's door the server knows whether it wants a key. */
+    d.no_key = json_get_bool(d.settings, "noKey", (row && row->no_key) || !base_is_ours(&d));
+    d.idle_ms = row && row->local ? LOCAL_IDLE_MS : 0;
+    idle = json_get(d.settings, "idleTimeoutMs");
+    if (idle && (!json_i64(idle, &d.idle_ms) || d.idle_ms < 1))
+        return bad_setting(&d, "idleTimeoutMs", "a number of milliseconds", err);
+    if (string_member(&d, "keyEnv", &env, err) < 0)
+        return -1;
+    if (env.len >= sizeof(d.key_env) || str_chr(env, '\0') < env.len)
+        return bad_setting(&d, "keyEnv", "the name of a variable", err);
+    memcpy(d.key_env, env.ptr ? env.ptr : "", env.len);
+    d.bearer = json_get_bool(d.settings, "bearer", false);
+    *ret = d;
+    return 0;
+}
+
+struct door_key_env door_key_env(const struct door *d, size_t i)
+{
+    if (d->key_env[0] && i == 0)
+        return (struct door_key_env){d->key_env, d->bearer};
+    if (d->key_env[0] || !d->row || i >= DOOR_KEY_ENVS)
+        return (struct door_key_env){0};
+    return d->row->key_envs[i];
+}
+
+/* RFC 9110's token characters. */
+static bool is_header_name(struct str name)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+            !memchr(others, c, sizeof(others) - 1))
+            return false;
+    }
+    return name.len > 0;
+}
+
+static int add_header(struct str name, struct str value, const char *from, struct strv *out,
+                      struct err *err)
+{
+    if (!is_header_name(name))
+        return err_set(err, ERR_BAD_INPUT, "%s: '%.*s' cannot be the name of a header", from,
+                       STR_ARG(str_clip(name, 60)));
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned char c = (unsigned char)value.ptr[i];
+
+        if ((c < ' ' && c != '\t') || c == 0x7f)
+            return err_set(err, ERR_BAD_INPUT,
+                           "%s: the value of %.*s has a line break or another control character",
+                           from, STR_ARG(name));
+    }
+    strv_addf(out, "%.*s: %.*s", STR_ARG(name), STR_ARG(value));
+    return 0;
+}
+
+int door_headers(const struct conf *conf, const struct door *d, struct strv *ret, struct err *err)
+{
+    const struct json *headers = json_get(d->settings, "headers");
+    const char *custom = NULL;
+    struct str rest, line;
+
+    if (headers && !json_is(headers, JSON_OBJECT))
+        return bad_setting(d, "headers", "an object of texts", err);
+    JSON_EACH(headers, it) {
+        if (!json_is(it, JSON_STRING))
+            return bad_setting(d, "headers", "an object of texts", err);
+        if (add_header(json_key(it), json_str(it), "headers in settings", ret, err) < 0)
+            return -1;
+    }
+
+    if (str_is(d->name, "anthropic"))
+        custom = conf_env(conf, "ANTHROPIC_CUSTOM_HEADERS");
+    rest = str_of(custom);
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        size_t colon;
+
+        line = str_trim(line);
+        colon = str_chr(line, ':');
+        if (!line.len)
+            continue;
+        if (colon == line.len)
+            return err_set(err, ERR_BAD_INPUT,
+                           "ANTHROPIC_CUSTOM_HEADERS: each line must be 'Name: value'");
+        if (add_header(str_trim(str_first(line, colon)), str_trim(str_from(line, colon + 1)),
+                       "ANTHROPIC_CUSTOM_HEADERS", ret, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void door_url(struct str base, struct str path, struct buf *ret)
+{
+    struct str first = path;
+    size_t scheme = str_find(base, STR("://"));
+    struct str host;
+
+    while (base.len && base.ptr[base.len - 1] == '/')
+        base.len--;
+    host = scheme < base.len ? str_from(base, scheme + 3) : base;
+
+    /* "/v1" of "/v1/messages": left out where the base ends in it. */
+    first.len = path.len > 1 ? 1 + str_chr(str_from(path, 1), '/') : path.len;
+    if (first.len < path.len && str_chr(host, '/') < host.len && str_ends(base, first))
+        path = str_from(path, first.len);
+    buf_add(ret, base);
+    buf_add(ret, path);
+}

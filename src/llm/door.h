@@ -1,0 +1,73 @@
+/*
+ * Doors: where a provider is found and how it is spoken to, before any key is looked up.
+ *
+ * A row of the table in door.c, with `providers.<name>` of the settings laid over it and the base URL
+ * variable of the environment over that. A name only the settings know makes a door of its own; it
+ * needs a baseUrl, and speaks openai-chat unless it says otherwise. To add a provider that many
+ * people use: one row.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct buf;
+struct conf;
+struct dialect;
+struct err;
+struct json;
+struct strv;
+
+#define DOOR_KEY_ENVS 3
+
+struct door_key_env {
+    const char *name; /* NULL: no more */
+    bool bearer;      /* holds a token, not an API key */
+};
+
+struct door_row {
+    const char *name;
+    const char *also;    /* another name for it, or NULL */
+    const char *dialect; /* NULL: scripted */
+    const char *base_url;
+    const char *base_env; /* NULL: none */
+    /* Spoken behind any base URL but ours; NULL: the same. Most servers that offer OpenAI's API have
+     * Chat Completions only. */
+    const char *elsewhere;
+    bool no_key; /* works without */
+    bool local;  /* a model on this machine: slow to start */
+    struct door_key_env key_envs[DOOR_KEY_ENVS];
+};
+
+const struct door_row *door_row(size_t i); /* NULL past the end; in order of preference */
+
+struct door {
+    struct str name;
+    const struct door_row *row;    /* NULL: only in the settings */
+    const struct json *settings;   /* providers.<name>, or NULL */
+    const struct dialect *dialect; /* NULL: scripted */
+    struct str base_url;           /* slices are the table's, the settings' or the environment's */
+    const char *base_from;         /* "OPENAI_BASE_URL", …; NULL: the row */
+    char key_env[128];             /* keyEnv of the settings; empty: those of the row */
+    bool bearer;                   /* what it holds is a token */
+    bool no_key;
+    int64_t idle_ms; /* longest silence that is normal here; 0: the usual */
+};
+
+/* ERR_NOT_FOUND when nobody knows the name, ERR_BAD_INPUT for settings or a base URL that make no
+ * sense (and say which). */
+int door_open(const struct conf *conf, struct str name, struct door *ret, struct err *err);
+bool door_exists(const struct conf *conf, struct str name);
+
+/* The i-th variable that may hold the key; its name is NULL past the last. Lent by the door. */
+struct door_key_env door_key_env(const struct door *d, size_t i);
+
+/* Extra headers, "name: value": from the settings, and for Anthropic ANTHROPIC_CUSTOM_HEADERS. */
+int door_headers(const struct conf *conf, const struct door *d, struct strv *ret, struct err *err);
+
+/* base + path, with one slash between them and no doubled first segment: ".../v1" and
+ * "/v1/messages" meet as ".../v1/messages". */
+void door_url(struct str base, struct str path, struct buf *ret);

@@ -1,0 +1,343 @@
+/*
+ * Which provider and model a run uses, put together from flags, environment, settings and stored
+ * keys. The idea: choose first (a provider's name and a model's), then open that one door and find
+ * its key, so that nothing wrong with a provider nobody asked for can stop a run. Runs on the thread
+ * that will own the provider.
+ */
+#include "llm/provider.h"
+
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "conf/nearest.h"
+#include "json/json.h"
+#include "llm/auth.h"
+#include "llm/cred.h"
+#include "llm/dialect.h"
+#include "llm/door.h"
+#include "llm/scripted.h"
+
+struct choice {
+    struct str provider;
+    struct str model; /* empty: the provider's default */
+    struct str from;  /* "--model", …; empty: nobody named one */
+};
+
+void provider_release(struct provider *p)
+{
+    cred_release(p);
+    mem_freep(&p->name);
+    mem_freep(&p->base_url);
+    mem_freep(&p->model_name);
+    mem_freep(&p->scenario);
+    strv_release(&p->headers);
+    strv_release(&p->notes);
+    scripted_free(p->script);
+    conf_unref(p->conf);
+    *p = (struct provider){0};
+}
+
+/* Whether this provider is set up: a key or a base URL of the environment, or a helper. One whose
+ * settings are broken counts, so that the user hears of it. */
+static bool is_set_up(const struct conf *conf, struct str name)
+{
+    struct door d;
+
+    if (door_open(conf, name, &d, /*err=*/NULL) < 0)
+        return true;
+    return cred_is_configured(conf, &d) ||
+           (d.row && d.row->base_env && d.base_from == d.row->base_env);
+}
+
+/* Nobody named a provider: the first that is set up, else the first with a stored key. */
+static int default_provider(const struct conf *conf, struct str *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv stored = STRV_INIT;
+
+    for (size_t i = 0; door_row(i); i++) {
+        struct str name = str_of(door_row(i)->name);
+
+        if (door_row(i)->dialect && is_set_up(conf, name)) {
+            *ret = name;
+            return 0;
+        }
+    }
+    JSON_EACH(conf_get(conf, "providers"), it) {
+        if (is_set_up(conf, json_key(it))) {
+            *ret = json_key(it);
+            return 0;
+        }
+    }
+    if (auth_list(conf_home(conf), &stored, err) < 0)
+        return -1;
+    for (size_t i = 0; door_row(i); i++) {
+        if (strv_has(&stored, str_of(door_row(i)->name))) {
+            *ret = str_of(door_row(i)->name);
+            return 0;
+        }
+    }
+    JSON_EACH(conf_get(conf, "providers"), it) {
+        if (strv_has(&stored, json_key(it))) {
+            *ret = json_key(it);
+            return 0;
+        }
+    }
+    return err_set(
+        err, ERR_AUTH,
+        "no provider is set up: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, "
+        "or run 'tenax auth login'");
+}
+
+/* Who has a model of this name: of several, the first that is set up. Empty when nobody has. */
+static struct str provider_with(const struct conf *conf, struct str model, bool loosely)
+{
+    struct str first = {0};
+
+    for (size_t i = 0; door_row(i); i++) {
+        struct str name = str_of(door_row(i)->name);
+
+        if (!model_is_listed(name, model, loosely))
+            continue;
+        if (is_set_up(conf, name))
+            return name;
+        if (!first.len)
+            first = name;
+    }
+    return first;
+}
+
+/* The same among those that the settings describe with their provider: "local/qwen". */
+static struct str provider_in_settings(const struct conf *conf, struct str model)
+{
+    JSON_EACH(conf_get(conf, "models"), it) {
+        struct str key = json_key(it);
+        size_t slash = str_chr(key, '/');
+
+        if (slash < key.len && str_eq(str_from(key, slash + 1), model) &&
+            door_exists(conf, str_first(key, slash)))
+            return str_first(key, slash);
+    }
+    return (struct str){0};
+}
+
+static int no_such_provider(const struct conf *conf, struct str name, const struct choice *c,
+                            struct err *err)
+{
+    struct nearest near;
+
+    nearest_init(&near, name);
+    for (size_t i = 0; door_row(i); i++)
+        nearest_offer(&near, str_of(door_row(i)->name));
+    JSON_EACH(conf_get(conf, "providers"), it)
+        nearest_offer(&near, json_key(it));
+    if (near.best.len)
+        return err_set(err, ERR_BAD_INPUT, "%.*s: there is no provider '%.*s'; did you mean %.*s?",
+                       STR_ARG(c->from), STR_ARG(name), STR_ARG(near.best));
+    return err_set(err, ERR_BAD_INPUT,
+                   "%.*s: there is no provider '%.*s'; a model's name with a slash in it goes "
+                   "behind its provider, as in openrouter/vendor/model",
+                   STR_ARG(c->from), STR_ARG(name));
+}
+
+/* What somebody wrote as a model becomes a provider and a name. */
+static int choose_named(const struct conf *conf, struct str want, struct choice *c, struct err *err)
+{
+    size_t slash;
+
+    /* Claude's settings ask for the long window this way; here the table knows it. */
+    if (str_ends(want, STR("[1m]")))
+        want.len -= 4;
+    slash = str_chr(want, '/');
+    if (slash < want.len) {
+        c->provider = str_first(want, slash);
+        c->model = str_from(want, slash + 1);
+        if (!door_exists(conf, c->provider))
+            return no_such_provider(conf, c->provider, c, err);
+        if (!c->model.len)
+            return err_set(err, ERR_BAD_INPUT, "%.*s: no model behind '%.*s'", STR_ARG(c->from),
+                           STR_ARG(want));
+        return 0;
+    }
+    if (door_exists(conf, want)) {
+        c->provider = want;
+        return 0;
+    }
+
+    c->model = want;
+    c->provider = provider_in_settings(conf, want);
+    if (!c->provider.len)
+        c->provider = provider_with(conf, want, /*loosely=*/false);
+    if (!c->provider.len)
+        c->provider = provider_with(conf, want, /*loosely=*/true);
+    if (!c->provider.len && str_is(c->from, "$ANTHROPIC_MODEL"))
+        c->provider = STR("anthropic");
+    return c->provider.len ? 0 : default_provider(conf, &c->provider, err);
+}
+
+static int choose(const struct conf *conf, struct str want, struct choice *c, struct err *err)
+{
+    c->from = STR("--model");
+    want = str_trim(want);
+    if (!want.len) { /* flag, environment and settings, already in their order */
+        want = str_trim(conf_get_str(conf, "model"));
+        c->from = conf_origin(conf, "model");
+    }
+    if (want.len && !str_is(want, "default"))
+        return choose_named(conf, want, c, err);
+    c->from = (struct str){0};
+    return default_provider(conf, &c->provider, err);
+}
+
+static int no_key(const struct door *d, const struct choice *c, struct err *err)
+{
+    CLEANUP(buf_release) struct buf names = BUF_INIT(1000);
+
+    for (size_t i = 0; door_key_env(d, i).name; i++)
+        buf_addf(&names, "%s%s", i ? " or " : "set ", door_key_env(d, i).name);
+    return err_set(err, ERR_AUTH, "no key for %.*s%s%.*s%s: %s%srun 'tenax auth login %.*s'",
+                   STR_ARG(d->name), c->from.len ? " (chosen by " : "", STR_ARG(c->from),
+                   c->from.len ? ")" : "", buf_cstr(&names), names.len ? ", or " : "",
+                   STR_ARG(d->name));
+}
+
+/* Claude's own names for the aliases may be moved by the environment
+ * (ANTHROPIC_DEFAULT_SONNET_MODEL), as gateways ask their users to. */
+static struct str resolve_alias(const struct conf *conf, struct str provider, struct str name)
+{
+    static const char *const moved[][2] = {
+        {"fable", "ANTHROPIC_DEFAULT_FABLE_MODEL"},
+        {"opus", "ANTHROPIC_DEFAULT_OPUS_MODEL"},
+        {"sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL"},
+        {"haiku", "ANTHROPIC_DEFAULT_HAIKU_MODEL"},
+    };
+
+    for (size_t i = 0; str_is(provider, "anthropic") && i < ARRAY_LEN(moved); i++) {
+        const char *to = str_is(name, moved[i][0]) ? conf_env(conf, moved[i][1]) : NULL;
+
+        if (to && to[0])
+            return str_of(to);
+    }
+    return model_alias(provider, name);
+}
+
+static void note_model(struct provider *p)
+{
+    const struct model *m = &p->model;
+
+    if (m->known)
+        return;
+    if (m->like.len)
+        strv_addf(&p->notes,
+                  "%s/%s is not in the table of models; taking it for a relative of %.*s, price "
+                  "unknown",
+                  p->name, p->model_name, STR_ARG(m->like));
+    else
+        strv_addf(&p->notes,
+                  "%s/%s is not in the table of models; assuming a window of %" PRId64
+                  " and answers of up to %" PRId64 " tokens, price unknown",
+                  p->name, p->model_name, m->window, m->max_output);
+}
+
+static int set_model(const struct conf *conf, const struct door *d, struct str name,
+                     struct provider *p, struct err *err)
+{
+    CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *models = conf_get(conf, "models");
+    const struct json *entry;
+
+    p->model_name = mem_dup(name.ptr, name.len);
+    model_find(str_of(p->name), str_of(p->model_name), &p->model);
+    /* Another server behind OpenAI's name: only what every server knows. */
+    if (d->base_from && !p->model.known) {
+        p->model.system_is_developer = false;
+        p->model.max_completion_tokens = false;
+    }
+    buf_addf(&key, "%s/%s", p->name, p->model_name);
+    entry = json_get_key(models, buf_str(&key));
+    if (!entry)
+        entry = json_get_key(models, name);
+    if (model_configure(&p->model, entry, err) < 0)
+        return -1;
+    note_model(p);
+    return 0;
+}
+
+static int open_scripted(const struct conf *conf, const struct door *d, const struct choice *c,
+                         struct provider *p, struct err *err)
+{
+    CLEANUP(mem_freep) char *file = mem_dup(c->model.ptr, c->model.len);
+    CLEANUP(mem_freep) char *expanded = path_expand_home(file);
+
+    if (!c->model.len)
+        return err_set(err, ERR_BAD_INPUT, "scripted needs a scenario: --model scripted/FILE");
+    p->source = KEY_NOT_NEEDED;
+    p->scenario = path_join(conf_dir(conf), expanded);
+    if (scripted_open(p->scenario, &p->script, err) < 0)
+        return -1;
+    if (set_model(conf, d, str_of(path_base(p->scenario)), p, err) < 0)
+        return -1;
+    strv_clear(&p->notes); /* nobody expects a scenario in the table */
+    return 0;
+}
+
+/* A bare host behind an OpenAI dialect: everybody serves it under /v1. */
+static char *full_base_url(const struct door *d)
+{
+    CLEANUP(buf_release) struct buf url = BUF_INIT(BUF_NO_LIMIT);
+    struct str base = d->base_url;
+    size_t host = str_find(base, STR("://")) + 3;
+
+    while (base.len && base.ptr[base.len - 1] == '/')
+        base.len--;
+    buf_add(&url, base);
+    if (str_starts(str_of(d->dialect->name), STR("openai")) &&
+        str_chr(str_from(base, host), '/') == str_from(base, host).len)
+        buf_adds(&url, "/v1");
+    return buf_take(&url);
+}
+
+static int provider_open(const struct conf *conf, const struct choice *c, struct cancel *cancel,
+                         struct provider *p, struct err *err)
+{
+    struct str model;
+    struct door d;
+
+    if (door_open(conf, c->provider, &d, err) < 0)
+        return -1;
+    p->name = mem_dup(d.name.ptr, d.name.len);
+    p->conf = conf_ref(conf);
+    p->idle_ms = d.idle_ms;
+    p->dialect = d.dialect;
+    if (!d.dialect)
+        return open_scripted(conf, &d, c, p, err);
+
+    model = c->model.len ? resolve_alias(conf, d.name, c->model) : model_default(d.name);
+    if (!model.len)
+        return err_set(err, ERR_BAD_INPUT, "%s has no default model: name one with --model %s/NAME",
+                       p->name, p->name);
+    p->base_url = full_base_url(&d);
+    if (door_headers(conf, &d, &p->headers, err) < 0 || cred_find(conf, &d, cancel, p, err) < 0)
+        return -1;
+    if (p->source == KEY_NONE && !d.no_key)
+        return no_key(&d, c, err);
+    if (p->source == KEY_NONE)
+        p->source = KEY_NOT_NEEDED;
+    return set_model(conf, &d, model, p, err);
+}
+
+int provider_select(const struct conf *conf, struct str want, struct cancel *cancel,
+                    struct provider *ret, struct err *err)
+{
+    CLEANUP(provider_release) struct provider p = {0};
+    struct choice c = {0};
+
+    if (choose(conf, want, &c, err) < 0 || provider_open(conf, &c, cancel, &p, err) < 0)
+        return -1;
+    *ret = p;
+    p = (struct provider){0};
+    return 0;
+}

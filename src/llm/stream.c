@@ -1,0 +1,403 @@
+/*
+ * A model call: attempts, and what happens between them. The idea: an attempt either answers or
+ * leaves one fault; call_after_fault() is the only place that decides what comes next, and it reads
+ * top to bottom. Nothing here waits: the owner's mailbox and llm_call_deadline() drive it, on the
+ * owner's thread.
+ */
+#include "llm/stream.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "llm/attempt.h"
+#include "llm/cred.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "net/retry.h"
+#include "sync/mailbox.h"
+
+#define IDLE_MS 90000
+#define OVERLOADED_BEFORE_FALLBACK 3
+#define BROKEN_BEFORE_WHOLE 3
+#define RATE_MIN_MS 20 /* shorter than this, tokens per second mean nothing */
+
+enum call_state {
+    CALL_ASKING,      /* an attempt runs */
+    CALL_WAITING,     /* until wake_ms, then the next attempt */
+    CALL_GETTING_KEY, /* a helper runs */
+    CALL_DONE,
+    CALL_FAILED,
+};
+
+struct llm_call {
+    struct net *net;
+    struct llm_call_options options;
+    const struct llm_request *request;
+    struct mailbox *to;
+    llm_event_fn fn;
+    void *arg;
+
+    enum call_state state;
+    struct provider *provider; /* the one asked now */
+    struct attempt *attempt;
+    struct cred_asking *asking;
+    int64_t start_ms;
+    int64_t wake_ms;
+
+    int attempts;   /* in all */
+    int tries;      /* at this provider, of retry_policy.max_tries */
+    int overloaded; /* in a row */
+    int broken;     /* in a row */
+    bool whole;     /* the next attempt is not streamed */
+    bool whole_tried;
+    bool key_renewed;
+    int status; /* of the last failed answer */
+};
+
+static const struct retry_policy *call_policy(const struct llm_call *c)
+{
+    return c->options.retry ? c->options.retry : &retry_default;
+}
+
+static int64_t call_idle_ms(const struct llm_call *c)
+{
+    if (c->options.idle_ms)
+        return c->options.idle_ms;
+    return c->provider->idle_ms ? c->provider->idle_ms : IDLE_MS;
+}
+
+static int call_tell(struct llm_call *c, const struct llm_event *ev, struct err *err)
+{
+    return c->fn ? c->fn(ev, c->arg, err) : 0;
+}
+
+/* The last word on a call. Keys that a server repeats in its complaint stop here. */
+static int call_fail(struct llm_call *c, struct err *err)
+{
+    c->state = CALL_FAILED;
+    if (err)
+        secret_scrub_text(err->text, sizeof(err->text));
+    return -1;
+}
+
+static int call_get_key(struct llm_call *c, struct err *err)
+{
+    c->asking = cred_ask(c->provider, c->to, err);
+    if (!c->asking)
+        return call_fail(c, err);
+    c->state = CALL_GETTING_KEY;
+    return 0;
+}
+
+/* The next attempt, at once. */
+static int call_ask(struct llm_call *c, struct err *err)
+{
+    struct attempt_options options = {
+        .net = c->net,
+        .provider = c->provider,
+        .request = c->request,
+        .no_stream = c->whole || c->request->no_stream,
+        .idle_ms = call_idle_ms(c),
+        .to = c->to,
+        .fn = c->fn,
+        .arg = c->arg,
+    };
+
+    attempt_free(TAKE_PTR(c->attempt));
+    if (cred_is_stale(c->provider))
+        return call_get_key(c, err);
+    c->attempt = attempt_start(&options, err);
+    if (!c->attempt)
+        return call_fail(c, err);
+    c->attempts++;
+    c->state = CALL_ASKING;
+    return 0;
+}
+
+/* What went wrong, for a person: who, what, and the means to ask about it. */
+static int call_give_up(struct llm_call *c, const struct llm_fault *fault, const char *why,
+                        struct err *err)
+{
+    const struct attempt_facts *facts = attempt_facts(c->attempt);
+    char status[32] = "";
+    char id[100] = "";
+
+    if (facts->status >= 300)
+        snprintf(status, sizeof(status), " (HTTP %d)", facts->status);
+    if (facts->request_id[0])
+        snprintf(id, sizeof(id), " [%s]", facts->request_id);
+    err_set(err, fault->code, "%s: %s%s%s%s", c->provider->name, fault->text, status, id, why);
+    return call_fail(c, err);
+}
+
+static int call_fall_back(struct llm_call *c, struct err *err)
+{
+    const struct model *from = &c->provider->model;
+    const struct model *to = &c->options.fallback->model;
+    char text[300];
+    struct llm_event ev = {.kind = LLM_FALLBACK, .status = c->status, .error = ERR_RETRY_LATER};
+
+    snprintf(text, sizeof(text), "%.*s is overloaded; going on with %.*s", STR_ARG(from->name),
+             STR_ARG(to->name));
+    ev.text = str_of(text);
+    ev.model = to->name;
+    c->provider = c->options.fallback;
+    c->tries = 0;
+    c->overloaded = 0;
+    c->broken = 0;
+    c->whole_tried = false;
+    c->key_renewed = false;
+    if (call_tell(c, &ev, err) < 0)
+        return call_fail(c, err);
+    return call_ask(c, err);
+}
+
+/* Says that the attempt is void, and waits. */
+static int call_again(struct llm_call *c, const struct llm_fault *fault, int64_t delay_ms,
+                      struct err *err)
+{
+    struct llm_event ev = {
+        .kind = LLM_RETRY,
+        .attempt = c->tries + 1,
+        .max_tries = call_policy(c)->max_tries,
+        .delay_ms = delay_ms,
+        .status = c->status,
+        .error = fault->code,
+    };
+    char text[sizeof(fault->text)];
+
+    snprintf(text, sizeof(text), "%s", fault->text);
+    secret_scrub_text(text, sizeof(text));
+    ev.text = str_of(text);
+    log_debug("llm", "attempt %d failed: %s; again in %" PRId64 " ms", c->attempts, text, delay_ms);
+    if (call_tell(c, &ev, err) < 0)
+        return call_fail(c, err);
+    c->state = CALL_WAITING;
+    c->wake_ms = clock_mono_ms() + delay_ms;
+    return 0;
+}
+
+/* The page of agent-loop's faults. */
+static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, struct err *err)
+{
+    const struct attempt_facts *facts = attempt_facts(c->attempt);
+    const struct retry_policy *policy = call_policy(c);
+    char why[80];
+    int64_t delay_ms;
+
+    c->status = facts->status;
+    if (!fault->code) /* the listener's own error stands in err */
+        return call_fail(c, err);
+
+    if (fault->drop_stream_options && !c->provider->no_stream_options) {
+        c->provider->no_stream_options = true;
+        return call_ask(c, err);
+    }
+    if (fault->code == ERR_AUTH && c->provider->source == KEY_HELPER && !c->key_renewed) {
+        c->key_renewed = true;
+        attempt_free(TAKE_PTR(c->attempt));
+        return call_get_key(c, err);
+    }
+    if (!fault->retry)
+        return call_give_up(c, fault, "", err);
+
+    c->tries++;
+    c->overloaded = fault->overloaded ? c->overloaded + 1 : 0;
+    c->broken = facts->broken ? c->broken + 1 : 0;
+    if (c->overloaded >= OVERLOADED_BEFORE_FALLBACK && c->options.fallback &&
+        c->provider != c->options.fallback)
+        return call_fall_back(c, err);
+    c->whole = c->broken >= BROKEN_BEFORE_WHOLE && !c->whole_tried;
+    if (c->whole)
+        c->whole_tried = true;
+
+    if (fault->wait_ms > policy->asked_cap_ms) {
+        snprintf(why, sizeof(why), "; it asks to wait for %" PRId64 " minutes",
+                 fault->wait_ms / 60000);
+        return call_give_up(c, fault, why, err);
+    }
+    delay_ms = retry_delay_ms(policy, c->tries + 1, fault->wait_ms, id_random());
+    if (delay_ms < 0) {
+        snprintf(why, sizeof(why), "; gave up after %d tries", c->tries);
+        return call_give_up(c, fault, why, err);
+    }
+    return call_again(c, fault, delay_ms, err);
+}
+
+/* What an attempt returned becomes what the owner is told. */
+static int call_step(struct llm_call *c, int r, const struct llm_fault *fault, struct err *why,
+                     struct err *err)
+{
+    if (r < 0) {
+        r = call_after_fault(c, fault, why);
+        if (r < 0 && err)
+            *err = *why;
+        return r;
+    }
+    if (r > 0)
+        c->state = CALL_DONE;
+    return r;
+}
+
+struct llm_call *llm_call_start(struct net *net, const struct llm_call_options *options,
+                                const struct llm_request *request, struct mailbox *to,
+                                llm_event_fn fn, void *arg, struct err *err)
+{
+    struct llm_call *c = mem_zalloc(sizeof(*c));
+
+    c->net = net;
+    c->options = *options;
+    c->provider = options->provider;
+    c->request = request;
+    c->to = mailbox_ref(to);
+    c->fn = fn;
+    c->arg = arg;
+    c->start_ms = clock_mono_ms();
+    if (call_ask(c, err) < 0) {
+        llm_call_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+bool llm_call_owns(const struct llm_call *c, const struct mail *m)
+{
+    return attempt_owns(c->attempt, m) || cred_asking_owns(c->asking, m);
+}
+
+int llm_call_mail(struct llm_call *c, struct mail *m, struct err *err)
+{
+    struct llm_fault fault = {0};
+    struct err why = {0};
+    int r;
+
+    if (c->state == CALL_ASKING && attempt_owns(c->attempt, m)) {
+        r = attempt_mail(c->attempt, m, &fault, &why);
+        return call_step(c, r, &fault, &why, err);
+    }
+    if (c->state == CALL_GETTING_KEY && cred_asking_owns(c->asking, m)) {
+        r = cred_asking_mail(c->asking, m, c->provider, err);
+        if (r < 0)
+            return call_fail(c, err);
+        if (r == 0)
+            return 0;
+        cred_asking_free(TAKE_PTR(c->asking));
+        return call_ask(c, err);
+    }
+    return 0; /* of an attempt that is over */
+}
+
+int llm_call_tick(struct llm_call *c, struct err *err)
+{
+    struct llm_fault fault = {0};
+    struct err why = {0};
+
+    if (c->state == CALL_WAITING && clock_mono_ms() >= c->wake_ms)
+        return call_ask(c, err);
+    if (c->state == CALL_ASKING)
+        return call_step(c, attempt_tick(c->attempt, &fault, &why), &fault, &why, err);
+    return 0;
+}
+
+int64_t llm_call_deadline(const struct llm_call *c)
+{
+    switch (c->state) {
+    case CALL_WAITING:
+        return c->wake_ms;
+    case CALL_ASKING:
+        return attempt_deadline(c->attempt);
+    default:
+        return -1;
+    }
+}
+
+int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err)
+{
+    const struct attempt_facts *f;
+    int64_t spoken_ms;
+
+    if (c->state != CALL_DONE)
+        return err_set(err, ERR_BAD_INPUT, "the call is not complete");
+    f = attempt_facts(c->attempt);
+    *ret = (struct llm_call_result){
+        .message = attempt_take(c->attempt),
+        .stop = f->stop,
+        .usage = f->usage,
+        .model = &c->provider->model,
+        .attempts = c->attempts,
+        .first_token_ms = f->first_token_ms ? f->first_token_ms - f->start_ms : 0,
+        .total_ms = f->end_ms - c->start_ms,
+    };
+    spoken_ms = f->first_token_ms ? f->end_ms - f->first_token_ms : 0;
+    if (spoken_ms >= RATE_MIN_MS)
+        ret->tokens_per_s = (double)f->usage.output * 1000 / (double)spoken_ms;
+    memcpy(ret->request_id, f->request_id, sizeof(ret->request_id));
+    log_debug("llm",
+              "complete: %d attempts, first token after %" PRId64 " ms, %" PRId64
+              " ms in all, %.0f tokens/s",
+              ret->attempts, ret->first_token_ms, ret->total_ms, ret->tokens_per_s);
+    return 0;
+}
+
+void llm_call_result_release(struct llm_call_result *r)
+{
+    message_unref(r->message);
+    r->message = NULL;
+}
+
+int llm_call_status(const struct llm_call *c)
+{
+    return c->status;
+}
+
+void llm_call_free(struct llm_call *c)
+{
+    if (!c)
+        return;
+    attempt_free(c->attempt);
+    cred_asking_free(c->asking);
+    mailbox_unref(c->to);
+    mem_freep(&c);
+}
+
+/* Waits for whatever comes next: mail or the deadline. */
+static int call_wait(struct llm_call *c, struct cancel *cancel, struct err *err)
+{
+    struct err why = {0};
+    struct mail *m;
+    int r;
+
+    if (mailbox_take(c->to, cancel, llm_call_deadline(c), &m, &why) == 0) {
+        r = llm_call_mail(c, m, err);
+        mail_free(m);
+        return r;
+    }
+    if (why.code == ERR_TIMEOUT)
+        return llm_call_tick(c, err);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int llm_call_run(struct net *net, const struct llm_call_options *options,
+                 const struct llm_request *request, struct cancel *cancel, llm_event_fn fn,
+                 void *arg, struct llm_call_result *ret, struct err *err)
+{
+    struct mailbox *to = mailbox_new();
+    struct llm_call *c = llm_call_start(net, options, request, to, fn, arg, err);
+    int r = c ? 0 : -1;
+
+    while (r == 0)
+        r = call_wait(c, cancel, err);
+    if (r > 0)
+        r = llm_call_take(c, ret, err);
+    llm_call_free(c);
+    mailbox_close(to);
+    mailbox_unref(to);
+    return r;
+}
