@@ -2,14 +2,22 @@
  * Child processes, started, watched, fed and ended by one long-lived thread.
  *
  * A job is a command in its own process group and session, with close-on-exec on everything of
- * ours, its own directory and environment, and pipes or a pty. What it says arrives as proc_mail:
- * any number of PROC_OUTPUT, then exactly one PROC_EXIT, sent when the leader has been reaped, every
- * descendant is gone and all output is read. Nobody escapes: tenax is a child subreaper, and ending a
- * job kills its group and every process found below it (by pidfd), also those that called setsid()
- * or whose parents have died. All of this ends with the process: children get a parent-death signal.
+ * ours, its own directory and environment, the signal mask tenax was started with and default
+ * dispositions, and pipes or a pty. What it says arrives as proc_mail: any number of PROC_OUTPUT,
+ * then exactly one PROC_EXIT, sent when the leader has been reaped, every descendant is gone and all
+ * output is read.
+ *
+ * Nobody escapes. Between tenax and each leader stands a small process, the warden (warden.h), to
+ * which everything the job leaves behind falls back: by setsid(), by double fork, with an emptied
+ * environment. Ending a job sends SIGTERM to all of it and after a grace stops and kills (by pidfd)
+ * whoever is found below, again and again until nobody is left. When tenax itself dies, kill -9
+ * included, the wardens do the same at once. Out of reach are processes we may not signal (a job
+ * that became another user: given up after 5 seconds) and those that other services start on a
+ * job's behalf (docker, systemd-run, at).
  *
  * A job whose leader exits while descendants go on is not over until they are; after linger_ms they
- * are ended like the leader would be.
+ * are ended like the leader would be. Times here are real, also under a virtual clock (clock.h):
+ * children do not live by it.
  */
 #pragma once
 
@@ -29,17 +37,18 @@ struct proc_spec {
     const char *const *argv; /* argv[0] is looked up in PATH of envp */
     const char *const *envp; /* NULL: ours */
     const char *dir;         /* NULL: ours */
-    struct str
-        input; /* written to standard input, then closed; empty: /dev/null unless keep_stdin */
+    /* Written to standard input, which then ends (on a pty: Ctrl-D is typed); at most 16 MB. Empty:
+     * nothing to read, unless keep_stdin. */
+    struct str input;
     bool keep_stdin;           /* stay open for proc_write() */
-    bool pty;                  /* stdin, stdout and stderr on a new terminal */
-    unsigned short rows, cols; /* 0: 24 x 80 */
+    bool pty;                  /* stdin, stdout and stderr on a new, controlling terminal */
+    unsigned short rows, cols; /* of the pty; 0: 24 x 80 */
     bool merge_stderr;         /* 2>&1 */
-    size_t
-        max_output; /* bytes delivered over the whole life (0: 64 MB); the rest is read and counted, not delivered */
-    int64_t timeout_ms; /* 0: none; then the job is ended */
-    int64_t grace_ms;   /* between TERM and KILL; 0: 1000 */
-    int64_t linger_ms;  /* for descendants after the leader's exit; 0: 0, -1: for ever */
+    size_t max_output;         /* bytes delivered over the whole life; more is read and counted,
+                                * not delivered. 0: 64 MB */
+    int64_t timeout_ms;        /* then the job is ended; 0: none */
+    int64_t grace_ms;          /* between TERM and KILL; 0: 1000 */
+    int64_t linger_ms;         /* for descendants after the leader's exit; -1: for ever */
 };
 
 enum proc_mail_what {
@@ -50,15 +59,15 @@ enum proc_mail_what {
 enum proc_how {
     PROC_EXITED,    /* code is the exit status */
     PROC_SIGNALLED, /* code is the signal, sent by somebody else */
-    PROC_TIMED_OUT,
-    PROC_KILLED, /* by proc_end() or cancel */
+    PROC_TIMED_OUT, /* before the leader exited; code is its exit status, or 128 + signal */
+    PROC_KILLED,    /* the same, by proc_end() or proc_shutdown() */
 };
 
 extern const struct mail_kind proc_mail_kind;
 
 struct proc_mail {
     struct mail mail;
-    struct proc *proc;
+    struct proc *proc; /* stays a valid pointer as long as the mail */
     enum proc_mail_what what;
     int fd;            /* OUTPUT: 1 or 2 */
     struct buf bytes;  /* OUTPUT */
@@ -68,17 +77,24 @@ struct proc_mail {
     int64_t wall_ms;
 };
 
-/* Fails with ERR_NOT_FOUND (no such program), ERR_DENIED (not executable), ERR_IO; an error of the
- * child before exec is reported here, not as an exit code. */
+/* Returns when the program runs. Fails with ERR_NOT_FOUND (no such program), ERR_DENIED (not
+ * executable), ERR_TOO_BIG (input, arguments), ERR_CANCELLED (during proc_shutdown()), ERR_IO (the
+ * rest, such as a bad directory); an error of the child before exec is reported here, not as an exit
+ * code, and no mail follows it. */
 struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct err *err);
-int proc_pid(const struct proc *p);
-int proc_write(struct proc *p, struct str bytes,
-               struct err *err); /* queued; at most 16 MB waiting */
+int proc_pid(const struct proc *p); /* the leader's, which is also its group and session */
+
+/* Any thread, at any time; what comes too late does nothing. None of these waits. */
+
+/* Queued; ERR_TOO_BIG when more than 16 MB would wait. A program that no longer reads is no error. */
+int proc_write(struct proc *p, struct str bytes, struct err *err);
 void proc_close_input(struct proc *p);
 void proc_resize(struct proc *p, unsigned short rows, unsigned short cols);
-void proc_signal(struct proc *p, int signo); /* to the group */
+void proc_signal(struct proc *p, int signo); /* to the leader's group */
 void proc_end(struct proc *p);               /* TERM, grace, KILL; PROC_EXIT follows */
-void proc_unref(struct proc *p);             /* ends it when it still runs; NULL is fine */
+
+/* Ends it when it still runs, and sends no more mail; what is queued still holds it. NULL is fine. */
+void proc_unref(struct proc *p);
 
 struct proc_result {
     enum proc_how how;
@@ -90,8 +106,11 @@ struct proc_result {
 };
 void proc_result_release(struct proc_result *r);
 
-/* Runs to the end on the caller's thread. A cancel ends the job and gives ERR_CANCELLED. */
+/* Runs to the end on the caller's thread. A cancel gives ERR_CANCELLED at once; the job is then ended
+ * in the background. */
 int proc_run(const struct proc_spec *spec, struct cancel *cancel, struct proc_result *ret,
              struct err *err);
 
-void proc_shutdown(void); /* at process exit: ends every job with 200 ms grace, joins the thread */
+/* At process exit: ends every job with 200 ms grace, joins the thread. A later proc_start() starts
+ * anew. */
+void proc_shutdown(void);

@@ -1,0 +1,63 @@
+/*
+ * Between fork and exec: session, terminal, directory, signals, and the exec itself.
+ *
+ * The parent had other threads, any of which may have held any lock at the fork, so that only plain
+ * system calls are made here: no heap, no stdio, no logging.
+ */
+#include "proc/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#include "proc/launch.h"
+
+static _Noreturn void child_fail(int failure_fd, enum child_stage stage, int sys)
+{
+    struct child_failure failure = {stage, sys};
+    ssize_t ignored = write(failure_fd, &failure, sizeof(failure));
+
+    (void)ignored; /* nobody is left to tell */
+    _exit(127);
+}
+
+/* Handlers are reset by exec, but "ignored" is inherited; SIGPIPE is, for one. */
+static void child_reset_signals(const sigset_t *mask)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    for (int signo = 1; signo < NSIG; signo++)
+        sigaction(signo, &action, NULL); /* fails for KILL, STOP and libc's own */
+    sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+/* As execvp() looks: a file that may not be run is remembered while better ones are looked for. */
+static int child_try_paths(const struct launch *l)
+{
+    int worst = ENOENT;
+
+    for (size_t i = 0; i < l->paths.len; i++) {
+        execve(l->paths.ptr[i], (char *const *)l->argv, (char *const *)l->envp);
+        if (errno == EACCES)
+            worst = EACCES;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return errno;
+    }
+    return worst;
+}
+
+_Noreturn void child_exec(const struct launch *l, pid_t parent, int failure_fd)
+{
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127); /* it died before the line above; nobody would ever end us */
+    if (l->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+        child_fail(failure_fd, CHILD_TERMINAL, errno);
+    /* In brackets because the macro of base/banned.h guards the program's own directory. */
+    if (l->dir && (chdir)(l->dir) < 0)
+        child_fail(failure_fd, CHILD_DIR, errno);
+    child_reset_signals(&l->mask);
+    child_fail(failure_fd, CHILD_EXEC, child_try_paths(l));
+}

@@ -1,0 +1,102 @@
+/*
+ * A job as the proc thread sees it: struct proc and what happens to it. Private to this folder.
+ *
+ *     RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ OVER
+ *
+ * A job is OVER when its warden has ended, which means that the leader is reaped and nobody is left.
+ * If the warden was killed itself, the job is STRAYING until the loop has ended what fell to us.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "proc/launch.h"
+#include "proc/proc.h"
+#include "proc/warden.h"
+#include "sync/thread.h"
+
+struct loop;
+
+enum job_phase {
+    JOB_RUNNING,
+    JOB_ENDING,
+    JOB_KILLING,
+    JOB_STRAYING,
+    JOB_OVER,
+};
+
+enum job_fd_kind {
+    JOB_OUT,
+    JOB_ERR,
+    JOB_IN,
+    JOB_WARDEN,
+    JOB_FD_KINDS,
+};
+
+/* A descriptor the loop watches; -1 once closed. */
+struct job_fd {
+    struct proc *job;
+    enum job_fd_kind kind;
+    int fd;
+};
+
+struct proc {
+    /* Any thread. */
+    atomic_int refs;     /* the caller's, the loop's, and one per order and mail on its way */
+    atomic_bool dropped; /* by proc_unref(): no more mail */
+    atomic_size_t input_waiting; /* bytes not yet written to its standard input */
+
+    struct gate gate; /* guards what proc_start() waits for */
+    bool settled;
+    struct err failure; /* code ERR_NONE: started */
+    int pid;            /* the leader's; written before settled */
+
+    /* Written before the loop gets to know the job, then the loop's. */
+    struct mailbox *to;
+    struct launch launch;
+    struct job_fd fds[JOB_FD_KINDS];
+    struct buf input; /* from input_at on not yet written */
+    size_t input_at;
+    bool input_ends;    /* close when it is written */
+    bool input_in_line; /* the last byte was no newline */
+    bool pty;
+    size_t max_output;
+    int64_t timeout_ms;
+    int64_t grace_ms;
+    int64_t linger_ms;
+
+    /* The loop's. */
+    enum job_phase phase;
+    bool started; /* exec'ed */
+    bool failed;  /* did not get that far; proc_start() knows why */
+    bool leader_done;
+    enum proc_how how; /* valid when the leader is done or the job is being ended */
+    int code;
+    pid_t warden;
+    int64_t start_ms;
+    int64_t next_ms; /* when the phase moves on by itself; -1: never */
+    size_t delivered;
+    size_t dropped_bytes;
+};
+
+void job_ref(struct proc *p);
+void job_unref(struct proc *p);
+
+/* Tells proc_start() how it went; only the first call counts. */
+void job_settle(struct proc *p, const struct err *failure);
+
+/* Below: proc thread only. job_open() forks; it and all others move the job on, and the loop looks at
+ * its phase afterwards. */
+int job_open(struct proc *p, struct loop *loop, struct err *err);
+void job_event(struct job_fd *f, struct loop *loop, uint32_t events);
+void job_tick(struct proc *p, int64_t now_ms); /* when next_ms has come */
+void job_write(struct proc *p, struct loop *loop, struct str bytes);
+void job_close_input(struct proc *p, struct loop *loop);
+void job_resize(struct proc *p, unsigned short rows, unsigned short cols);
+void job_signal(struct proc *p, int signo);
+void job_end(struct proc *p, enum proc_how how, int64_t grace_ms);
+void job_finish(struct proc *p, struct loop *loop); /* OVER: reads what is left, sends PROC_EXIT */

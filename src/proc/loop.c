@@ -1,0 +1,354 @@
+/*
+ * The proc thread. It forks, watches all descriptors of all jobs, and is the parent of all wardens;
+ * it lives as long as they do, because a parent-death signal belongs to the thread that forked.
+ *
+ * Each round: events, orders, then one pass over the jobs for what time or an event has moved on.
+ * Jobs are a handful, so that pass is a plain loop.
+ */
+#include "proc/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "proc/job.h"
+#include "proc/tree.h"
+#include "sync/thread.h"
+
+#define LOOP_EVENTS 64
+#define LOOP_SHUTDOWN_GRACE_MS 200
+#define LOOP_STRAY_PAUSE_MS 5
+
+struct loop {
+    struct thread *thread;
+    struct mailbox *orders;
+    int epoll_fd;
+    bool stopping;
+    VEC(struct proc *) jobs; /* a reference each */
+    struct tree tree;
+    char scratch[LOOP_READ_BYTES];
+};
+
+static struct lock loop_lock = LOCK_INIT;
+static struct loop *loop_running; /* under loop_lock */
+
+int64_t loop_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+char *loop_scratch(struct loop *loop)
+{
+    return loop->scratch;
+}
+
+void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = f};
+
+    if (f->fd < 0)
+        return;
+    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, f->fd, &event) < 0 && errno == ENOENT &&
+        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, f->fd, &event) < 0)
+        BUG("epoll: %s", strerror(errno));
+}
+
+void loop_close(struct loop *loop, struct job_fd *f)
+{
+    if (f->fd < 0)
+        return;
+    /* Closing alone is not enough for a terminal's two descriptors, which are one open file. */
+    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, f->fd, NULL);
+    close(f->fd);
+    f->fd = -1;
+}
+
+static void order_free(struct mail *m)
+{
+    struct order *order = (struct order *)m;
+    struct err err = {0};
+
+    if (order->what == ORDER_START && !order->obeyed) {
+        err_set(&err, ERR_CANCELLED, "no new processes: shutting down");
+        job_settle(order->proc, &err);
+    }
+    job_unref(order->proc);
+    buf_release(&order->bytes);
+    free(order);
+}
+
+static const struct mail_kind order_kind = {"proc order", order_free};
+
+static void loop_open_job(struct loop *loop, struct proc *p)
+{
+    struct err err = {0};
+
+    if (job_open(p, loop, &err) < 0) {
+        job_settle(p, &err);
+        return;
+    }
+    job_ref(p);
+    vec_push(&loop->jobs, p);
+}
+
+static void loop_begin_stop(struct loop *loop)
+{
+    loop->stopping = true;
+    VEC_EACH (&loop->jobs, job) {
+        job_end(*job, PROC_KILLED, LOOP_SHUTDOWN_GRACE_MS);
+    }
+}
+
+static void loop_obey(struct loop *loop, struct order *order)
+{
+    struct proc *p = order->proc;
+
+    switch (order->what) {
+    case ORDER_START:
+        if (loop->stopping)
+            break;
+        order->obeyed = true;
+        loop_open_job(loop, p);
+        break;
+    case ORDER_WRITE:
+        job_write(p, loop, buf_str(&order->bytes));
+        break;
+    case ORDER_CLOSE_INPUT:
+        job_close_input(p, loop);
+        break;
+    case ORDER_RESIZE:
+        job_resize(p, (unsigned short)order->a, (unsigned short)order->b);
+        break;
+    case ORDER_SIGNAL:
+        job_signal(p, order->a);
+        break;
+    case ORDER_END:
+        job_end(p, PROC_KILLED, p->grace_ms);
+        break;
+    case ORDER_SHUTDOWN:
+        loop_begin_stop(loop);
+        break;
+    }
+}
+
+static void loop_take_orders(struct loop *loop)
+{
+    for (;;) {
+        struct mail *m = mailbox_try(loop->orders);
+
+        if (!m)
+            return;
+        loop_obey(loop, (struct order *)m);
+        mail_free(m);
+    }
+}
+
+static bool loop_is_warden(struct loop *loop, pid_t pid)
+{
+    VEC_EACH (&loop->jobs, job) {
+        if ((*job)->warden == pid && (*job)->fds[JOB_WARDEN].fd >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Strays: children that fell to us because their warden was killed. No process of ours outside a job
+ * leaves our session, and nobody below a warden can be in it. */
+static void loop_mark_strays(struct tree *t, void *arg)
+{
+    struct loop *loop = arg;
+    pid_t self = getpid();
+    pid_t session = getsid(0);
+
+    for (size_t i = 0; i < t->len; i++) {
+        struct tree_proc *p = &t->procs[i];
+
+        p->marked = p->ppid == self && p->session != session && !loop_is_warden(loop, p->pid);
+    }
+}
+
+/* True when nobody is left. */
+static bool loop_end_strays(struct loop *loop)
+{
+    size_t alive = tree_kill(&loop->tree, loop_mark_strays, loop);
+    pid_t self = getpid();
+
+    for (size_t i = 0; i < loop->tree.len; i++) {
+        const struct tree_proc *p = &loop->tree.procs[i];
+
+        if (p->marked && p->ppid == self)
+            waitpid(p->pid, NULL, WNOHANG);
+    }
+    return alive == 0;
+}
+
+static bool loop_has_straying(struct loop *loop)
+{
+    VEC_EACH (&loop->jobs, job) {
+        if ((*job)->phase == JOB_STRAYING)
+            return true;
+    }
+    return false;
+}
+
+static void loop_settle_strays(struct loop *loop)
+{
+    if (!loop_has_straying(loop) || !loop_end_strays(loop))
+        return;
+    VEC_EACH (&loop->jobs, job) {
+        if ((*job)->phase == JOB_STRAYING)
+            (*job)->phase = JOB_OVER;
+    }
+}
+
+/* Moves on what time has moved, and lets go of what is over. */
+static void loop_tick(struct loop *loop)
+{
+    int64_t now_ms = loop_now_ms();
+    size_t kept = 0;
+
+    loop_settle_strays(loop);
+    for (size_t i = 0; i < loop->jobs.len; i++) {
+        struct proc *p = loop->jobs.ptr[i];
+
+        if (p->phase != JOB_OVER && p->next_ms >= 0 && p->next_ms <= now_ms)
+            job_tick(p, now_ms);
+        if (p->phase != JOB_OVER) {
+            loop->jobs.ptr[kept++] = p;
+            continue;
+        }
+        job_finish(p, loop);
+        job_unref(p);
+    }
+    loop->jobs.len = kept;
+}
+
+/* Milliseconds until something is due, or -1. */
+static int loop_patience(struct loop *loop)
+{
+    int64_t first_ms = INT64_MAX;
+    int64_t left_ms;
+
+    if (loop_has_straying(loop))
+        return LOOP_STRAY_PAUSE_MS;
+    VEC_EACH (&loop->jobs, job) {
+        if ((*job)->next_ms >= 0 && (*job)->next_ms < first_ms)
+            first_ms = (*job)->next_ms;
+    }
+    if (first_ms == INT64_MAX)
+        return -1;
+    left_ms = first_ms - loop_now_ms();
+    if (left_ms < 0)
+        return 0;
+    return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
+}
+
+static void loop_main(void *arg)
+{
+    struct loop *loop = arg;
+    struct epoll_event events[LOOP_EVENTS];
+
+    while (!loop->stopping || loop->jobs.len) {
+        int n = epoll_wait(loop->epoll_fd, events, LOOP_EVENTS, loop_patience(loop));
+
+        for (int i = 0; i < n; i++) {
+            struct job_fd *f = events[i].data.ptr;
+
+            if (f)
+                job_event(f, loop, events[i].events);
+        }
+        loop_take_orders(loop);
+        loop_tick(loop);
+    }
+    loop_end_strays(loop);
+}
+
+static void loop_free(struct loop *loop)
+{
+    if (!loop)
+        return;
+    if (loop->orders)
+        mailbox_close(loop->orders);
+    mailbox_unref(loop->orders);
+    fd_closep(&loop->epoll_fd);
+    vec_release(&loop->jobs);
+    tree_release(&loop->tree);
+    free(loop);
+}
+
+static void loop_freep(struct loop **loop)
+{
+    loop_free(*loop);
+}
+
+static struct loop *loop_new(struct err *err)
+{
+    CLEANUP(loop_freep)
+    struct loop *loop = mem_zalloc(sizeof(*loop));
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL}; /* NULL: the mailbox */
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    loop->orders = mailbox_new();
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (loop->epoll_fd < 0 ||
+        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, mailbox_fd(loop->orders), &event) < 0) {
+        err_sys(err, ERR_IO, "cannot watch processes");
+        return NULL;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sigaction(SIGCHLD, &action, NULL); /* inherited as ignored, it would hide how children end */
+    loop->thread = thread_start("proc", loop_main, loop, err);
+    return loop->thread ? TAKE_PTR(loop) : NULL;
+}
+
+int loop_start(struct err *err)
+{
+    int rc = 0;
+
+    lock_take(&loop_lock);
+    if (!loop_running) {
+        loop_running = loop_new(err);
+        rc = loop_running ? 0 : -1;
+    }
+    lock_give(&loop_lock);
+    return rc;
+}
+
+void loop_send(struct order *order)
+{
+    struct mailbox *orders;
+
+    order->mail.kind = &order_kind;
+    lock_take(&loop_lock);
+    orders = loop_running ? mailbox_ref(loop_running->orders) : NULL;
+    lock_give(&loop_lock);
+    if (orders)
+        mailbox_send(orders, &order->mail);
+    else
+        mail_free(&order->mail);
+    mailbox_unref(orders);
+}
+
+void loop_stop(void)
+{
+    struct order *order = mem_zalloc(sizeof(*order));
+    struct loop *loop;
+
+    order->what = ORDER_SHUTDOWN;
+    loop_send(order);
+    lock_take(&loop_lock);
+    loop = loop_running;
+    loop_running = NULL;
+    lock_give(&loop_lock);
+    if (loop)
+        thread_join(loop->thread);
+    loop_free(loop);
+}

@@ -1,0 +1,49 @@
+/*
+ * The proc thread: one epoll loop for all jobs. Private to this folder.
+ *
+ * Other threads send it orders through a mailbox. It starts with the first job and ends in
+ * loop_stop(); after that a new job starts a new one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "sync/mailbox.h"
+
+struct err;
+struct job_fd;
+struct loop;
+struct proc;
+
+enum order_what {
+    ORDER_START,
+    ORDER_WRITE,
+    ORDER_CLOSE_INPUT,
+    ORDER_RESIZE,
+    ORDER_SIGNAL,
+    ORDER_END,
+    ORDER_SHUTDOWN, /* no job */
+};
+
+struct order {
+    struct mail mail;
+    enum order_what what;
+    struct proc *proc; /* a reference */
+    bool obeyed;       /* START: else freeing it tells proc_start() so */
+    struct buf bytes;  /* WRITE */
+    int a;             /* RESIZE: rows, SIGNAL: number */
+    int b;             /* RESIZE: columns */
+};
+
+int loop_start(struct err *err);     /* does nothing when it runs */
+void loop_send(struct order *order); /* given away; freed when no loop runs */
+void loop_stop(void);
+
+/* Below: proc thread only. */
+#define LOOP_READ_BYTES ((size_t)64 * 1024)
+char *loop_scratch(struct loop *loop); /* LOOP_READ_BYTES, for the caller until it returns */
+int64_t loop_now_ms(void);             /* real time, also under a virtual clock */
+void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events); /* adds or changes */
+void loop_close(struct loop *loop, struct job_fd *f);

@@ -1,0 +1,918 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "proc/proc.h"
+#include "proc/tree.h"
+#include "sync/cancel.h"
+#include "sync/signals.h"
+#include "sync/thread.h"
+
+#define LONG_MS 60000 /* nothing here takes that long unless it hangs */
+
+/* ---- helpers ---- */
+
+/* A job seen from its mailbox. */
+struct watch {
+    struct mailbox *mb;
+    struct proc *proc;
+    struct buf out;
+    struct buf err;
+    bool over;
+    enum proc_how how;
+    int code;
+    size_t dropped;
+};
+
+static void watch_start(struct watch *w, struct proc_spec spec, const char *script)
+{
+    const char *argv[] = {"/bin/sh", "-c", script, NULL};
+    struct err err = {0};
+
+    *w = (struct watch){.mb = mailbox_new()};
+    buf_init(&w->out, BUF_NO_LIMIT);
+    buf_init(&w->err, BUF_NO_LIMIT);
+    if (!spec.argv)
+        spec.argv = argv;
+    w->proc = proc_start(&spec, w->mb, &err);
+    if (!w->proc)
+        fail_msg("%s: %s", script, err.text);
+    assert_true(proc_pid(w->proc) > 1);
+}
+
+static void watch_mail(struct watch *w)
+{
+    struct proc_mail *pm;
+    struct mail *m = NULL;
+    struct err err = {0};
+
+    if (mailbox_take(w->mb, NULL, clock_mono_ms() + LONG_MS, &m, &err) < 0)
+        fail_msg("%s; output so far: %s%s", err.text, buf_cstr(&w->out), buf_cstr(&w->err));
+    assert_ptr_equal(m->kind, &proc_mail_kind);
+    pm = (struct proc_mail *)m;
+    assert_ptr_equal(pm->proc, w->proc);
+    assert_false(w->over);
+    if (pm->what == PROC_OUTPUT) {
+        assert_true(pm->bytes.len > 0);
+        buf_add(pm->fd == 2 ? &w->err : &w->out, buf_str(&pm->bytes));
+    } else {
+        w->over = true;
+        w->how = pm->how;
+        w->code = pm->code;
+        w->dropped = pm->dropped;
+    }
+    mail_free(m);
+}
+
+/* Waits until standard output holds n lines. */
+static void watch_lines(struct watch *w, int n)
+{
+    for (;;) {
+        int seen = 0;
+
+        for (size_t i = 0; i < w->out.len; i++)
+            seen += w->out.ptr[i] == '\n';
+        if (seen >= n)
+            return;
+        watch_mail(w);
+        assert_false(w->over);
+    }
+}
+
+static pid_t watch_pid_in_line(struct watch *w, int n)
+{
+    struct str rest = buf_str(&w->out);
+    struct str line = {0};
+    int64_t pid = 0;
+
+    watch_lines(w, n + 1);
+    rest = buf_str(&w->out);
+    for (int i = 0; i <= n; i++)
+        assert_true(str_cut(&rest, '\n', &line));
+    assert_int_equal(str_to_i64(str_trim(line), &pid, NULL), 0);
+    return (pid_t)pid;
+}
+
+static void watch_over(struct watch *w)
+{
+    while (!w->over)
+        watch_mail(w);
+}
+
+static void watch_release(struct watch *w)
+{
+    proc_unref(w->proc);
+    mailbox_close(w->mb);
+    mailbox_unref(w->mb);
+    buf_release(&w->out);
+    buf_release(&w->err);
+}
+
+static bool is_gone(pid_t pid)
+{
+    return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* How many processes have needle in their arguments. */
+static int count_running(const char *needle)
+{
+    struct tree t = {0};
+    int n = 0;
+
+    assert_int_equal(tree_read(&t), 0);
+    for (size_t i = 0; i < t.len; i++) {
+        CLEANUP(buf_release)
+        struct buf args = BUF_INIT(1 << 20);
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/cmdline", t.procs[i].pid);
+        CLEANUP(fd_closep)
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && t.procs[i].pid != getpid() && buf_add_fd(&args, fd, NULL) == 0 &&
+            str_has(buf_str(&args), str_of(needle)))
+            n++;
+    }
+    tree_release(&t);
+    return n;
+}
+
+/* Children of ours, dead or alive. */
+static int count_children(void)
+{
+    struct tree t = {0};
+    int n = 0;
+
+    assert_int_equal(tree_read(&t), 0);
+    for (size_t i = 0; i < t.len; i++)
+        n += t.procs[i].ppid == getpid();
+    tree_release(&t);
+    return n;
+}
+
+static int count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* Every test ends as it began: no process, no descriptor. */
+static int fds_before;
+
+static int setup(void **state)
+{
+    (void)state;
+    proc_shutdown();
+    fds_before = count_fds();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    proc_shutdown();
+    if (count_children() != 0 || count_fds() != fds_before) {
+        print_error("%d children, %d descriptors too many\n", count_children(),
+                    count_fds() - fds_before);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- how commands end, and what they say ---- */
+
+struct run_case {
+    const char *script;
+    enum proc_how how;
+    int code;
+    const char *out;
+    const char *err;
+    struct proc_spec spec;
+};
+
+static const struct run_case run_cases[] = {
+    {"exit 0", PROC_EXITED, 0, "", "", {0}},
+    {"exit 42", PROC_EXITED, 42, "", "", {0}},
+    {"exit 255", PROC_EXITED, 255, "", "", {0}},
+    {"kill -9 $$", PROC_SIGNALLED, SIGKILL, "", "", {0}},
+    {"kill -TERM $$", PROC_SIGNALLED, SIGTERM, "", "", {0}},
+    {"kill -SEGV $$", PROC_SIGNALLED, SIGSEGV, "", "", {0}},
+    {"echo one; echo two >&2", PROC_EXITED, 0, "one\n", "two\n", {0}},
+    {"echo one; echo two >&2; echo three",
+     PROC_EXITED,
+     0,
+     "one\ntwo\nthree\n",
+     "",
+     {.merge_stderr = true}},
+    {"cat", PROC_EXITED, 0, "", "", {0}}, /* standard input is empty, not ours */
+    {"cat", PROC_EXITED, 0, "fed", "", {.input = STR_INIT("fed")}},
+    {"printf '%s' 'no newline'", PROC_EXITED, 0, "no newline", "", {0}},
+    {"pwd", PROC_EXITED, 0, "/usr\n", "", {.dir = "/usr"}},
+    {"exec >&-; exec 2>&-; exit 3", PROC_EXITED, 3, "", "", {0}},
+    /* Signals as the program was started with, and only three descriptors (and that of ls). */
+    {"grep -E 'Sig(Blk|Ign)' /proc/self/status",
+     PROC_EXITED,
+     0,
+     "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n",
+     "",
+     {0}},
+    {"ls /proc/self/fd", PROC_EXITED, 0, "0\n1\n2\n3\n", "", {0}},
+    {"test $(ps -o pgid= -p $$) = $$ && test $(ps -o sid= -p $$) = $$",
+     PROC_EXITED,
+     0,
+     "",
+     "",
+     {0}},
+    {"sleep 1000", PROC_TIMED_OUT, 128 + SIGTERM, "", "", {.timeout_ms = 30}},
+    {"trap 'echo bye; exit 5' TERM; sleep 1000 & wait",
+     PROC_TIMED_OUT,
+     5,
+     "bye\n",
+     "",
+     {.timeout_ms = 300, .grace_ms = LONG_MS}},
+    {"trap '' TERM; while :; do sleep 1000; done",
+     PROC_TIMED_OUT,
+     128 + SIGKILL,
+     "",
+     "",
+     {.timeout_ms = 30, .grace_ms = 30}},
+    {"kill -STOP $$", PROC_TIMED_OUT, 128 + SIGTERM, "", "", {.timeout_ms = 30}},
+    /* What is left in the background does not keep the job, and does not change how it ended. */
+    {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {0}},
+    {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {.linger_ms = 30}},
+    {"(trap '' TERM; sleep 1000) & exit 3", PROC_EXITED, 3, "", "", {.grace_ms = 30}},
+    {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {.linger_ms = -1, .timeout_ms = 200}},
+    {"(sleep 0.05; echo later) & exit 0", PROC_EXITED, 0, "later\n", "", {.linger_ms = -1}},
+    {"(sleep 0.05; echo later) & exit 0", PROC_EXITED, 0, "later\n", "", {.linger_ms = LONG_MS}},
+};
+
+static void test_run(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(run_cases); i++) {
+        const struct run_case *row = &run_cases[i];
+        const char *argv[] = {"sh", "-c", row->script, NULL};
+        struct proc_spec spec = row->spec;
+        struct proc_result r = {0};
+        struct err err = {0};
+
+        spec.argv = argv;
+        if (proc_run(&spec, /*cancel=*/NULL, &r, &err) < 0)
+            fail_msg("row %zu '%s': %s", i, row->script, err.text);
+        if (r.how != row->how || r.code != row->code || !str_is(buf_str(&r.out), row->out) ||
+            !str_is(buf_str(&r.err), row->err))
+            fail_msg("row %zu '%s': how %d, code %d, out '%s', err '%s'", i, row->script, r.how,
+                     r.code, buf_cstr(&r.out), buf_cstr(&r.err));
+        assert_int_equal(r.dropped, 0);
+        assert_true(r.wall_ms >= 0 && r.wall_ms < LONG_MS);
+        proc_result_release(&r);
+    }
+}
+
+struct fail_case {
+    const char *name;
+    const char *program;
+    const char *dir;
+    enum err_code code;
+    int sys;
+};
+
+static const struct fail_case fail_cases[] = {
+    {"not in PATH", "no-such-program-anywhere", NULL, ERR_NOT_FOUND, ENOENT},
+    {"no such file", "/no/such/program", NULL, ERR_NOT_FOUND, ENOENT},
+    {"below a file", "/etc/passwd/program", NULL, ERR_NOT_FOUND, ENOENT},
+    {"not executable", "/etc/passwd", NULL, ERR_DENIED, EACCES},
+    {"a directory", "/usr", NULL, ERR_DENIED, EACCES},
+    {"bad directory", "/bin/true", "/no/such/dir", ERR_IO, ENOENT},
+    {"directory is a file", "/bin/true", "/etc/passwd", ERR_IO, ENOTDIR},
+    {"empty name", "", NULL, ERR_BAD_INPUT, 0},
+    {"no name", NULL, NULL, ERR_BAD_INPUT, 0},
+};
+
+static void test_start_failures(void **state)
+{
+    struct mailbox *mb = mailbox_new();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fail_cases); i++) {
+        const struct fail_case *row = &fail_cases[i];
+        const char *argv[] = {row->program, NULL};
+        struct proc_spec spec = {.argv = argv, .dir = row->dir};
+        struct err err = {0};
+
+        if (proc_start(&spec, mb, &err) || err.code != row->code || err.sys != row->sys)
+            fail_msg("%s: %s %d %s", row->name, err_code_name(err.code), err.sys, err.text);
+        if (row->dir)
+            assert_non_null(strstr(err.text, row->dir));
+    }
+    proc_shutdown();
+    assert_null(mailbox_try(mb)); /* no mail about what never ran */
+    mailbox_unref(mb);
+}
+
+static void test_environment(void **state)
+{
+    char dir[] = "/tmp/tenax-proc-XXXXXX";
+    CLEANUP(mem_freep)
+    char *program = NULL;
+    const char *argv[] = {"greet", "you", NULL};
+    const char *envp[] = {"WHO=me", NULL, NULL};
+    struct proc_spec spec = {.argv = argv, .envp = envp};
+    struct proc_result r = {0};
+    struct err err = {0};
+    struct strv vars = STRV_INIT;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    program = path_join(dir, "greet");
+    assert_int_equal(
+        file_replace(program, STR("#!/bin/sh\necho $WHO $1 ${HOME-none}\n"), 0644, &err), 0);
+    strv_addf(&vars, "PATH=/nowhere:%s:/bin", dir);
+    envp[1] = strv_get(&vars)[0];
+
+    assert_int_equal(proc_run(&spec, NULL, &r, &err), -1); /* found, but may not be run */
+    assert_int_equal(err.code, ERR_DENIED);
+    assert_int_equal(chmod(program, 0755), 0);
+    assert_int_equal(proc_run(&spec, NULL, &r, &err), 0);
+    assert_string_equal(buf_cstr(&r.out), "me you none\n");
+    proc_result_release(&r);
+    strv_release(&vars);
+    unlink(program);
+    rmdir(dir);
+}
+
+/* ---- bytes ---- */
+
+static void test_big_input(void **state)
+{
+    static const size_t size = 5 * 1024 * 1024;
+    CLEANUP(mem_freep)
+    char *bytes = mem_alloc(size);
+    const char *argv[] = {"cat", NULL};
+    struct proc_spec spec = {.argv = argv, .input = str_make(bytes, size)};
+    struct proc_result r = {0};
+
+    (void)state;
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (char)(i * 7 + i / 4096);
+    assert_int_equal(proc_run(&spec, NULL, &r, NULL), 0);
+    assert_int_equal(r.code, 0);
+    assert_true(str_eq(buf_str(&r.out), spec.input));
+    proc_result_release(&r);
+
+    argv[0] = "true"; /* does not read at all: its right */
+    assert_int_equal(proc_run(&spec, NULL, &r, NULL), 0);
+    assert_int_equal(r.how, PROC_EXITED);
+    assert_int_equal(r.code, 0);
+    proc_result_release(&r);
+}
+
+static void test_output_cap(void **state)
+{
+    static const struct {
+        size_t max;
+        size_t kept;
+    } rows[] = {
+        {1, 1},
+        {1000000, 1000000},
+        {20000000, 20000000},
+        {0, 20000000},
+    };
+    const char *argv[] = {"head", "-c", "20000000", "/dev/zero", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct proc_spec spec = {.argv = argv, .max_output = rows[i].max};
+        struct proc_result r = {0};
+
+        assert_int_equal(proc_run(&spec, NULL, &r, NULL), 0);
+        assert_int_equal(r.code, 0);
+        if (r.out.len != rows[i].kept || r.dropped != 20000000 - rows[i].kept)
+            fail_msg("max %zu: %zu bytes, %zu dropped", rows[i].max, r.out.len, r.dropped);
+        proc_result_release(&r);
+    }
+}
+
+static void test_conversation(void **state)
+{
+    struct watch w;
+    struct err err = {0};
+    CLEANUP(mem_freep)
+    char *much = mem_zalloc(16 << 20);
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.keep_stdin = true},
+                "while read -r x; do echo got $x; done; echo end");
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(proc_write(w.proc, STR("line\n"), &err), 0);
+        watch_lines(&w, i);
+    }
+    proc_close_input(w.proc);
+    proc_close_input(w.proc);
+    assert_int_equal(proc_write(w.proc, STR("too late\n"), &err), 0); /* as to a closed pipe */
+    watch_over(&w);
+    assert_string_equal(buf_cstr(&w.out), "got line\ngot line\ngot line\nend\n");
+    assert_int_equal(w.code, 0);
+    assert_int_equal(proc_write(w.proc, STR("much too late\n"), &err), 0);
+    watch_release(&w);
+
+    watch_start(&w, (struct proc_spec){.keep_stdin = true}, "exec sleep 1000");
+    assert_int_equal(proc_write(w.proc, str_make(much, 16 << 20), &err), 0);
+    for (int i = 0; proc_write(w.proc, str_make(much, 1 << 20), &err) == 0; i++)
+        assert_true(i < 1); /* what fits into the pipe itself is not waiting */
+    assert_int_equal(err.code, ERR_TOO_BIG);
+    proc_end(w.proc);
+    watch_over(&w);
+    assert_int_equal(w.how, PROC_KILLED);
+    watch_release(&w);
+}
+
+/* Somebody outside holds the job's standard output open. */
+static void test_foreign_pipe_holder(void **state)
+{
+    struct watch w;
+    char path[64];
+    int fd;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.keep_stdin = true}, "echo ready; read x; exit 4");
+    watch_lines(&w, 1);
+    snprintf(path, sizeof(path), "/proc/%d/fd/1", proc_pid(w.proc));
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "from outside\n", 13), 13);
+    proc_close_input(w.proc);
+    watch_over(&w);
+    assert_int_equal(w.how, PROC_EXITED);
+    assert_int_equal(w.code, 4);
+    assert_string_equal(buf_cstr(&w.out), "ready\nfrom outside\n");
+    close(fd);
+    watch_release(&w);
+}
+
+/* ---- terminals ---- */
+
+static const struct run_case pty_cases[] = {
+    {"tty -s && test -t 1 && test -t 2 && stty size", PROC_EXITED, 0, "24 80\r\n", "", {0}},
+    {"stty size", PROC_EXITED, 0, "50 132\r\n", "", {.rows = 50, .cols = 132}},
+    {"echo to the terminal >/dev/tty", PROC_EXITED, 0, "to the terminal\r\n", "", {0}},
+    {"echo error >&2", PROC_EXITED, 0, "error\r\n", "", {0}},
+    {"stty -echo; cat", PROC_EXITED, 0, "", "", {0}},
+    {"cat >/dev/null; echo end",
+     PROC_EXITED,
+     0,
+     "a\r\nb\r\nend\r\n",
+     "",
+     {.input = STR_INIT("a\nb\n")}},
+    {"cat | wc -c", PROC_EXITED, 0, "abc3\r\n", "", {.input = STR_INIT("abc")}},
+    {"exit 9", PROC_EXITED, 9, "", "", {0}},
+    {"sleep 1000 & exit 9", PROC_EXITED, 9, "", "", {0}},
+    {"trap '' HUP TERM; sleep 1000",
+     PROC_TIMED_OUT,
+     128 + SIGKILL,
+     "",
+     "",
+     {.timeout_ms = 50, .grace_ms = 30}},
+    {"head -c 300000 /dev/zero | tr '\\0' x | wc -c; head -c 300000 /dev/zero | tr '\\0' x | fold "
+     "-w 60 | tail -n 1; echo",
+     PROC_EXITED,
+     0,
+     "300000\r\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n",
+     "",
+     {0}},
+};
+
+static void test_pty(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(pty_cases); i++) {
+        const struct run_case *row = &pty_cases[i];
+        const char *argv[] = {"sh", "-c", row->script, NULL};
+        struct proc_spec spec = row->spec;
+        struct proc_result r = {0};
+        struct err err = {0};
+
+        spec.argv = argv;
+        spec.pty = true;
+        if (proc_run(&spec, NULL, &r, &err) < 0)
+            fail_msg("'%s': %s", row->script, err.text);
+        if (r.how != row->how || r.code != row->code || !str_is(buf_str(&r.out), row->out))
+            fail_msg("'%s': how %d, code %d, out '%s'", row->script, r.how, r.code,
+                     buf_cstr(&r.out));
+        proc_result_release(&r);
+    }
+}
+
+static void test_pty_resize(void **state)
+{
+    struct watch w;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.pty = true, .keep_stdin = true},
+                "stty -echo; trap 'stty size; exit 0' WINCH; echo ready; "
+                "while :; do sleep 0.02; done");
+    watch_lines(&w, 1);
+    proc_resize(w.proc, 33, 99);
+    watch_over(&w);
+    assert_non_null(strstr(buf_cstr(&w.out), "33 99"));
+    watch_release(&w);
+}
+
+/* ---- nobody escapes ---- */
+
+/* The script prints the pid of somebody who would like to stay; the leader then exits or waits. */
+static const struct {
+    const char *name;
+    const char *script;
+} escape_cases[] = {
+    {"background child", "sleep 1000 & echo $!; wait"},
+    {"ignores every polite signal",
+     "sh -c 'trap \"\" TERM HUP INT QUIT; echo $$; while :; do sleep 1000; done' & wait"},
+    {"own session", "setsid sh -c 'trap \"\" TERM; echo $$; sleep 1000; :' & wait"},
+    {"daemon",
+     "(setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000 </dev/null >/dev/null 2>&1' &)"},
+    {"daemon without environment",
+     "(setsid env -i /bin/sh -c 'trap \"\" TERM; echo $$; exec sleep 1000 >/dev/null 2>&1' &); "
+     "sleep 1000"},
+    {"double daemon",
+     "(setsid sh -c '(setsid sh -c \"echo \\$\\$; exec sleep 1000 >/dev/null 2>&1\" &) ' &); "
+     "sleep 1000"},
+    {"stopped", "setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & wait"},
+    {"warden killed", "setsid sleep 1000 & echo $!; kill -9 $PPID; sleep 1000"},
+    {"warden killed, daemon",
+     "(setsid env -i sh -c 'trap \"\" TERM; echo $$; exec sleep 1000 >/dev/null 2>&1' &); "
+     "sleep 0.05; kill -9 $PPID; sleep 1000"},
+    {"warden stopped", "echo $$; kill -STOP $PPID; sleep 1000"},
+};
+
+static void test_nobody_escapes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(escape_cases); i++) {
+        struct watch w;
+        pid_t pid;
+
+        print_message("  %s\n", escape_cases[i].name);
+        watch_start(&w, (struct proc_spec){.grace_ms = 30, .linger_ms = -1},
+                    escape_cases[i].script);
+        pid = watch_pid_in_line(&w, 0);
+        proc_end(w.proc);
+        watch_over(&w);
+        if (!is_gone(pid))
+            fail_msg("%s: %d is still there", escape_cases[i].name, pid);
+        assert_int_equal(kill(-pid, 0), -1);
+        watch_release(&w);
+    }
+}
+
+/* 200 processes that ignore SIGTERM, each with a child of its own, half of them in new sessions. */
+static void test_crowd(void **state)
+{
+    struct watch w;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.grace_ms = 30},
+                "trap '' TERM; i=0; while [ $i -lt 100 ]; do i=$((i+1)); "
+                "sh -c 'sleep 71717171; :' & setsid sh -c 'sleep 71717171; :' & done; "
+                "echo ready; wait");
+    watch_lines(&w, 1);
+    proc_end(w.proc);
+    watch_over(&w);
+    assert_int_equal(w.how, PROC_KILLED);
+    assert_int_equal(count_running("71717171"), 0);
+    watch_release(&w);
+}
+
+/* Eight chains of processes, each of which starts the next in a new session and exits: no pid is the
+ * same for long, and no two looks at /proc agree. */
+static void test_fork_storm(void **state)
+{
+    static const char storm[] = "#!/bin/sh\ntrap '' TERM\necho\nsetsid \"$0\" &\n";
+    char path[] = "/tmp/tenax-storm-XXXXXX";
+    CLEANUP(buf_release)
+    struct buf script = BUF_INIT(4096);
+    int fd = mkstemp(path);
+    struct watch w;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(fd_write_all(fd, STR(storm), NULL), 0);
+    fchmod(fd, 0755);
+    close(fd);
+    buf_addf(&script, "for i in 1 2 3 4 5 6 7 8; do %s & done; exec sleep 1000", path);
+    watch_start(&w, (struct proc_spec){.grace_ms = 1}, buf_cstr(&script));
+    watch_lines(&w, 100);
+    proc_end(w.proc);
+    watch_over(&w);
+    assert_int_equal(w.how, PROC_KILLED);
+    assert_int_equal(count_running(path), 0);
+    watch_release(&w);
+    unlink(path);
+}
+
+/* Two jobs leave alike daemons behind; ending one must find its own and leave the other's alone. */
+static void test_daemons_of_two_jobs(void **state)
+{
+    static const char script[] =
+        "(setsid env -i sh -c 'trap \"\" TERM; echo $$; exec sleep 1000 >/dev/null' &); read x";
+    struct proc_spec spec = {.keep_stdin = true, .grace_ms = 30};
+    struct proc_spec patient = {.keep_stdin = true, .grace_ms = 30, .linger_ms = -1};
+    struct watch a;
+    struct watch b;
+    pid_t daemon_a;
+    pid_t daemon_b;
+
+    (void)state;
+    watch_start(&a, spec, script);
+    watch_start(&b, patient, script);
+    daemon_a = watch_pid_in_line(&a, 0);
+    daemon_b = watch_pid_in_line(&b, 0);
+    proc_close_input(a.proc); /* both leaders exit; only a's daemon may not stay */
+    proc_close_input(b.proc);
+    watch_over(&a);
+    assert_int_equal(a.how, PROC_EXITED);
+    assert_true(is_gone(daemon_a));
+    assert_int_equal(kill(daemon_b, 0), 0);
+    assert_null(mailbox_try(b.mb));
+    proc_end(b.proc);
+    watch_over(&b);
+    assert_int_equal(b.how, PROC_EXITED);
+    assert_true(is_gone(daemon_b));
+    watch_release(&a);
+    watch_release(&b);
+}
+
+/* ---- being told to stop ---- */
+
+static void test_signal(void **state)
+{
+    struct watch w;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){0},
+                "trap 'echo usr1; exit 7' USR1; echo ready; while :; do sleep 0.01; done");
+    watch_lines(&w, 1);
+    proc_signal(w.proc, SIGUSR1);
+    watch_over(&w);
+    assert_int_equal(w.how, PROC_EXITED);
+    assert_int_equal(w.code, 7);
+    assert_string_equal(buf_cstr(&w.out), "ready\nusr1\n");
+    watch_release(&w);
+
+    /* The leader is gone, its group is not. */
+    watch_start(&w, (struct proc_spec){.linger_ms = -1},
+                "sh -c 'trap \"echo usr1; exit\" USR1; echo ready; sleep 1000 & wait' &");
+    watch_lines(&w, 1);
+    while (!is_gone(proc_pid(w.proc)))
+        sched_yield();
+    proc_signal(w.proc, SIGUSR1);
+    watch_over(&w);
+    assert_int_equal(w.how, PROC_EXITED);
+    watch_release(&w);
+}
+
+static void test_unref_ends(void **state)
+{
+    struct watch w;
+    int fd;
+    struct pollfd p;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.grace_ms = 30}, "trap '' TERM; echo $$; sleep 1000; :");
+    watch_lines(&w, 1);
+    fd = pidfd_open(proc_pid(w.proc), 0);
+    assert_true(fd >= 0);
+    proc_unref(w.proc);
+    w.proc = NULL;
+    p = (struct pollfd){.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, LONG_MS), 1);
+    close(fd);
+    watch_release(&w);
+}
+
+static void set_token(void *arg)
+{
+    cancel_set(arg);
+}
+
+static void test_cancel(void **state)
+{
+    const char *argv[] = {"sh", "-c", "trap '' TERM; sleep 72727272; :", NULL};
+    struct proc_spec spec = {.argv = argv, .grace_ms = 30};
+    struct proc_result untouched = {.code = 77};
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        CLEANUP(cancel_unrefp)
+        struct cancel *cancel = cancel_new(NULL);
+        struct thread *t = thread_start("cancel", set_token, cancel, NULL);
+        struct err err = {0};
+
+        assert_int_equal(proc_run(&spec, cancel, &untouched, &err), -1);
+        assert_int_equal(err.code, ERR_CANCELLED);
+        assert_int_equal(untouched.code, 77);
+        thread_join(t);
+    }
+    proc_shutdown();
+    assert_int_equal(count_running("72727272"), 0);
+}
+
+static void test_shutdown(void **state)
+{
+    struct watch jobs[5];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        watch_start(&jobs[i], (struct proc_spec){.grace_ms = LONG_MS},
+                    "trap '' TERM; setsid sh -c 'sleep 73737373; :' & echo ready; sleep 73737373");
+        watch_lines(&jobs[i], 1);
+    }
+    proc_shutdown();
+    assert_int_equal(count_running("73737373"), 0);
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        watch_over(&jobs[i]);
+        assert_int_equal(jobs[i].how, PROC_KILLED);
+        watch_release(&jobs[i]);
+    }
+    proc_shutdown(); /* once more does nothing */
+}
+
+/* ---- many ---- */
+
+static void test_many_leave_nothing(void **state)
+{
+    const char *argv[] = {"sh", "-c", "echo out; echo err >&2; (true &)", NULL};
+    int fds = 0;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct proc_spec spec = {.argv = argv, .pty = i % 10 == 9, .input = STR_INIT("x")};
+        struct proc_result r = {0};
+
+        assert_int_equal(proc_run(&spec, NULL, &r, NULL), 0);
+        assert_int_equal(r.code, 0);
+        proc_result_release(&r);
+        if (i == 0)
+            fds = count_fds();
+    }
+    assert_int_equal(count_fds(), fds);
+    assert_int_equal(count_children(), 0);
+}
+
+static void run_some(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 10; i++) {
+        const char *argv[] = {"echo", "hello", NULL};
+        struct proc_spec spec = {.argv = argv};
+        struct proc_result r = {0};
+
+        assert_int_equal(proc_run(&spec, NULL, &r, NULL), 0);
+        assert_string_equal(buf_cstr(&r.out), "hello\n");
+        proc_result_release(&r);
+    }
+}
+
+static void test_many_threads(void **state)
+{
+    struct thread *threads[8];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        threads[i] = thread_start("run", run_some, NULL, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        thread_join(threads[i]);
+}
+
+/* ---- kill -9 of ourselves ---- */
+
+static const char victim_flag[] = "--victim";
+
+/* The program that is killed: starts a job and passes on what it says. */
+static _Noreturn void victim_main(void)
+{
+    struct watch w;
+
+    watch_start(&w, (struct proc_spec){.linger_ms = -1},
+                "trap '' TERM HUP; echo $$; setsid env -i sh -c 'echo $$; exec sleep 1000' & "
+                "sleep 1000; :");
+    for (;;) {
+        watch_mail(&w);
+        fd_write_all(STDOUT_FILENO, buf_str(&w.out), NULL);
+        buf_clear(&w.out);
+    }
+}
+
+static void test_kill_of_the_parent(void **state)
+{
+    CLEANUP(buf_release)
+    struct buf said = BUF_INIT(4096);
+    struct str rest;
+    struct str line;
+    struct pollfd gone[2];
+    int lines = 0;
+    int fds[2];
+    pid_t victim;
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    victim = fork();
+    if (!victim) {
+        char *const argv[] = {(char *)"victim", (char *)victim_flag, NULL};
+
+        dup2(fds[1], STDOUT_FILENO);
+        execv("/proc/self/exe", argv);
+        _exit(127);
+    }
+    close(fds[1]);
+    while (lines < 2) {
+        char *byte = buf_room(&said, 1);
+
+        assert_int_equal(read(fds[0], byte, 1), 1);
+        lines += *byte == '\n';
+        buf_grown(&said, 1);
+    }
+    rest = buf_str(&said);
+    for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
+        int64_t pid = 0;
+
+        assert_true(str_cut(&rest, '\n', &line));
+        assert_int_equal(str_to_i64(line, &pid, NULL), 0);
+        gone[i] = (struct pollfd){.fd = pidfd_open((pid_t)pid, 0), .events = POLLIN};
+        assert_true(gone[i].fd >= 0);
+    }
+    kill(victim, SIGKILL);
+    assert_int_equal(waitpid(victim, NULL, 0), victim);
+    for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
+        if (poll(&gone[i], 1, LONG_MS) != 1)
+            fail_msg("process %zu outlived its tenax: %s", i, buf_cstr(&said));
+        close(gone[i].fd);
+    }
+    /* We are a subreaper, so the victim's warden fell to us; it ends when its work is done. */
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    close(fds[0]);
+}
+
+static void on_signal(int signo, void *arg)
+{
+    (void)signo;
+    (void)arg;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_start_failures, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_big_input, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_output_cap, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_conversation, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_foreign_pipe_holder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pty, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pty_resize, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_escapes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fork_storm, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_daemons_of_two_jobs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_signal, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unref_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shutdown, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_leave_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),
+    };
+    struct err err = {0};
+    int rc;
+
+    if (signals_start(on_signal, NULL, &err) < 0)
+        return 1;
+    if (argc > 1 && strcmp(argv[1], victim_flag) == 0)
+        victim_main();
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    signals_stop();
+    return rc;
+}

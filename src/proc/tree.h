@@ -1,0 +1,49 @@
+/*
+ * The processes of this machine as one snapshot of /proc, and signals to a marked part of them.
+ *
+ * Runs in the proc thread and, between fork and exit, in wardens (warden.h): everything here is made
+ * of plain system calls, memory comes straight from mmap(), and no function allocates from the heap.
+ * A snapshot is not atomic; whoever must be sure that nobody is left takes another one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tree_proc {
+    pid_t pid;
+    pid_t ppid;
+    pid_t pgrp;
+    pid_t session;
+    uint64_t start; /* with the pid, names one process for good */
+    char state;     /* as in ps: R S D T Z ... */
+    bool marked;
+};
+
+struct tree {
+    struct tree_proc *procs; /* by rising pid, as /proc lists them */
+    size_t len;
+    size_t cap;
+};
+
+/* Replaces what t (zeroed at first) holds. -1 when /proc cannot be read; t is then empty. */
+int tree_read(struct tree *t);
+void tree_release(struct tree *t);
+
+typedef void (*tree_mark_fn)(struct tree *t, void *arg);
+
+/* Marks the children of pid; for use in a tree_mark_fn. */
+void tree_mark_children(struct tree *t, pid_t pid);
+
+/* Marks everything below what is marked. */
+void tree_spread(struct tree *t);
+
+/* By pidfd, and only when the process is still the one of the snapshot. */
+void tree_signal(const struct tree_proc *p, int signo);
+
+/* Ends what mark() marks and everything below: first stops all of it, again and again until no
+ * unstopped process is found, so that nobody can fork away from under us; then kills. Gives the
+ * number of processes that were still alive when the kills went out. */
+size_t tree_kill(struct tree *t, tree_mark_fn mark, void *arg);

@@ -1,0 +1,44 @@
+/*
+ * A warden: one small process per job, between tenax and the job's leader.
+ *
+ * It is a child subreaper, so that whatever the job leaves behind, by double fork, setsid() or an
+ * emptied environment, comes back to this job's warden and to nobody else's: which job a stray
+ * belongs to is never guessed. It ends when it has no child left, which is the proof that nobody is.
+ * When tenax dies in any way, kill -9 included, its end of the socket closes and the warden kills
+ * all that is below. A job that kills its own warden gains nothing: tenax is a subreaper as well and
+ * kills what then falls to it (loop.c).
+ *
+ * The two talk in fixed-size packets over a SOCK_SEQPACKET pair.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct launch;
+
+enum warden_report_what {
+    WARDEN_STARTED, /* a: pid of the leader, which has exec'ed */
+    WARDEN_FAILED,  /* a: enum child_stage, b: errno; the warden then ends */
+    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status, alone: no other is left */
+};
+
+struct warden_report {
+    int what;
+    int a;
+    int b;
+    bool alone;
+};
+
+enum warden_order_what {
+    WARDEN_SIGNAL, /* signo to the leader's group */
+    WARDEN_END,    /* SIGTERM to everybody */
+    WARDEN_KILL,   /* until nobody is left */
+};
+
+struct warden_order {
+    int what;
+    int signo;
+};
+
+/* Runs in the forked child and never returns; exits with 0 when nobody is left. */
+_Noreturn void warden_main(const struct launch *l, int socket);
