@@ -58,8 +58,7 @@ static void check_say(struct check_walk *w, const struct json *v, struct str nam
 static void check_say(struct check_walk *w, const struct json *v, struct str name, bool quiet,
                       const char *fmt, ...)
 {
-    CLEANUP(buf_release)
-    struct buf line = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
     va_list args;
 
     source_add_where(w->s, v, &line);
@@ -90,7 +89,7 @@ static void check_elements(struct check_walk *w, const struct json *list)
 {
     size_t i = 0;
 
-    JSON_EACH (list, v) {
+    JSON_EACH(list, v) {
         bool has_nul = str_chr(json_str(v), '\0') != json_str(v).len;
 
         if (!json_is(v, JSON_STRING) || has_nul) {
@@ -147,10 +146,9 @@ static void check_object(struct check_walk *w, const struct key *parent, const s
 {
     size_t path_len = w->path.len;
 
-    JSON_EACH (object, v) {
+    JSON_EACH(object, v) {
         const struct key *k = key_child(parent, json_key(v));
-        CLEANUP(buf_release)
-        struct buf reason = BUF_INIT(1024);
+        CLEANUP(buf_release) struct buf reason = BUF_INIT(1024);
         bool unused = later;
 
         if (!k) {
@@ -191,8 +189,7 @@ void check_source(struct check *c, const struct source *s)
 
     check_object(&w, /*parent=*/NULL, s->root, /*later=*/false);
     if (w.untrusted.len || w.untrusted.over) {
-        CLEANUP(buf_release)
-        struct buf line = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
 
         buf_addf(&line,
                  "%s: this folder is not trusted, so these are left out: %s%s; to use them, start "

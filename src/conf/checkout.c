@@ -18,10 +18,8 @@
 /* The first line of a small file, without the prefix; "" when it is not there or looks different. */
 static char *checkout_read_line(const char *dir, const char *name, struct str prefix)
 {
-    CLEANUP(mem_freep)
-    char *path = path_join(dir, name);
-    CLEANUP(buf_release)
-    struct buf text = {0};
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+    CLEANUP(buf_release) struct buf text = {0};
     struct str line;
 
     if (file_slurp(path, CHECKOUT_MAX_LINK, &text, NULL) < 0)
@@ -36,16 +34,11 @@ static char *checkout_read_line(const char *dir, const char *name, struct str pr
 /* dir/.git is a file. A worktree's names a folder with a `commondir`; a submodule's has none. */
 static const char *checkout_follow(struct arena *arena, const char *dir)
 {
-    CLEANUP(mem_freep)
-    char *gitdir = checkout_read_line(dir, ".git", STR("gitdir:"));
-    CLEANUP(mem_freep)
-    char *linked = path_join(dir, gitdir);
-    CLEANUP(mem_freep)
-    char *commondir = checkout_read_line(linked, "commondir", STR(""));
-    CLEANUP(mem_freep)
-    char *common = path_join(linked, commondir);
-    CLEANUP(mem_freep)
-    char *real = NULL;
+    CLEANUP(mem_freep) char *gitdir = checkout_read_line(dir, ".git", STR("gitdir:"));
+    CLEANUP(mem_freep) char *linked = path_join(dir, gitdir);
+    CLEANUP(mem_freep) char *commondir = checkout_read_line(linked, "commondir", STR(""));
+    CLEANUP(mem_freep) char *common = path_join(linked, commondir);
+    CLEANUP(mem_freep) char *real = NULL;
 
     if (!*gitdir)
         return NULL;
@@ -53,8 +46,7 @@ static const char *checkout_follow(struct arena *arena, const char *dir)
         return arena_cstr(arena, str_of(dir));
     real = realpath(common, NULL);
     if (real && strcmp(path_base(real), ".git") == 0) {
-        CLEANUP(mem_freep)
-        char *main_checkout = path_dirname(real);
+        CLEANUP(mem_freep) char *main_checkout = path_dirname(real);
 
         return arena_cstr(arena, str_of(main_checkout));
     }
@@ -63,8 +55,7 @@ static const char *checkout_follow(struct arena *arena, const char *dir)
 
 const char *checkout_root(struct arena *arena, const char *dir)
 {
-    CLEANUP(buf_release)
-    struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     struct str at = str_of(dir);
 
     for (;;) {

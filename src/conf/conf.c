@@ -64,7 +64,7 @@ static bool load_is_repeated(struct load *l, const struct source *s)
 {
     if (!load_in_project(s) || !s->root)
         return false;
-    VEC_EACH (&l->levels.list, other)
+    VEC_EACH(&l->levels.list, other)
         if (other->level == LEVEL_USER && other->root && source_same_file(s, other))
             return true;
     return false;
@@ -73,7 +73,7 @@ static bool load_is_repeated(struct load *l, const struct source *s)
 static int load_read(struct load *l, bool ours, bool claude_user, bool claude_managed,
                      struct err *err)
 {
-    VEC_EACH (&l->levels.list, s) {
+    VEC_EACH(&l->levels.list, s) {
         if (s->ours != ours)
             continue;
         if (!ours && !(s->level == LEVEL_MANAGED ? claude_managed : claude_user))
@@ -94,7 +94,7 @@ static int load_files(struct load *l, struct err *err)
 
     if (load_read(l, /*ours=*/true, false, false, err) < 0)
         return -1;
-    VEC_EACH (&l->levels.list, s) {
+    VEC_EACH(&l->levels.list, s) {
         if (!s->ours || (load_in_project(s) && !l->from->trusted))
             continue;
         claude_user = json_get_bool(s->root, "claudeCompat", claude_user);
@@ -125,22 +125,21 @@ static const char *load_find_variable(const struct strv *environment, const char
 /* The process's variables, then those of `env` in the settings in place of theirs. */
 static void load_environment(struct load *l, struct strv *ret)
 {
-    CLEANUP(map_release)
-    struct map set = MAP_INIT;
+    CLEANUP(map_release) struct map set = MAP_INIT;
 
-    VEC_EACH (&l->levels.list, s) {
+    VEC_EACH(&l->levels.list, s) {
         const struct json *env = json_get(s->root, "env");
 
         if (!env || check_is_left_out(&l->check, env))
             continue;
-        JSON_EACH (env, v)
+        JSON_EACH(env, v)
             if (!check_is_left_out(&l->check, v))
                 map_set(&set, json_key(v), (void *)v);
     }
     for (char *const *e = l->from->environ; e && *e; e++)
         if (!map_has(&set, load_entry_name(*e)))
             strv_adds(ret, *e);
-    MAP_EACH (&set, it) {
+    MAP_EACH(&set, it) {
         const struct json *v = it->value;
         struct str value = json_is(v, JSON_STRING) ? json_str(v) : json_raw(v);
 
@@ -152,8 +151,7 @@ static void load_environment(struct load *l, struct strv *ret)
 static int load_add_value(struct load *l, const struct key *k, const char *mark, const char *name,
                           const struct strv *values, struct err *err)
 {
-    CLEANUP(buf_release)
-    struct buf shown = BUF_INIT(256);
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(256);
     struct source *s = vec_add(&l->all);
 
     buf_addf(&shown, "%s%s", mark, name);
@@ -179,8 +177,7 @@ static int load_add_variables(struct load *l, const struct strv *environment, st
         while (str_cut(&rest, ' ', &word)) {
             const char *name = arena_cstr(&l->arena, word);
             const char *value = load_find_variable(environment, name);
-            CLEANUP(strv_release)
-            struct strv values = STRV_INIT;
+            CLEANUP(strv_release) struct strv values = STRV_INIT;
 
             if (!value || !*value)
                 continue;
@@ -211,17 +208,17 @@ static int load_add_options(struct load *l, struct err *err)
 /* All sources in order, each checked; and the environment that the files make. */
 static int load_order(struct load *l, struct strv *ret_environment, struct err *err)
 {
-    VEC_EACH (&l->levels.list, s)
+    VEC_EACH(&l->levels.list, s)
         if (s->root)
             check_source(&l->check, s);
     load_environment(l, ret_environment);
 
-    VEC_EACH (&l->levels.list, s)
+    VEC_EACH(&l->levels.list, s)
         if (s->level != LEVEL_MANAGED)
             vec_push(&l->all, *s);
     if (load_add_variables(l, ret_environment, err) < 0 || load_add_options(l, err) < 0)
         return -1;
-    VEC_EACH (&l->levels.list, s)
+    VEC_EACH(&l->levels.list, s)
         if (s->level == LEVEL_MANAGED)
             vec_push(&l->all, *s);
     return 0;
@@ -237,12 +234,9 @@ static struct conf *conf_new(void)
 
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err)
 {
-    CLEANUP(load_release)
-    struct load l = {.from = from, .check.trusted = from->trusted};
-    CLEANUP(conf_unrefp)
-    struct conf *c = conf_new();
-    CLEANUP(buf_release)
-    struct buf merged = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(load_release) struct load l = {.from = from, .check.trusted = from->trusted};
+    CLEANUP(conf_unrefp) struct conf *c = conf_new();
+    CLEANUP(buf_release) struct buf merged = BUF_INIT(BUF_NO_LIMIT);
 
     if (levels_find(from, &l.arena, &l.levels, err) < 0 || load_files(&l, err) < 0 ||
         load_order(&l, &c->environment, err) < 0)
@@ -251,7 +245,7 @@ int conf_load(const struct conf_sources *from, struct conf **ret, struct err *er
     if (json_parse_copy(&c->arena, buf_str(&merged), &c->root, NULL, err) < 0)
         return err_prefix(err, "merged settings");
 
-    VEC_EACH (&l.levels.list, s) {
+    VEC_EACH(&l.levels.list, s) {
         if (s->root && s->path)
             strv_adds(&c->files, s->name);
     }

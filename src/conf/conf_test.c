@@ -495,12 +495,9 @@ static void tree_remove(void)
 /* False when the case cannot be made here: permissions do not bind root, others cannot chown. */
 static bool tree_add(const char *name, const char *content)
 {
-    CLEANUP(mem_freep)
-    char *path = path_join(tree, name);
-    CLEANUP(mem_freep)
-    char *dir = path_dirname(path);
-    CLEANUP(buf_release)
-    struct buf big = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *path = path_join(tree, name);
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    CLEANUP(buf_release) struct buf big = BUF_INIT(BUF_NO_LIMIT);
 
     if (strcmp(content, UNREADABLE) == 0 && geteuid() == 0)
         return false;
@@ -545,8 +542,7 @@ static char *replace_all(const char *text, const char *from, const char *to)
 static void show(const struct conf *c, const char *expect, struct buf *out)
 {
     struct str row = str_of(expect);
-    CLEANUP(mem_freep)
-    char *key = mem_dup(row.ptr, str_find(row, STR(" = ")));
+    CLEANUP(mem_freep) char *key = mem_dup(row.ptr, str_find(row, STR(" = ")));
     struct jw w;
 
     buf_addf(out, "%s = ", key);
@@ -579,10 +575,8 @@ static void check_lines(const struct conf_case *c, const struct conf *conf)
     size_t n = 0;
 
     for (size_t i = 0; i < MAX_ROWS && c->expect[i]; i++) {
-        CLEANUP(buf_release)
-        struct buf got = BUF_INIT(BUF_NO_LIMIT);
-        CLEANUP(mem_freep)
-        char *shown = NULL;
+        CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(mem_freep) char *shown = NULL;
 
         show(conf, c->expect[i], &got);
         shown = replace_all(buf_cstr(&got), tree, "@");
@@ -590,8 +584,7 @@ static void check_lines(const struct conf_case *c, const struct conf *conf)
             fail_msg("%s:\n  got      %s\n  expected %s", c->name, shown, c->expect[i]);
     }
     for (; n < warnings->len; n++) {
-        CLEANUP(mem_freep)
-        char *shown = replace_all(warnings->ptr[n], tree, "@");
+        CLEANUP(mem_freep) char *shown = replace_all(warnings->ptr[n], tree, "@");
 
         if (n >= MAX_ROWS || !c->warnings[n] || strcmp(shown, c->warnings[n]) != 0)
             fail_msg("%s: warning\n  got      %s\n  expected %s", c->name, shown,
@@ -603,16 +596,11 @@ static void check_lines(const struct conf_case *c, const struct conf *conf)
 
 static void run_case(const struct conf_case *c)
 {
-    CLEANUP(args_release)
-    struct args args = {0};
-    CLEANUP(strv_release)
-    struct strv env = STRV_INIT;
-    CLEANUP(mem_freep)
-    char *dir = path_join(tree, c->dir ? c->dir : "work");
-    CLEANUP(mem_freep)
-    char *etc = path_join(tree, "etc");
-    CLEANUP(conf_unrefp)
-    struct conf *conf = NULL;
+    CLEANUP(args_release) struct args args = {0};
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(mem_freep) char *dir = path_join(tree, c->dir ? c->dir : "work");
+    CLEANUP(mem_freep) char *etc = path_join(tree, "etc");
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
     const char *argv[10] = {"tenax"};
     struct err err = {0};
     int argc = 1;
@@ -626,8 +614,7 @@ static void run_case(const struct conf_case *c)
     assert_int_equal(args_parse(argc, (char *const *)argv, &args, NULL), 0);
     strv_addf(&env, "HOME=%s/home", tree);
     for (size_t i = 0; i < 6 && c->env[i]; i++) {
-        CLEANUP(mem_freep)
-        char *entry = replace_all(c->env[i], "@", tree);
+        CLEANUP(mem_freep) char *entry = replace_all(c->env[i], "@", tree);
 
         strv_adds(&env, entry);
     }
@@ -635,8 +622,7 @@ static void run_case(const struct conf_case *c)
     struct conf_sources from = {
         .dir = dir, .environ = strv_get(&env), .args = &args, .etc = etc, .trusted = !c->untrusted};
     int rc = conf_load(&from, &conf, &err);
-    CLEANUP(mem_freep)
-    char *why = replace_all(err.text, tree, "@");
+    CLEANUP(mem_freep) char *why = replace_all(err.text, tree, "@");
 
     if (c->error) {
         if (rc == 0 || conf || !str_starts(str_of(why), str_of(c->error)))
@@ -664,14 +650,15 @@ static void all_cases(void **state)
 /* A file full of mistakes costs time in proportion, and does not flood the terminal. */
 static void many_mistakes(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(conf_unrefp)
-    struct conf *conf = NULL;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
     struct conf_sources from = {.trusted = true};
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
 
     (void)state;
     tree_make();
+    strv_addf(&env, "HOME=%s", tree); /* not the home of whoever runs the test */
+    from.environ = strv_get(&env);
     buf_adds(&text, "{\"env\":{");
     for (int i = 0; i < 20000; i++)
         buf_addf(&text, "%s\n\"V%d\":[]", i ? "," : "", i);
@@ -696,14 +683,15 @@ static void many_mistakes(void **state)
 /* Nested as deep as the parser allows, at two levels. */
 static void deep(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(conf_unrefp)
-    struct conf *conf = NULL;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
     struct conf_sources from = {.trusted = true};
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
 
     (void)state;
     tree_make();
+    strv_addf(&env, "HOME=%s", tree); /* not the home of whoever runs the test */
+    from.environ = strv_get(&env);
     buf_adds(&text, "{\"skillOverrides\":");
     for (int i = 0; i < 500; i++)
         buf_adds(&text, "{\"a\":");
@@ -740,13 +728,15 @@ static void shared(void **state)
 {
     const char *argv[] = {"tenax", "--settings={\"http2\":true}"};
     pthread_t threads[4];
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
     struct args args;
     struct conf *conf;
 
     (void)state;
     tree_make();
+    strv_addf(&env, "HOME=%s", tree);
     assert_int_equal(args_parse(2, (char *const *)argv, &args, NULL), 0);
-    struct conf_sources from = {.dir = tree, .etc = tree, .args = &args};
+    struct conf_sources from = {.dir = tree, .environ = strv_get(&env), .etc = tree, .args = &args};
     assert_int_equal(conf_load(&from, &conf, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, share, conf_ref(conf)), 0);

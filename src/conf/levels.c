@@ -41,8 +41,7 @@ static const char *levels_env(char *const *environ_list, const char *name)
 
 static const char *levels_join(struct arena *arena, const char *dir, const char *name)
 {
-    CLEANUP(mem_freep)
-    char *path = path_join(dir, name);
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
     struct str s = str_of(path);
 
     while (s.len > 1 && s.ptr[s.len - 1] == '/')
@@ -66,8 +65,7 @@ static void levels_find_homes(struct levels *l, const struct conf_sources *from,
 
 const char *levels_show_path(const struct levels *l, struct arena *arena, const char *path)
 {
-    CLEANUP(buf_release)
-    struct buf shown = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
     size_t len = strlen(l->user_home);
 
     if (len < 2 || strncmp(path, l->user_home, len) != 0 || path[len] != '/')
@@ -149,8 +147,7 @@ static int levels_add_managed(struct levels *l, struct arena *arena, const char 
 {
     const char *dir = levels_join(arena, etc, name);
     const char *drop_in = levels_join(arena, dir, "managed-settings.d");
-    CLEANUP(strv_release)
-    struct strv names = STRV_INIT;
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
     DIR *d = opendir(drop_in);
 
     levels_add_file(l, arena, LEVEL_MANAGED, ours, dir, "managed-settings.json");
@@ -175,8 +172,7 @@ static int levels_add_managed(struct levels *l, struct arena *arena, const char 
 int levels_find(const struct conf_sources *from, struct arena *arena, struct levels *ret,
                 struct err *err)
 {
-    CLEANUP(levels_release)
-    struct levels l = {0};
+    CLEANUP(levels_release) struct levels l = {0};
     const char *etc = from->etc ? from->etc : "/etc";
 
     levels_find_homes(&l, from, arena);

@@ -54,14 +54,13 @@ static bool merge_uses(const struct merge *m, const struct json *v)
 /* parts are objects. k NULL with depth 0 is the whole document, where only known keys count. */
 static void merge_objects(struct merge *m, const struct key *k, const struct part *parts, size_t n)
 {
-    CLEANUP(mem_freep)
-    struct part *same = mem_alloc(n * sizeof(*same));
+    CLEANUP(mem_freep) struct part *same = mem_alloc(n * sizeof(*same));
     size_t path_len = m->path.len;
 
     m->depth++;
     jw_object(&m->out);
     for (size_t i = 0; i < n; i++) {
-        JSON_EACH (parts[i].value, v) {
+        JSON_EACH(parts[i].value, v) {
             size_t count = 0;
 
             if (!merge_uses(m, v))
@@ -87,15 +86,13 @@ static void merge_objects(struct merge *m, const struct key *k, const struct par
 /* parts are arrays. Equal elements are those with equal compact text. */
 static void merge_arrays(struct merge *m, const struct part *parts, size_t n)
 {
-    CLEANUP(map_release)
-    struct map seen = MAP_INIT;
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(map_release) struct map seen = MAP_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     size_t path_len = m->path.len;
 
     jw_array(&m->out);
     for (size_t i = 0; i < n; i++) {
-        JSON_EACH (parts[i].value, v) {
+        JSON_EACH(parts[i].value, v) {
             struct jw w;
 
             if (!merge_uses(m, v))
@@ -147,8 +144,7 @@ void merge_sources(const struct source *list, size_t count, const struct check *
         .path = BUF_INIT(BUF_NO_LIMIT),
         .scratch = BUF_INIT(BUF_NO_LIMIT),
     };
-    CLEANUP(mem_freep)
-    struct part *parts = mem_alloc((count + 1) * sizeof(*parts));
+    CLEANUP(mem_freep) struct part *parts = mem_alloc((count + 1) * sizeof(*parts));
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++)

@@ -202,8 +202,7 @@ static int args_short(struct args *a, int argc, char *const *argv, int *i, struc
 
 int args_parse(int argc, char *const *argv, struct args *ret, struct err *err)
 {
-    CLEANUP(args_release)
-    struct args a = {0};
+    CLEANUP(args_release) struct args a = {0};
 
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];

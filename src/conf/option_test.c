@@ -95,10 +95,8 @@ static void parse(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(parse_cases); i++) {
         const struct parse_case *c = &parse_cases[i];
-        CLEANUP(buf_release)
-        struct buf got = BUF_INIT(4096);
-        CLEANUP(args_release)
-        struct args args = {0};
+        CLEANUP(buf_release) struct buf got = BUF_INIT(4096);
+        CLEANUP(args_release) struct args args = {0};
         char *argv[MAX_ARGV + 2] = {(char *)"tenax"};
         struct err err = {0};
         int argc = 1;

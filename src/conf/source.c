@@ -33,8 +33,7 @@ static void source_note_dangling(const struct source *s, struct strv *warnings)
 static int source_read(struct source *s, struct arena *arena, bool *ret_missing,
                        struct strv *warnings, struct err *err)
 {
-    CLEANUP(buf_release)
-    struct buf text = {0};
+    CLEANUP(buf_release) struct buf text = {0};
     struct err why = {0};
 
     *ret_missing = false;
@@ -140,8 +139,7 @@ void source_add_where(const struct source *s, const struct json *v, struct buf *
 
 struct str source_text_for(struct arena *arena, const struct key *k, const struct strv *values)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct str rest = str_of(k->path);
     struct str name;
     struct jw w;

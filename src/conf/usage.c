@@ -11,7 +11,9 @@
 #include "base/mem.h"
 
 #define USAGE_INDENT 2
-#define USAGE_LEFT 28 /* where sentences start */
+#define USAGE_LEFT 28   /* where sentences start */
+#define USAGE_NARROW 64 /* below this they start further left, on a line of their own */
+#define USAGE_NARROW_LEFT 8
 #define USAGE_MIN_COLUMNS 40
 #define USAGE_MAX_COLUMNS 100 /* longer lines are hard to read */
 
@@ -64,23 +66,22 @@ static void usage_wrap(struct buf *out, struct str text, size_t at, size_t inden
 
 static void usage_row(struct buf *out, struct str left, const char *right, size_t columns)
 {
+    size_t start = columns < USAGE_NARROW ? USAGE_NARROW_LEFT : USAGE_LEFT;
     size_t at = USAGE_INDENT + left.len;
 
     buf_addf(out, "%*s%.*s", USAGE_INDENT, "", STR_ARG(left));
-    if (at + 2 > USAGE_LEFT) {
+    if (at + 2 > start) {
         buf_addc(out, '\n');
         at = 0;
     }
-    buf_addf(out, "%*s", (int)(USAGE_LEFT - at), "");
-    usage_wrap(out, str_of(right), USAGE_LEFT, USAGE_LEFT, columns);
+    buf_addf(out, "%*s", (int)(start - at), "");
+    usage_wrap(out, str_of(right), start, start, columns);
 }
 
 static void usage_option(struct buf *out, const struct option *o, size_t columns)
 {
-    CLEANUP(buf_release)
-    struct buf left = BUF_INIT(256);
-    CLEANUP(buf_release)
-    struct buf right = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf left = BUF_INIT(256);
+    CLEANUP(buf_release) struct buf right = BUF_INIT(4096);
 
     if (o->letter)
         buf_addf(&left, "-%c, ", o->letter);
@@ -141,8 +142,7 @@ void usage_help(const struct usage *u, const struct usage_command *command, unsi
                columns);
     buf_adds(out, "\nCommands:\n");
     for (size_t i = 0; i < u->count; i++) {
-        CLEANUP(buf_release)
-        struct buf left = BUF_INIT(256);
+        CLEANUP(buf_release) struct buf left = BUF_INIT(256);
 
         buf_adds(&left, u->commands[i]->name);
         if (u->commands[i]->args)

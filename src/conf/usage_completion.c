@@ -65,6 +65,28 @@ static bool takes_next_word(const struct option *o)
     return o->arg && !(o->flags & OPTION_MAYBE_ARG);
 }
 
+/* What may follow an option that wants a value. */
+static void bash_value(const struct usage *u, const struct option *o, struct buf *out)
+{
+    const char *words = words_of(u, o);
+
+    if (!words && (is_completed_as(o, "@dir") || is_completed_as(o, "@file"))) {
+        buf_addf(out,
+                 "        compopt -o filenames 2>/dev/null\n"
+                 "        mapfile -t COMPREPLY < <(compgen -%c -- \"$cur\")\n",
+                 is_completed_as(o, "@dir") ? 'd' : 'f');
+        return;
+    }
+    buf_adds(out, "        compopt +o default 2>/dev/null\n"); /* no file names instead */
+    if (words && (o->flags & OPTION_LIST))
+        buf_addf(out,
+                 "        [[ $cur == *,* ]] && head=${cur%%,*},\n"
+                 "        COMPREPLY=($(compgen -P \"$head\" -W '%s' -- \"${cur##*,}\"))\n",
+                 words);
+    else if (words)
+        buf_addf(out, "        COMPREPLY=($(compgen -W '%s' -- \"$cur\"))\n", words);
+}
+
 static void bash_values(const struct usage *u, struct buf *out)
 {
     buf_adds(out, "    case $prev in\n");
@@ -76,20 +98,7 @@ static void bash_values(const struct usage *u, struct buf *out)
         buf_adds(out, "    ");
         add_label(out, o);
         buf_adds(out, ")\n");
-        if (o->flags & OPTION_LIST)
-            buf_addf(out,
-                     "        local head=\n"
-                     "        [[ $cur == *,* ]] && head=${cur%%,*},\n"
-                     "        COMPREPLY=($(compgen -P \"$head\" -W '%s' -- \"${cur##*,}\"))\n",
-                     words_of(u, o) ? words_of(u, o) : "");
-        else if (words_of(u, o))
-            buf_addf(out, "        COMPREPLY=($(compgen -W '%s' -- \"$cur\"))\n", words_of(u, o));
-        else if (is_completed_as(o, "@dir"))
-            buf_adds(out, "        compopt -o filenames 2>/dev/null\n"
-                          "        COMPREPLY=($(compgen -d -- \"$cur\"))\n");
-        else if (is_completed_as(o, "@file"))
-            buf_adds(out, "        compopt -o filenames 2>/dev/null\n"
-                          "        COMPREPLY=($(compgen -f -- \"$cur\"))\n");
+        bash_value(u, o, out);
         buf_adds(out, "        return\n        ;;\n");
     }
     buf_adds(out, "    esac\n");
@@ -102,7 +111,7 @@ static void bash_script(const struct usage *u, struct buf *out)
     buf_adds(out, "# bash completion for tenax, made by `tenax completion bash`\n"
                   "_tenax()\n"
                   "{\n"
-                  "    local cur=${COMP_WORDS[COMP_CWORD]} prev= command= options= words= i\n"
+                  "    local cur=${COMP_WORDS[COMP_CWORD]} prev= command= options= words= head= i\n"
                   "    ((COMP_CWORD > 0)) && prev=${COMP_WORDS[COMP_CWORD-1]}\n"
                   "    COMPREPLY=()\n"
                   "    # --name=value reaches us as three words\n"
@@ -162,6 +171,25 @@ static void bash_script(const struct usage *u, struct buf *out)
                   "complete -o default -F _tenax tenax\n");
 }
 
+static void zsh_value(const struct usage *u, const struct option *o, struct buf *out)
+{
+    const char *words = words_of(u, o);
+
+    if (words && (o->flags & OPTION_LIST)) {
+        buf_addf(out, ":_sequence compadd - %s", words);
+    } else if (words) {
+        buf_adds(out, ":(");
+        add_quoted(out, words, ":", false);
+        buf_addc(out, ')');
+    } else if (is_completed_as(o, "@dir")) {
+        buf_adds(out, ":_files -/");
+    } else if (is_completed_as(o, "@file")) {
+        buf_adds(out, ":_files");
+    } else {
+        buf_adds(out, ": ");
+    }
+}
+
 /* One line of _arguments: '(-m --model)'{-m+,--model=}'[help]:MODEL:(a b)'. */
 static void zsh_option(const struct usage *u, const struct option *o, struct buf *out)
 {
@@ -171,9 +199,10 @@ static void zsh_option(const struct usage *u, const struct option *o, struct buf
     buf_adds(out, "        ");
     if (o->flags & OPTION_MANY)
         buf_adds(out, "'*'");
+    else if (o->letter)
+        buf_addf(out, "'(-%c --%s)'", o->letter, o->name);
     if (o->letter)
-        buf_addf(out, "'%s(-%c --%s)'{-%c%s,--%s%s}", "", o->letter, o->name, o->letter,
-                 after_letter, o->name, after_name);
+        buf_addf(out, "{-%c%s,--%s%s}", o->letter, after_letter, o->name, after_name);
     else
         buf_addf(out, "--%s%s", o->name, after_name);
     buf_adds(out, "'[");
@@ -182,18 +211,7 @@ static void zsh_option(const struct usage *u, const struct option *o, struct buf
     if (o->arg) {
         buf_adds(out, (o->flags & OPTION_MAYBE_ARG) ? "::" : ":");
         add_quoted(out, o->arg, ":", false);
-        if ((o->flags & OPTION_LIST) && words_of(u, o))
-            buf_addf(out, ":_sequence compadd - %s", words_of(u, o));
-        else if (words_of(u, o)) {
-            buf_adds(out, ":(");
-            add_quoted(out, words_of(u, o), ":", false);
-            buf_addc(out, ')');
-        } else if (is_completed_as(o, "@dir"))
-            buf_adds(out, ":_files -/");
-        else if (is_completed_as(o, "@file"))
-            buf_adds(out, ":_files");
-        else
-            buf_adds(out, ": ");
+        zsh_value(u, o, out);
     }
     buf_adds(out, "' \\\n");
 }
@@ -255,7 +273,7 @@ static void zsh_script(const struct usage *u, struct buf *out)
                   "fi\n");
 }
 
-/* Whether one of the commands is there, and takes the option. */
+/* Only where the command does not take the option, it is not offered. */
 static void fish_condition(const struct usage *u, const struct option *o, struct buf *out)
 {
     bool all = true;
@@ -264,11 +282,36 @@ static void fish_condition(const struct usage *u, const struct option *o, struct
         all = all && usage_takes(u->commands[i], o->id);
     if (all)
         return;
-    buf_adds(out, " -n 'not __fish_seen_subcommand_from");
+    buf_adds(out, " -n 'not __tenax_in");
     for (size_t i = 0; i < u->count; i++)
         if (!usage_takes(u->commands[i], o->id))
             buf_addf(out, " %s", u->commands[i]->name);
     buf_addc(out, '\'');
+}
+
+static void fish_value(const struct usage *u, const struct option *o, struct buf *out)
+{
+    const char *words = words_of(u, o);
+
+    if (words && (o->flags & OPTION_LIST)) {
+        struct str rest = str_of(words);
+        struct str word;
+
+        buf_adds(out, " -x -a '(__fish_complete_list , \"printf %s\\\\\\\\n");
+        while (str_cut(&rest, ' ', &word))
+            buf_addf(out, " %.*s", STR_ARG(word));
+        buf_adds(out, "\")'");
+    } else if (words) {
+        buf_adds(out, " -x -a '");
+        add_quoted(out, words, "", true);
+        buf_addc(out, '\'');
+    } else if (is_completed_as(o, "@dir")) {
+        buf_adds(out, " -x -a '(__fish_complete_directories)'");
+    } else if (is_completed_as(o, "@file")) {
+        buf_adds(out, " -r -F");
+    } else {
+        buf_adds(out, " -x");
+    }
 }
 
 static void fish_option(const struct usage *u, const struct option *o, struct buf *out)
@@ -278,45 +321,68 @@ static void fish_option(const struct usage *u, const struct option *o, struct bu
     if (o->letter)
         buf_addf(out, " -s %c", o->letter);
     buf_addf(out, " -l %s", o->name);
-    if (o->flags & OPTION_MAYBE_ARG)
-        ; /* fish has no notion of a value that only comes with "=" */
-    else if ((o->flags & OPTION_LIST) && words_of(u, o)) {
-        struct str rest = str_of(words_of(u, o));
-        struct str word;
-
-        buf_adds(out, " -x -a '(__fish_complete_list , \"printf %s\\\\\\\\n");
-        while (str_cut(&rest, ' ', &word))
-            buf_addf(out, " %.*s", STR_ARG(word));
-        buf_adds(out, "\")'");
-    } else if (words_of(u, o)) {
-        buf_adds(out, " -x -a '");
-        add_quoted(out, words_of(u, o), "", true);
-        buf_addc(out, '\'');
-    } else if (is_completed_as(o, "@dir"))
-        buf_adds(out, " -x -a '(__fish_complete_directories)'");
-    else if (is_completed_as(o, "@file"))
-        buf_adds(out, " -r -F");
-    else if (o->arg)
-        buf_adds(out, " -x");
+    if (takes_next_word(o)) /* fish has no notion of a value that only comes with "=" */
+        fish_value(u, o, out);
     buf_adds(out, " -d '");
     add_quoted(out, o->help, "", true);
     buf_adds(out, "'\n");
 }
 
-static void fish_script(const struct usage *u, struct buf *out)
+/* fish cannot tell the value of an option from a command, so the script does. */
+static void fish_functions(struct buf *out)
 {
     buf_adds(out, "# fish completion for tenax, made by `tenax completion fish`\n"
-                  "complete -c tenax -f\n");
+                  "function __tenax_command --description 'the first word that is not an option'\n"
+                  "    set -l skip no\n"
+                  "    for word in (commandline -opc)[2..-1]\n"
+                  "        if test $skip = yes\n"
+                  "            set skip no\n"
+                  "            continue\n"
+                  "        end\n"
+                  "        switch $word\n"
+                  "            case");
+    for (size_t i = 0; i < OPT_COUNT; i++) {
+        const struct option *o = &option_table()[i];
+
+        if (takes_next_word(o) && o->letter)
+            buf_addf(out, " -%c", o->letter);
+        if (takes_next_word(o))
+            buf_addf(out, " --%s", o->name);
+    }
+    buf_adds(out,
+             "\n"
+             "                set skip yes\n"
+             "            case '-*'\n"
+             "            case '*'\n"
+             "                printf '%s\\n' $word\n"
+             "                return\n"
+             "        end\n"
+             "    end\n"
+             "end\n"
+             "function __tenax_in --description 'is it one of these? without any: is there none?'\n"
+             "    set -l command (__tenax_command)\n"
+             "    if test (count $argv) = 0\n"
+             "        test (count $command) = 0\n"
+             "        return\n"
+             "    end\n"
+             "    contains -- \"$command\" $argv\n"
+             "end\n");
+}
+
+static void fish_script(const struct usage *u, struct buf *out)
+{
+    fish_functions(out);
+    buf_adds(out, "complete -c tenax -f\n");
     for (size_t i = 0; i < u->count; i++) {
         const struct usage_command *command = u->commands[i];
 
-        buf_addf(out, "complete -c tenax -n __fish_use_subcommand -a %s -d '", command->name);
+        buf_addf(out, "complete -c tenax -n __tenax_in -a %s -d '", command->name);
         add_quoted(out, command->summary, "", true);
         buf_adds(out, "'\n");
         if (command->words)
             buf_addf(out,
-                     "complete -c tenax -n '__fish_seen_subcommand_from %s; and not "
-                     "__fish_seen_subcommand_from %s' -a '%s'\n",
+                     "complete -c tenax -n '__tenax_in %s; and not __fish_seen_subcommand_from %s' "
+                     "-a '%s'\n",
                      command->name, command->words, command->words);
     }
     for (size_t i = 0; i < OPT_COUNT; i++)
