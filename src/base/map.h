@@ -29,7 +29,7 @@ struct map {
         0                                                                                          \
     }
 #define MAP_EACH(m, it)                                                                            \
-    for (struct map_entry *it = (m)->entries; it < (m)->entries + (m)->len; it++)
+    for (struct map_entry *it = (m)->entries; it && it < (m)->entries + (m)->len; it++)
 
 void map_release(struct map *m);
 void *map_get(const struct map *m, struct str key); /* NULL when absent */
