@@ -135,6 +135,15 @@ bool reply_is_started(const struct reply *r)
     return r->started;
 }
 
+int reply_waiting(struct reply *r, int64_t processed, int64_t total, int64_t cached,
+                  struct err *err)
+{
+    return tell(r,
+                &(struct llm_event){
+                    .kind = LLM_WAITING, .processed = processed, .total = total, .cached = cached},
+                err);
+}
+
 /* Closed blocks are in the message, so the head's index is their number. */
 
 static int tell_delta(struct reply *r, struct str text, struct err *err)
@@ -396,6 +405,11 @@ int reply_delta(struct reply *r, struct str text, struct err *err)
     if (p->live && tell_delta(r, gained, err) < 0)
         return -1;
     return settle(r, err);
+}
+
+struct str reply_so_far(const struct reply *r)
+{
+    return r->current ? buf_str(&r->current->text) : STR("");
 }
 
 void reply_signature(struct reply *r, struct str signature)

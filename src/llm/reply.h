@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "llm/event.h"
 #include "llm/message.h"
@@ -46,6 +47,10 @@ void reply_origin(struct reply *r, struct str provider, struct str model);
  * and it is made for decoders that leave it out. */
 int reply_start(struct reply *r, struct str id, struct str model, struct err *err);
 bool reply_is_started(const struct reply *r);
+
+/* Prompt tokens read so far, of how many, and how many of them were cached. */
+int reply_waiting(struct reply *r, int64_t processed, int64_t total, int64_t cached,
+                  struct err *err);
 
 /* Opens a block, closing all that is open. Of seed: kind, name, data, media_type, raw are used, and
  * text or input as a first delta. A tool_use gets an id of ours; vendor_id goes to provider_data as
@@ -68,6 +73,8 @@ bool reply_call_is_complete(const struct reply *r, size_t key);
 /* To the current block. ERR_PROTOCOL when there is none, or when it is a call that was complete and
  * more than white space comes. */
 int reply_delta(struct reply *r, struct str text, struct err *err);
+/* What the current block has of text, thinking or input so far; lent until the next call. */
+struct str reply_so_far(const struct reply *r);
 void reply_signature(struct reply *r, struct str signature); /* of a thinking block; replaces */
 void reply_citation(struct reply *r, struct str json);       /* one more, of a text block */
 void reply_raw(struct reply *r, struct str json); /* the whole of an OTHER block; replaces */

@@ -1,0 +1,39 @@
+/*
+ * The servers that speak chat completions, and in what each of them differs.
+ *
+ * One row per server, found by the provider's name, else by the model's: a model behind a gateway
+ * keeps most of its habits. To add one: a row in chat_server.c, and its requests in the test.
+ */
+#pragma once
+
+#include "base/str.h"
+
+struct model;
+
+/* How thinking is switched, beside reasoning_effort. */
+enum chat_switch {
+    SWITCH_NONE,
+    SWITCH_TYPE,     /* thinking:{type:"enabled|disabled"} */
+    SWITCH_ENABLE,   /* enable_thinking, thinking_budget */
+    SWITCH_TEMPLATE, /* chat_template_kwargs:{enable_thinking} */
+    SWITCH_OBJECT,   /* reasoning:{effort,max_tokens} instead of reasoning_effort */
+};
+
+enum chat_habit {
+    CHAT_SHORT_IDS = 1 << 0,            /* tool ids are nine letters and digits */
+    CHAT_AUTO_CHOICE = 1 << 1,          /* knows no tool_choice but auto */
+    CHAT_TOOL_STREAM = 1 << 2,          /* streams arguments only when asked to */
+    CHAT_CALLS_NEED_REASONING = 1 << 3, /* a turn with calls and no reasoning_content is refused */
+    CHAT_REASONING_WITH_CALLS = 1 << 4, /* reasoning goes back only beside calls */
+    CHAT_PROGRESS = 1 << 5,             /* reports prompt progress when asked to */
+    CHAT_SILENT_OVERFLOW = 1 << 6,      /* a prompt over the window is cut without an error */
+};
+
+struct chat_server {
+    const char *provider;
+    const char *model; /* prefix of the model's name behind the last '/', or NULL */
+    enum chat_switch thinking;
+    unsigned habits;
+};
+
+const struct chat_server *chat_server_find(const struct model *model); /* never NULL */

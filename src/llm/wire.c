@@ -1,0 +1,121 @@
+/*
+ * What the writers of request bodies share. Pure: no state beside the arguments; runs on the thread
+ * of the agent that asks.
+ */
+#include "llm/wire.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/dialect.h"
+#include "llm/message.h"
+#include "llm/model.h"
+
+void wire_key(const struct llm_request *req, const char *dialect, struct buf *out)
+{
+    buf_addf(out, "%s %.*s %.*s", dialect, STR_ARG(req->model->provider),
+             STR_ARG(req->model->name));
+}
+
+const struct block *wire_call(const struct llm_request *req, size_t at, struct str id)
+{
+    /* Results follow their calls directly; the walk goes on only in histories that were cut up. */
+    for (size_t i = at; i-- > 0;) {
+        const struct message *m = req->messages[i];
+
+        for (size_t k = 0; m->role == ROLE_ASSISTANT && k < m->len; k++)
+            if (m->blocks[k].kind == BLOCK_TOOL_USE && str_eq(m->blocks[k].id, id))
+                return &m->blocks[k];
+    }
+    return NULL;
+}
+
+struct str wire_vendor_id(const struct llm_request *req, const struct block *call,
+                          struct arena *arena)
+{
+    return json_get_str(call ? block_data(call, req->model, arena) : NULL, "id");
+}
+
+void wire_result_text(const struct block *result, struct buf *out)
+{
+    size_t start = out->len;
+
+    for (size_t i = 0; i < result->content_len; i++) {
+        const struct block *b = &result->content[i];
+
+        if ((b->kind != BLOCK_TEXT && b->kind != BLOCK_DOCUMENT) || !b->text.len)
+            continue;
+        if (out->len > start)
+            buf_addc(out, '\n');
+        buf_add(out, b->text);
+    }
+}
+
+bool wire_takes(const struct llm_request *req, const struct block *b)
+{
+    if (!b->data.len && !b->url.len)
+        return false;
+    return b->kind == BLOCK_DOCUMENT || req->model->images;
+}
+
+void wire_left_out(const struct llm_request *req, const struct block *b, struct buf *out)
+{
+    const char *what = b->kind == BLOCK_IMAGE ? "image" : "document";
+
+    if (b->kind == BLOCK_IMAGE && !req->model->images)
+        buf_addf(out, "[%s left out: %.*s takes no images]", what, STR_ARG(req->model->name));
+    else
+        buf_addf(out, "[%s left out: it is empty]", what);
+}
+
+void wire_url(struct jw *w, const struct block *b)
+{
+    if (!b->data.len) {
+        jw_str(w, b->url);
+        return;
+    }
+    jw_str_begin(w);
+    jw_str_part(w, STR("data:"));
+    jw_str_part(w, b->media_type.len        ? b->media_type
+                   : b->kind == BLOCK_IMAGE ? STR("image/png")
+                                            : STR("application/pdf"));
+    jw_str_part(w, STR(";base64,"));
+    jw_str_part(w, b->data);
+    jw_str_end(w);
+}
+
+struct str wire_file_name(const struct block *b)
+{
+    if (b->title.len)
+        return b->title;
+    return str_is(b->media_type, "application/pdf") ? STR("document.pdf") : STR("document");
+}
+
+void wire_schema(struct jw *w, struct str schema)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (json_parse(&arena, schema, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0 &&
+        json_is(v, JSON_OBJECT))
+        jw_json(w, v);
+    else
+        jw_raw(w, STR("{\"type\":\"object\",\"properties\":{}}"));
+}
+
+int64_t wire_max_tokens(const struct llm_request *req)
+{
+    int64_t n = req->max_tokens > 0 ? req->max_tokens : req->model->default_output;
+
+    return n > 0 ? n : 0;
+}
+
+int wire_check(const struct buf *out, size_t start, struct err *err)
+{
+    if (out->over || out->len - start > WIRE_MAX_BYTES)
+        return err_set(err, ERR_TOO_BIG, "the request is larger than %zu MB: the most that is sent",
+                       WIRE_MAX_BYTES >> 20);
+    return 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * What the writers of request bodies share.
+ *
+ * A body is made of pieces: each message has its JSON made once per dialect, provider and model, and
+ * kept in the message (message_wire_get()). What one message needs to know of another, namely which
+ * call a tool result answers, never changes either, so that the pieces stay good.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct arena;
+struct block;
+struct buf;
+struct err;
+struct jw;
+struct llm_request;
+
+/* No provider here takes a larger request. */
+#define WIRE_MAX_BYTES ((size_t)32 << 20)
+
+/* The name under which a message keeps its JSON. */
+void wire_key(const struct llm_request *req, const char *dialect, struct buf *out);
+
+/* The call that the tool result in message number `at` answers; NULL when there is none. */
+const struct block *wire_call(const struct llm_request *req, size_t at, struct str id);
+
+/* What the vendor called a call, when the block came from this provider and family; else empty. */
+struct str wire_vendor_id(const struct llm_request *req, const struct block *call,
+                          struct arena *arena);
+
+/* A tool result's text blocks, one a line, and plain-text documents with them. */
+void wire_result_text(const struct block *result, struct buf *out);
+
+/* An image or document that can be sent as it is: has data or a URL, and the model takes it. */
+bool wire_takes(const struct llm_request *req, const struct block *b);
+/* What is said in place of one that cannot. */
+void wire_left_out(const struct llm_request *req, const struct block *b, struct buf *out);
+
+/* The URL of an image or document, or "data:image/png;base64,…", as a string value. */
+void wire_url(struct jw *w, const struct block *b);
+/* The file name of a document: its title, or one made from its type. */
+struct str wire_file_name(const struct block *b);
+
+/* A schema of ours or of a foreign tool server: written clean, an empty object schema when it does
+ * not parse. */
+void wire_schema(struct jw *w, struct str schema);
+
+int64_t wire_max_tokens(const struct llm_request *req); /* 0: say nothing */
+
+/* ERR_TOO_BIG when what was added since `start` is more than a provider takes. */
+int wire_check(const struct buf *out, size_t start, struct err *err);
