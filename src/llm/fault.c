@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "json/json.h"
 #include "llm/dialect.h"
 #include "net/retry.h"
-#include "json/json.h"
 
 /* `also`, when there is one, must be in the text too. */
 struct phrase {
@@ -164,8 +164,7 @@ static bool looks_like_html(struct str body)
 
 static void say_body(struct llm_fault *f, int status, struct str body)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(2000);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2000);
     struct str title = html_title(str_first(body, 16384));
 
     if (looks_like_html(body)) {
@@ -251,10 +250,8 @@ static void read_words(struct llm_fault *f, int status, struct str words)
 void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
                        struct str retry_after_ms_value)
 {
-    CLEANUP(arena_release)
-    struct arena arena = ARENA_INIT;
-    CLEANUP(buf_release)
-    struct buf words = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
     const struct json *error = fault_find(body, &arena);
     struct str message = fault_message(error);
 

@@ -12,9 +12,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "llm/model.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "llm/model.h"
 
 /* A session that switches between models needs two or three; more would only hold memory. */
 #define WIRE_MAX_KEYS 4
@@ -131,10 +131,26 @@ size_t message_count(const struct message *m, enum block_kind kind)
     return n;
 }
 
+void block_raw(struct str json, struct buf *out)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+    struct jw w;
+
+    /* Half a surrogate pair, as an escape or as bytes, is refused by servers. */
+    if (utf8_is_valid(json) && str_find_nocase(json, STR("\\ud")) == json.len) {
+        buf_add(out, json);
+        return;
+    }
+    jw_init(&w, out, JW_CLEAN);
+    if (json_parse(&arena, json, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+        jw_json(&w, v);
+    else
+        jw_null(&w);
+}
+
 void block_input(const struct block *b, struct buf *out)
 {
-    struct str input = str_trim(b->input);
-
     if (b->input_bad) {
         struct jw w;
 
@@ -144,25 +160,11 @@ void block_input(const struct block *b, struct buf *out)
         jw_object_end(&w);
         return;
     }
-    if (!input.len) {
+    if (!str_trim(b->input).len) {
         buf_adds(out, "{}");
         return;
     }
-    /* Half a surrogate pair, as an escape or as bytes, is refused by servers. */
-    if (str_find_nocase(input, STR("\\ud")) < input.len || !utf8_is_valid(input)) {
-        CLEANUP(arena_release)
-        struct arena arena = ARENA_INIT;
-        const struct json *v;
-        struct jw w;
-
-        jw_init(&w, out, JW_CLEAN);
-        if (json_parse(&arena, input, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-            jw_json(&w, v);
-        else
-            jw_raw(&w, STR("{}"));
-        return;
-    }
-    buf_add(out, b->input);
+    block_raw(b->input, out);
 }
 
 const struct json *block_data(const struct block *b, const struct model *model, struct arena *arena)
@@ -183,8 +185,7 @@ const struct json *block_data(const struct block *b, const struct model *model, 
 
 bool block_is_foreign(const struct block *b, const struct model *model)
 {
-    CLEANUP(arena_release)
-    struct arena arena = ARENA_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 
     return b->provider_data.len && !block_data(b, model, &arena);
 }

@@ -94,6 +94,10 @@ int message_parse(const struct json *v, struct message **ret, struct err *err);
  * some crash on, text that does not parse). */
 void block_input(const struct block *b, struct buf *out);
 
+/* Raw JSON from elsewhere for a request: the same bytes, rewritten only where they are not clean
+ * Unicode; null when they do not parse then. */
+void block_raw(struct str json, struct buf *out);
+
 /* The block's provider_data, if it may go to this model: same provider, same family. NULL otherwise.
  * block_is_foreign() is true only when there is provider_data and it may not. */
 const struct json *block_data(const struct block *b, const struct model *model,

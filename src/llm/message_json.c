@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "llm/message.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "llm/message.h"
 
 #define PROVIDER_DATA ",\"provider_data\":"
 
@@ -22,8 +22,7 @@ static bool has_line_end(struct str s)
 /* Raw JSON on one line. */
 static void write_raw(struct jw *w, struct str json)
 {
-    CLEANUP(mem_freep)
-    char *line = NULL;
+    CLEANUP(mem_freep) char *line = NULL;
 
     if (has_line_end(json)) {
         line = mem_dup(json.ptr, json.len);
@@ -75,8 +74,7 @@ static void write_input(struct jw *w, const struct block *b)
 /* An unknown block goes out as it came, with our key put before its last brace. */
 static void write_other(struct jw *w, const struct block *b)
 {
-    CLEANUP(buf_release)
-    struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
 
     if (!b->provider_data.len) {
         write_raw(w, b->raw);
@@ -194,7 +192,7 @@ void message_write(const struct message *m, struct buf *out)
 /* Whether all members of an object are among `keys`, a list of names between spaces. */
 static bool has_only(const struct json *v, const char *keys)
 {
-    JSON_EACH (v, it) {
+    JSON_EACH(v, it) {
         struct str key = json_key(it);
         struct str rest = str_of(keys);
         struct str name;
@@ -235,8 +233,7 @@ static void read_input(const struct json *v, struct block *b)
     const struct json *input = json_get(v, "input");
 
     if (text && json_is(text, JSON_STRING)) {
-        CLEANUP(arena_release)
-        struct arena scratch = ARENA_INIT;
+        CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
         const struct json *parsed = NULL;
 
         b->input = json_str(text);
@@ -261,7 +258,7 @@ static struct str other_raw(const struct json *v, struct arena *scratch)
         return raw;
     jw_init(&w, &clean, 0);
     jw_object(&w);
-    JSON_EACH (v, it) {
+    JSON_EACH(v, it) {
         if (it != data) {
             jw_key_str(&w, json_key(it));
             jw_raw(&w, json_raw(it));
@@ -345,7 +342,7 @@ static int read_result(const struct json *content, struct arena *scratch, struct
                 (struct block){.kind = BLOCK_TEXT, .text = json_str(content)};
         return 0;
     }
-    JSON_EACH (content, it) {
+    JSON_EACH(content, it) {
         if (read_block(it, scratch, /*inside=*/true, &b->content[b->content_len++], err) < 0)
             return -1;
     }
@@ -354,10 +351,8 @@ static int read_result(const struct json *content, struct arena *scratch, struct
 
 int message_parse(const struct json *v, struct message **ret, struct err *err)
 {
-    CLEANUP(arena_release)
-    struct arena scratch = ARENA_INIT;
-    CLEANUP(message_unrefp)
-    struct message *m = NULL;
+    CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
+    CLEANUP(message_unrefp) struct message *m = NULL;
     struct str role = json_get_str(v, "role");
     const struct json *content = json_get(v, "content");
 
@@ -372,7 +367,7 @@ int message_parse(const struct json *v, struct message **ret, struct err *err)
     if (json_is(content, JSON_STRING))
         message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = json_str(content)});
     if (json_is(content, JSON_ARRAY)) {
-        JSON_EACH (content, it) {
+        JSON_EACH(content, it) {
             struct block b;
 
             if (read_block(it, &scratch, /*inside=*/false, &b, err) < 0)

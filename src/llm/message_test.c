@@ -10,15 +10,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "llm/model.h"
 #include "json/json.h"
+#include "llm/model.h"
 
 #define DATA "\"provider_data\":{\"provider\":\"p\",\"model\":\"m\"}"
 
 static struct message *parse(const char *text, struct err *err)
 {
-    CLEANUP(arena_release)
-    struct arena arena = ARENA_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *v;
     struct message *m = NULL;
 
@@ -91,11 +90,9 @@ static void test_same(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(same_rows); i++) {
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
         struct err err = {0};
-        CLEANUP(message_unrefp)
-        struct message *m = parse(same_rows[i].json, &err);
+        CLEANUP(message_unrefp) struct message *m = parse(same_rows[i].json, &err);
 
         if (!m)
             fail_msg("row %zu: %s", i, err.text);
@@ -109,8 +106,7 @@ static void test_same(void **state)
 /* Raw JSON that spans lines is written on one: a transcript is read by lines. */
 static void test_one_line(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct message *m = message_new(ROLE_ASSISTANT, 1);
 
     (void)state;
@@ -149,8 +145,7 @@ static void test_refused(void **state)
 
 static void test_build(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct message *m = message_new(ROLE_USER, 0);
     struct message *text = message_user_text(STR("hi"));
     char word[8] = "abc";
@@ -197,8 +192,7 @@ static void test_input(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
         block_input(&(struct block){.kind = BLOCK_TOOL_USE,
                                     .input = rows[i].input,
@@ -227,8 +221,7 @@ static void test_data(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        CLEANUP(arena_release)
-        struct arena arena = ARENA_INIT;
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
         struct block b = {.kind = BLOCK_THINKING, .provider_data = str_of(rows[i].data)};
 
         if (!!block_data(&b, &model, &arena) != rows[i].fits ||

@@ -112,7 +112,7 @@ struct str part_end(struct part *p)
 
 void part_set(struct part *p, const char *name, struct str json)
 {
-    VEC_EACH (&p->data, m) {
+    VEC_EACH(&p->data, m) {
         if (strcmp(m->name, name) == 0) {
             m->json = json;
             return;
@@ -135,7 +135,7 @@ void part_write_data(const struct part *p, struct str provider, struct str model
         jw_kstr(&w, "provider", provider);
         jw_kstr(&w, "model", model);
     }
-    VEC_EACH (&p->data, m)
+    VEC_EACH(&p->data, m)
         jw_kraw(&w, m->name, m->json);
     jw_object_end(&w);
 }

@@ -11,10 +11,9 @@
 
 #include "base/err.h"
 #include "base/id.h"
-#include "base/utf8.h"
-#include "llm/part.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "llm/part.h"
 
 #define ID_CHARS 24
 
@@ -51,7 +50,7 @@ void reply_free(struct reply *r)
 {
     if (!r)
         return;
-    VEC_EACH (&r->queue, p)
+    VEC_EACH(&r->queue, p)
         part_free(*p);
     vec_release(&r->queue);
     vec_release(&r->closed_keys);
@@ -80,23 +79,11 @@ static struct str keep(struct reply *r, struct str s)
     return s.len && has_room(r, s.len) ? arena_str(&r->message->arena, s) : STR("");
 }
 
-/* Raw JSON of the vendor as it came, unless it is not clean Unicode; what does not parse is null. */
 static struct str keep_json(struct reply *r, struct str json)
 {
-    CLEANUP(arena_release)
-    struct arena scratch = ARENA_INIT;
-    CLEANUP(buf_release)
-    struct buf clean = BUF_INIT(BUF_NO_LIMIT);
-    const struct json *v = NULL;
-    struct jw w;
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
 
-    if (utf8_is_valid(json) && str_find_nocase(json, STR("\\ud")) == json.len)
-        return keep(r, json);
-    jw_init(&w, &clean, JW_CLEAN);
-    if (json_parse(&scratch, json, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-        jw_json(&w, v);
-    else
-        jw_null(&w);
+    block_raw(json, &clean);
     return keep(r, buf_str(&clean));
 }
 
@@ -169,8 +156,7 @@ static int go_live(struct reply *r, struct part *head, struct err *err)
 
 static bool is_object(struct str text)
 {
-    CLEANUP(arena_release)
-    struct arena scratch = ARENA_INIT;
+    CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
     const struct json *v = NULL;
 
     if (json_parse(&scratch, text, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
@@ -180,8 +166,7 @@ static bool is_object(struct str text)
 
 static void set_data(struct reply *r, const struct part *p, struct block *b)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
     part_write_data(p, r->provider, r->model, &out);
     b->provider_data = keep(r, buf_str(&out));
@@ -293,8 +278,7 @@ static int open_part(struct reply *r, const struct block *seed, struct part **re
 
 static void set_vendor_id(struct reply *r, struct part *p, struct str id)
 {
-    CLEANUP(buf_release)
-    struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     struct jw w;
 
     if (!id.len || p->has_vendor_id)
@@ -338,7 +322,7 @@ int reply_say(struct reply *r, enum block_kind kind, struct str text, struct err
 
 static struct part *find_lane(const struct reply *r, size_t key)
 {
-    VEC_EACH (&r->queue, p) {
+    VEC_EACH(&r->queue, p) {
         if ((*p)->is_lane && (*p)->key == key)
             return *p;
     }
@@ -347,7 +331,7 @@ static struct part *find_lane(const struct reply *r, size_t key)
 
 static bool is_closed_lane(const struct reply *r, size_t key)
 {
-    VEC_EACH (&r->closed_keys, k) {
+    VEC_EACH(&r->closed_keys, k) {
         if (*k == key)
             return true;
     }

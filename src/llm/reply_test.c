@@ -143,8 +143,7 @@ static void test_orders(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct row *row = &rows[i];
-        CLEANUP(event_check_release)
-        struct event_check c = EVENT_CHECK_INIT;
+        CLEANUP(event_check_release) struct event_check c = EVENT_CHECK_INIT;
         struct reply *r = reply_new(event_check_fn, &c);
         struct err err = {0};
         int rc = reply_start(r, STR(""), STR("m"), &err);
@@ -173,8 +172,7 @@ static void test_orders(void **state)
 /* A complete call closes as soon as anything follows, so that its tool can start early. */
 static void test_early_close(void **state)
 {
-    CLEANUP(event_check_release)
-    struct event_check c = EVENT_CHECK_INIT;
+    CLEANUP(event_check_release) struct event_check c = EVENT_CHECK_INIT;
     struct reply *r = reply_new(event_check_fn, &c);
 
     (void)state;
@@ -250,8 +248,7 @@ static void test_limits(void **state)
     struct err err = {0};
     struct reply *r = reply_new(NULL, NULL);
     size_t piece = 1 << 20;
-    CLEANUP(mem_freep)
-    char *mb = mem_zalloc(piece);
+    CLEANUP(mem_freep) char *mb = mem_zalloc(piece);
     int rc = 0;
 
     (void)state;
@@ -286,8 +283,7 @@ static void test_observer_fails(void **state)
 {
     (void)state;
     for (int at = 1; at <= 9; at++) {
-        CLEANUP(event_check_release)
-        struct event_check c = EVENT_CHECK_INIT;
+        CLEANUP(event_check_release) struct event_check c = EVENT_CHECK_INIT;
         struct reply *r = reply_new(event_check_fn, &c);
         struct err err = {0};
         int rc;

@@ -498,8 +498,7 @@ static int read_all(struct parser *p, struct str text)
 
 int scenario_parse(struct str text, const char *file, struct scenario **ret, struct err *err)
 {
-    CLEANUP(scenario_freep)
-    struct scenario *s = mem_zalloc(sizeof(*s));
+    CLEANUP(scenario_freep) struct scenario *s = mem_zalloc(sizeof(*s));
     struct parser p = {.in = {.arena = &s->arena, .file = file, .err = err}};
     int r;
 
@@ -522,8 +521,7 @@ int scenario_parse(struct str text, const char *file, struct scenario **ret, str
 
 int scenario_load(const char *file, struct scenario **ret, struct err *err)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(SCENARIO_MAX_BYTES);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SCENARIO_MAX_BYTES);
 
     if (file_slurp(file, SCENARIO_MAX_BYTES, &text, err) < 0)
         return -1;

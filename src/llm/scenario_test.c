@@ -167,8 +167,7 @@ static void test_complaints(void **state)
 
 static void test_limits(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct scenario *s = NULL;
     struct err err = {0};
 
@@ -289,8 +288,7 @@ static void test_pieces(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(piece_cases); i++) {
         const struct piece_case *t = &piece_cases[i];
-        CLEANUP(buf_release)
-        struct buf got = BUF_INIT(1000);
+        CLEANUP(buf_release) struct buf got = BUF_INIT(1000);
         struct scenario_step step = {.chunk = t->chunk};
         struct str piece;
         size_t at = 0;

@@ -86,17 +86,18 @@ static void fault_connect_timeout(const struct net_stream *s, struct net_end *re
 {
     double seconds = (double)s->request.connect_ms / 1000;
     curl_off_t resolved = 0;
-    curl_off_t connected = 0;
+    char *ip = NULL; /* known once the TCP connection stands */
+    char peer[300];
 
     curl.easy_getinfo(s->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-    curl.easy_getinfo(s->easy, CURLINFO_CONNECT_TIME_T, &connected);
+    curl.easy_getinfo(s->easy, CURLINFO_PRIMARY_IP, &ip);
+    peer_name(s, peer, sizeof(peer));
     if (!resolved)
         net_fault_set(ret, ERR_TIMEOUT, "cannot resolve host '%.*s' within %.1f s",
                       STR_ARG(s->url.host), seconds);
     else
-        net_fault_set(ret, ERR_TIMEOUT, "cannot connect to %.*s:%d within %.1f s%s",
-                      STR_ARG(s->url.host), s->url.port, seconds,
-                      connected ? " (no TLS or proxy handshake)" : "");
+        net_fault_set(ret, ERR_TIMEOUT, "cannot connect to %s within %.1f s%s", peer, seconds,
+                      ip && *ip ? " (the handshake got no answer)" : "");
 }
 
 static void fault_lost(const struct net_stream *s, CURLcode code, struct net_end *ret)

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <semaphore.h>
@@ -203,6 +204,22 @@ static inline void server_stop(struct server *s)
     vec_release(&s->conns);
     close(s->fd);
     SSL_CTX_free(s->tls);
+}
+
+/* A port whose queue of new connections is full: another connect gets no answer. Linux takes
+ * backlog + 1 of them. */
+static inline int listen_full(int *ret_fd, int *ret_filler_fd)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+
+    *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    *ret_filler_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(*ret_fd, (struct sockaddr *)&address, size) < 0 || listen(*ret_fd, 0) < 0 ||
+        getsockname(*ret_fd, (struct sockaddr *)&address, &size) < 0 ||
+        connect(*ret_filler_fd, (struct sockaddr *)&address, size) < 0)
+        BUG("cannot fill a listening socket: %s", strerror(errno));
+    return ntohs(address.sin_port);
 }
 
 static inline void sem_wait_long(sem_t *sem)
