@@ -349,12 +349,12 @@ static const struct conf_case cases[] = {
                   "ignored"}},
     {.name = "integers",
      .files = {{OURS, "{\"idleTimeoutMs\":1.5}"},
-               {PROJECT, "{\"idleTimeoutMs\":999}"},
+               {PROJECT, "{\"idleTimeoutMs\":0}"},
                {LOCAL, "{\"idleTimeoutMs\":2000}"}},
      .expect = {"idleTimeoutMs = 2000 (@/work/.tenax/settings.local.json:1:18)"},
      .warnings = {"~/.tenax/settings.json:1:18: 'idleTimeoutMs' must be an integer, not 1.5; "
                   "ignored",
-                  "@/work/.tenax/settings.json:1:18: 'idleTimeoutMs' must be between 1000 and "
+                  "@/work/.tenax/settings.json:1:18: 'idleTimeoutMs' must be between 1 and "
                   "86400000; ignored"}},
     {.name = "elements of the wrong type are skipped singly",
      .files = {{CLAUDES, "{\"permissions\":{\"deny\":[\"a\",1,\"b\",[]]}}"}},
