@@ -169,7 +169,8 @@ void block_input(const struct block *b, struct buf *out)
 
 const struct json *block_data(const struct block *b, const struct model *model, struct arena *arena)
 {
-    const struct json *v;
+    const struct json *v = NULL;
+    struct model origin;
     struct str name;
 
     if (!b->provider_data.len ||
@@ -178,9 +179,10 @@ const struct json *block_data(const struct block *b, const struct model *model, 
     if (!str_eq(json_get_str(v, "provider"), model->provider))
         return NULL;
     name = json_get_str(v, "model");
-    if (!str_eq(name, model->name) && !(model->family.len && str_eq(name, model->family)))
-        return NULL;
-    return v;
+    if (str_eq(name, model->name))
+        return v;
+    model_find(model->provider, name, &origin);
+    return origin.family.len && str_eq(origin.family, model->family) ? v : NULL;
 }
 
 bool block_is_foreign(const struct block *b, const struct model *model)

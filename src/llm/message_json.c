@@ -246,28 +246,26 @@ static void read_input(const struct json *v, struct block *b)
     }
 }
 
-/* The block without the provider_data that write_other() put at its end. */
+/* The block without the provider_data that write_other() put at its end: the very bytes it had. */
 static struct str other_raw(const struct json *v, struct arena *scratch)
 {
     struct str raw = json_raw(v);
-    const struct json *data = json_get(v, "provider_data");
-    struct buf clean = BUF_INIT(BUF_NO_LIMIT);
-    struct jw w;
+    struct str data = json_raw(json_get(v, "provider_data"));
+    struct str key = STR(PROVIDER_DATA);
+    size_t len; /* of what stands before our key */
+    char *whole;
 
-    if (!data)
+    if (!json_is(json_get(v, "provider_data"), JSON_OBJECT))
         return raw;
-    jw_init(&w, &clean, 0);
-    jw_object(&w);
-    JSON_EACH(v, it) {
-        if (it != data) {
-            jw_key_str(&w, json_key(it));
-            jw_raw(&w, json_raw(it));
-        }
-    }
-    jw_object_end(&w);
-    raw = arena_str(scratch, buf_str(&clean));
-    buf_release(&clean);
-    return raw;
+    if (!str_ends(str_first(raw, raw.len - 1), data))
+        return raw;
+    len = (size_t)(data.ptr - raw.ptr);
+    if (!str_ends(str_first(raw, len), key))
+        return raw;
+    len -= key.len;
+    whole = arena_cstr(scratch, str_first(raw, len + 1));
+    whole[len] = '}';
+    return str_make(whole, len + 1);
 }
 
 static bool read_known(const struct json *v, struct block *b)

@@ -209,17 +209,18 @@ static void test_data(void **state)
         bool fits;
     } rows[] = {
         {"{\"provider\":\"anthropic\",\"model\":\"claude-opus-5\",\"x\":1}", true},
-        {"{\"provider\":\"anthropic\",\"model\":\"claude-opus\"}", true}, /* the family */
+        {"{\"provider\":\"anthropic\",\"model\":\"claude-opus-5-5\"}", true}, /* the family */
+        {"{\"provider\":\"anthropic\",\"model\":\"claude-sonnet-5\"}", false},
         {"{\"provider\":\"anthropic\",\"model\":\"gpt-5\"}", false},
         {"{\"provider\":\"openai\",\"model\":\"claude-opus-5\"}", false},
         {"{\"provider\":\"anthropic\"}", false},
         {"[]", false},
         {"{", false},
     };
-    const struct model model = {
-        .provider = STR("anthropic"), .name = STR("claude-opus-5"), .family = STR("claude-opus")};
+    struct model model;
 
     (void)state;
+    model_find(STR("anthropic"), STR("claude-opus-5"), &model);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
         struct block b = {.kind = BLOCK_THINKING, .provider_data = str_of(rows[i].data)};
