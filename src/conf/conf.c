@@ -3,9 +3,11 @@
  *
  * Loading is a straight line: find the files, read ours, decide whether Claude's count, read those,
  * check, build the environment, put variables and options on top, merge, freeze. The documents live
- * in an arena of the load; the snapshot has its own and holds the merged one only. In the usual
- * case, with no settings anywhere, that is eight failed open(), two failed opendir() and the walk
- * to the git root.
+ * in an arena of the load; the snapshot has its own and holds the merged one only.
+ *
+ * In the usual case, with no settings anywhere, a load takes 18 system calls and a few more for the
+ * git root: eight files not there (open, and readlink in case it is a dangling link), two folders
+ * not there, and one lstat() per folder on the way up. Runs on whatever thread asks.
  */
 #include "conf/conf.h"
 
@@ -104,17 +106,17 @@ static int load_files(struct load *l, struct err *err)
     return load_read(l, /*ours=*/false, claude_user, claude_managed, err);
 }
 
-static struct str load_entry_name(const char *entry)
+static struct str environment_name(const char *entry)
 {
     struct str s = str_of(entry);
 
     return str_first(s, str_chr(s, '='));
 }
 
-static const char *load_find_variable(const struct strv *environment, const char *name)
+static const char *environment_find(const struct strv *environment, const char *name)
 {
     for (size_t i = 0; i < environment->len; i++) {
-        struct str entry = load_entry_name(environment->ptr[i]);
+        struct str entry = environment_name(environment->ptr[i]);
 
         if (str_is(entry, name) && environment->ptr[i][entry.len] == '=')
             return environment->ptr[i] + entry.len + 1;
@@ -137,7 +139,7 @@ static void load_environment(struct load *l, struct strv *ret)
                 map_set(&set, json_key(v), (void *)v);
     }
     for (char *const *e = l->from->environ; e && *e; e++)
-        if (!map_has(&set, load_entry_name(*e)))
+        if (!map_has(&set, environment_name(*e)))
             strv_adds(ret, *e);
     MAP_EACH(&set, it) {
         const struct json *v = it->value;
@@ -176,7 +178,7 @@ static int load_add_variables(struct load *l, const struct strv *environment, st
 
         while (str_cut(&rest, ' ', &word)) {
             const char *name = arena_cstr(&l->arena, word);
-            const char *value = load_find_variable(environment, name);
+            const char *value = environment_find(environment, name);
             CLEANUP(strv_release) struct strv values = STRV_INIT;
 
             if (!value || !*value)
@@ -324,7 +326,7 @@ struct str conf_origin(const struct conf *c, const char *key)
 
 const char *conf_env(const struct conf *c, const char *name)
 {
-    return load_find_variable(&c->environment, name);
+    return environment_find(&c->environment, name);
 }
 
 char *const *conf_environ(const struct conf *c)

@@ -141,7 +141,7 @@ static int levels_compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* dir/managed-settings.json, then dir/managed-settings.d/ *.json by name. */
+/* managed-settings.json, then the JSON files of managed-settings.d by name. */
 static int levels_add_managed(struct levels *l, struct arena *arena, const char *etc,
                               const char *name, bool ours, struct err *err)
 {

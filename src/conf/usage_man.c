@@ -63,7 +63,7 @@ static const struct man_row man_exit[] = {
 static const struct man_row man_examples[] = {
     {"tenax -p 'What does this project do?'", "One answer."},
     {"git diff | tenax -p 'Write a commit message'", "With standard input."},
-    {"tenax -p --model openai/gpt-5 --effort high 'Find the race in sync.c'",
+    {"tenax -p --model openai/gpt-5.5 --effort high 'Find the race in sync.c'",
      "Another model, thinking hard."},
     {"tenax doctor", "Is everything in place, and does the provider answer?"},
     {"tenax completion bash > ~/.local/share/bash-completion/completions/tenax",
@@ -226,8 +226,7 @@ void usage_man(const struct usage *u, struct buf *out)
     man_rows(out, "EXIT STATUS", man_exit, ARRAY_LEN(man_exit));
     man_rows(out, "EXAMPLES", man_examples, ARRAY_LEN(man_examples));
     buf_adds(out, ".SH SEE ALSO\n"
-                  ".BR git (1),\n"
-                  ".BR jq (1)\n"
+                  ".BR git (1)\n"
                   ".PP\n"
                   "The manual is in docs/ of the source and in /usr/share/doc/tenax.\n");
 }
