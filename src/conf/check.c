@@ -58,7 +58,7 @@ static void check_say(struct check_walk *w, const struct json *v, struct str nam
 static void check_say(struct check_walk *w, const struct json *v, struct str name, bool quiet,
                       const char *fmt, ...)
 {
-    CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT); /* a path and clipped names */
     va_list args;
 
     source_add_where(w->s, v, &line);
@@ -189,7 +189,7 @@ void check_source(struct check *c, const struct source *s)
 
     check_object(&w, /*parent=*/NULL, s->root, /*later=*/false);
     if (w.untrusted.len || w.untrusted.over) {
-        CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
         buf_addf(&line,
                  "%s: this folder is not trusted, so these are left out: %s%s; to use them, start "

@@ -708,6 +708,33 @@ static void deep(void **state)
     tree_remove();
 }
 
+/* A long name above many members: memory grows with the file, not with their product. */
+static void long_names(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    struct conf_sources from = {.trusted = true};
+
+    (void)state;
+    tree_make();
+    strv_addf(&env, "HOME=%s", tree);
+    buf_adds(&text, "{\"skillOverrides\":{\"");
+    while (text.len < 1 << 20)
+        buf_adds(&text, "a name that goes on and on ");
+    buf_adds(&text, "\":{\"short\":1");
+    for (int i = 0; i < 60000; i++)
+        buf_addf(&text, ",\"m%d\":1", i);
+    buf_adds(&text, "}}}");
+    tree_add(".claude/settings.json", buf_cstr(&text));
+    from.dir = tree;
+    from.etc = tree;
+    from.environ = strv_get(&env);
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    assert_int_equal(json_len(json_first(conf_get(conf, "skillOverrides"))), 60001);
+    tree_remove();
+}
+
 static void *share(void *arg)
 {
     struct conf *c = arg;
@@ -751,10 +778,8 @@ static void shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cases),
-        cmocka_unit_test(many_mistakes),
-        cmocka_unit_test(deep),
-        cmocka_unit_test(shared),
+        cmocka_unit_test(all_cases),  cmocka_unit_test(many_mistakes), cmocka_unit_test(deep),
+        cmocka_unit_test(long_names), cmocka_unit_test(shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,9 @@ static void merge_parts(struct merge *m, const struct key *k, const struct part 
 
 static void merge_note_origin(struct merge *m, const struct part *p)
 {
+    /* A key of a megabyte with a hundred thousand members would be kept as many times. */
+    if (m->path.len > MERGE_MAX_PATH)
+        return;
     buf_clear(&m->scratch);
     source_add_where(p->source, p->value, &m->scratch);
     map_set(m->origins, buf_str(&m->path), arena_cstr(m->arena, buf_str(&m->scratch)));
@@ -51,7 +54,7 @@ static bool merge_uses(const struct merge *m, const struct json *v)
     return v && !check_is_left_out(m->check, v);
 }
 
-/* parts are objects. k NULL with depth 0 is the whole document, where only known keys count. */
+/* parts are objects. At the top k is NULL and members are looked up among the top-level rows. */
 static void merge_objects(struct merge *m, const struct key *k, const struct part *parts, size_t n)
 {
     CLEANUP(mem_freep) struct part *same = mem_alloc(n * sizeof(*same));
@@ -73,7 +76,8 @@ static void merge_objects(struct merge *m, const struct key *k, const struct par
             }
             if (same[0].value != v)
                 continue; /* written when that source was visited */
-            buf_addf(&m->path, "%s%.*s", path_len ? "." : "", STR_ARG(json_key(v)));
+            buf_adds(&m->path, path_len ? "." : "");
+            buf_add(&m->path, json_key(v));
             jw_key_str(&m->out, json_key(v));
             merge_parts(m, k || m->depth == 1 ? key_child(k, json_key(v)) : NULL, same, count);
             buf_cut(&m->path, path_len, m->path.len - path_len);

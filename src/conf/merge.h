@@ -17,6 +17,8 @@ struct source;
 
 /* Objects nested deeper than this are not merged but replaced. */
 #define MERGE_MAX_DEPTH 32
+/* Values below longer paths have no origin. */
+#define MERGE_MAX_PATH 512
 
 /* list: lowest first. Writes the merged object as JSON; origins maps each dotted path to where its
  * value came from, "file:line:column", a C string in the arena (for a list or object: the highest

@@ -273,7 +273,7 @@ static void zsh_script(const struct usage *u, struct buf *out)
                   "fi\n");
 }
 
-/* Only where the command does not take the option, it is not offered. */
+/* An option is offered everywhere but behind the commands that do not take it. */
 static void fish_condition(const struct usage *u, const struct option *o, struct buf *out)
 {
     bool all = true;
