@@ -3,7 +3,8 @@
  *
  * What our blocks cannot hold of a part travels in provider_data: "id" is the call's id,
  * "thoughtSignature" belongs to the part itself, "trailingSignature" to an empty part that followed
- * it. A signature goes back in the very part it came in, never merged into a neighbour.
+ * it. A signature goes back in the very part it came in, never merged into a neighbour. Parts of
+ * kinds that have no block are kept as {"type":"gemini_part","part":{…}}.
  */
 #pragma once
 

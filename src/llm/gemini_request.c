@@ -158,6 +158,16 @@ static void write_said(struct parts_writer *c, const struct block *b, struct str
     jw_object_end(w);
 }
 
+/* A part of another kind, as it came. */
+static void write_kept(struct parts_writer *c, const struct block *b)
+{
+    const struct json *v = NULL;
+
+    if (json_parse(&c->arena, b->raw, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0 &&
+        json_is(json_get(v, "part"), JSON_OBJECT))
+        jw_json(c->w, json_get(v, "part"));
+}
+
 static void write_assistant(struct parts_writer *c, const struct message *m)
 {
     bool must_sign = gemini_generation(c->req->model->name) >= 3;
@@ -177,7 +187,7 @@ static void write_assistant(struct parts_writer *c, const struct message *m)
         } else if (b->kind == BLOCK_TEXT || b->kind == BLOCK_THINKING) {
             write_said(c, b, signature);
         } else if (b->kind == BLOCK_OTHER && data) {
-            jw_raw(c->w, b->raw);
+            write_kept(c, b);
         }
         if (trailing.len) {
             jw_object(c->w);

@@ -128,7 +128,8 @@ int openai_error(const struct json *error, struct llm_fault *fault, struct err *
     refine(fault, error, status);
     if (!text.len)
         text = fault_message(error);
-    if (text.len)
-        fault_text(fault, text);
+    if (!text.len)
+        text = STR("the server did not say what went wrong");
+    fault_text(fault, text);
     return err_set(err, fault->code, "%s", fault->text);
 }

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "json/json.h"
+#include "json/jw.h"
 #include "llm/dialect.h"
 #include "llm/model.h"
 #include "llm/reply.h"
@@ -205,6 +206,25 @@ static int read_call(struct decoder *d, const struct json *call, const struct js
     return reply_close(d->reply, err);
 }
 
+/* Code that ran at the server, images, and what is yet to be invented: kept whole, and given the type
+ * that every block of ours has. */
+static int keep_part(struct decoder *d, const struct json *part, struct err *err)
+{
+    CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
+    struct jw w;
+
+    jw_init(&w, &raw, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "gemini_part");
+    jw_kraw(&w, "part", json_raw(part));
+    jw_object_end(&w);
+    d->said = true;
+    if (reply_open(d->reply, &(struct block){.kind = BLOCK_OTHER, .raw = buf_str(&raw)}, STR(""),
+                   err) < 0)
+        return -1;
+    return reply_close(d->reply, err);
+}
+
 static int read_part(struct decoder *d, const struct json *part, struct err *err)
 {
     const struct json *call = json_get(part, "functionCall");
@@ -219,12 +239,7 @@ static int read_part(struct decoder *d, const struct json *part, struct err *err
         return read_text(d, json_str(text), json_get_bool(part, "thought", false), signature, err);
     if (!json_is(part, JSON_OBJECT) || !json_len(part))
         return 0;
-    /* Code that ran at the server, images, and what is yet to be invented: kept whole. */
-    d->said = true;
-    if (reply_open(d->reply, &(struct block){.kind = BLOCK_OTHER, .raw = json_raw(part)}, STR(""),
-                   err) < 0)
-        return -1;
-    return reply_close(d->reply, err);
+    return keep_part(d, part, err);
 }
 
 struct reason_row {
