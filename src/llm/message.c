@@ -138,7 +138,7 @@ void block_raw(struct str json, struct buf *out)
     struct jw w;
 
     /* Half a surrogate pair, as an escape or as bytes, is refused by servers. */
-    if (utf8_is_valid(json) && str_find_nocase(json, STR("\\ud")) == json.len) {
+    if (utf8_is_valid(json) && !str_has(json, STR("\\ud")) && !str_has(json, STR("\\uD"))) {
         buf_add(out, json);
         return;
     }
