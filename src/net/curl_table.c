@@ -14,9 +14,11 @@
 
 struct curl_table curl;
 
-/* Held across dlopen(): there is nothing another thread could do with half a table. */
+/* Guards the two below. Held across dlopen(): there is nothing another thread could do with half a
+ * table. */
 static struct lock load_lock = LOCK_INIT;
 static bool loaded;
+static struct thread *preloader; /* until somebody joins it */
 
 static int load_symbols(void *library, struct err *err)
 {
@@ -49,7 +51,7 @@ static int load_library(struct err *err)
     return load_symbols(library, err);
 }
 
-int curl_table_load(struct err *err)
+static int load_once(struct err *err)
 {
     int r = 0;
 
@@ -60,4 +62,29 @@ int curl_table_load(struct err *err)
         loaded = true;
     lock_give(&load_lock);
     return r;
+}
+
+static void preload_main(void *arg)
+{
+    (void)arg;
+    load_once(NULL); /* when it fails, curl_table_load() fails again and says why */
+}
+
+void curl_table_preload(void)
+{
+    lock_take(&load_lock);
+    if (!loaded && !preloader)
+        preloader = thread_start("curl", preload_main, NULL, NULL);
+    lock_give(&load_lock);
+}
+
+int curl_table_load(struct err *err)
+{
+    struct thread *started;
+
+    lock_take(&load_lock);
+    started = TAKE_PTR(preloader);
+    lock_give(&load_lock);
+    thread_join(started);
+    return load_once(err);
 }

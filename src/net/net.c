@@ -11,6 +11,7 @@
  */
 #include "net/net.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -209,6 +210,8 @@ static void net_reap(struct net *n)
             continue;
         code = message->data.result;
         curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &s);
+        if (net_stream_try_ca_file(s, n->multi, code))
+            continue;
         net_stream_done(s, code);
         net_close(n, s);
     }
@@ -314,28 +317,50 @@ static void net_main(void *arg)
 
 /* The owner's side. */
 
-/* The explicit choice, the environment's, the first bundle there is; NULL leaves it to curl. */
-static char *find_ca_file(const char *chosen)
+static char *dup_or_null(const char *text)
 {
-    static const char *const bundles[] = {
+    return text && *text ? mem_dup(text, strlen(text)) : NULL;
+}
+
+/* "1f3fc17b.0": a certificate that OpenSSL finds by the hash of its subject. */
+static bool is_hashed_name(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == 8 && strcmp(name + 8, ".0") == 0;
+}
+
+static bool has_hashed_names(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    bool found = false;
+
+    if (!dir)
+        return false;
+    for (entry = readdir(dir); entry && !found; entry = readdir(dir))
+        found = is_hashed_name(entry->d_name);
+    closedir(dir);
+    return found;
+}
+
+/* The explicit choice, else the environment's, else the system's. */
+static void find_certificates(struct net_config *c, const char *chosen)
+{
+    static const char system_dir[] = "/etc/ssl/certs";
+    static const char *const system_files[] = {
         "/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
         "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
         "/etc/ssl/ca-bundle.pem",             /* openSUSE */
         "/etc/ssl/cert.pem",
     };
 
-    if (!chosen)
-        chosen = getenv("SSL_CERT_FILE");
-    for (size_t i = 0; (!chosen || !*chosen) && i < ARRAY_LEN(bundles); i++) {
-        if (file_exists(bundles[i]))
-            chosen = bundles[i];
+    c->ca_file = dup_or_null(chosen ? chosen : getenv("SSL_CERT_FILE"));
+    c->ca_dir = dup_or_null(chosen ? NULL : getenv("SSL_CERT_DIR"));
+    if (!c->ca_file && !c->ca_dir && has_hashed_names(system_dir))
+        c->ca_dir = dup_or_null(system_dir);
+    for (size_t i = 0; !c->ca_file && i < ARRAY_LEN(system_files); i++) {
+        if (file_exists(system_files[i]))
+            c->ca_file = dup_or_null(system_files[i]);
     }
-    return chosen && *chosen ? mem_dup(chosen, strlen(chosen)) : NULL;
-}
-
-static char *dup_or_null(const char *text)
-{
-    return text ? mem_dup(text, strlen(text)) : NULL;
 }
 
 static void net_unref(struct net *n)
@@ -344,6 +369,7 @@ static void net_unref(struct net *n)
         return;
     vec_release(&n->live);
     mem_freep(&n->config.ca_file);
+    mem_freep(&n->config.ca_dir);
     mem_freep(&n->config.proxy);
     mem_freep(&n->config.no_proxy);
     fd_closep(&n->epoll_fd);
@@ -355,6 +381,11 @@ static void net_unref(struct net *n)
 void net_free_if_last(struct net *n)
 {
     net_unref(n);
+}
+
+void net_preload(void)
+{
+    curl_table_preload();
 }
 
 static int net_make_curl(struct net *n, struct err *err)
@@ -401,8 +432,8 @@ struct net *net_new(const struct net_options *options, struct err *err)
     n->wake_fd = -1;
     n->curl_at_ms = -1;
     n->round.look_at_ms = INT64_MAX;
-    n->config.ca_file = find_ca_file(options->ca_file);
-    n->config.proxy = dup_or_null(options->proxy);
+    find_certificates(&n->config, options->ca_file);
+    n->config.proxy = options->proxy ? mem_dup(options->proxy, strlen(options->proxy)) : NULL;
     n->config.no_proxy = dup_or_null(options->no_proxy);
     n->config.http2 = options->http2;
     if (net_make_curl(n, err) < 0 || net_make_loop(n, err) < 0) {

@@ -17,8 +17,8 @@
  *
  * Redirects are never followed: a 3xx answer is delivered as such (a key must not travel to another
  * host). Bodies encoded with gzip or deflate arrive decoded. Proxies come from the usual environment
- * (https_proxy, no_proxy, …), certificates from SSL_CERT_FILE, else the system's bundle. HTTP/1.1
- * unless http2 is set. libcurl is loaded when the first net_new() runs.
+ * (https_proxy, no_proxy, …), certificates from SSL_CERT_FILE and SSL_CERT_DIR, else the system's.
+ * HTTP/1.1 unless http2 is set. libcurl is loaded when the first net_new() runs.
  */
 #pragma once
 
@@ -38,8 +38,8 @@ struct net_stream;
 #define NET_PAUSE_BYTES ((size_t)1 << 20)
 
 struct net_options {
-    const char *ca_file;  /* NULL: SSL_CERT_FILE, else the system's */
-    const char *proxy;    /* NULL: from the environment */
+    const char *ca_file;  /* NULL: SSL_CERT_FILE and SSL_CERT_DIR, else the system's */
+    const char *proxy;    /* NULL: from the environment; "": none */
     const char *no_proxy; /* NULL: from the environment */
     bool http2;
 };
@@ -83,6 +83,10 @@ struct net_mail {
 
 /* The value of a header in a HEAD mail, by lower-case name; empty when absent. */
 struct str net_mail_header(const struct net_mail *m, const char *name);
+
+/* For a program that will need the network soon: loads libcurl, which takes some milliseconds, on a
+ * thread of its own. net_new() waits for that, and reports what went wrong. */
+void net_preload(void);
 
 struct net *net_new(const struct net_options *options, struct err *err);
 void net_free(struct net *n); /* cancels what runs, joins the thread */

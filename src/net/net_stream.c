@@ -71,7 +71,7 @@ void net_request_release(struct net_request *r)
     *r = (struct net_request){0};
 }
 
-struct net_stream *net_stream_new(struct net *n, const struct net_config *config,
+struct net_stream *net_stream_new(struct net *n, struct net_config *config,
                                   struct net_request *request, const struct url *url,
                                   struct mailbox *to)
 {
@@ -165,6 +165,7 @@ static int on_connected(void *arg, char *remote_ip, char *local_ip, int remote_p
     (void)remote_port;
     (void)local_port;
     s->connected = true;
+    s->config->ca_dir_lacks = s->config->ca_dir_lacks || s->dir_failed;
     s->last_byte_ms = clock_mono_ms();
     net_stream_watch(s);
     return CURL_PREREQFUNC_OK;
@@ -343,17 +344,23 @@ static void net_stream_set_method(const struct net_stream *s, CURL *easy)
         curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, r->method);
 }
 
-static void net_stream_set_tls(const struct net_config *c, CURL *easy)
+/*
+ * Reading the system's bundle takes 30 ms and 0.9 MB; a directory with hashed names is read only for
+ * the one authority that is asked for. So the directory comes first, where there is one. Never both
+ * at once: then curl 7.88 parses the whole bundle again for each connection.
+ */
+static void net_stream_set_certificates(const struct net_stream *s)
 {
-    curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl.easy_setopt(easy, CURLOPT_SHARE, c->share);
-    if (!c->ca_file)
+    const struct net_config *c = s->config;
+    const char *dir = s->by_dir ? c->ca_dir : NULL;
+    const char *file = s->by_dir ? NULL : c->ca_file;
+
+    if (!dir && !file)
         return;
-    /* With a directory set as well, curl 7.88 parses the whole bundle for each connection. */
-    curl.easy_setopt(easy, CURLOPT_CAPATH, NULL);
-    curl.easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
-    curl.easy_setopt(easy, CURLOPT_PROXY_CAPATH, NULL);
-    curl.easy_setopt(easy, CURLOPT_PROXY_CAINFO, c->ca_file);
+    curl.easy_setopt(s->easy, CURLOPT_CAPATH, dir);
+    curl.easy_setopt(s->easy, CURLOPT_CAINFO, file);
+    curl.easy_setopt(s->easy, CURLOPT_PROXY_CAPATH, dir);
+    curl.easy_setopt(s->easy, CURLOPT_PROXY_CAINFO, file);
 }
 
 static void net_stream_set_connection(const struct net_config *c, CURL *easy)
@@ -371,6 +378,8 @@ static void net_stream_set_connection(const struct net_config *c, CURL *easy)
     curl.easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
     curl.easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);
     curl.easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl.easy_setopt(easy, CURLOPT_SHARE, c->share);
     if (c->proxy)
         curl.easy_setopt(easy, CURLOPT_PROXY, c->proxy);
     if (c->no_proxy)
@@ -408,7 +417,8 @@ int net_stream_open(struct net_stream *s, CURLM *multi, struct net_round *round)
     curl.easy_setopt(s->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)s->request.connect_ms);
     net_stream_set_method(s, s->easy);
     net_stream_set_connection(s->config, s->easy);
-    net_stream_set_tls(s->config, s->easy);
+    s->by_dir = s->config->ca_dir && !s->config->ca_dir_lacks;
+    net_stream_set_certificates(s);
     net_stream_set_callbacks(s, s->easy);
     net_stream_watch(s);
     code = curl.multi_add_handle(multi, s->easy);
@@ -417,6 +427,18 @@ int net_stream_open(struct net_stream *s, CURLM *multi, struct net_round *round)
     net_fault_set(&s->end, ERR_NETWORK, "%s", curl.multi_strerror(code));
     net_stream_done(s, CURLE_FAILED_INIT);
     return -1;
+}
+
+bool net_stream_try_ca_file(struct net_stream *s, CURLM *multi, CURLcode code)
+{
+    if (code != CURLE_PEER_FAILED_VERIFICATION || !s->by_dir || !s->config->ca_file)
+        return false;
+    s->by_dir = false;
+    s->dir_failed = true;
+    s->curl_text[0] = '\0';
+    net_stream_set_certificates(s);
+    curl.multi_remove_handle(multi, s->easy);
+    return curl.multi_add_handle(multi, s->easy) == CURLM_OK;
 }
 
 /* Running. */

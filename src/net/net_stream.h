@@ -14,13 +14,15 @@
 #include "net/net.h"
 #include "net/url.h"
 
-/* What all streams of a net have in common; fixed after net_new(). */
+/* What all streams of a net have in common. */
 struct net_config {
     char *ca_file;  /* NULL: curl's own choice */
+    char *ca_dir;   /* looked into before ca_file; NULL: not */
     char *proxy;    /* NULL: from the environment */
     char *no_proxy; /* NULL: from the environment */
     bool http2;
-    CURLSH *share; /* TLS sessions, so that a second connection to a host shakes hands faster */
+    CURLSH *share;     /* TLS sessions, so that a second connection to a host shakes hands faster */
+    bool ca_dir_lacks; /* the network thread's: ca_file trusted somebody whom ca_dir did not */
 };
 
 /* What streams tell the loop. */
@@ -47,7 +49,7 @@ struct net_stream {
     /* The network thread's. */
     struct net_request request; /* its method and url are ours to free */
     struct url url;             /* slices of request.url */
-    const struct net_config *config;
+    struct net_config *config;
     bool opened; /* or cancelled before it could be */
     CURL *easy;  /* NULL before it is opened and after it is closed */
     struct curl_slist *headers;
@@ -60,6 +62,8 @@ struct net_stream {
     size_t body_bytes;             /* decoded */
     int status;
     bool head_sent;
+    bool by_dir;            /* certificates are looked up in ca_dir */
+    bool dir_failed;        /* and were not found there */
     bool connected;         /* the request is on its way; before that the connect limit counts */
     int64_t last_byte_ms;   /* idle time counts from here */
     int64_t paused_ms;      /* when it was paused */
@@ -71,7 +75,7 @@ struct net_stream {
 };
 
 /* Any thread. */
-struct net_stream *net_stream_new(struct net *n, const struct net_config *config,
+struct net_stream *net_stream_new(struct net *n, struct net_config *config,
                                   struct net_request *request, const struct url *url,
                                   struct mailbox *to);
 struct net_stream *net_stream_ref(struct net_stream *s);
@@ -86,6 +90,9 @@ void net_stream_resume(struct net_stream *s); /* when it is paused and enough wa
  * end when it is. */
 void net_stream_watch(const struct net_stream *s);
 bool net_stream_expired(struct net_stream *s, int64_t now_ms);
+
+/* Code is that of a certificate found wanting by ca_dir: starts over with ca_file. */
+bool net_stream_try_ca_file(struct net_stream *s, CURLM *multi, CURLcode code);
 
 void net_stream_flush(struct net_stream *s); /* mails what was collected */
 

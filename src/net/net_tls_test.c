@@ -18,7 +18,8 @@
 #include "net/test_server.h"
 
 static const char *self; /* path of this program */
-static char *ca_path;    /* the certificate of the servers, for clients that trust them */
+static char *ca_dir;     /* a folder with just the certificate of the servers, under its hash */
+static char *ca_path;    /* that file */
 
 /* Names are resolved here: "*.local.test" is this machine, nothing else exists. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
@@ -49,7 +50,7 @@ void freeaddrinfo(struct addrinfo *res)
 }
 
 /* A self-signed certificate for 127.0.0.1 and good.local.test. */
-static SSL_CTX *make_identity(struct buf *ret_pem)
+static SSL_CTX *make_identity(struct buf *ret_pem, unsigned long *ret_hash)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *cert = X509_new();
@@ -72,6 +73,7 @@ static SSL_CTX *make_identity(struct buf *ret_pem)
     assert_true(X509_sign(cert, key, EVP_sha256()) > 0);
     assert_int_equal(SSL_CTX_use_certificate(ctx, cert), 1);
     assert_int_equal(SSL_CTX_use_PrivateKey(ctx, key), 1);
+    *ret_hash = X509_subject_name_hash(cert);
     PEM_write_bio_X509(pem, cert);
     len = BIO_get_mem_data(pem, &text);
     buf_add(ret_pem, str_make(text, (size_t)len));
@@ -379,20 +381,26 @@ static void run_with(char **env, const char *url, struct buf *out)
 
 static void the_environment_is_respected(void **state)
 {
-    static const struct {
+    const struct {
         const char *what;
         const char *scheme;
-        bool trust;
+        const char *file;
+        const char *dir;
         const char *proxy_variable;
         const char *no_proxy;
         const char *says;
     } rows[] = {
-        {"nothing set", "https", false, NULL, NULL, "TLS certificate of good.local.test is not"},
-        {"SSL_CERT_FILE", "https", true, NULL, NULL, "ok\n"},
-        {"http_proxy", "http", true, "http_proxy", NULL, "via proxy\n"},
-        {"HTTPS_PROXY", "https", true, "HTTPS_PROXY", NULL, "ok\n"},
-        {"https_proxy and no_proxy", "https", true, "https_proxy", "local.test", "ok\n"},
-        {"all_proxy", "http", true, "all_proxy", NULL, "via proxy\n"},
+        {"nothing set", "https", NULL, NULL, NULL, NULL,
+         "TLS certificate of good.local.test is not trusted (self-signed"},
+        {"file", "https", ca_path, NULL, NULL, NULL, "ok\n"},
+        {"folder", "https", NULL, ca_dir, NULL, NULL, "ok\n"},
+        {"another folder", "https", NULL, "/nowhere", NULL, NULL,
+         "TLS certificate of good.local.test is not trusted (self-signed"},
+        {"folder, then file", "https", ca_path, "/nowhere", NULL, NULL, "ok\n"},
+        {"http_proxy", "http", NULL, NULL, "http_proxy", NULL, "via proxy\n"},
+        {"HTTPS_PROXY", "https", ca_path, NULL, "HTTPS_PROXY", NULL, "ok\n"},
+        {"https_proxy and no_proxy", "https", ca_path, NULL, "https_proxy", "local.test", "ok\n"},
+        {"all_proxy", "http", NULL, NULL, "all_proxy", NULL, "via proxy\n"},
     };
     struct server target;
     struct server proxy;
@@ -407,8 +415,10 @@ static void the_environment_is_respected(void **state)
         bool through;
         char url[100];
 
-        if (rows[i].trust)
-            strv_addf(&env, "SSL_CERT_FILE=%s", ca_path);
+        if (rows[i].file)
+            strv_addf(&env, "SSL_CERT_FILE=%s", rows[i].file);
+        if (rows[i].dir)
+            strv_addf(&env, "SSL_CERT_DIR=%s", rows[i].dir);
         if (rows[i].proxy_variable)
             strv_addf(&env, "%s=http://127.0.0.1:%d", rows[i].proxy_variable, proxy.port);
         if (rows[i].no_proxy)
@@ -467,23 +477,27 @@ static void tls_sessions_are_resumed(void **state)
 static int write_identity(void **state)
 {
     CLEANUP(buf_release) struct buf pem = BUF_INIT(100000);
-    char path[] = "/tmp/tenax-net-test-XXXXXX";
-    int fd = mkstemp(path);
+    char dir[] = "/tmp/tenax-net-test-XXXXXX";
+    unsigned long hash;
+    char name[20];
 
     (void)state;
-    identity = make_identity(&pem);
-    if (fd < 0 || fd_write_all(fd, buf_str(&pem), NULL) < 0)
+    identity = make_identity(&pem, &hash);
+    if (!mkdtemp(dir))
         return -1;
-    close(fd);
-    ca_path = mem_dup(path, strlen(path));
-    return 0;
+    snprintf(name, sizeof(name), "%08lx.0", hash);
+    ca_dir = mem_dup(dir, strlen(dir));
+    ca_path = path_join(dir, name);
+    return file_replace(ca_path, buf_str(&pem), 0600, NULL);
 }
 
 static int remove_identity(void **state)
 {
     (void)state;
     unlink(ca_path);
+    rmdir(ca_dir);
     free(ca_path);
+    free(ca_dir);
     SSL_CTX_free(identity);
     return 0;
 }
