@@ -72,19 +72,12 @@ static bool load_is_repeated(struct load *l, const struct source *s)
     return false;
 }
 
-static int load_read(struct load *l, bool ours, bool claude_user, bool claude_managed,
-                     struct err *err)
+static int load_source(struct load *l, struct source *s, struct err *err)
 {
-    VEC_EACH(&l->levels.list, s) {
-        if (s->ours != ours)
-            continue;
-        if (!ours && !(s->level == LEVEL_MANAGED ? claude_managed : claude_user))
-            continue;
-        if (source_load(s, &l->arena, &l->check.warnings, err) < 0)
-            return -1;
-        if (load_is_repeated(l, s))
-            s->root = NULL;
-    }
+    if (source_load(s, &l->arena, &l->check.warnings, err) < 0)
+        return -1;
+    if (load_is_repeated(l, s))
+        s->root = NULL;
     return 0;
 }
 
@@ -94,16 +87,24 @@ static int load_files(struct load *l, struct err *err)
     bool claude_user = true;
     bool claude_managed = true;
 
-    if (load_read(l, /*ours=*/true, false, false, err) < 0)
-        return -1;
     VEC_EACH(&l->levels.list, s) {
-        if (!s->ours || (load_in_project(s) && !l->from->trusted))
+        if (!s->ours)
+            continue;
+        if (load_source(l, s, err) < 0)
+            return -1;
+        if (load_in_project(s) && !l->from->trusted)
             continue;
         claude_user = json_get_bool(s->root, "claudeCompat", claude_user);
         if (s->level == LEVEL_MANAGED)
             claude_managed = json_get_bool(s->root, "claudeCompat", claude_managed);
     }
-    return load_read(l, /*ours=*/false, claude_user, claude_managed, err);
+    VEC_EACH(&l->levels.list, s) {
+        bool wanted = s->level == LEVEL_MANAGED ? claude_managed : claude_user;
+
+        if (!s->ours && wanted && load_source(l, s, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static struct str environment_name(const char *entry)
