@@ -15,7 +15,7 @@
 #include "llm/anthropic.h"
 #include "llm/dialect.h"
 #include "llm/message.h"
-#include "llm/model.h"
+#include "llm/wire.h"
 
 /* The blocks of one message: JSON lists without brackets, either may be empty. */
 struct lists {
@@ -51,17 +51,8 @@ static void write_raw(struct jw *w, struct str json)
     jw_raw(w, buf_str(&clean));
 }
 
-static void write_media(struct jw *w, const struct llm_request *req, const struct block *b)
+static void write_source(struct jw *w, const struct block *b)
 {
-    bool is_image = b->kind == BLOCK_IMAGE;
-
-    if (is_image && !req->model->images) {
-        write_text(w, STR("[an image was here; this model takes none]"));
-        return;
-    }
-    jw_object(w);
-    jw_kcstr(w, "type", is_image ? "image" : "document");
-    jw_key(w, "source");
     jw_object(w);
     if (b->url.len) {
         jw_kcstr(w, "type", "url");
@@ -76,7 +67,22 @@ static void write_media(struct jw *w, const struct llm_request *req, const struc
         jw_kstr(w, "data", b->data);
     }
     jw_object_end(w);
-    if (!is_image && b->title.len)
+}
+
+static void write_media(struct jw *w, const struct llm_request *req, const struct block *b)
+{
+    CLEANUP(buf_release) struct buf words = BUF_INIT(1000);
+
+    if (!wire_takes(req, b) && !(b->kind == BLOCK_DOCUMENT && b->text.len)) {
+        wire_left_out(req, b, &words);
+        write_text(w, buf_str(&words));
+        return;
+    }
+    jw_object(w);
+    jw_kcstr(w, "type", b->kind == BLOCK_IMAGE ? "image" : "document");
+    jw_key(w, "source");
+    write_source(w, b);
+    if (b->kind == BLOCK_DOCUMENT && b->title.len)
         jw_kstr(w, "title", b->title);
     jw_object_end(w);
 }
@@ -288,7 +294,7 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
     struct str tail = is_blank(req->tail) ? STR("") : req->tail;
     size_t before; /* the last user turn but one: where the previous request ended */
 
-    buf_addf(&key, "anthropic/%.*s/%.*s", STR_ARG(req->model->provider), STR_ARG(req->model->name));
+    wire_key(req, "anthropic", &key);
     for (size_t i = 0; i < req->message_count; i++) {
         struct lists l = get_lists(req, i, buf_str(&key));
         enum role role = req->messages[i]->role;

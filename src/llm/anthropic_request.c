@@ -6,14 +6,13 @@
  * however many blocks a turn adds. Runs on the agent's thread.
  */
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "json/jw.h"
 #include "llm/anthropic.h"
 #include "llm/dialect.h"
 #include "llm/model.h"
+#include "llm/wire.h"
 
-#define MAX_BODY ((size_t)32 << 20)
 #define MIN_BUDGET 1024
 #define DEFAULT_MAX_TOKENS 8192
 
@@ -42,8 +41,8 @@ static void write_tools(struct jw *w, const struct llm_request *req)
         jw_kstr(w, "name", t->name);
         if (t->description.len)
             jw_kstr(w, "description", t->description);
-        jw_kraw(w, "input_schema",
-                t->schema.len ? t->schema : STR("{\"type\":\"object\",\"properties\":{}}"));
+        jw_key(w, "input_schema");
+        wire_schema(w, t->schema);
         if (i + 1 == req->tool_count)
             write_mark(w, req);
         jw_object_end(w);
@@ -67,10 +66,10 @@ static void write_system(struct jw *w, const struct llm_request *req)
 
 static int64_t max_tokens(const struct llm_request *req)
 {
-    int64_t n = req->max_tokens > 0 ? req->max_tokens : req->model->default_output;
+    int64_t n = wire_max_tokens(req);
     int64_t cap = req->model->max_output;
 
-    if (n <= 0)
+    if (!n) /* the API wants to be told */
         n = cap > 0 ? cap : DEFAULT_MAX_TOKENS;
     return cap > 0 && n > cap ? cap : n;
 }
@@ -164,7 +163,8 @@ static void write_output_config(struct jw *w, const struct llm_request *req)
         jw_key(w, "format");
         jw_object(w);
         jw_kcstr(w, "type", "json_schema");
-        jw_kraw(w, "schema", req->output_schema);
+        jw_key(w, "schema");
+        wire_schema(w, req->output_schema);
         jw_object_end(w);
     }
     jw_object_end(w);
@@ -220,10 +220,5 @@ int anthropic_body(const struct llm_request *req, struct buf *out, struct err *e
         return -1;
     jw_object_end(&w);
 
-    if (out->over || out->len - start > MAX_BODY)
-        return err_set(err, ERR_TOO_BIG,
-                       "the request is %.1f MB long and the Messages API takes 32 MB: fewer or "
-                       "smaller images, or a compacted conversation, would fit",
-                       (double)(out->len - start) / (1 << 20));
-    return 0;
+    return wire_check(out, start, err);
 }

@@ -362,9 +362,10 @@ static const struct {
      true,
      "[" USER(TEXT("a")) "," ASSISTANT(CALL("t", "{}")) "," USER(
          "{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"is_error\":true,\"content\":[" TEXT(
-             "p") "," TEXT("[an image was here; this model takes none]") ",{\"type\":\"search_"
-                                                                         "result\",\"title\":\"t\"}"
-                                                                         "]}") "]"},
+             "p") "," TEXT("[image left out: claude-opus-5 takes no images]") ",{\"type\":\"search_"
+                                                                              "result\",\"title\":"
+                                                                              "\"t\"}"
+                                                                              "]}") "]"},
     {"input that was no object, and half a character",
      {USER(TEXT("a\\ud83d")),
       ASSISTANT("{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"B\",\"input\":{},\"input_text\":"
@@ -466,7 +467,7 @@ static void test_growing(void **state)
                                   .messages = messages,
                                   .message_count = len,
                                   .tail = STR("changing")};
-        struct str key = STR("anthropic/anthropic/claude-opus-5");
+        struct str key = STR("anthropic anthropic claude-opus-5");
         const char *kept = message_wire_get(messages[0], key).ptr;
         char marked[64];
         struct str all;

@@ -760,7 +760,7 @@ static void test_too_big(void **state)
     const struct llm_request req = {.model = &local, .tail = str_make(text, (size_t)33 << 20)};
     assert_int_equal(dialect_openai_chat.body(&req, &body, &err), -1);
     assert_int_equal(err.code, ERR_TOO_BIG);
-    assert_string_equal(err.text, "the request is larger than 32 MB: the most that is sent");
+    assert_non_null(strstr(err.text, "32 MB is the most"));
 }
 
 static void test_head(void **state)

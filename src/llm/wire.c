@@ -115,7 +115,10 @@ int64_t wire_max_tokens(const struct llm_request *req)
 int wire_check(const struct buf *out, size_t start, struct err *err)
 {
     if (out->over || out->len - start > WIRE_MAX_BYTES)
-        return err_set(err, ERR_TOO_BIG, "the request is larger than %zu MB: the most that is sent",
-                       WIRE_MAX_BYTES >> 20);
+        return err_set(
+            err, ERR_TOO_BIG,
+            "the request is %.1f MB long, and %zu MB is the most that is taken: with fewer "
+            "or smaller images, or compacted, it would fit",
+            (double)(out->len - start) / (1 << 20), WIRE_MAX_BYTES >> 20);
     return 0;
 }
