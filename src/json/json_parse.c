@@ -125,11 +125,11 @@ static bool is_low_surrogate(uint32_t code)
     return code >= 0xdc00 && code < 0xe000;
 }
 
-/* p->at is behind "\u". A pair becomes one character; half a pair is kept as it is. */
-static int parse_unicode_escape(struct parser *p)
+/* p->at is behind "\u". A pair becomes one character; half a pair is kept as it is. Returns the
+ * length of what it wrote, or -1. */
+static int parse_unicode_escape(struct parser *p, char out[4])
 {
     uint32_t code;
-    char utf8[4];
 
     if (parse_hex4(p, &code) < 0)
         return -1;
@@ -147,12 +147,11 @@ static int parse_unicode_escape(struct parser *p)
     }
     if (code >= 0xd800 && code < 0xe000)
         p->info.lone_surrogates++;
-    buf_add(&p->scratch, str_make(utf8, utf8_encode(code, utf8)));
-    return 0;
+    return (int)utf8_encode(code, out);
 }
 
-/* p->at is at the backslash. */
-static int parse_escape(struct parser *p)
+/* p->at is at the backslash. Returns as above. */
+static int parse_escape(struct parser *p, char out[4])
 {
     char c;
 
@@ -181,20 +180,20 @@ static int parse_escape(struct parser *p)
         break;
     case 'u':
         p->at += 2;
-        return parse_unicode_escape(p);
+        return parse_unicode_escape(p, out);
     default:
         return fail_syntax(p, p->at, "unknown escape; only \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
     }
     p->at += 2;
-    buf_addc(&p->scratch, c);
-    return 0;
+    out[0] = c;
+    return 1;
 }
 
 /* p->at is at the opening quote. */
 static int parse_string(struct parser *p, struct str *ret)
 {
     const char *open = p->at;
-    const char *run = open + 1; /* start of what is neither escaped nor copied yet */
+    const char *run = open + 1; /* start of what is not copied yet */
     const char *at = scan_valid(run, p->end);
 
     if (at < p->end && *at == '"') {
@@ -205,24 +204,32 @@ static int parse_string(struct parser *p, struct str *ret)
 
     buf_clear(&p->scratch);
     for (;;) {
+        size_t n = (size_t)(at - run);
+        char *out = buf_room(&p->scratch, n + 4);
+        int more = 0;
+
         if (at == p->end)
             return fail_syntax(p, open, "this string is not closed");
-        buf_add(&p->scratch, str_make(run, (size_t)(at - run)));
+        memcpy(out, run, n);
+        out += n;
         p->at = at;
-        if (*at == '"')
-            break;
         if (*at == '\\') {
-            if (parse_escape(p) < 0)
+            more = parse_escape(p, out);
+            if (more < 0)
                 return -1;
         } else if ((unsigned char)*at < 0x20) {
             return fail_syntax(p, at,
                                *at == '\n' ? "a line break inside a string; write it as \\n"
                                            : "a raw control character inside a string");
-        } else {
-            buf_adds(&p->scratch, "\xef\xbf\xbd");
+        } else if (*at != '"') {
+            more = 3;
+            memcpy(out, "\xef\xbf\xbd", 3);
             p->info.bad_utf8++;
             p->at++;
         }
+        buf_grown(&p->scratch, n + (size_t)more);
+        if (*at == '"')
+            break;
         run = p->at;
         at = scan_valid(run, p->end);
     }
