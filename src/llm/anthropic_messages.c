@@ -198,49 +198,57 @@ static void write_block(struct jw *w, const struct llm_request *req, const struc
     }
 }
 
-/* What is kept with a message: results, NUL, the rest, NUL, and "!" when the rest takes no mark. */
+/* What is kept with a message: this, the results, the rest. Nothing has to be searched in it. */
+struct kept {
+    size_t results_len;
+    bool no_mark;
+};
+
 static void make_lists(const struct llm_request *req, struct message *m, struct str key)
 {
-    CLEANUP(buf_release) struct buf results = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf rest = BUF_INIT(BUF_NO_LIMIT);
-    enum block_kind last = BLOCK_TEXT;
+    struct kept head = {0};
 
+    buf_add(&all, str_make((const char *)&head, sizeof(head)));
     for (size_t i = 0; i < m->len; i++) {
         const struct block *b = &m->blocks[i];
-        struct buf *list = b->kind == BLOCK_TOOL_RESULT ? &results : &rest;
+        bool is_result = b->kind == BLOCK_TOOL_RESULT;
+        struct buf *list = is_result ? &all : &rest;
         struct jw w;
 
         if (!is_sent(req, b))
             continue;
-        if (list->len)
+        if (list->len > (is_result ? sizeof(head) : 0))
             buf_addc(list, ',');
         jw_init(&w, list, JW_CLEAN);
         write_block(&w, req, b);
-        if (list == &rest)
-            last = b->kind;
+        if (!is_result)
+            head.no_mark = b->kind == BLOCK_THINKING || b->kind == BLOCK_REDACTED_THINKING;
     }
-    buf_addc(&results, '\0');
-    buf_add(&results, buf_str(&rest));
-    buf_addc(&results, '\0');
-    if (last == BLOCK_THINKING || last == BLOCK_REDACTED_THINKING)
-        buf_addc(&results, '!');
-    message_wire_set(m, key, buf_str(&results));
+    head.results_len = all.len - sizeof(head);
+    memcpy(all.ptr, &head, sizeof(head));
+    buf_add(&all, buf_str(&rest));
+    message_wire_set(m, key, buf_str(&all));
 }
 
 static struct lists get_lists(const struct llm_request *req, size_t i, struct str key)
 {
     struct message *m = req->messages[i];
-    struct str kept = message_wire_get(m, key);
-    struct lists l = {0};
+    struct str text = message_wire_get(m, key);
+    struct kept head;
 
-    if (!kept.len) {
+    if (!text.len) {
         make_lists(req, m, key);
-        kept = message_wire_get(m, key);
+        text = message_wire_get(m, key);
     }
-    str_cut(&kept, '\0', &l.results);
-    str_cut(&kept, '\0', &l.rest);
-    l.no_mark = kept.len > 0;
-    return l;
+    memcpy(&head, text.ptr, sizeof(head));
+    text = str_from(text, sizeof(head));
+    return (struct lists){
+        .results = str_first(text, head.results_len),
+        .rest = str_from(text, head.results_len),
+        .no_mark = head.no_mark,
+    };
 }
 
 /* A list, with the mark in its last block if wanted. */
