@@ -735,6 +735,72 @@ static void long_names(void **state)
     tree_remove();
 }
 
+static void accessors(void **state)
+{
+    const char *const env[] = {"HOME=/nonexistent", "A=1", "A=2", "ODD", NULL};
+    const char *argv[] = {"tenax",
+                          "--settings={\"model\":\"m\",\"http2\":true,\"env\":{\"A\":\"3\"}}"};
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    struct args args;
+
+    (void)state;
+    assert_int_equal(args_parse(2, (char *const *)argv, &args, NULL), 0);
+    struct conf_sources from = {
+        .dir = "/nonexistent", .environ = (char *const *)env, .args = &args, .etc = "/nonexistent"};
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    args_release(&args); /* the snapshot keeps nothing of it */
+    assert_true(str_is(conf_get_str(conf, "model"), "m"));
+    assert_int_equal(conf_get_str(conf, "http2").len, 0); /* another type */
+    assert_true(conf_get_bool(conf, "http2", false));
+    assert_true(conf_get_bool(conf, "model", true));
+    assert_int_equal(conf_get_i64(conf, "http2", 7), 7);
+    assert_string_equal(conf_environ(conf)[0], "HOME=/nonexistent");
+    assert_string_equal(conf_environ(conf)[1], "ODD");
+    assert_string_equal(conf_environ(conf)[2], "A=3"); /* in place of both */
+    assert_null(conf_environ(conf)[3]);
+    assert_null(conf_env(conf, "ODD"));
+    assert_string_equal(conf_home(conf), "/nonexistent/.tenax");
+}
+
+static void limits(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *etc = NULL;
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(args_release) struct args args = {0};
+    struct conf_sources from = {.dir = "/nonexistent", .args = &args};
+    struct err err = {0};
+    struct conf *conf;
+
+    (void)state;
+    tree_make();
+    strv_addf(&env, "HOME=%s", tree);
+    etc = path_join(tree, "etc");
+    from.environ = strv_get(&env);
+    from.etc = etc;
+    buf_adds(&text, "{\"model\":\"");
+    while (text.len <= 2 << 20)
+        buf_adds(&text, "0123456789abcdef0123456789abcdef");
+    buf_adds(&text, "\"}");
+    args.given[OPT_SETTINGS] = true;
+    strv_add(&args.values[OPT_SETTINGS], buf_str(&text));
+    assert_int_equal(conf_load(&from, &conf, &err), -1);
+    assert_int_equal(err.code, ERR_TOO_BIG);
+    assert_true(str_starts(str_of(err.text), STR("--settings: has ")));
+
+    from.args = NULL;
+    for (int i = 0; i < 101; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "etc/tenax/managed-settings.d/%d.json", i);
+        tree_add(name, "{}");
+    }
+    assert_int_equal(conf_load(&from, &conf, &err), -1);
+    assert_int_equal(err.code, ERR_TOO_BIG);
+    assert_true(str_ends(str_of(err.text), STR("has 101 settings files; the limit is 100")));
+    tree_remove();
+}
+
 static void *share(void *arg)
 {
     struct conf *c = arg;
@@ -779,7 +845,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_cases),  cmocka_unit_test(many_mistakes), cmocka_unit_test(deep),
-        cmocka_unit_test(long_names), cmocka_unit_test(shared),
+        cmocka_unit_test(long_names), cmocka_unit_test(accessors),     cmocka_unit_test(limits),
+        cmocka_unit_test(shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
