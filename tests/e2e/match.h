@@ -1,0 +1,18 @@
+/*
+ * Comparing what came with what was expected. Each says on standard output what differs and returns
+ * false.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* To the letter. */
+bool match_exact(const char *what, struct str want, struct str got);
+
+/* Line by line: contained in this order, "!" not contained, "~" a regular expression. */
+bool match_lines(const char *what, struct str want, struct str got);
+
+/* One expected JSON value per line against one recorded request per line. */
+bool match_requests(struct str want, struct str got);
