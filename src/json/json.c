@@ -122,8 +122,7 @@ bool json_i64(const struct json *v, int64_t *ret)
 bool json_double(const struct json *v, double *ret)
 {
     struct str text = json_number(v);
-    CLEANUP(mem_freep)
-    char *copy = NULL;
+    CLEANUP(mem_freep) char *copy = NULL;
     double value;
     char small[64];
 
@@ -169,7 +168,7 @@ const struct json *json_at(const struct json *array, size_t i)
 {
     if (!json_is(array, JSON_ARRAY))
         return NULL;
-    JSON_EACH (array, v) {
+    JSON_EACH(array, v) {
         if (i-- == 0)
             return v;
     }
@@ -182,7 +181,7 @@ const struct json *json_get_key(const struct json *object, struct str key)
         return NULL;
     if (object->flags & NODE_HASHED)
         return json_table_find(object->table, key);
-    JSON_EACH (object, v) {
+    JSON_EACH(object, v) {
         if (str_eq(node_key(v), key))
             return v;
     }
@@ -264,7 +263,7 @@ bool json_equal(const struct json *a, const struct json *b)
     if (a->len != b->len)
         return false;
     other = json_first(b);
-    JSON_EACH (a, child) {
+    JSON_EACH(a, child) {
         if (a->type == JSON_OBJECT)
             other = json_get_key(b, node_key(child));
         if (!json_equal(child, other))

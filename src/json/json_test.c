@@ -341,10 +341,8 @@ static void strings_at_every_alignment(void **state)
     for (size_t kind = 0; kind < ARRAY_LEN(odd); kind++) {
         for (size_t before = 0; before < 40; before++) {
             for (size_t after = 0; after < 40; after += 3) {
-                CLEANUP(buf_release)
-                struct buf text = BUF_INIT(1000);
-                CLEANUP(buf_release)
-                struct buf value = BUF_INIT(1000);
+                CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+                CLEANUP(buf_release) struct buf value = BUF_INIT(1000);
                 const struct json *v;
 
                 buf_addf(&value, "%.*s%s%.*s", (int)before,
@@ -470,8 +468,7 @@ static void nesting_is_limited(void **state)
         {257, "[{\"a\":", "}]", "line 1, column 1537: nested deeper than 512"},
         {1000000, "[", "", "line 1, column 513: nested deeper than 512"},
     };
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -497,8 +494,7 @@ static void nesting_is_limited(void **state)
 /* Depth is what is open, not how many there were. */
 static void many_shallow_containers(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
     (void)state;
     buf_adds(&text, "[");
@@ -536,8 +532,7 @@ static void objects_of_every_size(void **state)
     (void)state;
     for (size_t n = 0; n < 80; n++) {
         for (size_t twice = 0; twice <= n; twice += 1 + n / 7) {
-            CLEANUP(buf_release)
-            struct buf text = BUF_INIT(BUF_NO_LIMIT);
+            CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
             const struct json *v;
             size_t seen = 0;
 
@@ -549,7 +544,7 @@ static void objects_of_every_size(void **state)
             buf_adds(&text, "}");
             v = parsed(buf_cstr(&text));
             assert_int_equal(json_len(v), n);
-            JSON_EACH (v, m) {
+            JSON_EACH(v, m) {
                 char key[32];
 
                 snprintf(key, sizeof(key), "key%zu", seen);
@@ -568,8 +563,7 @@ static void objects_of_every_size(void **state)
 /* A hundred thousand members, each given twice. Walking would compare ten thousand million keys. */
 static void large_objects(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct json *v;
     const int n = 100000;
 
@@ -598,8 +592,7 @@ static void memory_is_bounded(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        CLEANUP(buf_release)
-        struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
         buf_adds(&text, "[");
         for (int n = 0; n < 20000; n++)
@@ -611,8 +604,7 @@ static void memory_is_bounded(void **state)
             fail_msg("%s: %zu bytes for %zu", parts[i], arena.total, text.len);
     }
     for (int distinct = 0; distinct < 2; distinct++) {
-        CLEANUP(buf_release)
-        struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
         buf_adds(&text, "{");
         for (int n = 0; n < 25000; n++) /* just past three quarters of 2^15: the sparsest table */
@@ -631,7 +623,7 @@ static void readers_take_anything(void **state)
     int64_t n = 5;
 
     (void)state;
-    JSON_EACH (v, it) {
+    JSON_EACH(v, it) {
         if (json_type(it) != JSON_BOOL)
             assert_true(json_bool(it, true) && !json_bool(it, false));
         if (json_type(it) != JSON_STRING)

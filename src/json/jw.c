@@ -308,13 +308,13 @@ void jw_json(struct jw *w, const struct json *v)
         break;
     case JSON_ARRAY:
         jw_array(w);
-        JSON_EACH (v, item)
+        JSON_EACH(v, item)
             jw_json(w, item);
         jw_array_end(w);
         break;
     case JSON_OBJECT:
         jw_object(w);
-        JSON_EACH (v, member) {
+        JSON_EACH(v, member) {
             jw_key_str(w, json_key(member));
             jw_json(w, member);
         }

@@ -54,10 +54,8 @@ static void strings_are_escaped(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(string_cases); i++) {
         const struct string_case *c = &string_cases[i];
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(1000);
-        CLEANUP(buf_release)
-        struct buf clean = BUF_INIT(1000);
+        CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
+        CLEANUP(buf_release) struct buf clean = BUF_INIT(1000);
         struct jw w;
 
         jw_init(&w, &out, 0);
@@ -97,8 +95,7 @@ static void compact_and_pretty(void **state)
 
     (void)state;
     for (unsigned flags = 0; flags <= JW_PRETTY; flags++) {
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(1000);
+        CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
         struct jw w;
 
         jw_init(&w, &out, flags);
@@ -132,8 +129,7 @@ static void compact_and_pretty(void **state)
 
 static void values_in_a_row(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(1000);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
     struct jw w;
 
     (void)state;
@@ -149,8 +145,7 @@ static void values_in_a_row(void **state)
 
 static void strings_in_parts(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(1000);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
     struct jw w;
 
     (void)state;
@@ -200,18 +195,15 @@ static void numbers(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(1000);
+        CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
 
         jw_init(&w, &out, 0);
         jw_double(&w, cases[i].value);
         assert_string_equal(buf_cstr(&out), cases[i].text);
     }
     for (size_t i = 0; i < ARRAY_LEN(extremes); i++) {
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(1000);
-        CLEANUP(arena_release)
-        struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
         const struct json *v;
         double back;
 
@@ -221,8 +213,7 @@ static void numbers(void **state)
         assert_true(json_double(v, &back) && back == extremes[i]);
     }
 
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(1000);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
 
     jw_init(&w, &out, 0);
     jw_array(&w);
@@ -248,12 +239,9 @@ static void trees_are_written_back(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(same); i++) {
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(1000);
-        CLEANUP(buf_release)
-        struct buf pretty = BUF_INIT(1000);
-        CLEANUP(arena_release)
-        struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
+        CLEANUP(buf_release) struct buf pretty = BUF_INIT(1000);
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
         const struct json *v;
         const struct json *back;
         struct err err = {0};
@@ -286,10 +274,8 @@ static void what_changes_on_the_way(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        CLEANUP(buf_release)
-        struct buf out = BUF_INIT(1000);
-        CLEANUP(arena_release)
-        struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
         const struct json *v;
         struct jw w;
 
@@ -312,12 +298,9 @@ static void nested(struct buf *text, int depth)
 /* A tree of full depth inside something else: the innermost containers give way. */
 static void depth_limit(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(10000);
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(10000);
-    CLEANUP(arena_release)
-    struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(10000);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(10000);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *v;
     const struct json *back;
     struct jw w;
@@ -340,8 +323,7 @@ static void depth_limit(void **state)
 /* A full buffer loses the text, not its head. */
 static void full_buffer(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf out = BUF_INIT(10);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(10);
     struct err err = {0};
     struct jw w;
 

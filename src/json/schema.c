@@ -100,7 +100,7 @@ static bool type_allows(const struct json *type, const struct json *value)
 {
     if (!json_is(type, JSON_ARRAY))
         return !json_is(type, JSON_STRING) || has_type(value, json_str(type));
-    JSON_EACH (type, it) {
+    JSON_EACH(type, it) {
         if (has_type(value, json_str(it)))
             return true;
     }
@@ -120,7 +120,7 @@ static void check_type(struct check *c, const struct rule *r)
     buf_adds(out, " must be ");
     if (json_is(r->arg, JSON_STRING))
         buf_adds(out, type_word(json_str(r->arg)));
-    JSON_EACH (r->arg, it)
+    JSON_EACH(r->arg, it)
         buf_addf(out, "%s%s", report_joint(i++, json_len(r->arg)), type_word(json_str(it)));
     report_add_not(out, r->value);
 }
@@ -130,7 +130,7 @@ static void check_enum(struct check *c, const struct rule *r)
     struct buf *out;
     size_t i = 0;
 
-    JSON_EACH (r->arg, it) {
+    JSON_EACH(r->arg, it) {
         if (json_equal(it, r->value))
             return;
     }
@@ -138,7 +138,7 @@ static void check_enum(struct check *c, const struct rule *r)
     if (!out)
         return;
     buf_adds(out, " must be one of ");
-    JSON_EACH (r->arg, it) {
+    JSON_EACH(r->arg, it) {
         if (i == SCHEMA_MAX_NAMED) {
             buf_adds(out, ", \xe2\x80\xa6");
             break;
@@ -165,7 +165,7 @@ static void check_const(struct check *c, const struct rule *r)
 
 static void check_required(struct check *c, const struct rule *r)
 {
-    JSON_EACH (r->arg, it) {
+    JSON_EACH(r->arg, it) {
         struct buf *out;
         size_t len;
 
@@ -181,7 +181,7 @@ static void check_required(struct check *c, const struct rule *r)
 
 static void check_properties(struct check *c, const struct rule *r)
 {
-    JSON_EACH (r->value, member) {
+    JSON_EACH(r->value, member) {
         const struct json *sub = json_get_key(r->arg, json_key(member));
         size_t len;
 
@@ -198,13 +198,13 @@ static void add_known_names(struct buf *out, const struct json *properties, stru
 {
     size_t n = 0;
 
-    JSON_EACH (properties, it) {
+    JSON_EACH(properties, it) {
         if (str_distance(json_key(it), name, 2) <= 2) {
             buf_addf(out, " (did you mean '%.*s'?)", STR_ARG(json_key(it)));
             return;
         }
     }
-    JSON_EACH (properties, it) {
+    JSON_EACH(properties, it) {
         if (n == SCHEMA_MAX_NAMED) {
             buf_adds(out, ", \xe2\x80\xa6");
             break;
@@ -219,7 +219,7 @@ static void check_additional(struct check *c, const struct rule *r)
 {
     const struct json *properties = json_get(r->schema, "properties");
 
-    JSON_EACH (r->value, member) {
+    JSON_EACH(r->value, member) {
         size_t len;
 
         if (json_get_key(properties, json_key(member)))
@@ -243,7 +243,7 @@ static void check_items(struct check *c, const struct rule *r)
 {
     size_t i = 0;
 
-    JSON_EACH (r->value, item) {
+    JSON_EACH(r->value, item) {
         size_t len = report_enter_item(&c->report, i++);
 
         check_value(c, r->arg, item);
@@ -362,7 +362,7 @@ static void add_alternative_types(struct buf *out, const struct json *alternativ
     size_t i = 0;
 
     buf_adds(out, " must be ");
-    JSON_EACH (alternatives, it) {
+    JSON_EACH(alternatives, it) {
         const struct json *type = json_get(it, "type");
         const char *word = type_word(json_str(type));
 
@@ -387,7 +387,7 @@ static void check_any_of(struct check *c, const struct rule *r)
 
     if (!json_len(r->arg))
         return;
-    JSON_EACH (r->arg, it) {
+    JSON_EACH(r->arg, it) {
         unsigned problems = try_value(c, it, r->value);
 
         if (!problems)

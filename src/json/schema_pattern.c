@@ -64,7 +64,7 @@ static pcre2_code *get_code(struct schema_patterns *all, const struct json *patt
     int error;
     size_t offset;
 
-    VEC_EACH (all, it) {
+    VEC_EACH(all, it) {
         if (it->source == pattern)
             return it->code;
     }
@@ -98,7 +98,7 @@ bool schema_pattern_matches(struct schema_patterns *all, const struct json *patt
 
 void schema_patterns_release(struct schema_patterns *all)
 {
-    VEC_EACH (all, it)
+    VEC_EACH(all, it)
         pcre2_code_free(it->code);
     vec_release(all);
 }

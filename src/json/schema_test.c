@@ -227,8 +227,7 @@ static void nothing_at_all(void **state)
 static const struct json *nested(size_t depth, const char *open, const char *inner,
                                  const char *close)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
     for (size_t i = 0; i < depth; i++)
         buf_adds(&text, open);
@@ -240,8 +239,7 @@ static const struct json *nested(size_t depth, const char *open, const char *inn
 
 static void depth_is_limited(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf lines = BUF_INIT(10000);
+    CLEANUP(buf_release) struct buf lines = BUF_INIT(10000);
     struct err err = {0};
 
     (void)state;
@@ -306,8 +304,7 @@ static void unknown_keywords(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        CLEANUP(buf_release)
-        struct buf lines = BUF_INIT(10000);
+        CLEANUP(buf_release) struct buf lines = BUF_INIT(10000);
 
         schema_unknown(parsed(quoted(cases[i].schema)), &lines);
         if (strcmp(buf_cstr(&lines), cases[i].lines) != 0)
@@ -318,10 +315,8 @@ static void unknown_keywords(void **state)
 /* Patterns that try to exhaust the compiler: each is refused or compiled, and none blocks. */
 static void hostile_patterns(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release)
-    struct buf lines = BUF_INIT(10000);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf lines = BUF_INIT(10000);
 
     (void)state;
     buf_adds(&text, "{\"anyOf\":[{\"pattern\":\"");

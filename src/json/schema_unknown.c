@@ -58,7 +58,7 @@ static void look_at_type(struct walk *w, const struct json *type)
 {
     bool known = !json_is(type, JSON_STRING) || schema_is_type_name(json_str(type));
 
-    JSON_EACH (type, it)
+    JSON_EACH(type, it)
         known = known && schema_is_type_name(json_str(it));
     if (!known)
         add_line(w, STR("type"), " (no such type)");
@@ -89,14 +89,14 @@ static void look_at_keyword(struct walk *w, struct str name, const struct json *
     } else if (str_is(name, "pattern")) {
         look_at_pattern(w, json_str(arg));
     } else if (str_is(name, "properties")) {
-        JSON_EACH (arg, it)
+        JSON_EACH(arg, it)
             look_below(w, ".", json_key(it), it);
     } else if (str_is(name, "additionalProperties")) {
         look_below(w, ".", STR("*"), arg);
     } else if (str_is(name, "items")) {
         look_below(w, "[]", STR(""), arg);
     } else if (str_is(name, "anyOf")) {
-        JSON_EACH (arg, it)
+        JSON_EACH(arg, it)
             look_at(w, it);
     }
 }
@@ -114,7 +114,7 @@ static void look_at(struct walk *w, const struct json *schema)
         return;
     }
     w->depth++;
-    JSON_EACH (schema, it)
+    JSON_EACH(schema, it)
         look_at_keyword(w, json_key(it), it);
     w->depth--;
 }
