@@ -62,13 +62,24 @@ static int print_text(struct print *p, struct str text, struct err *err)
     return 0;
 }
 
+/* A note in the middle of an answer starts on a line of its own. */
+static void print_break(struct print *p)
+{
+    if (p->live && p->shown.len && p->shown.ptr[p->shown.len - 1] != '\n')
+        (void)say_out(STR("\n"), &p->code);
+}
+
 static void print_retry(const struct llm_event *ev)
 {
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+
+    buf_add(&text, ev->text);
+    if (ev->status)
+        buf_addf(&text, " (HTTP %d)", ev->status);
+    buf_adds(&text, "; trying again");
     if (ev->delay_ms >= 1000)
-        say("%.*s; trying again in %" PRId64 " s (attempt %d of %d)", STR_ARG(ev->text),
-            (ev->delay_ms + 500) / 1000, ev->attempt, ev->max_tries);
-    else
-        say("%.*s; trying again (attempt %d of %d)", STR_ARG(ev->text), ev->attempt, ev->max_tries);
+        buf_addf(&text, " in %" PRId64 " s", (ev->delay_ms + 500) / 1000);
+    say("%s (attempt %d of %d)", buf_cstr(&text), ev->attempt, ev->max_tries);
 }
 
 static int print_event(const struct llm_event *ev, void *arg, struct err *err)
@@ -84,9 +95,11 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
     case LLM_RETRY:
         p->repeating = p->shown.len > 0;
         p->again = 0;
+        print_break(p);
         print_retry(ev);
         return 0;
     case LLM_FALLBACK:
+        print_break(p);
         say("%.*s", STR_ARG(ev->text));
         return 0;
     default:
@@ -173,8 +186,7 @@ static int print_fail(struct print *p, const struct err *err)
 {
     if (p->code)
         return p->code; /* output is gone; nobody to tell */
-    if (p->live && p->shown.len)
-        (void)say_out(STR("\n"), &p->code);
+    print_break(p);
     if (err->code == ERR_CANCELLED && cmd_signal_code()) {
         say("interrupted");
         return cmd_signal_code();
