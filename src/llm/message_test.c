@@ -130,8 +130,8 @@ static void test_refused(void **state)
         "{\"role\":\"user\",\"content\":{}}",
         "{\"role\":\"user\",\"content\":[1]}",
         "{\"role\":\"user\",\"content\":[{}]}",
-        "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\","
-        "\"content\":[7]}]}",
+        ("{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\","
+         "\"content\":[7]}]}"),
     };
 
     (void)state;
