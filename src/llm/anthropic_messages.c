@@ -122,7 +122,8 @@ static void write_call(struct jw *w, const struct block *b)
     jw_object(w);
     jw_kcstr(w, "type", "tool_use");
     jw_kstr(w, "id", b->id);
-    jw_kstr(w, "name", b->name);
+    jw_key(w, "name");
+    wire_name(w, b->name);
     jw_kraw(w, "input", buf_str(&input));
     jw_object_end(w);
 }

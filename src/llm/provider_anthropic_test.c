@@ -376,6 +376,16 @@ static const struct {
      "[" USER(TEXT("a\xef\xbf\xbd")) "," ASSISTANT(
          "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"B\",\"input\":{\"invalid_json\":"
          "\"{\\\"a\\\"\"}}") "]"},
+    {"a call of what does not exist",
+     {USER(TEXT("a")),
+      ASSISTANT("{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f.g h\",\"input\":{}},"
+                "{\"type\":\"tool_use\",\"id\":\"u\",\"name\":\"\",\"input\":{}}")},
+     "",
+     false,
+     false,
+     "[" USER(TEXT("a")) "," ASSISTANT(
+         "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f_g_h\",\"input\":{}},"
+         "{\"type\":\"tool_use\",\"id\":\"u\",\"name\":\"unnamed\",\"input\":{}}") "]"},
     {"an assistant cannot begin", {ASSISTANT(TEXT("a"))}, "", true, false, NULL},
     {"nothing to say", {USER(TEXT(" "))}, "tail", true, false, NULL},
 };

@@ -38,6 +38,21 @@ struct str wire_vendor_id(const struct llm_request *req, const struct block *cal
     return json_get_str(call ? block_data(call, req->model, arena) : NULL, "id");
 }
 
+void wire_name(struct jw *w, struct str name)
+{
+    char out[64];
+    size_t n = 0;
+
+    for (size_t i = 0; i < name.len && n < sizeof(out); i++) {
+        char c = name.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '_' || c == '-';
+
+        out[n++] = plain ? c : '_';
+    }
+    jw_str(w, n ? str_make(out, n) : STR("unnamed"));
+}
+
 void wire_result_text(const struct block *result, struct buf *out)
 {
     size_t start = out->len;

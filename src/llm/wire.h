@@ -33,6 +33,10 @@ const struct block *wire_call(const struct llm_request *req, size_t at, struct s
 struct str wire_vendor_id(const struct llm_request *req, const struct block *call,
                           struct arena *arena);
 
+/* The name of a call as every server takes it: [A-Za-z0-9_-], 1 to 64. A model may have called what
+ * does not exist, and its words must not make all later requests fail. */
+void wire_name(struct jw *w, struct str name);
+
 /* A tool result's text blocks, one a line, and plain-text documents with them. */
 void wire_result_text(const struct block *result, struct buf *out);
 
