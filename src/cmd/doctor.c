@@ -114,6 +114,8 @@ static void doctor_home(struct doctor *d, const struct conf *conf)
         doctor_add(d, HEALTH_BAD, "home", "%s cannot be written", home);
     else
         doctor_add(d, HEALTH_OK, "home", "%s", home);
+    for (size_t i = 0; i < conf_files(conf)->len; i++)
+        doctor_add(d, HEALTH_OK, "settings", "%s", conf_files(conf)->ptr[i]);
     for (size_t i = 0; i < conf_warnings(conf)->len; i++)
         doctor_add(d, HEALTH_WARN, "settings", "%s", conf_warnings(conf)->ptr[i]);
 }

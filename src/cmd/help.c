@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/cmd.h"
+#include "llm/model.h"
 
 static int help_run(struct cmd *c);
 static int man_run(struct cmd *c);
@@ -49,18 +50,28 @@ const struct command cmd_completion = {
 /* The rows as conf/usage.h wants them. */
 struct rows {
     const struct usage_command *list[HELP_MAX_COMMANDS];
+    struct buf models; /* "anthropic/claude-sonnet-5 …" */
     struct usage usage;
 };
+
+static void rows_release(struct rows *r)
+{
+    buf_release(&r->models);
+}
 
 static void rows_fill(struct rows *r)
 {
     size_t n = cmd_count();
+    struct model m;
 
     if (n > HELP_MAX_COMMANDS)
         BUG("more commands than help has room for");
     for (size_t i = 0; i < n; i++)
         r->list[i] = &cmd_at(i)->usage;
-    r->usage = (struct usage){.commands = r->list, .count = n};
+    buf_init(&r->models, HELP_MAX_BYTES);
+    for (size_t i = 0; model_at(i, &m); i++)
+        buf_addf(&r->models, "%s%.*s/%.*s", i ? " " : "", STR_ARG(m.provider), STR_ARG(m.name));
+    r->usage = (struct usage){.commands = r->list, .count = n, .models = buf_cstr(&r->models)};
 }
 
 static unsigned help_columns(void)
@@ -78,7 +89,7 @@ static int help_run(struct cmd *c)
     CLEANUP(buf_release) struct buf out = BUF_INIT(HELP_MAX_BYTES);
     const struct strv *words = &c->args.words;
     const struct command *about = NULL;
-    struct rows rows;
+    CLEANUP(rows_release) struct rows rows = {0};
     int code = EXIT_OK;
 
     for (size_t i = 0; i < words->len; i++) {
@@ -96,7 +107,7 @@ static int help_run(struct cmd *c)
 static int man_run(struct cmd *c)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(HELP_MAX_BYTES);
-    struct rows rows;
+    CLEANUP(rows_release) struct rows rows = {0};
     int code = EXIT_OK;
 
     (void)c;
@@ -109,7 +120,7 @@ static int man_run(struct cmd *c)
 static int completion_run(struct cmd *c)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(HELP_MAX_BYTES);
-    struct rows rows;
+    CLEANUP(rows_release) struct rows rows = {0};
     struct err err = {0};
     int code = EXIT_OK;
 

@@ -99,6 +99,8 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
         print_retry(ev);
         return 0;
     case LLM_FALLBACK:
+        p->repeating = p->shown.len > 0;
+        p->again = 0;
         print_break(p);
         say("%.*s", STR_ARG(ev->text));
         return 0;
