@@ -201,41 +201,6 @@ static int fault_not_an_answer(struct attempt *a, const char *what, struct llm_f
 
 /* Starting */
 
-static bool has_header(const struct strv *headers, struct str line)
-{
-    struct str name = str_first(line, str_chr(line, ':'));
-
-    for (size_t i = 0; i < headers->len; i++) {
-        struct str other = str_of(headers->ptr[i]);
-
-        if (str_eq_nocase(str_first(other, str_chr(other, ':')), name))
-            return true;
-    }
-    return false;
-}
-
-/* Ours and the dialect's, unless the user has set the same one. */
-static void gather_headers(struct attempt *a, struct strv *out)
-{
-    CLEANUP(strv_release) struct strv own = STRV_INIT;
-    const struct provider *p = a->provider;
-
-    strv_adds(&own, "content-type: application/json");
-    strv_adds(&own,
-              a->request.no_stream ? "accept: application/json" : "accept: text/event-stream");
-    strv_adds(&own, "user-agent: tenax/" TENAX_VERSION);
-    a->dialect->headers(&a->request, str_of(p->key), p->bearer, &own);
-    /* What a helper prints may be either kind; it is sent as both. */
-    if (p->source == KEY_HELPER && !has_header(&own, STR("authorization:")))
-        strv_addf(&own, "authorization: Bearer %s", p->key);
-
-    for (size_t i = 0; i < own.len; i++) {
-        if (!has_header(&p->headers, str_of(own.ptr[i])))
-            strv_adds(out, own.ptr[i]);
-    }
-    strv_add_all(out, &p->headers);
-}
-
 static int attempt_send(struct attempt *a, const struct attempt_options *o, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
@@ -250,7 +215,7 @@ static int attempt_send(struct attempt *a, const struct attempt_options *o, stru
         return -1;
     if (buf_check(&request.body, err) < 0)
         return err_prefix(err, "the request");
-    gather_headers(a, &request.headers);
+    provider_headers(a->provider, &a->request, &request.headers);
     /* Our own timer comes first; this one is for an owner that stopped ticking. */
     request.idle_ms = a->idle_ms + 30000;
     a->upload_ms = (int64_t)(request.body.len / 64); /* 64 kB a second */

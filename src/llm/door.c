@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "json/json.h"
@@ -282,6 +283,18 @@ static bool is_header_name(struct str name)
     return name.len > 0;
 }
 
+/* A header that carries a key by its name: "authorization", "x-api-key", "x-auth-token". */
+static bool is_secret_name(struct str name)
+{
+    static const char *const parts[] = {"auth", "key", "token", "secret", "cookie"};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (str_find_nocase(name, str_of(parts[i])) < name.len)
+            return true;
+    }
+    return false;
+}
+
 static int add_header(struct str name, struct str value, const char *from, struct strv *out,
                       struct err *err)
 {
@@ -295,6 +308,10 @@ static int add_header(struct str name, struct str value, const char *from, struc
             return err_set(err, ERR_BAD_INPUT,
                            "%s: the value of %.*s has a line break or another control character",
                            from, STR_ARG(name));
+    }
+    if (is_secret_name(name)) {
+        secret_add(value);
+        secret_add(str_from(value, str_chr(value, ' ') + 1)); /* "Bearer …" */
     }
     strv_addf(out, "%.*s: %.*s", STR_ARG(name), STR_ARG(value));
     return 0;

@@ -251,10 +251,10 @@ static int set_model(const struct conf *conf, const struct door *d, struct str n
 
     p->model_name = mem_dup(name.ptr, name.len);
     model_find(str_of(p->name), str_of(p->model_name), &p->model);
-    /* Another server behind OpenAI's name: only what every server knows. */
-    if (d->base_from && !p->model.known) {
-        p->model.system_is_developer = false;
-        p->model.max_completion_tokens = false;
+    /* Another server behind OpenAI's name serves models of its own, and knows what all servers know. */
+    if (!p->model.known && d->row && d->row->elsewhere && d->base_from) {
+        model_find((struct str){0}, str_of(p->model_name), &p->model);
+        p->model.provider = str_of(p->name);
     }
     buf_addf(&key, "%s/%s", p->name, p->model_name);
     entry = json_get_key(models, buf_str(&key));
@@ -340,4 +340,36 @@ int provider_select(const struct conf *conf, struct str want, struct cancel *can
     *ret = p;
     p = (struct provider){0};
     return 0;
+}
+
+static bool has_header(const struct strv *headers, struct str line)
+{
+    struct str name = str_first(line, str_chr(line, ':'));
+
+    for (size_t i = 0; i < headers->len; i++) {
+        struct str other = str_of(headers->ptr[i]);
+
+        if (str_eq_nocase(str_first(other, str_chr(other, ':')), name))
+            return true;
+    }
+    return false;
+}
+
+void provider_headers(const struct provider *p, const struct llm_request *request, struct strv *out)
+{
+    CLEANUP(strv_release) struct strv own = STRV_INIT;
+
+    strv_adds(&own, "content-type: application/json");
+    strv_adds(&own, request->no_stream ? "accept: application/json" : "accept: text/event-stream");
+    strv_adds(&own, "user-agent: tenax/" TENAX_VERSION);
+    p->dialect->headers(request, str_of(p->key), p->bearer, &own);
+    /* What a helper prints may be a key or a token; Claude's users expect both to be tried. */
+    if (p->source == KEY_HELPER && p->dialect == &dialect_anthropic)
+        strv_addf(&own, "authorization: Bearer %s", p->key);
+
+    for (size_t i = 0; i < own.len; i++) {
+        if (!has_header(&p->headers, str_of(own.ptr[i])))
+            strv_adds(out, own.ptr[i]);
+    }
+    strv_add_all(out, &p->headers);
 }

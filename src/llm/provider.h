@@ -26,6 +26,7 @@ struct cancel;
 struct conf;
 struct dialect;
 struct err;
+struct llm_request;
 struct scripted;
 
 enum key_source {
@@ -65,3 +66,7 @@ void provider_release(struct provider *p);
 int provider_select(const struct conf *conf, struct str want, struct cancel *cancel,
                     struct provider *ret, struct err *err);
 const char *key_source_name(enum key_source s);
+
+/* All headers of a request: ours, the dialect's and the user's, whose word wins. */
+void provider_headers(const struct provider *p, const struct llm_request *request,
+                      struct strv *out);

@@ -115,7 +115,7 @@ static const struct {
      .base_url = "http://localhost:8000/v1",
      .model = "qwen3-coder",
      .source = KEY_NOT_NEEDED,
-     .note = "not in the table of models; assuming a window of 128000"},
+     .note = "assuming a window of 128000 and answers of up to 8192 tokens"},
     {.env = "OPENAI_BASE_URL=https://api.openai.com/v1/\nOPENAI_API_KEY=sk-oai-222",
      .provider = "openai",
      .dialect = "openai-responses",

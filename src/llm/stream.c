@@ -94,8 +94,8 @@ static int call_get_key(struct llm_call *c, struct err *err)
     return 0;
 }
 
-/* The next attempt, at once. */
-static int call_ask(struct llm_call *c, struct err *err)
+/* The next attempt, at once, with the key there is. */
+static int call_send(struct llm_call *c, struct err *err)
 {
     struct attempt_options options = {
         .net = c->net,
@@ -108,15 +108,19 @@ static int call_ask(struct llm_call *c, struct err *err)
         .arg = c->arg,
     };
 
-    attempt_free(TAKE_PTR(c->attempt));
-    if (cred_is_stale(c->provider))
-        return call_get_key(c, err);
     c->attempt = attempt_start(&options, err);
     if (!c->attempt)
         return call_fail(c, err);
     c->attempts++;
     c->state = CALL_ASKING;
     return 0;
+}
+
+/* The next attempt; before it a new key, where the old one has had its time. */
+static int call_ask(struct llm_call *c, struct err *err)
+{
+    attempt_free(TAKE_PTR(c->attempt));
+    return cred_is_stale(c->provider) ? call_get_key(c, err) : call_send(c, err);
 }
 
 /* What went wrong, for a person: who, what, and the means to ask about it. */
@@ -127,7 +131,7 @@ static int call_give_up(struct llm_call *c, const struct llm_fault *fault, const
     char status[32] = "";
     char id[100] = "";
 
-    if (facts->status >= 300)
+    if (facts->status >= 300 && !str_starts(str_of(fault->text), STR("HTTP ")))
         snprintf(status, sizeof(status), " (HTTP %d)", facts->status);
     if (facts->request_id[0])
         snprintf(id, sizeof(id), " [%s]", facts->request_id);
@@ -150,6 +154,7 @@ static int call_fall_back(struct llm_call *c, struct err *err)
     c->tries = 0;
     c->overloaded = 0;
     c->broken = 0;
+    c->whole = false;
     c->whole_tried = false;
     c->key_renewed = false;
     if (call_tell(c, &ev, err) < 0)
@@ -287,7 +292,7 @@ int llm_call_mail(struct llm_call *c, struct mail *m, struct err *err)
         if (r == 0)
             return 0;
         cred_asking_free(TAKE_PTR(c->asking));
-        return call_ask(c, err);
+        return call_send(c, err);
     }
     return 0; /* of an attempt that is over */
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "conf/conf.h"
@@ -695,23 +696,82 @@ static void test_key_helper(void **state)
     }
 }
 
+/* A key that has had its time is renewed before the request; at a time of 0, before each. */
 static void test_stale_key(void **state)
 {
     static const struct canned answers[] = {GOOD};
-    struct rig g;
 
     (void)state;
-    rig_start(&g, answers, 1);
-    g.provider.source = KEY_HELPER;
-    g.provider.helper = mem_dup("echo fresh-key-1", 16);
-    g.provider.helper_ttl_ms = 50;
-    g.provider.key_at_ms = clock_mono_ms() - 50;
-    g.provider.conf = conf_ref(conf);
-    assert_int_equal(rig_run(&g, NULL), 0);
-    canned_stop(&g.server);
-    assert_int_equal(g.server.requests.len, 1);
-    assert_non_null(strstr(canned_request(&g.server, 0), "x-api-key: fresh-key-1\r\n"));
-    rig_release(&g);
+    for (int64_t ttl_ms = 0; ttl_ms <= 50; ttl_ms += 50) {
+        struct rig g;
+
+        rig_start(&g, answers, 1);
+        g.provider.source = KEY_HELPER;
+        g.provider.helper = mem_dup("echo fresh-key-1", 16);
+        g.provider.helper_ttl_ms = ttl_ms;
+        g.provider.key_at_ms = clock_mono_ms() - 50;
+        g.provider.conf = conf_ref(conf);
+        assert_int_equal(rig_run(&g, NULL), 0);
+        canned_stop(&g.server);
+        assert_int_equal(g.server.requests.len, 1);
+        assert_non_null(strstr(canned_request(&g.server, 0), "x-api-key: fresh-key-1\r\n"));
+        rig_release(&g);
+    }
+}
+
+/* A scenario goes the same way, without any network; its clock may stand still. */
+static void test_scripted(void **state)
+{
+    static const struct {
+        const char *scenario;
+        enum err_code code;
+        const char *text;
+        int attempts;
+    } rows[] = {
+        {"step\n  text Hello, world\n  usage input=10 output=5\n", .attempts = 1},
+        {"step\n  fault status 529 \"busy\" times=2\n  fault cut 10\n  text Hello, world\n"
+         "  usage input=10 output=5\n",
+         .attempts = 4},
+        {"step\n  pace 20ms\n  text Hello, world\n  usage input=10 output=5\n", .attempts = 1},
+        {"step\n  fault status 400 \"no\"\n  text x\n", ERR_BAD_INPUT, "scripted: no", 1},
+        {"step\n  if-prompt \"something else\"\n  text x\n", ERR_BAD_INPUT, "no step", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char path[] = "/tmp/tenax-scenario-XXXXXX";
+        CLEANUP(fd_closep) int fd = mkstemp(path);
+        CLEANUP(provider_release) struct provider provider = {0};
+        CLEANUP(buf_release) struct buf want = BUF_INIT(1000);
+        struct message *message = message_user_text(STR("hi"));
+        struct llm_request request = {.messages = &message, .message_count = 1};
+        struct llm_call_options options = {.provider = &provider, .retry = &quick};
+        struct seen seen = {.text = BUF_INIT(1 << 20)};
+        struct llm_call_result result = {0};
+        struct err err = {0};
+        int r;
+
+        print_message("row %zu: %s", i, rows[i].scenario);
+        assert_int_equal(fd_write_all(fd, str_of(rows[i].scenario), &err), 0);
+        buf_addf(&want, "scripted/%s", path);
+        r = provider_select(conf, buf_str(&want), NULL, &provider, &err);
+        remove(path);
+        if (r < 0)
+            fail_msg("%s", err.text);
+        request.model = &provider.model;
+        r = llm_call_run(NULL, &options, &request, NULL, listen_to, &seen, &result, &err);
+        assert_int_equal(r < 0 ? err.code : ERR_NONE, rows[i].code);
+        if (r < 0) {
+            print_message("    %s\n", err.text);
+            assert_non_null(strstr(err.text, rows[i].text));
+        } else {
+            expect_answer(&result, &seen);
+            assert_int_equal(result.attempts, rows[i].attempts);
+        }
+        llm_call_result_release(&result);
+        buf_release(&seen.text);
+        message_unref(message);
+    }
 }
 
 /* Mail, until there was another retry, or text, or the end. */
@@ -828,6 +888,7 @@ int main(void)
         cmocka_unit_test(test_headers_on_the_wire),
         cmocka_unit_test(test_key_helper),
         cmocka_unit_test(test_stale_key),
+        cmocka_unit_test(test_scripted),
         cmocka_unit_test(test_deadlines),
     };
 
