@@ -95,8 +95,9 @@ static int fault_arguments(struct parser *p, struct scenario_fault *f)
     case FAULT_CUT:
     case FAULT_RESET:
     case FAULT_STALL:
-    case FAULT_HUGE:
         return scan_number(&p->in, "the number of bytes", 0, SCENARIO_MAX_COUNT, &f->at);
+    case FAULT_HUGE:
+        return scan_number(&p->in, "the number of bytes", 1, 1 << 30, &f->at);
     case FAULT_GARBAGE:
         if (scan_number(&p->in, "the number of bytes", 0, SCENARIO_MAX_COUNT, &f->at) < 0)
             return -1;

@@ -105,6 +105,57 @@ static void test_everything_once(void **state)
     scenario_free(s);
 }
 
+/* u: user, r: result, s: said, c: called; then the text. */
+static const struct view_case {
+    const char *told[8];
+    const char *prompt;
+    const char *result;
+    size_t bytes;
+} view_cases[] = {
+    {{"uhi"}, "hi", "", 2},
+    {{"uhi", "u there"}, "hi\n there", "", 8},
+    {{"uhi", "syes", "unext"}, "next", "", 9},
+    {{"uhi", "syes", "cBash", "rout", "rput"}, "hi", "out\nput", 11},
+    {{"uhi", "cBash", "rout", "umore"}, "hi\nmore", "out", 9},
+    {{"uhi", "cBash", "rout", "cBash", "rtwo"}, "hi", "two", 8},
+    {{"uhi", "cBash", "rout", "sdone", "unext"}, "next", "", 13},
+    {{"uhi", "cBash", "sbehind", "rout"}, "hi", "out", 11},
+};
+
+static void test_views(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(view_cases); i++) {
+        const struct view_case *t = &view_cases[i];
+        CLEANUP(viewer_release) struct scenario_viewer v;
+        struct scenario_view view;
+
+        viewer_init(&v);
+        for (size_t k = 0; k < ARRAY_LEN(t->told) && t->told[k]; k++) {
+            struct str text = str_of(t->told[k] + 1);
+
+            switch (t->told[k][0]) {
+            case 'u':
+                viewer_user(&v, text);
+                break;
+            case 'r':
+                viewer_result(&v, text);
+                break;
+            case 's':
+                viewer_said(&v, text);
+                break;
+            default:
+                viewer_called(&v);
+            }
+        }
+        view = viewer_view(&v, STR("m"));
+        if (!str_is(view.prompt, t->prompt) || !str_is(view.result, t->result) ||
+            view.bytes != t->bytes)
+            fail_msg("row %zu: prompt '%.*s', result '%.*s', %zu bytes", i, STR_ARG(view.prompt),
+                     STR_ARG(view.result), view.bytes);
+    }
+}
+
 static const struct bad_case {
     const char *text;
     const char *complaint;
@@ -343,11 +394,11 @@ static void test_explain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_once), cmocka_unit_test(test_complaints),
-        cmocka_unit_test(test_limits),          cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_order),           cmocka_unit_test(test_faults_in_turn),
-        cmocka_unit_test(test_pieces),          cmocka_unit_test(test_usage_and_stop),
-        cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_everything_once), cmocka_unit_test(test_views),
+        cmocka_unit_test(test_complaints),      cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_every_prefix),    cmocka_unit_test(test_order),
+        cmocka_unit_test(test_faults_in_turn),  cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_usage_and_stop),  cmocka_unit_test(test_explain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
