@@ -18,7 +18,8 @@ static const struct chat_server rows[] = {
     {"mistral", "magistral", SWITCH_NONE, CHAT_SHORT_IDS},
     {"mistral", "devstral", SWITCH_NONE, CHAT_SHORT_IDS},
     {"mistral", "codestral", SWITCH_NONE, CHAT_SHORT_IDS},
-    {"openrouter", NULL, SWITCH_OBJECT},
+    {"openai", NULL, SWITCH_NONE, CHAT_FILES},
+    {"openrouter", NULL, SWITCH_OBJECT, CHAT_FILES},
     {"llamacpp", NULL, SWITCH_TEMPLATE, CHAT_PROGRESS},
     {"llama.cpp", NULL, SWITCH_TEMPLATE, CHAT_PROGRESS},
     {"vllm", NULL, SWITCH_TEMPLATE},
@@ -27,7 +28,7 @@ static const struct chat_server rows[] = {
 
 /* Servers that are what they are whatever model they serve. */
 static const struct chat_server plain = {NULL, NULL, SWITCH_NONE, 0};
-static const char *const plain_providers[] = {"openai", "ollama", "lmstudio", "xai", "groq"};
+static const char *const plain_providers[] = {"ollama", "lmstudio", "xai", "groq"};
 
 const struct chat_server *chat_server_find(const struct model *model)
 {

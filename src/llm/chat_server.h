@@ -27,6 +27,7 @@ enum chat_habit {
     CHAT_REASONING_WITH_CALLS = 1 << 4, /* reasoning goes back only beside calls */
     CHAT_PROGRESS = 1 << 5,             /* reports prompt progress when asked to */
     CHAT_SILENT_OVERFLOW = 1 << 6,      /* a prompt over the window is cut without an error */
+    CHAT_FILES = 1 << 7,                /* takes documents as they are */
 };
 
 struct chat_server {

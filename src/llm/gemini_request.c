@@ -349,10 +349,8 @@ static const char *thinking_level(const struct llm_request *req)
 static bool thinking_budget(const struct llm_request *req, int64_t *ret)
 {
     if (req->thinking == THINKING_OFF) {
-        *ret = 0;
-        /* The models that always think refuse 0; this is the least they take. */
-        if (req->model->thinking == MODEL_THINKS_ALWAYS)
-            *ret = 128;
+        /* The pro models always think and refuse 0; this is the least they take. */
+        *ret = str_has(req->model->name, STR("-pro")) ? 128 : 0;
     } else if (req->thinking == THINKING_BUDGET) {
         *ret = req->thinking_budget;
     } else if (req->effort != EFFORT_UNSET) {

@@ -53,6 +53,14 @@ static struct str call_id(struct chat_writer *c, const struct block *call, struc
     return str_make(space, SHORT_ID_LEN);
 }
 
+/* An image or document that this server takes as it is. */
+static bool takes(const struct chat_writer *c, const struct block *b)
+{
+    if (b->kind == BLOCK_DOCUMENT && !(b->data.len && (c->server->habits & CHAT_FILES)))
+        return false;
+    return wire_takes(c->req, b);
+}
+
 static void write_result(struct chat_writer *c, struct jw *w, size_t at, const struct block *b)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -66,7 +74,7 @@ static void write_result(struct chat_writer *c, struct jw *w, size_t at, const s
             continue;
         if (text.len)
             buf_addc(&text, '\n');
-        if (wire_takes(c->req, part))
+        if (takes(c, part))
             buf_adds(&text, part->kind == BLOCK_IMAGE ? "[image: in the next message]"
                                                       : "[document: in the next message]");
         else
@@ -126,7 +134,7 @@ static void write_part(struct chat_writer *c, struct jw *w, const struct block *
         write_text_part(w, b->text);
     } else if (b->kind != BLOCK_IMAGE && b->kind != BLOCK_DOCUMENT) {
         return;
-    } else if (!wire_takes(c->req, b)) {
+    } else if (!takes(c, b)) {
         CLEANUP(buf_release) struct buf note = BUF_INIT(BUF_NO_LIMIT);
 
         wire_left_out(c->req, b, &note);
@@ -141,8 +149,7 @@ static void write_part(struct chat_writer *c, struct jw *w, const struct block *
 /* Has to go into a content array rather than into a string. */
 static bool is_media(const struct chat_writer *c, const struct block *b)
 {
-    return (b->kind == BLOCK_IMAGE || b->kind == BLOCK_DOCUMENT) && !b->text.len &&
-           wire_takes(c->req, b);
+    return (b->kind == BLOCK_IMAGE || b->kind == BLOCK_DOCUMENT) && !b->text.len && takes(c, b);
 }
 
 /* The `tool` messages of a user message. */

@@ -49,6 +49,18 @@ static void braces_feed(struct braces *b, struct str text)
     }
 }
 
+bool part_is_deep(struct str json, size_t max)
+{
+    struct braces b = {0};
+
+    for (size_t i = 0; i < json.len; i++) {
+        braces_feed(&b, str_make(json.ptr + i, 1));
+        if (b.depth > max)
+            return true;
+    }
+    return false;
+}
+
 static bool is_high_surrogate(const char *s)
 {
     return (unsigned char)s[0] == 0xed && (unsigned char)s[1] >= 0xa0 && (unsigned char)s[1] < 0xb0;

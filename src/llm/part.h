@@ -48,6 +48,9 @@ void part_free(struct part *p);
 struct str part_add(struct part *p, struct str text);
 struct str part_end(struct part *p);
 
+/* Whether JSON text nests deeper than max. */
+bool part_is_deep(struct str json, size_t max);
+
 /* A JSON value under a name; name is a literal. */
 void part_set(struct part *p, const char *name, struct str json);
 

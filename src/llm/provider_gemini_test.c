@@ -27,6 +27,13 @@ static const struct model two = {
     .thinking = MODEL_THINKS_BUDGET,
     .tools = true,
 };
+static const struct model two_pro = {
+    .provider = STR_INIT("gemini"),
+    .name = STR_INIT("gemini-2.5-pro"),
+    .family = STR_INIT("gemini-2.5"),
+    .known = true,
+    .thinking = MODEL_THINKS_BUDGET,
+};
 static const struct model gemma = {
     .provider = STR_INIT("gemini"), .name = STR_INIT("gemma-4"), .family = STR_INIT("gemma")};
 
@@ -256,6 +263,12 @@ static const struct body_case bodies[] = {
      NULL,
      THINKING_CONFIG,
      "{'thinkingBudget':0,'includeThoughts':false}"},
+    {"2.5 pro cannot be off",
+     {.thinking = THINKING_OFF},
+     &two_pro,
+     NULL,
+     THINKING_CONFIG,
+     "{'thinkingBudget':128,'includeThoughts':false}"},
     {"2.5, a budget",
      {.thinking = THINKING_BUDGET, .thinking_budget = 4000},
      &two,
@@ -275,12 +288,16 @@ static const struct body_case bodies[] = {
      &three,
      "[{'role':'user','content':'go'},{'role':'assistant','content':[{'type':'thinking','thinking':"
      "'hm','signature':''},{'type':'text','text':'a','provider_data':{" ORIGIN
-     ",'thoughtSignature':'S','trailingSignature':'T'}}," USE("toolu_1", ORIGIN ",'id':'a1','"
-                                                                                "thoughtSignature':"
-                                                                                "'U'") "," USE(
-         "toolu_2", ORIGIN
-         ",'id':'a2'") "]},{'role':'user','content':[" RESULT("toolu_1") "," RESULT("toolu_2") "]}"
-                                                                                               "]",
+     ",'thoughtSignature':'S','trailingSignature':'T'}}," USE(
+         "toolu_1",
+         ORIGIN ",'id':'a1','"
+                "thoughtSignature':"
+                "'U'") "," USE("toolu_2", ORIGIN ",'id':'a2'") "]},{'role':'user','content':"
+                                                               "[" RESULT("toolu_1") "," RESULT("to"
+                                                                                                "ol"
+                                                                                                "u_"
+                                                                                                "2") "]}"
+                                                                                                     "]",
      "contents",
      "[{'role':'user','parts':[{'text':'go'}]},{'role':'model','parts':[{'text':'a',"
      "'thoughtSignature':'S'},{'text':'','thoughtSignature':'T'},{'functionCall':{'id':'a1','name':"

@@ -534,6 +534,14 @@ static const struct body_case bodies[] = {
      "messages.0.content",
      "[{'type':'file','file':{'filename':'a.pdf','file_data':'data:application/"
      "pdf;base64,QUJD'}}]"},
+    {"a document for a server that takes none",
+     {0},
+     &local,
+     "[{'role':'user','content':[{'type':'document','title':'a.pdf','source':{'type':'base64',"
+     "'media_type':'application/pdf','data':'QUJD'}},{'type':'document','source':{'type':'text',"
+     "'media_type':'text/plain','data':'plain'}}]}]",
+     "messages.0.content",
+     "'[document left out: m takes no documents]\\n\\nplain'"},
     {"results, errors and their images",
      {0},
      &gpt,

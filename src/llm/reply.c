@@ -34,6 +34,7 @@ struct reply {
     struct str stop_sequence;
     struct str explanation;
     bool started, finished, has_calls;
+    bool too_deep; /* something was nested too deep to keep */
 };
 
 struct reply *reply_new(llm_event_fn fn, void *arg)
@@ -71,6 +72,9 @@ static int check_size(const struct reply *r, struct err *err)
 {
     if (r->bytes > REPLY_MAX_BYTES)
         return err_set(err, ERR_TOO_BIG, "the answer is longer than %zu MB", REPLY_MAX_BYTES >> 20);
+    if (r->too_deep)
+        return err_set(err, ERR_TOO_BIG, "the answer is nested deeper than %d levels",
+                       REPLY_MAX_DEPTH);
     return 0;
 }
 
@@ -83,6 +87,10 @@ static struct str keep_json(struct reply *r, struct str json)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
 
+    if (part_is_deep(json, REPLY_MAX_DEPTH)) {
+        r->too_deep = true;
+        return STR("null");
+    }
     block_raw(json, &clean);
     return keep(r, buf_str(&clean));
 }
@@ -159,6 +167,8 @@ static bool is_object(struct str text)
     CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
     const struct json *v = NULL;
 
+    if (part_is_deep(text, REPLY_MAX_DEPTH))
+        return false;
     if (json_parse(&scratch, text, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
         return false;
     return json_is(v, JSON_OBJECT);

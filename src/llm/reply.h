@@ -36,6 +36,9 @@ struct reply;
 
 #define REPLY_MAX_BLOCKS 4096
 #define REPLY_MAX_BYTES ((size_t)64 << 20)
+/* Deeper JSON could be kept, but neither written into a transcript nor sent back. A tool's input that
+ * nests deeper is bad input; anywhere else it fails the answer with ERR_TOO_BIG. */
+#define REPLY_MAX_DEPTH 256
 
 struct reply *reply_new(llm_event_fn fn, void *arg); /* fn may be NULL */
 void reply_free(struct reply *r);

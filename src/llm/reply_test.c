@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "json/json.h"
 #include "llm/event_check.h"
 
 /* A script: one letter per call, so that a row shows the order of things.
@@ -301,12 +302,54 @@ static void test_observer_fails(void **state)
     reply_free(NULL);
 }
 
+static void deep_json(struct buf *out, size_t depth)
+{
+    buf_adds(out, "{\"a\":");
+    for (size_t i = 1; i < depth; i++)
+        buf_addc(out, '[');
+    for (size_t i = 1; i < depth; i++)
+        buf_addc(out, ']');
+    buf_addc(out, '}');
+}
+
+static void test_depth(void **state)
+{
+    static const struct {
+        size_t depth;
+        bool fits;
+    } cases[] = {{REPLY_MAX_DEPTH, true}, {REPLY_MAX_DEPTH + 1, false}, {JSON_MAX_DEPTH, false}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+        struct reply *r = reply_new(NULL, NULL);
+        struct message *m;
+        struct err err = {0};
+
+        deep_json(&json, cases[i].depth);
+        assert_int_equal(reply_call(r, 0, STR("A"), STR(""), &err), 0);
+        assert_int_equal(reply_delta(r, buf_str(&json), &err), 0);
+        assert_int_equal(reply_finish(r, &err), 0);
+        m = reply_take(r);
+        assert_int_equal(m->blocks[0].input_bad, !cases[i].fits);
+        message_unref(m);
+        reply_free(r);
+
+        r = reply_new(NULL, NULL);
+        assert_int_equal(reply_say(r, BLOCK_TEXT, STR("x"), &err), 0);
+        reply_data(r, "deep", buf_str(&json));
+        assert_int_equal(reply_finish(r, &err), cases[i].fits ? 0 : -1);
+        assert_int_equal(err.code, cases[i].fits ? ERR_NONE : ERR_TOO_BIG);
+        reply_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders),         cmocka_unit_test(test_early_close),
-        cmocka_unit_test(test_data),           cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_observer_fails),
+        cmocka_unit_test(test_depth),       cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_early_close), cmocka_unit_test(test_data),
+        cmocka_unit_test(test_limits),      cmocka_unit_test(test_observer_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

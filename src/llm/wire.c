@@ -79,8 +79,8 @@ void wire_left_out(const struct llm_request *req, const struct block *b, struct 
 {
     const char *what = b->kind == BLOCK_IMAGE ? "image" : "document";
 
-    if (b->kind == BLOCK_IMAGE && !req->model->images)
-        buf_addf(out, "[%s left out: %.*s takes no images]", what, STR_ARG(req->model->name));
+    if (b->data.len || b->url.len)
+        buf_addf(out, "[%s left out: %.*s takes no %ss]", what, STR_ARG(req->model->name), what);
     else
         buf_addf(out, "[%s left out: it is empty]", what);
 }
