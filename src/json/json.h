@@ -9,7 +9,7 @@
  * looked up by hash, seeded at random, so that hostile keys cost no more than others. A byte order
  * mark at the start is passed over.
  *
- * A tree takes about as much memory as a text of usual JSON, and never more than 24 times the text
+ * A tree takes about as much memory as its text (1.3 times for a transcript), and at worst 24 times
  * ("[0,0,0,..."): whoever limits the input has limited the tree. Text above JSON_MAX_TEXT and nesting
  * above JSON_MAX_DEPTH fail with ERR_TOO_BIG, everything else that is wrong with ERR_BAD_INPUT.
  *

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -759,6 +761,56 @@ static void copy_is_independent(void **state)
     assert_str(json_number(json_path(v, "key.1")), "12.5");
 }
 
+/* Several threads read one tree and parse another text. Its object is large, and the first large one
+ * of all draws the seed of the hash. */
+struct job {
+    const struct json *shared;
+    struct str large;
+};
+
+static void *read_and_parse(void *arg)
+{
+    const struct job *job = arg;
+    struct arena own = ARENA_INIT;
+    intptr_t bad = 0;
+
+    for (int64_t i = 0; i < 200; i++) {
+        const struct json *v = NULL;
+        char key[16];
+
+        snprintf(key, sizeof(key), "key %d", (int)i % 40);
+        arena_reset(&own);
+        bad += json_parse(&own, job->large, &v, NULL, NULL) != 0;
+        bad += json_get_i64(v, key, -1) != i % 40;
+        bad += !json_equal(json_get(job->shared, "a"), json_get(job->shared, "b"));
+    }
+    arena_release(&own);
+    return (void *)bad;
+}
+
+static void threads_share_a_tree(void **state)
+{
+    CLEANUP(buf_release) struct buf large = BUF_INIT(BUF_NO_LIMIT);
+    struct job job = {.shared =
+                          parsed("{\"a\":[1,{\"x\":\"\\n\"}],\"b\":[1.0,{\"x\":\"\\u000a\"}]}")};
+    pthread_t threads[4];
+
+    (void)state;
+    buf_adds(&large, "{\"\":0");
+    for (int i = 0; i < 40; i++)
+        buf_addf(&large, ",\"key %d\":%d", i, i);
+    buf_adds(&large, "}");
+    job.large = buf_str(&large);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_and_parse, &job), 0);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+        void *bad;
+
+        assert_int_equal(pthread_join(threads[i], &bad), 0);
+        assert_null(bad);
+    }
+}
+
 static void equality(void **state)
 {
     static const struct {
@@ -810,6 +862,7 @@ static void equality(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(threads_share_a_tree, reset), /* first: nothing is drawn yet */
         cmocka_unit_test_teardown(accepts_and_refuses, reset),
         cmocka_unit_test_teardown(every_prefix_fails, reset),
         cmocka_unit_test_teardown(errors_may_be_ignored, reset),
