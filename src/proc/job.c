@@ -141,7 +141,7 @@ static void job_not_started(struct proc *p, int stage, int sys)
             err_sys(&err, ERR_IO, "cannot run '%s'", name);
         break;
     default:
-        err_sys(&err, ERR_IO, "cannot start '%s'", name);
+        err_sys(&err, ERR_IO, "cannot fork for '%s'", name);
         break;
     }
     job_settle(p, &err);
@@ -208,6 +208,7 @@ void job_tick(struct proc *p, int64_t now_ms)
 
 static void job_warden_gone(struct proc *p, struct loop *loop)
 {
+    struct err err = {0};
     int status = 0;
 
     loop_close(loop, &p->fds[JOB_WARDEN]);
@@ -224,8 +225,11 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
         if (!p->leader_done)
             p->code = SIGKILL; /* what its death sends the leader */
     }
-    if (!p->started && !p->failed)
-        job_not_started(p, CHILD_FORK, ECHILD); /* killed before it could say anything */
+    if (!p->started && !p->failed) {
+        err_set(&err, ERR_IO, "cannot start '%s': its warden was killed", p->launch.argv[0]);
+        p->failed = true;
+        job_settle(p, &err);
+    }
 }
 
 static void job_read_warden(struct proc *p, struct loop *loop)

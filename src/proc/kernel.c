@@ -30,10 +30,8 @@
 /* The number in a small file of /proc, or -1. file_slurp() refuses these: their size is 0. */
 static int64_t kernel_number(const char *path)
 {
-    CLEANUP(fd_closep)
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT(64);
+    CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(64);
     int64_t n = -1;
 
     if (fd < 0 || buf_add_fd(&text, fd, NULL) < 0)

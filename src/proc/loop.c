@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -28,6 +29,7 @@ struct loop {
     struct thread *thread;
     struct mailbox *orders;
     int epoll_fd;
+    int signals_fd; /* SIGCHLD: a warden was stopped (or ended, which its socket tells anyway) */
     bool stopping;
     VEC(struct proc *) jobs; /* a reference each */
     struct tree tree;
@@ -102,7 +104,7 @@ static void loop_open_job(struct loop *loop, struct proc *p)
 static void loop_begin_stop(struct loop *loop)
 {
     loop->stopping = true;
-    VEC_EACH (&loop->jobs, job) {
+    VEC_EACH(&loop->jobs, job) {
         job_end(*job, PROC_KILLED, LOOP_SHUTDOWN_GRACE_MS);
     }
 }
@@ -153,7 +155,7 @@ static void loop_take_orders(struct loop *loop)
 
 static bool loop_is_warden(struct loop *loop, pid_t pid)
 {
-    VEC_EACH (&loop->jobs, job) {
+    VEC_EACH(&loop->jobs, job) {
         if ((*job)->warden == pid && (*job)->fds[JOB_WARDEN].fd >= 0)
             return true;
     }
@@ -192,7 +194,7 @@ static bool loop_end_strays(struct loop *loop)
 
 static bool loop_has_straying(struct loop *loop)
 {
-    VEC_EACH (&loop->jobs, job) {
+    VEC_EACH(&loop->jobs, job) {
         if ((*job)->phase == JOB_STRAYING)
             return true;
     }
@@ -203,7 +205,7 @@ static void loop_settle_strays(struct loop *loop)
 {
     if (!loop_has_straying(loop) || !loop_end_strays(loop))
         return;
-    VEC_EACH (&loop->jobs, job) {
+    VEC_EACH(&loop->jobs, job) {
         if ((*job)->phase == JOB_STRAYING)
             (*job)->phase = JOB_OVER;
     }
@@ -239,7 +241,7 @@ static int loop_patience(struct loop *loop)
 
     if (loop_has_straying(loop))
         return LOOP_STRAY_PAUSE_MS;
-    VEC_EACH (&loop->jobs, job) {
+    VEC_EACH(&loop->jobs, job) {
         if ((*job)->next_ms >= 0 && (*job)->next_ms < first_ms)
             first_ms = (*job)->next_ms;
     }
@@ -249,6 +251,22 @@ static int loop_patience(struct loop *loop)
     if (left_ms < 0)
         return 0;
     return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
+}
+
+/* A job may stop its warden, and would then never be heard of again. */
+static void loop_wake_wardens(struct loop *loop)
+{
+    struct signalfd_siginfo ignored;
+
+    if (read(loop->signals_fd, &ignored, sizeof(ignored)) < 0)
+        return;
+    VEC_EACH(&loop->jobs, job) {
+        siginfo_t info = {0};
+
+        if ((*job)->fds[JOB_WARDEN].fd >= 0 &&
+            waitid(P_PID, (id_t)(*job)->warden, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
+            kill((*job)->warden, SIGCONT);
+    }
 }
 
 static void loop_main(void *arg)
@@ -262,7 +280,9 @@ static void loop_main(void *arg)
         for (int i = 0; i < n; i++) {
             struct job_fd *f = events[i].data.ptr;
 
-            if (f)
+            if (events[i].data.ptr == loop)
+                loop_wake_wardens(loop);
+            else if (f)
                 job_event(f, loop, events[i].events);
         }
         loop_take_orders(loop);
@@ -279,6 +299,7 @@ static void loop_free(struct loop *loop)
         mailbox_close(loop->orders);
     mailbox_unref(loop->orders);
     fd_closep(&loop->epoll_fd);
+    fd_closep(&loop->signals_fd);
     vec_release(&loop->jobs);
     tree_release(&loop->tree);
     free(loop);
@@ -291,15 +312,20 @@ static void loop_freep(struct loop **loop)
 
 static struct loop *loop_new(struct err *err)
 {
-    CLEANUP(loop_freep)
-    struct loop *loop = mem_zalloc(sizeof(*loop));
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL}; /* NULL: the mailbox */
+    CLEANUP(loop_freep) struct loop *loop = mem_zalloc(sizeof(*loop));
+    struct epoll_event on_order = {.events = EPOLLIN, .data.ptr = NULL};
+    struct epoll_event on_signal = {.events = EPOLLIN, .data.ptr = loop};
     struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t child;
 
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
     loop->orders = mailbox_new();
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (loop->epoll_fd < 0 ||
-        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, mailbox_fd(loop->orders), &event) < 0) {
+    loop->signals_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (loop->epoll_fd < 0 || loop->signals_fd < 0 ||
+        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, mailbox_fd(loop->orders), &on_order) < 0 ||
+        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->signals_fd, &on_signal) < 0) {
         err_sys(err, ERR_IO, "cannot watch processes");
         return NULL;
     }

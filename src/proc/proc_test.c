@@ -29,6 +29,15 @@
 
 /* ---- helpers ---- */
 
+/* A length for sleep that no other run of this test uses; $0 in every script. */
+static const char *long_sleep(void)
+{
+    static char text[32];
+
+    snprintf(text, sizeof(text), "7%d.7", getpid());
+    return text;
+}
+
 /* A job seen from its mailbox. */
 struct watch {
     struct mailbox *mb;
@@ -43,7 +52,7 @@ struct watch {
 
 static void watch_start(struct watch *w, struct proc_spec spec, const char *script)
 {
-    const char *argv[] = {"/bin/sh", "-c", script, NULL};
+    const char *argv[] = {"/bin/sh", "-c", script, long_sleep(), NULL};
     struct err err = {0};
 
     *w = (struct watch){.mb = mailbox_new()};
@@ -130,6 +139,16 @@ static bool is_gone(pid_t pid)
     return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
+static void wait_gone(pid_t pid)
+{
+    struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+
+    if (p.fd < 0)
+        return;
+    assert_int_equal(poll(&p, 1, LONG_MS), 1);
+    close(p.fd);
+}
+
 /* How many processes have needle in their arguments. */
 static int count_running(const char *needle)
 {
@@ -138,13 +157,11 @@ static int count_running(const char *needle)
 
     assert_int_equal(tree_read(&t), 0);
     for (size_t i = 0; i < t.len; i++) {
-        CLEANUP(buf_release)
-        struct buf args = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf args = BUF_INIT(1 << 20);
         char path[64];
 
         snprintf(path, sizeof(path), "/proc/%d/cmdline", t.procs[i].pid);
-        CLEANUP(fd_closep)
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd >= 0 && t.procs[i].pid != getpid() && buf_add_fd(&args, fd, NULL) == 0 &&
             str_has(buf_str(&args), str_of(needle)))
             n++;
@@ -246,23 +263,10 @@ static const struct run_case run_cases[] = {
      "",
      {0}},
     {"sleep 1000", PROC_TIMED_OUT, 128 + SIGTERM, "", "", {.timeout_ms = 30}},
-    {"trap 'echo bye; exit 5' TERM; sleep 1000 & wait",
-     PROC_TIMED_OUT,
-     5,
-     "bye\n",
-     "",
-     {.timeout_ms = 300, .grace_ms = LONG_MS}},
-    {"trap '' TERM; while :; do sleep 1000; done",
-     PROC_TIMED_OUT,
-     128 + SIGKILL,
-     "",
-     "",
-     {.timeout_ms = 30, .grace_ms = 30}},
     {"kill -STOP $$", PROC_TIMED_OUT, 128 + SIGTERM, "", "", {.timeout_ms = 30}},
     /* What is left in the background does not keep the job, and does not change how it ended. */
     {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {0}},
     {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {.linger_ms = 30}},
-    {"(trap '' TERM; sleep 1000) & exit 3", PROC_EXITED, 3, "", "", {.grace_ms = 30}},
     {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {.linger_ms = -1, .timeout_ms = 200}},
     {"(sleep 0.05; echo later) & exit 0", PROC_EXITED, 0, "later\n", "", {.linger_ms = -1}},
     {"(sleep 0.05; echo later) & exit 0", PROC_EXITED, 0, "later\n", "", {.linger_ms = LONG_MS}},
@@ -335,8 +339,7 @@ static void test_start_failures(void **state)
 static void test_environment(void **state)
 {
     char dir[] = "/tmp/tenax-proc-XXXXXX";
-    CLEANUP(mem_freep)
-    char *program = NULL;
+    CLEANUP(mem_freep) char *program = NULL;
     const char *argv[] = {"greet", "you", NULL};
     const char *envp[] = {"WHO=me", NULL, NULL};
     struct proc_spec spec = {.argv = argv, .envp = envp};
@@ -368,8 +371,7 @@ static void test_environment(void **state)
 static void test_big_input(void **state)
 {
     static const size_t size = 5 * 1024 * 1024;
-    CLEANUP(mem_freep)
-    char *bytes = mem_alloc(size);
+    CLEANUP(mem_freep) char *bytes = mem_alloc(size);
     const char *argv[] = {"cat", NULL};
     struct proc_spec spec = {.argv = argv, .input = str_make(bytes, size)};
     struct proc_result r = {0};
@@ -419,8 +421,7 @@ static void test_conversation(void **state)
 {
     struct watch w;
     struct err err = {0};
-    CLEANUP(mem_freep)
-    char *much = mem_zalloc(16 << 20);
+    CLEANUP(mem_freep) char *much = mem_zalloc(16 << 20);
 
     (void)state;
     watch_start(&w, (struct proc_spec){.keep_stdin = true},
@@ -489,12 +490,6 @@ static const struct run_case pty_cases[] = {
     {"cat | wc -c", PROC_EXITED, 0, "abc3\r\n", "", {.input = STR_INIT("abc")}},
     {"exit 9", PROC_EXITED, 9, "", "", {0}},
     {"sleep 1000 & exit 9", PROC_EXITED, 9, "", "", {0}},
-    {"trap '' HUP TERM; sleep 1000",
-     PROC_TIMED_OUT,
-     128 + SIGKILL,
-     "",
-     "",
-     {.timeout_ms = 50, .grace_ms = 30}},
     {"head -c 300000 /dev/zero | tr '\\0' x | wc -c; head -c 300000 /dev/zero | tr '\\0' x | fold "
      "-w 60 | tail -n 1; echo",
      PROC_EXITED,
@@ -542,10 +537,65 @@ static void test_pty_resize(void **state)
 
 /* ---- nobody escapes ---- */
 
+/* The script says a line, then proc_end() is called. */
+static const struct run_case end_cases[] = {
+    {"echo; sleep 1000; :", PROC_KILLED, 128 + SIGTERM, "\n", "", {0}},
+    {"trap 'echo bye; exit 5' TERM; echo; while :; do sleep 0.01; done",
+     PROC_KILLED,
+     5,
+     "\nbye\n",
+     "",
+     {.grace_ms = LONG_MS}},
+    {"trap '' TERM; echo; while :; do sleep 1000; done",
+     PROC_KILLED,
+     128 + SIGKILL,
+     "\n",
+     "",
+     {.grace_ms = 30}},
+    {"trap '' TERM; echo; sleep 1000; :",
+     PROC_KILLED,
+     128 + SIGKILL,
+     "\n",
+     "",
+     {.grace_ms = -1}}, /* no grace */
+    {"trap '' HUP TERM; echo; sleep 1000; :",
+     PROC_KILLED,
+     128 + SIGKILL,
+     "\r\n",
+     "",
+     {.pty = true, .grace_ms = 30}},
+    {"sh -c 'trap \"\" TERM; echo; sleep 1000; :' & read x; exit 3",
+     PROC_KILLED,
+     128 + SIGTERM,
+     "\n",
+     "",
+     {.keep_stdin = true, .grace_ms = 30}},
+};
+
+static void test_end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(end_cases); i++) {
+        const struct run_case *row = &end_cases[i];
+        struct watch w;
+
+        watch_start(&w, row->spec, row->script);
+        watch_lines(&w, 1);
+        proc_end(w.proc);
+        proc_end(w.proc); /* impatience changes nothing */
+        watch_over(&w);
+        if (w.how != row->how || w.code != row->code || !str_is(buf_str(&w.out), row->out))
+            fail_msg("'%s': how %d, code %d, out '%s'", row->script, w.how, w.code,
+                     buf_cstr(&w.out));
+        watch_release(&w);
+    }
+}
+
 /* The script prints the pid of somebody who would like to stay; the leader then exits or waits. */
 static const struct {
     const char *name;
     const char *script;
+    bool over_by_itself; /* after a line of input; else proc_end() */
 } escape_cases[] = {
     {"background child", "sleep 1000 & echo $!; wait"},
     {"ignores every polite signal",
@@ -560,10 +610,13 @@ static const struct {
      "(setsid sh -c '(setsid sh -c \"echo \\$\\$; exec sleep 1000 >/dev/null 2>&1\" &) ' &); "
      "sleep 1000"},
     {"stopped", "setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & wait"},
-    {"warden killed", "setsid sleep 1000 & echo $!; kill -9 $PPID; sleep 1000"},
+    {"warden killed", "setsid sleep 1000 & echo $!; read x; kill -9 $PPID; sleep 1000", true},
     {"warden killed, daemon",
      "(setsid env -i sh -c 'trap \"\" TERM; echo $$; exec sleep 1000 >/dev/null 2>&1' &); "
-     "sleep 0.05; kill -9 $PPID; sleep 1000"},
+     "read x; kill -9 $PPID; sleep 1000",
+     true},
+    {"warden stopped, leader gone", "sleep 1000 & echo $!; kill -STOP $PPID; exit 0"},
+    {"warden stopped, nobody left", "echo $$; read x; kill -STOP $PPID; exit 0", true},
     {"warden stopped", "echo $$; kill -STOP $PPID; sleep 1000"},
 };
 
@@ -575,10 +628,13 @@ static void test_nobody_escapes(void **state)
         pid_t pid;
 
         print_message("  %s\n", escape_cases[i].name);
-        watch_start(&w, (struct proc_spec){.grace_ms = 30, .linger_ms = -1},
+        watch_start(&w, (struct proc_spec){.keep_stdin = true, .grace_ms = 30, .linger_ms = -1},
                     escape_cases[i].script);
         pid = watch_pid_in_line(&w, 0);
-        proc_end(w.proc);
+        if (escape_cases[i].over_by_itself)
+            proc_write(w.proc, STR("go on\n"), NULL);
+        else
+            proc_end(w.proc);
         watch_over(&w);
         if (!is_gone(pid))
             fail_msg("%s: %d is still there", escape_cases[i].name, pid);
@@ -595,13 +651,13 @@ static void test_crowd(void **state)
     (void)state;
     watch_start(&w, (struct proc_spec){.grace_ms = 30},
                 "trap '' TERM; i=0; while [ $i -lt 100 ]; do i=$((i+1)); "
-                "sh -c 'sleep 71717171; :' & setsid sh -c 'sleep 71717171; :' & done; "
+                "sh -c 'sleep $0; :' $0 & setsid sh -c 'sleep $0; :' $0 & done; "
                 "echo ready; wait");
     watch_lines(&w, 1);
     proc_end(w.proc);
     watch_over(&w);
     assert_int_equal(w.how, PROC_KILLED);
-    assert_int_equal(count_running("71717171"), 0);
+    assert_int_equal(count_running(long_sleep()), 0);
     watch_release(&w);
 }
 
@@ -611,8 +667,7 @@ static void test_fork_storm(void **state)
 {
     static const char storm[] = "#!/bin/sh\ntrap '' TERM\necho\nsetsid \"$0\" &\n";
     char path[] = "/tmp/tenax-storm-XXXXXX";
-    CLEANUP(buf_release)
-    struct buf script = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf script = BUF_INIT(4096);
     int fd = mkstemp(path);
     struct watch w;
 
@@ -682,11 +737,11 @@ static void test_signal(void **state)
     watch_release(&w);
 
     /* The leader is gone, its group is not. */
-    watch_start(&w, (struct proc_spec){.linger_ms = -1},
-                "sh -c 'trap \"echo usr1; exit\" USR1; echo ready; sleep 1000 & wait' &");
+    watch_start(
+        &w, (struct proc_spec){.linger_ms = -1},
+        "sh -c 'trap \"echo usr1; exit\" USR1; echo ready; while :; do sleep 0.01; done' &");
     watch_lines(&w, 1);
-    while (!is_gone(proc_pid(w.proc)))
-        sched_yield();
+    wait_gone(proc_pid(w.proc));
     proc_signal(w.proc, SIGUSR1);
     watch_over(&w);
     assert_int_equal(w.how, PROC_EXITED);
@@ -696,19 +751,15 @@ static void test_signal(void **state)
 static void test_unref_ends(void **state)
 {
     struct watch w;
-    int fd;
-    struct pollfd p;
+    pid_t pid;
 
     (void)state;
     watch_start(&w, (struct proc_spec){.grace_ms = 30}, "trap '' TERM; echo $$; sleep 1000; :");
     watch_lines(&w, 1);
-    fd = pidfd_open(proc_pid(w.proc), 0);
-    assert_true(fd >= 0);
+    pid = proc_pid(w.proc);
     proc_unref(w.proc);
     w.proc = NULL;
-    p = (struct pollfd){.fd = fd, .events = POLLIN};
-    assert_int_equal(poll(&p, 1, LONG_MS), 1);
-    close(fd);
+    wait_gone(pid);
     watch_release(&w);
 }
 
@@ -719,14 +770,13 @@ static void set_token(void *arg)
 
 static void test_cancel(void **state)
 {
-    const char *argv[] = {"sh", "-c", "trap '' TERM; sleep 72727272; :", NULL};
+    const char *argv[] = {"sh", "-c", "trap '' TERM; sleep $0; :", long_sleep(), NULL};
     struct proc_spec spec = {.argv = argv, .grace_ms = 30};
     struct proc_result untouched = {.code = 77};
 
     (void)state;
     for (int i = 0; i < 20; i++) {
-        CLEANUP(cancel_unrefp)
-        struct cancel *cancel = cancel_new(NULL);
+        CLEANUP(cancel_unrefp) struct cancel *cancel = cancel_new(NULL);
         struct thread *t = thread_start("cancel", set_token, cancel, NULL);
         struct err err = {0};
 
@@ -736,7 +786,7 @@ static void test_cancel(void **state)
         thread_join(t);
     }
     proc_shutdown();
-    assert_int_equal(count_running("72727272"), 0);
+    assert_int_equal(count_running(long_sleep()), 0);
 }
 
 static void test_shutdown(void **state)
@@ -746,11 +796,11 @@ static void test_shutdown(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
         watch_start(&jobs[i], (struct proc_spec){.grace_ms = LONG_MS},
-                    "trap '' TERM; setsid sh -c 'sleep 73737373; :' & echo ready; sleep 73737373");
+                    "trap '' TERM; setsid sh -c 'sleep $0; :' $0 & echo ready; sleep $0");
         watch_lines(&jobs[i], 1);
     }
     proc_shutdown();
-    assert_int_equal(count_running("73737373"), 0);
+    assert_int_equal(count_running(long_sleep()), 0);
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
         watch_over(&jobs[i]);
         assert_int_equal(jobs[i].how, PROC_KILLED);
@@ -827,8 +877,7 @@ static _Noreturn void victim_main(void)
 
 static void test_kill_of_the_parent(void **state)
 {
-    CLEANUP(buf_release)
-    struct buf said = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf said = BUF_INIT(4096);
     struct str rest;
     struct str line;
     struct pollfd gone[2];
@@ -893,6 +942,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_foreign_pipe_holder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pty, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pty_resize, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nobody_escapes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fork_storm, setup, teardown),

@@ -44,8 +44,7 @@ static void test_null(void **state)
 
 static void test_set(void **state)
 {
-    CLEANUP(cancel_unrefp)
-    struct cancel *c = cancel_new(NULL);
+    CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
     struct err err = {0};
     atomic_int calls = 0;
     struct cancel_hook *hook = cancel_on(c, count_call, &calls);
@@ -69,8 +68,7 @@ static void test_set(void **state)
 
 static void test_fd_made_late(void **state)
 {
-    CLEANUP(cancel_unrefp)
-    struct cancel *c = cancel_new(NULL);
+    CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
 
     (void)state;
     cancel_set(c);
@@ -81,11 +79,9 @@ static void test_parents(void **state)
 {
     struct cancel *top = cancel_new(NULL);
     struct cancel *middle = cancel_new(top);
-    CLEANUP(cancel_unrefp)
-    struct cancel *leaf = cancel_new(middle);
+    CLEANUP(cancel_unrefp) struct cancel *leaf = cancel_new(middle);
     struct cancel *other = cancel_new(top);
-    CLEANUP(cancel_unrefp)
-    struct cancel *sibling = cancel_new(middle);
+    CLEANUP(cancel_unrefp) struct cancel *sibling = cancel_new(middle);
 
     (void)state;
     cancel_set(sibling);
@@ -98,8 +94,7 @@ static void test_parents(void **state)
     assert_true(cancel_is_set(leaf));
 
     {
-        CLEANUP(cancel_unrefp)
-        struct cancel *late = cancel_new(leaf);
+        CLEANUP(cancel_unrefp) struct cancel *late = cancel_new(leaf);
 
         assert_true(cancel_is_set(late));
     }
@@ -172,8 +167,7 @@ static void slow_off(void *arg)
 
 static void test_off_waits_for_a_running_hook(void **state)
 {
-    CLEANUP(cancel_unrefp)
-    struct cancel *c = cancel_new(NULL);
+    CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
     struct slow s = {0};
     struct thread *setter;
     struct thread *remover;
@@ -213,8 +207,7 @@ static void test_race(void **state)
 {
     (void)state;
     for (int round = 0; round < 20; round++) {
-        CLEANUP(cancel_unrefp)
-        struct cancel *c = cancel_new(NULL);
+        CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
         struct thread *threads[] = {
             thread_start("a", make_and_drop_children, c, NULL),
             thread_start("b", make_and_drop_children, c, NULL),

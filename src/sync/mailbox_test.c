@@ -121,8 +121,7 @@ static void test_take(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(take_cases); i++) {
         const struct take_case *row = &take_cases[i];
-        CLEANUP(cancel_unrefp)
-        struct cancel *cancel = cancel_new(NULL);
+        CLEANUP(cancel_unrefp) struct cancel *cancel = cancel_new(NULL);
         struct mailbox *mb = mailbox_new();
         struct mail *m = NULL;
         struct err err = {0};
@@ -156,10 +155,8 @@ static void test_cancel_wakes(void **state)
 {
     (void)state;
     for (int i = 0; i < 200; i++) {
-        CLEANUP(cancel_unrefp)
-        struct cancel *parent = cancel_new(NULL);
-        CLEANUP(cancel_unrefp)
-        struct cancel *cancel = cancel_new(parent);
+        CLEANUP(cancel_unrefp) struct cancel *parent = cancel_new(NULL);
+        CLEANUP(cancel_unrefp) struct cancel *cancel = cancel_new(parent);
         struct mailbox *mb = mailbox_new();
         struct thread *t = thread_start("cancel", set_token, parent, NULL);
         struct mail *m;
@@ -191,8 +188,7 @@ static void send_notes(void *arg)
 
 static void test_many_senders(void **state)
 {
-    CLEANUP(cancel_unrefp)
-    struct cancel *cancel = cancel_new(NULL);
+    CLEANUP(cancel_unrefp) struct cancel *cancel = cancel_new(NULL);
     struct mailbox *mb = mailbox_new();
     struct thread *threads[SENDERS];
     struct sender senders[SENDERS];

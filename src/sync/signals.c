@@ -2,8 +2,8 @@
  * Signals as descriptors: blocked in every thread, read from one signalfd by one small thread.
  *
  * Nothing of ours ever runs in a signal handler. The thread polls the signalfd and an eventfd that
- * tells it to stop. SIGCHLD is blocked with the rest but not read: proc watches its children by
- * other means.
+ * tells it to stop. SIGCHLD is blocked with the rest but not read: it is left for the proc
+ * thread, which has a signalfd of its own for it.
  */
 #include "sync/signals.h"
 

@@ -30,8 +30,7 @@ static void test_cancel_at_the_nth(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(point_cases); i++) {
         const struct point_case *row = &point_cases[i];
-        CLEANUP(cancel_unrefp)
-        struct cancel *c = cancel_new(NULL);
+        CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
         int at = 0;
 
         wait_test_mode(row->spec);
@@ -48,8 +47,7 @@ static void test_cancel_at_the_nth(void **state)
 
 static void test_a_mailbox_is_a_point(void **state)
 {
-    CLEANUP(cancel_unrefp)
-    struct cancel *c = cancel_new(NULL);
+    CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
     struct mailbox *mb = mailbox_new();
     struct mail *m;
     struct err err = {0};
@@ -104,8 +102,7 @@ static void test_kill_and_count(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        CLEANUP(buf_release)
-        struct buf said = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf said = BUF_INIT(4096);
         int status = run_child(rows[i].spec, &said);
         int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
