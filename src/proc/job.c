@@ -17,8 +17,8 @@
 #include "proc/child.h"
 #include "proc/loop.h"
 
-#define JOB_WARDEN_PATIENCE_MS 2000           /* from KILLING until we take over from the warden */
-#define JOB_STRAY_PATIENCE_MS 3000            /* from STRAYING until we go on without proof */
+#define JOB_WARDEN_PATIENCE_MS 5000           /* from KILLING until we take over from the warden */
+#define JOB_STRAY_PATIENCE_MS 5000            /* from STRAYING until we go on without proof */
 #define JOB_DRAIN_BYTES ((size_t)1024 * 1024) /* the most a pipe holds by default */
 
 static void job_report_output(struct proc *p, int fd, struct str bytes)
@@ -27,10 +27,10 @@ static void job_report_output(struct proc *p, int fd, struct str bytes)
     size_t room = p->max_output - p->delivered;
 
     if (bytes.len > room)
-        p->dropped_bytes += bytes.len - room;
+        p->dropped += bytes.len - room;
     bytes = str_first(bytes, room);
     p->delivered += bytes.len;
-    if (!bytes.len || atomic_load(&p->dropped))
+    if (!bytes.len || atomic_load(&p->unwatched))
         return;
 
     m = mem_zalloc(sizeof(*m));
@@ -49,7 +49,7 @@ static void job_report_exit(struct proc *p)
 {
     struct proc_mail *m;
 
-    if (atomic_load(&p->dropped))
+    if (atomic_load(&p->unwatched))
         return;
     m = mem_zalloc(sizeof(*m));
     m->mail.kind = &proc_mail_kind;
@@ -59,7 +59,7 @@ static void job_report_exit(struct proc *p)
     m->what = PROC_EXIT;
     m->how = p->how;
     m->code = p->code;
-    m->dropped = p->dropped_bytes;
+    m->dropped = p->dropped;
     m->wall_ms = loop_now_ms() - p->start_ms;
     mailbox_send(p->to, &m->mail);
 }
@@ -193,12 +193,12 @@ void job_tick(struct proc *p, int64_t now_ms)
     case JOB_KILLING:
         /* Stopped again and again by its job, or held up by processes it may not kill. What it
          * watched falls to us when it dies. */
-        log_debug("proc", "warden %d of '%d' does not end: taking over", p->warden, p->pid);
+        log_debug("proc", "warden %d of %d does not end: taking over", p->warden, p->pid);
         p->next_ms = -1;
         kill(p->warden, SIGKILL);
         break;
     case JOB_STRAYING:
-        log_debug("proc", "something below '%d' cannot be killed", p->pid);
+        log_debug("proc", "something below %d cannot be killed", p->pid);
         p->phase = JOB_OVER;
         break;
     case JOB_OVER:
@@ -349,8 +349,8 @@ void job_write(struct proc *p, struct loop *loop, struct str bytes)
     loop_watch(loop, f, EPOLLOUT);
 }
 
-/* A terminal has no end of its own: its reader sees one when the line is empty and Ctrl-D comes; one
- * more is needed to hand over a line that has begun. */
+/* A terminal has no end of its own: its reader sees one when the line is empty and Ctrl-D comes;
+ * one more is needed to hand over a line that has begun. */
 static void job_type_end(struct proc *p)
 {
     static const char end[] = "\004\004";

@@ -3,8 +3,9 @@
  *
  *     RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ OVER
  *
- * A job is OVER when its warden has ended, which means that the leader is reaped and nobody is left.
- * If the warden was killed itself, the job is STRAYING until the loop has ended what fell to us.
+ * A job is OVER when its warden has ended, which means that the leader is reaped and nobody is
+ * left. If the warden was killed itself, the job is STRAYING until the loop has ended what fell to
+ * us.
  */
 #pragma once
 
@@ -46,8 +47,8 @@ struct job_fd {
 
 struct proc {
     /* Any thread. */
-    atomic_int refs;     /* the caller's, the loop's, and one per order and mail on its way */
-    atomic_bool dropped; /* by proc_unref(): no more mail */
+    atomic_int refs;       /* the caller's, the loop's, and one per order and mail on its way */
+    atomic_bool unwatched; /* by proc_unref(): no more mail */
     atomic_size_t input_waiting; /* bytes not yet written to its standard input */
 
     struct gate gate; /* guards what proc_start() waits for */
@@ -80,7 +81,7 @@ struct proc {
     int64_t start_ms;
     int64_t next_ms; /* when the phase moves on by itself; -1: never */
     size_t delivered;
-    size_t dropped_bytes;
+    size_t dropped; /* bytes over max_output */
 };
 
 void job_ref(struct proc *p);
@@ -89,8 +90,8 @@ void job_unref(struct proc *p);
 /* Tells proc_start() how it went; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
-/* Below: proc thread only. job_open() forks; it and all others move the job on, and the loop looks at
- * its phase afterwards. */
+/* Below: proc thread only. job_open() forks; it and all others move the job on, and the loop looks
+ * at its phase afterwards. */
 int job_open(struct proc *p, struct loop *loop, struct err *err);
 void job_event(struct job_fd *f, struct loop *loop, uint32_t events);
 void job_tick(struct proc *p, int64_t now_ms); /* when next_ms has come */

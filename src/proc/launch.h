@@ -2,8 +2,8 @@
  * Everything a child needs, made ready before the fork: descriptors, the files to try, the mask.
  *
  * Made by the thread that calls proc_start(), used by the proc thread and, after the fork, by the
- * warden and the child, where nothing can be allocated any more. argv, envp and dir are the caller's
- * and stay valid until proc_start() returns.
+ * warden and the child, where nothing can be allocated any more. argv, envp and dir are the
+ * caller's and stay valid until proc_start() returns.
  */
 #pragma once
 

@@ -23,7 +23,8 @@
 
 #define LOOP_EVENTS 64
 #define LOOP_SHUTDOWN_GRACE_MS 200
-#define LOOP_STRAY_PAUSE_MS 5
+#define LOOP_STRAY_FIRST_MS 5
+#define LOOP_STRAY_SLOWEST_MS 5000
 
 struct loop {
     struct thread *thread;
@@ -32,6 +33,8 @@ struct loop {
     int signals_fd; /* SIGCHLD: a warden was stopped (or ended, which its socket tells anyway) */
     bool stopping;
     VEC(struct proc *) jobs; /* a reference each */
+    int64_t strays_at_ms;    /* when to look for strays again; -1: there are none */
+    int64_t strays_pause_ms;
     struct tree tree;
     char scratch[LOOP_READ_BYTES];
 };
@@ -162,8 +165,8 @@ static bool loop_is_warden(struct loop *loop, pid_t pid)
     return false;
 }
 
-/* Strays: children that fell to us because their warden was killed. No process of ours outside a job
- * leaves our session, and nobody below a warden can be in it. */
+/* Strays: children that fell to us because their warden was killed. No process of ours outside a
+ * job leaves our session, and nobody below a warden can be in it. */
 static void loop_mark_strays(struct tree *t, void *arg)
 {
     struct loop *loop = arg;
@@ -192,19 +195,26 @@ static bool loop_end_strays(struct loop *loop)
     return alive == 0;
 }
 
-static bool loop_has_straying(struct loop *loop)
+static void loop_settle_strays(struct loop *loop, int64_t now_ms)
 {
-    VEC_EACH(&loop->jobs, job) {
-        if ((*job)->phase == JOB_STRAYING)
-            return true;
-    }
-    return false;
-}
+    bool straying = false;
 
-static void loop_settle_strays(struct loop *loop)
-{
-    if (!loop_has_straying(loop) || !loop_end_strays(loop))
+    VEC_EACH(&loop->jobs, job) {
+        straying = straying || (*job)->phase == JOB_STRAYING;
+    }
+    if (straying && loop->strays_at_ms < 0) {
+        loop->strays_at_ms = now_ms;
+        loop->strays_pause_ms = LOOP_STRAY_FIRST_MS;
+    }
+    if (loop->strays_at_ms < 0 || loop->strays_at_ms > now_ms)
         return;
+    if (!loop_end_strays(loop)) { /* somebody takes time to die, or cannot be killed by us */
+        loop->strays_at_ms = now_ms + loop->strays_pause_ms;
+        if (loop->strays_pause_ms < LOOP_STRAY_SLOWEST_MS)
+            loop->strays_pause_ms *= 2;
+        return;
+    }
+    loop->strays_at_ms = -1;
     VEC_EACH(&loop->jobs, job) {
         if ((*job)->phase == JOB_STRAYING)
             (*job)->phase = JOB_OVER;
@@ -217,7 +227,7 @@ static void loop_tick(struct loop *loop)
     int64_t now_ms = loop_now_ms();
     size_t kept = 0;
 
-    loop_settle_strays(loop);
+    loop_settle_strays(loop, now_ms);
     for (size_t i = 0; i < loop->jobs.len; i++) {
         struct proc *p = loop->jobs.ptr[i];
 
@@ -236,16 +246,14 @@ static void loop_tick(struct loop *loop)
 /* Milliseconds until something is due, or -1. */
 static int loop_patience(struct loop *loop)
 {
-    int64_t first_ms = INT64_MAX;
+    int64_t first_ms = loop->strays_at_ms;
     int64_t left_ms;
 
-    if (loop_has_straying(loop))
-        return LOOP_STRAY_PAUSE_MS;
     VEC_EACH(&loop->jobs, job) {
-        if ((*job)->next_ms >= 0 && (*job)->next_ms < first_ms)
+        if ((*job)->next_ms >= 0 && (first_ms < 0 || (*job)->next_ms < first_ms))
             first_ms = (*job)->next_ms;
     }
-    if (first_ms == INT64_MAX)
+    if (first_ms < 0)
         return -1;
     left_ms = first_ms - loop_now_ms();
     if (left_ms < 0)
@@ -320,6 +328,7 @@ static struct loop *loop_new(struct err *err)
 
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
+    loop->strays_at_ms = -1;
     loop->orders = mailbox_new();
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->signals_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);

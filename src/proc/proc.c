@@ -178,7 +178,7 @@ void proc_unref(struct proc *p)
 {
     if (!p)
         return;
-    atomic_store(&p->dropped, true);
+    atomic_store(&p->unwatched, true);
     proc_end(p); /* does nothing when it is over */
     job_unref(p);
 }

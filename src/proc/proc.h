@@ -4,15 +4,15 @@
  * A job is a command in its own process group and session, with close-on-exec on everything of
  * ours, its own directory and environment, the signal mask tenax was started with and default
  * dispositions, and pipes or a pty. What it says arrives as proc_mail: any number of PROC_OUTPUT,
- * then exactly one PROC_EXIT, sent when the leader has been reaped, every descendant is gone and all
- * output is read.
+ * then exactly one PROC_EXIT, sent when the leader has been reaped, every descendant is gone and
+ * all output is read.
  *
  * Nobody escapes. Between tenax and each leader stands a small process, the warden (warden.h), to
  * which everything the job leaves behind falls back: by setsid(), by double fork, with an emptied
  * environment. Ending a job sends SIGTERM to all of it and after a grace stops and kills (by pidfd)
  * whoever is found below, again and again until nobody is left. When tenax itself dies, kill -9
  * included, the wardens do the same at once. Out of reach are processes we may not signal (a job
- * that became another user: given up after 5 seconds) and those that other services start on a
+ * that became another user: given up after 10 seconds) and those that other services start on a
  * job's behalf (docker, systemd-run, at).
  *
  * A job whose leader exits while descendants go on is not over until they are; after linger_ms they
@@ -79,21 +79,23 @@ struct proc_mail {
 
 /* Returns when the program runs. Fails with ERR_NOT_FOUND (no such program), ERR_DENIED (not
  * executable), ERR_TOO_BIG (input, arguments), ERR_CANCELLED (during proc_shutdown()), ERR_IO (the
- * rest, such as a bad directory); an error of the child before exec is reported here, not as an exit
- * code, and no mail follows it. */
+ * rest, such as a bad directory); an error of the child before exec is reported here, not as an
+ * exit code, and no mail follows it. */
 struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct err *err);
 int proc_pid(const struct proc *p); /* the leader's, which is also its group and session */
 
 /* Any thread, at any time; what comes too late does nothing. None of these waits. */
 
-/* Queued; ERR_TOO_BIG when more than 16 MB would wait. A program that no longer reads is no error. */
+/* Queued; ERR_TOO_BIG when more than 16 MB would wait. A program that no longer reads is no
+ * error. */
 int proc_write(struct proc *p, struct str bytes, struct err *err);
 void proc_close_input(struct proc *p);
 void proc_resize(struct proc *p, unsigned short rows, unsigned short cols);
 void proc_signal(struct proc *p, int signo); /* to the leader's group */
 void proc_end(struct proc *p);               /* TERM, grace, KILL; PROC_EXIT follows */
 
-/* Ends it when it still runs, and sends no more mail; what is queued still holds it. NULL is fine. */
+/* Ends it when it still runs, and sends no more mail; what is queued still holds it. NULL is
+ * fine. */
 void proc_unref(struct proc *p);
 
 struct proc_result {
@@ -106,11 +108,12 @@ struct proc_result {
 };
 void proc_result_release(struct proc_result *r);
 
-/* Runs to the end on the caller's thread. A cancel gives ERR_CANCELLED at once; the job is then ended
- * in the background. */
+/* Runs to the end on the caller's thread. A cancel gives ERR_CANCELLED at once; the job is then
+ * ended in the background. */
 int proc_run(const struct proc_spec *spec, struct cancel *cancel, struct proc_result *ret,
              struct err *err);
 
-/* At process exit: ends every job with 200 ms grace, joins the thread. A later proc_start() starts
+/* At process exit: ends every job with 200 ms grace, joins the thread. Children of ours that did
+ * not start here are left alone as long as they are in our session. A later proc_start() starts
  * anew. */
 void proc_shutdown(void);

@@ -1,9 +1,9 @@
 /*
  * The processes of this machine as one snapshot of /proc, and signals to a marked part of them.
  *
- * Runs in the proc thread and, between fork and exit, in wardens (warden.h): everything here is made
- * of plain system calls, memory comes straight from mmap(), and no function allocates from the heap.
- * A snapshot is not atomic; whoever must be sure that nobody is left takes another one.
+ * Runs in the proc thread and, between fork and exit, in wardens (warden.h): everything here is
+ * made of plain system calls, memory comes straight from mmap(), and no function allocates from the
+ * heap. A snapshot is not atomic; whoever must be sure that nobody is left takes another one.
  */
 #pragma once
 

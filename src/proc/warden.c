@@ -190,8 +190,8 @@ static int64_t warden_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* From now on whoever is found is killed, more and more seldom, until nobody is left. Most jobs never
- * leave their group, and one call ends those. */
+/* From now on whoever is found is killed, more and more seldom, until nobody is left. Most jobs
+ * never leave their group, and one call ends those. */
 static void warden_kill(struct warden *w)
 {
     w->killing = true;
@@ -241,7 +241,8 @@ static void warden_obey(struct warden *w)
     }
 }
 
-/* One wait. While killing, the socket has nothing more to say (and at its end is always readable). */
+/* One wait. While killing, the socket has nothing more to say (and at its end is always
+ * readable). */
 static void warden_step(struct warden *w)
 {
     struct pollfd fds[] = {

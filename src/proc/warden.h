@@ -3,10 +3,10 @@
  *
  * It is a child subreaper, so that whatever the job leaves behind, by double fork, setsid() or an
  * emptied environment, comes back to this job's warden and to nobody else's: which job a stray
- * belongs to is never guessed. It ends when it has no child left, which is the proof that nobody is.
- * When tenax dies in any way, kill -9 included, its end of the socket closes and the warden kills
- * all that is below. A job that kills its own warden gains nothing: tenax is a subreaper as well and
- * kills what then falls to it (loop.c).
+ * belongs to is never guessed. It ends when it has no child left, which is the proof that nobody
+ * is. When tenax dies in any way, kill -9 included, its end of the socket closes and the warden
+ * kills all that is below. A job that kills its own warden gains nothing: tenax is a subreaper as
+ * well and kills what then falls to it (loop.c).
  *
  * The two talk in fixed-size packets over a SOCK_SEQPACKET pair.
  */

@@ -2,8 +2,8 @@
  * Cancel tokens: "stop what you are doing", from any thread to any number of waiters.
  *
  * Everything that blocks takes one and returns ERR_CANCELLED promptly when it is set. A token made
- * with a parent is set with it. Setting is final and idempotent. cancel_set() may be called from any
- * thread but not from a signal handler (signals come through sync/signals.h).
+ * with a parent is set with it. Setting is final and idempotent. cancel_set() may be called from
+ * any thread but not from a signal handler (signals come through sync/signals.h).
  */
 #pragma once
 
@@ -23,14 +23,14 @@ void cancel_set(struct cancel *c);
 bool cancel_is_set(const struct cancel *c);                /* false for NULL */
 int cancel_check(const struct cancel *c, struct err *err); /* -1 with ERR_CANCELLED when set */
 
-/* Readable for good once set: for code that polls descriptors. Lent; -1 when the process has run out
- * of descriptors. */
+/* Readable for good once set: for code that polls descriptors. Lent; -1 when the process has run
+ * out of descriptors. */
 int cancel_fd(struct cancel *c);
 
 /* fn(arg) runs once, on the thread that sets the token (at once, here, when it is set already). It
- * must not block. Every hook is given back to cancel_off(), which returns only when fn is not running
- * and never will (called from inside fn itself it returns at once). cancel_on() gives NULL when fn
- * has run here already. */
+ * must not block. Every hook is given back to cancel_off(), which returns only when fn is not
+ * running and never will (called from inside fn itself it returns at once). cancel_on() gives NULL
+ * when fn has run here already. */
 struct cancel_hook;
 struct cancel_hook *cancel_on(struct cancel *c, cancel_fn fn, void *arg);
 void cancel_off(struct cancel_hook *hook); /* NULL is fine */

@@ -49,11 +49,13 @@ void mailbox_send(struct mailbox *mb, struct mail *m);
  *
  * Under a virtual clock (clock.h) nothing else moves time: an empty mailbox with a deadline ahead
  * advances the clock to it and gives ERR_TIMEOUT without waiting. That is what makes a run with
- * agents one at a time repeatable; mail from threads that do real I/O is then waited for with -1. */
+ * agents one at a time repeatable; mail from threads that do real I/O is then waited for with
+ * -1. */
 int mailbox_take(struct mailbox *mb, struct cancel *cancel, int64_t deadline_ms, struct mail **ret,
                  struct err *err);
 
 struct mail *mailbox_try(struct mailbox *mb); /* NULL when empty; never waits */
 size_t mailbox_bytes(const struct mailbox *mb);
-/* Readable while mail waits: for event loops. Lent; -1 when the process has run out of descriptors. */
+/* Readable while mail waits: for event loops. Lent; -1 when the process has run out of
+ * descriptors. */
 int mailbox_fd(struct mailbox *mb);

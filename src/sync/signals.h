@@ -2,8 +2,8 @@
  * Signals, read from one signalfd on one small thread.
  *
  * signals_start() runs first in main(), before any other thread: it blocks INT, TERM, HUP, WINCH,
- * TSTP and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others reach fn. Children get
- * the original mask and default dispositions back (proc.h).
+ * TSTP and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others reach fn. Children
+ * get the original mask and default dispositions back (proc.h).
  */
 #pragma once
 

@@ -42,7 +42,7 @@ void gate_init(struct gate *g);
 void gate_release(struct gate *g);
 void gate_take(struct gate *g);
 void gate_give(struct gate *g);
-/* False at the deadline (clock_mono_ms() time, -1: none), which a virtual clock jumps to at once. May
- * return true for no reason: wait in a loop that looks at the condition. */
+/* False at the deadline (clock_mono_ms() time, -1: none), which a virtual clock jumps to at once.
+ * May return true for no reason: wait in a loop that looks at the condition. */
 bool gate_wait(struct gate *g, int64_t deadline_ms);
 void gate_wake(struct gate *g); /* all waiters; lock held */
