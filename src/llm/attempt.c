@@ -253,11 +253,12 @@ struct attempt *attempt_start(const struct attempt_options *o, struct err *err)
         a->play = scripted_call_new(o->provider->script, &a->request, a->reply);
         return a;
     }
-    if (attempt_send(a, o, err) < 0) {
-        attempt_free(a);
-        return NULL;
-    }
-    return a;
+    if (!o->net)
+        err_set(err, ERR_BAD_INPUT, "%s cannot be asked without a network", o->provider->name);
+    else if (attempt_send(a, o, err) == 0)
+        return a;
+    attempt_free(a);
+    return NULL;
 }
 
 bool attempt_owns(const struct attempt *a, const struct mail *m)

@@ -652,6 +652,68 @@ static void test_headers_on_the_wire(void **state)
     rig_release(&g);
 }
 
+static SSL_CTX *self_signed(void)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *cert = X509_new();
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+
+    X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
+    X509_set_pubkey(cert, key);
+    assert_true(X509_sign(cert, key, EVP_sha256()) > 0);
+    assert_int_equal(SSL_CTX_use_certificate(ctx, cert), 1);
+    assert_int_equal(SSL_CTX_use_PrivateKey(ctx, key), 1);
+    X509_free(cert);
+    EVP_PKEY_free(key);
+    return ctx;
+}
+
+static void hang_up(struct conn *c)
+{
+    (void)c;
+}
+
+/* A handshake that breaks is tried again; a certificate that is not trusted stays so. */
+static void test_tls(void **state)
+{
+    static const struct {
+        bool tls;
+        enum err_code code;
+        int accepted;
+        const char *text;
+    } rows[] = {
+        {true, ERR_DENIED, 1, "is not trusted"},
+        {false, ERR_NETWORK, 3, "gave up after 3 tries"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        static const struct canned none[] = {{0}};
+        struct retry_policy thrice = quick;
+        struct server server = {.serve = hang_up, .tls = rows[i].tls ? self_signed() : NULL};
+        char url[64];
+        struct rig g;
+
+        thrice.max_tries = 3;
+        rig_start(&g, none, 1);
+        canned_stop(&g.server);
+        assert_int_equal(server_start_at(&server, "127.0.0.1"), 0);
+        snprintf(url, sizeof(url), "https://127.0.0.1:%d", server.port);
+        mem_freep(&g.provider.base_url);
+        g.provider.base_url = mem_dup(url, strlen(url));
+        g.options.retry = &thrice;
+        assert_int_equal(rig_run(&g, NULL), -1);
+        print_message("row %zu: %s\n", i, g.err.text);
+        assert_int_equal(g.err.code, rows[i].code);
+        assert_non_null(strstr(g.err.text, rows[i].text));
+        assert_true(server.accepted >= rows[i].accepted);
+        assert_int_equal(g.seen.retries, rows[i].accepted - 1);
+        server_stop(&server);
+        rig_release(&g);
+    }
+}
+
 /* The helper is asked again for a key that was refused, and what it says goes out as both kinds. */
 static void test_key_helper(void **state)
 {
@@ -886,6 +948,7 @@ int main(void)
         cmocka_unit_test(test_nobody_listens),
         cmocka_unit_test(test_huge_line),
         cmocka_unit_test(test_headers_on_the_wire),
+        cmocka_unit_test(test_tls),
         cmocka_unit_test(test_key_helper),
         cmocka_unit_test(test_stale_key),
         cmocka_unit_test(test_scripted),
