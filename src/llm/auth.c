@@ -69,7 +69,7 @@ static int auth_read(const char *home, struct arena *arena, struct buf *text, st
 {
     CLEANUP(mem_freep) char *path = path_join(home, "auth.json");
     CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const struct json *doc;
+    const struct json *doc = NULL;
 
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         *ret = NULL;
@@ -92,7 +92,7 @@ int auth_get(const char *home, struct str provider, struct buf *ret_key, struct 
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(AUTH_MAX_FILE);
-    const struct json *doc;
+    const struct json *doc = NULL;
     struct str key;
 
     if (auth_read(home, &arena, &text, notes, &doc, err) < 0)
@@ -114,7 +114,7 @@ int auth_list(const char *home, struct strv *ret_names, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(AUTH_MAX_FILE);
-    const struct json *doc;
+    const struct json *doc = NULL;
 
     if (auth_read(home, &arena, &text, /*notes=*/NULL, &doc, err) < 0)
         return -1;
@@ -181,7 +181,7 @@ static int auth_change(const char *home, struct str provider, struct str key, st
     CLEANUP(buf_release) struct buf out = BUF_INIT(AUTH_MAX_FILE);
     CLEANUP(mem_freep) char *path = path_join(home, "auth.json");
     CLEANUP(fd_closep) int lock = lock_home(home, err);
-    const struct json *doc;
+    const struct json *doc = NULL;
 
     if (lock < 0)
         return -1;

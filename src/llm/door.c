@@ -171,7 +171,7 @@ static int string_member(const struct door *d, const char *member, struct str *r
 static int choose_base(const struct conf *conf, struct door *d, struct err *err)
 {
     const char *from_env = d->row && d->row->base_env ? conf_env(conf, d->row->base_env) : NULL;
-    struct str from_settings;
+    struct str from_settings = {0};
 
     if (string_member(d, "baseUrl", &from_settings, err) < 0)
         return -1;
@@ -206,7 +206,7 @@ static bool base_is_ours(const struct door *d)
 
 static int choose_dialect(struct door *d, struct err *err)
 {
-    struct str name;
+    struct str name = {0};
 
     if (string_member(d, "dialect", &name, err) < 0)
         return -1;
@@ -225,7 +225,7 @@ int door_open(const struct conf *conf, struct str name, struct door *ret, struct
     const struct door_row *row = row_named(name);
     struct door d = {.name = row ? str_of(row->name) : name, .row = row};
     const struct json *idle;
-    struct str env;
+    struct str env = {0};
 
     d.settings = settings_of(conf, d.name);
     if (!d.settings)
