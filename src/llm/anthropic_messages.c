@@ -164,7 +164,7 @@ static bool is_sent(const struct llm_request *req, const struct block *b)
     case BLOCK_REDACTED_THINKING:
         return b->data.len && !block_is_foreign(b, req->model);
     case BLOCK_OTHER:
-        return b->raw.len && !block_is_foreign(b, req->model);
+        return str_starts(b->raw, STR("{")) && !block_is_foreign(b, req->model);
     default:
         return true;
     }
