@@ -66,7 +66,7 @@ static void must_exist(const char *dialect, const char *root, const char *format
         fail_msg("%s: there is no %s", dialect, buf_cstr(&path));
 }
 
-/* Each dialect is fuzzed. */
+/* Each dialect is fuzzed, and spoken by the pretend server. */
 static void test_nothing_forgotten(void **state)
 {
     const char *root = getenv("TENAX_SOURCE");
@@ -76,8 +76,11 @@ static void test_nothing_forgotten(void **state)
         skip();
     EACH_DIALECT(d)
     {
+        const char *dash = strrchr(d->name, '-');
+
         must_exist(d->name, root, "fuzz/provider_*_fuzz.c", d->name);
         must_exist(d->name, root, "fuzz/corpus/provider_*", d->name);
+        must_exist(d->name, root, "fake/speak_*.c", dash ? dash + 1 : d->name);
     }
 }
 

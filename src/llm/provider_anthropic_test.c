@@ -788,6 +788,52 @@ static void test_cut_off(void **state)
     }
 }
 
+/* Input nested deeper than can be written down: a call's is bad, an unknown block's ends the answer,
+ * and what does not even parse is kept as text. */
+static void test_deep(void **state)
+{
+    static const struct {
+        const char *type;
+        int depth;
+        enum err_code code;
+        const char *has;
+    } rows[] = {
+        {"tool_use", 200, ERR_NONE, "0 tool_use A [{"},
+        {"tool_use", 400, ERR_NONE, "}] bad\n"},
+        {"tool_use", 600, ERR_NONE, "}] bad\n"},
+        {"server_tool_use", 200, ERR_NONE, "\"input\":{\"a\":{"},
+        {"server_tool_use", 400, ERR_TOO_BIG, ""},
+        {"server_tool_use", 600, ERR_NONE, "\"input\":\"{\\\"a\\\":{"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(event_check_release) struct event_check c = EVENT_CHECK_INIT;
+        CLEANUP(message_unrefp) struct message *m = NULL;
+        CLEANUP(buf_release) struct buf sse = BUF_INIT(BUF_NO_LIMIT);
+        struct llm_fault fault;
+        struct err err = {0};
+
+        buf_addf(&sse,
+                 START "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":"
+                       "{\"type\":\"%s\",\"id\":\"t\",\"name\":\"A\",\"input\":{}}}\n\n"
+                       "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                       "\"input_json_delta\",\"partial_json\":\"",
+                 rows[i].type);
+        for (int n = 1; n < rows[i].depth; n++)
+            buf_adds(&sse, "{\\\"a\\\":");
+        buf_adds(&sse, "{}");
+        for (int n = 1; n < rows[i].depth; n++)
+            buf_addc(&sse, '}');
+        buf_adds(&sse, "\"}}\n\n" CLOSE STOP("end_turn"));
+
+        read_stream(buf_str(&sse), sse.len, 1, &c, &fault, &m, &err);
+        if (err.code != rows[i].code || !str_has(buf_str(&c.text), str_of(rows[i].has)))
+            fail_msg("%s, %d deep: %s\n%s", rows[i].type, rows[i].depth, err.text,
+                     buf_cstr(&c.text));
+    }
+}
+
 static void test_provider_data(void **state)
 {
     CLEANUP(event_check_release) struct event_check c = EVENT_CHECK_INIT;
@@ -915,12 +961,12 @@ static void test_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_minimal),       cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_thinking),      cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_growing),       cmocka_unit_test(test_too_big),
-        cmocka_unit_test(test_streams),       cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_provider_data), cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_minimal),  cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_thinking), cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_growing),  cmocka_unit_test(test_too_big),
+        cmocka_unit_test(test_streams),  cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_deep),     cmocka_unit_test(test_provider_data),
+        cmocka_unit_test(test_whole),    cmocka_unit_test(test_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
