@@ -45,7 +45,7 @@ void viewer_release(struct scenario_viewer *v)
 
 static void add_line(struct buf *b, struct str text)
 {
-    if (b->len)
+    if (b->len && text.len)
         buf_addc(b, '\n');
     buf_add(b, text);
 }

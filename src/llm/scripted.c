@@ -85,57 +85,40 @@ int scripted_call_status(const struct scripted_call *c)
     return c->fault && c->fault->kind == FAULT_STATUS ? c->fault->status : 0;
 }
 
-static void view_add(struct buf *to, struct str text)
+static void view_block(const struct block *b, enum role role, struct scenario_viewer *v)
 {
-    if (to->len)
-        buf_addc(to, '\n');
-    buf_add(to, text);
-}
-
-static void view_block(const struct block *b, struct buf *result, struct buf *prompt, size_t *bytes)
-{
-    if (b->kind == BLOCK_TOOL_RESULT) {
-        for (size_t i = 0; i < b->content_len; i++) {
-            if (b->content[i].kind != BLOCK_TEXT)
-                continue;
-            view_add(result, b->content[i].text);
-            *bytes += b->content[i].text.len;
-        }
-    } else if (b->kind == BLOCK_TEXT) {
-        view_add(prompt, b->text);
-        *bytes += b->text.len;
+    if (role == ROLE_ASSISTANT) {
+        if (b->kind == BLOCK_TOOL_USE)
+            viewer_called(v);
+        else if (b->kind == BLOCK_TEXT)
+            viewer_said(v, b->text);
+        return;
+    }
+    if (b->kind == BLOCK_TEXT)
+        viewer_user(v, b->text);
+    if (b->kind != BLOCK_TOOL_RESULT)
+        return;
+    viewer_result(v, STR(""));
+    for (size_t i = 0; i < b->content_len; i++) {
+        if (b->content[i].kind == BLOCK_TEXT)
+            viewer_result(v, b->content[i].text);
     }
 }
 
-/* What the step may look at, gathered from the conversation as scenario.h says. */
-static void view_make(const struct llm_request *req, struct buf *result, struct buf *prompt,
-                      struct scenario_view *ret)
+/* What the step may look at: the same as the test server finds in a request. */
+static void view_make(const struct llm_request *req, struct scenario_viewer *v)
 {
-    size_t bytes = 0;
-
+    viewer_init(v);
+    if (req->system.len)
+        viewer_system(v, req->system);
     for (size_t i = 0; i < req->message_count; i++) {
         const struct message *m = req->messages[i];
 
-        if (m->role == ROLE_ASSISTANT) {
-            CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-            message_text(m, &text);
-            bytes += text.len;
-            buf_clear(result);
-            if (!message_count(m, BLOCK_TOOL_USE))
-                buf_clear(prompt);
-            continue;
-        }
         for (size_t k = 0; k < m->len; k++)
-            view_block(&m->blocks[k], result, prompt, &bytes);
+            view_block(&m->blocks[k], m->role, v);
     }
-    *ret = (struct scenario_view){
-        .result = buf_str(result),
-        .prompt = buf_str(prompt),
-        .system = req->system,
-        .model = req->model->name,
-        .bytes = bytes,
-    };
+    if (req->tail.len)
+        viewer_user(v, req->tail);
 }
 
 /* Changes the wire only, and here is none. */
@@ -146,12 +129,13 @@ static bool fault_is_harmless(const struct scenario_fault *f)
 
 static int call_begin(struct scripted_call *c, struct llm_fault *fault, struct err *err)
 {
-    CLEANUP(buf_release) struct buf result = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(viewer_release) struct scenario_viewer viewer;
     struct scripted *s = c->script;
     struct scenario_view view;
+    struct err why = {0};
 
-    view_make(c->request, &result, &prompt, &view);
+    view_make(c->request, &viewer);
+    view = viewer_view(&viewer, c->request->model->name);
     lock_take(&s->lock);
     c->step = scenario_next(s->scenario, &s->cursor, &view);
     if (c->step) {
@@ -160,12 +144,15 @@ static int call_begin(struct scripted_call *c, struct llm_fault *fault, struct e
             c->fault = NULL;
         if (!c->fault)
             scenario_played(s->scenario, &s->cursor, c->step);
+    } else {
+        scenario_explain(s->scenario, &s->cursor, &view, &why);
     }
     lock_give(&s->lock);
     if (!c->step) {
-        scenario_explain(s->scenario, &s->cursor, &view, err);
+        if (err)
+            *err = why;
         *fault = (struct llm_fault){.code = ERR_BAD_INPUT, .wait_ms = -1};
-        fault_text(fault, str_of(err->text));
+        fault_text(fault, str_of(why.text));
         return -1;
     }
     scenario_usage(c->step, &view, &c->usage);
