@@ -41,7 +41,7 @@ struct net {
     /* The network thread's. */
     CURLM *multi;
     VEC(struct net_stream *) live;
-    struct net_round round;
+    struct net_notes notes;
     int64_t curl_at_ms; /* when curl wants to be called, by steady_ms(); -1: not */
 };
 
@@ -135,10 +135,10 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *arg)
 
 static void net_flush(struct net *n)
 {
-    while (n->round.dirty) {
-        struct net_stream *s = n->round.dirty;
+    while (n->notes.dirty) {
+        struct net_stream *s = n->notes.dirty;
 
-        n->round.dirty = s->next_dirty;
+        n->notes.dirty = s->next_dirty;
         net_stream_flush(s);
     }
 }
@@ -158,23 +158,33 @@ static void net_open(struct net *n, struct net_stream *s)
 {
     s->live_index = n->live.len;
     vec_push(&n->live, net_stream_ref(s));
-    if (net_stream_open(s, n->multi, &n->round) < 0)
+    if (net_stream_open(s, n->multi, &n->notes) < 0)
         net_close(n, s);
 }
 
+static void net_end(struct net *n, struct net_stream *s, CURLcode code)
+{
+    net_flush(n);
+    net_stream_done(s, code);
+    net_close(n, s);
+}
+
+/* What other threads may want of a stream, told by its state. */
 static void net_look_at(struct net *n, struct net_stream *s)
 {
     bool cancelled = atomic_load(&s->cancelled);
 
-    if (s->opened) {
-        if (s->easy && cancelled)
-            net_close(n, s);
-        else if (s->easy)
-            net_stream_resume(s);
-    } else {
+    if (!s->opened) {
         s->opened = true;
         if (!cancelled)
             net_open(n, s);
+    } else if (s->easy && cancelled) {
+        net_close(n, s);
+    } else if (s->easy) {
+        CURLcode code = net_stream_resume(s);
+
+        if (code != CURLE_OK)
+            net_end(n, s, code);
     }
 }
 
@@ -212,8 +222,7 @@ static void net_reap(struct net *n)
         curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &s);
         if (net_stream_try_ca_file(s, n->multi, code))
             continue;
-        net_stream_done(s, code);
-        net_close(n, s);
+        net_end(n, s, code);
     }
 }
 
@@ -221,9 +230,9 @@ static void net_expire(struct net *n)
 {
     int64_t now_ms = clock_mono_ms();
 
-    if (now_ms < n->round.look_at_ms)
+    if (now_ms < n->notes.look_at_ms)
         return;
-    n->round.look_at_ms = INT64_MAX;
+    n->notes.look_at_ms = INT64_MAX;
     for (size_t i = n->live.len; i-- > 0;) { /* backwards: closing moves the last one here */
         struct net_stream *s = n->live.ptr[i];
 
@@ -239,8 +248,8 @@ static int net_patience_ms(const struct net *n)
 
     if (n->curl_at_ms >= 0)
         wait_ms = n->curl_at_ms - steady_ms();
-    if (n->round.look_at_ms < INT64_MAX) {
-        int64_t look_ms = n->round.look_at_ms - clock_mono_ms();
+    if (n->notes.look_at_ms < INT64_MAX) {
+        int64_t look_ms = n->notes.look_at_ms - clock_mono_ms();
 
         wait_ms = look_ms < wait_ms ? look_ms : wait_ms;
     }
@@ -431,7 +440,7 @@ struct net *net_new(const struct net_options *options, struct err *err)
     n->epoll_fd = -1;
     n->wake_fd = -1;
     n->curl_at_ms = -1;
-    n->round.look_at_ms = INT64_MAX;
+    n->notes.look_at_ms = INT64_MAX;
     find_certificates(&n->config, options->ca_file);
     n->config.proxy = options->proxy ? mem_dup(options->proxy, strlen(options->proxy)) : NULL;
     n->config.no_proxy = dup_or_null(options->no_proxy);

@@ -142,8 +142,8 @@ void net_stream_watch(const struct net_stream *s)
 {
     int64_t deadline_ms = net_stream_deadline_ms(s);
 
-    if (deadline_ms < s->round->look_at_ms)
-        s->round->look_at_ms = deadline_ms;
+    if (deadline_ms < s->notes->look_at_ms)
+        s->notes->look_at_ms = deadline_ms;
 }
 
 /* Callbacks. */
@@ -282,8 +282,8 @@ static size_t on_body(char *ptr, size_t size, size_t count, void *arg)
     if (!s->bytes) {
         s->bytes = net_mail_new(s, NET_BYTES);
         buf_init(&s->bytes->bytes, BUF_NO_LIMIT); /* NET_PAUSE_BYTES bounds it */
-        s->next_dirty = s->round->dirty;
-        s->round->dirty = s;
+        s->next_dirty = s->notes->dirty;
+        s->notes->dirty = s;
     }
     buf_add(&s->bytes->bytes, str_make(ptr, len));
     return len;
@@ -398,12 +398,12 @@ static void net_stream_set_callbacks(struct net_stream *s, CURL *easy)
     curl.easy_setopt(easy, CURLOPT_WRITEDATA, s);
 }
 
-int net_stream_open(struct net_stream *s, CURLM *multi, struct net_round *round)
+int net_stream_open(struct net_stream *s, CURLM *multi, struct net_notes *notes)
 {
     int64_t now_ms = clock_mono_ms();
     CURLMcode code;
 
-    s->round = round;
+    s->notes = notes;
     s->queued_us += clock_mono_us();
     s->last_byte_ms = now_ms;
     s->total_until_ms = s->request.total_ms ? now_ms + s->request.total_ms : INT64_MAX;
@@ -443,19 +443,19 @@ bool net_stream_try_ca_file(struct net_stream *s, CURLM *multi, CURLcode code)
 
 /* Running. */
 
-void net_stream_resume(struct net_stream *s)
+CURLcode net_stream_resume(struct net_stream *s)
 {
     int64_t now_ms;
 
     if (!atomic_load(&s->paused) || atomic_load(&s->unread) > NET_PAUSE_BYTES / 2)
-        return;
+        return CURLE_OK;
     now_ms = clock_mono_ms();
     s->last_byte_ms = now_ms;
     if (s->total_until_ms < INT64_MAX)
         s->total_until_ms += now_ms - s->paused_ms;
     atomic_store(&s->paused, false);
     net_stream_watch(s);
-    curl.easy_pause(s->easy, CURLPAUSE_CONT); /* may call on_body() at once, and pause again */
+    return curl.easy_pause(s->easy, CURLPAUSE_CONT); /* calls on_body(), which may pause again */
 }
 
 /* A large body goes out without a callback that would tell: curl is asked when time seems up. */

@@ -26,7 +26,7 @@ struct net_config {
 };
 
 /* What streams tell the loop. */
-struct net_round {
+struct net_notes {
     struct net_stream *dirty; /* have bytes to mail at the end of the round */
     int64_t look_at_ms;       /* when a deadline may have passed; INT64_MAX: none */
 };
@@ -55,8 +55,8 @@ struct net_stream {
     struct curl_slist *headers;
     size_t live_index;
     struct net_mail *bytes; /* collected since the last flush */
-    struct net_round *round;
-    struct net_stream *next_dirty; /* of the round, while bytes is not NULL */
+    struct net_notes *notes;
+    struct net_stream *next_dirty; /* in notes->dirty, while bytes is not NULL */
     struct strv head;              /* header lines of the answer so far */
     size_t head_bytes;             /* of all header lines, informational answers included */
     size_t body_bytes;             /* decoded */
@@ -83,8 +83,11 @@ void net_stream_drop(struct net_stream *s); /* gives one count back; NULL is fin
 void net_free_if_last(struct net *n);       /* net.c: a stream of it is gone */
 
 /* Makes the easy handle and starts it on multi. -1 after having mailed the end. */
-int net_stream_open(struct net_stream *s, CURLM *multi, struct net_round *round);
-void net_stream_resume(struct net_stream *s); /* when it is paused and enough was read */
+int net_stream_open(struct net_stream *s, CURLM *multi, struct net_notes *notes);
+
+/* Goes on when it is paused and enough was read. A failure is the end of the stream: what curl held
+ * back was delivered right here, and curl will not report it again. */
+CURLcode net_stream_resume(struct net_stream *s);
 
 /* Has the loop look at it when its time may be up; net_stream_expired() is that look, and mails the
  * end when it is. */

@@ -283,9 +283,11 @@ static inline bool answer_add(struct answer *a, struct mail *mail)
 
 static inline struct mail *next_mail(struct mailbox *mb)
 {
+    /* A virtual clock would jump to the deadline at once. */
+    int64_t until_ms = clock_is_virtual() ? -1 : clock_mono_ms() + TEST_WAIT_MS;
     struct mail *m = NULL;
 
-    if (mailbox_take(mb, NULL, clock_mono_ms() + TEST_WAIT_MS, &m, NULL) < 0)
+    if (mailbox_take(mb, NULL, until_ms, &m, NULL) < 0)
         BUG("no mail for too long");
     return m;
 }

@@ -1,0 +1,302 @@
+/*
+ * streams_bench: many model streams at once over TLS, through the one network thread.
+ *
+ *     streams_bench FAKE [STREAMS [PAUSE_MS]]
+ *
+ * Each answer of tests/fake rests for PAUSE_MS after its first words, so that all streams are open
+ * together. Prints what a stream costs; fails when one of them does not arrive whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "net/net.h"
+#include "net/sse.h"
+
+static const char body[] = "{\"model\":\"claude-sonnet-5\",\"max_tokens\":100,\"stream\":true,"
+                           "\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
+
+struct server {
+    const char *program;
+    char dir[64];
+    char scenario[96];
+    char ca_file[96];
+    char url[96];
+    pid_t pid;
+};
+
+struct one {
+    struct net_stream *stream;
+    struct sse *sse;
+    int events;
+    bool open;    /* the head and some of the body are here */
+    bool stopped; /* its last event is here */
+    bool whole;   /* and then it ended as it should */
+};
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "streams_bench: %s: %s\n", what, why);
+    exit(1);
+}
+
+/* Kilobytes of a line of /proc/self/smaps_rollup. */
+static long memory_kb(const char *name)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(10000);
+    CLEANUP(fd_closep) int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+    const char *at;
+
+    if (fd < 0 || buf_add_fd(&text, fd, NULL) < 0)
+        return 0;
+    at = strstr(buf_cstr(&text), name);
+    return at ? strtol(at + strlen(name), NULL, 10) : 0;
+}
+
+static double cpu_ms(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
+/* The server. */
+
+static void server_write_scenario(struct server *s, int pause_ms)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    struct err err = {0};
+
+    buf_adds(&text, "step first\n  text Hello.\n"); /* see main() */
+    buf_addf(&text, "step\n  sticky\n  text Hello\n  pause %dms\n  text ", pause_ms);
+    for (int i = 0; i < 100; i++)
+        buf_addf(&text, ", word %d", i);
+    buf_adds(&text, ".\n");
+    snprintf(s->scenario, sizeof(s->scenario), "%s/scenario", s->dir);
+    snprintf(s->ca_file, sizeof(s->ca_file), "%s/ca.pem", s->dir);
+    if (file_replace(s->scenario, buf_str(&text), 0600, &err) < 0)
+        die("scenario", err.text);
+}
+
+static void server_start(struct server *s)
+{
+    char line[200] = "";
+    size_t len = 0;
+    int port;
+    int out[2];
+
+    if (pipe2(out, O_CLOEXEC) < 0)
+        die("pipe2", strerror(errno));
+    s->pid = fork();
+    if (s->pid < 0)
+        die("fork", strerror(errno));
+    if (s->pid == 0) {
+        dup2(out[1], 1);
+        execl(s->program, s->program, "--scenario", s->scenario, "--tls", "--ca-file", s->ca_file,
+              (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    while (len < sizeof(line) - 1 && !memchr(line, '\n', len)) {
+        ssize_t n = read(out[0], line + len, sizeof(line) - 1 - len);
+
+        if (n <= 0)
+            die(s->program, "did not start");
+        len += (size_t)n;
+    }
+    close(out[0]);
+    if (sscanf(line, "LISTENING %d", &port) != 1)
+        die(s->program, line);
+    snprintf(s->url, sizeof(s->url), "https://127.0.0.1:%d/v1/messages", port);
+}
+
+static void server_stop(struct server *s)
+{
+    kill(s->pid, SIGTERM);
+    waitpid(s->pid, NULL, 0);
+    unlink(s->scenario);
+    unlink(s->ca_file);
+    rmdir(s->dir);
+}
+
+/* The streams. */
+
+static int on_event(struct str name, struct str data, void *arg, struct err *err)
+{
+    struct one *one = arg;
+
+    (void)data;
+    (void)err;
+    one->events++;
+    one->stopped = str_is(name, "message_stop");
+    return 0;
+}
+
+static void one_start(struct one *one, struct net *n, const char *url, struct mailbox *mb)
+{
+    struct net_request r = {.method = "POST", .url = url, .body = BUF_INIT(sizeof(body))};
+    struct err err = {0};
+
+    strv_adds(&r.headers, "content-type: application/json");
+    strv_adds(&r.headers, "anthropic-version: 2023-06-01");
+    strv_adds(&r.headers, "x-api-key: sk-ant-bench-0123456789");
+    r.connect_ms = 120 * 1000; /* a thousand handshakes take turns */
+    buf_adds(&r.body, body);
+    one->sse = sse_new(1 << 20, on_event, one);
+    one->stream = net_start(n, &r, mb, &err);
+    if (!one->stream)
+        die("net_start", err.text);
+}
+
+static void one_release(struct one *one)
+{
+    net_stream_unref(one->stream);
+    sse_free(one->sse);
+}
+
+struct run {
+    struct one *streams;
+    int count;
+    int open;
+    int most_open;
+    int ended;
+    int whole;
+    int open_then; /* when the first one ended, and the memory at that time */
+    long pss_kb;
+    long rss_kb;
+    struct map by_stream; /* its address → struct one */
+    char fault[300];
+};
+
+static struct str address_of(struct net_stream *const *stream)
+{
+    return str_make((const char *)stream, sizeof(*stream));
+}
+
+static void take_mail(struct run *r, const struct net_mail *m)
+{
+    struct one *one = map_get(&r->by_stream, address_of(&m->stream));
+
+    if (m->what == NET_BYTES) {
+        if (!one->open) {
+            one->open = true;
+            r->open++;
+            r->most_open = r->open > r->most_open ? r->open : r->most_open;
+        }
+        sse_feed(one->sse, buf_str(&m->bytes), NULL);
+        net_used(m->stream, m->bytes.len);
+    } else if (m->what == NET_END) {
+        if (!r->ended) {
+            r->open_then = r->open;
+            r->pss_kb = memory_kb("\nPss:");
+            r->rss_kb = memory_kb("\nRss:");
+        }
+        one->whole = m->status == 200 && m->end.code == ERR_NONE && one->stopped;
+        if (!one->whole)
+            snprintf(r->fault, sizeof(r->fault), "status %d, %d events, '%s'", m->status,
+                     one->events, m->end.text);
+        r->open -= one->open;
+        r->whole += one->whole;
+        r->ended++;
+    }
+}
+
+static void run_streams(struct run *r, struct net *n, const char *url)
+{
+    struct mailbox *mb = mailbox_new();
+
+    r->streams = mem_zalloc((size_t)r->count * sizeof(*r->streams));
+    for (int i = 0; i < r->count; i++) {
+        struct one *one = &r->streams[i];
+
+        one_start(one, n, url, mb);
+        map_set(&r->by_stream, address_of(&one->stream), one);
+    }
+    while (r->ended < r->count) {
+        struct err err = {0};
+        struct mail *m;
+
+        if (mailbox_take(mb, NULL, clock_mono_ms() + 120 * 1000, &m, &err) < 0)
+            die("waiting", err.text);
+        take_mail(r, (struct net_mail *)m);
+        mail_free(m);
+    }
+    for (int i = 0; i < r->count; i++)
+        one_release(&r->streams[i]);
+    map_release(&r->by_stream);
+    free(r->streams);
+    mailbox_unref(mb);
+}
+
+static void raise_limits(int streams)
+{
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < (rlim_t)streams + 100)
+        die("open files", "the limit is too low (ulimit -n)");
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1000;
+    int pause_ms = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 5000;
+    struct server server = {.dir = "/tmp/tenax-streams-XXXXXX"};
+    struct net_options options = {.ca_file = server.ca_file, .proxy = ""};
+    struct run warm = {.count = 1};
+    struct run run = {.count = count};
+    struct err err = {0};
+    struct net *n;
+    long base_pss_kb;
+    double base_cpu_ms;
+    int64_t start_ms;
+    int64_t took_ms;
+
+    if (argc < 2 || count < 1) {
+        fprintf(stderr, "usage: streams_bench FAKE [STREAMS [PAUSE_MS]]\n");
+        return 2;
+    }
+    raise_limits(count);
+    server.program = argv[1];
+    if (!mkdtemp(server.dir))
+        die("mkdtemp", strerror(errno));
+    server_write_scenario(&server, pause_ms);
+    server_start(&server);
+    n = net_new(&options, &err);
+    if (!n)
+        die("net_new", err.text);
+    run_streams(&warm, n, server.url); /* what the first one loads is not the price of a stream */
+    base_pss_kb = memory_kb("\nPss:");
+    base_cpu_ms = cpu_ms();
+    start_ms = clock_mono_ms();
+    run_streams(&run, n, server.url);
+    took_ms = clock_mono_ms() - start_ms;
+
+    printf("streams             %d over TLS, %d whole, at most %d open at once\n", count, run.whole,
+           run.most_open);
+    printf("wall                %.2f s, of which %.2f s pause\n", (double)took_ms / 1000,
+           (double)pause_ms / 1000);
+    printf("CPU of the client   %.0f ms, %.2f ms a stream\n", cpu_ms() - base_cpu_ms,
+           (cpu_ms() - base_cpu_ms) / count);
+    printf("memory, %4d open   PSS %ld KB (%.1f KB a stream), RSS %ld KB\n", run.open_then,
+           run.pss_kb, (double)(run.pss_kb - base_pss_kb) / (run.open_then ? run.open_then : 1),
+           run.rss_kb);
+    if (run.whole < count)
+        printf("one that failed     %s\n", run.fault);
+    net_free(n);
+    server_stop(&server);
+    return run.whole == count ? 0 : 1;
+}
