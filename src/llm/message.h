@@ -106,6 +106,6 @@ bool block_is_foreign(const struct block *b, const struct model *model);
 
 /* A dialect's request JSON of this message, made once per key and kept: so that a request costs what
  * is new, not what is old. The key names dialect, provider and model; the last few keys are kept.
- * Only the agent that owns the message calls these. */
+ * What the bytes are is the dialect's business. Only the agent that owns the message calls these. */
 struct str message_wire_get(const struct message *m, struct str key); /* empty when absent */
 void message_wire_set(struct message *m, struct str key, struct str json);
