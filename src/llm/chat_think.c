@@ -111,5 +111,9 @@ int chat_think_end(struct chat_think *t, struct err *err)
 {
     enum block_kind kind = t->state == THINK_INSIDE ? BLOCK_THINKING : BLOCK_TEXT;
 
+    if (!str_trim(buf_str(&t->held)).len)
+        buf_clear(&t->held);
+    if (t->held.len && t->state == THINK_START)
+        t->state = THINK_OVER;
     return tell(t, kind, t->held.len, err);
 }

@@ -32,4 +32,5 @@ struct chat_think {
 void chat_think_init(struct chat_think *t, chat_think_fn fn, void *arg);
 void chat_think_release(struct chat_think *t);
 int chat_think_feed(struct chat_think *t, struct str text, struct err *err);
-int chat_think_end(struct chat_think *t, struct err *err); /* tells what was held back */
+/* Tells what was held back, unless it is white space. Not the end for good: more may be fed. */
+int chat_think_end(struct chat_think *t, struct err *err);

@@ -91,7 +91,8 @@ static void write_result(struct parts_writer *c, size_t at, const struct block *
     jw_object(w);
     if (id.len) /* older models have none, and match by name and order */
         jw_kstr(w, "id", id);
-    jw_kstr(w, "name", call ? call->name : b->name);
+    jw_key(w, "name");
+    wire_name(w, call ? call->name : b->name);
     jw_key(w, "response");
     jw_object(w);
     jw_kstr(w, b->is_error ? "error" : "output", buf_str(&text));
@@ -133,7 +134,8 @@ static void write_call(struct parts_writer *c, const struct block *b, const stru
     jw_object(w);
     if (id.len)
         jw_kstr(w, "id", id);
-    jw_kstr(w, "name", b->name);
+    jw_key(w, "name");
+    wire_name(w, b->name);
     jw_kraw(w, "args", buf_str(&input));
     jw_object_end(w);
     if (signature.len)

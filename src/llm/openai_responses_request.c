@@ -177,7 +177,8 @@ static void write_call_item(struct items_writer *c, const struct block *b)
     jw_object(c->w);
     jw_kcstr(c->w, "type", custom ? "custom_tool_call" : "function_call");
     jw_kstr(c->w, "call_id", id.len ? id : b->id);
-    jw_kstr(c->w, "name", b->name);
+    jw_key(c->w, "name");
+    wire_name(c->w, b->name);
     if (custom) {
         const struct json *v = NULL;
 

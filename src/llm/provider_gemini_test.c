@@ -289,15 +289,15 @@ static const struct body_case bodies[] = {
      "[{'role':'user','content':'go'},{'role':'assistant','content':[{'type':'thinking','thinking':"
      "'hm','signature':''},{'type':'text','text':'a','provider_data':{" ORIGIN
      ",'thoughtSignature':'S','trailingSignature':'T'}}," USE(
-         "toolu_1",
-         ORIGIN ",'id':'a1','"
-                "thoughtSignature':"
-                "'U'") "," USE("toolu_2", ORIGIN ",'id':'a2'") "]},{'role':'user','content':"
-                                                               "[" RESULT("toolu_1") "," RESULT("to"
-                                                                                                "ol"
-                                                                                                "u_"
-                                                                                                "2") "]}"
-                                                                                                     "]",
+         "toolu_1", ORIGIN
+         ",'id':'a1','"
+         "thoughtSignature':"
+         "'U'") "," USE("toolu_2", ORIGIN ",'id':'a2'") "]},{'role':'user','content':"
+                                                        "[" RESULT("toolu_1") "," RESULT("to"
+                                                                                         "ol"
+                                                                                         "u_"
+                                                                                         "2") "]}"
+                                                                                              "]",
      "contents",
      "[{'role':'user','parts':[{'text':'go'}]},{'role':'model','parts':[{'text':'a',"
      "'thoughtSignature':'S'},{'text':'','thoughtSignature':'T'},{'functionCall':{'id':'a1','name':"

@@ -16,6 +16,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/chat_details.h"
+#include "llm/chat_figures.h"
 #include "llm/chat_server.h"
 #include "llm/chat_think.h"
 #include "llm/dialect.h"
@@ -32,10 +33,6 @@ struct chat_call {
     struct str id; /* the server's, or empty */
     bool named;
     size_t chunk; /* the last one that had a piece of it */
-};
-
-struct chat_figures {
-    int64_t prompt, completion, cached, written, reasoning; /* -1: not told */
 };
 
 struct decoder {
@@ -94,7 +91,7 @@ static struct decoder *decoder_new(const struct llm_request *req, struct reply *
     d->reply = reply;
     d->model = req->model;
     d->server = chat_server_find(req->model);
-    d->figures = (struct chat_figures){-1, -1, -1, -1, -1};
+    d->figures = CHAT_FIGURES_INIT;
     chat_think_init(&d->think, say, d);
     return d;
 }
@@ -263,6 +260,10 @@ static int read_calls(struct decoder *d, const struct json *delta, struct err *e
     const struct json *calls = json_get(delta, "tool_calls");
     const struct json *legacy = json_get(delta, "function_call");
 
+    /* White space before the first call is no answer; anything else held back is. */
+    if ((json_len(calls) || legacy) && d->think.state == THINK_START &&
+        chat_think_end(&d->think, err) < 0)
+        return -1;
     if (json_is(calls, JSON_ARRAY)) {
         JSON_EACH(calls, piece) {
             if (json_is(piece, JSON_OBJECT) &&
@@ -273,70 +274,6 @@ static int read_calls(struct decoder *d, const struct json *delta, struct err *e
     if (json_is(legacy, JSON_OBJECT))
         return read_call(d, /*piece=*/NULL, legacy, err);
     return 0;
-}
-
-static void take_figure(const struct json *object, const char *dotted, int64_t *to)
-{
-    int64_t n;
-
-    if (json_i64(json_path(object, dotted), &n) && n >= 0)
-        *to = n;
-}
-
-/* A figure missing in a later chunk keeps its last value. */
-static void read_usage(struct decoder *d, const struct json *usage)
-{
-    struct chat_figures *f = &d->figures;
-    int64_t hit = -1, miss = -1;
-
-    take_figure(usage, "prompt_tokens", &f->prompt);
-    take_figure(usage, "completion_tokens", &f->completion);
-    take_figure(usage, "cached_tokens", &f->cached); /* Kimi */
-    take_figure(usage, "prompt_tokens_details.cached_tokens", &f->cached);
-    take_figure(usage, "prompt_tokens_details.cache_write_tokens", &f->written);
-    take_figure(usage, "completion_tokens_details.reasoning_tokens", &f->reasoning);
-    take_figure(usage, "prompt_cache_hit_tokens", &hit); /* DeepSeek */
-    take_figure(usage, "prompt_cache_miss_tokens", &miss);
-    if (hit >= 0)
-        f->cached = hit;
-    if (hit >= 0 && miss >= 0)
-        f->prompt = hit + miss;
-}
-
-/* llama.cpp: prompt_n is what was processed now, cache_n what was there already. */
-static void read_timings(struct decoder *d, const struct json *timings)
-{
-    struct chat_figures *f = &d->figures;
-    int64_t cached = -1, prompt = -1;
-
-    take_figure(timings, "cache_n", &cached);
-    take_figure(timings, "prompt_n", &prompt);
-    if (f->cached < 0)
-        f->cached = cached;
-    if (f->prompt < 0 && prompt >= 0)
-        f->prompt = prompt + (cached > 0 ? cached : 0);
-    if (f->completion < 0)
-        take_figure(timings, "predicted_n", &f->completion);
-}
-
-static int64_t at_least_0(int64_t n)
-{
-    return n > 0 ? n : 0;
-}
-
-static void tell_usage(struct decoder *d)
-{
-    const struct chat_figures *f = &d->figures;
-    int64_t cached = at_least_0(f->cached), written = at_least_0(f->written);
-
-    if (f->prompt < 0 && f->completion < 0)
-        return;
-    reply_usage(d->reply, &(struct llm_usage){.input = at_least_0(f->prompt - cached - written),
-                                              .output = at_least_0(f->completion),
-                                              .cache_read = cached,
-                                              .cache_write = written,
-                                              .thinking = at_least_0(f->reasoning),
-                                              .known = true});
 }
 
 static int read_progress(struct decoder *d, const struct json *progress, struct err *err)
@@ -384,7 +321,7 @@ static int read_choice(struct decoder *d, const struct json *choice, struct llm_
     if (read_reasoning(d, delta, err) < 0 || read_content(d, delta, err) < 0 ||
         read_calls(d, delta, err) < 0)
         return -1;
-    read_usage(d, json_get(choice, "usage")); /* Kimi */
+    chat_figures_usage(&d->figures, json_get(choice, "usage")); /* Kimi */
     return read_reason(d, json_get_str(choice, "finish_reason"), fault, err);
 }
 
@@ -419,8 +356,8 @@ static int read_chunk(struct decoder *d, struct str data, struct llm_fault *faul
         read_progress(d, json_get(chunk, "prompt_progress"), err) < 0 ||
         read_choice(d, first_choice(chunk), fault, err) < 0)
         return -1;
-    read_usage(d, json_get(chunk, "usage"));
-    read_timings(d, json_get(chunk, "timings"));
+    chat_figures_usage(&d->figures, json_get(chunk, "usage"));
+    chat_figures_timings(&d->figures, json_get(chunk, "timings"));
     return 0;
 }
 
@@ -445,7 +382,7 @@ static enum llm_stop final_stop(const struct decoder *d)
     if (window > 0 && (d->server->habits & CHAT_SILENT_OVERFLOW) && f->prompt > window)
         return STOP_CONTEXT_FULL;
     if (window > 0 && d->stop == STOP_MAX_TOKENS && f->prompt > 0 &&
-        f->prompt + at_least_0(f->completion) >= window)
+        f->prompt + (f->completion > 0 ? f->completion : 0) >= window)
         return STOP_CONTEXT_FULL; /* "length" has both meanings */
     if (d->stop == STOP_TOOL_USE && !reply_has_calls(d->reply))
         return STOP_END_TURN;
@@ -464,7 +401,7 @@ static int finish(struct decoder *d, bool done, struct err *err)
             return err_set(err, ERR_PROTOCOL, "the server sent a tool call without a name");
     }
     attach_details(d);
-    tell_usage(d);
+    chat_figures_tell(&d->figures, d->reply);
     reply_stop(d->reply, final_stop(d), STR(""));
     return reply_finish(d->reply, err);
 }

@@ -142,6 +142,15 @@ static const struct stream_case streams[] = {
          CALL("{'index':0,'id':'c','function':{'name':'A','arguments':'{}'}}") END("tool_calls"),
      "start m\n0 text [Let me see.]\n1 tool_use A [{}]\n" STOP("tool_use",
                                                                NO_FIGURES) "data 1 id='c'\n"},
+    {"white space before a call",
+     D("{'content':'\\n\\n'}") CALL("{'id':'c','function':{'name':'A','arguments':'{}'}}")
+         END("tool_calls"),
+     "start m\n0 tool_use A [{}]\n" STOP("tool_use", NO_FIGURES) "data 0 id='c'\n"},
+    {"half a tag before a call",
+     D("{'content':'<thi'}") CALL("{'id':'c','function':{'name':'A','arguments':'{}'}}")
+         D("{'content':'nk>'}") END("tool_calls"),
+     "start m\n0 text [<thi]\n1 tool_use A [{}]\n2 text [nk>]\n" STOP(
+         "tool_use", NO_FIGURES) "data 1 id='c'\n"},
     {"a call without a name",
      CALL("{'index':0,'id':'c','function':{'arguments':'{}'}}") END("stop"),
      "ERROR PROTOCOL: the server sent a tool call without a name\n"},
@@ -628,6 +637,13 @@ static const struct body_case bodies[] = {
      "messages.1.tool_calls.0",
      "{'id':'c','type':'function','function':{'name':'A','arguments':'{}'},"
      "'extra_content':{'google':{'thought_signature':'S'}}}"},
+    {"a name that no server takes",
+     {0},
+     &local,
+     "[{'role':'assistant','content':[{'type':'tool_use','id':'t','name':'fs.read file','input':"
+     "{}}]}]",
+     "messages.0.tool_calls.0.function.name",
+     "'fs_read_file'"},
     {"bad input has a stand-in",
      {0},
      &local,

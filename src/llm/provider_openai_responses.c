@@ -76,7 +76,8 @@ static int start(struct decoder *d, const struct json *response, struct err *err
                        err);
 }
 
-/* completed or incomplete. What was not told item by item is in the response. */
+/* completed or incomplete (which some servers say only in the status). What was not told item by item
+ * is in the response. */
 static int finish(struct decoder *d, const struct json *response, bool complete, struct err *err)
 {
     const struct json *output = json_get(response, "output");
@@ -97,7 +98,7 @@ static int finish(struct decoder *d, const struct json *response, bool complete,
     }
     if (responses_output_end(&d->output, err) < 0)
         return -1;
-    if (!complete)
+    if (!complete || str_is(json_get_str(response, "status"), "incomplete"))
         stop = str_is(reason, "content_filter") ? STOP_REFUSAL : STOP_MAX_TOKENS;
     else if (d->output.refused)
         stop = STOP_REFUSAL;
@@ -282,7 +283,7 @@ static int whole(struct decoder *d, struct str body, struct llm_fault *fault, st
     if (!json_is(json_get(v, "output"), JSON_ARRAY) ||
         (status.len && !str_is(status, "completed") && !str_is(status, "incomplete")))
         return err_set(err, ERR_PROTOCOL, "the server sent something that is not a whole response");
-    return finish(d, v, !str_is(status, "incomplete"), err);
+    return finish(d, v, /*complete=*/true, err);
 }
 
 static void path(const struct llm_request *req, struct buf *out)

@@ -26,7 +26,7 @@ static const struct model plain = {
 #define ITEM(n, item) "{'type':'response.output_item.done','output_index':" n ",'item':" item "}\n"
 #define DELTA(what, n, text)                                                                       \
     "{'type':'response." what ".delta','output_index':" n ",'content_index':0,'delta':'" text "'}" \
-                                                                                              "\n"
+    "\n"
 #define COMPLETED                                                                                  \
     "{'type':'response.completed','response':{'id':'resp_1','status':'completed','output':[]}}\n"
 #define COMPLETED_WITH(output)                                                                     \
@@ -46,32 +46,71 @@ static const struct stream_case streams[] = {
          "0",
          "{'type':'message','id':'msg_1','content':[]}") "{'type':'response.content_part.added','"
                                                          "output_index':0,'content_index':0,'part':"
-                                                         "{}}\n" DELTA("output_text", "0", "Hel")
-                                                             DELTA(
-                                                                 "output_text", "0",
-                                                                 "lo") "{'type':'response.output_"
-                                                                       "text.done','output_index':"
-                                                                       "0,'content_index':0,"
-                                                                       "'text':'Hello'}\n" ITEM(
-                                                                           "0",
-                                                                           MESSAGE(
-                                                                               "Hello")) "{'type':'"
-                                                                                         "response."
-                                                                                         "completed"
-                                                                                         "','"
-                                                                                         "response'"
-                                                                                         ":{'id':'"
-                                                                                         "resp_1','"
-                                                                                         "status':'"
-                                                                                         "completed"
-                                                                                         "',"
-                                                                                         "'output':"
-                                                                                         "[" MESSAGE(
-                                                                                             "Hell"
-                                                                                             "o") "],'usage':{'input_tokens':20,"
-                                                                                                  "'input_tokens_details':{'cached_tokens':15},"
-                                                                                                  "'output_tokens':7,'output_tokens_details':{"
-                                                                                                  "'reasoning_tokens':4},'total_tokens':27}}}\n",
+                                                         "{}}\n" DELTA("output_text", "0", "Hel") DELTA(
+                                                             "output_text", "0",
+                                                             "lo") "{'type':'response.output_"
+                                                                   "text.done','output_index':"
+                                                                   "0,'content_index':0,"
+                                                                   "'text':'Hello'}\n" ITEM(
+                                                                       "0",
+                                                                       MESSAGE(
+                                                                           "Hello")) "{'type':'"
+                                                                                     "response."
+                                                                                     "completed"
+                                                                                     "','"
+                                                                                     "response'"
+                                                                                     ":{'id':'"
+                                                                                     "resp_1','"
+                                                                                     "status':'"
+                                                                                     "completed"
+                                                                                     "',"
+                                                                                     "'output':"
+                                                                                     "[" MESSAGE(
+                                                                                         "Hell"
+                                                                                         "o") "],'"
+                                                                                              "usag"
+                                                                                              "e':{"
+                                                                                              "'inp"
+                                                                                              "ut_"
+                                                                                              "toke"
+                                                                                              "ns':"
+                                                                                              "20,"
+                                                                                              "'inp"
+                                                                                              "ut_"
+                                                                                              "toke"
+                                                                                              "ns_"
+                                                                                              "deta"
+                                                                                              "ils'"
+                                                                                              ":{'"
+                                                                                              "cach"
+                                                                                              "ed_"
+                                                                                              "toke"
+                                                                                              "ns':"
+                                                                                              "15},"
+                                                                                              "'out"
+                                                                                              "put_"
+                                                                                              "toke"
+                                                                                              "ns':"
+                                                                                              "7,'"
+                                                                                              "outp"
+                                                                                              "ut_"
+                                                                                              "toke"
+                                                                                              "ns_"
+                                                                                              "deta"
+                                                                                              "ils'"
+                                                                                              ":{"
+                                                                                              "'rea"
+                                                                                              "soni"
+                                                                                              "ng_"
+                                                                                              "toke"
+                                                                                              "ns':"
+                                                                                              "4},'"
+                                                                                              "tota"
+                                                                                              "l_"
+                                                                                              "toke"
+                                                                                              "ns':"
+                                                                                              "27}}"
+                                                                                              "}\n",
      "start gpt-5\n0 text [Hello]\n" STOP("end_turn", "in=5 out=7 read=15 write=0/0 think=4")},
     {"reasoning, then a call",
      CREATED ADDED(
@@ -192,19 +231,28 @@ static const struct stream_case streams[] = {
                                                                                      "output_index'"
                                                                                      ":0,'delta':'*"
                                                                                      "** "
-                                                                                     "B'}\n" ITEM("0",
-                                                                                                  "{'type':'custom_tool_call','call_id':'call_1','name':'patch','input':'*** B'}")
+                                                                                     "B'}\n" ITEM(
+                                                                                         "0",
+                                                                                         "{'type':'"
+                                                                                         "custom_"
+                                                                                         "tool_"
+                                                                                         "call','"
+                                                                                         "call_id':"
+                                                                                         "'call_1',"
+                                                                                         "'name':'"
+                                                                                         "patch','"
+                                                                                         "input':'*"
+                                                                                         "** B'}")
                                                                                          COMPLETED,
      "start gpt-5\n0 tool_use patch [{'input':'*** B'}]\n" STOP(
          "tool_use", NO_FIGURES) "data 0 id='call_1' custom=true\n"},
     {"a hosted tool",
-     CREATED
-         ADDED("0", "{'type':'web_search_call','id':'ws_1'}") "{'type':'response.web_search_call."
-                                                              "searching','output_index':0}\n" ITEM(
-                                                                  "0",
-                                                                  "{'type':'web_search_call','id':'"
-                                                                  "ws_1','status':'completed'}")
-                                                                  ITEM("1", MESSAGE("x")) COMPLETED,
+     CREATED ADDED(
+         "0", "{'type':'web_search_call','id':'ws_1'}") "{'type':'response.web_search_call."
+                                                        "searching','output_index':0}\n" ITEM(
+                                                            "0", "{'type':'web_search_call','id':'"
+                                                                 "ws_1','status':'completed'}")
+                                                            ITEM("1", MESSAGE("x")) COMPLETED,
      "start gpt-5\n0 other raw={'type':'web_search_call','id':'ws_1','status':'completed'}\n1 text "
      "[x]\n" STOP("end_turn", NO_FIGURES)},
     {"events nobody knows, and [DONE]",
@@ -218,6 +266,11 @@ static const struct stream_case streams[] = {
                "{") "{'type':'response.incomplete','response':{'incomplete_details':{'reason':"
                     "'max_output_tokens'},'output':[]}}\n",
      "start gpt-5\n0 tool_use A [{] bad\n" STOP("max_tokens", NO_FIGURES) "data 0 id='call_1'\n"},
+    {"incomplete, said to be completed",
+     CREATED DELTA(
+         "output_text", "0",
+         "x") "{'type':'response.completed','response':{'status':'incomplete','output':[]}}\n",
+     "start gpt-5\n0 text [x]\n" STOP("max_tokens", NO_FIGURES)},
     {"filtered",
      CREATED "{'type':'response.incomplete','response':{'incomplete_details':{'reason':"
              "'content_filter'}}}\n",
