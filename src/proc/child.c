@@ -32,17 +32,18 @@ static void child_reset_signals(const sigset_t *mask)
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-/* As execvp() looks: a file that may not be run is remembered while better ones are looked for. */
+/* As shells look: a file that may not be run is remembered while better ones are looked for, but a
+ * folder of PATH that we may not enter says nothing about the program. */
 static int child_try_paths(const struct launch *l)
 {
     int worst = ENOENT;
 
     for (size_t i = 0; i < l->paths.len; i++) {
         execve(l->paths.ptr[i], (char *const *)l->argv, (char *const *)l->envp);
-        if (errno == EACCES)
-            worst = EACCES;
-        else if (errno != ENOENT && errno != ENOTDIR)
+        if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
             return errno;
+        if (errno == EACCES && (l->paths.len == 1 || access(l->paths.ptr[i], F_OK) == 0))
+            worst = EACCES;
     }
     return worst;
 }
