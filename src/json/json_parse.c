@@ -129,13 +129,13 @@ static bool is_low_surrogate(uint32_t code)
  * length of what it wrote, or -1. */
 static int parse_unicode_escape(struct parser *p, char out[4])
 {
-    uint32_t code;
+    uint32_t code = 0;
 
     if (parse_hex4(p, &code) < 0)
         return -1;
     if (is_high_surrogate(code) && p->end - p->at >= 2 && p->at[0] == '\\' && p->at[1] == 'u') {
         const char *second = p->at;
-        uint32_t low;
+        uint32_t low = 0;
 
         p->at += 2;
         if (parse_hex4(p, &low) < 0)
@@ -222,8 +222,7 @@ static int parse_string(struct parser *p, struct str *ret)
                                *at == '\n' ? "a line break inside a string; write it as \\n"
                                            : "a raw control character inside a string");
         } else if (*at != '"') {
-            more = 3;
-            memcpy(out, "\xef\xbf\xbd", 3);
+            more = (int)utf8_encode(0xfffd, out);
             p->info.bad_utf8++;
             p->at++;
         }
