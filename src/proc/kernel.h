@@ -1,5 +1,6 @@
 /*
- * What the running kernel offers to confine and watch children: asked, not guessed from its version.
+ * What the running kernel offers to confine and watch children: asked, not guessed from its
+ * version.
  */
 #pragma once
 
