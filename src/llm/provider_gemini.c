@@ -2,7 +2,7 @@
  * Gemini: reading the answer.
  *
  * Each event is a whole GenerateContentResponse with the next few parts, and nothing says that the
- * stream is over but its end. So the reasons to stop are noted as they come, and gemini_end() decides:
+ * stream is over but its end. So the reasons to stop are noted as they come, and end() decides:
  * complete when there was a finishReason and something was said, broken otherwise.
  *
  * Runs on the thread of the agent that asked. The request is in gemini_request.c.
@@ -168,15 +168,18 @@ static int read_text(struct decoder *d, struct str text, bool thought, const str
 {
     enum block_kind kind = thought ? BLOCK_THINKING : BLOCK_TEXT;
 
-    if (!signature)
-        return text.len ? d->said = true, reply_say(d->reply, kind, text, err) : 0;
-    if (!text.len) { /* it follows a part and stays an empty part when it goes back */
+    if (!text.len) {
+        if (!signature)
+            return 0;
+        /* It follows a part, and stays an empty part when it goes back. */
         if (reply_close(d->reply, err) < 0)
             return -1;
         reply_data_last(d->reply, "trailingSignature", json_raw(signature));
         return 0;
     }
     d->said = true;
+    if (!signature)
+        return reply_say(d->reply, kind, text, err);
     if (reply_open(d->reply, &(struct block){.kind = kind, .text = text}, STR(""), err) < 0)
         return -1;
     reply_data(d->reply, "thoughtSignature", json_raw(signature));

@@ -111,6 +111,7 @@ static void decoder_free(struct decoder *d)
 /* Thinking that has to go back under the name it came with. */
 static int say_reasoning(struct decoder *d, struct str text, const char *field, struct err *err)
 {
+    bool is_new = !reply_is_open(d->reply, BLOCK_THINKING);
     char json[40];
     int n;
 
@@ -118,7 +119,7 @@ static int say_reasoning(struct decoder *d, struct str text, const char *field, 
         return 0;
     if (say(BLOCK_THINKING, text, d, err) < 0)
         return -1;
-    if (!field)
+    if (!field || !is_new) /* said once per block, not once per delta */
         return 0;
     n = snprintf(json, sizeof(json), "\"%s\"", field);
     reply_data(d->reply, "field", str_make(json, (size_t)n));
