@@ -402,6 +402,16 @@ static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err
     return attempt_done(a);
 }
 
+/*
+ * The connection broke, but maybe behind the last word: dialects without a last event know the end by
+ * the stop reason, and some gateways never close a stream properly. Only whole events count here.
+ */
+static bool attempt_was_said(struct attempt *a, struct err *err)
+{
+    return a->body_kind == BODY_EVENTS && a->dialect->end(a->decoder, &a->event_fault, err) == 0 &&
+           reply_is_finished(a->reply);
+}
+
 static int attempt_end(struct attempt *a, struct net_mail *m, struct llm_fault *fault,
                        struct err *err)
 {
@@ -416,6 +426,10 @@ static int attempt_end(struct attempt *a, struct net_mail *m, struct llm_fault *
         return attempt_finish(a, fault, err);
     if (code == ERR_NONE)
         return fault_set(fault, err, ERR_NETWORK, /*retry=*/true, "the server said nothing");
+    if (attempt_was_said(a, err))
+        return attempt_done(a);
+    if (a->stopped)
+        return fault_from_body(a, fault, err);
     a->facts.broken = again && a->facts.status;
     return fault_set(fault, err, code, again, "%s%s",
                      a->facts.broken ? "the answer broke off: " : "", m->end.text);
