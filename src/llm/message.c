@@ -15,6 +15,8 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/model.h"
+#include "llm/part.h"
+#include "llm/reply.h"
 
 /* A session that switches between models needs two or three; more would only hold memory. */
 #define WIRE_MAX_KEYS 4
@@ -147,6 +149,18 @@ void block_raw(struct str json, struct buf *out)
         jw_json(&w, v);
     else
         jw_null(&w);
+}
+
+bool block_input_is_bad(struct str input)
+{
+    CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (!str_trim(input).len)
+        return false;
+    return part_is_deep(input, REPLY_MAX_DEPTH) ||
+           json_parse(&scratch, input, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0 ||
+           !json_is(v, JSON_OBJECT);
 }
 
 void block_input(const struct block *b, struct buf *out)

@@ -83,11 +83,15 @@ size_t message_count(const struct message *m, enum block_kind kind);
 
 /* The transcript's JSON: {"role","content"} and, of an assistant, id, type and model, in Anthropic's
  * shape and on one line. Blocks may have keys of ours: provider_data; a tool_result's name; and
- * input_text, the exact bytes of an input that is no JSON object or spans lines. message_parse()
- * reads both shapes of content (text, list); an image or document with parts that have no place in
+ * input_text, the exact bytes of an input that is bad, spans lines or has space around it.
+ * message_parse() reads both shapes of content (text, list); an image or document with parts that have no place in
  * struct block is kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no message. */
 void message_write(const struct message *m, struct buf *out);
 int message_parse(const struct json *v, struct message **ret, struct err *err);
+
+/* Whether these bytes are no input for a tool: not a JSON object, or one nested too deep to be written
+ * down (REPLY_MAX_DEPTH). White space alone counts as {}. */
+bool block_input_is_bad(struct str input);
 
 /* What stands for a call's input in a request, always an object in clean Unicode: the model's own
  * bytes, {} when there were none, {"invalid_json":"…"} when they were no object (servers refuse, and

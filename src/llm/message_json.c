@@ -61,13 +61,15 @@ static void write_source(struct jw *w, const struct block *b)
 
 static void write_input(struct jw *w, const struct block *b)
 {
-    if (b->input_bad || !b->input.len)
+    struct str input = str_trim(b->input);
+
+    if (b->input_bad || !input.len)
         jw_kraw(w, "input", STR("{}"));
     else {
         jw_key(w, "input");
-        write_raw(w, b->input);
+        write_raw(w, input);
     }
-    if (b->input_bad || has_line_end(b->input))
+    if (b->input_bad || has_line_end(b->input) || input.len != b->input.len)
         jw_kstr(w, "input_text", b->input);
 }
 
@@ -233,13 +235,8 @@ static void read_input(const struct json *v, struct block *b)
     const struct json *input = json_get(v, "input");
 
     if (text && json_is(text, JSON_STRING)) {
-        CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
-        const struct json *parsed = NULL;
-
         b->input = json_str(text);
-        if (json_parse(&scratch, b->input, &parsed, /*ret_info=*/NULL, /*err=*/NULL) < 0)
-            parsed = NULL;
-        b->input_bad = !json_is(parsed, JSON_OBJECT);
+        b->input_bad = block_input_is_bad(b->input);
     } else {
         b->input = json_raw(input);
         b->input_bad = input && !json_is(input, JSON_OBJECT);

@@ -162,18 +162,6 @@ static int go_live(struct reply *r, struct part *head, struct err *err)
     return tell_delta(r, buf_str(&head->text), err);
 }
 
-static bool is_object(struct str text)
-{
-    CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
-    const struct json *v = NULL;
-
-    if (part_is_deep(text, REPLY_MAX_DEPTH))
-        return false;
-    if (json_parse(&scratch, text, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
-        return false;
-    return json_is(v, JSON_OBJECT);
-}
-
 static void set_data(struct reply *r, const struct part *p, struct block *b)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -197,7 +185,7 @@ static int close_head(struct reply *r, struct err *err)
 
     if (p->block.kind == BLOCK_TOOL_USE) {
         p->block.input = buf_str(&p->text);
-        p->block.input_bad = str_trim(p->block.input).len && !is_object(p->block.input);
+        p->block.input_bad = block_input_is_bad(p->block.input);
     } else {
         p->block.text = buf_str(&p->text);
     }
