@@ -34,8 +34,9 @@ struct net {
     int epoll_fd;
     int wake_fd;
 
-    struct lock lock; /* the two below, and `nudged` of the streams */
-    struct net_stream *nudged;
+    struct lock lock; /* the three below, and what streams have for this queue */
+    struct net_stream *first_nudged;
+    struct net_stream *last_nudged; /* when there is a first one */
     bool stopping;
 
     /* The network thread's. */
@@ -71,34 +72,33 @@ static void net_nudge(struct net_stream *s)
 
     lock_take(&n->lock);
     if (!s->nudged && !n->stopping) {
-        first = !n->nudged;
+        first = !n->first_nudged;
         s->nudged = true;
-        s->next_nudged = n->nudged;
-        n->nudged = net_stream_ref(s);
+        s->next_nudged = NULL;
+        if (first)
+            n->first_nudged = s;
+        else
+            n->last_nudged->next_nudged = s;
+        n->last_nudged = net_stream_ref(s);
     }
     lock_give(&n->lock);
     if (first)
         net_wake(n);
 }
 
-/* The queue in the order of nudging. */
+/* One at a time: as soon as a stream is out, somebody may nudge it again. NULL when none is left. */
 static struct net_stream *net_take_nudged(struct net *n)
 {
-    struct net_stream *reversed;
-    struct net_stream *list = NULL;
+    struct net_stream *s;
 
     lock_take(&n->lock);
-    reversed = TAKE_PTR(n->nudged);
-    while (reversed) {
-        struct net_stream *s = reversed;
-
-        reversed = s->next_nudged;
-        s->next_nudged = list;
-        list = s;
+    s = n->first_nudged;
+    if (s) {
+        n->first_nudged = s->next_nudged;
         s->nudged = false;
     }
     lock_give(&n->lock);
-    return list;
+    return s;
 }
 
 /* The loop. */
@@ -190,17 +190,13 @@ static void net_look_at(struct net *n, struct net_stream *s)
 
 static void net_look_at_nudged(struct net *n)
 {
-    struct net_stream *list;
+    struct net_stream *s;
     uint64_t count;
 
-    /* Emptied before the queue is taken: a nudge in between wakes us once too often, not too late. */
+    /* Emptied before the queue is: a nudge in between wakes us once too often, not too late. */
     if (read(n->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         BUG("cannot read from an eventfd: %s", strerror(errno));
-    list = net_take_nudged(n);
-    while (list) {
-        struct net_stream *s = list;
-
-        list = s->next_nudged;
+    for (s = net_take_nudged(n); s; s = net_take_nudged(n)) {
         net_look_at(n, s);
         net_stream_drop(s);
     }

@@ -63,6 +63,22 @@ static int check_host(struct str url, struct str host, struct err *err)
     return 0;
 }
 
+static int parse_port(struct str text, int *ret, struct err *err)
+{
+    int port = 0;
+    bool ok = text.len >= 1 && text.len <= 5;
+
+    for (size_t i = 0; ok && i < text.len; i++) {
+        ok = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        port = port * 10 + (text.ptr[i] - '0');
+    }
+    if (!ok || port < 1 || port > 65535)
+        return err_set(err, ERR_BAD_INPUT, "'%.*s' is not a port (1 to 65535)",
+                       STR_ARG(str_clip(text, 40)));
+    *ret = port;
+    return 0;
+}
+
 int url_parse(struct str text, struct url *ret, struct err *err)
 {
     struct url url = {0};
@@ -103,16 +119,8 @@ int url_parse(struct str text, struct url *ret, struct err *err)
     if (check_host(text, url.host, err) < 0)
         return -1;
     rest = str_from(rest, host_len);
-    if (rest.len) {
-        int64_t port;
-
-        rest = str_from(rest, 1);
-        if (rest.len > 5 || strspn(rest.ptr, "0123456789") < rest.len ||
-            str_to_i64(rest, &port, NULL) < 0 || port < 1 || port > 65535)
-            return err_set(err, ERR_BAD_INPUT, "'%.*s' is not a port (1 to 65535)",
-                           STR_ARG(str_clip(rest, 40)));
-        url.port = (int)port;
-    }
+    if (rest.len && parse_port(str_from(rest, 1), &url.port, err) < 0)
+        return -1;
     *ret = url;
     return 0;
 }
