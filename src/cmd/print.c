@@ -24,6 +24,7 @@
 #include "sync/cancel.h"
 
 #define PRINT_MAX_TEXT ((size_t)64 << 20)
+#define PRINT_MAX_FALLBACKS 8
 
 struct print {
     bool live;        /* standard output is a terminal */
@@ -173,15 +174,15 @@ static enum cache_ttl print_cache(const struct conf *conf, const struct model *m
     return str_is(ttl, "1h") ? CACHE_1H : CACHE_5M;
 }
 
-/* The option, else the first of the settings' list. Empty: none. */
-static struct str print_fallback_name(const struct cmd *c, const struct conf *conf)
-{
-    const char *flag = args_get(&c->args, OPT_FALLBACK_MODEL);
-    const struct json *list = conf_get(conf, "fallbackModel");
+struct fallbacks {
+    struct provider list[PRINT_MAX_FALLBACKS];
+    size_t len;
+};
 
-    if (flag)
-        return str_of(flag);
-    return json_is(list, JSON_ARRAY) ? json_str(json_first(list)) : json_str(list);
+static void fallbacks_release(struct fallbacks *f)
+{
+    for (size_t i = 0; i < f->len; i++)
+        provider_release(&f->list[i]);
 }
 
 static int print_fail(struct print *p, const struct err *err)
@@ -253,12 +254,27 @@ static void print_notes(const struct provider *p)
         say("%s", p->notes.ptr[i]);
 }
 
+/* The models to go on with when the first is overloaded, as the option or the settings list them. */
+static int print_fallbacks(struct cmd *c, const struct conf *conf, struct fallbacks *ret,
+                           struct err *err)
+{
+    JSON_EACH(conf_get(conf, "fallbackModel"), name) {
+        if (ret->len == PRINT_MAX_FALLBACKS)
+            return err_set(err, ERR_TOO_BIG, "more than %d fallback models", PRINT_MAX_FALLBACKS);
+        if (provider_select(conf, json_str(name), c->cancel, &ret->list[ret->len], err) < 0)
+            return err_prefix(err, "fallback model");
+        print_notes(&ret->list[ret->len++]);
+    }
+    return 0;
+}
+
 static int print_with(struct cmd *c, const struct conf *conf, struct str prompt,
-                      struct provider *provider, struct provider *fallback)
+                      struct provider *provider, struct fallbacks *fallbacks)
 {
     struct llm_call_options options = {
         .provider = provider,
-        .fallback = fallback->name ? fallback : NULL,
+        .fallbacks = fallbacks->list,
+        .fallback_count = fallbacks->len,
         .idle_ms = conf_get_i64(conf, "idleTimeoutMs", 0),
     };
     struct message *message = message_user_text(prompt);
@@ -302,9 +318,8 @@ int cmd_print(struct cmd *c)
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(PRINT_MAX_TEXT);
     CLEANUP(provider_release) struct provider provider = {0};
-    CLEANUP(provider_release) struct provider fallback = {0};
+    CLEANUP(fallbacks_release) struct fallbacks fallbacks = {0};
     struct err err = {0};
-    struct str second;
     int code = cmd_conf(c, &conf);
 
     if (code)
@@ -321,14 +336,9 @@ int cmd_print(struct cmd *c)
         return err.code == ERR_CANCELLED ? cmd_signal_code() : EXIT_USAGE;
     }
     print_notes(&provider);
-    second = print_fallback_name(c, conf);
-    if (second.len) {
-        if (provider_select(conf, second, c->cancel, &fallback, &err) < 0) {
-            err_prefix(&err, "fallback model");
-            say_error(&err);
-            return EXIT_USAGE;
-        }
-        print_notes(&fallback);
+    if (print_fallbacks(c, conf, &fallbacks, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
     }
-    return print_with(c, conf, buf_str(&prompt), &provider, &fallback);
+    return print_with(c, conf, buf_str(&prompt), &provider, &fallbacks);
 }

@@ -44,6 +44,7 @@ struct llm_call {
 
     enum call_state state;
     struct provider *provider; /* the one asked now */
+    size_t fallen;             /* fallbacks used up */
     struct attempt *attempt;
     struct cred_asking *asking;
     int64_t start_ms;
@@ -142,7 +143,8 @@ static int call_give_up(struct llm_call *c, const struct llm_fault *fault, const
 static int call_fall_back(struct llm_call *c, struct err *err)
 {
     const struct model *from = &c->provider->model;
-    const struct model *to = &c->options.fallback->model;
+    struct provider *next = &c->options.fallbacks[c->fallen++];
+    const struct model *to = &next->model;
     char text[300];
     struct llm_event ev = {.kind = LLM_FALLBACK, .status = c->status, .error = ERR_RETRY_LATER};
 
@@ -150,7 +152,7 @@ static int call_fall_back(struct llm_call *c, struct err *err)
              STR_ARG(to->name));
     ev.text = str_of(text);
     ev.model = to->name;
-    c->provider = c->options.fallback;
+    c->provider = next;
     c->tries = 0;
     c->overloaded = 0;
     c->broken = 0;
@@ -214,8 +216,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
     c->tries++;
     c->overloaded = fault->overloaded ? c->overloaded + 1 : 0;
     c->broken = facts->broken ? c->broken + 1 : 0;
-    if (c->overloaded >= OVERLOADED_BEFORE_FALLBACK && c->options.fallback &&
-        c->provider != c->options.fallback)
+    if (c->overloaded >= OVERLOADED_BEFORE_FALLBACK && c->fallen < c->options.fallback_count)
         return call_fall_back(c, err);
     c->whole = c->broken >= BROKEN_BEFORE_WHOLE && !c->whole_tried;
     if (c->whole)

@@ -9,7 +9,7 @@
  *
  * Retry and faults follow one page (stream.c, call_after_fault()): 429 waits what it is told; 408,
  * 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten tries;
- * 529 three times in a row goes to the fallback model if there is one; a stream that breaks three
+ * 529 three times in a row goes to the next fallback model if there is one; a stream that breaks three
  * times running is tried once without streaming; a helper is asked once more for a key that was
  * refused; stream_options that a server does not know are left out from then on. A broken attempt is
  * void: LLM_RETRY or LLM_FALLBACK tells it, and no half answer ever reaches the message.
@@ -17,6 +17,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "llm/dialect.h"
@@ -34,7 +35,8 @@ struct retry_policy;
 
 struct llm_call_options {
     struct provider *provider;
-    struct provider *fallback;        /* NULL: none */
+    struct provider *fallbacks; /* gone through in order, one each time */
+    size_t fallback_count;
     int64_t idle_ms;                  /* longest silence; 0: the provider's, else 90 s */
     const struct retry_policy *retry; /* NULL: retry_default */
 };
@@ -43,7 +45,7 @@ struct llm_call_result {
     struct message *message; /* yours */
     enum llm_stop stop;
     struct llm_usage usage;
-    const struct model *model; /* that answered: of the provider or of the fallback */
+    const struct model *model; /* that answered: of the provider or of a fallback */
     int attempts;
     int64_t first_token_ms; /* since start of the successful attempt */
     int64_t total_ms;       /* since llm_call_start(), waits and failed attempts included */

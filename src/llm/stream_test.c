@@ -459,7 +459,8 @@ static void run_case(const struct fault_case *row)
 
     struct llm_call_options options = {
         .provider = &provider,
-        .fallback = row->fallback ? &fallback : NULL,
+        .fallbacks = &fallback,
+        .fallback_count = row->fallback ? 1 : 0,
         .idle_ms = row->idle_ms,
         .retry = &policy,
     };
