@@ -447,7 +447,6 @@ static void test_headers(void **state)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     CLEANUP(provider_release) struct provider p = {0};
-    CLEANUP(strv_release) struct strv entry = STRV_INIT;
     struct conf *conf;
     struct err err = {0};
 

@@ -433,7 +433,6 @@ static void expect_answer(const struct llm_call_result *result, const struct see
 static void run_case(const struct fault_case *row)
 {
     CLEANUP(provider_release) struct provider provider, fallback;
-    CLEANUP(buf_release) struct buf first_body = BUF_INIT(BUF_NO_LIMIT);
     struct message *message = message_user_text(STR("hi"));
     struct llm_request request = {.messages = &message, .message_count = 1};
     struct seen seen = {.text = BUF_INIT(1 << 20)};
