@@ -11,14 +11,12 @@
  */
 #include "net/net.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "net/net_stream.h"
@@ -322,61 +320,12 @@ static void net_main(void *arg)
 
 /* The owner's side. */
 
-static char *dup_or_null(const char *text)
-{
-    return text && *text ? mem_dup(text, strlen(text)) : NULL;
-}
-
-/* "1f3fc17b.0": a certificate that OpenSSL finds by the hash of its subject. */
-static bool is_hashed_name(const char *name)
-{
-    return strspn(name, "0123456789abcdef") == 8 && strcmp(name + 8, ".0") == 0;
-}
-
-static bool has_hashed_names(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    bool found = false;
-
-    if (!dir)
-        return false;
-    for (entry = readdir(dir); entry && !found; entry = readdir(dir))
-        found = is_hashed_name(entry->d_name);
-    closedir(dir);
-    return found;
-}
-
-/* The explicit choice, else the environment's, else the system's. */
-static void find_certificates(struct net_config *c, const char *chosen)
-{
-    static const char system_dir[] = "/etc/ssl/certs";
-    static const char *const system_files[] = {
-        "/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
-        "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
-        "/etc/ssl/ca-bundle.pem",             /* openSUSE */
-        "/etc/ssl/cert.pem",
-    };
-
-    c->ca_file = dup_or_null(chosen ? chosen : getenv("SSL_CERT_FILE"));
-    c->ca_dir = dup_or_null(chosen ? NULL : getenv("SSL_CERT_DIR"));
-    if (!c->ca_file && !c->ca_dir && has_hashed_names(system_dir))
-        c->ca_dir = dup_or_null(system_dir);
-    for (size_t i = 0; !c->ca_file && i < ARRAY_LEN(system_files); i++) {
-        if (file_exists(system_files[i]))
-            c->ca_file = dup_or_null(system_files[i]);
-    }
-}
-
 static void net_unref(struct net *n)
 {
     if (atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) > 1)
         return;
     vec_release(&n->live);
-    mem_freep(&n->config.ca_file);
-    mem_freep(&n->config.ca_dir);
-    mem_freep(&n->config.proxy);
-    mem_freep(&n->config.no_proxy);
+    net_config_release(&n->config);
     fd_closep(&n->epoll_fd);
     fd_closep(&n->wake_fd);
     lock_release(&n->lock);
@@ -437,10 +386,7 @@ struct net *net_new(const struct net_options *options, struct err *err)
     n->wake_fd = -1;
     n->curl_at_ms = -1;
     n->notes.look_at_ms = INT64_MAX;
-    find_certificates(&n->config, options->ca_file);
-    n->config.proxy = options->proxy ? mem_dup(options->proxy, strlen(options->proxy)) : NULL;
-    n->config.no_proxy = dup_or_null(options->no_proxy);
-    n->config.http2 = options->http2;
+    net_config_init(&n->config, options);
     if (net_make_curl(n, err) < 0 || net_make_loop(n, err) < 0) {
         net_free(n);
         return NULL;

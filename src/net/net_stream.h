@@ -1,6 +1,5 @@
 /*
- * One request on its easy handle: the inside of struct net_stream, shared by net.c and
- * net_stream.c only.
+ * One request on its easy handle: the inside of struct net_stream, for the files of this room only.
  *
  * A stream is counted by its owner, by the network thread while it runs, by every mail about it (so
  * that an old mail can never be taken for one of a newer stream) and by the nudge queue. All
@@ -24,6 +23,9 @@ struct net_config {
     CURLSH *share;     /* TLS sessions, so that a second connection to a host shakes hands faster */
     bool ca_dir_lacks; /* the network thread's: ca_file trusted somebody whom ca_dir did not */
 };
+
+void net_config_init(struct net_config *c, const struct net_options *options);
+void net_config_release(struct net_config *c); /* not the share */
 
 /* What streams tell the loop. */
 struct net_notes {
@@ -102,6 +104,10 @@ void net_stream_flush(struct net_stream *s); /* mails what was collected */
 /* The last two, for a stream that has nothing to flush. */
 void net_stream_done(struct net_stream *s, CURLcode code); /* mails the end */
 void net_stream_close(struct net_stream *s, CURLM *multi); /* silent; frees what is not needed */
+
+/* Sending frees mail of a cancelled stream instead: the owner only gets what was sent before. */
+struct net_mail *net_mail_new(struct net_stream *s, enum net_mail_what what);
+void net_mail_send(struct net_stream *s, struct net_mail *m);
 
 /* fault.c: what code means, in words for a person and without secrets. */
 void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret);

@@ -1,0 +1,70 @@
+/*
+ * What all streams of a net have in common: options, the environment, and where this system keeps its
+ * certificates. Made once, on the thread that calls net_new().
+ */
+#include <dirent.h>
+
+#include "base/file.h"
+#include "net/net_stream.h"
+
+static char *dup_or_null(const char *text)
+{
+    return text && *text ? mem_dup(text, strlen(text)) : NULL;
+}
+
+/* "1f3fc17b.0": a certificate that OpenSSL finds by the hash of its subject. */
+static bool is_hashed_name(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == 8 && strcmp(name + 8, ".0") == 0;
+}
+
+static bool has_hashed_names(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    bool found = false;
+
+    if (!dir)
+        return false;
+    for (entry = readdir(dir); entry && !found; entry = readdir(dir))
+        found = is_hashed_name(entry->d_name);
+    closedir(dir);
+    return found;
+}
+
+/* The explicit choice, else the environment's, else the system's. */
+static void find_certificates(struct net_config *c, const char *chosen)
+{
+    static const char system_dir[] = "/etc/ssl/certs";
+    static const char *const system_files[] = {
+        "/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
+        "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
+        "/etc/ssl/ca-bundle.pem",             /* openSUSE */
+        "/etc/ssl/cert.pem",
+    };
+
+    c->ca_file = dup_or_null(chosen ? chosen : getenv("SSL_CERT_FILE"));
+    c->ca_dir = dup_or_null(chosen ? NULL : getenv("SSL_CERT_DIR"));
+    if (!c->ca_file && !c->ca_dir && has_hashed_names(system_dir))
+        c->ca_dir = dup_or_null(system_dir);
+    for (size_t i = 0; !c->ca_file && i < ARRAY_LEN(system_files); i++) {
+        if (file_exists(system_files[i]))
+            c->ca_file = dup_or_null(system_files[i]);
+    }
+}
+
+void net_config_init(struct net_config *c, const struct net_options *options)
+{
+    *c = (struct net_config){.http2 = options->http2};
+    find_certificates(c, options->ca_file);
+    c->proxy = options->proxy ? mem_dup(options->proxy, strlen(options->proxy)) : NULL;
+    c->no_proxy = dup_or_null(options->no_proxy);
+}
+
+void net_config_release(struct net_config *c)
+{
+    mem_freep(&c->ca_file);
+    mem_freep(&c->ca_dir);
+    mem_freep(&c->proxy);
+    mem_freep(&c->no_proxy);
+}
