@@ -39,6 +39,7 @@ struct run {
     struct strv files; /* what was put there, and may stay */
     struct proc *server;
     struct mailbox *mail;
+    struct buf complaints; /* of the server at its end: steps that were never played */
 };
 
 struct dialect_env {
@@ -192,7 +193,7 @@ static int server_start(struct run *r, bool tls, struct err *err)
     return 0;
 }
 
-/* Ends the server and waits until all it recorded is on disk. */
+/* Ends the server and waits until all it recorded is on disk and its last words are heard. */
 static void server_stop(struct run *r)
 {
     int64_t deadline = clock_mono_ms() + DRIVER_SERVER_MS;
@@ -202,10 +203,13 @@ static void server_stop(struct run *r)
         proc_signal(r->server, SIGTERM);
     while (!over) {
         struct mail *m;
+        struct proc_mail *p;
 
         if (mailbox_take(r->mail, /*cancel=*/NULL, deadline, &m, /*err=*/NULL) < 0)
             break;
-        over = ((struct proc_mail *)m)->what == PROC_EXIT;
+        p = (struct proc_mail *)m;
+        over = p->what == PROC_EXIT;
+        buf_add(&r->complaints, buf_str(&p->bytes));
         mail_free(m);
     }
     proc_unref(r->server);
@@ -347,6 +351,14 @@ static bool check_code(const struct test_case *test, const struct proc_result *r
     return false;
 }
 
+static bool check_server(const struct run *r)
+{
+    if (!r->complaints.len)
+        return true;
+    printf("the server says:\n%s", buf_cstr(&r->complaints));
+    return false;
+}
+
 static bool check_requests(const struct run *r)
 {
     CLEANUP(buf_release) struct buf want = BUF_INIT(DRIVER_MAX_OUTPUT);
@@ -420,6 +432,7 @@ static bool run_script(struct run *r, bool trusted)
     good = check_code(r->test, &result);
     good = check_text(r, &result) && good;
     good = check_requests(r) && good;
+    good = check_server(r) && good;
     good = check_left(r, buf_cstr(&home), buf_str(&left), 0) && good;
     good = check_left(r, buf_cstr(&temp), buf_str(&left), 0) && good;
     return good;
@@ -464,6 +477,7 @@ static bool run_dialect(const struct test_case *test, const char *build, struct 
         .dialect = dialect,
         .model = d ? d->model : "anthropic/claude-sonnet-5",
         .mail = mailbox_new(),
+        .complaints = BUF_INIT(65536),
     };
     struct str serve = STR("");
     bool tls = case_words(test, "serve", &serve) && str_starts(serve, STR("tls"));
@@ -487,6 +501,7 @@ static bool run_dialect(const struct test_case *test, const char *build, struct 
     mailbox_unref(r.mail);
     remove_dir(r.dir);
     strv_release(&r.files);
+    buf_release(&r.complaints);
     return good;
 }
 

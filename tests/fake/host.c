@@ -78,11 +78,12 @@ size_t host_leftovers(struct host *h, struct buf *out)
     for (size_t i = 0; i < h->scenario->len; i++) {
         const struct scenario_step *step = &h->scenario->steps[i];
 
-        if (step->sticky || (c->played[i / 64] >> (i % 64) & 1))
+        /* Tried counts: after some faults nobody comes back for the answer. */
+        if (step->sticky || c->tries[i] || (c->played[i / 64] >> (i % 64) & 1))
             continue;
         n++;
-        buf_addf(out, "%.*s:%zu: step %.*s was never played\n", STR_ARG(h->scenario->file),
-                 step->line, STR_ARG(step->name));
+        buf_addf(out, "%.*s:%zu: the step %.*s%swas never played\n", STR_ARG(h->scenario->file),
+                 step->line, STR_ARG(step->name), step->name.len ? " " : "");
     }
     return n;
 }
