@@ -2,14 +2,13 @@
  * The event loop: accepts, reads requests, plays plans.
  *
  * A connection is a small state machine: HANDSHAKE → READING → PLAYING → READING …, or SILENT until
- * the other side gives up. Everything waits in one epoll; pauses are kept in a heap ordered by
- * deadline, so that a thousand paced streams cost a thousand small wake-ups and nothing else. A plan
+ * the other side gives up. Everything waits in one epoll; pauses are timers, so that a thousand paced streams cost a thousand small wake-ups and nothing else. A plan
  * without pauses leaves in one write.
  */
 #include "server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <signal.h>
@@ -27,6 +26,8 @@
 #include "llm/scenario.h"
 #include "plan.h"
 #include "record.h"
+#include "socket.h"
+#include "timers.h"
 #include "tls.h"
 
 enum source_kind {
@@ -66,10 +67,9 @@ struct connection {
     struct plan plan;
     size_t record; /* number of the request being answered */
     size_t sent;
-    size_t next_wait; /* index into the plan's waits */
-    int64_t deadline; /* of the current wait, when in the heap */
-    size_t heap_at;   /* 1 + index; 0: not in it */
-    bool dead;        /* freed at the end of the round: epoll may still name it */
+    size_t next_wait;   /* index into the plan's waits */
+    struct timer timer; /* set during a wait */
+    bool dead;          /* freed at the end of the round: epoll may still name it */
 };
 
 struct server {
@@ -79,62 +79,10 @@ struct server {
     struct source signals;
     VEC(struct listener *) listeners;
     VEC(struct connection *) connections;
-    VEC(struct connection *) heap;
+    struct timers timers;
     VEC(struct connection *) graves;
     bool stop;
 };
-
-/* ---- the heap of deadlines ---- */
-
-static void heap_put(struct server *s, size_t i, struct connection *c)
-{
-    s->heap.ptr[i] = c;
-    c->heap_at = i + 1;
-}
-
-static void heap_settle(struct server *s, size_t i)
-{
-    struct connection *c = s->heap.ptr[i];
-
-    while (i > 0 && s->heap.ptr[(i - 1) / 2]->deadline > c->deadline) {
-        heap_put(s, i, s->heap.ptr[(i - 1) / 2]);
-        i = (i - 1) / 2;
-    }
-    for (;;) {
-        size_t child = 2 * i + 1;
-
-        if (child + 1 < s->heap.len &&
-            s->heap.ptr[child + 1]->deadline < s->heap.ptr[child]->deadline)
-            child++;
-        if (child >= s->heap.len || s->heap.ptr[child]->deadline >= c->deadline)
-            break;
-        heap_put(s, i, s->heap.ptr[child]);
-        i = child;
-    }
-    heap_put(s, i, c);
-}
-
-static void heap_add(struct server *s, struct connection *c, int64_t deadline)
-{
-    c->deadline = deadline;
-    vec_push(&s->heap, c);
-    heap_settle(s, s->heap.len - 1);
-}
-
-static void heap_remove(struct server *s, struct connection *c)
-{
-    size_t i = c->heap_at - 1;
-    struct connection *last;
-
-    if (!c->heap_at)
-        return;
-    c->heap_at = 0;
-    last = s->heap.ptr[--s->heap.len];
-    if (last == c)
-        return;
-    heap_put(s, i, last);
-    heap_settle(s, i);
-}
 
 /* ---- connections ---- */
 
@@ -158,7 +106,7 @@ static void close_connection(struct server *s, struct connection *c, bool reset)
     if (c->dead)
         return;
     c->dead = true;
-    heap_remove(s, c);
+    timers_stop(&s->timers, &c->timer);
     if (reset)
         setsockopt(c->source.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     else if (c->ssl && c->state == PLAYING)
@@ -184,43 +132,6 @@ static void bury(struct server *s)
     }
     s->graves.len = 0;
 }
-
-/* Bytes, 0 when it would block, -1 when the connection is over. */
-static ssize_t read_some(struct connection *c, char *out, size_t n)
-{
-    ssize_t got;
-
-    if (!c->ssl) {
-        got = read(c->source.fd, out, n);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            return 0;
-        return got > 0 ? got : -1;
-    }
-    got = SSL_read(c->ssl, out, (int)n);
-    if (got > 0)
-        return got;
-    got = SSL_get_error(c->ssl, (int)got);
-    return got == SSL_ERROR_WANT_READ || got == SSL_ERROR_WANT_WRITE ? 0 : -1;
-}
-
-static ssize_t write_some(struct connection *c, struct str bytes)
-{
-    ssize_t put;
-
-    if (!c->ssl) {
-        put = send(c->source.fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
-        if (put < 0 && (errno == EAGAIN || errno == EINTR))
-            return 0;
-        return put;
-    }
-    put = SSL_write(c->ssl, bytes.ptr, bytes.len > (1 << 30) ? 1 << 30 : (int)bytes.len);
-    if (put > 0)
-        return put;
-    put = SSL_get_error(c->ssl, (int)put);
-    return put == SSL_ERROR_WANT_READ || put == SSL_ERROR_WANT_WRITE ? 0 : -1;
-}
-
-static void read_requests(struct server *s, struct connection *c);
 
 static void plan_done(struct server *s, struct connection *c)
 {
@@ -258,7 +169,8 @@ static void play(struct server *s, struct connection *c)
         ssize_t n;
 
         if (c->sent < stop) {
-            n = write_some(c, str_make(out->bytes.ptr + c->sent, stop - c->sent));
+            n = socket_write(c->source.fd, c->ssl,
+                             str_make(out->bytes.ptr + c->sent, stop - c->sent));
             if (n < 0) {
                 record_set_end(&s->host->record, c->record, RECORD_CLOSED);
                 close_connection(s, c, false);
@@ -276,7 +188,7 @@ static void play(struct server *s, struct connection *c)
             return;
         }
         watch(s, c, false);
-        heap_add(s, c, clock_mono_ms() + out->waits.ptr[c->next_wait++].ms);
+        timers_start(&s->timers, &c->timer, clock_mono_ms() + out->waits.ptr[c->next_wait++].ms);
         return;
     }
 }
@@ -300,7 +212,7 @@ static bool take_request(struct server *s, struct connection *c)
         play(s, c);
     } else if (r.wants_continue && !c->continued) {
         c->continued = true;
-        write_some(c, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+        socket_write(c->source.fd, c->ssl, STR("HTTP/1.1 100 Continue\r\n\r\n"));
     }
     http_request_release(&r);
     return complete > 0;
@@ -310,7 +222,7 @@ static void read_requests(struct server *s, struct connection *c)
 {
     for (;;) {
         char *room = buf_room(&c->in, 65536);
-        ssize_t n = room ? read_some(c, room, 65536) : -1;
+        ssize_t n = room ? socket_read(c->source.fd, c->ssl, room, 65536) : -1;
 
         if (n < 0) {
             close_connection(s, c, false);
@@ -332,7 +244,7 @@ static void read_requests(struct server *s, struct connection *c)
 static void watch_out(struct server *s, struct connection *c)
 {
     char *room = buf_room(&c->in, 4096);
-    ssize_t n = room ? read_some(c, room, 4096) : -1;
+    ssize_t n = room ? socket_read(c->source.fd, c->ssl, room, 4096) : -1;
 
     if (n > 0) {
         buf_grown(&c->in, (size_t)n);
@@ -401,7 +313,7 @@ static void connection_event(struct server *s, struct connection *c, uint32_t ev
     case PLAYING:
         if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             watch_out(s, c);
-        if (!c->dead && (events & EPOLLOUT) && !c->heap_at)
+        if (!c->dead && (events & EPOLLOUT) && !c->timer.place)
             play(s, c);
         break;
     case SILENT:
@@ -456,6 +368,7 @@ static void accept_all(struct server *s, const struct listener *l)
         c->source = (struct source){SOURCE_CONNECTION, fd};
         c->number = ++s->host->connections;
         c->state = READING;
+        c->timer.owner = c;
         buf_init(&c->in, HTTP_MAX_HEAD + HTTP_MAX_BODY + 65536);
         if (++s->host->open > s->host->most_open)
             s->host->most_open = s->host->open;
@@ -464,28 +377,6 @@ static void accept_all(struct server *s, const struct listener *l)
         epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev);
         start_connection(s, c, l->tls, host_connection(s->host));
     }
-}
-
-static int parse_address(const char *address, int port, struct sockaddr_storage *ret,
-                         socklen_t *ret_len, struct err *err)
-{
-    struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
-
-    *ret = (struct sockaddr_storage){0};
-    if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons((uint16_t)port);
-        *ret_len = sizeof(*v4);
-        return 0;
-    }
-    if (inet_pton(AF_INET6, address, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons((uint16_t)port);
-        *ret_len = sizeof(*v6);
-        return 0;
-    }
-    return err_set(err, ERR_BAD_INPUT, "not a numeric address: '%s'", address);
 }
 
 static int watch_source(struct server *s, struct source *source, struct err *err)
@@ -500,27 +391,14 @@ static int watch_source(struct server *s, struct source *source, struct err *err
 int server_listen(struct server *s, const char *address, int port, bool tls, int *ret_port,
                   struct err *err)
 {
-    CLEANUP(fd_closep) int fd = -1;
-    struct sockaddr_storage where;
+    int fd = socket_listen(address, port, ret_port, err);
     struct listener *l;
-    socklen_t len;
-    int on = 1;
 
-    if (parse_address(address, port, &where, &len, err) < 0)
-        return -1;
-    fd = socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return err_sys(err, ERR_IO, "socket");
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(fd, (struct sockaddr *)&where, len) < 0 || listen(fd, 4096) < 0 ||
-        getsockname(fd, (struct sockaddr *)&where, &len) < 0)
-        return err_sys(err, ERR_IO, "cannot listen on %s port %d", address, port);
-    *ret_port = ntohs(where.ss_family == AF_INET ? ((struct sockaddr_in *)&where)->sin_port
-                                                 : ((struct sockaddr_in6 *)&where)->sin6_port);
+        return -1;
     l = mem_zalloc(sizeof(*l));
     *l = (struct listener){.source = {SOURCE_LISTENER, fd}, .tls = tls};
     vec_push(&s->listeners, l);
-    fd = -1;
     return watch_source(s, &l->source, err);
 }
 
@@ -565,26 +443,28 @@ void server_free(struct server *s)
     }
     vec_release(&s->listeners);
     vec_release(&s->connections);
-    vec_release(&s->heap);
+    timers_release(&s->timers);
     vec_release(&s->graves);
     fd_closep(&s->signals.fd);
     fd_closep(&s->epoll);
     free(s);
 }
 
+/* Goes on with whoever has waited long enough; how long until the next one, -1: nobody waits. */
 static int run_timers(struct server *s)
 {
     int64_t now = clock_mono_ms();
+    struct timer *due;
 
-    while (s->heap.len && s->heap.ptr[0]->deadline <= now) {
-        struct connection *c = s->heap.ptr[0];
-
-        heap_remove(s, c);
-        play(s, c);
+    for (;;) {
+        due = timers_first(&s->timers);
+        if (!due)
+            return -1;
+        if (due->deadline_ms > now)
+            return (int)(due->deadline_ms - now);
+        timers_stop(&s->timers, due);
+        play(s, due->owner);
     }
-    if (!s->heap.len)
-        return -1;
-    return (int)(s->heap.ptr[0]->deadline - now);
 }
 
 int server_run(struct server *s, struct err *err)
