@@ -218,6 +218,17 @@ static bool take_request(struct server *s, struct connection *c)
     return complete > 0;
 }
 
+/* All that are complete: a client may have sent the next one while the last was answered. */
+static void take_requests(struct server *s, struct connection *c)
+{
+    do {
+        if (c->dead || c->state != READING || !c->in.len)
+            return;
+        if (!c->t_us)
+            c->t_us = clock_mono_us();
+    } while (take_request(s, c));
+}
+
 static void read_requests(struct server *s, struct connection *c)
 {
     for (;;) {
@@ -234,10 +245,7 @@ static void read_requests(struct server *s, struct connection *c)
             c->t_us = clock_mono_us();
         buf_grown(&c->in, (size_t)n);
     }
-    while (!c->dead && c->state == READING && c->in.len && take_request(s, c)) {
-        if (!c->dead && c->state == READING && c->in.len)
-            c->t_us = clock_mono_us();
-    }
+    take_requests(s, c);
 }
 
 /* The client may leave, or speak out of turn, while it is being answered. */
@@ -320,11 +328,7 @@ static void connection_event(struct server *s, struct connection *c, uint32_t ev
         silent_event(s, c);
         break;
     }
-    /* A request may have come in while the last one was answered. */
-    if (!c->dead && c->state == READING && c->in.len && c->t_us == 0) {
-        c->t_us = clock_mono_us();
-        take_request(s, c);
-    }
+    take_requests(s, c);
 }
 
 /* ---- accepting ---- */
@@ -464,6 +468,7 @@ static int run_timers(struct server *s)
             return (int)(due->deadline_ms - now);
         timers_stop(&s->timers, due);
         play(s, due->owner);
+        take_requests(s, due->owner);
     }
 }
 

@@ -374,7 +374,7 @@ static void test_odd_requests(void **state)
     set_scenario("step\n sticky\n text Hello.\n");
     link_plain(&l, port);
     buf_addf(&out, "%stransfer-encoding: chunked\r\n\r\n10\r\n%.16s\r\n%zx\r\n%s\r\n0\r\n\r\n",
-             head, ASK, strlen(ASK) - 16, ASK + 16);
+             head, ASK, strlen(ASK) - 16, &(ASK)[16]);
     for (size_t i = 0; i < out.len; i++)
         link_send(&l, str_make(out.ptr + i, 1));
     read_until(&l, &got, "0\r\n\r\n");
@@ -393,6 +393,11 @@ static void test_odd_requests(void **state)
              strlen(ASK), ASK);
     link_send(&l, buf_str(&out));
     read_until(&l, &got, "\"requests\":3");
+
+    set_scenario("step\n text Slow\n pause 20ms\n text ly.\n");
+    buf_clear(&got);
+    link_send(&l, buf_str(&out)); /* the second one waits in the buffer during the pause */
+    read_until(&l, &got, "\"requests\":1");
 
     buf_clear(&got);
     link_send(&l, STR("nonsense\r\n\r\n"));
