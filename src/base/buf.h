@@ -40,7 +40,7 @@ void buf_add(struct buf *b, struct str s);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void buf_addv(struct buf *b, const char *fmt, va_list args);
+void buf_addv(struct buf *b, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 void buf_add_base64(struct buf *b, struct str bytes);
 
 /* Room for at least n more bytes behind len (NULL and over when max forbids); see buf_grown(). */

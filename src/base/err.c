@@ -25,6 +25,7 @@ static void err_trim(char *text, size_t size, int wanted)
         text[last] = '\0';
 }
 
+PRINTF_LIKE(4, 0)
 static void err_fill(struct err *err, enum err_code code, int sys, const char *fmt, va_list args)
 {
     int n;

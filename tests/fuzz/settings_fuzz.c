@@ -58,7 +58,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(check_release) struct check check = {.trusted = size % 2};
     CLEANUP(check_release) struct check again = {.trusted = true};
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
     struct str input = str_make((const char *)data, size);
     struct source list[2 * MAX_DOCUMENTS];
