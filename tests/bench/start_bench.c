@@ -150,8 +150,7 @@ static void row(const char *what, double *values, int n, const char *unit, const
 /* When the first byte of the last recorded request came in. */
 static int64_t last_request_us(const struct bench *b)
 {
-    CLEANUP(buf_release)
-    struct buf text = BUF_INIT((size_t)64 << 20);
+    CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)64 << 20);
     struct arena arena = ARENA_INIT;
     const struct json *entry = NULL;
     struct err err = {0};
