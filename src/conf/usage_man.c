@@ -9,8 +9,8 @@
 static const char man_description[] =
     ".SH DESCRIPTION\n"
     ".B tenax\n"
-    "is a coding agent for the terminal. It reads a project, runs tools under the user's\n"
-    "permissions, and goes on until the goal it was given is met and has been checked.\n"
+    "is a coding agent for the terminal. This version asks a language model, of any provider, and\n"
+    "gives its answer; tools and goals come later.\n"
     ".PP\n"
     "With\n"
     ".B \\-p\n"
