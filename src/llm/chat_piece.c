@@ -72,11 +72,7 @@ static void write_result(struct piece_writer *c, struct jw *w, size_t at, const 
     jw_kcstr(w, "role", "tool");
     jw_kstr(w, "tool_call_id", call_id(c, wire_call(c->req, at, b->id), b->id, space));
     jw_key(w, "content");
-    jw_str_begin(w);
-    if (b->is_error && !str_starts(buf_str(&text), STR("Error")))
-        jw_str_part(w, STR("Error: ")); /* there is no field for it */
-    jw_str_part(w, buf_str(&text));
-    jw_str_end(w);
+    wire_result_str(w, b, buf_str(&text));
     jw_object_end(w);
 }
 

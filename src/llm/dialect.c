@@ -1,5 +1,5 @@
 /*
- * The table of dialects, and how eagerly a model is asked to think.
+ * The table of dialects. Constant; any thread may look.
  */
 #include "llm/dialect.h"
 

@@ -6,7 +6,6 @@
  */
 #include "llm/gemini.h"
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -22,12 +21,6 @@
 static const int64_t effort_budgets[] = {
     [EFFORT_NONE] = 0,     [EFFORT_MINIMAL] = 512, [EFFORT_LOW] = 2048,  [EFFORT_MEDIUM] = 8192,
     [EFFORT_HIGH] = 24576, [EFFORT_XHIGH] = 24576, [EFFORT_MAX] = 24576,
-};
-
-struct parts_writer {
-    const struct llm_request *req;
-    struct arena arena; /* provider_data being read */
-    struct jw *w;
 };
 
 int gemini_generation(struct str model)
@@ -50,7 +43,7 @@ static void write_text(struct jw *w, struct str text)
 }
 
 /* A text, image or document of a user or of a tool. */
-static void write_input(struct parts_writer *c, const struct block *b)
+static void write_input(struct wire_writer *c, const struct block *b)
 {
     struct jw *w = c->w;
 
@@ -78,7 +71,7 @@ static void write_input(struct parts_writer *c, const struct block *b)
     }
 }
 
-static void write_result(struct parts_writer *c, size_t at, const struct block *b)
+static void write_result(struct wire_writer *c, size_t at, const struct block *b)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct block *call = wire_call(c->req, at, b->id);
@@ -102,7 +95,7 @@ static void write_result(struct parts_writer *c, size_t at, const struct block *
 }
 
 /* Results first, then their images, then what the user says. */
-static void write_user(struct parts_writer *c, size_t at)
+static void write_user(struct wire_writer *c, size_t at)
 {
     const struct message *m = c->req->messages[at];
 
@@ -121,7 +114,7 @@ static void write_user(struct parts_writer *c, size_t at)
             write_input(c, &m->blocks[i]);
 }
 
-static void write_call(struct parts_writer *c, const struct block *b, const struct json *data,
+static void write_call(struct wire_writer *c, const struct block *b, const struct json *data,
                        struct str signature)
 {
     CLEANUP(buf_release) struct buf input = BUF_INIT(BUF_NO_LIMIT);
@@ -144,7 +137,7 @@ static void write_call(struct parts_writer *c, const struct block *b, const stru
 }
 
 /* A thought without a signature is of no use to the model; what was another provider's is dropped. */
-static void write_said(struct parts_writer *c, const struct block *b, struct str signature)
+static void write_said(struct wire_writer *c, const struct block *b, struct str signature)
 {
     bool thought = b->kind == BLOCK_THINKING;
     struct jw *w = c->w;
@@ -161,7 +154,7 @@ static void write_said(struct parts_writer *c, const struct block *b, struct str
 }
 
 /* A part of another kind, as it came. */
-static void write_kept(struct parts_writer *c, const struct block *b)
+static void write_kept(struct wire_writer *c, const struct block *b)
 {
     const struct json *v = NULL;
 
@@ -170,7 +163,7 @@ static void write_kept(struct parts_writer *c, const struct block *b)
         jw_json(c->w, json_get(v, "part"));
 }
 
-static void write_assistant(struct parts_writer *c, const struct message *m)
+static void write_assistant(struct wire_writer *c, const struct message *m)
 {
     bool must_sign = gemini_generation(c->req->model->name) >= 3;
     bool first_call = true;
@@ -200,29 +193,14 @@ static void write_assistant(struct parts_writer *c, const struct message *m)
     }
 }
 
-/* A message's parts, remembered in it. */
-static struct str piece(const struct llm_request *req, size_t at, struct str key)
+static void write_message(struct wire_writer *c, size_t at)
 {
-    struct message *m = req->messages[at];
-    struct str made = message_wire_get(m, key);
+    const struct message *m = c->req->messages[at];
 
-    if (!made.len) {
-        CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-        struct jw w;
-        struct parts_writer c = {.req = req, .w = &w};
-
-        jw_init(&w, &json, JW_CLEAN);
-        jw_array(&w);
-        if (m->role == ROLE_USER)
-            write_user(&c, at);
-        else
-            write_assistant(&c, m);
-        jw_array_end(&w);
-        arena_release(&c.arena);
-        message_wire_set(m, key, buf_str(&json));
-        made = message_wire_get(m, key);
-    }
-    return str_make(made.ptr + 1, made.len - 2); /* without the brackets */
+    if (m->role == ROLE_USER)
+        write_user(c, at);
+    else
+        write_assistant(c, m);
 }
 
 static void begin_content(struct jw *w, enum role role)
@@ -248,7 +226,7 @@ static void write_contents(const struct llm_request *req, struct jw *w)
     wire_key(req, "gemini", &key);
     jw_array(w);
     for (size_t i = 0; i < req->message_count; i++) {
-        struct str parts = piece(req, i, buf_str(&key));
+        struct str parts = wire_list(req, i, buf_str(&key), write_message);
 
         if (!parts.len)
             continue;

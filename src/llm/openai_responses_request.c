@@ -8,7 +8,6 @@
  */
 #include "llm/openai_responses.h"
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -19,12 +18,6 @@
 #include "llm/model.h"
 #include "llm/wire.h"
 
-struct items_writer {
-    const struct llm_request *req;
-    struct arena arena; /* provider_data being read */
-    struct jw *w;
-};
-
 static void write_input_text(struct jw *w, struct str text)
 {
     jw_object(w);
@@ -34,7 +27,7 @@ static void write_input_text(struct jw *w, struct str text)
 }
 
 /* One text, image or document as an element of a content or output array. */
-static void write_part(struct items_writer *c, const struct block *b)
+static void write_part(struct wire_writer *c, const struct block *b)
 {
     struct jw *w = c->w;
 
@@ -73,7 +66,7 @@ static bool is_plain(const struct block *result)
     return true;
 }
 
-static void write_output(struct items_writer *c, const struct block *b)
+static void write_output(struct wire_writer *c, const struct block *b)
 {
     struct jw *w = c->w;
 
@@ -81,11 +74,7 @@ static void write_output(struct items_writer *c, const struct block *b)
         CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
         wire_result_text(b, &text);
-        jw_str_begin(w);
-        if (b->is_error && !str_starts(buf_str(&text), STR("Error")))
-            jw_str_part(w, STR("Error: ")); /* there is no field for it */
-        jw_str_part(w, buf_str(&text));
-        jw_str_end(w);
+        wire_result_str(w, b, buf_str(&text));
         return;
     }
     jw_array(w);
@@ -96,7 +85,7 @@ static void write_output(struct items_writer *c, const struct block *b)
     jw_array_end(w);
 }
 
-static void write_result(struct items_writer *c, size_t at, const struct block *b)
+static void write_result(struct wire_writer *c, size_t at, const struct block *b)
 {
     const struct block *call = wire_call(c->req, at, b->id);
     const struct json *data = call ? block_data(call, c->req->model, &c->arena) : NULL;
@@ -127,7 +116,7 @@ static void end_message(struct jw *w)
     jw_object_end(w);
 }
 
-static void write_user(struct items_writer *c, size_t at)
+static void write_user(struct wire_writer *c, size_t at)
 {
     const struct message *m = c->req->messages[at];
     size_t rest = 0;
@@ -149,7 +138,7 @@ static void write_user(struct items_writer *c, size_t at)
     end_message(c->w);
 }
 
-static void write_text_item(struct items_writer *c, const struct block *b)
+static void write_text_item(struct wire_writer *c, const struct block *b)
 {
     const struct json *data = block_data(b, c->req->model, &c->arena);
     bool refusal = json_get_bool(data, "refusal", false);
@@ -166,7 +155,7 @@ static void write_text_item(struct items_writer *c, const struct block *b)
     jw_object_end(c->w);
 }
 
-static void write_call_item(struct items_writer *c, const struct block *b)
+static void write_call_item(struct wire_writer *c, const struct block *b)
 {
     CLEANUP(buf_release) struct buf input = BUF_INIT(BUF_NO_LIMIT);
     const struct json *data = block_data(b, c->req->model, &c->arena);
@@ -210,7 +199,7 @@ static void write_without_id(struct jw *w, const struct json *item)
 }
 
 /* A hosted call of this provider, as it came; NULL when it must not go back. */
-static const struct json *hosted_item(struct items_writer *c, const struct block *b)
+static const struct json *hosted_item(struct wire_writer *c, const struct block *b)
 {
     const struct json *item = NULL;
 
@@ -221,7 +210,7 @@ static const struct json *hosted_item(struct items_writer *c, const struct block
 }
 
 /* Reasoning that the server can use again: sealed, or its raw text. A summary alone is not. */
-static const struct json *reasoning_item(struct items_writer *c, const struct block *b)
+static const struct json *reasoning_item(struct wire_writer *c, const struct block *b)
 {
     const struct json *item = json_get(block_data(b, c->req->model, &c->arena), "item");
 
@@ -230,7 +219,7 @@ static const struct json *reasoning_item(struct items_writer *c, const struct bl
     return NULL;
 }
 
-static void write_assistant(struct items_writer *c, const struct message *m)
+static void write_assistant(struct wire_writer *c, const struct message *m)
 {
     VEC(const struct json *) held = VEC_INIT;
 
@@ -259,29 +248,14 @@ static void write_assistant(struct items_writer *c, const struct message *m)
     vec_release(&held);
 }
 
-/* A message's items, remembered in it. */
-static struct str piece(const struct llm_request *req, size_t at, struct str key)
+static void write_message(struct wire_writer *c, size_t at)
 {
-    struct message *m = req->messages[at];
-    struct str made = message_wire_get(m, key);
+    const struct message *m = c->req->messages[at];
 
-    if (!made.len) {
-        CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-        struct jw w;
-        struct items_writer c = {.req = req, .w = &w};
-
-        jw_init(&w, &json, JW_CLEAN);
-        jw_array(&w);
-        if (m->role == ROLE_USER)
-            write_user(&c, at);
-        else
-            write_assistant(&c, m);
-        jw_array_end(&w);
-        arena_release(&c.arena);
-        message_wire_set(m, key, buf_str(&json));
-        made = message_wire_get(m, key);
-    }
-    return str_make(made.ptr + 1, made.len - 2); /* without the brackets */
+    if (m->role == ROLE_USER)
+        write_user(c, at);
+    else
+        write_assistant(c, m);
 }
 
 static void write_input(const struct llm_request *req, struct jw *w)
@@ -291,7 +265,7 @@ static void write_input(const struct llm_request *req, struct jw *w)
     wire_key(req, "openai-responses", &key);
     jw_array(w);
     for (size_t i = 0; i < req->message_count; i++) {
-        struct str items = piece(req, i, buf_str(&key));
+        struct str items = wire_list(req, i, buf_str(&key), write_message);
 
         if (items.len)
             jw_raw(w, items);

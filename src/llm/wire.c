@@ -4,7 +4,6 @@
  */
 #include "llm/wire.h"
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "json/json.h"
@@ -17,6 +16,27 @@ void wire_key(const struct llm_request *req, const char *dialect, struct buf *ou
 {
     buf_addf(out, "%s %.*s %.*s", dialect, STR_ARG(req->model->provider),
              STR_ARG(req->model->name));
+}
+
+struct str wire_list(const struct llm_request *req, size_t at, struct str key, wire_list_fn write)
+{
+    struct message *m = req->messages[at];
+    struct str made = message_wire_get(m, key);
+
+    if (!made.len) {
+        CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+        struct jw w;
+        struct wire_writer c = {.req = req, .arena = ARENA_INIT, .w = &w};
+
+        jw_init(&w, &json, JW_CLEAN);
+        jw_array(&w);
+        write(&c, at);
+        jw_array_end(&w);
+        arena_release(&c.arena);
+        message_wire_set(m, key, buf_str(&json));
+        made = message_wire_get(m, key);
+    }
+    return str_make(made.ptr + 1, made.len - 2); /* without the brackets */
 }
 
 const struct block *wire_call(const struct llm_request *req, size_t at, struct str id)
@@ -66,6 +86,15 @@ void wire_result_text(const struct block *result, struct buf *out)
             buf_addc(out, '\n');
         buf_add(out, b->text);
     }
+}
+
+void wire_result_str(struct jw *w, const struct block *result, struct str text)
+{
+    jw_str_begin(w);
+    if (result->is_error && !str_starts(text, STR("Error")))
+        jw_str_part(w, STR("Error: "));
+    jw_str_part(w, text);
+    jw_str_end(w);
 }
 
 bool wire_takes(const struct llm_request *req, const struct block *b)

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
-struct arena;
 struct block;
 struct buf;
 struct err;
@@ -25,6 +25,20 @@ struct llm_request;
 
 /* The name under which a message keeps its JSON. */
 void wire_key(const struct llm_request *req, const char *dialect, struct buf *out);
+
+/* What the writer of one message has at hand. */
+struct wire_writer {
+    const struct llm_request *req;
+    struct arena arena; /* provider_data being read */
+    struct jw *w;
+};
+
+/* Writes the elements that message number `at` becomes, into an array that is open. */
+typedef void (*wire_list_fn)(struct wire_writer *c, size_t at);
+
+/* Those elements without the brackets around them, kept in the message under `key`: `write` runs only
+ * when they are not there yet. */
+struct str wire_list(const struct llm_request *req, size_t at, struct str key, wire_list_fn write);
 
 /* The call that the tool result in message number `at` answers; NULL when there is none. */
 const struct block *wire_call(const struct llm_request *req, size_t at, struct str id);
@@ -39,6 +53,9 @@ void wire_name(struct jw *w, struct str name);
 
 /* A tool result's text blocks, one a line, and plain-text documents with them. */
 void wire_result_text(const struct block *result, struct buf *out);
+
+/* That text as a string value; an error says so first, where a dialect has no field for it. */
+void wire_result_str(struct jw *w, const struct block *result, struct str text);
 
 /* An image or document that can be sent as it is: has data or a URL, and the model takes it. */
 bool wire_takes(const struct llm_request *req, const struct block *b);
