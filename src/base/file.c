@@ -90,7 +90,8 @@ int file_replace(const char *path, struct str text, mode_t mode, struct err *err
         unlink(buf_cstr(&temp));
         return -1;
     }
-    /* The rename itself must survive a power cut; a file system that cannot sync a folder is fine. */
+    /* The rename itself must survive a power cut; a file system that cannot sync a
+     * folder is fine. */
     dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd >= 0)
         (void)fsync(dir_fd);

@@ -1,6 +1,6 @@
 /*
- * id: random ids from the kernel, or from a seeded sequence in tests. Any thread: the seeded state is
- * one atomic counter, mixed on the way out.
+ * id: random ids from the kernel, or from a seeded sequence in tests. Any thread: the seeded state
+ * is one atomic counter, mixed on the way out.
  */
 #include "base/id.h"
 

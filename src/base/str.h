@@ -2,8 +2,8 @@
  * Slices: a pointer and a length, owning nothing.
  *
  * A struct str may hold any bytes, NUL included, and is not terminated. Functions that take one
- * never keep it. STR("...") makes one from a literal, str_of() from a C string (NULL gives the empty
- * slice). Print with "%.*s" and STR_ARG(s).
+ * never keep it. STR("...") makes one from a literal, str_of() from a C string (NULL gives the
+ * empty slice). Print with "%.*s" and STR_ARG(s).
  */
 #pragma once
 
@@ -45,7 +45,8 @@ bool str_has(struct str s, struct str needle);
 
 struct str str_trim(struct str s); /* without ASCII white space at both ends */
 
-/* Cuts the part before sep off *rest into *ret; false when *rest was used up. "a,,b" gives three. */
+/* Cuts the part before sep off *rest into *ret; false when *rest was used up. "a,,b"
+ * gives three. */
 bool str_cut(struct str *rest, char sep, struct str *ret);
 
 /* Whole-string conversions: 0, or -1 with ERR_BAD_INPUT; *ret untouched on failure. */

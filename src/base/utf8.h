@@ -11,7 +11,8 @@
 
 #include "base/str.h"
 
-/* Bytes of the valid character at the start of s, or 0 when there is none. *ret_code may be NULL. */
+/* Bytes of the valid character at the start of s, or 0 when there is none. *ret_code
+ * may be NULL. */
 size_t utf8_decode(struct str s, uint32_t *ret_code);
 
 /* How many bytes from the start are valid. Fast on ASCII. */

@@ -1,9 +1,9 @@
 /*
  * doctor: is everything here that a run needs, and is the provider there?
  *
- * Findings are gathered into one list, then printed as text or JSON. The only thing sent anywhere is
- * one GET to the provider's base URL, without the key: any answer at all means it can be reached.
- * Main thread.
+ * Findings are gathered into one list, then printed as text or JSON. The only thing sent anywhere
+ * is one GET to the provider's base URL, without the key: any answer at all means it can be
+ * reached. Main thread.
  */
 #include <inttypes.h>
 #define PCRE2_CODE_UNIT_WIDTH 8

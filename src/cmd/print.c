@@ -1,8 +1,8 @@
 /*
  * print: `tenax -p`, one prompt and its answer.
  *
- * On a terminal the answer appears as it arrives; into a pipe it goes whole, when it is complete, so
- * that a script never reads half an answer or, after a broken stream, the same words twice. On a
+ * On a terminal the answer appears as it arrives; into a pipe it goes whole, when it is complete,
+ * so that a script never reads half an answer or, after a broken stream, the same words twice. On a
  * terminal a retried answer goes on where the broken one stopped as long as it says the same. Main
  * thread.
  */
@@ -254,7 +254,8 @@ static void print_notes(const struct provider *p)
         say("%s", p->notes.ptr[i]);
 }
 
-/* The models to go on with when the first is overloaded, as the option or the settings list them. */
+/* The models to go on with when the first is overloaded, as the option or the
+ * settings list them. */
 static int print_fallbacks(struct cmd *c, const struct conf *conf, struct fallbacks *ret,
                            struct err *err)
 {

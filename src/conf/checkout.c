@@ -1,7 +1,7 @@
 /*
- * checkout: one lstat() per folder on the way up. Looking for .git/HEAD tells the three cases apart:
- * there (a checkout), not there (go on up), not a directory (.git is a file that names the real
- * place, as in worktrees and submodules). Any thread.
+ * checkout: one lstat() per folder on the way up. Looking for .git/HEAD tells the three cases
+ * apart: there (a checkout), not there (go on up), not a directory (.git is a file that names the
+ * real place, as in worktrees and submodules). Any thread.
  */
 #include "conf/checkout.h"
 
@@ -15,7 +15,8 @@
 
 #define CHECKOUT_MAX_LINK 8192 /* bytes of a .git file */
 
-/* The first line of a small file, without the prefix; "" when it is not there or looks different. */
+/* The first line of a small file, without the prefix; "" when it is not there or
+ * looks different. */
 static char *checkout_read_line(const char *dir, const char *name, struct str prefix)
 {
     CLEANUP(mem_freep) char *path = path_join(dir, name);

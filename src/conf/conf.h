@@ -10,9 +10,10 @@
  * its own home.
  *
  * A snapshot is immutable and reference counted: threads share it freely, a reload makes a new one.
- * What was wrong is either an error (a file that does not parse or cannot be read: file:line:column)
- * or a warning (a known key with the wrong type, an unknown key in our own files, with the nearest
- * known one, a key that nothing uses yet), never silence. The keys are in keys.def.
+ * What was wrong is either an error (a file that does not parse or cannot be read:
+ * file:line:column) or a warning (a known key with the wrong type, an unknown key in our own files,
+ * with the nearest known one, a key that nothing uses yet), never silence. The keys are in
+ * keys.def.
  */
 #pragma once
 
@@ -36,7 +37,8 @@ struct conf_sources {
     bool trusted; /* false: what project files could do harm with is left out, and said so */
 };
 
-/* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to start (exit 2). */
+/* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to
+ * start (exit 2). */
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err);
 struct conf *conf_ref(const struct conf *c); /* the same snapshot, once more */
 void conf_unref(struct conf *c);

@@ -5,9 +5,9 @@
  * is dotted, a child follows its parent, and "*" stands for any name (the name of a provider, of a
  * variable). An object without rows for its members is free-form.
  *
- * To add a key: one line in keys.def. To begin using a key that was marked KEY_LATER: drop the mark;
- * the keys test fails while the program reads a key that is marked or not listed, and while a key
- * in use is missing from docs/settings.md.
+ * To add a key: one line in keys.def. To begin using a key that was marked KEY_LATER: drop the
+ * mark; the keys test fails while the program reads a key that is marked or not listed, and while a
+ * key in use is missing from docs/settings.md.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /*
  * merge: all sources side by side, one key at a time.
  *
- * Instead of folding one document after the other into a tree of our own, each step holds the values
- * that all sources have at one path and writes what becomes of them. A key is written when the first
- * source that has it is visited; whether an earlier one had it is a lookup in parsed JSON, which is
- * hashed, so the cost is (keys x sources) and never keys squared. Runs on whatever thread loads the
- * settings.
+ * Instead of folding one document after the other into a tree of our own, each step holds the
+ * values that all sources have at one path and writes what becomes of them. A key is written when
+ * the first source that has it is visited; whether an earlier one had it is a lookup in parsed
+ * JSON, which is hashed, so the cost is (keys x sources) and never keys squared. Runs on whatever
+ * thread loads the settings.
  */
 #include "conf/merge.h"
 

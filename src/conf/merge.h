@@ -1,9 +1,9 @@
 /*
  * Many settings documents into one.
  *
- * Scalars: the highest source wins. Objects merge by key, lists are joined without duplicates, lowest
- * source first; rows marked KEY_WHOLE are taken whole from the highest source that has them. What
- * check.h left out, and what no row knows, does not come in.
+ * Scalars: the highest source wins. Objects merge by key, lists are joined without duplicates,
+ * lowest source first; rows marked KEY_WHOLE are taken whole from the highest source that has them.
+ * What check.h left out, and what no row knows, does not come in.
  */
 #pragma once
 

@@ -43,8 +43,9 @@ struct source {
     size_t line_count;
 };
 
-/* Reads and parses; sets root, or leaves it NULL for a missing file. The error says name:line:column.
- * What is merely odd (a dangling link, bytes that are not UTF-8) goes to warnings. */
+/* Reads and parses; sets root, or leaves it NULL for a missing file. The error says
+ * name:line:column. What is merely odd (a dangling link, bytes that are not UTF-8) goes to
+ * warnings. */
 int source_load(struct source *s, struct arena *arena, struct strv *warnings, struct err *err);
 
 /* Appends "name:line:column" (or just the name) of a value of this source. */

@@ -1,6 +1,7 @@
 /*
  * usage: help fits its width, and what is generated is run: the man page through groff, the
- * completions through the shells themselves (those that are installed; ./check --ci installs them all).
+ * completions through the shells themselves (those that are installed; ./check --ci installs them
+ * all).
  */
 #include <errno.h>
 #include <fcntl.h>

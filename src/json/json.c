@@ -1,6 +1,6 @@
 /*
- * Reading a parsed tree: types, values, members, comparison. Pure functions over immutable nodes, so
- * any thread may call them on a tree that no longer changes hands.
+ * Reading a parsed tree: types, values, members, comparison. Pure functions over immutable nodes,
+ * so any thread may call them on a tree that no longer changes hands.
  */
 #include "json/json.h"
 
@@ -59,8 +59,8 @@ struct str json_text(const struct json *root)
     return root && root->flags & NODE_ROOT ? node_key(root) : no_str;
 }
 
-/* What stands behind the 'e'. A silly exponent stops growing where no text has the digits to make up
- * for it. */
+/* What stands behind the 'e'. A silly exponent stops growing where no text has the digits to make
+ * up for it. */
 static int64_t exponent_of(struct str text)
 {
     const int64_t most = (int64_t)1 << 40;

@@ -10,8 +10,9 @@
  * mark at the start is passed over.
  *
  * A tree takes about as much memory as its text (1.3 times for a transcript), and at worst 24 times
- * ("[0,0,0,..."): whoever limits the input has limited the tree. Text above JSON_MAX_TEXT and nesting
- * above JSON_MAX_DEPTH fail with ERR_TOO_BIG, everything else that is wrong with ERR_BAD_INPUT.
+ * ("[0,0,0,..."): whoever limits the input has limited the tree. Text above JSON_MAX_TEXT and
+ * nesting above JSON_MAX_DEPTH fail with ERR_TOO_BIG, everything else that is wrong with
+ * ERR_BAD_INPUT.
  *
  * Text from outside is not always clean. A lone surrogate escape ("\ud83d") is kept as its three
  * bytes (ED xx xx) and written back as the escape by jw.h; every other invalid UTF-8 byte becomes
@@ -92,8 +93,8 @@ int64_t json_get_i64(const struct json *object, const char *key, int64_t otherwi
 /* From member to member, and into arrays by number: "usage.input_tokens", "choices.0.delta". */
 const struct json *json_path(const struct json *v, const char *dotted);
 
-/* JSON_EACH(v, it): children in order; json_key(it) names the member. Overridden duplicates are left
- * out. */
+/* JSON_EACH(v, it): children in order; json_key(it) names the member. Overridden duplicates are
+ * left out. */
 const struct json *json_first(const struct json *v);
 const struct json *json_next(const struct json *child);
 struct str json_key(const struct json *child); /* empty for elements and roots */

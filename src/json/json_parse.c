@@ -2,8 +2,8 @@
  * The parser: text in, tree in an arena out.
  *
  * One loop and an explicit stack of the open containers. A string is scanned once; as long as it
- * holds neither an escape nor an invalid byte it stays a slice of the input, else it is decoded into
- * a scratch buffer and copied. Any thread; nothing is shared between two calls.
+ * holds neither an escape nor an invalid byte it stays a slice of the input, else it is decoded
+ * into a scratch buffer and copied. Any thread; nothing is shared between two calls.
  */
 #include "json/json.h"
 
@@ -315,8 +315,8 @@ static int parse_scalar(struct parser *p, struct json *v)
     }
 }
 
-/* Two keys that are equal share a bit, so an object whose keys all got a fresh one has no duplicate,
- * and most objects are spared the comparison. */
+/* Two keys that are equal share a bit, so an object whose keys all got a fresh one has no
+ * duplicate, and most objects are spared the comparison. */
 static void mark_key(struct frame *f, struct str key)
 {
     unsigned ends =

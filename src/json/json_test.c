@@ -761,8 +761,8 @@ static void copy_is_independent(void **state)
     assert_str(json_number(json_path(v, "key.1")), "12.5");
 }
 
-/* Several threads read one tree and parse another text. Its object is large, and the first large one
- * of all draws the seed of the hash. */
+/* Several threads read one tree and parse another text. Its object is large, and the first large
+ * one of all draws the seed of the hash. */
 struct job {
     const struct json *shared;
     struct str large;

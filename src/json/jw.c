@@ -1,6 +1,6 @@
 /*
- * The writer. Each call appends at once; the only state is the nesting, one bit per level for "is an
- * object" and one for "has items". One writer, one thread.
+ * The writer. Each call appends at once; the only state is the nesting, one bit per level for "is
+ * an object" and one for "has items". One writer, one thread.
  */
 #include "json/jw.h"
 

@@ -1,8 +1,9 @@
 /*
  * The inside of a parsed value; for src/json only.
  *
- * A node is 48 bytes, and a value with its separator is at least two bytes of text ("0,"), so a tree
- * takes 24 times its text at worst; see json.h. Children are a linked list in the order of the text.
+ * A node is 48 bytes, and a value with its separator is at least two bytes of text ("0,"), so a
+ * tree takes 24 times its text at worst; see json.h. Children are a linked list in the order of the
+ * text.
  */
 #pragma once
 

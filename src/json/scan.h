@@ -19,8 +19,8 @@ static inline bool scan_is_plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* Non-zero when one of eight bytes is not plain. Subtracting borrows into the top bit of a byte that
- * is below the subtrahend; a false alarm only sends the caller to the byte loop. */
+/* Non-zero when one of eight bytes is not plain. Subtracting borrows into the top bit of a byte
+ * that is below the subtrahend; a false alarm only sends the caller to the byte loop. */
 static inline uint64_t scan_special8(uint64_t x)
 {
     const uint64_t ones = 0x0101010101010101;

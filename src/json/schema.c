@@ -3,9 +3,9 @@
  *
  * A check descends schema and value together; there is no $ref, so a schema is a tree and the walk
  * ends with it. Below 64 levels of schema nothing is checked, which keeps the recursion fit for an
- * agent's small stack. A keyword whose own value makes no sense is passed over, like an unknown one,
- * and schema_unknown() says so: a wrong schema is its author's fault and must not block the model.
- * Any thread; nothing outlives a call.
+ * agent's small stack. A keyword whose own value makes no sense is passed over, like an unknown
+ * one, and schema_unknown() says so: a wrong schema is its author's fault and must not block the
+ * model. Any thread; nothing outlives a call.
  */
 #include "json/schema.h"
 
@@ -376,8 +376,8 @@ static void add_alternative_types(struct buf *out, const struct json *alternativ
 }
 
 /* When nothing fits, the alternative of the right type with the fewest problems was probably meant:
- * those problems are what the model can act on. While quiet nothing is gone through twice, so nested
- * alternatives do not multiply. */
+ * those problems are what the model can act on. While quiet nothing is gone through twice, so
+ * nested alternatives do not multiply. */
 static void check_any_of(struct check *c, const struct rule *r)
 {
     const struct json *nearest = NULL;

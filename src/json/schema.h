@@ -2,12 +2,13 @@
  * Checks a value against the part of JSON Schema that tool definitions use.
  *
  * Known: type (name or list), properties, required, additionalProperties (false or a schema), enum,
- * const, items, minItems, maxItems, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength,
- * maxLength, pattern (PCRE2, unanchored, UTF), anyOf. Annotations (description, title, default,
- * format, $schema, examples, …) are passed over. Any other keyword is passed over too, and so is one
- * whose own value makes no sense or that nests deeper than 64; schema_unknown() names these, for
- * whoever loads the schema to report. A schema comes from outside like any text: a pattern that does
- * not compile, or needs too many steps on a string, is passed over and never blocks the value.
+ * const, items, minItems, maxItems, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
+ * minLength, maxLength, pattern (PCRE2, unanchored, UTF), anyOf. Annotations (description, title,
+ * default, format, $schema, examples, …) are passed over. Any other keyword is passed over too, and
+ * so is one whose own value makes no sense or that nests deeper than 64; schema_unknown() names
+ * these, for whoever loads the schema to report. A schema comes from outside like any text: a
+ * pattern that does not compile, or needs too many steps on a string, is passed over and never
+ * blocks the value.
  *
  * Every problem found (up to 8) goes into one text that a model can act on:
  *   "'file_path' is required; 'limit' must be an integer, not the string \"10\""
@@ -21,7 +22,7 @@ struct json;
 /* 0, or -1 with ERR_BAD_INPUT and the problems joined by "; ". */
 int schema_check(const struct json *schema, const struct json *value, struct err *err);
 
-/* Appends what schema_check() passes over, as "path: keyword", one a line, with the reason behind it
- * in brackets when the keyword is known: "edits[].old_string: pattern (missing closing parenthesis
- * at offset 3)". The path is that of the value; "(top)" for the whole. */
+/* Appends what schema_check() passes over, as "path: keyword", one a line, with the reason behind
+ * it in brackets when the keyword is known: "edits[].old_string: pattern (missing closing
+ * parenthesis at offset 3)". The path is that of the value; "(top)" for the whole. */
 void schema_unknown(const struct json *schema, struct buf *ret_lines);

@@ -1,8 +1,8 @@
 /*
  * The words of a failed schema check; for src/json only.
  *
- * Knows where in the value the check is and collects one sentence per problem, at most 8. One report
- * serves one schema_check().
+ * Knows where in the value the check is and collects one sentence per problem, at most 8. One
+ * report serves one schema_check().
  */
 #pragma once
 

@@ -166,8 +166,8 @@ static struct gain *find_gain(struct decoder *d, struct str name)
     return NULL;
 }
 
-/* An unknown block grows by whatever strings its deltas have: "partial_json" is the text of `input`,
- * every other member goes behind the block's member of that name. */
+/* An unknown block grows by whatever strings its deltas have: "partial_json" is the text of
+ * `input`, every other member goes behind the block's member of that name. */
 static int grow_other(struct decoder *d, const struct json *delta, struct err *err)
 {
     JSON_EACH(delta, it) {

@@ -2,10 +2,10 @@
  * The messages of a request to the Messages API.
  *
  * The prefix of a request is the same bytes as in the one before, for the provider's cache and for
- * ours: each message's blocks are written once and kept with the message, as two lists (tool results;
- * everything else), because results must come first when messages of one role are joined. A cache
- * mark is put before the last brace of a list as it is copied, so it never spoils what is kept.
- * Runs on the agent's thread.
+ * ours: each message's blocks are written once and kept with the message, as two lists (tool
+ * results; everything else), because results must come first when messages of one role are joined.
+ * A cache mark is put before the last brace of a list as it is copied, so it never spoils what is
+ * kept. Runs on the agent's thread.
  */
 #include "base/buf.h"
 #include "base/err.h"
@@ -152,8 +152,8 @@ static void write_cited_text(struct jw *w, const struct block *b)
     jw_object_end(w);
 }
 
-/* The API refuses text without a word in it, thinking that it did not sign itself, and the blocks of
- * other vendors. */
+/* The API refuses text without a word in it, thinking that it did not sign itself, and the blocks
+ * of other vendors. */
 static bool is_sent(const struct llm_request *req, const struct block *b)
 {
     switch (b->kind) {

@@ -1,9 +1,9 @@
 /*
  * A request to the Messages API, but for its messages (anthropic_messages.c).
  *
- * At most four cache marks: the last tool, the system text, the last block of the user's turn before
- * and of this one. The third is where the previous request wrote its cache, so it is always found,
- * however many blocks a turn adds. Runs on the agent's thread.
+ * At most four cache marks: the last tool, the system text, the last block of the user's turn
+ * before and of this one. The third is where the previous request wrote its cache, so it is always
+ * found, however many blocks a turn adds. Runs on the agent's thread.
  */
 #include "base/buf.h"
 #include "base/mem.h"

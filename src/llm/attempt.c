@@ -1,7 +1,7 @@
 /*
- * One HTTP exchange with a provider, or one played step of a scenario. The idea: everything that can
- * be wrong with an answer becomes one struct llm_fault here, so that the retry logic (stream.c) never
- * looks at bytes. Runs on the thread that owns the call.
+ * One HTTP exchange with a provider, or one played step of a scenario. The idea: everything that
+ * can be wrong with an answer becomes one struct llm_fault here, so that the retry logic (stream.c)
+ * never looks at bytes. Runs on the thread that owns the call.
  */
 #include "llm/attempt.h"
 
@@ -403,8 +403,9 @@ static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err
 }
 
 /*
- * The connection broke, but maybe behind the last word: dialects without a last event know the end by
- * the stop reason, and some gateways never close a stream properly. Only whole events count here.
+ * The connection broke, but maybe behind the last word: dialects without a last event know the end
+ * by the stop reason, and some gateways never close a stream properly. Only whole events count
+ * here.
  */
 static bool attempt_was_said(struct attempt *a, struct err *err)
 {

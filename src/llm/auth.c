@@ -2,8 +2,8 @@
  * Stored keys: {"keys": {"anthropic": {"key": "…"}}}.
  *
  * The idea: read everything, change one member, write everything, so that what a later version put
- * there survives. A lock on the folder, held for a few milliseconds, keeps two writers apart. Called
- * from any thread.
+ * there survives. A lock on the folder, held for a few milliseconds, keeps two writers apart.
+ * Called from any thread.
  */
 #include "llm/auth.h"
 

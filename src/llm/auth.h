@@ -1,9 +1,10 @@
 /*
- * Keys kept by `tenax auth login`: $TENAX_HOME/auth.json, one per provider, for nobody but the user.
+ * Keys kept by `tenax auth login`: $TENAX_HOME/auth.json, one per provider, for nobody but the
+ * user.
  *
- * The file is 0600 in a folder of 0700 and is replaced whole; two logins at once both stay. One that
- * others can read is closed to them when it is next read, and the note says so: the keys in it should
- * be changed. One that belongs to somebody else is refused.
+ * The file is 0600 in a folder of 0700 and is replaced whole; two logins at once both stay. One
+ * that others can read is closed to them when it is next read, and the note says so: the keys in it
+ * should be changed. One that belongs to somebody else is refused.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
  * <think>…</think> at the start of an answer, told apart from the answer.
  *
  * Servers that do not know their model's template leave its thinking in the text. Only a tag that
- * opens the answer counts: further on it is a model writing about tags. Tags may be cut at any byte;
- * white space around them is dropped. What is held back is never more than a tag or a little white
- * space.
+ * opens the answer counts: further on it is a model writing about tags. Tags may be cut at any
+ * byte; white space around them is dropped. What is held back is never more than a tag or a little
+ * white space.
  */
 #pragma once
 

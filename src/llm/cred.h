@@ -4,8 +4,8 @@
  * First that has one: the environment, the helper (`apiKeyHelper` in settings for Anthropic,
  * `providers.<name>.apiKeyHelper` for others), what `tenax auth login` stored. A helper is a shell
  * command that prints the key; it is asked again when the key was refused, or is older than
- * CLAUDE_CODE_API_KEY_HELPER_TTL_MS (5 minutes unless set). Every key is registered as a secret, and
- * none is ever an argument of a program.
+ * CLAUDE_CODE_API_KEY_HELPER_TTL_MS (5 minutes unless set). Every key is registered as a secret,
+ * and none is ever an argument of a program.
  */
 #pragma once
 
@@ -30,8 +30,8 @@ int cred_find(const struct conf *conf, const struct door *d, struct cancel *canc
 bool cred_is_stale(const struct provider *p);
 void cred_release(struct provider *p); /* wipes it */
 
-/* The helper again, for a caller that must not block: its mail goes to the mailbox, the caller hands
- * it on. cred_asking_mail() gives 1 when the provider's key is renewed, 0 to go on, -1 with
+/* The helper again, for a caller that must not block: its mail goes to the mailbox, the caller
+ * hands it on. cred_asking_mail() gives 1 when the provider's key is renewed, 0 to go on, -1 with
  * ERR_AUTH. */
 struct cred_asking;
 struct cred_asking *cred_ask(const struct provider *p, struct mailbox *to, struct err *err);

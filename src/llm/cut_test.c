@@ -1,8 +1,9 @@
 /*
- * Streams cut at every byte, in every dialect (tests/data/streams: the same thoughts, words and call
- * in each). Cut in two, an answer is the same answer; cut off, it is either complete or void, never
- * half; and a call that gets a cut answer first ends with the whole one, heard once. The last part
- * runs over real sockets: at some places in the usual round, at every byte when TENAX_HEAVY is set.
+ * Streams cut at every byte, in every dialect (tests/data/streams: the same thoughts, words and
+ * call in each). Cut in two, an answer is the same answer; cut off, it is either complete or void,
+ * never half; and a call that gets a cut answer first ends with the whole one, heard once. The last
+ * part runs over real sockets: at some places in the usual round, at every byte when TENAX_HEAVY is
+ * set.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /*
  * A dialect: how to ask one family of servers, and how to read their answers.
  *
- * One file per dialect (provider_anthropic.c, …), one row in dialect.c. A dialect is pure: bytes in,
- * bytes out, no network, no clock, no environment; so that it can be fuzzed and replayed. To add one:
- * write the file, add the row, add its decoder to tests/fuzz and its replies to tests/fake; the
- * dialects test fails while one of these is missing.
+ * One file per dialect (provider_anthropic.c, …), one row in dialect.c. A dialect is pure: bytes
+ * in, bytes out, no network, no clock, no environment; so that it can be fuzzed and replayed. To
+ * add one: write the file, add the row, add its decoder to tests/fuzz and its replies to
+ * tests/fake; the dialects test fails while one of these is missing.
  */
 #pragma once
 
@@ -36,8 +36,8 @@ enum effort {
 };
 const char *effort_name(enum effort e);
 bool effort_parse(struct str s, enum effort *ret);
-/* The level of the set (model.efforts) nearest to what is wanted, lower first; UNSET when the set is
- * empty or nothing is wanted. */
+/* The level of the set (model.efforts) nearest to what is wanted, lower first; UNSET when the set
+ * is empty or nothing is wanted. */
 enum effort effort_fit(unsigned set, enum effort want);
 
 enum thinking {
@@ -90,8 +90,8 @@ struct llm_request {
 
 /* What a failed answer means, filled by the dialect from status, headers and body. */
 struct llm_fault {
-    enum err_code
-        code; /* RETRY_LATER (429, overloaded), NETWORK (try again), AUTH, QUOTA, CONTEXT_FULL, TOO_BIG, NOT_FOUND, BAD_INPUT, UNSUPPORTED, DENIED */
+    enum err_code code; /* RETRY_LATER (429, overloaded), NETWORK (try again), AUTH, QUOTA,
+                           CONTEXT_FULL, TOO_BIG, NOT_FOUND, BAD_INPUT, UNSUPPORTED, DENIED */
     bool retry;
     bool overloaded;          /* 529 and its relatives: counts towards the fallback model */
     int64_t wait_ms;          /* asked for by the server, or -1 */
@@ -142,11 +142,13 @@ const struct dialect *const *dialect_table(void);    /* NULL-terminated */
 bool fault_is_context_text(struct str text);
 void fault_text(struct llm_fault *f, struct str text); /* cleaned to one line, clipped */
 
-/* The object that holds the error in a body of whatever shape: {"error":{…}}, [{"error":{…}}], flat;
- * NULL when the body is something else. fault_message() is its text, empty when there is none. */
+/* The object that holds the error in a body of whatever shape: {"error":{…}}, [{"error":{…}}],
+ * flat; NULL when the body is something else. fault_message() is its text, empty when there is
+ * none. */
 const struct json *fault_find(struct str body, struct arena *arena);
 struct str fault_message(const struct json *error);
 
-/* The plain reading of status, headers and body; dialects refine it. Starts from a zeroed struct. */
+/* The plain reading of status, headers and body; dialects refine it. Starts from a
+ * zeroed struct. */
 void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
                        struct str retry_after_ms);

@@ -1,6 +1,6 @@
 /*
- * For tests of dialects: plays streams into a decoder and writes down what came out; compares request
- * bodies as JSON values.
+ * For tests of dialects: plays streams into a decoder and writes down what came out; compares
+ * request bodies as JSON values.
  *
  * In all texts of a row ' stands for ", so that JSON stays readable; a stream has one event a line.
  */

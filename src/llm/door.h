@@ -1,9 +1,9 @@
 /*
  * Doors: where a provider is found and how it is spoken to, before any key is looked up.
  *
- * A row of the table in door.c, with `providers.<name>` of the settings laid over it and the base URL
- * variable of the environment over that. A name only the settings know makes a door of its own; it
- * needs a baseUrl, and speaks openai-chat unless it says otherwise. To add a provider that many
+ * A row of the table in door.c, with `providers.<name>` of the settings laid over it and the base
+ * URL variable of the environment over that. A name only the settings know makes a door of its own;
+ * it needs a baseUrl, and speaks openai-chat unless it says otherwise. To add a provider that many
  * people use: one row.
  */
 #pragma once
@@ -34,8 +34,8 @@ struct door_row {
     const char *dialect; /* NULL: scripted */
     const char *base_url;
     const char *base_env; /* NULL: none */
-    /* Spoken behind any base URL but ours; NULL: the same. Most servers that offer OpenAI's API have
-     * Chat Completions only. */
+    /* Spoken behind any base URL but ours; NULL: the same. Most servers that offer OpenAI's API
+     * have Chat Completions only. */
     const char *elsewhere;
     bool no_key; /* works without */
     bool local;  /* a model on this machine: slow to start */

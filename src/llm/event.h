@@ -2,9 +2,10 @@
  * What a model says while it says it: one vocabulary for every provider.
  *
  * MESSAGE_START, then per block BLOCK_START, BLOCK_DELTA*, BLOCK_STOP, then MESSAGE_DELTA (stop
- * reason and final usage) and MESSAGE_STOP. Blocks do not overlap: index counts from 0 without gaps.
- * RETRY and FALLBACK say that everything since MESSAGE_START is void and the call is made again.
- * WAITING reports progress before the first token. Slices are lent for the duration of the callback.
+ * reason and final usage) and MESSAGE_STOP. Blocks do not overlap: index counts from 0 without
+ * gaps. RETRY and FALLBACK say that everything since MESSAGE_START is void and the call is made
+ * again. WAITING reports progress before the first token. Slices are lent for the duration of the
+ * callback.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /*
  * What a failed answer means, as far as all servers agree.
  *
- * Status codes say little (a full context is 400, 413, 422 or 500 depending on who is asked), so the
- * words count too: one list of the texts known servers use. Only the error's own message, type and
- * code are looked at, never the whole body: some servers echo the request in it, and a conversation
- * about context limits must not look like one that reached them. Pure; any thread.
+ * Status codes say little (a full context is 400, 413, 422 or 500 depending on who is asked), so
+ * the words count too: one list of the texts known servers use. Only the error's own message, type
+ * and code are looked at, never the whole body: some servers echo the request in it, and a
+ * conversation about context limits must not look like one that reached them. Pure; any thread.
  */
 #include <stdio.h>
 

@@ -1,8 +1,9 @@
 /*
  * Gemini: the request.
  *
- * Each message remembers the parts it is made of; neighbours of one role share a content, because the
- * answers to parallel calls must stand together in one. Runs on the thread of the agent that asks.
+ * Each message remembers the parts it is made of; neighbours of one role share a content, because
+ * the answers to parallel calls must stand together in one. Runs on the thread of the agent that
+ * asks.
  */
 #include "llm/gemini.h"
 
@@ -136,7 +137,8 @@ static void write_call(struct wire_writer *c, const struct block *b, const struc
     jw_object_end(w);
 }
 
-/* A thought without a signature is of no use to the model; what was another provider's is dropped. */
+/* A thought without a signature is of no use to the model; what was another
+ * provider's is dropped. */
 static void write_said(struct wire_writer *c, const struct block *b, struct str signature)
 {
     bool thought = b->kind == BLOCK_THINKING;

@@ -1,9 +1,10 @@
 /*
  * Messages: building, sharing, and the request JSON they remember.
  *
- * Everything a message holds lies in its own arena, so that a compaction frees the old ones at once.
- * The count of references is the only thing that changes after it is built (and may be touched by
- * several threads); the remembered request JSON belongs to the agent that owns the message.
+ * Everything a message holds lies in its own arena, so that a compaction frees the old ones at
+ * once. The count of references is the only thing that changes after it is built (and may be
+ * touched by several threads); the remembered request JSON belongs to the agent that owns the
+ * message.
  */
 #include "llm/message.h"
 

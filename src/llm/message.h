@@ -2,10 +2,10 @@
  * Messages: a role and a list of blocks, shaped as Anthropic's Messages API shapes them.
  *
  * A message lives in its own arena, is built once and never changed after; agents keep references
- * (message_ref). Every block may carry provider_data: the vendor's own fields (signatures, encrypted
- * reasoning, the field name it arrived under), as one JSON object {"provider","model",…}. It goes
- * back only to the same provider and model family. Tool input is kept as the raw bytes the model
- * sent. A block type nobody here knows is kept whole in `raw` and echoed.
+ * (message_ref). Every block may carry provider_data: the vendor's own fields (signatures,
+ * encrypted reasoning, the field name it arrived under), as one JSON object {"provider","model",…}.
+ * It goes back only to the same provider and model family. Tool input is kept as the raw bytes the
+ * model sent. A block type nobody here knows is kept whole in `raw` and echoed.
  */
 #pragma once
 
@@ -81,35 +81,37 @@ struct message *message_user_text(struct str text);
 void message_text(const struct message *m, struct buf *out);
 size_t message_count(const struct message *m, enum block_kind kind);
 
-/* The transcript's JSON: {"role","content"} and, of an assistant, id, type and model, in Anthropic's
- * shape and on one line. Blocks may have keys of ours: provider_data; a tool_result's name; and
- * input_text, the exact bytes of an input that is bad, spans lines or has space around it.
- * message_parse() reads both shapes of content (text, list); an image or document with parts that have no place in
- * struct block is kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no message. */
+/* The transcript's JSON: {"role","content"} and, of an assistant, id, type and model, in
+ * Anthropic's shape and on one line. Blocks may have keys of ours: provider_data; a tool_result's
+ * name; and input_text, the exact bytes of an input that is bad, spans lines or has space around
+ * it. message_parse() reads both shapes of content (text, list); an image or document with parts
+ * that have no place in struct block is kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no
+ * message. */
 void message_write(const struct message *m, struct buf *out);
 int message_parse(const struct json *v, struct message **ret, struct err *err);
 
-/* Whether these bytes are no input for a tool: not a JSON object, or one nested too deep to be written
- * down (REPLY_MAX_DEPTH). White space alone counts as {}. */
+/* Whether these bytes are no input for a tool: not a JSON object, or one nested too deep to be
+ * written down (REPLY_MAX_DEPTH). White space alone counts as {}. */
 bool block_input_is_bad(struct str input);
 
 /* What stands for a call's input in a request, always an object in clean Unicode: the model's own
- * bytes, {} when there were none, {"invalid_json":"…"} when they were no object (servers refuse, and
- * some crash on, text that does not parse). */
+ * bytes, {} when there were none, {"invalid_json":"…"} when they were no object (servers refuse,
+ * and some crash on, text that does not parse). */
 void block_input(const struct block *b, struct buf *out);
 
 /* Raw JSON from elsewhere for a request: the same bytes, rewritten only where they are not clean
  * Unicode; null when they do not parse then. */
 void block_raw(struct str json, struct buf *out);
 
-/* The block's provider_data, if it may go to this model: same provider, same family. NULL otherwise.
- * block_is_foreign() is true only when there is provider_data and it may not. */
+/* The block's provider_data, if it may go to this model: same provider, same family. NULL
+ * otherwise. block_is_foreign() is true only when there is provider_data and it may not. */
 const struct json *block_data(const struct block *b, const struct model *model,
                               struct arena *arena);
 bool block_is_foreign(const struct block *b, const struct model *model);
 
-/* A dialect's request JSON of this message, made once per key and kept: so that a request costs what
- * is new, not what is old. The key names dialect, provider and model; the last few keys are kept.
- * What the bytes are is the dialect's business. Only the agent that owns the message calls these. */
+/* A dialect's request JSON of this message, made once per key and kept: so that a request costs
+ * what is new, not what is old. The key names dialect, provider and model; the last few keys are
+ * kept. What the bytes are is the dialect's business. Only the agent that owns the message calls
+ * these. */
 struct str message_wire_get(const struct message *m, struct str key); /* empty when absent */
 void message_wire_set(struct message *m, struct str key, struct str json);

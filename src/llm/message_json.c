@@ -2,8 +2,8 @@
  * A message as JSON and back: the shape of the Messages API, which is also the transcript's.
  *
  * One line, always: a transcript is read by lines, so raw JSON that spans several is joined (line
- * ends in valid JSON stand only between tokens). What cannot be said in that shape (the exact bytes of
- * a strange input, the vendor's own data) goes into keys of ours, which other readers pass over.
+ * ends in valid JSON stand only between tokens). What cannot be said in that shape (the exact bytes
+ * of a strange input, the vendor's own data) goes into keys of ours, which other readers pass over.
  */
 #include "base/buf.h"
 #include "base/err.h"
@@ -189,7 +189,8 @@ void message_write(const struct message *m, struct buf *out)
     jw_object_end(&w);
 }
 
-/* Reading. Slices point into the document (or the scratch arena) until message_add() copies them. */
+/* Reading. Slices point into the document (or the scratch arena) until message_add()
+ * copies them. */
 
 /* Whether all members of an object are among `keys`, a list of names between spaces. */
 static bool has_only(const struct json *v, const char *keys)
@@ -315,7 +316,8 @@ static int read_block(const struct json *v, struct arena *scratch, bool inside, 
 
     if (!json_get_str(v, "type").len)
         return err_set(err, ERR_BAD_INPUT, "a content block is not an object with a type");
-    /* Results, calls and thinking have no business inside a result; kept whole if they are there. */
+    /* Results, calls and thinking have no business inside a result; kept whole if
+     * they are there. */
     if (!read_known(v, &b) ||
         (inside && b.kind != BLOCK_TEXT && b.kind != BLOCK_IMAGE && b.kind != BLOCK_DOCUMENT))
         b = (struct block){.kind = BLOCK_OTHER, .raw = other_raw(v, scratch)};

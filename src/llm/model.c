@@ -2,8 +2,8 @@
  * What is known about models: the rows of models.def, looked up by name.
  *
  * The idea: a wrong figure is worse than none. A row is trusted in full only for the very model it
- * names; a relative of it borrows the habits (how to speak to it), never the prices. Everything here
- * is constant data and arithmetic, so any thread may call it.
+ * names; a relative of it borrows the habits (how to speak to it), never the prices. Everything
+ * here is constant data and arithmetic, so any thread may call it.
  */
 #include "llm/model.h"
 

@@ -1,11 +1,11 @@
 /*
  * Models: window, output cap, prices and habits, from one data file compiled in (models.def).
  *
- * A name that is not listed is taken for the listed model it begins with ("gpt-5-mini-preview"), but
- * for the prices; one that resembles nothing gets safe defaults. In both cases known is false, for
- * the user to be told. The date behind a listed name ("claude-sonnet-4-5-20250929") changes nothing.
- * A price that is not known is NAN, never 0: model_cost_usd() then fails, and so does a money cap.
- * Settings may add or change rows:
+ * A name that is not listed is taken for the listed model it begins with ("gpt-5-mini-preview"),
+ * but for the prices; one that resembles nothing gets safe defaults. In both cases known is false,
+ * for the user to be told. The date behind a listed name ("claude-sonnet-4-5-20250929") changes
+ * nothing. A price that is not known is NAN, never 0: model_cost_usd() then fails, and so does a
+ * money cap. Settings may add or change rows:
  *
  *   "models": {"local/qwen": {"window": 65536, "maxOutput": 8192, "images": false,
  *              "thinking": "none|budget|adaptive|always|effort", "efforts": ["low", "high"],

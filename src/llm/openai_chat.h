@@ -1,6 +1,6 @@
 /*
- * Chat completions, the request: openai_chat_request.c writes it, openai_chat_messages.c the history
- * in it. provider_openai_chat.c reads the answers.
+ * Chat completions, the request: openai_chat_request.c writes it, openai_chat_messages.c the
+ * history in it. provider_openai_chat.c reads the answers.
  */
 #pragma once
 

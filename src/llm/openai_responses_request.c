@@ -1,10 +1,10 @@
 /*
  * OpenAI Responses: the request.
  *
- * A message of ours becomes a run of input items, which is what each message remembers. The one rule
- * that needs care: a reasoning item must be followed by the item it led to, or the server refuses the
- * whole request. So reasoning is held until an item follows it, and dropped when none does. Runs on
- * the thread of the agent that asks.
+ * A message of ours becomes a run of input items, which is what each message remembers. The one
+ * rule that needs care: a reasoning item must be followed by the item it led to, or the server
+ * refuses the whole request. So reasoning is held until an item follows it, and dropped when none
+ * does. Runs on the thread of the agent that asks.
  */
 #include "llm/openai_responses.h"
 

@@ -43,8 +43,8 @@ struct part {
 struct part *part_new(size_t max_bytes);
 void part_free(struct part *p);
 
-/* Adds text and lends what the part gained by it: less when it ends in half a character, more when it
- * begins with the other half. part_end() gives up waiting for one. */
+/* Adds text and lends what the part gained by it: less when it ends in half a character, more when
+ * it begins with the other half. part_end() gives up waiting for one. */
 struct str part_add(struct part *p, struct str text);
 struct str part_end(struct part *p);
 

@@ -1,8 +1,8 @@
 /*
  * Which provider and model a run uses, put together from flags, environment, settings and stored
  * keys. The idea: choose first (a provider's name and a model's), then open that one door and find
- * its key, so that nothing wrong with a provider nobody asked for can stop a run. Runs on the thread
- * that will own the provider.
+ * its key, so that nothing wrong with a provider nobody asked for can stop a run. Runs on the
+ * thread that will own the provider.
  */
 #include "llm/provider.h"
 
@@ -251,7 +251,8 @@ static int set_model(const struct conf *conf, const struct door *d, struct str n
 
     p->model_name = mem_dup(name.ptr, name.len);
     model_find(str_of(p->name), str_of(p->model_name), &p->model);
-    /* Another server behind OpenAI's name serves models of its own, and knows what all servers know. */
+    /* Another server behind OpenAI's name serves models of its own, and knows what all servers
+     * know. */
     if (!p->model.known && d->row && d->row->elsewhere && d->base_from) {
         model_find((struct str){0}, str_of(p->model_name), &p->model);
         p->model.provider = str_of(p->name);

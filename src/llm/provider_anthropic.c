@@ -1,8 +1,9 @@
 /*
- * The Anthropic Messages API, and the servers that speak it: row, headers, errors. Pure; any thread.
+ * The Anthropic Messages API, and the servers that speak it: row, headers, errors. Pure; any
+ * thread.
  *
- * No beta header is ever sent: nothing asked for here needs one, and compatible servers refuse those
- * they do not know.
+ * No beta header is ever sent: nothing asked for here needs one, and compatible servers refuse
+ * those they do not know.
  */
 #include <stdio.h>
 

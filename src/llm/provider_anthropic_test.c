@@ -456,8 +456,8 @@ static void without_marks(const struct buf *body, struct buf *out)
     }
 }
 
-/* A conversation that grows: every request begins with the bytes of the one before, old messages are
- * not written again, and the mark of the request before is still there. */
+/* A conversation that grows: every request begins with the bytes of the one before, old messages
+ * are not written again, and the mark of the request before is still there. */
 static void test_growing(void **state)
 {
     static const struct llm_tool tool = {STR_INIT("Bash"), STR_INIT(""), STR_INIT("")};
@@ -788,8 +788,8 @@ static void test_cut_off(void **state)
     }
 }
 
-/* Input nested deeper than can be written down: a call's is bad, an unknown block's ends the answer,
- * and what does not even parse is kept as text. */
+/* Input nested deeper than can be written down: a call's is bad, an unknown block's ends the
+ * answer, and what does not even parse is kept as text. */
 static void test_deep(void **state)
 {
     static const struct {

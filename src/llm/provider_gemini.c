@@ -209,8 +209,8 @@ static int read_call(struct decoder *d, const struct json *call, const struct js
     return reply_close(d->reply, err);
 }
 
-/* Code that ran at the server, images, and what is yet to be invented: kept whole, and given the type
- * that every block of ours has. */
+/* Code that ran at the server, images, and what is yet to be invented: kept whole, and given the
+ * type that every block of ours has. */
 static int keep_part(struct decoder *d, const struct json *part, struct err *err)
 {
     CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);

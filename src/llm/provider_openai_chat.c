@@ -1,10 +1,11 @@
 /*
  * OpenAI Chat Completions, and the many servers that speak it: reading the answer.
  *
- * Chunks carry pieces of text, reasoning and calls without saying where one ends, so everything goes
- * to the reply piece by piece (reply_say(), reply_call()) and the reply sorts it into blocks. What is
- * left to know here is which call a piece belongs to, where this server keeps its reasoning and its
- * figures, and when the answer is complete: a finish_reason must have come, [DONE] need not.
+ * Chunks carry pieces of text, reasoning and calls without saying where one ends, so everything
+ * goes to the reply piece by piece (reply_say(), reply_call()) and the reply sorts it into blocks.
+ * What is left to know here is which call a piece belongs to, where this server keeps its reasoning
+ * and its figures, and when the answer is complete: a finish_reason must have come, [DONE] need
+ * not.
  *
  * Runs on the thread of the agent that asked. The request is in openai_chat_request.c.
  */
@@ -217,8 +218,8 @@ static struct chat_call *find_call(struct decoder *d, int64_t index, struct str 
     /* At some servers the index is missing or always 0; a new id tells the calls apart. */
     if (!call || (id.len && call->id.len))
         return NULL;
-    /* Without ids: two names in one chunk, or a name that comes with arguments behind complete ones.
-     * A name alone may be the old one repeated. */
+    /* Without ids: two names in one chunk, or a name that comes with arguments behind complete
+     * ones. A name alone may be the old one repeated. */
     if (name.len && call->chunk == d->chunk)
         return NULL;
     if (name.len && has_arguments && reply_call_is_complete(d->reply, call_key(d, call)))

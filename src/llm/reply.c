@@ -1,11 +1,11 @@
 /*
  * A reply in the making.
  *
- * The one idea: a queue of parts. Its head is the only block that observers know of; what arrives for
- * the others is held in them. The head closes, and the next part becomes the head, as soon as
- * something stands behind it and it can get no more: text and thinking at once, a tool call when its
- * braces are balanced. Decoders of vendors with explicit starts and stops never have more than one
- * part in the queue. Runs on the thread of the agent that made the call.
+ * The one idea: a queue of parts. Its head is the only block that observers know of; what arrives
+ * for the others is held in them. The head closes, and the next part becomes the head, as soon as
+ * something stands behind it and it can get no more: text and thinking at once, a tool call when
+ * its braces are balanced. Decoders of vendors with explicit starts and stops never have more than
+ * one part in the queue. Runs on the thread of the agent that made the call.
  */
 #include "llm/reply.h"
 

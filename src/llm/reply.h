@@ -1,14 +1,14 @@
 /*
  * A reply in the making: decoders say what arrived, this builds the message and tells the events.
  *
- * It keeps the promises of event.h for every dialect: indices without gaps, blocks closed before the
- * next opens and at the end, ids made where the vendor has none, deltas only between start and stop,
- * limits on everything that can grow. Tool input split at any byte is joined and parsed once, when
- * its block closes: text that is not a JSON object is kept, and marked by input_bad for the agent to
- * answer. A surrogate pair cut in two by the vendor is one character again.
+ * It keeps the promises of event.h for every dialect: indices without gaps, blocks closed before
+ * the next opens and at the end, ids made where the vendor has none, deltas only between start and
+ * stop, limits on everything that can grow. Tool input split at any byte is joined and parsed once,
+ * when its block closes: text that is not a JSON object is kept, and marked by input_bad for the
+ * agent to answer. A surrogate pair cut in two by the vendor is one character again.
  *
- * A decoder keeps vendor state only (which index is which call); it never builds blocks itself. There
- * are two ways to say what arrived:
+ * A decoder keeps vendor state only (which index is which call); it never builds blocks itself.
+ * There are two ways to say what arrived:
  *
  *   Vendors that name the start and the end of a block (Anthropic, Responses) or send it whole
  *   (Gemini): reply_open(), reply_delta()…, reply_close(). Opening closes what was open.
@@ -16,9 +16,9 @@
  *   Vendors that only send pieces (chat): reply_say() for text and thinking, reply_call() and then
  *   reply_delta() for tool calls, in whatever order they come. Pieces of parallel calls may be
  *   interleaved at any byte: the first call streams, the others are held back until the braces of
- *   the ones before them are balanced (or the message ends), and then follow as blocks of their own.
- *   Text that comes between waits in the same queue. So a call whose arguments are complete closes
- *   as soon as anything follows it, and its tool may start while the rest streams.
+ *   the ones before them are balanced (or the message ends), and then follow as blocks of their
+ * own. Text that comes between waits in the same queue. So a call whose arguments are complete
+ * closes as soon as anything follows it, and its tool may start while the rest streams.
  *
  * The block last opened or spoken to is the current one.
  */
@@ -36,8 +36,8 @@ struct reply;
 
 #define REPLY_MAX_BLOCKS 4096
 #define REPLY_MAX_BYTES ((size_t)64 << 20)
-/* Deeper JSON could be kept, but neither written into a transcript nor sent back. A tool's input that
- * nests deeper is bad input; anywhere else it fails the answer with ERR_TOO_BIG. */
+/* Deeper JSON could be kept, but neither written into a transcript nor sent back. A tool's input
+ * that nests deeper is bad input; anywhere else it fails the answer with ERR_TOO_BIG. */
 #define REPLY_MAX_DEPTH 256
 
 struct reply *reply_new(llm_event_fn fn, void *arg); /* fn may be NULL */
@@ -61,8 +61,8 @@ int reply_waiting(struct reply *r, int64_t processed, int64_t total, int64_t cac
 int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, struct err *err);
 bool reply_is_open(const struct reply *r, enum block_kind kind); /* the current block is of kind */
 
-/* Text (or thinking) of a vendor without starts and stops: goes to the current block if it is of that
- * kind, else to a new one. */
+/* Text (or thinking) of a vendor without starts and stops: goes to the current block if it is of
+ * that kind, else to a new one. */
 int reply_say(struct reply *r, enum block_kind kind, struct str text, struct err *err);
 
 /* Makes the call with the decoder's number `key` the current block, opening it when the key is new.
@@ -98,8 +98,8 @@ bool reply_has_calls(const struct reply *r);
 bool reply_is_finished(const struct reply *r);
 
 /* The vendor's terminal event: closes, MESSAGE_DELTA, MESSAGE_STOP. No stop reason counts as
- * end_turn, and end_turn with calls becomes tool_use. No-op when finished; everything else that comes
- * later is refused with ERR_PROTOCOL. */
+ * end_turn, and end_turn with calls becomes tool_use. No-op when finished; everything else that
+ * comes later is refused with ERR_PROTOCOL. */
 int reply_finish(struct reply *r, struct err *err);
 
 /* After reply_finish(): the message is yours. NULL before, and the second time. */

@@ -270,7 +270,8 @@ static void test_limits(void **state)
     assert_int_equal(err.code, ERR_TOO_BIG);
     reply_free(r);
 
-    /* What is set, not said, cannot grow without end either: it is left out, and finishing fails. */
+    /* What is set, not said, cannot grow without end either: it is left out, and
+     * finishing fails. */
     r = reply_new(NULL, NULL);
     for (size_t i = 0; i < 100; i++)
         reply_stop(r, STOP_SEQUENCE, str_make(mb, piece));

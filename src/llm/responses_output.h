@@ -2,9 +2,10 @@
  * The output items of a response, made into blocks one after the other.
  *
  * Deltas are for showing; output_item.done has the last word. One item at a time is live, the first
- * that is not done: its deltas become events as they arrive. The deltas of any other are passed over,
- * and what is done out of order is kept until its turn, so that blocks never overlap whatever the
- * server does. A final text that is not what the deltas said is ERR_PROTOCOL: it cannot be unsaid.
+ * that is not done: its deltas become events as they arrive. The deltas of any other are passed
+ * over, and what is done out of order is kept until its turn, so that blocks never overlap whatever
+ * the server does. A final text that is not what the deltas said is ERR_PROTOCOL: it cannot be
+ * unsaid.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * Scenarios, played: which step is due, which fault it plays first, and in which pieces it speaks.
  *
- * The scenario itself never changes; all memory of what was played is in the caller's cursor, so one
- * scenario serves any number of conversations. No clock, no input or output. Any thread, one a
+ * The scenario itself never changes; all memory of what was played is in the caller's cursor, so
+ * one scenario serves any number of conversations. No clock, no input or output. Any thread, one a
  * cursor.
  */
 #include "llm/scenario.h"

@@ -2,8 +2,8 @@
  * Scenarios: what a pretend model answers, step by step. docs/scenarios.md is the format's manual.
  *
  * Two players share them: the `scripted` provider (no network) and tests/fake (real sockets, every
- * dialect, faults on demand). A scenario is parsed once and never changes, so threads may share it; a
- * cursor per conversation remembers which steps were played. Errors carry file:line:column.
+ * dialect, faults on demand). A scenario is parsed once and never changes, so threads may share it;
+ * a cursor per conversation remembers which steps were played. Errors carry file:line:column.
  */
 #pragma once
 

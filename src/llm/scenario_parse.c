@@ -1,8 +1,9 @@
 /*
  * Scenario files, read: one keyword a line, each a row of a table with its own small function.
  *
- * A line is looked at once, from left to right, by a cursor that knows its column; so every complaint
- * can point at the very byte. Everything kept is copied into the scenario's arena. Any thread.
+ * A line is looked at once, from left to right, by a cursor that knows its column; so every
+ * complaint can point at the very byte. Everything kept is copied into the scenario's arena. Any
+ * thread.
  */
 #include "llm/scenario.h"
 

@@ -4,8 +4,8 @@
  * One scanner walks one text; the cursor `at` moves over what was taken. A function that finds
  * something else fails with "file:line:column: …" in the scanner's err, pointing at the very byte.
  * Blanks are spaces and tabs; `#` at the start of a word begins a comment, but not inside the free
- * text of scan_rest(), scan_text() and scan_document(). Slices of the line are lent; decoded text is
- * in the arena.
+ * text of scan_rest(), scan_text() and scan_document(). Slices of the line are lent; decoded text
+ * is in the arena.
  */
 #pragma once
 

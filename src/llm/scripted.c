@@ -1,8 +1,8 @@
 /*
  * scripted: plays a scenario through a reply, from its owner's timer.
  *
- * The cursor is shared by all calls of a provider and guarded by a lock; a call takes its step and its
- * fault from it once, at the first tick, and is on its own from there. Any thread.
+ * The cursor is shared by all calls of a provider and guarded by a lock; a call takes its step and
+ * its fault from it once, at the first tick, and is on its own from there. Any thread.
  */
 #include "llm/scripted.h"
 

@@ -1,9 +1,9 @@
 /*
  * The `scripted` provider: a scenario played without any network.
  *
- * struct scripted is a scenario and its cursor; it belongs to a provider and is shared by every call
- * made through it, from any thread. struct scripted_call is one attempt at one call: it picks the
- * step from the request, then says the answer through a reply, piece by piece as paced, never
+ * struct scripted is a scenario and its cursor; it belongs to a provider and is shared by every
+ * call made through it, from any thread. struct scripted_call is one attempt at one call: it picks
+ * the step from the request, then says the answer through a reply, piece by piece as paced, never
  * blocking. The owner drives it from its timer:
  *
  *     call = scripted_call_new(script, request, reply);
@@ -15,10 +15,11 @@
  *     }
  *
  * A retry is a new scripted_call: it plays the step's next fault, or its answer. Faults look to the
- * retry logic as they would over the wire: a status goes through fault_from_status(); whatever breaks
- * a connection or a stream is a NETWORK fault worth a retry, after the part of the answer that
- * came before it; silence (stall, hang) is the same at once, with code ERR_TIMEOUT, since there is
- * no wire to wait on. Faults that only change the wire (type, gzip, slow) play the plain answer.
+ * retry logic as they would over the wire: a status goes through fault_from_status(); whatever
+ * breaks a connection or a stream is a NETWORK fault worth a retry, after the part of the answer
+ * that came before it; silence (stall, hang) is the same at once, with code ERR_TIMEOUT, since
+ * there is no wire to wait on. Faults that only change the wire (type, gzip, slow) play the plain
+ * answer.
  */
 #pragma once
 

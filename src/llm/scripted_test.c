@@ -1,4 +1,5 @@
-/* The scripted provider: what it says, when, and what its faults look like. The clock is virtual. */
+/* The scripted provider: what it says, when, and what its faults look like. The
+ * clock is virtual. */
 #include "llm/scripted.h"
 
 #include <setjmp.h>

@@ -1,18 +1,18 @@
 /*
  * One model call: request out, events in, retried until it holds or clearly cannot.
  *
- * A call is driven by its owner's mailbox: llm_call_start() asks the network thread, llm_call_mail()
- * is handed every mail that belongs to it (of the network, of a key helper), llm_call_tick() is
- * called when llm_call_deadline() has passed and no mail waits (back-off and idle timers live there).
- * So an agent can wait for bytes, tool ends and user mail in one place. llm_call_run() is the loop
- * for callers that only wait for the answer.
+ * A call is driven by its owner's mailbox: llm_call_start() asks the network thread,
+ * llm_call_mail() is handed every mail that belongs to it (of the network, of a key helper),
+ * llm_call_tick() is called when llm_call_deadline() has passed and no mail waits (back-off and
+ * idle timers live there). So an agent can wait for bytes, tool ends and user mail in one place.
+ * llm_call_run() is the loop for callers that only wait for the answer.
  *
  * Retry and faults follow one page (stream.c, call_after_fault()): 429 waits what it is told; 408,
- * 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten tries;
- * 529 three times in a row goes to the next fallback model if there is one; a stream that breaks three
- * times running is tried once without streaming; a helper is asked once more for a key that was
- * refused; stream_options that a server does not know are left out from then on. A broken attempt is
- * void: LLM_RETRY or LLM_FALLBACK tells it, and no half answer ever reaches the message.
+ * 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten
+ * tries; 529 three times in a row goes to the next fallback model if there is one; a stream that
+ * breaks three times running is tried once without streaming; a helper is asked once more for a key
+ * that was refused; stream_options that a server does not know are left out from then on. A broken
+ * attempt is void: LLM_RETRY or LLM_FALLBACK tells it, and no half answer ever reaches the message.
  */
 #pragma once
 
@@ -54,15 +54,15 @@ struct llm_call_result {
 };
 void llm_call_result_release(struct llm_call_result *r);
 
-/* request, options and what they point at live until llm_call_free(). net may be NULL for a scripted
- * provider. */
+/* request, options and what they point at live until llm_call_free(). net may be NULL for a
+ * scripted provider. */
 struct llm_call *llm_call_start(struct net *net, const struct llm_call_options *options,
                                 const struct llm_request *request, struct mailbox *to,
                                 llm_event_fn fn, void *arg, struct err *err);
 bool llm_call_owns(const struct llm_call *c, const struct mail *m);
 
-/* Each returns 1 when the call is complete (then llm_call_take()), 0 to go on, -1 when it failed for
- * good; the mail stays the caller's to free. */
+/* Each returns 1 when the call is complete (then llm_call_take()), 0 to go on, -1 when it failed
+ * for good; the mail stays the caller's to free. */
 int llm_call_mail(struct llm_call *c, struct mail *m, struct err *err);
 int llm_call_tick(struct llm_call *c, struct err *err);
 int64_t llm_call_deadline(const struct llm_call *c); /* clock_mono_ms() time, -1: none */

@@ -1,9 +1,9 @@
 /*
  * What the writers of request bodies share.
  *
- * A body is made of pieces: each message has its JSON made once per dialect, provider and model, and
- * kept in the message (message_wire_get()). What one message needs to know of another, namely which
- * call a tool result answers, never changes either, so that the pieces stay good.
+ * A body is made of pieces: each message has its JSON made once per dialect, provider and model,
+ * and kept in the message (message_wire_get()). What one message needs to know of another, namely
+ * which call a tool result answers, never changes either, so that the pieces stay good.
  */
 #pragma once
 
@@ -36,8 +36,8 @@ struct wire_writer {
 /* Writes the elements that message number `at` becomes, into an array that is open. */
 typedef void (*wire_list_fn)(struct wire_writer *c, size_t at);
 
-/* Those elements without the brackets around them, kept in the message under `key`: `write` runs only
- * when they are not there yet. */
+/* Those elements without the brackets around them, kept in the message under `key`: `write` runs
+ * only when they are not there yet. */
 struct str wire_list(const struct llm_request *req, size_t at, struct str key, wire_list_fn write);
 
 /* The call that the tool result in message number `at` answers; NULL when there is none. */

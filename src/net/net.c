@@ -2,12 +2,12 @@
  * The network thread: one curl multi handle, driven by epoll.
  *
  * Other threads never touch curl. They change atomics of a stream (cancelled, unread) and nudge it:
- * the stream is put into a queue, once, and an eventfd wakes the thread, which looks at every nudged
- * stream and does what its state asks for: open, close or resume it.
+ * the stream is put into a queue, once, and an eventfd wakes the thread, which looks at every
+ * nudged stream and does what its state asks for: open, close or resume it.
  *
  * Limits on idle and total time are ours rather than curl's, because curl's go on while a stream is
- * paused. Deadlines only move away while bytes arrive, so the thread keeps the earliest one as of its
- * last look and looks again at that time: no heap, no work per byte.
+ * paused. Deadlines only move away while bytes arrive, so the thread keeps the earliest one as of
+ * its last look and looks again at that time: no heap, no work per byte.
  */
 #include "net/net.h"
 
@@ -84,7 +84,8 @@ static void net_nudge(struct net_stream *s)
         net_wake(n);
 }
 
-/* One at a time: as soon as a stream is out, somebody may nudge it again. NULL when none is left. */
+/* One at a time: as soon as a stream is out, somebody may nudge it again. NULL when
+ * none is left. */
 static struct net_stream *net_take_nudged(struct net *n)
 {
     struct net_stream *s;
@@ -115,7 +116,8 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *arg, voi
         event.events |= EPOLLIN;
     if (what & CURL_POLL_OUT)
         event.events |= EPOLLOUT;
-    /* Reporting a failure would end every stream of the multi handle; its own limits end this one. */
+    /* Reporting a failure would end every stream of the multi handle; its own limits
+     * end this one. */
     if (epoll_ctl(n->epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0)
         log_debug("net", "epoll_ctl on socket %d: %s", fd, strerror(errno));
     curl.multi_assign(n->multi, fd, n); /* any value that is not NULL */

@@ -12,13 +12,13 @@
  * Cancelling takes effect within a few milliseconds at any point: resolving, connecting, TLS
  * handshake, waiting, mid-body, paused; other streams notice nothing.
  *
- * A body that is cut short is an error, by its length or its chunks; one that has neither lasts until
- * the connection closes, and the receiver must know by itself whether it is complete.
+ * A body that is cut short is an error, by its length or its chunks; one that has neither lasts
+ * until the connection closes, and the receiver must know by itself whether it is complete.
  *
  * Redirects are never followed: a 3xx answer is delivered as such (a key must not travel to another
- * host). Bodies encoded with gzip or deflate arrive decoded. Proxies come from the usual environment
- * (https_proxy, no_proxy, …), certificates from SSL_CERT_FILE and SSL_CERT_DIR, else the system's.
- * HTTP/1.1 unless http2 is set. libcurl is loaded when the first net_new() runs.
+ * host). Bodies encoded with gzip or deflate arrive decoded. Proxies come from the usual
+ * environment (https_proxy, no_proxy, …), certificates from SSL_CERT_FILE and SSL_CERT_DIR, else
+ * the system's. HTTP/1.1 unless http2 is set. libcurl is loaded when the first net_new() runs.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * Cancelling at every point of a request. For each point a stream is brought there and cancelled;
  * measured is the time until the other side, or the C library, sees that it is gone. Meanwhile
- * another stream of the same net ticks on. The figures are printed; what is asserted leaves room for
- * sanitizers on a busy machine.
+ * another stream of the same net ticks on. The figures are printed; what is asserted leaves room
+ * for sanitizers on a busy machine.
  */
 #include "net/net.h"
 

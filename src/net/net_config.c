@@ -1,6 +1,6 @@
 /*
- * What all streams of a net have in common: options, the environment, and where this system keeps its
- * certificates. Made once, on the thread that calls net_new().
+ * What all streams of a net have in common: options, the environment, and where this system keeps
+ * its certificates. Made once, on the thread that calls net_new().
  */
 #include <dirent.h>
 

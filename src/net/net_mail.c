@@ -1,5 +1,6 @@
 /*
- * Mail about a stream. Made and sent by the network thread, read and freed by whoever owns the mailbox.
+ * Mail about a stream. Made and sent by the network thread, read and freed by whoever owns the
+ * mailbox.
  */
 #include "net/net_stream.h"
 

@@ -1,8 +1,8 @@
 /*
  * One request on its easy handle: the options it is given, and curl's callbacks turned into mail.
  *
- * Bytes are collected while the loop works through one round of events and mailed once per round, so
- * that a chunked stream of small events does not cost a mail and a wake-up for every chunk. The
+ * Bytes are collected while the loop works through one round of events and mailed once per round,
+ * so that a chunked stream of small events does not cost a mail and a wake-up for every chunk. The
  * network thread runs all of it, but for net_stream_new(), _ref() and _drop().
  */
 #include "net/net_stream.h"
@@ -299,9 +299,9 @@ static void net_stream_set_method(const struct net_stream *s, CURL *easy)
 }
 
 /*
- * Reading the system's bundle takes 30 ms and 0.9 MB; a directory with hashed names is read only for
- * the one authority that is asked for. So the directory comes first, where there is one. Never both
- * at once: then curl 7.88 parses the whole bundle again for each connection.
+ * Reading the system's bundle takes 30 ms and 0.9 MB; a directory with hashed names is read only
+ * for the one authority that is asked for. So the directory comes first, where there is one. Never
+ * both at once: then curl 7.88 parses the whole bundle again for each connection.
  */
 static void net_stream_set_certificates(const struct net_stream *s)
 {

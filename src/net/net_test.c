@@ -293,8 +293,8 @@ static void zipped_bodies_arrive_unzipped(void **state)
     net_free(n);
 }
 
-/* A few kilobytes on the wire become megabytes while the receiver does not read: curl holds them back
- * and delivers them when the stream is resumed, where the size limit may be met, too. */
+/* A few kilobytes on the wire become megabytes while the receiver does not read: curl holds them
+ * back and delivers them when the stream is resumed, where the size limit may be met, too. */
 static void zipped_bodies_are_paused_and_limited(void **state)
 {
     static const struct {

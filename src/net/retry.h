@@ -18,8 +18,9 @@ struct retry_policy {
 extern const struct retry_policy retry_default; /* 10 tries, 500 ms, 32 s, 10 min */
 
 /* Delay before attempt number `next` (2 is the first retry). asked_ms is what the server said, or
- * -1; "at once" (0) gets our own delay, a server in trouble is not to be hammered. random is any 64-bit value: own delays are jittered down by up to a quarter. Returns -1 when
- * there is no further try, or the server asks for more than asked_cap_ms. */
+ * -1; "at once" (0) gets our own delay, a server in trouble is not to be hammered. random is any
+ * 64-bit value: own delays are jittered down by up to a quarter. Returns -1 when there is no
+ * further try, or the server asks for more than asked_cap_ms. */
 int64_t retry_delay_ms(const struct retry_policy *p, int next, int64_t asked_ms, uint64_t random);
 
 /* "retry-after-ms: 1500", "retry-after: 2" or an HTTP date, relative to wall_now_ms; -1 when there

@@ -177,7 +177,8 @@ int sse_feed(struct sse *s, struct str bytes, struct err *err)
             return -1;
     }
 
-    /* The chunk goes away. What name and data show may also lie in the old tail: move them first. */
+    /* The chunk goes away. What name and data show may also lie in the old tail:
+     * move them first. */
     sse_keep(&s->kept_name, &s->name);
     sse_keep(&s->kept_data, &s->data);
     if (at != bytes.ptr)

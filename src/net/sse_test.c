@@ -1,6 +1,7 @@
 /*
- * Every row is parsed whole and cut in two at each byte, in three at each pair of bytes (short rows)
- * and byte by byte: all must give the same events, written as "name|data;" with LF shown as "\n".
+ * Every row is parsed whole and cut in two at each byte, in three at each pair of bytes (short
+ * rows) and byte by byte: all must give the same events, written as "name|data;" with LF shown as
+ * "\n".
  */
 #include "net/sse.h"
 

@@ -1,7 +1,7 @@
 /*
  * URLs, checked by hand: telling a user about a bad base URL must not load libcurl. Stricter than
- * the standard where a lenient reading would send a key somewhere unexpected. Error texts show a URL
- * only up to its query, where keys live. Pure; any thread.
+ * the standard where a lenient reading would send a key somewhere unexpected. Error texts show a
+ * URL only up to its query, where keys live. Pure; any thread.
  */
 #include "net/url.h"
 

@@ -29,7 +29,7 @@
 #define STACK_BYTES ((size_t)256 * 1024)
 #endif
 
-#define LONGEST_WAIT_MS ((int64_t)1000 * 3600 * 24) /* gate_wait() then looks at the clock again */
+#define LONGEST_WAIT_MS ((int64_t)1000 * 3600 * 24) /* gate_wait() then looks again */
 
 struct thread {
     pthread_t id;

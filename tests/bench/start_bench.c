@@ -3,9 +3,9 @@
  *
  *     start_bench TENAX FAKE [RUNS]
  *
- * Prints medians and minima; nothing here passes or fails. The server records when the first byte of
- * each request arrived, on the same monotonic clock that this program reads before it forks. Memory is
- * the largest PSS seen while the answer is held up for a moment by the scenario.
+ * Prints medians and minima; nothing here passes or fails. The server records when the first byte
+ * of each request arrived, on the same monotonic clock that this program reads before it forks.
+ * Memory is the largest PSS seen while the answer is held up for a moment by the scenario.
  */
 #include <errno.h>
 #include <fcntl.h>

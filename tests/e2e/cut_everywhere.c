@@ -4,8 +4,8 @@
  *
  *     cut_everywhere FAKE
  *
- * The scenario has a step per byte, each with its fault; a server plays STEPS of them, then the next
- * one starts. A dialect is through when the cuts lie behind the end of the answer.
+ * The scenario has a step per byte, each with its fault; a server plays STEPS of them, then the
+ * next one starts. A dialect is through when the cuts lie behind the end of the answer.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * The pretend model and the real dialects, held against each other without a socket between them: a
- * conversation of several turns, written by the dialect, read and answered by the speaker, decoded by
- * the dialect. The speakers are as strict as the vendors, so this also shows that every later request
- * brings back what it must. The same scenario must give the same events through all four.
+ * conversation of several turns, written by the dialect, read and answered by the speaker, decoded
+ * by the dialect. The speakers are as strict as the vendors, so this also shows that every later
+ * request brings back what it must. The same scenario must give the same events through all four.
  */
 #include <setjmp.h>
 #include <stdarg.h>

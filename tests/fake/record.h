@@ -1,11 +1,13 @@
 /*
- * What was asked: one JSON object per request, appended to a file as a line, and kept for GET /__log.
+ * What was asked: one JSON object per request, appended to a file as a line, and kept for GET
+ * /__log.
  *
  *   {"n":1, "t_us":…, "connection":1, "session":"", "method":"POST", "path":"/v1/messages?x=y",
  *    "headers":{…}, "body":{…}}
  *
- * t_us is the monotonic clock when the first byte of the request was read, done_us when the last one
- * was. A body that is not JSON is given as "body_text". GET /__log adds "end": how the answer ended.
+ * t_us is the monotonic clock when the first byte of the request was read, done_us when the last
+ * one was. A body that is not JSON is given as "body_text". GET /__log adds "end": how the answer
+ * ended.
  */
 #pragma once
 

@@ -2,8 +2,9 @@
  * The event loop: accepts, reads requests, plays plans.
  *
  * A connection is a small state machine: HANDSHAKE → READING → PLAYING → READING …, or SILENT until
- * the other side gives up. Everything waits in one epoll; pauses are timers, so that a thousand paced streams cost a thousand small wake-ups and nothing else. A plan
- * without pauses leaves in one write.
+ * the other side gives up. Everything waits in one epoll; pauses are timers, so that a thousand
+ * paced streams cost a thousand small wake-ups and nothing else. A plan without pauses leaves in
+ * one write.
  */
 #include "server.h"
 

@@ -1,6 +1,6 @@
 /*
- * The pretend model over real sockets: framing, keep-alive, TLS, and every fault as a client sees it.
- * The server runs on a thread of its own, the test is a plain blocking client.
+ * The pretend model over real sockets: framing, keep-alive, TLS, and every fault as a client sees
+ * it. The server runs on a thread of its own, the test is a plain blocking client.
  */
 #include "server.h"
 

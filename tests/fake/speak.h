@@ -1,10 +1,10 @@
 /*
  * Speakers: one dialect's half of the pretend model, reading requests and telling answers.
  *
- * One file per dialect, one row in speak.c. A speaker is pure: JSON in, bytes out. It is strict where
- * the vendor is (unanswered tool calls, lost signatures, empty blocks: ask_refuse()), so that a client
- * that would fail in the field fails here. What is common to all dialects — the step's parts, their
- * pieces, pauses and pace — is walked by tell(), which calls back for each block.
+ * One file per dialect, one row in speak.c. A speaker is pure: JSON in, bytes out. It is strict
+ * where the vendor is (unanswered tool calls, lost signatures, empty blocks: ask_refuse()), so that
+ * a client that would fail in the field fails here. What is common to all dialects — the step's
+ * parts, their pieces, pauses and pace — is walked by tell(), which calls back for each block.
  */
 #pragma once
 

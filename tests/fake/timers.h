@@ -1,6 +1,6 @@
 /*
- * Deadlines, ordered: a heap that knows where each timer is, so that starting and stopping one costs
- * a few steps among thousands.
+ * Deadlines, ordered: a heap that knows where each timer is, so that starting and stopping one
+ * costs a few steps among thousands.
  */
 #pragma once
 

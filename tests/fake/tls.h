@@ -1,6 +1,7 @@
 /*
- * Certificates made on the spot: an authority of our own, a good certificate for localhost signed by
- * it, and the bad ones that faults ask for. Nothing touches the disk but the authority, when asked.
+ * Certificates made on the spot: an authority of our own, a good certificate for localhost signed
+ * by it, and the bad ones that faults ask for. Nothing touches the disk but the authority, when
+ * asked.
  */
 #pragma once
 

@@ -1,10 +1,11 @@
 /*
  * Any bytes as a provider's answer, for the fuzz target of each dialect.
  *
- * Input that begins with '{' or '[' is a whole answer, anything else a stream of server-sent events;
- * so a corpus is plain files. Checked: the promises of event.h (event_check.h), the same events
- * however the stream is cut, an answer only behind its end, a message that survives the transcript
- * and can be sent back as a valid request. What is no stream is read as an error body too.
+ * Input that begins with '{' or '[' is a whole answer, anything else a stream of server-sent
+ * events; so a corpus is plain files. Checked: the promises of event.h (event_check.h), the same
+ * events however the stream is cut, an answer only behind its end, a message that survives the
+ * transcript and can be sent back as a valid request. What is no stream is read as an error body
+ * too.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Any bytes into the parser. What comes out must be a consistent tree within the promised memory, or
- * an error with a place inside the text.
+ * Any bytes into the parser. What comes out must be a consistent tree within the promised memory,
+ * or an error with a place inside the text.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * The parser against another one, and against our own writer.
  *
- * What jansson accepts we accept, with the same meaning; what we accept jansson accepts too, but for
- * the things it is known to refuse. Every tree, written and parsed again, is the same tree, and
+ * What jansson accepts we accept, with the same meaning; what we accept jansson accepts too, but
+ * for the things it is known to refuse. Every tree, written and parsed again, is the same tree, and
  * writing that one gives the same bytes.
  */
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Any bytes as an event stream. The first byte chooses how the rest is cut into pieces, the second a
- * size limit. Whole and in pieces it must give the same events and the same failure, and both the
+ * Any bytes as an event stream. The first byte chooses how the rest is cut into pieces, the second
+ * a size limit. Whole and in pieces it must give the same events and the same failure, and both the
  * same as a second parser, which is slow and plain and has the whole stream at hand.
  */
 #include "net/sse.h"
