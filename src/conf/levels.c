@@ -63,7 +63,8 @@ static void levels_find_homes(struct levels *l, const struct conf_sources *from,
         tenax ? levels_join(arena, from->dir, tenax) : levels_join(arena, l->user_home, ".tenax");
 }
 
-const char *levels_show_path(const struct levels *l, struct arena *arena, const char *path)
+/* A path as people write it: "~/.tenax/settings.json". */
+static const char *levels_show_path(const struct levels *l, struct arena *arena, const char *path)
 {
     CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
     size_t len = strlen(l->user_home);

@@ -27,6 +27,3 @@ struct levels {
 void levels_release(struct levels *l);
 int levels_find(const struct conf_sources *from, struct arena *arena, struct levels *ret,
                 struct err *err);
-
-/* A path as people write it: "~/.tenax/settings.json". In the arena. */
-const char *levels_show_path(const struct levels *l, struct arena *arena, const char *path);

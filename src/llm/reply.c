@@ -449,11 +449,6 @@ void reply_usage(struct reply *r, const struct llm_usage *usage)
     r->usage = *usage;
 }
 
-const struct llm_usage *reply_usage_get(const struct reply *r)
-{
-    return &r->usage;
-}
-
 void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence)
 {
     if (r->finished)

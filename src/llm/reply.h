@@ -91,7 +91,6 @@ int reply_close(struct reply *r, struct err *err); /* all that is open; no-op wh
 
 /* The figures known so far; replaces. */
 void reply_usage(struct reply *r, const struct llm_usage *usage);
-const struct llm_usage *reply_usage_get(const struct reply *r);
 void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence);
 void reply_explain(struct reply *r, struct str text); /* why it refused; replaces */
 bool reply_has_calls(const struct reply *r);

@@ -23,11 +23,6 @@ void scenario_freep(struct scenario **s)
     scenario_free(*s);
 }
 
-bool fault_is_connection(const struct scenario_fault *f)
-{
-    return f->kind == FAULT_REFUSE || f->kind == FAULT_TLS;
-}
-
 void viewer_init(struct scenario_viewer *v)
 {
     *v = (struct scenario_viewer){0};
@@ -181,6 +176,12 @@ void scenario_played(const struct scenario *s, struct scenario_cursor *c,
     c->calls++;
 }
 
+/* These come before anybody knows what is asked. */
+static bool is_of_connection(const struct scenario_fault *f)
+{
+    return f->kind == FAULT_REFUSE || f->kind == FAULT_TLS;
+}
+
 const struct scenario_fault *scenario_connection(const struct scenario *s,
                                                  struct scenario_cursor *c, bool take)
 {
@@ -190,7 +191,7 @@ const struct scenario_fault *scenario_connection(const struct scenario *s,
         if (was_played(c, i) && !s->steps[i].sticky)
             continue;
         fault = fault_due(&s->steps[i], c->tries[i]);
-        if (!fault || !fault_is_connection(fault))
+        if (!fault || !is_of_connection(fault))
             return NULL;
         if (take)
             c->tries[i]++;

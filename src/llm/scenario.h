@@ -82,9 +82,6 @@ struct scenario_fault {
     size_t header_count;
 };
 
-/* Faults of the connection come before anybody knows what is asked. */
-bool fault_is_connection(const struct scenario_fault *f);
-
 enum scenario_if_kind {
     IF_RESULT, /* what scenario_view calls these */
     IF_PROMPT,

@@ -356,11 +356,6 @@ void llm_call_result_release(struct llm_call_result *r)
     r->message = NULL;
 }
 
-int llm_call_status(const struct llm_call *c)
-{
-    return c->status;
-}
-
 void llm_call_free(struct llm_call *c)
 {
     if (!c)

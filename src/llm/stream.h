@@ -72,6 +72,3 @@ void llm_call_free(struct llm_call *c); /* cancels; NULL is fine */
 int llm_call_run(struct net *net, const struct llm_call_options *options,
                  const struct llm_request *request, struct cancel *cancel, llm_event_fn fn,
                  void *arg, struct llm_call_result *ret, struct err *err);
-
-/* HTTP status of the last failed answer, 0 when there was none: for exit messages. */
-int llm_call_status(const struct llm_call *c);

@@ -92,7 +92,8 @@ static int64_t net_stream_deadline_ms(const struct net_stream *s)
     return idle_until_ms < s->total_until_ms ? idle_until_ms : s->total_until_ms;
 }
 
-void net_stream_watch(const struct net_stream *s)
+/* Has the loop look at it when its time may be up. */
+static void net_stream_watch(const struct net_stream *s)
 {
     int64_t deadline_ms = net_stream_deadline_ms(s);
 

@@ -91,9 +91,8 @@ int net_stream_open(struct net_stream *s, CURLM *multi, struct net_notes *notes)
  * back was delivered right here, and curl will not report it again. */
 CURLcode net_stream_resume(struct net_stream *s);
 
-/* Has the loop look at it when its time may be up; net_stream_expired() is that look, and mails the
- * end when it is. */
-void net_stream_watch(const struct net_stream *s);
+/* The loop's look at a stream whose time may be up (notes->look_at_ms); mails the end when it is.
+ */
 bool net_stream_expired(struct net_stream *s, int64_t now_ms);
 
 /* Code is that of a certificate found wanting by ca_dir: starts over with ca_file. */
