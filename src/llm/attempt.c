@@ -150,25 +150,16 @@ static int fault_from_body(struct attempt *a, struct llm_fault *fault, struct er
     return fault_set(fault, err, err->code, a->facts.broken, "%s", err->text);
 }
 
-static const char *header_of(const struct attempt *a, const char *name)
+static struct str header_of(const struct attempt *a, const char *name)
 {
-    size_t len = strlen(name);
-
-    for (size_t i = 0; i < a->head.len; i++) {
-        const char *line = a->head.ptr[i];
-
-        if (strncmp(line, name, len) == 0 && line[len] == ':')
-            return line + len + 1 + strspn(line + len + 1, " \t");
-    }
-    return "";
+    return net_mail_header(&a->head, name);
 }
 
 static int fault_from_status_body(struct attempt *a, struct llm_fault *fault, struct err *err)
 {
     *fault = (struct llm_fault){.wait_ms = -1};
-    a->dialect->fault(a->facts.status, buf_str(&a->body), str_of(header_of(a, "retry-after")),
-                      str_of(header_of(a, "retry-after-ms")),
-                      str_of(header_of(a, "x-should-retry")), fault);
+    a->dialect->fault(a->facts.status, buf_str(&a->body), header_of(a, "retry-after"),
+                      header_of(a, "retry-after-ms"), header_of(a, "x-should-retry"), fault);
     if (fault->request_id[0] && !a->facts.request_id[0])
         memcpy(a->facts.request_id, fault->request_id, sizeof(a->facts.request_id));
     return err_set(err, fault->code, "%s", fault->text);
@@ -176,7 +167,7 @@ static int fault_from_status_body(struct attempt *a, struct llm_fault *fault, st
 
 static int fault_redirect(struct attempt *a, struct llm_fault *fault, struct err *err)
 {
-    struct str to = str_of(header_of(a, "location"));
+    struct str to = header_of(a, "location");
     struct str base = str_of(a->provider->base_url);
     size_t scheme = str_find(to, STR("://"));
 
@@ -273,8 +264,11 @@ static void note_request_id(struct attempt *a)
 {
     static const char *const names[] = {"request-id", "x-request-id", "x-oneapi-request-id"};
 
-    for (size_t i = 0; i < ARRAY_LEN(names) && !a->facts.request_id[0]; i++)
-        snprintf(a->facts.request_id, sizeof(a->facts.request_id), "%s", header_of(a, names[i]));
+    for (size_t i = 0; i < ARRAY_LEN(names) && !a->facts.request_id[0]; i++) {
+        struct str id = header_of(a, names[i]);
+
+        snprintf(a->facts.request_id, sizeof(a->facts.request_id), "%.*s", STR_ARG(id));
+    }
 }
 
 static int attempt_head(struct attempt *a, struct net_mail *m, struct llm_fault *fault,
@@ -284,14 +278,14 @@ static int attempt_head(struct attempt *a, struct net_mail *m, struct llm_fault 
 
     strv_clear(&a->head);
     strv_add_all(&a->head, &m->headers);
+    type = header_of(a, "content-type");
     a->facts.status = m->status;
     note_request_id(a);
-    log_debug("llm", "answer: HTTP %d, %s, request id %s", m->status, header_of(a, "content-type"),
+    log_debug("llm", "answer: HTTP %d, %.*s, request id %s", m->status, STR_ARG(type),
               a->facts.request_id);
     if (m->status >= 300 && m->status < 400)
         return fault_redirect(a, fault, err);
 
-    type = str_of(header_of(a, "content-type"));
     type = str_trim(str_first(type, str_chr(type, ';')));
     if (m->status >= 400)
         a->body_kind = BODY_ERROR;

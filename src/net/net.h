@@ -81,8 +81,8 @@ struct net_mail {
     } end;
 };
 
-/* The value of a header in a HEAD mail, by lower-case name; empty when absent. */
-struct str net_mail_header(const struct net_mail *m, const char *name);
+/* The value of one of a HEAD mail's headers, by lower-case name; empty when absent. */
+struct str net_mail_header(const struct strv *headers, const char *name);
 
 /* For a program that will need the network soon: loads libcurl, which takes some milliseconds, on a
  * thread of its own. net_new() waits for that, and reports what went wrong. */

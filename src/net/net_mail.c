@@ -36,12 +36,12 @@ void net_mail_send(struct net_stream *s, struct net_mail *m)
         mailbox_send(s->to, &m->mail);
 }
 
-struct str net_mail_header(const struct net_mail *m, const char *name)
+struct str net_mail_header(const struct strv *headers, const char *name)
 {
     struct str want = str_of(name);
 
-    for (size_t i = 0; i < m->headers.len; i++) {
-        struct str line = str_of(m->headers.ptr[i]);
+    for (size_t i = 0; i < headers->len; i++) {
+        struct str line = str_of(headers->ptr[i]);
 
         if (str_starts(line, want) && line.len > want.len && line.ptr[want.len] == ':')
             return str_trim(str_from(line, want.len + 1));
