@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "conf/nearest.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/signals.h"
@@ -102,19 +103,13 @@ static int main_log(const struct args *args, struct err *err)
 
 static int main_unknown(struct str word)
 {
-    const struct command *best = NULL;
-    size_t best_distance = 3;
+    struct nearest near;
 
-    for (size_t i = 0; i < cmd_count(); i++) {
-        size_t d = str_distance(word, str_of(cmd_at(i)->usage.name), best_distance);
-
-        if (d < best_distance) {
-            best = cmd_at(i);
-            best_distance = d;
-        }
-    }
-    if (best)
-        say("unknown command '%.*s'; did you mean '%s'?", STR_ARG(word), best->usage.name);
+    nearest_init(&near, word);
+    for (size_t i = 0; i < cmd_count(); i++)
+        nearest_offer(&near, str_of(cmd_at(i)->usage.name));
+    if (near.best.len)
+        say("unknown command '%.*s'; did you mean '%.*s'?", STR_ARG(word), STR_ARG(near.best));
     else
         say("unknown command '%.*s' (to ask the model: tenax -p \"%.*s\")",
             STR_ARG(str_clip(word, 60)), STR_ARG(str_clip(word, 60)));

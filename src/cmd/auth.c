@@ -5,7 +5,6 @@
  * would show. Main thread.
  */
 #include <errno.h>
-#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -18,7 +17,6 @@
 #include "json/jw.h"
 #include "llm/auth.h"
 #include "llm/door.h"
-#include "sync/cancel.h"
 
 static int auth_run(struct cmd *c);
 
@@ -45,16 +43,10 @@ static int auth_usage(void)
 static int auth_read_line(struct cmd *c, struct buf *line, struct err *err)
 {
     for (;;) {
-        struct pollfd fds[2] = {
-            {.fd = STDIN_FILENO, .events = POLLIN},
-            {.fd = cancel_fd(c->cancel), .events = POLLIN},
-        };
         char byte;
         ssize_t n;
 
-        if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
-            return err_sys(err, ERR_IO, "cannot wait for standard input");
-        if (cancel_check(c->cancel, err) < 0)
+        if (cmd_wait_stdin(c, /*timeout_ms=*/-1, err) < 0)
             return -1;
         /* Byte by byte: what stands behind the line is somebody else's. */
         n = read(STDIN_FILENO, &byte, 1);
@@ -126,53 +118,76 @@ static int auth_logout(const struct conf *conf, const char *provider)
     return EXIT_OK;
 }
 
-/* Each stored key, masked; text or JSON. */
+static int auth_masked(const struct conf *conf, const char *provider, struct buf *ret_masked,
+                       struct err *err)
+{
+    CLEANUP(buf_release) struct buf key = BUF_INIT(AUTH_MAX_KEY + 1);
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+
+    if (auth_get(conf_home(conf), str_of(provider), &key, &notes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < notes.len; i++)
+        say("%s", notes.ptr[i]);
+    buf_init(ret_masked, 200);
+    secret_mask(buf_str(&key), ret_masked);
+    return 0;
+}
+
+static int auth_status_json(const struct conf *conf, const struct strv *names, struct buf *out,
+                            struct err *err)
+{
+    struct jw w;
+
+    jw_init(&w, out, JW_PRETTY);
+    jw_object(&w);
+    jw_key(&w, "stored");
+    jw_array(&w);
+    for (size_t i = 0; i < names->len; i++) {
+        CLEANUP(buf_release) struct buf masked = {0};
+
+        if (auth_masked(conf, names->ptr[i], &masked, err) < 0)
+            return -1;
+        jw_object(&w);
+        jw_kcstr(&w, "provider", names->ptr[i]);
+        jw_kstr(&w, "key", buf_str(&masked));
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    jw_object_end(&w);
+    buf_addc(out, '\n');
+    return 0;
+}
+
+static int auth_status_text(const struct conf *conf, const struct strv *names, struct buf *out,
+                            struct err *err)
+{
+    if (!names->len)
+        buf_adds(out, "No stored keys. `tenax auth login PROVIDER` stores one.\n");
+    for (size_t i = 0; i < names->len; i++) {
+        CLEANUP(buf_release) struct buf masked = {0};
+
+        if (auth_masked(conf, names->ptr[i], &masked, err) < 0)
+            return -1;
+        buf_addf(out, "%-12s %s\n", names->ptr[i], buf_cstr(&masked));
+    }
+    return 0;
+}
+
 static int auth_status(const struct cmd *c, const struct conf *conf)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
     CLEANUP(buf_release) struct buf out = BUF_INIT((size_t)1 << 20);
-    bool json = c->args.given[OPT_JSON];
     struct err err = {0};
-    struct jw w;
     int code = EXIT_OK;
+    int rc = auth_list(conf_home(conf), &names, &err);
 
-    if (auth_list(conf_home(conf), &names, &err) < 0) {
+    if (rc == 0 && c->args.given[OPT_JSON])
+        rc = auth_status_json(conf, &names, &out, &err);
+    else if (rc == 0)
+        rc = auth_status_text(conf, &names, &out, &err);
+    if (rc < 0) {
         say_error(&err);
         return EXIT_FAILED;
-    }
-    jw_init(&w, &out, JW_PRETTY);
-    if (json) {
-        jw_object(&w);
-        jw_key(&w, "stored");
-        jw_array(&w);
-    } else if (!names.len) {
-        buf_adds(&out, "No stored keys. `tenax auth login PROVIDER` stores one.\n");
-    }
-    for (size_t i = 0; i < names.len; i++) {
-        CLEANUP(buf_release) struct buf key = BUF_INIT(AUTH_MAX_KEY + 1);
-        CLEANUP(buf_release) struct buf masked = BUF_INIT(200);
-        CLEANUP(strv_release) struct strv notes = STRV_INIT;
-
-        if (auth_get(conf_home(conf), str_of(names.ptr[i]), &key, &notes, &err) < 0) {
-            say_error(&err);
-            return EXIT_FAILED;
-        }
-        for (size_t n = 0; n < notes.len; n++)
-            say("%s", notes.ptr[n]);
-        secret_mask(buf_str(&key), &masked);
-        if (json) {
-            jw_object(&w);
-            jw_kcstr(&w, "provider", names.ptr[i]);
-            jw_kstr(&w, "key", buf_str(&masked));
-            jw_object_end(&w);
-        } else {
-            buf_addf(&out, "%-12s %s\n", names.ptr[i], buf_cstr(&masked));
-        }
-    }
-    if (json) {
-        jw_array_end(&w);
-        jw_object_end(&w);
-        buf_addc(&out, '\n');
     }
     (void)say_out(buf_str(&out), &code);
     return code;

@@ -3,11 +3,14 @@
  */
 #include "cmd/cmd.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "conf/conf.h"
 #include "net/net.h"
+#include "sync/cancel.h"
 
 /* Order is that of --help. */
 static const struct command *const commands[] = {
@@ -33,7 +36,7 @@ const struct command *cmd_find(struct str name)
     return NULL;
 }
 
-int cmd_conf(struct cmd *c, struct conf **ret)
+int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
 {
     struct conf_sources from = {
         .dir = c->dir,
@@ -42,9 +45,15 @@ int cmd_conf(struct cmd *c, struct conf **ret)
         .etc = "/etc",
         .trusted = true, /* headless counts as trusted */
     };
+
+    return conf_load(&from, ret, err);
+}
+
+int cmd_conf(struct cmd *c, struct conf **ret)
+{
     struct err err = {0};
 
-    if (conf_load(&from, ret, &err) < 0) {
+    if (cmd_conf_load(c, ret, &err) < 0) {
         say_error(&err);
         return EXIT_USAGE;
     }
@@ -80,4 +89,22 @@ struct net *cmd_net(const struct conf *conf, const char *url, struct err *err)
     };
 
     return net_new(&options, err);
+}
+
+int cmd_wait_stdin(struct cmd *c, int timeout_ms, struct err *err)
+{
+    struct pollfd fds[2] = {
+        {.fd = STDIN_FILENO, .events = POLLIN},
+        {.fd = cancel_fd(c->cancel), .events = POLLIN},
+    };
+    int n;
+
+    do {
+        n = poll(fds, ARRAY_LEN(fds), timeout_ms);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_sys(err, ERR_IO, "cannot wait for standard input");
+    if (fds[1].revents)
+        return cancel_check(c->cancel, err);
+    return n > 0;
 }

@@ -55,13 +55,18 @@ size_t cmd_count(void);
 const struct command *cmd_at(size_t i);
 const struct command *cmd_find(struct str name); /* NULL when unknown */
 
-/* Settings for this run, their warnings shown. On failure the reason is shown, and the result is
- * the exit code; 0 is success. */
+/* Settings for this run; cmd_conf() shows their warnings, or on failure the reason, and gives the
+ * exit code (0 is success). */
+int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
 
 /* The network thread, with proxy and certificates from the environment and the settings' env over
  * it; url says which proxy variable counts. NULL with the reason on failure. */
 struct net *cmd_net(const struct conf *conf, const char *url, struct err *err);
+
+/* Waits until standard input can be read: 1, or 0 when timeout_ms (-1: never) have passed, -1 on
+ * cancel. */
+int cmd_wait_stdin(struct cmd *c, int timeout_ms, struct err *err);
 
 /* The exit code after a cancel: which signal it was. 0 when there was none. */
 int cmd_signal_code(void);

@@ -256,12 +256,7 @@ static int doctor_run(struct cmd *c)
     int code = 0;
 
     doctor_kernel(&d);
-    if (conf_load(&(struct conf_sources){.dir = c->dir,
-                                         .environ = environ,
-                                         .args = &c->args,
-                                         .etc = "/etc",
-                                         .trusted = true},
-                  &conf, &err) < 0) {
+    if (cmd_conf_load(c, &conf, &err) < 0) {
         doctor_add(&d, HEALTH_BAD, "settings", "%s", err.text);
     } else {
         const char *want = args_get(&c->args, OPT_MODEL);

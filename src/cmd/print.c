@@ -35,38 +35,49 @@ struct print {
     int code; /* exit code once output has failed */
 };
 
-static int print_text(struct print *p, struct str text, struct err *err)
+static int print_out(struct print *p, struct str text, struct err *err)
 {
-    if (p->repeating) {
-        struct str left = str_from(buf_str(&p->shown), p->again);
-        size_t same = 0;
-
-        while (same < left.len && same < text.len && left.ptr[same] == text.ptr[same])
-            same++;
-        p->again += same;
-        text = str_from(text, same);
-        if (!text.len)
-            return 0;
-        p->repeating = false;
-        if (p->again < p->shown.len) {
-            /* Another answer than before: say so, and show it from its beginning. */
-            if (!say_out(STR("\n\n[cut off; a new answer begins]\n\n"), &p->code))
-                return err_set(err, ERR_CANCELLED, "output failed");
-            buf_cut(&p->shown, p->again, p->shown.len);
-            if (!say_out(buf_str(&p->shown), &p->code))
-                return err_set(err, ERR_CANCELLED, "output failed");
-        }
-    }
-    buf_add(&p->shown, text);
     if (!say_out(text, &p->code))
         return err_set(err, ERR_CANCELLED, "output failed");
     return 0;
 }
 
+/* Takes off *text what the terminal has already. Where a retried answer turns out to be another
+ * one, says so and shows it from its beginning. */
+static int print_skip_repeated(struct print *p, struct str *text, struct err *err)
+{
+    struct str left = str_from(buf_str(&p->shown), p->again);
+    size_t same = 0;
+
+    while (same < left.len && same < text->len && left.ptr[same] == text->ptr[same])
+        same++;
+    p->again += same;
+    *text = str_from(*text, same);
+    if (!text->len)
+        return 0;
+    p->repeating = false;
+    if (p->again == p->shown.len)
+        return 0;
+    buf_cut(&p->shown, p->again, p->shown.len);
+    if (print_out(p, STR("\n\n[cut off; a new answer begins]\n\n"), err) < 0)
+        return -1;
+    return print_out(p, buf_str(&p->shown), err);
+}
+
+static int print_text(struct print *p, struct str text, struct err *err)
+{
+    if (p->repeating && print_skip_repeated(p, &text, err) < 0)
+        return -1;
+    if (!text.len)
+        return 0;
+    buf_add(&p->shown, text);
+    return print_out(p, text, err);
+}
+
 /* A note in the middle of an answer starts on a line of its own. */
 static void print_break(struct print *p)
 {
-    if (p->live && p->shown.len && p->shown.ptr[p->shown.len - 1] != '\n')
+    if (p->live && p->shown.len && !str_ends(buf_str(&p->shown), STR("\n")))
         (void)say_out(STR("\n"), &p->code);
 }
 
@@ -113,19 +124,13 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
 /* The whole answer into a pipe, or the missing newline on a terminal. */
 static int print_end(struct print *p, const struct message *m)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(PRINT_MAX_TEXT);
+    CLEANUP(buf_release) struct buf rest = BUF_INIT(PRINT_MAX_TEXT);
 
-    if (p->live)
-        buf_add(&text, str_from(buf_str(&p->shown), p->shown.len ? p->shown.len - 1 : 0));
-    else
-        message_text(m, &text);
-    if (text.len && text.ptr[text.len - 1] == '\n' && p->live)
-        return EXIT_OK;
-    if (p->live)
-        buf_clear(&text);
-    if (!text.len || text.ptr[text.len - 1] != '\n')
-        buf_addc(&text, '\n');
-    return say_out(buf_str(&text), &p->code) ? EXIT_OK : p->code;
+    if (!p->live)
+        message_text(m, &rest);
+    if (!str_ends(buf_str(p->live ? &p->shown : &rest), STR("\n")))
+        buf_addc(&rest, '\n');
+    return say_out(buf_str(&rest), &p->code) ? EXIT_OK : p->code;
 }
 
 /*

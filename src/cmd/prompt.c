@@ -6,16 +6,13 @@
  * Main thread.
  */
 #include <errno.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
-#include "sync/cancel.h"
 
 #define PROMPT_MAX_BYTES ((size_t)10 << 20)
 #define PROMPT_PATIENCE_MS 3000
@@ -30,31 +27,12 @@ static bool prompt_has_stdin(void)
     return !isatty(STDIN_FILENO);
 }
 
-/* Waits until standard input can be read: 1, or 0 when told to give up waiting, -1 on cancel. */
-static int prompt_wait(struct cmd *c, int timeout_ms, struct err *err)
-{
-    struct pollfd fds[2] = {
-        {.fd = STDIN_FILENO, .events = POLLIN},
-        {.fd = cancel_fd(c->cancel), .events = POLLIN},
-    };
-    int n;
-
-    do {
-        n = poll(fds, ARRAY_LEN(fds), timeout_ms);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return err_sys(err, ERR_IO, "cannot wait for standard input");
-    if (fds[1].revents)
-        return cancel_check(c->cancel, err);
-    return n > 0;
-}
-
 static int prompt_read_stdin(struct cmd *c, struct buf *text, struct err *err)
 {
     bool told = false;
 
     for (;;) {
-        int ready = prompt_wait(c, told ? -1 : PROMPT_PATIENCE_MS, err);
+        int ready = cmd_wait_stdin(c, told ? -1 : PROMPT_PATIENCE_MS, err);
         char *room;
         ssize_t n;
 
