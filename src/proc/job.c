@@ -2,7 +2,8 @@
  * One job on the proc thread: its warden, its pipes, its clock, its mail.
  *
  * The warden (warden.h) knows the processes; here is when to ask it for what, and everything that
- * has to do with bytes. Nothing here waits: reads and writes happen when the loop says so.
+ * has to do with bytes. Nothing here waits: reads and writes happen when the loop says so. Only the
+ * first three functions are for any thread.
  */
 #include "proc/job.h"
 
@@ -21,6 +22,48 @@
 #define JOB_STRAY_PATIENCE_MS 5000            /* from STRAYING until we go on without proof */
 #define JOB_DRAIN_BYTES ((size_t)1024 * 1024) /* the most a pipe holds by default */
 
+void job_ref(struct proc *p)
+{
+    atomic_fetch_add(&p->refs, 1);
+}
+
+void job_unref(struct proc *p)
+{
+    if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
+        return;
+    for (int kind = 0; kind < JOB_FD_KINDS; kind++)
+        fd_closep(&p->fds[kind].fd);
+    launch_release(&p->launch);
+    buf_release(&p->input);
+    mailbox_unref(p->to);
+    gate_release(&p->gate);
+    free(p);
+}
+
+void job_settle(struct proc *p, const struct err *failure)
+{
+    gate_take(&p->gate);
+    if (!p->settled) {
+        p->settled = true;
+        if (failure)
+            p->failure = *failure;
+        gate_wake(&p->gate);
+    }
+    gate_give(&p->gate);
+}
+
+static struct proc_mail *job_mail_new(struct proc *p, enum proc_mail_what what, size_t bytes)
+{
+    struct proc_mail *m = mem_zalloc(sizeof(*m));
+
+    m->mail.kind = &proc_mail_kind;
+    m->mail.bytes = bytes;
+    m->proc = p;
+    m->what = what;
+    job_ref(p);
+    return m;
+}
+
 static void job_report_output(struct proc *p, int fd, struct str bytes)
 {
     struct proc_mail *m;
@@ -33,12 +76,7 @@ static void job_report_output(struct proc *p, int fd, struct str bytes)
     if (!bytes.len || atomic_load(&p->unwatched))
         return;
 
-    m = mem_zalloc(sizeof(*m));
-    m->mail.kind = &proc_mail_kind;
-    m->mail.bytes = bytes.len;
-    m->proc = p;
-    job_ref(p);
-    m->what = PROC_OUTPUT;
+    m = job_mail_new(p, PROC_OUTPUT, bytes.len);
     m->fd = fd;
     buf_init(&m->bytes, bytes.len);
     buf_add(&m->bytes, bytes);
@@ -51,12 +89,7 @@ static void job_report_exit(struct proc *p)
 
     if (atomic_load(&p->unwatched))
         return;
-    m = mem_zalloc(sizeof(*m));
-    m->mail.kind = &proc_mail_kind;
-    m->mail.bytes = sizeof(*m);
-    m->proc = p;
-    job_ref(p);
-    m->what = PROC_EXIT;
+    m = job_mail_new(p, PROC_EXIT, sizeof(*m));
     m->how = p->how;
     m->code = p->code;
     m->dropped = p->dropped;

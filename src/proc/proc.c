@@ -25,36 +25,6 @@ static void proc_mail_free(struct mail *m)
 
 const struct mail_kind proc_mail_kind = {"proc", proc_mail_free};
 
-void job_ref(struct proc *p)
-{
-    atomic_fetch_add(&p->refs, 1);
-}
-
-void job_unref(struct proc *p)
-{
-    if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
-        return;
-    for (int kind = 0; kind < JOB_FD_KINDS; kind++)
-        fd_closep(&p->fds[kind].fd);
-    launch_release(&p->launch);
-    buf_release(&p->input);
-    mailbox_unref(p->to);
-    gate_release(&p->gate);
-    free(p);
-}
-
-void job_settle(struct proc *p, const struct err *failure)
-{
-    gate_take(&p->gate);
-    if (!p->settled) {
-        p->settled = true;
-        if (failure)
-            p->failure = *failure;
-        gate_wake(&p->gate);
-    }
-    gate_give(&p->gate);
-}
-
 static void proc_order(struct proc *p, enum order_what what, int a, int b, struct str bytes)
 {
     struct order *order = mem_zalloc(sizeof(*order));
