@@ -108,6 +108,6 @@ void net_stream_close(struct net_stream *s, CURLM *multi); /* silent; frees what
 struct net_mail *net_mail_new(struct net_stream *s, enum net_mail_what what);
 void net_mail_send(struct net_stream *s, struct net_mail *m);
 
-/* fault.c: what code means, in words for a person and without secrets. */
+/* net_fault.c: what code means, in words for a person and without secrets. */
 void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret);
 void net_fault_set(struct net_end *end, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
