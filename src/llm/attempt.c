@@ -22,10 +22,9 @@
 #include "net/sse.h"
 
 #define MAX_REQUEST ((size_t)256 << 20)
-#define MAX_EVENT ((size_t)32 << 20)      /* a final event may repeat the whole answer */
-#define MAX_ERROR_BODY ((size_t)64 << 10) /* more than anybody reads */
-#define WHOLE_IDLE_MS                                                                              \
-    ((int64_t)10 * 60 * 1000) /* an unstreamed answer is silent until it is there */
+#define MAX_EVENT ((size_t)32 << 20)            /* a final event may repeat the whole answer */
+#define MAX_ERROR_BODY ((size_t)64 << 10)       /* more than anybody reads */
+#define WHOLE_IDLE_MS ((int64_t)10 * 60 * 1000) /* unstreamed, it is silent until it is there */
 #define DRAIN_MS 100
 #define SNIFF_BYTES 6 /* "event:" */
 
