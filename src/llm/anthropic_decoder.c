@@ -72,12 +72,7 @@ void anthropic_decoder_free(struct decoder *d)
 /* A figure that is missing, null or nonsense keeps its last value. */
 static void read_figure(struct llm_usage *u, const struct json *v, int64_t *to)
 {
-    int64_t n;
-
-    if (!json_i64(v, &n) || n < 0)
-        return;
-    *to = n;
-    u->known = true;
+    u->known = llm_figure(v, to) || u->known;
 }
 
 static void read_usage(struct decoder *d, const struct json *v)
@@ -95,8 +90,7 @@ static void read_usage(struct decoder *d, const struct json *v)
     read_figure(u, json_path(v, "server_tool_use.web_search_requests"), &u->web_searches);
     /* Some servers send only the split. */
     if (u->cache_write < u->cache_write_1h || u->cache_write < write_5m)
-        u->cache_write =
-            write_5m > INT64_MAX - u->cache_write_1h ? INT64_MAX : write_5m + u->cache_write_1h;
+        u->cache_write = write_5m + u->cache_write_1h;
     reply_usage(d->reply, u);
 }
 

@@ -8,10 +8,7 @@
 
 static void take_figure(const struct json *object, const char *dotted, int64_t *to)
 {
-    int64_t n;
-
-    if (json_i64(json_path(object, dotted), &n) && n >= 0)
-        *to = n;
+    llm_figure(json_path(object, dotted), to);
 }
 
 void chat_figures_usage(struct chat_figures *f, const struct json *usage)

@@ -1,9 +1,10 @@
 /*
- * The names of stop reasons, as the Messages API and the transcript spell them.
+ * The names of stop reasons, as the Messages API and the transcript spell them; and figures, read.
  */
 #include "llm/event.h"
 
 #include "base/mem.h"
+#include "json/json.h"
 
 static const char *const stop_names[] = {
     [STOP_NONE] = "none",
@@ -28,4 +29,14 @@ enum llm_stop llm_stop_parse(struct str name)
             return (enum llm_stop)i;
     }
     return STOP_NONE;
+}
+
+bool llm_figure(const struct json *v, int64_t *to)
+{
+    int64_t n;
+
+    if (!json_i64(v, &n) || n < 0)
+        return false;
+    *to = n < LLM_FIGURE_MAX ? n : LLM_FIGURE_MAX;
+    return true;
 }

@@ -17,6 +17,7 @@
 #include "base/str.h"
 
 struct block;
+struct json;
 
 /* Anthropic's meaning everywhere: input is what was neither read from nor written to the cache. */
 struct llm_usage {
@@ -29,6 +30,11 @@ struct llm_usage {
     int64_t web_searches;
     bool known; /* the provider sent figures at all */
 };
+
+/* A vendor's figure. False, and *to keeps its value, for what is missing or no count. A figure beyond
+ * all sense counts as LLM_FIGURE_MAX, so that a few of them can be added without overflow. */
+#define LLM_FIGURE_MAX INT64_C(1000000000000000)
+bool llm_figure(const struct json *v, int64_t *to);
 
 enum llm_stop {
     STOP_NONE,

@@ -283,14 +283,6 @@ static int read_reason(struct decoder *d, struct str reason, struct llm_fault *f
     return 0;
 }
 
-static void take_figure(const struct json *usage, const char *key, int64_t *to)
-{
-    int64_t n;
-
-    if (json_i64(json_get(usage, key), &n) && n >= 0)
-        *to = n;
-}
-
 /* Comes with several events: a figure missing in a later one keeps its last value. */
 static void read_usage(struct decoder *d, const struct json *usage)
 {
@@ -299,11 +291,11 @@ static void read_usage(struct decoder *d, const struct json *usage)
 
     if (!json_is(usage, JSON_OBJECT))
         return;
-    take_figure(usage, "promptTokenCount", &f->prompt);
-    take_figure(usage, "toolUsePromptTokenCount", &f->tools);
-    take_figure(usage, "cachedContentTokenCount", &f->cached);
-    take_figure(usage, "candidatesTokenCount", &f->candidates);
-    take_figure(usage, "thoughtsTokenCount", &f->thoughts);
+    llm_figure(json_get(usage, "promptTokenCount"), &f->prompt);
+    llm_figure(json_get(usage, "toolUsePromptTokenCount"), &f->tools);
+    llm_figure(json_get(usage, "cachedContentTokenCount"), &f->cached);
+    llm_figure(json_get(usage, "candidatesTokenCount"), &f->candidates);
+    llm_figure(json_get(usage, "thoughtsTokenCount"), &f->thoughts);
     input = f->prompt > f->cached ? f->prompt - f->cached : 0;
     reply_usage(d->reply, &(struct llm_usage){.input = input + f->tools,
                                               .output = f->candidates + f->thoughts,

@@ -44,9 +44,10 @@ static void decoder_free(struct decoder *d)
 
 static int64_t figure(const struct json *object, const char *dotted)
 {
-    int64_t n;
+    int64_t n = 0;
 
-    return json_i64(json_path(object, dotted), &n) && n > 0 ? n : 0;
+    llm_figure(json_path(object, dotted), &n);
+    return n;
 }
 
 static void read_usage(struct decoder *d, const struct json *usage)
