@@ -20,8 +20,8 @@
 
 /* Thinking budgets of the 2.5 models for the efforts that others know. */
 static const int64_t effort_budgets[] = {
-    [EFFORT_NONE] = 0,     [EFFORT_MINIMAL] = 512, [EFFORT_LOW] = 2048,  [EFFORT_MEDIUM] = 8192,
-    [EFFORT_HIGH] = 24576, [EFFORT_XHIGH] = 24576, [EFFORT_MAX] = 24576,
+    [EFFORT_MINIMAL] = 512, [EFFORT_LOW] = 2048,    [EFFORT_MEDIUM] = 8192,
+    [EFFORT_HIGH] = 24576,  [EFFORT_XHIGH] = 24576, [EFFORT_MAX] = 24576,
 };
 
 int gemini_generation(struct str model)
@@ -330,7 +330,7 @@ static const char *thinking_level(const struct llm_request *req)
 /* The budget of Gemini 2.5; false: the model's own. */
 static bool thinking_budget(const struct llm_request *req, int64_t *ret)
 {
-    if (req->thinking == THINKING_OFF) {
+    if (req->thinking == THINKING_OFF || req->effort == EFFORT_NONE) {
         /* The pro models always think and refuse 0; this is the least they take. */
         *ret = str_has(req->model->name, STR("-pro")) ? 128 : 0;
     } else if (req->thinking == THINKING_BUDGET) {

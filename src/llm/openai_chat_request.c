@@ -64,8 +64,8 @@ static void write_one(struct jw *w, const char *key, const char *member, const c
 static void write_thinking(const struct llm_request *req, const struct chat_server *server,
                            struct jw *w)
 {
-    bool off = req->thinking == THINKING_OFF;
-    bool on = req->thinking == THINKING_BUDGET;
+    bool off = req->thinking == THINKING_OFF || req->effort == EFFORT_NONE;
+    bool on = req->thinking == THINKING_BUDGET && !off;
     enum effort effort = effort_fit(req->model->efforts, off ? EFFORT_NONE : req->effort);
 
     /* Switched off where there is no such level: the nearest one would be thinking all the same. */

@@ -57,6 +57,14 @@ static const struct stream_case streams[] = {
      "'candidatesTokenCount':1},'modelVersion':'g'}\n{'candidates':[{'finishReason':'STOP'}],"
      "'usageMetadata':{'candidatesTokenCount':5,'toolUsePromptTokenCount':2}}\n",
      "start g\n0 text [x]\n" STOP("end_turn", "in=11 out=5 read=0 write=0/0 think=0")},
+    {"figures beyond all sense do not overflow",
+     "{'candidates':[{'content':{'parts':[{'text':'x'}]},'finishReason':'STOP'}],'usageMetadata':{"
+     "'promptTokenCount':9223372036854775807,'toolUsePromptTokenCount':9223372036854775807,"
+     "'candidatesTokenCount':9223372036854775807,'thoughtsTokenCount':9223372036854775807},"
+     "'modelVersion':'g'}\n",
+     "start g\n0 text [x]\n" STOP(
+         "end_turn",
+         "in=2000000000000000 out=2000000000000000 read=0 write=0/0 think=1000000000000000")},
     {"thoughts, text, a call",
      PARTS("{'text':'h','thought':true}") PARTS("{'text':'m','thought':true}")
          PARTS("{'text':'ok'},{'functionCall':{'id':'a1','name':'Bash','args':{'command':'ls'}},"
@@ -265,6 +273,12 @@ static const struct body_case bodies[] = {
      "{'thinkingBudget':0,'includeThoughts':false}"},
     {"2.5 pro cannot be off",
      {.thinking = THINKING_OFF},
+     &two_pro,
+     NULL,
+     THINKING_CONFIG,
+     "{'thinkingBudget':128,'includeThoughts':false}"},
+    {"2.5 pro cannot be off by effort either",
+     {.effort = EFFORT_NONE},
      &two_pro,
      NULL,
      THINKING_CONFIG,

@@ -295,6 +295,15 @@ static const struct stream_case streams[] = {
      D("{'content':'x'}") END("stop") USAGE(
          "{'prompt_tokens':1,'completion_tokens':-5,'prompt_tokens_details':{'cached_tokens':9}}"),
      "start m\n0 text [x]\n" STOP("end_turn", "in=0 out=0 read=9 write=0/0 think=0")},
+    {"figures beyond all sense do not overflow",
+     D("{'content':'x'}") END("length")
+         USAGE("{'prompt_tokens':9223372036854775807,'completion_tokens':9223372036854775807,"
+               "'prompt_cache_hit_tokens':9223372036854775807,"
+               "'prompt_cache_miss_tokens':9223372036854775807,"
+               "'prompt_tokens_details':{'cache_write_tokens':9223372036854775807}}"),
+     "start m\n0 text [x]\n" STOP(
+         "model_context_window_exceeded",
+         "in=0 out=1000000000000000 read=1000000000000000 write=1000000000000000/0 think=0")},
     {"progress",
      "{'id':'c','model':'m','choices':[],'prompt_progress':{'total':9,'cache':1,'processed':5}}"
      "\n" D("{'content':'x'}") END("stop"),
@@ -502,6 +511,7 @@ static const struct body_case bodies[] = {
      "reasoning_effort",
      "'minimal'"},
     {"too much effort", {.effort = EFFORT_MAX}, &gpt, NULL, "reasoning_effort", "'high'"},
+    {"no effort is off", {.effort = EFFORT_NONE}, &glm, NULL, "thinking", "{'type':'disabled'}"},
 
     /* Messages. */
     {"neighbours become one, the tail behind them",
