@@ -245,7 +245,7 @@ int door_open(const struct conf *conf, struct str name, struct door *ret, struct
 
     /* Behind somebody else's door the server knows whether it wants a key. */
     d.no_key = json_get_bool(d.settings, "noKey", (row && row->no_key) || !base_is_ours(&d));
-    d.idle_ms = row && row->local ? LOCAL_IDLE_MS : 0;
+    d.idle_ms = conf_get_i64(conf, "idleTimeoutMs", row && row->local ? LOCAL_IDLE_MS : 0);
     idle = json_get(d.settings, "idleTimeoutMs");
     if (idle && (!json_i64(idle, &d.idle_ms) || d.idle_ms < 1))
         return bad_setting(&d, "idleTimeoutMs", "a number of milliseconds", err);

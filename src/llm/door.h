@@ -54,7 +54,9 @@ struct door {
     char key_env[128];             /* keyEnv of the settings; empty: those of the row */
     bool bearer;                   /* what it holds is a token */
     bool no_key;
-    int64_t idle_ms; /* longest silence that is normal here; 0: the usual */
+    /* Longest silence that is normal here: the provider's idleTimeoutMs, else everybody's, else what
+     * suits a model on this machine; 0: the usual. */
+    int64_t idle_ms;
 };
 
 /* ERR_NOT_FOUND when nobody knows the name, ERR_BAD_INPUT for settings or a base URL that make no

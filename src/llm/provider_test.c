@@ -474,6 +474,37 @@ static void test_headers(void **state)
     conf_unref(conf);
 }
 
+/* Whose idleTimeoutMs counts: the provider's before everybody's, that before the habits of a row. */
+static void test_idle(void **state)
+{
+    static const struct {
+        const char *model, *settings;
+        int64_t want;
+    } idles[] = {
+        {"anthropic", "{}", 0},
+        {"anthropic", "{\"idleTimeoutMs\":7000}", 7000},
+        {"anthropic",
+         "{\"idleTimeoutMs\":7000,\"providers\":{\"anthropic\":{\"idleTimeoutMs\":9000}}}", 9000},
+        {"ollama/x", "{}", 600000},
+        {"ollama/x", "{\"idleTimeoutMs\":7000}", 7000},
+        {"ollama/x", "{\"providers\":{\"ollama\":{\"idleTimeoutMs\":9000}}}", 9000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(idles); i++) {
+        CLEANUP(strv_release) struct strv env = STRV_INIT;
+        CLEANUP(provider_release) struct provider p = {0};
+        CLEANUP(conf_unrefp)
+        struct conf *conf = load("ANTHROPIC_API_KEY=sk-ant-111", idles[i].settings, &env);
+        struct err err = {0};
+
+        if (provider_select(conf, str_of(idles[i].model), NULL, &p, &err) < 0)
+            fail_msg("row %zu: %s", i, err.text);
+        if (p.idle_ms != idles[i].want)
+            fail_msg("row %zu: %lld ms", i, (long long)p.idle_ms);
+    }
+}
+
 static const struct {
     const char *base, *path, *want;
 } urls[] = {
@@ -532,6 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_select),
         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_idle),
         cmocka_unit_test(test_url),
     };
 
