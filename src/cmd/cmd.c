@@ -62,7 +62,7 @@ int cmd_conf(struct cmd *c, struct conf **ret)
     return 0;
 }
 
-/* The first of these variables that is set and not empty. */
+/* The first of these variables that is set and not empty, else NULL. */
 static const char *cmd_first_env(const struct conf *conf, const char *const *names)
 {
     for (; *names; names++) {
@@ -74,15 +74,18 @@ static const char *cmd_first_env(const struct conf *conf, const char *const *nam
     return NULL;
 }
 
-struct net *cmd_net(const struct conf *conf, const char *url, struct err *err)
+struct net *cmd_net(const struct conf *conf, struct err *err)
 {
     /* HTTP_PROXY in capitals is left out: a web server sets it from a request header. */
     static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
     static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL};
     static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};
     static const char *const cert[] = {"SSL_CERT_FILE", NULL};
+    const char *proxy = cmd_first_env(conf, tls);
+    const char *plain_proxy = cmd_first_env(conf, plain);
     struct net_options options = {
-        .proxy = cmd_first_env(conf, str_starts(str_of(url), STR("https:")) ? tls : plain),
+        .proxy = proxy ? proxy : "",
+        .plain_proxy = plain_proxy ? plain_proxy : "",
         .no_proxy = cmd_first_env(conf, none),
         .ca_file = cmd_first_env(conf, cert),
         .http2 = conf_get_bool(conf, "http2", false),

@@ -61,8 +61,8 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
 
 /* The network thread, with proxy and certificates from the environment and the settings' env over
- * it; url says which proxy variable counts. NULL with the reason on failure. */
-struct net *cmd_net(const struct conf *conf, const char *url, struct err *err);
+ * it. NULL with the reason on failure. */
+struct net *cmd_net(const struct conf *conf, struct err *err);
 
 /* Waits until standard input can be read: 1, or 0 when timeout_ms (-1: never) have passed, -1 on
  * cancel. */

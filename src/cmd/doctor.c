@@ -263,7 +263,7 @@ static int doctor_run(struct cmd *c)
 
         doctor_home(&d, conf);
         selected = provider_select(conf, str_of(want), c->cancel, &provider, &err) == 0;
-        net = cmd_net(conf, selected && provider.base_url ? provider.base_url : "https:", &net_err);
+        net = cmd_net(conf, &net_err);
         doctor_libraries(&d, net, &net_err);
         if (selected)
             doctor_provider(&d, &provider);

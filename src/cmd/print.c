@@ -306,7 +306,7 @@ static int print_with(struct cmd *c, const struct conf *conf, struct str prompt,
         goto out;
     }
     if (provider->dialect) {
-        net = cmd_net(conf, provider->base_url, &err);
+        net = cmd_net(conf, &err);
         if (!net) {
             say_error(&err);
             goto out;

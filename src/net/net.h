@@ -38,9 +38,10 @@ struct net_stream;
 #define NET_PAUSE_BYTES ((size_t)1 << 20)
 
 struct net_options {
-    const char *ca_file;  /* NULL: SSL_CERT_FILE and SSL_CERT_DIR, else the system's */
-    const char *proxy;    /* NULL: from the environment; "": none */
-    const char *no_proxy; /* NULL: from the environment */
+    const char *ca_file;     /* NULL: SSL_CERT_FILE and SSL_CERT_DIR, else the system's */
+    const char *proxy;       /* NULL: from the environment; "": none */
+    const char *plain_proxy; /* the same, for http:// alone; NULL: as proxy */
+    const char *no_proxy;    /* NULL: from the environment */
     bool http2;
 };
 

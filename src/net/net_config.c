@@ -12,6 +12,12 @@ static char *dup_or_null(const char *text)
     return text && *text ? mem_dup(text, strlen(text)) : NULL;
 }
 
+/* Empty means something here. */
+static char *dup_or_none(const char *text)
+{
+    return text ? mem_dup(text, strlen(text)) : NULL;
+}
+
 /* "1f3fc17b.0": a certificate that OpenSSL finds by the hash of its subject. */
 static bool is_hashed_name(const char *name)
 {
@@ -57,7 +63,8 @@ void net_config_init(struct net_config *c, const struct net_options *options)
 {
     *c = (struct net_config){.http2 = options->http2};
     find_certificates(c, options->ca_file);
-    c->proxy = options->proxy ? mem_dup(options->proxy, strlen(options->proxy)) : NULL;
+    c->proxy = dup_or_none(options->proxy);
+    c->plain_proxy = dup_or_none(options->plain_proxy ? options->plain_proxy : options->proxy);
     c->no_proxy = dup_or_null(options->no_proxy);
 }
 
@@ -66,5 +73,6 @@ void net_config_release(struct net_config *c)
     mem_freep(&c->ca_file);
     mem_freep(&c->ca_dir);
     mem_freep(&c->proxy);
+    mem_freep(&c->plain_proxy);
     mem_freep(&c->no_proxy);
 }

@@ -318,8 +318,11 @@ static void net_stream_set_certificates(const struct net_stream *s)
     curl.easy_setopt(s->easy, CURLOPT_PROXY_CAINFO, file);
 }
 
-static void net_stream_set_connection(const struct net_config *c, CURL *easy)
+static void net_stream_set_connection(const struct net_stream *s, CURL *easy)
 {
+    const struct net_config *c = s->config;
+    const char *proxy = s->url.tls ? c->proxy : c->plain_proxy;
+
     curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl.easy_setopt(easy, CURLOPT_HTTP_VERSION,
@@ -335,8 +338,8 @@ static void net_stream_set_connection(const struct net_config *c, CURL *easy)
     curl.easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl.easy_setopt(easy, CURLOPT_SHARE, c->share);
-    if (c->proxy)
-        curl.easy_setopt(easy, CURLOPT_PROXY, c->proxy);
+    if (proxy)
+        curl.easy_setopt(easy, CURLOPT_PROXY, proxy);
     if (c->no_proxy)
         curl.easy_setopt(easy, CURLOPT_NOPROXY, c->no_proxy);
 }
@@ -371,7 +374,7 @@ int net_stream_open(struct net_stream *s, CURLM *multi, struct net_notes *notes)
     curl.easy_setopt(s->easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
     curl.easy_setopt(s->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)s->request.connect_ms);
     net_stream_set_method(s, s->easy);
-    net_stream_set_connection(s->config, s->easy);
+    net_stream_set_connection(s, s->easy);
     s->by_dir = s->config->ca_dir && !s->config->ca_dir_lacks;
     net_stream_set_certificates(s);
     net_stream_set_callbacks(s, s->easy);

@@ -15,10 +15,11 @@
 
 /* What all streams of a net have in common. */
 struct net_config {
-    char *ca_file;  /* NULL: curl's own choice */
-    char *ca_dir;   /* looked into before ca_file; NULL: not */
-    char *proxy;    /* NULL: from the environment */
-    char *no_proxy; /* NULL: from the environment */
+    char *ca_file;     /* NULL: curl's own choice */
+    char *ca_dir;      /* looked into before ca_file; NULL: not */
+    char *proxy;       /* NULL: from the environment */
+    char *plain_proxy; /* for http:// */
+    char *no_proxy;    /* NULL: from the environment */
     bool http2;
     CURLSH *share;     /* TLS sessions, so that a second connection to a host shakes hands faster */
     bool ca_dir_lacks; /* the network thread's: ca_file trusted somebody whom ca_dir did not */

@@ -309,6 +309,32 @@ static void proxies(void **state)
     server_stop(&target);
 }
 
+/* http:// and https:// have variables of their own, and one program may ask both. */
+static void each_scheme_has_its_proxy(void **state)
+{
+    struct server plain, proxy;
+    char url[100];
+    struct net_options options = {.proxy = url, .plain_proxy = "", .ca_file = ca_path};
+    struct net *n;
+    struct answer a;
+
+    (void)state;
+    server_start(&plain, serve_ok, NULL);
+    server_start(&proxy, serve_ok, NULL);
+    server_stop(&proxy);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d", proxy.port);
+    n = net_new(&options, NULL);
+    fetch(n, "http", "127.0.0.1", plain.port, &a);
+    assert_int_equal(a.end.code, ERR_NONE);
+    answer_release(&a);
+    fetch(n, "https", "good.local.test", plain.port, &a);
+    assert_int_equal(a.end.code, ERR_NETWORK);
+    assert_non_null(strstr(a.end.text, "the proxy"));
+    answer_release(&a);
+    net_free(n);
+    server_stop(&plain);
+}
+
 static void proxy_faults_name_the_proxy_but_no_password(void **state)
 {
     static const struct {
@@ -509,6 +535,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tls_to_a_plain_port),
         cmocka_unit_test(tls_to_something_else),
         cmocka_unit_test(proxies),
+        cmocka_unit_test(each_scheme_has_its_proxy),
         cmocka_unit_test(proxy_faults_name_the_proxy_but_no_password),
         cmocka_unit_test(the_environment_is_respected),
         cmocka_unit_test(tls_sessions_are_resumed),
