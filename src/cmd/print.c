@@ -25,6 +25,7 @@
 
 #define PRINT_MAX_TEXT ((size_t)64 << 20)
 #define PRINT_MAX_FALLBACKS 8
+#define PRINT_MAX_REASON ((size_t)64 << 10)
 
 struct print {
     bool live;        /* standard output is a terminal */
@@ -32,7 +33,8 @@ struct print {
     struct buf shown; /* what the terminal has of this answer */
     size_t again;     /* of `shown`, what a retried answer has repeated so far */
     bool repeating;
-    int code; /* exit code once output has failed */
+    int code;          /* exit code once output has failed */
+    struct buf reason; /* why the model refused, where it says */
 };
 
 static int print_out(struct print *p, struct str text, struct err *err)
@@ -116,6 +118,9 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
         print_break(p);
         say("%.*s", STR_ARG(ev->text));
         return 0;
+    case LLM_MESSAGE_DELTA:
+        buf_add(&p->reason, ev->text);
+        return 0;
     default:
         return 0;
     }
@@ -133,12 +138,23 @@ static int print_end(struct print *p, const struct message *m)
     return say_out(buf_str(&rest), &p->code) ? EXIT_OK : p->code;
 }
 
+/* What a token of the prompt costs at most: it may have to be written to the cache first. */
+static double print_input_price(const struct model *model, enum cache_ttl cache)
+{
+    double write = cache == CACHE_OFF  ? 0
+                   : cache == CACHE_1H ? model->price.cache_write_1h
+                                       : model->price.cache_write;
+
+    return write > model->price.input ? write : model->price.input; /* unknown is never more */
+}
+
 /*
  * A money cap holds only where prices are known. The prompt is counted as bytes/4 and what is left
  * of the budget becomes the answer's token limit, so that one call cannot pass it.
  */
-static int print_budget(const struct model *model, struct str usd, size_t prompt_bytes,
-                        int64_t *ret_max_tokens, struct err *err)
+static int print_budget(const struct model *model, const struct llm_request *request,
+                        struct str usd, size_t prompt_bytes, int64_t *ret_max_tokens,
+                        struct err *err)
 {
     double budget;
     double left;
@@ -153,7 +169,7 @@ static int print_budget(const struct model *model, struct str usd, size_t prompt
                        "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot be "
                        "kept; add it under \"models\" in settings.json",
                        STR_ARG(model->provider), STR_ARG(model->name));
-    left = budget - (double)prompt_bytes / 4 * model->price.input / 1e6;
+    left = budget - (double)prompt_bytes / 4 * print_input_price(model, request->cache) / 1e6;
     tokens = model->price.output > 0 ? left / model->price.output * 1e6 : 1e9;
     if (left <= 0 || tokens < 1)
         return err_set(err, ERR_QUOTA,
@@ -179,17 +195,6 @@ static enum cache_ttl print_cache(const struct conf *conf, const struct model *m
     return str_is(ttl, "1h") ? CACHE_1H : CACHE_5M;
 }
 
-struct fallbacks {
-    struct provider list[PRINT_MAX_FALLBACKS];
-    size_t len;
-};
-
-static void fallbacks_release(struct fallbacks *f)
-{
-    for (size_t i = 0; i < f->len; i++)
-        provider_release(&f->list[i]);
-}
-
 static int print_fail(struct print *p, const struct err *err)
 {
     if (p->code)
@@ -204,8 +209,10 @@ static int print_fail(struct print *p, const struct err *err)
 }
 
 /* What the reader of the answer should know about how it ended. */
-static int print_stop(const struct llm_call_result *result)
+static int print_stop(const struct print *p, const struct llm_call_result *result)
 {
+    struct llm_fault reason;
+
     switch (result->stop) {
     case STOP_MAX_TOKENS:
         say("the answer was cut at the output limit (%" PRId64 " tokens)", result->usage.output);
@@ -214,18 +221,58 @@ static int print_stop(const struct llm_call_result *result)
         say("the answer was cut: the model's context is full");
         return EXIT_OK;
     case STOP_REFUSAL:
-        say("the model refused to answer");
+        fault_text(&reason, buf_str(&p->reason)); /* one line, and nothing a terminal obeys */
+        say("the model refused to answer%s%s", reason.text[0] ? ": " : "", reason.text);
         return EXIT_FAILED;
     default:
         return EXIT_OK;
     }
 }
 
+struct fallbacks {
+    struct provider list[PRINT_MAX_FALLBACKS];
+    size_t len;
+};
+
+static void fallbacks_release(struct fallbacks *f)
+{
+    for (size_t i = 0; i < f->len; i++)
+        provider_release(&f->list[i]);
+}
+
+/* Of all models that may answer, the tightest limit counts: the cap holds whoever does. */
+static int print_budgets(const struct fallbacks *others, struct str usd, size_t prompt_bytes,
+                         struct llm_request *request, struct err *err)
+{
+    if (print_budget(request->model, request, usd, prompt_bytes, &request->max_tokens, err) < 0)
+        return -1;
+    for (size_t i = 0; i < others->len; i++) {
+        int64_t tokens = 0;
+
+        if (print_budget(&others->list[i].model, request, usd, prompt_bytes, &tokens, err) < 0)
+            return -1;
+        if (tokens && (!request->max_tokens || tokens < request->max_tokens))
+            request->max_tokens = tokens;
+    }
+    return 0;
+}
+
+static bool print_needs_net(const struct provider *first, const struct fallbacks *others)
+{
+    bool needs = first->dialect;
+
+    for (size_t i = 0; i < others->len; i++)
+        needs = needs || others->list[i].dialect;
+    return needs;
+}
+
 /* Everything is selected: make the call and show it. */
 static int print_call(struct cmd *c, struct net *net, const struct llm_call_options *options,
                       const struct llm_request *request)
 {
-    struct print p = {.live = isatty(STDOUT_FILENO), .shown = BUF_INIT(PRINT_MAX_TEXT)};
+    struct print p = {.live = isatty(STDOUT_FILENO),
+                      .shown = BUF_INIT(PRINT_MAX_TEXT),
+                      .reason = BUF_INIT(PRINT_MAX_REASON)};
     struct llm_call_result result = {0};
     struct err err = {0};
     int code;
@@ -237,7 +284,7 @@ static int print_call(struct cmd *c, struct net *net, const struct llm_call_opti
 
         code = print_end(&p, result.message);
         if (code == EXIT_OK)
-            code = print_stop(&result);
+            code = print_stop(&p, &result);
         if (model_cost_usd(result.model, &result.usage, &usd, NULL) < 0)
             usd = -1;
         log_debug("cmd",
@@ -250,6 +297,7 @@ static int print_call(struct cmd *c, struct net *net, const struct llm_call_opti
     }
     llm_call_result_release(&result);
     buf_release(&p.shown);
+    buf_release(&p.reason);
     return code;
 }
 
@@ -281,7 +329,6 @@ static int print_with(struct cmd *c, const struct conf *conf, struct str prompt,
         .provider = provider,
         .fallbacks = fallbacks->list,
         .fallback_count = fallbacks->len,
-        .idle_ms = conf_get_i64(conf, "idleTimeoutMs", 0),
     };
     struct message *message = message_user_text(prompt);
     struct llm_request request = {
@@ -299,13 +346,13 @@ static int print_with(struct cmd *c, const struct conf *conf, struct str prompt,
     int code = EXIT_FAILED;
 
     effort_parse(conf_get_str(conf, "effortLevel"), &request.effort);
-    if (usd && print_budget(&provider->model, str_of(usd), prompt.len + request.system.len,
-                            &request.max_tokens, &err) < 0) {
+    if (usd && print_budgets(fallbacks, str_of(usd), prompt.len + request.system.len, &request,
+                             &err) < 0) {
         say_error(&err);
         code = EXIT_USAGE;
         goto out;
     }
-    if (provider->dialect) {
+    if (print_needs_net(provider, fallbacks)) {
         net = cmd_net(conf, &err);
         if (!net) {
             say_error(&err);

@@ -216,7 +216,8 @@ static void put_stop(const struct answer *a, struct jw *w)
         jw_null(w);
     if (a->stop == STOP_REFUSAL) {
         jw_key(w, "stop_details");
-        jw_raw(w, STR("{\"type\":\"refusal\",\"category\":null,\"explanation\":null}"));
+        jw_raw(w, STR("{\"type\":\"refusal\",\"category\":null,"
+                      "\"explanation\":\"the scenario\\nsays no\"}"));
     }
 }
 
