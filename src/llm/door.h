@@ -54,8 +54,8 @@ struct door {
     char key_env[128];             /* keyEnv of the settings; empty: those of the row */
     bool bearer;                   /* what it holds is a token */
     bool no_key;
-    /* Longest silence that is normal here: the provider's idleTimeoutMs, else everybody's, else what
-     * suits a model on this machine; 0: the usual. */
+    /* Longest silence that is normal here: the provider's idleTimeoutMs, else everybody's, else
+     * what suits a model on this machine; 0: the usual. */
     int64_t idle_ms;
 };
 

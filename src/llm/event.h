@@ -31,8 +31,8 @@ struct llm_usage {
     bool known; /* the provider sent figures at all */
 };
 
-/* A vendor's figure. False, and *to keeps its value, for what is missing or no count. A figure beyond
- * all sense counts as LLM_FIGURE_MAX, so that a few of them can be added without overflow. */
+/* A vendor's figure. False, and *to keeps its value, for what is missing or no count. A figure
+ * beyond all sense counts as LLM_FIGURE_MAX, so that a few of them add up without overflow. */
 #define LLM_FIGURE_MAX INT64_C(1000000000000000)
 bool llm_figure(const struct json *v, int64_t *to);
 

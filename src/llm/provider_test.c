@@ -474,7 +474,7 @@ static void test_headers(void **state)
     conf_unref(conf);
 }
 
-/* Whose idleTimeoutMs counts: the provider's before everybody's, that before the habits of a row. */
+/* Whose idleTimeoutMs counts: the provider's, else everybody's, else that of the provider's row. */
 static void test_idle(void **state)
 {
     static const struct {
