@@ -52,6 +52,12 @@ static const struct {
      true, -1}, /* another generation is no relative */
     {"gemini", "gemini-3.8-flash", true, "", "gemini-3", 1048576, 65536, 32000, MODEL_THINKS_EFFORT,
      E(MINIMAL) | E(LOW) | E(MEDIUM) | E(HIGH), true, false, 0.75},
+    {"openai", "gpt-5.3-codex-spark", true, "", "gpt-5", 128000, 32000, 32000, MODEL_THINKS_EFFORT,
+     E(LOW) | E(MEDIUM) | E(HIGH) | E(XHIGH), true, true, 1.75}, /* smaller than gpt-5.3-codex */
+    {"gemini", "gemini-3.1-pro-preview-customtools", true, "", "gemini-3", 1048576, 65536, 32000,
+     MODEL_THINKS_EFFORT, E(LOW) | E(MEDIUM) | E(HIGH), true, false, 2},
+    {"gemini", "gemma-4-31b-it", true, "", "gemma", 262144, 32768, 32000, MODEL_THINKS_NOT, 0, true,
+     false, -1},
     {"zai", "glm-5.3-highspeed", true, "", "glm", 1000000, 131072, 32000, MODEL_THINKS_ADAPTIVE, 0,
      false, false, -1}, /* listed without a price */
     {"openrouter", "anthropic/claude-sonnet-5", false, "claude-sonnet-5", "claude-sonnet-5",
