@@ -120,10 +120,12 @@ static void doctor_home(struct doctor *d, const struct conf *conf)
         doctor_add(d, HEALTH_WARN, "settings", "%s", conf_warnings(conf)->ptr[i]);
 }
 
-static void doctor_provider(struct doctor *d, const struct provider *p)
+static void doctor_provider(struct doctor *d, const struct conf *conf, const struct provider *p)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(200);
     const struct model *m = &p->model;
+    bool named = conf_get_str(conf, "model").len > 0;
+    struct str by = named ? conf_origin(conf, "model") : str_of(p->name);
 
     for (size_t i = 0; i < p->notes.len; i++)
         doctor_add(d, HEALTH_WARN, "provider", "%s", p->notes.ptr[i]);
@@ -133,9 +135,10 @@ static void doctor_provider(struct doctor *d, const struct provider *p)
     }
     doctor_add(d, HEALTH_OK, "provider", "%s (%s) at %s", p->name, p->dialect->name, p->base_url);
     doctor_add(d, m->known ? HEALTH_OK : HEALTH_WARN, "model",
-               "%.*s%s: window %" PRId64 ", output up to %" PRId64 " tokens, price %s",
+               "%.*s%s: window %" PRId64 ", output up to %" PRId64 " tokens, price %s; %s%.*s",
                STR_ARG(m->name), m->known ? "" : " (not in the table; safe defaults)", m->window,
-               m->max_output, model_price_known(m) ? "known" : "unknown");
+               m->max_output, model_price_known(m) ? "known" : "unknown",
+               named ? "named by " : "the default of ", STR_ARG(by));
     if (p->key && *p->key)
         secret_mask(str_of(p->key), &key);
     doctor_add(d, HEALTH_OK, "key", "%s%s%s%s%s", key_source_name(p->source),
@@ -266,7 +269,7 @@ static int doctor_run(struct cmd *c)
         net = cmd_net(conf, &net_err);
         doctor_libraries(&d, net, &net_err);
         if (selected)
-            doctor_provider(&d, &provider);
+            doctor_provider(&d, conf, &provider);
         else
             doctor_add(&d, HEALTH_BAD, "provider", "%s", err.text);
         if (selected && provider.dialect && net && doctor_reach(&d, c, net, &provider) < 0)

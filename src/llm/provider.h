@@ -1,16 +1,16 @@
 /*
  * Providers: a name, a door (base URL), a key and a dialect; and which of them a run uses.
  *
- * Built-in rows (provider.c) plus `providers` in settings.json:
+ * Built-in rows (door.c) plus `providers` in settings.json:
  *
  *   "providers": {"local": {"dialect": "openai-chat", "baseUrl": "http://localhost:8080/v1",
  *                           "keyEnv": "LOCAL_KEY", "headers": {"x-team": "a"}}}
  *
  * (also bearer, noKey, apiKeyHelper, idleTimeoutMs; door.h). Selection, first that answers: --model
- * (provider/name, an alias, or a bare name), ANTHROPIC_MODEL, `model` of the settings, whichever
- * key or base URL is in the environment (in the order of door.c's table), a stored key. Keys:
- * environment, `apiKeyHelper`, `tenax auth login` (cred.h). Every key read is registered as a
- * secret.
+ * (provider/name, an alias, or a bare name), TENAX_MODEL, ANTHROPIC_MODEL, `model` of the
+ * settings, whichever key or base URL is in the environment (in the order of door.c's table), a
+ * stored key. Keys: environment, `apiKeyHelper`, `tenax auth login` (cred.h). Every key read is
+ * registered as a secret.
  *
  * A provider belongs to one thread: the calls made through it may renew its key.
  */
