@@ -88,12 +88,11 @@ void fault_text(struct llm_fault *f, struct str text)
 
     text = str_trim(text);
     while (text.len) {
-        size_t len = utf8_decode(text, /*ret_code=*/NULL);
-        unsigned char c = (unsigned char)text.ptr[0];
+        uint32_t code = 0;
+        size_t len = utf8_decode(text, &code);
 
-        if (c <= ' ' || c == 0x7f) {
-            space = true;
-            len = 1;
+        if (len && (code <= ' ' || (code >= 0x7f && code < 0xa0))) {
+            space = true; /* white space, and what a terminal would obey (C0 and C1) */
         } else {
             size_t room = (space ? 1 : 0) + (len ? len : 1);
 

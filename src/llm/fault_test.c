@@ -153,6 +153,7 @@ static void test_text(void **state)
         {"", ""},
         {"  a \n\t b\r\n", "a b"},
         {"a\x01\x1b[31mb", "a [31mb"},
+        {"a\xc2\x9bmz\xc2\x85", "a mz"}, /* C1: an escape and its bracket in one */
         {"caf\xc3\xa9 \xff!", "caf\xc3\xa9 ?!"},
         {"cut \xc3", "cut ?"},
     };
