@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/str.h"
 #include "llm/event.h"
 
@@ -139,27 +138,6 @@ struct scenario_view {
     struct str model;
     size_t bytes; /* of all text in the conversation: user, assistant, results */
 };
-
-/* Builds a view from a conversation, told in order. An answer is everything the assistant says or
- * calls until the user (or a tool) speaks again. */
-struct scenario_viewer {
-    struct buf result;
-    struct buf prompt;
-    struct buf system;
-    size_t bytes;
-    bool in_answer;
-    bool called; /* a tool, in this answer */
-};
-
-void viewer_init(struct scenario_viewer *v);
-void viewer_release(struct scenario_viewer *v);
-void viewer_system(struct scenario_viewer *v, struct str text);
-void viewer_user(struct scenario_viewer *v, struct str text);
-void viewer_result(struct scenario_viewer *v, struct str text);
-void viewer_said(struct scenario_viewer *v, struct str text); /* the assistant; "" counts */
-void viewer_called(struct scenario_viewer *v);
-/* Lent until the viewer is released. */
-struct scenario_view viewer_view(struct scenario_viewer *v, struct str model);
 
 struct scenario_cursor {
     uint64_t played[SCENARIO_MAX_STEPS / 64]; /* one bit per step */

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "llm/viewer.h"
 
 static struct scenario *parse(const char *text)
 {

@@ -14,6 +14,7 @@
 #include "llm/model.h"
 #include "llm/reply.h"
 #include "llm/scenario.h"
+#include "llm/viewer.h"
 #include "sync/thread.h"
 
 struct scripted {

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "json/jw.h"
 #include "llm/scenario.h"
+#include "llm/viewer.h"
 
 #include "tape.h"
 
