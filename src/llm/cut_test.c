@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "llm/canned.h"
 #include "llm/dialect.h"
+#include "llm/heard_check.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "llm/reply.h"
@@ -156,26 +157,6 @@ static void test_cut_off(void **state)
     }
 }
 
-/* What a listener hears since the last word that made it void. */
-struct heard {
-    struct buf text;
-    bool in_text;
-};
-
-static int hear(const struct llm_event *ev, void *arg, struct err *err)
-{
-    struct heard *h = arg;
-
-    (void)err;
-    if (ev->kind == LLM_RETRY)
-        buf_clear(&h->text);
-    else if (ev->kind == LLM_BLOCK_START)
-        h->in_text = ev->block->kind == BLOCK_TEXT;
-    else if (ev->kind == LLM_BLOCK_DELTA && h->in_text)
-        buf_add(&h->text, ev->text);
-    return 0;
-}
-
 static void call_with_cut(struct net *net, const struct stream *s, size_t at)
 {
     static const struct retry_policy quick = {
@@ -184,7 +165,7 @@ static void call_with_cut(struct net *net, const struct stream *s, size_t at)
         {CANNED_EVENTS, str_first(buf_str(&s->body), at), at % 3 ? CANNED_CLOSE : CANNED_RESET},
         {CANNED_EVENTS, buf_str(&s->body), CANNED_CLOSE},
     };
-    struct heard heard = {.text = BUF_INIT(1 << 20)};
+    struct heard_check heard = {.text = BUF_INIT(1 << 20)};
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
     struct message *message = message_user_text(STR("hi"));
     struct provider provider = {.dialect = dialect_find(str_of(s->dialect))};
@@ -198,7 +179,7 @@ static void call_with_cut(struct net *net, const struct stream *s, size_t at)
     provider.name = mem_dup(s->dialect, strlen(s->dialect));
     provider.base_url = mem_dup(server.url, strlen(server.url));
     model_find(str_of(provider.name), str_of(s->model), &provider.model);
-    if (llm_call_run(net, &options, &request, NULL, hear, &heard, &result, &err) < 0)
+    if (llm_call_run(net, &options, &request, NULL, heard_check_fn, &heard, &result, &err) < 0)
         fail_msg("%s, cut at byte %zu: %s", s->dialect, at, err.text);
     canned_stop(&server);
     message_text(result.message, &text);

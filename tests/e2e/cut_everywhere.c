@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "llm/dialect.h"
+#include "llm/heard_check.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "llm/stream.h"
@@ -47,27 +48,7 @@ static const struct row {
     {"gemini", "gemini", "gemini-3-flash-preview", ""},
 };
 
-/* What a listener has heard since the last word that made it void. */
-struct heard {
-    struct buf text;
-    bool in_text;
-};
-
-static int hear(const struct llm_event *ev, void *arg, struct err *err)
-{
-    struct heard *h = arg;
-
-    (void)err;
-    if (ev->kind == LLM_RETRY)
-        buf_clear(&h->text);
-    else if (ev->kind == LLM_BLOCK_START)
-        h->in_text = ev->block->kind == BLOCK_TEXT;
-    else if (ev->kind == LLM_BLOCK_DELTA && h->in_text)
-        buf_add(&h->text, ev->text);
-    return 0;
-}
-
-static int check(const struct llm_call_result *result, const struct heard *h, struct err *err)
+static int check(const struct llm_call_result *result, const struct heard_check *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(65536);
 
@@ -91,8 +72,9 @@ static int call(struct net *net, struct provider *provider, int *ret_attempts, s
         .model = &provider->model, .messages = &message, .message_count = 1, .show_thinking = true};
     struct llm_call_options options = {.provider = provider, .retry = &quick};
     struct llm_call_result result = {0};
-    struct heard h = {.text = BUF_INIT(65536)};
-    int rc = llm_call_run(net, &options, &request, /*cancel=*/NULL, hear, &h, &result, err);
+    struct heard_check h = {.text = BUF_INIT(65536)};
+    int rc =
+        llm_call_run(net, &options, &request, /*cancel=*/NULL, heard_check_fn, &h, &result, err);
 
     if (rc == 0)
         rc = check(&result, &h, err);
