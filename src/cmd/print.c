@@ -17,9 +17,9 @@
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "json/json.h"
+#include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"
-#include "llm/stream.h"
 #include "net/net.h"
 #include "sync/cancel.h"
 

@@ -1,7 +1,7 @@
 /*
  * One HTTP exchange with a provider, or one played step of a scenario. The idea: everything that
- * can be wrong with an answer becomes one struct llm_fault here, so that the retry logic (stream.c)
- * never looks at bytes. Runs on the thread that owns the call.
+ * can be wrong with an answer becomes one struct llm_fault here, so that the retry logic
+ * (llm_call.c) never looks at bytes. Runs on the thread that owns the call.
  */
 #include "llm/attempt.h"
 

@@ -18,10 +18,10 @@
 #include "llm/canned.h"
 #include "llm/dialect.h"
 #include "llm/heard_check.h"
+#include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "llm/reply.h"
-#include "llm/stream.h"
 #include "net/retry.h"
 #include "net/sse.h"
 

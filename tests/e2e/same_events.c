@@ -18,9 +18,9 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"
-#include "llm/stream.h"
 #include "net/net.h"
 #include "proc/proc.h"
 

@@ -4,7 +4,7 @@
  * top to bottom. Nothing here waits: the owner's mailbox and llm_call_deadline() drive it, on the
  * owner's thread.
  */
-#include "llm/stream.h"
+#include "llm/llm_call.h"
 
 #include <inttypes.h>
 

@@ -7,8 +7,8 @@
  * idle timers live there). So an agent can wait for bytes, tool ends and user mail in one place.
  * llm_call_run() is the loop for callers that only wait for the answer.
  *
- * Retry and faults follow one page (stream.c, call_after_fault()): 429 waits what it is told; 408,
- * 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten
+ * Retry and faults follow one page (llm_call.c, call_after_fault()): 429 waits what it is told;
+ * 408, 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten
  * tries; 529 three times in a row goes to the next fallback model if there is one; a stream that
  * breaks three times running is tried once without streaming; a helper is asked once more for a key
  * that was refused; stream_options that a server does not know are left out from then on. A broken
