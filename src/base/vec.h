@@ -34,6 +34,6 @@
 /* &*: a vector reached through a const pointer still has an iterator that moves. An empty one may
  * have no memory, and C does not allow NULL + 0. */
 #define VEC_EACH(v, it)                                                                            \
-    for (__typeof__(&*(v)->ptr) it = (v)->ptr; it && it < (v)->ptr + (v)->len; it++)
+    for (__typeof__(&*(v)->ptr) it = (v)->ptr; (v)->len && it < (v)->ptr + (v)->len; it++)
 
 void *vec_grow(void *ptr, size_t *cap, size_t size);

@@ -160,7 +160,7 @@ static int args_long(struct args *a, int argc, char *const *argv, int *i, struct
     const char *equals = strchr(text, '=');
     struct str name = equals ? str_make(text, (size_t)(equals - text)) : str_of(text);
     const struct option *o = option_find(name);
-    const char *value;
+    const char *value = NULL;
 
     if (!o)
         return args_unknown(name, err);
@@ -181,7 +181,7 @@ static int args_short(struct args *a, int argc, char *const *argv, int *i, struc
     for (const char *at = text; *at; at++) {
         const struct option *o = option_find_letter(*at);
         const char *attached = NULL;
-        const char *value;
+        const char *value = NULL;
 
         if (!o)
             return err_set(err, ERR_BAD_INPUT, "unknown option -%.*s",

@@ -365,7 +365,7 @@ int message_parse(const struct json *v, struct message **ret, struct err *err)
         message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = json_str(content)});
     if (json_is(content, JSON_ARRAY)) {
         JSON_EACH(content, it) {
-            struct block b;
+            struct block b = {0};
 
             if (read_block(it, &scratch, /*inside=*/false, &b, err) < 0)
                 return -1;
