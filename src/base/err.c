@@ -11,6 +11,10 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
+#undef err_set
+#undef err_sys
+#undef err_prefix
+
 /* A text that was cut by its field must not end inside a character. */
 static void err_trim(char *text, size_t size, int wanted)
 {

@@ -46,6 +46,15 @@ int err_sys(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LI
 /* Puts "<text>: " before what is there, for the caller that knows more; returns -1. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* Compilers and analyzers do not see into err.c; this shows them that the result is always -1. */
+static inline int err_failed(void)
+{
+    return -1;
+}
+#define err_set(...) (err_set(__VA_ARGS__), err_failed())
+#define err_sys(...) (err_sys(__VA_ARGS__), err_failed())
+#define err_prefix(...) (err_prefix(__VA_ARGS__), err_failed())
+
 void err_clear(struct err *err);
 const char *err_code_name(enum err_code code); /* "RETRY_LATER" */
 const char *err_code_text(enum err_code code);

@@ -36,4 +36,4 @@
 #define VEC_EACH(v, it)                                                                            \
     for (__typeof__(&*(v)->ptr) it = (v)->ptr; (v)->len && it < (v)->ptr + (v)->len; it++)
 
-void *vec_grow(void *ptr, size_t *cap, size_t size);
+__attribute__((returns_nonnull)) void *vec_grow(void *ptr, size_t *cap, size_t size);
