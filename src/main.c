@@ -4,6 +4,7 @@
  * The process never changes its directory, environment or locale; signals are read by one thread
  * (sync/signals.h) and become a cancel token that everything that waits is given.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -34,6 +35,8 @@ static void main_on_signal(int signo, void *arg)
     struct cancel *cancel = arg;
     int none = 0;
 
+    if (signo == SIGTSTP)
+        signals_suspend();
     if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP)
         return;
     if (!atomic_compare_exchange_strong(&main_signal, &none, signo))
@@ -46,6 +49,16 @@ int cmd_signal_code(void)
     int signo = atomic_load(&main_signal);
 
     return signo ? 128 + signo : 0;
+}
+
+/* A closed standard descriptor (`<&-`) would become the next file or socket we open, and the answer
+ * would go there. The place is kept: reading finds nothing, writing still fails. */
+static void main_keep_std(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", O_RDONLY | O_NOCTTY); /* the lowest free one: fd */
+    }
 }
 
 static int main_version(void)
@@ -176,6 +189,7 @@ int main(int argc, char **argv)
     if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0))
         return main_version();
 
+    main_keep_std();
     if (args_parse(argc, argv, &c.args, &err) < 0) {
         say("%s (see tenax --help)", err.text);
         return EXIT_USAGE;

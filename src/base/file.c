@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,11 @@ int fd_write_all(int fd, struct str bytes, struct err *err)
     while (bytes.len) {
         ssize_t n = write(fd, bytes.ptr, bytes.len);
 
+        if (n < 0 && errno == EAGAIN) {
+            /* Whoever gave us the descriptor had made it non-blocking, as event loops do. */
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+            continue;
+        }
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

@@ -27,7 +27,7 @@ int file_mkdirs(const char *path, mode_t mode, struct err *err);
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 
-/* Writes all of it, over short writes and EINTR. */
+/* Writes all of it, over short writes, EINTR and a full non-blocking descriptor. */
 int fd_write_all(int fd, struct str bytes, struct err *err);
 
 /* "dir" + "/" + "name"; name alone when it is absolute. Yours to free. */

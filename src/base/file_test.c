@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -128,6 +129,38 @@ static void paths(void **state)
     }
 }
 
+/* A parent that runs an event loop hands us its pipe non-blocking; full is not broken. */
+static void a_full_pipe_is_waited_for(void **state)
+{
+    size_t len = (size_t)1 << 20; /* more than a pipe holds */
+    char *bytes = calloc(1, len);
+    int fds[2];
+    int status;
+    pid_t reader;
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+    reader = fork();
+    assert_true(reader >= 0);
+    if (reader == 0) {
+        size_t got = 0;
+        char part[4096];
+        ssize_t n;
+
+        close(fds[1]);
+        fcntl(fds[0], F_SETFL, 0);
+        for (n = 1; n > 0; got += (size_t)(n > 0 ? n : 0))
+            n = read(fds[0], part, sizeof(part));
+        _exit(got == len ? 0 : 1);
+    }
+    close(fds[0]);
+    assert_int_equal(fd_write_all(fds[1], str_make(bytes, len), NULL), 0);
+    close(fds[1]);
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +169,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_the_old_text),
         cmocka_unit_test(makes_folders),
         cmocka_unit_test(paths),
+        cmocka_unit_test(a_full_pipe_is_waited_for),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -55,8 +55,15 @@ int signals_start(signals_fn fn, void *arg, struct err *err)
     if (signals.thread)
         BUG("signals_start() runs once");
     sigemptyset(&read_set);
-    for (size_t i = 0; i < ARRAY_LEN(signals_read); i++)
+    for (size_t i = 0; i < ARRAY_LEN(signals_read); i++) {
+        struct sigaction inherited;
+
+        /* A blocked signal reaches a signalfd even when it is ignored: nohup(1) and the `&` of a
+         * script would lose their meaning. */
+        if (sigaction(signals_read[i], NULL, &inherited) == 0 && inherited.sa_handler == SIG_IGN)
+            continue;
         sigaddset(&read_set, signals_read[i]);
+    }
     blocked = read_set;
     sigaddset(&blocked, SIGCHLD);
 
@@ -96,6 +103,17 @@ void signals_stop(void)
     pthread_sigmask(SIG_SETMASK, &signals.original, NULL);
     sigemptyset(&signals.original);
     signals.fn = NULL;
+}
+
+void signals_suspend(void)
+{
+    sigset_t tstp;
+
+    sigemptyset(&tstp);
+    sigaddset(&tstp, SIGTSTP);
+    raise(SIGTSTP); /* pending for this thread until the next line; the process stops there */
+    pthread_sigmask(SIG_UNBLOCK, &tstp, NULL);
+    pthread_sigmask(SIG_BLOCK, &tstp, NULL);
 }
 
 const sigset_t *signals_original(void)

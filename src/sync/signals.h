@@ -2,8 +2,9 @@
  * Signals, read from one signalfd on one small thread.
  *
  * signals_start() runs first in main(), before any other thread: it blocks INT, TERM, HUP, WINCH,
- * TSTP and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others reach fn. Children
- * get the original mask and default dispositions back (proc.h).
+ * TSTP and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others reach fn. What was
+ * ignored when we were started (nohup) stays ignored. Children get the original mask and default
+ * dispositions back (proc.h).
  */
 #pragma once
 
@@ -16,4 +17,5 @@ typedef void (*signals_fn)(int signo, void *arg);
 
 int signals_start(signals_fn fn, void *arg, struct err *err);
 void signals_stop(void);
+void signals_suspend(void); /* from fn: stops the process as SIGTSTP does; returns when continued */
 const sigset_t *signals_original(void); /* the mask before signals_start(); else empty */

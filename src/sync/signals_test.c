@@ -84,10 +84,33 @@ static void test_signals(void **state)
     mailbox_unref(mb);
 }
 
+/* nohup(1), or `&` in a script: ignored before the start stays ignored. */
+static void test_ignored_stays_ignored(void **state)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    struct mailbox *mb = mailbox_new();
+    struct mail *m = NULL;
+    struct err err = {0};
+
+    (void)state;
+    sigaction(SIGHUP, &ignore, &before);
+    assert_int_equal(signals_start(forward, mb, &err), 0);
+    kill(getpid(), SIGHUP);
+    kill(getpid(), SIGWINCH);
+    assert_int_equal(mailbox_take(mb, NULL, -1, &m, &err), 0);
+    assert_int_equal(((struct signal_mail *)m)->signo, SIGWINCH);
+    mail_free(m);
+    signals_stop();
+    sigaction(SIGHUP, &before, NULL);
+    mailbox_unref(mb);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_ignored_stays_ignored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
