@@ -65,7 +65,7 @@ static int main_version(void)
 {
     int code = EXIT_OK;
 
-    (void)say_out(STR(TENAX_VERSION " (tenax)\n"), &code);
+    (void)say_out(STR(TENAX_VERSION " (tenax)\n"), /*cancel=*/NULL, &code);
     return code;
 }
 

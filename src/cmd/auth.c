@@ -72,6 +72,9 @@ static int auth_read_key(struct cmd *c, const char *provider, struct buf *key, s
         hidden = shown;
         hidden.c_lflag &= ~(tcflag_t)ECHO;
         hidden.c_lflag |= ECHONL;
+        /* These keys would leave the terminal without echo. */
+        hidden.c_cc[VQUIT] = _POSIX_VDISABLE;
+        hidden.c_cc[VSUSP] = _POSIX_VDISABLE;
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
         buf_addf(&ask, "Key for %s (not shown): ", provider);
         (void)fd_write_all(STDERR_FILENO, buf_str(&ask), NULL);
@@ -189,7 +192,7 @@ static int auth_status(const struct cmd *c, const struct conf *conf)
         say_error(&err);
         return EXIT_FAILED;
     }
-    (void)say_out(buf_str(&out), &code);
+    (void)say_out(buf_str(&out), c->cancel, &code);
     return code;
 }
 

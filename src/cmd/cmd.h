@@ -74,9 +74,11 @@ int cmd_signal_code(void);
 /* What leaves for a person or a pipe (say.c). Registered secrets are hidden in all of it. */
 void say_error(const struct err *err);
 void say(const char *fmt, ...) PRINTF_LIKE(1, 2); /* "tenax: …" on standard error */
-/* Writes to standard output; false when nobody reads it any more (or the disk is full, which is
- * said). *ret_code is then the exit code. */
-bool say_out(struct str text, int *ret_code);
+/* Writes to standard output; false when nobody reads it any more, on cancel (which may be NULL), or
+ * when the disk is full, which is said. *ret_code is then the exit code. */
+bool say_out(struct str text, struct cancel *cancel, int *ret_code);
+/* The same for a terminal: control characters of a stranger's text are made harmless. */
+bool say_live(struct str text, struct cancel *cancel, int *ret_code);
 
 /* The prompt: words of the command line, then what is piped in (prompt.c). */
 int prompt_gather(struct cmd *c, struct buf *ret, struct err *err);

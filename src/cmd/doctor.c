@@ -243,7 +243,7 @@ static int doctor_print(const struct cmd *c, const struct doctor *d)
     else
         doctor_write_text(d, healthy, &out);
     code = healthy ? EXIT_OK : EXIT_FAILED;
-    (void)say_out(buf_str(&out), &code);
+    (void)say_out(buf_str(&out), c->cancel, &code);
     return code;
 }
 

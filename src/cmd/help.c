@@ -100,7 +100,7 @@ static int help_run(struct cmd *c)
     }
     rows_fill(&rows);
     usage_help(&rows.usage, about ? &about->usage : NULL, help_columns(), &out);
-    (void)say_out(buf_str(&out), &code);
+    (void)say_out(buf_str(&out), c->cancel, &code);
     return code;
 }
 
@@ -113,7 +113,7 @@ static int man_run(struct cmd *c)
     (void)c;
     rows_fill(&rows);
     usage_man(&rows.usage, &out);
-    (void)say_out(buf_str(&out), &code);
+    (void)say_out(buf_str(&out), c->cancel, &code);
     return code;
 }
 
@@ -133,6 +133,6 @@ static int completion_run(struct cmd *c)
         say_error(&err);
         return EXIT_USAGE;
     }
-    (void)say_out(buf_str(&out), &code);
+    (void)say_out(buf_str(&out), c->cancel, &code);
     return code;
 }

@@ -33,13 +33,14 @@ struct print {
     struct buf shown; /* what the terminal has of this answer */
     size_t again;     /* of `shown`, what a retried answer has repeated so far */
     bool repeating;
+    struct cancel *cancel;
     int code;          /* exit code once output has failed */
     struct buf reason; /* why the model refused, where it says */
 };
 
 static int print_out(struct print *p, struct str text, struct err *err)
 {
-    if (!say_out(text, &p->code))
+    if (!say_live(text, p->cancel, &p->code))
         return err_set(err, ERR_CANCELLED, "output failed");
     return 0;
 }
@@ -80,7 +81,7 @@ static int print_text(struct print *p, struct str text, struct err *err)
 static void print_break(struct print *p)
 {
     if (p->live && p->shown.len && !str_ends(buf_str(&p->shown), STR("\n")))
-        (void)say_out(STR("\n"), &p->code);
+        (void)say_out(STR("\n"), p->cancel, &p->code);
 }
 
 static void print_retry(const struct llm_event *ev)
@@ -135,7 +136,7 @@ static int print_end(struct print *p, const struct message *m)
         message_text(m, &rest);
     if (!str_ends(buf_str(p->live ? &p->shown : &rest), STR("\n")))
         buf_addc(&rest, '\n');
-    return say_out(buf_str(&rest), &p->code) ? EXIT_OK : p->code;
+    return say_out(buf_str(&rest), p->cancel, &p->code) ? EXIT_OK : p->code;
 }
 
 /* What a token of the prompt costs at most: it may have to be written to the cache first. */
@@ -271,6 +272,7 @@ static int print_call(struct cmd *c, struct net *net, const struct llm_call_opti
                       const struct llm_request *request)
 {
     struct print p = {.live = isatty(STDOUT_FILENO),
+                      .cancel = c->cancel,
                       .shown = BUF_INIT(PRINT_MAX_TEXT),
                       .reason = BUF_INIT(PRINT_MAX_REASON)};
     struct llm_call_result result = {0};
@@ -391,7 +393,7 @@ int cmd_print(struct cmd *c)
     print_notes(&provider);
     if (print_fallbacks(c, conf, &fallbacks, &err) < 0) {
         say_error(&err);
-        return EXIT_USAGE;
+        return err.code == ERR_CANCELLED ? cmd_signal_code() : EXIT_USAGE;
     }
     return print_with(c, conf, buf_str(&prompt), &provider, &fallbacks);
 }

@@ -1,7 +1,12 @@
 /*
  * say: the one exit for text that people and pipes read. Main thread.
+ *
+ * Text of a model or a server that reaches a terminal is cleaned first: it must not move the
+ * cursor, retitle the window or answer questions on behalf of the user. A pipe gets every byte as
+ * it is.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -9,14 +14,39 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
+#include "sync/cancel.h"
+
+#define SAY_PIECE ((size_t)4096) /* a pipe that can be written takes this much without blocking */
+
+/* Control characters as "^[", those beyond ASCII and broken ones as U+FFFD; lines and tabs stay. */
+static void say_clean(struct str text, struct buf *out)
+{
+    while (text.len) {
+        unsigned char c = (unsigned char)text.ptr[0];
+        uint32_t code = 0;
+        size_t len = utf8_decode(text, &code);
+
+        if (!len || (code >= 0x80 && code < 0xa0))
+            buf_adds(out, "\xef\xbf\xbd");
+        else if (code == '\n' || code == '\t' || (code >= ' ' && code != 0x7f))
+            buf_add(out, str_first(text, len));
+        else if (code != '\r') /* would let a line be written over; the newline behind it stays */
+            buf_addf(out, "^%c", c ^ 0x40);
+        text = str_from(text, len ? len : 1);
+    }
+}
 
 static void say_line(struct buf *text)
 {
+    CLEANUP(buf_release) struct buf clean = BUF_INIT((size_t)256 << 10);
+
     secret_scrub(text);
-    buf_addc(text, '\n');
+    say_clean(buf_str(text), &clean);
+    buf_addc(&clean, '\n');
     /* Nowhere is left to complain to when standard error fails. */
-    (void)fd_write_all(STDERR_FILENO, buf_str(text), NULL);
+    (void)fd_write_all(STDERR_FILENO, buf_str(&clean), NULL);
 }
 
 void say(const char *fmt, ...)
@@ -36,12 +66,38 @@ void say_error(const struct err *err)
     say("%s", err->text[0] ? err->text : err_code_text(err->code));
 }
 
-bool say_out(struct str text, int *ret_code)
+/* A reader that has stopped reading (a pager, Ctrl-S) must not keep a cancel from being heard. */
+static int say_write(struct str text, struct cancel *cancel, struct err *err)
+{
+    struct pollfd fds[2] = {
+        {.fd = STDOUT_FILENO, .events = POLLOUT},
+        {.fd = cancel ? cancel_fd(cancel) : -1, .events = POLLIN},
+    };
+
+    while (text.len) {
+        struct str piece = str_first(text, SAY_PIECE);
+
+        if (poll(fds, ARRAY_LEN(fds), -1) < 0)
+            continue; /* EINTR */
+        if (!fds[0].revents && cancel_check(cancel, err) < 0)
+            return -1;
+        if (fd_write_all(STDOUT_FILENO, piece, err) < 0)
+            return -1;
+        text = str_from(text, piece.len);
+    }
+    return 0;
+}
+
+bool say_out(struct str text, struct cancel *cancel, int *ret_code)
 {
     struct err err = {0};
 
-    if (fd_write_all(STDOUT_FILENO, text, &err) == 0)
+    if (say_write(text, cancel, &err) == 0)
         return true;
+    if (err.code == ERR_CANCELLED) {
+        *ret_code = cmd_signal_code();
+        return false;
+    }
     if (err.sys == EPIPE) {
         *ret_code = EXIT_PIPE;
         return false;
@@ -50,4 +106,12 @@ bool say_out(struct str text, int *ret_code)
     say_error(&err);
     *ret_code = EXIT_FAILED;
     return false;
+}
+
+bool say_live(struct str text, struct cancel *cancel, int *ret_code)
+{
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
+
+    say_clean(text, &clean);
+    return say_out(buf_str(&clean), cancel, ret_code);
 }
