@@ -869,7 +869,7 @@ static void expect_wait(struct llm_call *call, struct rig *g, int64_t least_ms, 
 }
 
 /* By hand and under a clock that stands still: back-off and silence are measured by it alone. The
- * clock stays like that, so this one comes last. */
+ * clock stays like that, so this comes late, and what follows lives with it. */
 static void test_deadlines(void **state)
 {
     static const struct canned answers[] = {
@@ -915,6 +915,44 @@ static void test_deadlines(void **state)
     rig_release(&g);
 }
 
+/* Whatever arrives ends a silence, also what says nothing: a head, a ping, a comment. */
+static void test_pings_count(void **state)
+{
+    static const struct canned answers[] = {
+        {CANNED_EVENTS, STR_INIT("event: ping\ndata: {\"type\":\"ping\"}\n\n"), CANNED_HANG},
+        {CANNED_EVENTS, STR_INIT(": still here\n\n"), CANNED_HANG},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        struct mailbox *to = mailbox_new();
+        struct llm_call *call;
+        struct rig g;
+        bool heard = false;
+
+        rig_start(&g, &answers[i], 1);
+        call = llm_call_start(net, &g.options, &g.request, to, listen_to, &g.seen, &g.err);
+        assert_non_null(call);
+        while (!heard) {
+            struct mail *m;
+
+            assert_int_equal(mailbox_take(to, NULL, -1, &m, &g.err), 0);
+            heard = ((struct net_mail *)m)->what == NET_BYTES;
+            clock_advance_ms(50000);
+            assert_int_equal(llm_call_mail(call, m, &g.err), 0);
+            assert_int_equal(llm_call_deadline(call) - clock_mono_ms(), 90000);
+            mail_free(m);
+        }
+        assert_int_equal(llm_call_tick(call, &g.err), 0);
+        assert_int_equal(g.seen.retries, 0);
+        llm_call_free(call);
+        mailbox_close(to);
+        mailbox_unref(to);
+        canned_stop(&g.server);
+        rig_release(&g);
+    }
+}
+
 static int set_up(void **state)
 {
     static const char *const env[] = {"PATH=/usr/bin:/bin", "HOME=/nonexistent",
@@ -953,6 +991,7 @@ int main(void)
         cmocka_unit_test(test_stale_key),
         cmocka_unit_test(test_scripted),
         cmocka_unit_test(test_deadlines),
+        cmocka_unit_test(test_pings_count),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
