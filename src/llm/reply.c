@@ -243,18 +243,23 @@ int reply_close(struct reply *r, struct err *err)
     return 0;
 }
 
-/* A part at the end of the queue, not yet live; it becomes the current one. */
-static int open_part(struct reply *r, const struct block *seed, struct part **ret, struct err *err)
+static int check_room(const struct reply *r, struct err *err)
 {
-    char id[40];
-    struct part *p;
-
     if (r->finished)
         return err_set(err, ERR_PROTOCOL, "content after the end of the message");
     if (r->parts >= REPLY_MAX_BLOCKS)
         return err_set(err, ERR_TOO_BIG, "the answer has more than %d blocks", REPLY_MAX_BLOCKS);
-    if (reply_start(r, STR(""), STR(""), err) < 0)
-        return -1;
+    return 0;
+}
+
+/* A part at the end of the queue, not yet live; it becomes the current one. NULL on failure. */
+static struct part *open_part(struct reply *r, const struct block *seed, struct err *err)
+{
+    char id[40];
+    struct part *p;
+
+    if (check_room(r, err) < 0 || reply_start(r, STR(""), STR(""), err) < 0)
+        return NULL;
 
     p = part_new(REPLY_MAX_BYTES);
     p->block.kind = seed->kind;
@@ -270,8 +275,7 @@ static int open_part(struct reply *r, const struct block *seed, struct part **re
     r->parts++;
     r->current = p;
     r->current_is_done = false;
-    *ret = p;
-    return check_size(r, err);
+    return check_size(r, err) < 0 ? NULL : p;
 }
 
 static void set_vendor_id(struct reply *r, struct part *p, struct str id)
@@ -291,7 +295,10 @@ int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, 
 {
     struct part *p;
 
-    if (reply_close(r, err) < 0 || open_part(r, seed, &p, err) < 0)
+    if (reply_close(r, err) < 0)
+        return -1;
+    p = open_part(r, seed, err);
+    if (!p)
         return -1;
     set_vendor_id(r, p, vendor_id);
     if (go_live(r, p, err) < 0)
@@ -313,7 +320,7 @@ int reply_say(struct reply *r, enum block_kind kind, struct str text, struct err
     /* A piece of a call may have come since; text that waits at the end goes on where it was. */
     if (p && p->block.kind == kind)
         r->current = p;
-    else if (open_part(r, &(struct block){.kind = kind}, &p, err) < 0 || settle(r, err) < 0)
+    else if (!open_part(r, &(struct block){.kind = kind}, err) || settle(r, err) < 0)
         return -1;
     return reply_delta(r, text, err);
 }
@@ -346,7 +353,8 @@ int reply_call(struct reply *r, size_t key, struct str name, struct str vendor_i
         return 0;
     }
     if (!p) {
-        if (open_part(r, &(struct block){.kind = BLOCK_TOOL_USE}, &p, err) < 0)
+        p = open_part(r, &(struct block){.kind = BLOCK_TOOL_USE}, err);
+        if (!p)
             return -1;
         p->is_lane = true;
         p->key = key;
