@@ -265,8 +265,13 @@ static void note_request_id(struct attempt *a)
 
     for (size_t i = 0; i < ARRAY_LEN(names) && !a->facts.request_id[0]; i++) {
         struct str id = header_of(a, names[i]);
+        size_t n = 0;
 
-        snprintf(a->facts.request_id, sizeof(a->facts.request_id), "%.*s", STR_ARG(id));
+        /* People read it in errors; a terminal must find nothing to obey in it. */
+        for (size_t k = 0; k < id.len && n + 1 < sizeof(a->facts.request_id); k++) {
+            if (id.ptr[k] > ' ' && id.ptr[k] < 0x7f)
+                a->facts.request_id[n++] = id.ptr[k];
+        }
     }
 }
 

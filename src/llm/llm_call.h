@@ -50,7 +50,7 @@ struct llm_call_result {
     int64_t first_token_ms; /* since start of the successful attempt */
     int64_t total_ms;       /* since llm_call_start(), waits and failed attempts included */
     double tokens_per_s;    /* of output, since the first token; 0: too short to tell */
-    char request_id[80];
+    char request_id[80];    /* the provider's, or one of ours ("req_…") where it has none */
 };
 void llm_call_result_release(struct llm_call_result *r);
 

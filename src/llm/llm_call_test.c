@@ -208,6 +208,13 @@ static const struct fault_case {
      .text = "anthropic: messages: too few (HTTP 400)",
      .requests = 1,
      .status = 400},
+    {"400 with a request id that would colour the screen",
+     {{"HTTP/1.1 400 Bad\r\nrequest-id: req_\x1b[31m7\r\n",
+       ERROR_BODY("invalid_request_error", "no")}},
+     .code = ERR_BAD_INPUT,
+     .text = "anthropic: no (HTTP 400) [req_[31m7]",
+     .requests = 1,
+     .status = 400},
     {"401",
      {{STATUS("401 No"), ERROR_BODY("authentication_error", "invalid x-api-key")}},
      .code = ERR_AUTH,
@@ -428,6 +435,7 @@ static void expect_answer(const struct llm_call_result *result, const struct see
     assert_int_equal(result->usage.input, 10);
     assert_int_equal(result->usage.output, 5);
     assert_true(result->total_ms >= result->first_token_ms);
+    assert_true(str_starts(str_of(result->request_id), STR("req_"))); /* theirs or ours */
 }
 
 static void run_case(const struct fault_case *row)
