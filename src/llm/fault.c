@@ -240,6 +240,7 @@ static void read_words(struct llm_fault *f, int status, struct str words)
     } else if (has_phrase(words, tool_phrases, ARRAY_LEN(tool_phrases))) {
         f->code = ERR_UNSUPPORTED;
         f->retry = false;
+        f->no_tools = true;
     } else if (status >= 500 && str_find_nocase(words, STR("overloaded")) < words.len) {
         f->code = ERR_RETRY_LATER;
         f->overloaded = true;

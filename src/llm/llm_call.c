@@ -194,7 +194,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
 {
     const struct attempt_facts *facts = attempt_facts(c->attempt);
     const struct retry_policy *policy = call_policy(c);
-    char why[80];
+    char why[200];
     int64_t delay_ms;
 
     c->status = facts->status;
@@ -209,6 +209,11 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
         c->key_renewed = true;
         attempt_free(TAKE_PTR(c->attempt));
         return call_get_key(c, err);
+    }
+    if (fault->no_tools) {
+        snprintf(why, sizeof(why), "; %.*s cannot use tools here, so choose another model",
+                 STR_ARG(str_clip(c->provider->model.name, 100)));
+        return call_give_up(c, fault, why, err);
     }
     if (!fault->retry)
         return call_give_up(c, fault, "", err);

@@ -208,6 +208,13 @@ static const struct fault_case {
      .text = "anthropic: messages: too few (HTTP 400)",
      .requests = 1,
      .status = 400},
+    {"a model without tools",
+     {{STATUS("400 Bad"), ERROR_BODY("invalid_request_error", "m does not support tools")}},
+     .code = ERR_UNSUPPORTED,
+     .text =
+         "m does not support tools (HTTP 400); claude-sonnet-5 cannot use tools here, so choose",
+     .requests = 1,
+     .status = 400},
     {"400 with a request id that would colour the screen",
      {{"HTTP/1.1 400 Bad\r\nrequest-id: req_\x1b[31m7\r\n",
        ERROR_BODY("invalid_request_error", "no")}},
