@@ -12,33 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/str.h"
 #include "base/strv.h"
+#include "llm/effort.h"
+#include "llm/fault.h"
 
-struct arena;
 struct buf;
 struct err;
-struct json;
 struct message;
 struct model;
 struct reply;
-
-enum effort {
-    EFFORT_UNSET,
-    EFFORT_NONE,
-    EFFORT_MINIMAL,
-    EFFORT_LOW,
-    EFFORT_MEDIUM,
-    EFFORT_HIGH,
-    EFFORT_XHIGH,
-    EFFORT_MAX,
-};
-const char *effort_name(enum effort e);
-bool effort_parse(struct str s, enum effort *ret);
-/* The level of the set (model.efforts) nearest to what is wanted, lower first; UNSET when the set
- * is empty or nothing is wanted. */
-enum effort effort_fit(unsigned set, enum effort want);
 
 enum thinking {
     THINKING_DEFAULT, /* adaptive where the model has it, else a budget, else nothing */
@@ -88,19 +71,6 @@ struct llm_request {
     bool no_stream_options; /* set after a server refused them */
 };
 
-/* What a failed answer means, filled by the dialect from status, headers and body. */
-struct llm_fault {
-    enum err_code code; /* RETRY_LATER (429, overloaded), NETWORK (try again), AUTH, QUOTA,
-                           CONTEXT_FULL, TOO_BIG, NOT_FOUND, BAD_INPUT, UNSUPPORTED, DENIED */
-    bool retry;
-    bool overloaded;          /* 529 and its relatives: counts towards the fallback model */
-    int64_t wait_ms;          /* asked for by the server, or -1 */
-    bool no_tools;            /* this model cannot be given tools */
-    bool drop_stream_options; /* the same request may work without stream_options */
-    char text[400];           /* what the server said, cleaned to one line */
-    char request_id[80];
-};
-
 struct decoder;
 
 struct dialect {
@@ -136,20 +106,3 @@ extern const struct dialect dialect_gemini;
 
 const struct dialect *dialect_find(struct str name); /* NULL when unknown */
 const struct dialect *const *dialect_table(void);    /* NULL-terminated */
-
-/* Shared by the dialects (fault.c). */
-
-/* Overflow texts of all known servers, any case. */
-bool fault_is_context_text(struct str text);
-void fault_text(struct llm_fault *f, struct str text); /* cleaned to one line, clipped */
-
-/* The object that holds the error in a body of whatever shape: {"error":{…}}, [{"error":{…}}],
- * flat; NULL when the body is something else. fault_message() is its text, empty when there is
- * none. */
-const struct json *fault_find(struct str body, struct arena *arena);
-struct str fault_message(const struct json *error);
-
-/* The plain reading of status, headers and body; dialects refine it. Starts from a
- * zeroed struct. */
-void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
-                       struct str retry_after_ms);

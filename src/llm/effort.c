@@ -1,8 +1,9 @@
 /*
- * Effort levels by name, and the nearest one that a model takes.
+ * Effort levels by name, and the nearest one that a model takes. Pure; any thread.
  */
+#include "llm/effort.h"
+
 #include "base/mem.h"
-#include "llm/dialect.h"
 
 static const char *const effort_names[] = {
     [EFFORT_UNSET] = "",      [EFFORT_NONE] = "none",     [EFFORT_MINIMAL] = "minimal",

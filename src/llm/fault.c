@@ -6,6 +6,8 @@
  * and code are looked at, never the whole body: some servers echo the request in it, and a
  * conversation about context limits must not look like one that reached them. Pure; any thread.
  */
+#include "llm/fault.h"
+
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -14,7 +16,6 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "json/json.h"
-#include "llm/dialect.h"
 #include "net/retry.h"
 
 /* `also`, when there is one, must be in the text too. */

@@ -1,0 +1,25 @@
+/*
+ * How hard a model is asked to think, where it knows levels of it.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+enum effort {
+    EFFORT_UNSET,
+    EFFORT_NONE,
+    EFFORT_MINIMAL,
+    EFFORT_LOW,
+    EFFORT_MEDIUM,
+    EFFORT_HIGH,
+    EFFORT_XHIGH,
+    EFFORT_MAX,
+};
+
+const char *effort_name(enum effort e);
+bool effort_parse(struct str s, enum effort *ret);
+/* The level of the set (model.efforts) nearest to what is wanted, lower first; UNSET when the set
+ * is empty or nothing is wanted. */
+enum effort effort_fit(unsigned set, enum effort want);
