@@ -43,6 +43,12 @@ size_t str_find(struct str s, struct str needle);
 size_t str_find_nocase(struct str s, struct str needle); /* ASCII */
 bool str_has(struct str s, struct str needle);
 
+/* ASCII letters and digits. */
+static inline bool str_is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 struct str str_trim(struct str s); /* without ASCII white space at both ends */
 
 /* Cuts the part before sep off *rest into *ret; false when *rest was used up. "a,,b"

@@ -268,21 +268,6 @@ struct door_key_env door_key_env(const struct door *d, size_t i)
     return d->row->key_envs[i];
 }
 
-/* RFC 9110's token characters. */
-static bool is_header_name(struct str name)
-{
-    static const char others[] = "!#$%&'*+-.^_`|~";
-
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-            !memchr(others, c, sizeof(others) - 1))
-            return false;
-    }
-    return name.len > 0;
-}
-
 /* A header that carries a key by its name: "authorization", "x-api-key", "x-auth-token". */
 static bool is_secret_name(struct str name)
 {
@@ -298,7 +283,7 @@ static bool is_secret_name(struct str name)
 static int add_header(struct str name, struct str value, const char *from, struct strv *out,
                       struct err *err)
 {
-    if (!is_header_name(name))
+    if (!net_is_token(name))
         return err_set(err, ERR_BAD_INPUT, "%s: '%.*s' cannot be the name of a header", from,
                        STR_ARG(str_clip(name, 60)));
     for (size_t i = 0; i < value.len; i++) {

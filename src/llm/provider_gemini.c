@@ -385,14 +385,12 @@ static void path(const struct llm_request *req, struct buf *out)
         model = str_from(model, 7);
     buf_adds(out, "/v1beta/models/");
     for (size_t i = 0; i < model.len; i++) {
-        unsigned char c = (unsigned char)model.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '-' || c == '_' || c == '.';
+        char c = model.ptr[i];
 
-        if (plain)
-            buf_addc(out, (char)c);
+        if (str_is_alnum(c) || c == '-' || c == '_' || c == '.')
+            buf_addc(out, c);
         else
-            buf_addf(out, "%%%02X", c);
+            buf_addf(out, "%%%02X", (unsigned char)c);
     }
     buf_adds(out, req->no_stream ? ":generateContent" : ":streamGenerateContent?alt=sse");
 }

@@ -65,10 +65,8 @@ void wire_name(struct jw *w, struct str name)
 
     for (size_t i = 0; i < name.len && n < sizeof(out); i++) {
         char c = name.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '_' || c == '-';
 
-        out[n++] = plain ? c : '_';
+        out[n++] = str_is_alnum(c) || c == '-' ? c : '_';
     }
     jw_str(w, n ? str_make(out, n) : STR("unnamed"));
 }

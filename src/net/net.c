@@ -414,7 +414,7 @@ void net_free(struct net *n)
     net_unref(n);
 }
 
-static bool is_token(struct str s)
+bool net_is_token(struct str s)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                   "0123456789!#$%&'*+-.^_`|~";
@@ -433,7 +433,7 @@ static int check_headers(const struct strv *headers, struct err *err)
         struct str line = str_of(headers->ptr[i]);
         size_t colon = str_chr(line, ':');
 
-        if (colon == line.len || !is_token(str_first(line, colon)))
+        if (colon == line.len || !net_is_token(str_first(line, colon)))
             return err_set(err, ERR_BAD_INPUT, "header %zu of the request is not \"name: value\"",
                            i + 1);
         if (strpbrk(line.ptr, "\r\n"))
@@ -451,7 +451,7 @@ struct net_stream *net_start(struct net *n, struct net_request *request, struct 
 
     if (url_parse(str_of(request->url), &url, err) < 0)
         return NULL;
-    if (!request->method || !is_token(str_of(request->method))) {
+    if (!request->method || !net_is_token(str_of(request->method))) {
         err_set(err, ERR_BAD_INPUT, "the method of the request is not a word");
         return NULL;
     }

@@ -112,3 +112,5 @@ const char *net_library(struct net *n); /* "libcurl/7.88.1 OpenSSL/3.0.16 …", 
 /* A URL this program can use: http or https, a host, no credentials inside. ERR_BAD_INPUT says what
  * is wrong with it. */
 int net_check_url(struct str url, struct err *err);
+
+bool net_is_token(struct str s); /* what may name a header or a method (RFC 9110) */

@@ -24,8 +24,8 @@ static struct str shown(struct str url)
 
 static bool is_host_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || (unsigned char)c >= 0x80; /* international names: curl encodes */
+    return str_is_alnum(c) || c == '-' || c == '.' || c == '_' ||
+           (unsigned char)c >= 0x80; /* international names: curl encodes */
 }
 
 /* "[::1]", with an optional zone: "[fe80::1%25eth0]". */
