@@ -171,6 +171,10 @@ void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret)
         net_fault_set(ret, ERR_PROTOCOL, "%.*s:%d does not speak proper HTTP: %s",
                       STR_ARG(s->url.host), s->url.port, s->curl_text);
         break;
+    case CURLE_OUT_OF_MEMORY: /* memory does not run out here: curl keeps 100 KB of a header line */
+        net_fault_set(ret, ERR_TOO_BIG, "a header line of the answer of %.*s is too long",
+                      STR_ARG(s->url.host));
+        break;
     case CURLE_BAD_CONTENT_ENCODING:
         net_fault_set(ret, ERR_PROTOCOL, "the answer of %.*s is not encoded as it says: %s",
                       STR_ARG(s->url.host), s->curl_text);

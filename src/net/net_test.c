@@ -178,6 +178,33 @@ static void an_endless_head_is_cut(void **state)
     server_stop(&server);
 }
 
+static void serve_long_line(struct conn *c)
+{
+    static char line[(size_t)256 << 10];
+
+    memset(line, 'a', sizeof(line));
+    if (conn_skip_request(c) && conn_puts(c, OK_HEAD "X-Long: "))
+        conn_write(c, str_make(line, sizeof(line)));
+    conn_wait_close(c);
+}
+
+/* curl calls it "out of memory", which would be tried again and tell the user nothing. */
+static void a_long_header_line_is_named(void **state)
+{
+    struct net *n = new_net();
+    struct server server;
+    struct answer a;
+
+    (void)state;
+    server_start(&server, serve_long_line, NULL);
+    fetch(n, "http", "127.0.0.1", server.port, &a);
+    assert_int_equal(a.end.code, ERR_TOO_BIG);
+    assert_true(str_has(str_of(a.end.text), STR("header line")));
+    answer_release(&a);
+    net_free(n);
+    server_stop(&server);
+}
+
 static void serve_reset(struct conn *c)
 {
     conn_skip_request(c);
@@ -756,6 +783,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),
         cmocka_unit_test(an_endless_head_is_cut),
+        cmocka_unit_test(a_long_header_line_is_named),
         cmocka_unit_test(a_reset_is_an_error),
         cmocka_unit_test(nobody_there),
         cmocka_unit_test(zipped_bodies_arrive_unzipped),
