@@ -189,6 +189,12 @@ static int choose_base(const struct conf *conf, struct door *d, struct err *err)
     }
     if (net_check_url(d->base_url, err) < 0)
         return err_prefix(err, "%s (for %.*s)", d->base_from, STR_ARG(d->name));
+    if (str_chr(d->base_url, '?') < d->base_url.len)
+        /* Not quoted: what stands there is often a key. */
+        return err_set(err, ERR_BAD_INPUT,
+                       "%s (for %.*s): the URL has a query ('?…'), but the path of each request is "
+                       "put behind it",
+                       d->base_from, STR_ARG(d->name));
     return 0;
 }
 
