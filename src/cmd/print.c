@@ -8,11 +8,13 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
@@ -127,6 +129,18 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
     }
 }
 
+/* Half of a surrogate pair, which JSON can carry, is no UTF-8: whoever reads the pipe would choke.
+ * It has three bytes, as U+FFFD has. Nothing else that is invalid gets through the parser. */
+static void print_mend(struct buf *text)
+{
+    size_t at = utf8_valid_len(buf_str(text));
+
+    while (text->len - at >= 3) {
+        memcpy(text->ptr + at, "\xef\xbf\xbd", 3);
+        at += 3 + utf8_valid_len(str_from(buf_str(text), at + 3));
+    }
+}
+
 /* The whole answer into a pipe, or the missing newline on a terminal. */
 static int print_end(struct print *p, const struct message *m)
 {
@@ -134,6 +148,7 @@ static int print_end(struct print *p, const struct message *m)
 
     if (!p->live)
         message_text(m, &rest);
+    print_mend(&rest);
     if (!str_ends(buf_str(p->live ? &p->shown : &rest), STR("\n")))
         buf_addc(&rest, '\n');
     return say_out(buf_str(&rest), p->cancel, &p->code) ? EXIT_OK : p->code;
