@@ -86,7 +86,7 @@ static char *main_dir(const struct args *args, struct err *err)
     return mem_dup(path, strlen(path));
 }
 
-static int main_log(const struct args *args, struct err *err)
+static int main_log(const struct args *args, const char *dir, struct err *err)
 {
     const char *file = args_get(args, OPT_DEBUG_FILE);
     CLEANUP(buf_release) struct buf path = BUF_INIT(PATH_MAX);
@@ -99,7 +99,11 @@ static int main_log(const struct args *args, struct err *err)
         const char *home = getenv("TENAX_HOME");
         CLEANUP(mem_freep) char *own = path_join(path_home(), ".tenax");
 
-        folder = path_join(home && *home ? home : own, "debug");
+        if (home && *home) {
+            mem_freep(&own);
+            own = path_join(dir, home); /* a relative one counts from -C, as for settings */
+        }
+        folder = path_join(own, "debug");
         if (file_mkdirs(folder, 0700, err) < 0)
             return err_prefix(err, "--debug");
         clock_iso(clock_wall_ms(), when);
@@ -162,7 +166,7 @@ static int main_with_args(struct cmd *c)
     int code;
 
     c->dir = main_dir(&c->args, &err);
-    if (!c->dir || main_log(&c->args, &err) < 0) {
+    if (!c->dir || main_log(&c->args, c->dir, &err) < 0) {
         say_error(&err);
         return EXIT_USAGE;
     }
