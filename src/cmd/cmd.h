@@ -74,6 +74,9 @@ int cmd_signal_code(void);
 /* What leaves for a person or a pipe (say.c). Registered secrets are hidden in all of it. */
 void say_error(const struct err *err);
 void say(const char *fmt, ...) PRINTF_LIKE(1, 2); /* "tenax: …" on standard error */
+/* A line on a terminal that the next one replaces, and anything else that is said; "" takes it
+ * away. Nothing where standard error is no terminal. */
+void say_status(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* Writes to standard output; false when nobody reads it any more, on cancel (which may be NULL), or
  * when the disk is full, which is said. *ret_code is then the exit code. */
 bool say_out(struct str text, struct cancel *cancel, int *ret_code);

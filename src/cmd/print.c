@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -24,6 +25,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "sync/cancel.h"
+#include "sync/mailbox.h"
 
 #define PRINT_MAX_TEXT ((size_t)64 << 20)
 #define PRINT_MAX_FALLBACKS 8
@@ -35,6 +37,7 @@ struct print {
     struct buf shown; /* what the terminal has of this answer */
     size_t again;     /* of `shown`, what a retried answer has repeated so far */
     bool repeating;
+    int64_t retry_at_ms; /* when the next try is due; 0: none is waited for */
     struct cancel *cancel;
     int code;          /* exit code once output has failed */
     struct buf reason; /* why the model refused, where it says */
@@ -104,7 +107,13 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
     struct print *p = arg;
 
     switch (ev->kind) {
+    case LLM_WAITING:
+        if (ev->total > 0)
+            say_status("reading the prompt: %d %%",
+                       (int)(ev->processed * 100.0 / (double)ev->total));
+        return 0;
     case LLM_BLOCK_START:
+        say_status("%s", "");
         p->in_text = ev->block->kind == BLOCK_TEXT;
         return 0;
     case LLM_BLOCK_DELTA:
@@ -114,6 +123,7 @@ static int print_event(const struct llm_event *ev, void *arg, struct err *err)
         p->again = 0;
         print_break(p);
         print_retry(ev);
+        p->retry_at_ms = ev->delay_ms >= 2000 ? clock_mono_ms() + ev->delay_ms : 0;
         return 0;
     case LLM_FALLBACK:
         p->repeating = p->shown.len > 0;
@@ -282,6 +292,61 @@ static bool print_needs_net(const struct provider *first, const struct fallbacks
     return needs;
 }
 
+/* Counts the seconds to the next try on a terminal. Returns until when to wait. */
+static int64_t print_countdown(struct print *p, int64_t due_ms)
+{
+    int64_t left_ms = p->retry_at_ms - clock_mono_ms();
+    int64_t next_ms;
+
+    if (!p->retry_at_ms)
+        return due_ms;
+    if (left_ms <= 0) {
+        p->retry_at_ms = 0;
+        say_status("%s", "");
+        return due_ms;
+    }
+    say_status("trying again in %" PRId64 " s", (left_ms + 999) / 1000);
+    next_ms = clock_mono_ms() + (left_ms % 1000 ? left_ms % 1000 : 1000);
+    return due_ms >= 0 && due_ms < next_ms ? due_ms : next_ms;
+}
+
+/* One mail or one tick of the call; 0 to go on, else what the call returned. */
+static int print_wait(struct print *p, struct llm_call *call, struct mailbox *mb, struct err *err)
+{
+    int64_t due_ms = llm_call_deadline(call);
+    struct mail *m;
+    int r;
+
+    if (mailbox_take(mb, p->cancel, print_countdown(p, due_ms), &m, err) == 0) {
+        r = llm_call_mail(call, m, err);
+        mail_free(m);
+        return r;
+    }
+    if (err->code != ERR_TIMEOUT)
+        return -1;
+    err_clear(err);
+    return due_ms >= 0 && clock_mono_ms() >= due_ms ? llm_call_tick(call, err) : 0;
+}
+
+/* As llm_call_run(), with an eye on the clock. */
+static int print_run(struct print *p, struct net *net, const struct llm_call_options *options,
+                     const struct llm_request *request, struct llm_call_result *ret,
+                     struct err *err)
+{
+    struct mailbox *mb = mailbox_new();
+    struct llm_call *call = llm_call_start(net, options, request, mb, print_event, p, err);
+    int r = call ? 0 : -1;
+
+    while (r == 0)
+        r = print_wait(p, call, mb, err);
+    if (r > 0)
+        r = llm_call_take(call, ret, err);
+    llm_call_free(call);
+    mailbox_close(mb);
+    mailbox_unref(mb);
+    return r;
+}
+
 /* Everything is selected: make the call and show it. */
 static int print_call(struct cmd *c, struct net *net, const struct llm_call_options *options,
                       const struct llm_request *request)
@@ -294,7 +359,7 @@ static int print_call(struct cmd *c, struct net *net, const struct llm_call_opti
     struct err err = {0};
     int code;
 
-    if (llm_call_run(net, options, request, c->cancel, print_event, &p, &result, &err) < 0) {
+    if (print_run(&p, net, options, request, &result, &err) < 0) {
         code = print_fail(&p, &err);
     } else {
         double usd = 0;

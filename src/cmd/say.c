@@ -38,10 +38,37 @@ static void say_clean(struct str text, struct buf *out)
     }
 }
 
+static bool say_status_shown;
+
+static void say_status_clear(void)
+{
+    if (say_status_shown)
+        (void)fd_write_all(STDERR_FILENO, STR("\r\033[K"), NULL);
+    say_status_shown = false;
+}
+
+void say_status(const char *fmt, ...)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(200);
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(800);
+    va_list args;
+
+    say_status_clear();
+    va_start(args, fmt);
+    buf_addv(&text, fmt, args);
+    va_end(args);
+    if (!text.len || !isatty(STDERR_FILENO))
+        return;
+    say_clean(buf_str(&text), &clean);
+    (void)fd_write_all(STDERR_FILENO, buf_str(&clean), NULL);
+    say_status_shown = true;
+}
+
 static void say_line(struct buf *text)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT((size_t)256 << 10);
 
+    say_status_clear();
     secret_scrub(text);
     say_clean(buf_str(text), &clean);
     buf_addc(&clean, '\n');
@@ -92,6 +119,7 @@ bool say_out(struct str text, struct cancel *cancel, int *ret_code)
 {
     struct err err = {0};
 
+    say_status_clear();
     if (say_write(text, cancel, &err) == 0)
         return true;
     if (err.code == ERR_CANCELLED) {
