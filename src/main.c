@@ -27,11 +27,15 @@
 #error "the build gives the version"
 #endif
 
+#define MAIN_ECHO_MS 100
+
 static atomic_int main_signal; /* the first INT or TERM; 0 while there was none */
 
-/* The first signal asks, the second insists. Signal thread. */
+/* The first signal asks, the second insists. timeout(1) sends one to us and one to our group: what
+ * comes that close together is one. Signal thread. */
 static void main_on_signal(int signo, void *arg)
 {
+    static int64_t asked_ms;
     struct cancel *cancel = arg;
     int none = 0;
 
@@ -39,8 +43,12 @@ static void main_on_signal(int signo, void *arg)
         signals_suspend();
     if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP)
         return;
-    if (!atomic_compare_exchange_strong(&main_signal, &none, signo))
-        _exit(128 + signo);
+    if (!atomic_compare_exchange_strong(&main_signal, &none, signo)) {
+        if (clock_mono_ms() - asked_ms > MAIN_ECHO_MS)
+            _exit(128 + signo);
+        return;
+    }
+    asked_ms = clock_mono_ms();
     cancel_set(cancel);
 }
 
