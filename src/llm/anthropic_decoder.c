@@ -234,7 +234,7 @@ static int stop_block(struct decoder *d, struct err *err)
         return 0;
     if (d->kind == BLOCK_OTHER)
         finish_other(d);
-    if (d->kind == BLOCK_TOOL_USE && !d->has_input && reply_delta(d->reply, d->seed, err) < 0)
+    if (d->kind == BLOCK_TOOL_USE && !d->has_input && reply_input(d->reply, d->seed, err) < 0)
         return -1;
     forget_block(d);
     return reply_close(d->reply, err);

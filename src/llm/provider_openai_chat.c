@@ -254,6 +254,8 @@ static int read_call(struct decoder *d, const struct json *piece, const struct j
         return -1;
     if (json_is(extra, JSON_OBJECT))
         reply_data(d->reply, "extra_content", json_raw(extra));
+    if (json_is(arguments, JSON_OBJECT))
+        return reply_input(d->reply, text, err);
     return reply_delta(d->reply, text, err);
 }
 

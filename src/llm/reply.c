@@ -9,8 +9,11 @@
  */
 #include "llm/reply.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "base/utf8.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/part.h"
@@ -303,7 +306,9 @@ int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, 
     set_vendor_id(r, p, vendor_id);
     if (go_live(r, p, err) < 0)
         return -1;
-    return reply_delta(r, seed->kind == BLOCK_TOOL_USE ? seed->input : seed->text, err);
+    if (seed->kind == BLOCK_TOOL_USE)
+        return reply_input(r, seed->input, err);
+    return reply_delta(r, seed->text, err);
 }
 
 bool reply_is_open(const struct reply *r, enum block_kind kind)
@@ -400,6 +405,22 @@ int reply_delta(struct reply *r, struct str text, struct err *err)
 struct str reply_so_far(const struct reply *r)
 {
     return r->current ? buf_str(&r->current->text) : STR("");
+}
+
+int reply_input(struct reply *r, struct str json, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *v = NULL;
+    struct jw w;
+
+    if (utf8_is_valid(json))
+        return reply_delta(r, json, err);
+    if (json_parse(&arena, json, &v, /*ret_info=*/NULL, err) < 0)
+        return -1;
+    jw_init(&w, &clean, 0);
+    jw_json(&w, v);
+    return reply_delta(r, buf_str(&clean), err);
 }
 
 void reply_signature(struct reply *r, struct str signature)

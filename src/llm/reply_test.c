@@ -345,12 +345,32 @@ static void test_depth(void **state)
     }
 }
 
+/* A vendor's document may hold bytes that are no UTF-8; what is kept of it may not. */
+static void test_input_is_clean(void **state)
+{
+    struct reply *r = reply_new(NULL, NULL);
+    const struct block seed = {
+        .kind = BLOCK_TOOL_USE, .name = STR("A"), .input = STR("{\"x\xff\"\n:\"\\ud83d\"}")};
+    struct err err = {0};
+    struct message *m;
+
+    (void)state;
+    assert_int_equal(reply_open(r, &seed, STR(""), &err), 0);
+    assert_int_equal(reply_finish(r, &err), 0);
+    m = reply_take(r);
+    assert_true(str_is(m->blocks[0].input, "{\"x\xef\xbf\xbd\":\"\\ud83d\"}"));
+    assert_false(m->blocks[0].input_bad);
+    message_unref(m);
+    reply_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_depth),       cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_early_close), cmocka_unit_test(test_data),
-        cmocka_unit_test(test_limits),      cmocka_unit_test(test_observer_fails),
+        cmocka_unit_test(test_input_is_clean), cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_orders),         cmocka_unit_test(test_early_close),
+        cmocka_unit_test(test_data),           cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_observer_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
