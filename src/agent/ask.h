@@ -1,0 +1,59 @@
+/*
+ * Questions to a person: permission, a question of the model, trust, and how they are answered.
+ *
+ * An agent (or one of its tool threads) puts an ask and waits. Whatever front ends there are show
+ * it and the first answer wins; the others are told that it is withdrawn. Nobody there:
+ * ERR_UNSUPPORTED at once, and the caller applies the rule for headless runs. A cancel withdraws
+ * it.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct cancel;
+struct err;
+
+enum ask_kind {
+    ASK_PERMISSION, /* may this call run? */
+    ASK_QUESTION,   /* AskUserQuestion: input holds the questions, the answer's input the answers */
+    ASK_TRUST,
+    ASK_ELICITATION,
+};
+
+struct ask {
+    enum ask_kind kind;
+    struct str tool_name;
+    struct str tool_use_id;
+    struct str input;        /* JSON object, expanded (tool.h) */
+    struct str suggestions;  /* JSON array of permission updates, or empty */
+    struct str reason;       /* for people: why it must be asked */
+    const char *reason_type; /* "rule", "mode", "workingDir", "safetyCheck", "hook", "other" */
+    struct str blocked_path; /* or empty */
+    bool needs_person;       /* no rule can answer it */
+};
+
+struct ask_answer {
+    bool allowed;
+    bool interrupt;         /* denied, and the turn shall end */
+    struct buf message;     /* why not, for the model */
+    struct buf input;       /* another input, JSON object; empty: as it was */
+    struct buf permissions; /* JSON array of permission updates; empty: none */
+};
+
+#define ASK_MAX_ANSWER ((size_t)4 << 20)
+#define ASK_ANSWER_INIT                                                                            \
+    {                                                                                              \
+        .message = BUF_INIT(ASK_MAX_ANSWER), .input = BUF_INIT(ASK_MAX_ANSWER),                    \
+        .permissions = BUF_INIT(ASK_MAX_ANSWER)                                                    \
+    }
+void ask_answer_release(struct ask_answer *a);
+
+/* put() waits for the answer. ERR_UNSUPPORTED: nobody to ask; ERR_CANCELLED; ERR_DENIED: the front
+ * end failed ("Tool permission request failed: …"). Any thread. */
+struct asker {
+    int (*put)(struct asker *self, const struct ask *ask, struct cancel *cancel,
+               struct ask_answer *ret, struct err *err);
+};

@@ -1,0 +1,106 @@
+/*
+ * Hooks: the points of the loop where others may look, object or add.
+ *
+ * The agent calls hooks_run() at each point with the event's JSON (reference hooks: the exact stdin
+ * fields). Runners answer: the callbacks of an SDK (proto), later the handlers of the settings.
+ * What they say is merged into one outcome: any deny beats ask beats allow; contexts and messages
+ * are joined; the first stop counts. To add a kind of hook: one runner.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct cancel;
+struct err;
+struct json;
+
+#define HOOK_EVENTS(X)                                                                             \
+    X(SESSION_START, "SessionStart")                                                               \
+    X(USER_PROMPT_SUBMIT, "UserPromptSubmit")                                                      \
+    X(PRE_TOOL_USE, "PreToolUse")                                                                  \
+    X(PERMISSION_REQUEST, "PermissionRequest")                                                     \
+    X(PERMISSION_DENIED, "PermissionDenied")                                                       \
+    X(POST_TOOL_USE, "PostToolUse")                                                                \
+    X(POST_TOOL_USE_FAILURE, "PostToolUseFailure")                                                 \
+    X(POST_TOOL_BATCH, "PostToolBatch")                                                            \
+    X(NOTIFICATION, "Notification")                                                                \
+    X(STOP, "Stop")                                                                                \
+    X(STOP_FAILURE, "StopFailure")                                                                 \
+    X(SUBAGENT_START, "SubagentStart")                                                             \
+    X(SUBAGENT_STOP, "SubagentStop")                                                               \
+    X(PRE_COMPACT, "PreCompact")                                                                   \
+    X(POST_COMPACT, "PostCompact")                                                                 \
+    X(SESSION_END, "SessionEnd")
+
+enum hook_event {
+#define X(id, name) HOOK_##id,
+    HOOK_EVENTS(X)
+#undef X
+    HOOK_EVENT_COUNT,
+};
+const char *hook_event_name(enum hook_event e);
+bool hook_event_parse(struct str name, enum hook_event *ret);
+
+struct hook_input {
+    enum hook_event event;
+    struct str subject;     /* what matchers look at: the tool's name, the source; or empty */
+    struct str json;        /* the whole input object */
+    struct str tool_use_id; /* or empty */
+};
+
+enum hook_decision {
+    HOOK_SILENT, /* no opinion */
+    HOOK_ALLOW,
+    HOOK_ASK,
+    HOOK_DENY, /* PreToolUse: no; Stop: go on; UserPromptSubmit: drop the prompt */
+};
+
+#define HOOK_MAX_TEXT ((size_t)1 << 20)
+
+struct hook_outcome {
+    enum hook_decision decision;
+    bool stop;              /* "continue": false: the turn ends, whatever else was said */
+    struct buf reason;      /* of the decision; for the model */
+    struct buf stop_reason; /* for the user */
+    struct buf context;     /* additionalContext, for the model */
+    struct buf message;     /* systemMessage, for the user */
+    struct buf input;       /* updatedInput, JSON object; empty: none */
+    struct buf output;      /* PostToolUse: another text for the model; empty: none */
+    struct buf permissions; /* PermissionRequest: updatedPermissions, JSON array; empty: none */
+    bool interrupt;         /* PermissionRequest: denied, and the turn shall end */
+};
+#define HOOK_OUTCOME_INIT                                                                          \
+    {                                                                                              \
+        .reason = BUF_INIT(HOOK_MAX_TEXT), .stop_reason = BUF_INIT(HOOK_MAX_TEXT),                 \
+        .context = BUF_INIT(HOOK_MAX_TEXT), .message = BUF_INIT(HOOK_MAX_TEXT),                    \
+        .input = BUF_INIT(HOOK_MAX_TEXT), .output = BUF_INIT(HOOK_MAX_TEXT),                       \
+        .permissions = BUF_INIT(HOOK_MAX_TEXT)                                                     \
+    }
+void hook_outcome_release(struct hook_outcome *o);
+
+/* Lays a handler's JSON output over what is there, by the merging rules above. ERR_BAD_INPUT when
+ * it does not have the form of the reference; nothing is changed then. */
+int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const struct json *output,
+                       struct err *err);
+
+/* A matcher of the reference: "", "*", "Bash|Edit", or a regular expression. */
+bool hook_matches(struct str matcher, struct str subject);
+
+struct hook_runner {
+    /* Cheap and without side effects: asked before the input is written. */
+    bool (*wants)(struct hook_runner *self, enum hook_event event, struct str subject);
+    /* Runs everything that matches, in parallel where it can, and merges. An error is that of the
+     * machinery; the agent notes it and goes on, but for ERR_CANCELLED and ERR_DENIED (which blocks
+     * where blocking makes sense). Any thread, several at once. */
+    int (*run)(struct hook_runner *self, const struct hook_input *in, struct cancel *cancel,
+               struct hook_outcome *io, struct err *err);
+};
+
+/* runners: NULL-terminated; NULL: none. */
+bool hooks_want(struct hook_runner *const *runners, enum hook_event event, struct str subject);
+int hooks_run(struct hook_runner *const *runners, const struct hook_input *in,
+              struct cancel *cancel, struct hook_outcome *io, struct err *err);

@@ -1,0 +1,57 @@
+/*
+ * What every tool shares: results, flags, and the path arguments most of them have.
+ */
+#include "agent/tool.h"
+
+#include <string.h>
+
+#include "agent/workspace.h"
+#include "base/arena.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+void tool_result_release(struct tool_result *r)
+{
+    VEC_EACH(&r->images, image) {
+        buf_release(&image->bytes);
+    }
+    vec_release(&r->images);
+    vec_release(&r->spends);
+    buf_release(&r->text);
+    buf_release(&r->data);
+}
+
+unsigned tool_flags(const struct tool_entry *e, const struct json *args)
+{
+    return e->flags | (e->more_flags && args ? e->more_flags(args) : 0);
+}
+
+void tool_about_path(struct workspace *w, struct str path, bool writes, struct arena *arena,
+                     struct rule_subject *ret)
+{
+    CLEANUP(mem_freep) char *full = workspace_resolve(w, path);
+
+    ret->about = ABOUT_PATH;
+    ret->text = arena_str(arena, str_of(full));
+    ret->writes = writes;
+}
+
+void tool_expand_path(struct workspace *w, const struct json *args, const char *key,
+                      struct buf *ret)
+{
+    struct jw out;
+
+    jw_init(&out, ret, 0);
+    jw_object(&out);
+    JSON_EACH(args, member) {
+        jw_key_str(&out, json_key(member));
+        if (str_is(json_key(member), key) && json_is(member, JSON_STRING)) {
+            CLEANUP(mem_freep) char *full = workspace_resolve(w, json_str(member));
+
+            jw_cstr(&out, full);
+        } else {
+            jw_json(&out, member);
+        }
+    }
+    jw_object_end(&out);
+}

@@ -1,0 +1,121 @@
+/*
+ * Tools: what a model can do, one row each.
+ *
+ * A tool is a const struct tool_entry at the top of tools/<name>.c, the words the model reads in
+ * tools/<name>.md (the text, then its JSON schema in a fenced block; the build makes tool_<name>_md
+ * and tool_<name>_schema of them), and one line in tools/tools.c. The toolbox test fails while a
+ * tool has no text, a schema that does not parse, or the whole table is larger than 12 KB.
+ *
+ * run() is called on a tool thread and sees only its call. Schema check, hooks, permission, time,
+ * cancelling siblings, capping and spilling are done around it (agent/call.c); it knows none of
+ * them. It may block as long as it watches call->cancel. It succeeds with a result (is_error says
+ * that the text is bad news for the model), or fails with an error whose text goes to the model.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "conf/rule.h"
+#include "llm/event.h"
+
+struct arena;
+struct asker;
+struct cancel;
+struct conf;
+struct err;
+struct json;
+struct net;
+struct permit;
+struct provider;
+struct workspace;
+
+#define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
+#define TOOL_MAX_RESULT ((size_t)30 * 1000) /* bytes the model is shown, unless the row says */
+#define TOOL_MAX_IMAGE ((size_t)5 << 20)    /* bytes of an image, before base64 */
+
+enum tool_flags {
+    TOOL_READ_ONLY = 1,  /* harmless to run again; may start while the model still speaks */
+    TOOL_CONCURRENT = 2, /* may run beside others that say so */
+    TOOL_EDITS = 4,      /* changes the one file it is about: acceptEdits covers it */
+    TOOL_PERSON = 8,     /* a person must answer: never allowed by a mode or a rule alone */
+    TOOL_FREE = 16,      /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
+};
+
+struct tool_image {
+    const char *media_type; /* "image/png" */
+    struct buf bytes;
+};
+
+/* A call of a model that a tool made for itself; it is added to the session's cost. */
+struct tool_spend {
+    struct str model; /* its name, in static memory or the provider's */
+    struct llm_usage usage;
+    double usd; /* NAN: unknown */
+};
+
+struct tool_result {
+    struct buf text; /* BUF_INIT(TOOL_MAX_TEXT) */
+    VEC(struct tool_image) images;
+    struct buf data; /* JSON for hooks, SDK and transcript (toolUseResult); empty: none */
+    bool is_error;
+    bool stops_batch; /* killed, timed out or not started: calls running beside it are cancelled */
+    bool is_capped;   /* the tool has cut and spilled its text itself */
+    VEC(struct tool_spend) spends;
+};
+
+#define TOOL_RESULT_INIT                                                                           \
+    {                                                                                              \
+        .text = BUF_INIT(TOOL_MAX_TEXT), .data = BUF_INIT(TOOL_MAX_TEXT)                           \
+    }
+void tool_result_release(struct tool_result *r);
+
+struct tool_call {
+    const struct tool_entry *entry;
+    struct str id;           /* "toolu_…" */
+    const struct json *args; /* fits the schema */
+    struct workspace *workspace;
+    struct permit *permit; /* the mode; plan mode is entered and left through it */
+    struct asker *asker;   /* to ask a person; NULL: nobody is there */
+    const struct conf *conf;
+    struct net *net;        /* NULL: this run has no network */
+    const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
+    struct cancel *cancel;
+    /* What is going on, for people: replaces what was said before. Any thread. */
+    void (*progress)(struct tool_call *call, struct str text);
+    void *agent; /* of progress() */
+};
+
+struct tool_entry {
+    const char *name;
+    const char *text;   /* tool_<name>_md */
+    const char *schema; /* tool_<name>_schema */
+    unsigned flags;
+    size_t max_result; /* 0: TOOL_MAX_RESULT */
+
+    /* More flags of this very call (a Bash command that only reads); NULL: none. */
+    unsigned (*more_flags)(const struct json *args);
+    /* What permission rules look at; slices live in the arena. NULL: only the name. */
+    void (*about)(struct workspace *w, const struct json *args, struct arena *arena,
+                  struct rule_subject *ret);
+    /* Derived fields for hooks, SDK and permission requests, such as an absolute file_path: appends
+     * the args as JSON with them. NULL: the args as they are. What the model sent stays as it is.
+     */
+    void (*expand)(struct workspace *w, const struct json *args, struct buf *ret);
+    /* Whether this session offers the tool at all (WebSearch needs a provider that has it). NULL:
+     * always. */
+    bool (*offered)(const struct conf *conf, const struct provider *provider);
+    int (*run)(struct tool_call *call, struct tool_result *ret, struct err *err);
+};
+
+unsigned tool_flags(const struct tool_entry *e, const struct json *args);
+
+/* The usual about() and expand() of tools with a file_path. */
+void tool_about_path(struct workspace *w, struct str path, bool writes, struct arena *arena,
+                     struct rule_subject *ret);
+void tool_expand_path(struct workspace *w, const struct json *args, const char *key,
+                      struct buf *ret);

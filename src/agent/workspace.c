@@ -1,0 +1,372 @@
+/*
+ * One lock guards all that changes; it is never held while a file is touched. Any thread.
+ */
+#include "agent/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "sync/thread.h"
+
+#define WORKSPACE_MAX_TODOS ((size_t)1 << 20)
+#define WORKSPACE_MAX_PATH ((size_t)64 << 10)
+#define WORKSPACE_SPILL_TRIES 1000
+
+struct thing {
+    const struct workspace_kind *kind;
+    void *ptr;
+};
+
+struct workspace {
+    atomic_int refs;
+    struct strv dirs; /* the first one never changes */
+    struct strv environ;
+    char *state_dir;
+    struct lock lock; /* of everything below, and of dirs behind the first */
+    char *cwd;
+    struct map seen; /* path → struct seen_file */
+    int64_t looks;
+    struct buf todos;
+    VEC(struct thing) things;
+};
+
+struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *environ)
+{
+    struct workspace *w = mem_zalloc(sizeof(*w));
+
+    atomic_init(&w->refs, 1);
+    lock_init(&w->lock);
+    strv_adds(&w->dirs, dir);
+    for (size_t i = 0; environ && environ[i]; i++)
+        strv_adds(&w->environ, environ[i]);
+    w->state_dir = mem_dup(state_dir, strlen(state_dir));
+    w->cwd = mem_dup(dir, strlen(dir));
+    w->todos = (struct buf)BUF_INIT(WORKSPACE_MAX_TODOS);
+    buf_adds(&w->todos, "[]");
+    return w;
+}
+
+struct workspace *workspace_ref(struct workspace *w)
+{
+    atomic_fetch_add(&w->refs, 1);
+    return w;
+}
+
+void workspace_unref(struct workspace *w)
+{
+    if (!w || atomic_fetch_sub(&w->refs, 1) > 1)
+        return;
+    for (size_t i = w->things.len; i-- > 0;)
+        w->things.ptr[i].kind->free(w->things.ptr[i].ptr);
+    vec_release(&w->things);
+    MAP_EACH(&w->seen, entry) {
+        mem_freep(&entry->value);
+    }
+    map_release(&w->seen);
+    buf_release(&w->todos);
+    strv_release(&w->dirs);
+    strv_release(&w->environ);
+    mem_freep(&w->state_dir);
+    mem_freep(&w->cwd);
+    lock_release(&w->lock);
+    mem_freep(&w);
+}
+
+const char *workspace_dir(const struct workspace *w)
+{
+    return w->dirs.ptr[0];
+}
+
+char *const *workspace_environ(const struct workspace *w)
+{
+    return strv_get(&w->environ);
+}
+
+char *workspace_cwd(struct workspace *w)
+{
+    char *cwd;
+
+    lock_take(&w->lock);
+    cwd = mem_dup(w->cwd, strlen(w->cwd));
+    lock_give(&w->lock);
+    return cwd;
+}
+
+void workspace_set_cwd(struct workspace *w, const char *dir)
+{
+    char *cwd = mem_dup(dir, strlen(dir));
+    char *old;
+
+    lock_take(&w->lock);
+    old = w->cwd;
+    w->cwd = cwd;
+    lock_give(&w->lock);
+    mem_freep(&old);
+}
+
+void workspace_add_dir(struct workspace *w, const char *dir)
+{
+    lock_take(&w->lock);
+    if (!strv_has(&w->dirs, str_of(dir)))
+        strv_adds(&w->dirs, dir);
+    lock_give(&w->lock);
+}
+
+void workspace_dirs(struct workspace *w, struct strv *ret)
+{
+    lock_take(&w->lock);
+    strv_add_all(ret, &w->dirs);
+    lock_give(&w->lock);
+}
+
+/* Adds the parts of a path to an absolute one, taking out "." and "..". */
+static void workspace_walk(struct buf *to, struct str path)
+{
+    while (path.len) {
+        struct str part;
+
+        str_cut(&path, '/', &part);
+        if (!part.len || str_is(part, "."))
+            continue;
+        if (str_is(part, "..")) {
+            while (to->len && to->ptr[to->len - 1] != '/')
+                buf_cut(to, to->len - 1, 1);
+            if (to->len)
+                buf_cut(to, to->len - 1, 1);
+            continue;
+        }
+        buf_addc(to, '/');
+        buf_add(to, part);
+    }
+}
+
+char *workspace_resolve(struct workspace *w, struct str path)
+{
+    struct buf full = BUF_INIT(WORKSPACE_MAX_PATH);
+
+    if (str_is(path, "~") || str_starts(path, STR("~/"))) {
+        workspace_walk(&full, str_of(path_home()));
+        path = str_from(path, 1);
+    } else if (!str_starts(path, STR("/"))) {
+        CLEANUP(mem_freep) char *cwd = workspace_cwd(w);
+
+        workspace_walk(&full, str_of(cwd));
+    }
+    workspace_walk(&full, path);
+    if (!full.len)
+        buf_addc(&full, '/');
+    return buf_take(&full);
+}
+
+char *workspace_shorten(struct workspace *w, const char *path)
+{
+    CLEANUP(mem_freep) char *cwd = workspace_cwd(w);
+    struct str full = str_of(path);
+    struct str base = str_of(cwd);
+
+    if (str_eq(full, base))
+        full = STR(".");
+    else if (str_starts(full, base) && (str_is(base, "/") || full.ptr[base.len] == '/'))
+        full = str_from(full, base.len + !str_is(base, "/"));
+    return mem_dup(full.ptr, full.len);
+}
+
+static bool workspace_is_below(struct str path, struct str dir)
+{
+    return str_eq(path, dir) || str_is(dir, "/") ||
+           (str_starts(path, dir) && path.ptr[dir.len] == '/');
+}
+
+/* Links are followed as far as the path exists; what is not there yet is added by name. */
+static char *workspace_real(const char *path)
+{
+    struct buf rest = BUF_INIT(WORKSPACE_MAX_PATH);
+    char *at = mem_dup(path, strlen(path));
+    char real[PATH_MAX];
+
+    while (!realpath(at, real)) {
+        char *slash = strrchr(at, '/');
+
+        if (!slash || slash == at) {
+            memcpy(real, "/", 2);
+            buf_insert(&rest, 0, str_of(at));
+            break;
+        }
+        buf_insert(&rest, 0, str_of(slash));
+        *slash = '\0';
+    }
+    buf_insert(&rest, 0, str_of(strcmp(real, "/") == 0 ? "" : real));
+    mem_freep(&at);
+    return buf_take(&rest);
+}
+
+bool workspace_contains(struct workspace *w, const char *path)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(mem_freep) char *real = workspace_real(path);
+
+    workspace_dirs(w, &dirs);
+    for (size_t i = 0; i < dirs.len; i++) {
+        CLEANUP(mem_freep) char *dir = workspace_real(dirs.ptr[i]);
+
+        if (workspace_is_below(str_of(real), str_of(dir)))
+            return true;
+    }
+    return false;
+}
+
+/* FNV-1a, eight bytes at a time: cheap, and only ever compared with itself. */
+uint64_t seen_hash(struct str content)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    size_t i = 0;
+
+    for (; i + 8 <= content.len; i += 8) {
+        uint64_t x;
+
+        memcpy(&x, content.ptr + i, sizeof(x));
+        h = (h ^ x) * 0x100000001b3;
+        h ^= h >> 29;
+    }
+    for (; i < content.len; i++)
+        h = (h ^ (unsigned char)content.ptr[i]) * 0x100000001b3;
+    return h;
+}
+
+void workspace_saw(struct workspace *w, const char *path, const struct stat *st, struct str content,
+                   bool partial)
+{
+    struct seen_file *file = mem_zalloc(sizeof(*file));
+    struct seen_file *old;
+
+    file->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    file->size = st->st_size;
+    file->hash = seen_hash(content);
+    file->partial = partial;
+    lock_take(&w->lock);
+    file->order = ++w->looks;
+    old = map_set(&w->seen, str_of(path), file);
+    lock_give(&w->lock);
+    mem_freep(&old);
+}
+
+bool workspace_seen(struct workspace *w, const char *path, struct seen_file *ret)
+{
+    const struct seen_file *file;
+
+    lock_take(&w->lock);
+    file = map_get(&w->seen, str_of(path));
+    if (file)
+        *ret = *file;
+    lock_give(&w->lock);
+    return file;
+}
+
+void workspace_forget(struct workspace *w, const char *path)
+{
+    struct seen_file *old;
+
+    lock_take(&w->lock);
+    old = map_remove(&w->seen, str_of(path));
+    lock_give(&w->lock);
+    mem_freep(&old);
+}
+
+static int workspace_later_first(const void *a, const void *b)
+{
+    const struct seen_file *x = (*(struct map_entry *const *)a)->value;
+    const struct seen_file *y = (*(struct map_entry *const *)b)->value;
+
+    return (x->order < y->order) - (x->order > y->order);
+}
+
+void workspace_seen_paths(struct workspace *w, struct strv *ret)
+{
+    VEC(struct map_entry *) list = VEC_INIT;
+
+    lock_take(&w->lock);
+    MAP_EACH(&w->seen, entry) {
+        vec_push(&list, entry);
+    }
+    if (list.len)
+        qsort(list.ptr, list.len, sizeof(list.ptr[0]), workspace_later_first);
+    VEC_EACH(&list, entry) {
+        strv_add(ret, (*entry)->key);
+    }
+    lock_give(&w->lock);
+    vec_release(&list);
+}
+
+void workspace_todos(struct workspace *w, struct buf *ret)
+{
+    lock_take(&w->lock);
+    buf_add(ret, buf_str(&w->todos));
+    lock_give(&w->lock);
+}
+
+void workspace_set_todos(struct workspace *w, struct str json)
+{
+    lock_take(&w->lock);
+    buf_clear(&w->todos);
+    buf_add(&w->todos, json);
+    lock_give(&w->lock);
+}
+
+int workspace_spill(struct workspace *w, struct str name, struct buf *ret_path, struct err *err)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(PATH_MAX);
+    CLEANUP(mem_freep) char *folder = path_join(w->state_dir, "tool-results");
+
+    if (file_mkdirs(folder, 0700, err) < 0)
+        return -1;
+    for (int i = 0; i < WORKSPACE_SPILL_TRIES; i++) {
+        int fd;
+
+        buf_clear(&path);
+        buf_addf(&path, "%s/%.*s", folder, STR_ARG(name));
+        if (i)
+            buf_addf(&path, "-%d", i + 1);
+        buf_adds(&path, ".txt");
+        fd = open(buf_cstr(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0) {
+            close(fd);
+            buf_move(ret_path, &path);
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    return err_sys(err, ERR_IO, "cannot create '%s'", buf_cstr(&path));
+}
+
+void *workspace_thing(struct workspace *w, const struct workspace_kind *kind)
+{
+    void *ptr = NULL;
+
+    lock_take(&w->lock);
+    VEC_EACH(&w->things, thing) {
+        if (thing->kind == kind)
+            ptr = thing->ptr;
+    }
+    if (!ptr) {
+        struct thing *thing = vec_add(&w->things);
+
+        thing->kind = kind;
+        thing->ptr = kind->make(w);
+        ptr = thing->ptr;
+    }
+    lock_give(&w->lock);
+    return ptr;
+}

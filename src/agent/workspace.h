@@ -1,0 +1,75 @@
+/*
+ * Where an agent works: its folders, which files it has seen, its list of things to do.
+ *
+ * One workspace serves one agent and all its tool threads; everything here may be called from any
+ * of them. The process itself never changes directory: the working directory is a string that Bash
+ * calls move and every other tool resolves against.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct buf;
+struct err;
+struct stat;
+struct strv;
+struct workspace;
+
+/* dir: absolute, without links. state_dir: the session's own folder (…/projects/<key>/<session>),
+ * made when the first file goes there. environ: for children. All are copied. */
+struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *environ);
+struct workspace *workspace_ref(struct workspace *w);
+void workspace_unref(struct workspace *w);
+
+const char *workspace_dir(const struct workspace *w); /* where the session started */
+char *const *workspace_environ(const struct workspace *w);
+
+char *workspace_cwd(struct workspace *w); /* yours to free */
+void workspace_set_cwd(struct workspace *w, const char *dir);
+
+void workspace_add_dir(struct workspace *w, const char *dir);
+void workspace_dirs(struct workspace *w, struct strv *ret); /* dir first, then the added ones */
+
+/* Absolute, "~" expanded, "." and ".." and doubled slashes taken out by name only; against cwd when
+ * relative. Yours to free. */
+char *workspace_resolve(struct workspace *w, struct str path);
+/* For people and models: relative to cwd when below it, else as it is. Yours to free. */
+char *workspace_shorten(struct workspace *w, const char *path);
+/* The path, with its links followed as far as it exists, is inside one of the folders. */
+bool workspace_contains(struct workspace *w, const char *path);
+
+/* Files as the model last saw them: an edit of what changed since is refused. */
+struct seen_file {
+    int64_t mtime_ns;
+    int64_t size;
+    uint64_t hash; /* of the content, seen_hash() */
+    bool partial;  /* only some lines were shown */
+    int64_t order; /* of the last look, growing; set by workspace_saw() */
+};
+uint64_t seen_hash(struct str content);
+void workspace_saw(struct workspace *w, const char *path, const struct stat *st, struct str content,
+                   bool partial);
+bool workspace_seen(struct workspace *w, const char *path, struct seen_file *ret);
+void workspace_forget(struct workspace *w, const char *path);
+/* Paths, the one looked at last first. */
+void workspace_seen_paths(struct workspace *w, struct strv *ret);
+
+/* The list of TodoWrite, as its JSON array; "[]" to begin with. */
+void workspace_todos(struct workspace *w, struct buf *ret);
+void workspace_set_todos(struct workspace *w, struct str json);
+
+/* A new file for output that is too long to show, in <state_dir>/tool-results/: its path, made and
+ * empty, 0600. */
+int workspace_spill(struct workspace *w, struct str name, struct buf *ret_path, struct err *err);
+
+/* Things that tools keep between calls, one of each kind per workspace, made on first use and freed
+ * with it. */
+struct workspace_kind {
+    void *(*make)(struct workspace *w);
+    void (*free)(void *thing);
+};
+void *workspace_thing(struct workspace *w, const struct workspace_kind *kind);

@@ -1,0 +1,82 @@
+/*
+ * Permission rules: "Tool" or "Tool(specifier)", and whether one speaks of a call.
+ *
+ * The language is that of reference settings: names with globs (`mcp__*`), Bash commands by exact
+ * text, prefix (`npm run:*`, `npm run *`) and wildcard, paths in the style of .gitignore with four
+ * anchors (`//abs`, `~/home`, `/source`, `./cwd`), hosts (`domain:*.example.com`) and single
+ * parameters (`run_in_background:true`). A rule is parsed once and never changes.
+ *
+ * What a call is about is a struct rule_subject, filled in by its tool: rules know nothing of
+ * tools. Edit rules speak of every tool that writes, Read rules of every tool that reads; a denied
+ * Read is a denied write too.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct err;
+struct json;
+struct rule;
+struct strv;
+
+enum rule_list {
+    RULE_ALLOW,
+    RULE_ASK,
+    RULE_DENY,
+};
+
+enum rule_about {
+    ABOUT_NOTHING, /* only rules without a specifier can match */
+    ABOUT_COMMAND, /* text: a shell command */
+    ABOUT_PATH,    /* text: an absolute path without . and .. */
+    ABOUT_HOST,    /* text: a host name */
+    ABOUT_NAME,    /* text: what the tool calls its kind of thing (a skill, a subagent type) */
+};
+
+struct rule_subject {
+    struct str tool; /* "Bash" */
+    enum rule_about about;
+    struct str text;
+    bool writes;             /* ABOUT_PATH: the call changes it */
+    const struct json *args; /* for parameter rules; NULL: none */
+};
+
+/* Where relative rules are anchored. All absolute. */
+struct rule_place {
+    const char *source; /* folder of "/x": where the rule was written */
+    const char *cwd;    /* folder of "x" and "./x" */
+    const char *home;   /* of "~/x" */
+};
+
+/* ERR_BAD_INPUT says what is wrong with it: "Bash(npm: a ')' is missing". */
+int rule_parse(struct str text, enum rule_list list, const struct rule_place *place,
+               struct rule **ret, struct err *err);
+void rule_free(struct rule *r);
+struct str rule_text(const struct rule *r); /* as it was written */
+
+/* Whether the rule takes the whole tool, so that a deny removes it from the model's list. */
+bool rule_covers_tool(const struct rule *r, struct str tool);
+
+/* For ABOUT_COMMAND: the whole command of a deny or ask rule matches when any of its parts does. An
+ * allow rule speaks of one part at a time: see rules_allow_command(). */
+bool rule_matches(const struct rule *r, const struct rule_subject *s);
+
+/* Every part of the command (split at && || ; | & and newlines) is matched by one of the rules or
+ * is free by itself (rule_command_is_read_only()). False for what cannot be taken apart with
+ * certainty. */
+bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s);
+
+/* Changes nothing and reads only: ls, cat, git status, … without redirection, substitution or
+ * options that write. What is not known for certain is not read-only. */
+bool rule_command_is_read_only(struct str command);
+
+/* mkdir, touch, mv, cp, rm, rmdir, sed -i: what acceptEdits lets through inside working folders.
+ * Appends the paths it names; false when the command is anything else. */
+bool rule_command_is_file_work(struct str command, struct strv *ret_paths);
+
+/* "npm test:*" for "npm test --watch": what "always allow" would add. False when there is nothing
+ * sensible to suggest. */
+bool rule_suggest(const struct rule_subject *s, struct strv *ret);
