@@ -1,0 +1,108 @@
+/*
+ * An agent: a conversation that works until there is nothing left to do.
+ *
+ * It runs on a thread of its own, waits on one mailbox and is touched by nobody else; others hold a
+ * pointer and call the functions below, all of which may be called from any thread and none of
+ * which waits (but for agent_free()). What it does is seen through events only (event.h); what it
+ * needs to know from a person it asks for (ask.h).
+ *
+ * Inputs queue up. Each makes a turn of its own, but for those that ask to be heard between two
+ * steps of the running turn (INPUT_NEXT) or at once (INPUT_NOW, which interrupts it).
+ *
+ * ARCHITECTURE.md walks one turn. The loop is turn.c; one model call with its recovery is step.c;
+ * the calls of a step are batch.c, one of them call.c; the conversation and its invariants are
+ * history.c; the money is ledger.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/id.h"
+#include "base/str.h"
+#include "llm/dialect.h"
+
+struct agent;
+struct asker;
+struct cancel;
+struct conf;
+struct err;
+struct event;
+struct hook_runner;
+struct message;
+struct net;
+struct permit;
+struct provider;
+struct strv;
+struct toolbox;
+struct workspace;
+
+/* Everything is lent and outlives the agent, but for the slices, which are copied. */
+struct agent_spec {
+    const char *session; /* uuid */
+    const char *name;    /* "main" */
+    const struct conf *conf;
+    struct net *net; /* NULL: no provider needs it */
+    /* The first is asked; the others are gone to when it is overloaded. The agent's thread renews
+     * keys in them. */
+    struct provider *providers;
+    size_t provider_count;
+    const struct toolbox *toolbox;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct asker *asker;              /* NULL: nobody to ask */
+    struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
+    struct str system;                /* the system prompt */
+    struct str context;               /* reminders that go before the first input; may be empty */
+    struct str output_schema;         /* JSON schema of the answer; empty: any text */
+    const char *transcript_path;      /* for hooks; "" until there are transcripts */
+    int64_t max_steps;                /* of a turn; 0: no limit */
+    double max_usd;                   /* of the session; 0: no limit */
+    enum thinking thinking;
+    int64_t thinking_budget;
+    enum effort effort;
+    /* Takes the event. May wait while a local observer is full, but not once cancel is set. */
+    void (*emit)(void *arg, struct event *e, struct cancel *cancel);
+    void *emit_arg;
+    struct cancel *cancel; /* of the process: ends turn and agent */
+};
+
+struct agent *agent_start(const struct agent_spec *spec, struct err *err);
+/* Interrupts, waits for the thread, frees. NULL is fine. */
+void agent_free(struct agent *a);
+
+enum input_when {
+    INPUT_LATER, /* a turn of its own, behind those that wait */
+    INPUT_NEXT,  /* between two steps of the running turn, else a turn of its own */
+    INPUT_NOW,   /* interrupts the running turn, then a turn of its own, before all others */
+};
+
+struct agent_input {
+    char uuid[ID_UUID_LEN + 1];
+    struct message *message; /* taken */
+    enum input_when when;
+    bool no_query; /* only added to the conversation; no turn */
+};
+void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
+void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */
+bool agent_unqueue(struct agent *a, struct str uuid);        /* false: not there (any more) */
+
+/* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits is
+ * dropped. */
+void agent_interrupt(struct agent *a, bool drop_queued);
+
+/* No more input will come: the agent's thread ends when all is done. agent_is_done() is then true
+ * and `done` (agent_on_done()) is called from its thread, once. */
+void agent_finish(struct agent *a);
+
+/* From the next model call on. Takes the content of *p. */
+void agent_set_model(struct agent *a, struct provider *p);
+void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget);
+
+/* Things said into the running (or next) turn as a reminder, such as the end of a background
+ * command. wake: starts a turn when idle. */
+void agent_notify(struct agent *a, struct str text, bool wake);
+
+/* What a mode switch or an ask did to the state, for observers. */
+void agent_emit_notice(struct agent *a, int level, struct str text);

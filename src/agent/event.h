@@ -1,0 +1,157 @@
+/*
+ * What others see of an agent: the only way out.
+ *
+ * Everything shown anywhere (a terminal, stream-json, a socket, later a web page) is a function of
+ * these events and nothing else. An event is made by its agent, numbered without gaps within the
+ * session, and then immutable and shared: event_ref() and event_unref() from any thread.
+ *
+ * A turn is TURN_STARTED … TURN_DONE. A step of it is STEP_STARTED, per block BLOCK_STARTED,
+ * BLOCK_DELTA…, BLOCK_DONE, and STEP_DONE; or, at any point after STEP_STARTED, STEP_VOID: all of
+ * the step's blocks are void, and a new STEP_STARTED follows or the turn ends. Each call of a step
+ * has one TOOL_STARTED (which may come before STEP_DONE) and one TOOL_DONE, but for calls that are
+ * void with their step. TOOL_DONE events come in the order of the calls, behind STEP_DONE.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/id.h"
+#include "base/str.h"
+#include "llm/event.h"
+#include "llm/message.h"
+
+enum event_kind {
+    EVENT_TURN_STARTED,  /* model, mode, text: cwd, json: ["tool names"], id: the input's uuid */
+    EVENT_STEP_STARTED,  /* message_id, model, usage so far */
+    EVENT_BLOCK_STARTED, /* index, block; id and name of a tool_use */
+    EVENT_BLOCK_DELTA,   /* index, block, text */
+    EVENT_BLOCK_DONE,    /* index, block, json: the whole block in Anthropic's shape; id, name;
+                            text: of a text block */
+    EVENT_STEP_DONE,     /* message_id, model, stop, usage, request_id, ttft_ms */
+    EVENT_STEP_VOID,     /* text: why */
+    EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
+    EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms */
+    EVENT_TOOL_DONE,     /* id, name, is_error, json: the tool_result block, text: its text,
+                            data: structured result (JSON) or empty, duration_ms */
+    EVENT_USER,          /* json: a message {"role":"user","content"} that entered the conversation
+                            beside tool results; text; id: uuid of the input it came with; user */
+    EVENT_WAITING,       /* processed, total, cached: the server reads the prompt */
+    EVENT_RETRY,         /* attempt, max_tries, delay_ms, status, error (enum err_code), text */
+    EVENT_STATE,         /* state */
+    EVENT_MODE,          /* mode */
+    EVENT_HOOK_STARTED,  /* id, name: "PreToolUse:Bash", text: "PreToolUse" */
+    EVENT_HOOK_DONE,     /* the same, is_error; json: what it answered, or data: the error text */
+    EVENT_TASK_STARTED,  /* a background command: id, tool_id, text: what it is */
+    EVENT_TASK_DONE,     /* id, tool_id, text, name: completed failed killed, data: output file */
+    EVENT_COMPACTED,     /* text, usage; comes with compaction */
+    EVENT_NOTICE,        /* level, text: something a person should know */
+    EVENT_TURN_DONE,     /* report */
+};
+
+enum event_state {
+    STATE_IDLE,
+    STATE_RUNNING,
+    STATE_REQUIRES_ACTION,
+};
+const char *event_state_name(enum event_state s); /* "requires_action" */
+
+enum event_level {
+    LEVEL_INFO,
+    LEVEL_WARNING,
+    LEVEL_ERROR,
+};
+
+enum event_user {
+    USER_INPUT,  /* what a person or client said */
+    USER_MARKER, /* "[Request interrupted by user]" */
+    USER_ADDED,  /* reminders, hook feedback, "go on": made by tenax */
+};
+
+/* Why a turn ended. */
+enum turn_end {
+    END_COMPLETED,
+    END_MAX_TURNS,
+    END_BUDGET,
+    END_ABORTED_STREAMING,
+    END_ABORTED_TOOLS,
+    END_PROMPT_TOO_LONG,
+    END_API_ERROR,   /* the provider said no, for good */
+    END_MODEL_ERROR, /* the model's answer cannot be used: empty, cut, refused */
+    END_HOOK_STOPPED,
+    END_STOP_HOOK_PREVENTED,
+    END_STRUCTURED, /* no answer fitted the schema */
+};
+const char *turn_end_name(enum turn_end end);    /* terminal_reason: "aborted_tools" */
+const char *turn_end_subtype(enum turn_end end); /* of the result: "success", "error_max_turns" … */
+
+struct model_spent {
+    struct str model;
+    struct llm_usage usage;
+    double usd; /* NAN: prices unknown */
+    int64_t window, max_output;
+};
+
+struct turn_report {
+    enum turn_end end;
+    bool is_error;
+    struct str result;   /* the last answer's text; of an API failure its error */
+    struct str error;    /* what to tell a person when it is one; or empty */
+    struct str category; /* of an API failure: "rate_limit", "authentication_failed", …; or empty */
+    int api_status;      /* HTTP, 0: none */
+    enum llm_stop stop;
+    int64_t duration_ms, duration_api_ms;
+    int64_t steps;                    /* num_turns */
+    struct llm_usage usage;           /* of this turn */
+    double total_usd;                 /* of the session; what is known of it */
+    bool cost_unknown;                /* a model without prices had a part in it */
+    const struct model_spent *models; /* of the session */
+    size_t model_count;
+    struct str denials;    /* JSON array of {tool_name, tool_use_id, tool_input} */
+    struct str structured; /* JSON that fits the schema; or empty */
+    size_t queued;         /* inputs that wait */
+};
+
+struct event {
+    uint64_t seq; /* from 1 */
+    char uuid[ID_UUID_LEN + 1];
+    const char *session; /* the agent's; lives as long as the event */
+    const char *agent;   /* "main" */
+    int64_t turn, step;  /* from 1; 0: outside */
+    int64_t time_ms;     /* wall clock */
+    enum event_kind kind;
+
+    struct str message_id, request_id;
+    struct str model;
+    size_t index;
+    enum block_kind block;
+    struct str id, tool_id, name;
+    struct str text, json, data;
+    bool is_error;
+    enum event_user user;
+    enum event_state state;
+    enum event_level level;
+    const char *mode;
+    enum llm_stop stop;
+    struct llm_usage usage;
+    int64_t ttft_ms, duration_ms, delay_ms;
+    int attempt, max_tries, status;
+    enum err_code error;
+    int64_t processed, total, cached;
+    const struct turn_report *report;
+
+    atomic_int refs;
+    struct arena arena; /* of all slices */
+};
+
+struct event *event_new(enum event_kind kind);
+struct event *event_ref(struct event *e);
+void event_unref(struct event *e);
+/* What it takes in a queue, about. */
+size_t event_bytes(const struct event *e);
+/* Merges a delta into the one before it (same agent, step and index): a new event with the seq of
+ * the later one. NULL when they do not go together. */
+struct event *event_merge(const struct event *a, const struct event *b);
