@@ -42,8 +42,10 @@ enum tool_flags {
     TOOL_READ_ONLY = 1,  /* harmless to run again; may start while the model still speaks */
     TOOL_CONCURRENT = 2, /* may run beside others that say so */
     TOOL_EDITS = 4,      /* changes the one file it is about: acceptEdits covers it */
-    TOOL_PERSON = 8,     /* a person must answer: never allowed by a mode or a rule alone */
-    TOOL_FREE = 16,      /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
+    /* run() itself puts its question to a person (ask.h): nobody is asked before it, and no mode or
+     * allow rule answers in the person's place. Deny rules and dontAsk still bind. */
+    TOOL_PERSON = 8,
+    TOOL_FREE = 16, /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
 };
 
 struct tool_image {
@@ -65,6 +67,8 @@ struct tool_result {
     bool is_error;
     bool stops_batch; /* killed, timed out or not started: calls running beside it are cancelled */
     bool is_capped;   /* the tool has cut and spilled its text itself */
+    bool is_denied;   /* a person said no (TOOL_PERSON): counts among the denials */
+    bool ends_turn;   /* and wants the turn to end */
     VEC(struct tool_spend) spends;
 };
 

@@ -1,0 +1,18 @@
+/*
+ * What the tools that turn to a person share; for src/tools only.
+ */
+#pragma once
+
+#include "agent/ask.h"
+
+struct err;
+struct tool_call;
+struct tool_result;
+
+/* Puts the call, with its arguments as they are, to whoever is there, and waits. ERR_UNSUPPORTED:
+ * nobody is. reason_type as ask.h's. */
+int person_ask(struct tool_call *call, enum ask_kind kind, const char *reason,
+               const char *reason_type, struct ask_answer *ret, struct err *err);
+
+/* The person said no: what that means, then their words. */
+void person_refused(struct tool_result *ret, const struct ask_answer *answer, const char *meaning);
