@@ -30,10 +30,12 @@ struct conf;
 struct err;
 struct event;
 struct hook_runner;
+struct journal;
 struct message;
 struct net;
 struct permit;
 struct provider;
+struct referee;
 struct strv;
 struct toolbox;
 struct workspace;
@@ -62,9 +64,15 @@ struct agent_spec {
     enum thinking thinking;
     int64_t thinking_budget;
     enum effort effort;
-    /* Takes the event. May wait while a local observer is full, but not once cancel is set. */
+    /* Takes the event, numbers it (seq) and passes it on, from the agent's thread and from those of
+     * its tools. May wait while a local observer is full, but not once cancel is set. */
     void (*emit)(void *arg, struct event *e, struct cancel *cancel);
     void *emit_arg;
+    struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
+    struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
+    /* Before a tool changes this file (absolute); NULL: nobody wants to know. Any thread. */
+    void (*before_edit)(void *arg, const char *path, struct str tool_use_id);
+    void *before_edit_arg;
     struct cancel *cancel; /* of the process: ends turn and agent */
 };
 
@@ -92,9 +100,8 @@ bool agent_unqueue(struct agent *a, struct str uuid);        /* false: not there
  * dropped. */
 void agent_interrupt(struct agent *a, bool drop_queued);
 
-/* No more input will come: the agent's thread ends when all is done. agent_is_done() is then true
- * and `done` (agent_on_done()) is called from its thread, once. */
-void agent_finish(struct agent *a);
+/* No more input will come: when all is done the agent's thread calls fn(arg), once, and ends. */
+void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg);
 
 /* From the next model call on. Takes the content of *p. */
 void agent_set_model(struct agent *a, struct provider *p);
@@ -103,6 +110,3 @@ void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget)
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
  * command. wake: starts a turn when idle. */
 void agent_notify(struct agent *a, struct str text, bool wake);
-
-/* What a mode switch or an ask did to the state, for observers. */
-void agent_emit_notice(struct agent *a, int level, struct str text);

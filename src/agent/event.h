@@ -2,8 +2,8 @@
  * What others see of an agent: the only way out.
  *
  * Everything shown anywhere (a terminal, stream-json, a socket, later a web page) is a function of
- * these events and nothing else. An event is made by its agent, numbered without gaps within the
- * session, and then immutable and shared: event_ref() and event_unref() from any thread.
+ * these events and nothing else. An event is made by its agent, numbered by the host without gaps
+ * within the session, and then immutable and shared: event_ref() and event_unref() from any thread.
  *
  * A turn is TURN_STARTED … TURN_DONE. A step of it is STEP_STARTED, per block BLOCK_STARTED,
  * BLOCK_DELTA…, BLOCK_DONE, and STEP_DONE; or, at any point after STEP_STARTED, STEP_VOID: all of

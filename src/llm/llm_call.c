@@ -357,6 +357,11 @@ int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *e
     return 0;
 }
 
+int llm_call_status(const struct llm_call *c)
+{
+    return c->status;
+}
+
 void llm_call_result_release(struct llm_call_result *r)
 {
     message_unref(r->message);

@@ -88,6 +88,7 @@ size_t message_count(const struct message *m, enum block_kind kind);
  * that have no place in struct block is kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no
  * message. */
 void message_write(const struct message *m, struct buf *out);
+void block_write(const struct block *b, struct buf *out); /* one block of it */
 int message_parse(const struct json *v, struct message **ret, struct err *err);
 
 /* Whether these bytes are no input for a tool: not a JSON object, or one nested too deep to be

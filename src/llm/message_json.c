@@ -164,6 +164,14 @@ static void write_block(struct jw *w, const struct block *b)
     jw_object_end(w);
 }
 
+void block_write(const struct block *b, struct buf *out)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    write_block(&w, b);
+}
+
 void message_write(const struct message *m, struct buf *out)
 {
     struct jw w;

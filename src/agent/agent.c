@@ -1,0 +1,439 @@
+/*
+ * The agent's thread, its mailbox, and what others may do to it from outside.
+ *
+ * Others put things under the lock (inputs, notes, a new model) and wake the thread with a mail; it
+ * takes them over between steps. The only thing that reaches into a running turn is its cancel
+ * token. So everything else of struct agent needs no lock.
+ */
+#include "agent/agent.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "agent/call.h"
+#include "agent/inside.h"
+#include "agent/journal.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+
+#define AGENT_MAX_NOTICE ((size_t)64 << 10)
+
+static void wake_free(struct mail *m)
+{
+    mem_freep(&m);
+}
+
+static const struct mail_kind wake_kind = {"wake", wake_free};
+
+static void agent_wake(struct agent *a)
+{
+    struct mail *m = mem_zalloc(sizeof(*m));
+
+    m->kind = &wake_kind;
+    mailbox_send(a->mail, m);
+}
+
+/* ---- For the rest of the room ---- */
+
+struct event *agent_event(const struct agent *a, enum event_kind kind)
+{
+    struct event *e = event_new(kind);
+
+    e->session = arena_cstr(&e->arena, str_of(a->session));
+    e->agent = arena_cstr(&e->arena, str_of(a->name));
+    e->turn = a->turn;
+    e->step = a->step;
+    return e;
+}
+
+void agent_emit(const struct agent *a, struct event *e, struct cancel *cancel)
+{
+    a->spec.emit(a->spec.emit_arg, e, cancel);
+}
+
+void agent_notice(const struct agent *a, enum event_level level, const char *fmt, ...)
+{
+    struct event *e = agent_event(a, EVENT_NOTICE);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_NOTICE);
+    va_list args;
+
+    va_start(args, fmt);
+    buf_addv(&text, fmt, args);
+    va_end(args);
+    e->level = level;
+    e->text = arena_str(&e->arena, buf_str(&text));
+    agent_emit(a, e, a->spec.cancel);
+}
+
+struct provider *agent_provider(const struct agent *a, size_t i)
+{
+    if (a->own_provider && i == 0)
+        return a->own_provider;
+    return &a->spec.providers[i];
+}
+
+size_t agent_provider_count(const struct agent *a)
+{
+    return a->spec.provider_count;
+}
+
+void agent_input_release(struct agent_input *in)
+{
+    message_unref(in->message);
+    in->message = NULL;
+}
+
+bool agent_next_input(struct agent *a, bool between, struct agent_input *ret)
+{
+    bool found = false;
+
+    lock_take(&a->lock);
+    for (size_t i = 0; i < a->queue.len && !found; i++) {
+        if (between && a->queue.ptr[i].when != INPUT_NEXT)
+            continue;
+        *ret = a->queue.ptr[i];
+        memmove(&a->queue.ptr[i], &a->queue.ptr[i + 1],
+                (a->queue.len - i - 1) * sizeof(a->queue.ptr[0]));
+        a->queue.len--;
+        found = true;
+    }
+    lock_give(&a->lock);
+    return found;
+}
+
+bool agent_take_note(struct agent *a, struct buf *ret)
+{
+    char *note = NULL;
+
+    lock_take(&a->lock);
+    if (a->notes.len) {
+        note = a->notes.ptr[0];
+        memmove(a->notes.ptr, a->notes.ptr + 1, (a->notes.len - 1) * sizeof(note));
+        a->notes.len--;
+    }
+    if (!a->notes.len)
+        a->wake = false;
+    lock_give(&a->lock);
+    if (!note)
+        return false;
+    buf_adds(ret, note);
+    mem_freep(&note);
+    return true;
+}
+
+void agent_take_over(struct agent *a)
+{
+    struct provider *provider;
+
+    lock_take(&a->lock);
+    provider = TAKE_PTR(a->new_provider);
+    if (a->new_thinking) {
+        a->spec.thinking = a->thinking_wanted;
+        a->spec.thinking_budget = a->thinking_budget_wanted;
+        a->new_thinking = false;
+    }
+    lock_give(&a->lock);
+    if (!provider)
+        return;
+    if (a->own_provider)
+        provider_release(a->own_provider);
+    mem_freep(&a->own_provider);
+    a->own_provider = provider;
+}
+
+void agent_remind(struct agent *a, struct str text)
+{
+    struct journal *journal = a->spec.journal;
+    CLEANUP(buf_release) struct buf full = BUF_INIT(AGENT_MAX_TEXT);
+    struct block block = {.kind = BLOCK_TEXT};
+    struct err err = {0};
+
+    buf_addf(&full, "<system-reminder>\n%.*s\n</system-reminder>", STR_ARG(str_trim(text)));
+    block.text = buf_str(&full);
+    history_say(&a->history, &block);
+    if (journal && journal->user(journal, &block, 1, "", /*is_meta=*/true, &err) < 0)
+        agent_notice(a, LEVEL_WARNING, "%s", err.text);
+}
+
+void agent_reap(struct agent *a, const struct mail *m)
+{
+    for (size_t i = 0; i < a->stragglers.len; i++) {
+        struct call *c = a->stragglers.ptr[i];
+
+        if (!call_mail_is(m, c))
+            continue;
+        call_collect(c);
+        call_free(c);
+        a->stragglers.ptr[i] = a->stragglers.ptr[--a->stragglers.len];
+        return;
+    }
+}
+
+/* ---- The thread ---- */
+
+/* Only added to the conversation. */
+static void agent_append(struct agent *a, const struct agent_input *in)
+{
+    struct journal *journal = a->spec.journal;
+    struct err err = {0};
+
+    for (size_t i = 0; i < in->message->len; i++)
+        history_say(&a->history, &in->message->blocks[i]);
+    if (journal && journal->user(journal, in->message->blocks, in->message->len, in->uuid,
+                                 /*is_meta=*/false, &err) < 0)
+        agent_notice(a, LEVEL_ERROR, "%s", err.text);
+}
+
+static bool agent_is_woken(struct agent *a)
+{
+    bool wake;
+
+    lock_take(&a->lock);
+    wake = a->wake;
+    lock_give(&a->lock);
+    return wake;
+}
+
+/* A turn that nobody asked for: a background command has something to say. */
+static void agent_run_note(struct agent *a)
+{
+    CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
+    struct agent_input in = {0};
+
+    if (!agent_take_note(a, &note))
+        return;
+    buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", buf_cstr(&note));
+    in.message = message_user_text(buf_str(&text));
+    id_uuid(in.uuid);
+    turn_run(a, &in);
+    agent_input_release(&in);
+}
+
+static bool agent_is_over(struct agent *a)
+{
+    bool over;
+
+    lock_take(&a->lock);
+    over = a->finishing && !a->queue.len;
+    lock_give(&a->lock);
+    return over;
+}
+
+static void agent_thread(void *arg)
+{
+    struct agent *a = arg;
+
+    while (!cancel_is_set(a->spec.cancel)) {
+        struct agent_input in;
+        struct mail *m;
+
+        if (agent_next_input(a, /*between=*/false, &in)) {
+            if (in.no_query)
+                agent_append(a, &in);
+            else
+                turn_run(a, &in);
+            agent_input_release(&in);
+            continue;
+        }
+        if (agent_is_woken(a)) {
+            agent_run_note(a);
+            continue;
+        }
+        if (agent_is_over(a))
+            break;
+        if (mailbox_take(a->mail, a->spec.cancel, /*deadline_ms=*/-1, &m, /*err=*/NULL) < 0)
+            continue;
+        agent_reap(a, m);
+        mail_free(m);
+    }
+    if (a->done)
+        a->done(a->done_arg);
+}
+
+/* ---- For everybody ---- */
+
+struct agent *agent_start(const struct agent_spec *spec, struct err *err)
+{
+    struct agent *a = mem_zalloc(sizeof(*a));
+
+    a->spec = *spec;
+    a->session = mem_dup(spec->session, strlen(spec->session));
+    a->name = mem_dup(spec->name, strlen(spec->name));
+    a->system = mem_dup(spec->system.ptr, spec->system.len);
+    a->context = mem_dup(spec->context.ptr, spec->context.len);
+    a->spec.session = a->session;
+    a->spec.name = a->name;
+    a->spec.system.ptr = a->system;
+    a->spec.context.ptr = a->context;
+    lock_init(&a->lock);
+    a->mail = mailbox_new();
+    a->thread = thread_start("agent", agent_thread, a, err);
+    if (!a->thread) {
+        agent_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+static void agent_drop_queue(struct agent *a)
+{
+    VEC_EACH(&a->queue, in) {
+        agent_input_release(in);
+    }
+    a->queue.len = 0;
+}
+
+void agent_free(struct agent *a)
+{
+    if (!a)
+        return;
+    agent_interrupt(a, /*drop_queued=*/true);
+    agent_finish(a, /*fn=*/NULL, /*arg=*/NULL);
+    thread_join(a->thread);
+    VEC_EACH(&a->stragglers, c) {
+        call_free(*c);
+    }
+    vec_release(&a->stragglers);
+    agent_drop_queue(a);
+    vec_release(&a->queue);
+    VEC_EACH(&a->notes, note) {
+        mem_freep(note);
+    }
+    vec_release(&a->notes);
+    if (a->new_provider)
+        provider_release(a->new_provider);
+    mem_freep(&a->new_provider);
+    if (a->own_provider)
+        provider_release(a->own_provider);
+    mem_freep(&a->own_provider);
+    history_release(&a->history);
+    ledger_release(&a->ledger);
+    mailbox_close(a->mail);
+    mailbox_unref(a->mail);
+    lock_release(&a->lock);
+    mem_freep(&a->session);
+    mem_freep(&a->name);
+    mem_freep(&a->system);
+    mem_freep(&a->context);
+    mem_freep(&a);
+}
+
+void agent_send(struct agent *a, struct agent_input *input)
+{
+    struct cancel *running = NULL;
+
+    lock_take(&a->lock);
+    if (input->when == INPUT_NOW) {
+        vec_push(&a->queue, *input); /* makes the room */
+        memmove(&a->queue.ptr[1], &a->queue.ptr[0], (a->queue.len - 1) * sizeof(a->queue.ptr[0]));
+        a->queue.ptr[0] = *input;
+        if (a->turn_cancel) {
+            running = cancel_ref(a->turn_cancel);
+            a->pushed = true;
+        }
+    } else {
+        vec_push(&a->queue, *input);
+    }
+    lock_give(&a->lock);
+    input->message = NULL;
+    if (running)
+        cancel_set(running);
+    cancel_unref(running);
+    agent_wake(a);
+}
+
+void agent_queued(struct agent *a, struct strv *ret)
+{
+    lock_take(&a->lock);
+    VEC_EACH(&a->queue, in) {
+        strv_adds(ret, in->uuid);
+    }
+    lock_give(&a->lock);
+}
+
+bool agent_unqueue(struct agent *a, struct str uuid)
+{
+    struct agent_input in = {0};
+
+    lock_take(&a->lock);
+    for (size_t i = 0; i < a->queue.len && !in.message; i++) {
+        if (!str_is(uuid, a->queue.ptr[i].uuid))
+            continue;
+        in = a->queue.ptr[i];
+        memmove(&a->queue.ptr[i], &a->queue.ptr[i + 1],
+                (a->queue.len - i - 1) * sizeof(a->queue.ptr[0]));
+        a->queue.len--;
+    }
+    lock_give(&a->lock);
+    if (!in.message)
+        return false;
+    agent_input_release(&in);
+    return true;
+}
+
+void agent_interrupt(struct agent *a, bool drop_queued)
+{
+    struct cancel *running = NULL;
+
+    lock_take(&a->lock);
+    if (a->turn_cancel)
+        running = cancel_ref(a->turn_cancel);
+    if (drop_queued)
+        agent_drop_queue(a);
+    lock_give(&a->lock);
+    if (running)
+        cancel_set(running);
+    cancel_unref(running);
+}
+
+void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg)
+{
+    lock_take(&a->lock);
+    a->finishing = true;
+    if (fn) {
+        a->done = fn;
+        a->done_arg = arg;
+    }
+    lock_give(&a->lock);
+    agent_wake(a);
+}
+
+void agent_set_model(struct agent *a, struct provider *p)
+{
+    struct provider *mine = mem_alloc(sizeof(*mine));
+    struct provider *old;
+
+    *mine = *p;
+    *p = (struct provider){0};
+    lock_take(&a->lock);
+    old = a->new_provider;
+    a->new_provider = mine;
+    lock_give(&a->lock);
+    if (old)
+        provider_release(old);
+    mem_freep(&old);
+}
+
+void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget)
+{
+    lock_take(&a->lock);
+    a->new_thinking = true;
+    a->thinking_wanted = thinking;
+    a->thinking_budget_wanted = budget;
+    lock_give(&a->lock);
+}
+
+void agent_notify(struct agent *a, struct str text, bool wake)
+{
+    char *note = mem_dup(text.ptr, text.len);
+
+    lock_take(&a->lock);
+    vec_push(&a->notes, note);
+    a->wake = a->wake || wake;
+    lock_give(&a->lock);
+    agent_wake(a);
+}

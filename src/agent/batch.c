@@ -1,0 +1,361 @@
+/*
+ * The calls of one step, run and settled. The waiting is done in one place (batch_wait()); a cancel
+ * is given a short while in which tools end by themselves, then the turn goes on without them.
+ */
+#include "agent/batch.h"
+
+#include <string.h>
+
+#include "agent/call.h"
+#include "agent/inside.h"
+#include "agent/journal.h"
+#include "agent/toolbox.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "json/jw.h"
+#include "llm/message.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+
+/* A turn is over 200 ms after its cancel; this leaves room for the report. */
+#define BATCH_CANCEL_MS 120
+
+void batch_init(struct batch *b, struct agent *a, struct turn *t)
+{
+    *b = (struct batch){.agent = a, .turn = t};
+}
+
+/* A running call is kept until its thread ends: agent_reap() frees it then. */
+static void batch_let_go(struct batch *b, struct call *c)
+{
+    if (c->state == CALL_RUNNING) {
+        cancel_set(c->cancel);
+        vec_push(&b->agent->stragglers, c);
+        return;
+    }
+    call_free(c);
+}
+
+void batch_void(struct batch *b)
+{
+    VEC_EACH(&b->calls, c) {
+        batch_let_go(b, *c);
+    }
+    b->calls.len = 0;
+    b->early = 0;
+    b->settled = 0;
+}
+
+void batch_release(struct batch *b)
+{
+    batch_void(b);
+    vec_release(&b->calls);
+}
+
+static size_t batch_running(const struct batch *b)
+{
+    size_t n = 0;
+
+    VEC_EACH(&b->calls, c) {
+        n += (*c)->state == CALL_RUNNING;
+    }
+    return n;
+}
+
+void batch_add(struct batch *b, const struct block *block)
+{
+    struct call *c = call_new(b->agent, block, b->agent->mail, b->turn->cancel);
+
+    vec_push(&b->calls, c);
+    if (c->state == CALL_ENDED)
+        call_start(c);               /* only says so */
+    if (b->early + 1 < b->calls.len) /* something before it waits for the end of the answer */
+        return;
+    if (c->state == CALL_READY && c->is_free && batch_running(b) < BATCH_WIDTH)
+        call_start(c);
+    if (c->state != CALL_READY)
+        b->early++;
+}
+
+bool batch_mail(struct batch *b, const struct mail *m)
+{
+    VEC_EACH(&b->calls, c) {
+        if (call_mail_is(m, *c)) {
+            call_collect(*c);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One mail: the end of a call, or something that only had to wake us. */
+static int batch_wait(struct batch *b, struct cancel *cancel, int64_t deadline_ms, struct err *err)
+{
+    struct mail *m;
+
+    if (mailbox_take(b->agent->mail, cancel, deadline_ms, &m, err) < 0)
+        return -1;
+    if (!batch_mail(b, m))
+        agent_reap(b->agent, m);
+    mail_free(m);
+    return 0;
+}
+
+static void batch_note_denial(struct batch *b, const struct call *c)
+{
+    struct buf *out = &b->turn->denials;
+    struct jw w;
+
+    if (out->len)
+        buf_addc(out, ',');
+    jw_init(&w, out, 0);
+    jw_object(&w);
+    jw_kstr(&w, "tool_name", c->name);
+    jw_kstr(&w, "tool_use_id", c->id);
+    jw_kraw(&w, "tool_input", buf_str(&c->expanded));
+    jw_object_end(&w);
+}
+
+/* What a call has decided beside its result. */
+static void batch_heed(struct batch *b, struct call *c)
+{
+    struct turn *t = b->turn;
+
+    if (c->denied)
+        batch_note_denial(b, c);
+    if (c->stop_turn) {
+        t->stopped = true;
+        buf_add(&t->note, buf_str(&c->stop_reason));
+    }
+    if (c->interrupt) {
+        t->interrupted = true;
+        cancel_set(t->cancel);
+    }
+    VEC_EACH(&c->result.spends, spend) {
+        ledger_add_spend(&b->agent->ledger, spend);
+        llm_usage_add(&t->usage, &spend->usage);
+    }
+    if (c->entry && c->entry == toolbox_structured(b->agent->spec.toolbox) && !c->result.is_error) {
+        buf_clear(&t->structured_json);
+        buf_add(&t->structured_json, buf_str(&c->expanded));
+    }
+}
+
+static void batch_emit_done(struct batch *b, const struct block *result, struct str data,
+                            int64_t duration_ms)
+{
+    struct event *e = agent_event(b->agent, EVENT_TOOL_DONE);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+
+    block_write(result, &json);
+    e->id = arena_str(&e->arena, result->id);
+    e->name = arena_str(&e->arena, result->name);
+    e->is_error = result->is_error;
+    e->json = arena_str(&e->arena, buf_str(&json));
+    e->text = arena_str(&e->arena, result->content[0].text);
+    e->data = arena_str(&e->arena, data);
+    e->duration_ms = duration_ms;
+    agent_emit(b->agent, e, b->turn->cancel);
+}
+
+/* The next result goes into the history. A call that still runs is not touched: it belongs to its
+ * thread, and its answer is that it was left behind. */
+static int batch_settle_one(struct batch *b, struct err *err)
+{
+    struct call *c = b->calls.ptr[b->settled];
+    struct journal *journal = b->agent->spec.journal;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct block text = {
+        .kind = BLOCK_TEXT,
+        .text = STR("The call was interrupted and did not end in time; it is being stopped."),
+    };
+    struct block result = {
+        .kind = BLOCK_TOOL_RESULT,
+        .id = c->id,
+        .name = c->name,
+        .content = &text,
+        .content_len = 1,
+        .is_error = true,
+    };
+    bool running = c->state == CALL_RUNNING;
+    struct str data = running ? STR("\"Error: interrupted\"") : buf_str(&c->result.data);
+
+    if (!running) {
+        call_result(c, &arena, &result);
+        batch_heed(b, c);
+    }
+    history_answer(&b->agent->history, &result);
+    batch_emit_done(b, &result, data, running ? 0 : c->duration_ms);
+    b->settled++;
+    return journal ? journal->result(journal, &result, data, err) : 0;
+}
+
+/* All results that are due in order. */
+static int batch_flush(struct batch *b, struct err *err)
+{
+    int r = 0;
+
+    while (b->settled < b->calls.len && b->calls.ptr[b->settled]->state == CALL_ENDED) {
+        if (batch_settle_one(b, r == 0 ? err : NULL) < 0)
+            r = -1;
+    }
+    return r;
+}
+
+/* A call that could not even run takes its neighbours with it. */
+static void batch_stop_group(struct batch *b, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        struct call *c = b->calls.ptr[i];
+
+        if (c->state == CALL_RUNNING)
+            cancel_set(c->cancel);
+        if (c->state == CALL_READY) {
+            call_start_skipped(c, STR("a call that was to run beside it failed"));
+        }
+    }
+}
+
+static bool batch_group_failed(const struct batch *b, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct call *c = b->calls.ptr[i];
+
+        if (c->state == CALL_ENDED && c->result.stops_batch)
+            return true;
+    }
+    return false;
+}
+
+static size_t batch_count(const struct batch *b, size_t from, size_t to, enum call_state state)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < to; i++)
+        n += b->calls.ptr[i]->state == state;
+    return n;
+}
+
+/* Runs the calls from..to beside each other. */
+static int batch_run_group(struct batch *b, size_t from, size_t to, struct err *err)
+{
+    bool failed = false;
+
+    for (;;) {
+        for (size_t i = from; i < to && batch_running(b) < BATCH_WIDTH; i++) {
+            if (b->calls.ptr[i]->state == CALL_READY)
+                call_start(b->calls.ptr[i]);
+        }
+        if (!failed && to - from > 1 && batch_group_failed(b, from, to)) {
+            failed = true;
+            batch_stop_group(b, from, to);
+        }
+        if (batch_flush(b, err) < 0)
+            return -1;
+        if (!batch_count(b, from, to, CALL_RUNNING) && !batch_count(b, from, to, CALL_READY))
+            return 0;
+        if (batch_wait(b, b->turn->cancel, /*deadline_ms=*/-1, err) < 0)
+            return -1;
+    }
+}
+
+static bool batch_may_share(const struct call *c)
+{
+    return c->state != CALL_READY || c->flags & TOOL_CONCURRENT;
+}
+
+static size_t batch_group_end(const struct batch *b, size_t from)
+{
+    size_t to = from + 1;
+
+    if (!batch_may_share(b->calls.ptr[from]))
+        return to;
+    while (to < b->calls.len && batch_may_share(b->calls.ptr[to]))
+        to++;
+    return to;
+}
+
+/* What runs is told to stop and gets a moment for it, the rest never runs. */
+void batch_refuse(struct batch *b, struct str because)
+{
+    int64_t until_ms = clock_mono_ms() + BATCH_CANCEL_MS;
+    struct err err = {0};
+
+    VEC_EACH(&b->calls, it) {
+        struct call *c = *it;
+
+        if (c->state == CALL_RUNNING)
+            cancel_set(c->cancel);
+        if (c->state == CALL_READY)
+            call_start_skipped(c, because);
+    }
+    while (batch_running(b)) {
+        if (batch_wait(b, /*cancel=*/NULL, until_ms, &err) < 0)
+            break;
+    }
+    while (b->settled < b->calls.len)
+        (void)batch_settle_one(b, /*err=*/NULL);
+}
+
+/* What hooks had to add goes behind the results. */
+static void batch_say_context(struct batch *b)
+{
+    VEC_EACH(&b->calls, c) {
+        if ((*c)->state == CALL_ENDED && (*c)->context.len)
+            agent_remind(b->agent, buf_str(&(*c)->context));
+    }
+}
+
+static void batch_after(struct batch *b)
+{
+    const struct agent *a = b->agent;
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_POST_TOOL_BATCH, STR("")))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_POST_TOOL_BATCH);
+    jw_key(&w, "tool_calls");
+    jw_array(&w);
+    VEC_EACH(&b->calls, it) {
+        const struct call *c = *it;
+
+        jw_object(&w);
+        jw_kstr(&w, "tool_name", c->name);
+        jw_kraw(&w, "tool_input", buf_str(&c->expanded));
+        jw_kstr(&w, "tool_use_id", c->id);
+        jw_kstr(&w, "tool_response", buf_str(&c->result.text));
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_POST_TOOL_BATCH, STR(""), buf_str(&json), STR(""), b->turn->cancel,
+                         &o, &err);
+    if (o.context.len)
+        agent_remind(b->agent, buf_str(&o.context));
+    if (o.stop || o.decision == HOOK_DENY) {
+        b->turn->stopped = true;
+        buf_add(&b->turn->note, o.stop ? buf_str(&o.stop_reason) : buf_str(&o.reason));
+    }
+}
+
+int batch_settle(struct batch *b, struct err *err)
+{
+    int r = 0;
+
+    for (size_t from = 0, to; from < b->calls.len && r == 0; from = to) {
+        to = batch_group_end(b, from);
+        r = batch_run_group(b, from, to, err);
+    }
+    if (r < 0 || cancel_is_set(b->turn->cancel)) {
+        batch_refuse(b, STR("the turn was interrupted"));
+        batch_say_context(b);
+        return r < 0 ? -1 : err_set(err, ERR_CANCELLED, "interrupted");
+    }
+    batch_say_context(b);
+    batch_after(b);
+    return 0;
+}

@@ -1,0 +1,646 @@
+/*
+ * A tool call's way. The pipeline reads top to bottom in call_pipeline(); it runs on the call's own
+ * thread, so that a slow hook, an unanswered question and a long command hold up nobody else.
+ */
+#include "agent/call.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "agent/ask.h"
+#include "agent/inside.h"
+#include "agent/permit.h"
+#include "agent/toolbox.h"
+#include "agent/workspace.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "conf/rule.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "json/schema.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+#include "sync/thread.h"
+
+#define CALL_PREVIEW 200
+
+static void call_mail_free(struct mail *m)
+{
+    mem_freep(&m);
+}
+
+const struct mail_kind call_mail_kind = {"call", call_mail_free};
+
+bool call_mail_is(const struct mail *m, const struct call *c)
+{
+    return m->kind == &call_mail_kind && ((const struct call_mail *)m)->call == c;
+}
+
+/* The result is bad news: this text and nothing else. */
+static void call_fail(struct call *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void call_fail(struct call *c, const char *fmt, ...)
+{
+    va_list args;
+    struct jw w;
+
+    buf_clear(&c->result.text);
+    buf_clear(&c->result.data);
+    va_start(args, fmt);
+    buf_addv(&c->result.text, fmt, args);
+    va_end(args);
+    c->result.is_error = true;
+    jw_init(&w, &c->result.data, 0);
+    jw_str_begin(&w);
+    jw_str_part(&w, STR("Error: "));
+    jw_str_part(&w, buf_str(&c->result.text));
+    jw_str_end(&w);
+}
+
+static void call_deny(struct call *c, struct str why)
+{
+    c->denied = true;
+    call_fail(c, "%.*s", STR_ARG(why));
+}
+
+/* Takes an input over when it fits the schema. */
+static int call_set_input(struct call *c, struct str json, struct err *err)
+{
+    const struct json *args;
+
+    if (json_parse_copy(&c->arena, json, &args, /*ret_info=*/NULL, err) < 0)
+        return -1;
+    if (schema_check(toolbox_schema(c->agent->spec.toolbox, c->entry), args, err) < 0)
+        return -1;
+    c->args = args;
+    c->flags = tool_flags(c->entry, args);
+    buf_clear(&c->expanded);
+    if (c->entry->expand) {
+        c->entry->expand(c->agent->spec.workspace, args, &c->expanded);
+    } else {
+        struct jw w;
+
+        jw_init(&w, &c->expanded, 0);
+        jw_json(&w, args);
+    }
+    return 0;
+}
+
+static void call_subject(struct call *c, struct rule_subject *ret)
+{
+    *ret = (struct rule_subject){.tool = str_of(c->entry->name), .args = c->args};
+    if (c->entry->about)
+        c->entry->about(c->agent->spec.workspace, c->args, &c->arena, ret);
+}
+
+static bool call_has_hooks(const struct call *c)
+{
+    return agent_hook_wanted(c->agent, HOOK_PRE_TOOL_USE, c->name) ||
+           agent_hook_wanted(c->agent, HOOK_POST_TOOL_USE, c->name) ||
+           agent_hook_wanted(c->agent, HOOK_POST_TOOL_USE_FAILURE, c->name);
+}
+
+/* Harmless to run again, and nobody wants to be asked. */
+static bool call_is_free(struct call *c)
+{
+    const unsigned both = TOOL_READ_ONLY | TOOL_CONCURRENT;
+    struct permit_answer answer;
+    struct rule_subject subject;
+
+    if ((c->flags & both) != both || c->flags & TOOL_PERSON || call_has_hooks(c))
+        return false;
+    call_subject(c, &subject);
+    permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
+    return answer.verdict == PERMIT_ALLOW;
+}
+
+/* What cannot run gets its answer here. */
+static void call_prepare(struct call *c, const struct block *block)
+{
+    const struct toolbox *toolbox = c->agent->spec.toolbox;
+    struct err err = {0};
+
+    c->state = CALL_ENDED;
+    c->entry = toolbox_find(toolbox, block->name);
+    if (!c->entry) {
+        struct str near = toolbox_nearest(toolbox, block->name);
+
+        buf_adds(&c->expanded, "{}");
+        if (near.len)
+            call_fail(c, "There is no tool named '%.*s'. Did you mean %.*s?",
+                      STR_ARG(str_clip(block->name, CALL_PREVIEW)), STR_ARG(near));
+        else
+            call_fail(c, "There is no tool named '%.*s'. Use one of those you were given.",
+                      STR_ARG(str_clip(block->name, CALL_PREVIEW)));
+        return;
+    }
+    if (block->input_bad) {
+        const struct json *v;
+
+        buf_adds(&c->expanded, "{}");
+        if (json_parse(&c->arena, block->input, &v, /*ret_info=*/NULL, &err) == 0)
+            err_set(&err, ERR_BAD_INPUT, "it is no object");
+        call_fail(c,
+                  "The input of %s is not a JSON object (%s). It began: %.*s\nNothing was done; "
+                  "send the call again with correct JSON.",
+                  c->entry->name, err.text, STR_ARG(str_clip(block->input, CALL_PREVIEW)));
+        return;
+    }
+    if (call_set_input(c, str_trim(block->input).len ? block->input : STR("{}"), &err) < 0) {
+        if (!c->expanded.len)
+            buf_add(&c->expanded, str_trim(block->input).len ? block->input : STR("{}"));
+        call_fail(c, "The input does not fit %s: %s. Nothing was done; correct it and call again.",
+                  c->entry->name, err.text);
+        return;
+    }
+    c->state = CALL_READY;
+    c->is_free = call_is_free(c);
+}
+
+struct call *call_new(const struct agent *a, const struct block *block, struct mailbox *to,
+                      struct cancel *cancel)
+{
+    struct call *c = mem_zalloc(sizeof(*c));
+    const struct provider *provider = agent_provider(a, 0);
+    CLEANUP(buf_release) struct buf model = BUF_INIT(4096);
+
+    buf_addf(&model, "%s/%.*s", provider->name, STR_ARG(provider->model.name));
+    c->model = arena_cstr(&c->arena, buf_str(&model));
+    c->agent = a;
+    c->turn = a->turn;
+    c->step = a->step;
+    c->result = (struct tool_result)TOOL_RESULT_INIT;
+    buf_init(&c->expanded, TOOL_MAX_TEXT);
+    buf_init(&c->context, HOOK_MAX_TEXT);
+    buf_init(&c->stop_reason, HOOK_MAX_TEXT);
+    c->id = arena_str(&c->arena, block->id);
+    c->name = arena_str(&c->arena, block->name);
+    c->cancel = cancel_new(cancel);
+    c->to = mailbox_ref(to);
+    call_prepare(c, block);
+    return c;
+}
+
+/* ---- From here on: the call's own thread. ---- */
+
+static struct event *call_event(const struct call *c, enum event_kind kind)
+{
+    struct event *e = agent_event(c->agent, kind);
+
+    e->turn = c->turn;
+    e->step = c->step;
+    e->id = arena_str(&e->arena, c->id);
+    e->name = arena_str(&e->arena, c->name);
+    return e;
+}
+
+static void call_progress(struct tool_call *tool_call, struct str text)
+{
+    const struct call *c = tool_call->agent;
+    struct event *e = call_event(c, EVENT_TOOL_PROGRESS);
+
+    e->text = arena_str(&e->arena, text);
+    e->duration_ms = clock_mono_ms() - c->start_ms;
+    agent_emit(c->agent, e, c->cancel);
+}
+
+static void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
+{
+    agent_hook_begin(c->agent, w, event);
+    jw_kcstr(w, "tool_name", c->entry->name);
+    jw_kraw(w, "tool_input", buf_str(&c->expanded));
+    if (event != HOOK_PERMISSION_REQUEST)
+        jw_kstr(w, "tool_use_id", c->id);
+}
+
+/* What a hook may always say, whichever it is. */
+static void call_heed(struct call *c, const struct hook_outcome *o)
+{
+    if (o->context.len) {
+        if (c->context.len)
+            buf_addc(&c->context, '\n');
+        buf_add(&c->context, buf_str(&o->context));
+    }
+    if (o->stop) {
+        c->stop_turn = true;
+        buf_add(&c->stop_reason, buf_str(&o->stop_reason));
+    }
+}
+
+/* 0 to go on, with what the hooks decided; -1: the call has its result. */
+static int call_before(struct call *c, enum hook_decision *ret)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
+    struct err err = {0};
+    struct jw w;
+
+    *ret = HOOK_SILENT;
+    if (!agent_hook_wanted(c->agent, HOOK_PRE_TOOL_USE, c->name))
+        return 0;
+    jw_init(&w, &json, 0);
+    call_hook_input(c, HOOK_PRE_TOOL_USE, &w);
+    jw_object_end(&w);
+    if (agent_hook_run(c->agent, HOOK_PRE_TOOL_USE, c->name, buf_str(&json), c->id, c->cancel, &o,
+                       &err) < 0 &&
+        (err.code == ERR_CANCELLED || err.code == ERR_DENIED)) {
+        call_deny(c, str_of(err.text));
+        return -1;
+    }
+    call_heed(c, &o);
+    if (o.stop || o.decision == HOOK_DENY) {
+        call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
+        return -1;
+    }
+    if (o.input.len && call_set_input(c, buf_str(&o.input), &err) < 0) {
+        call_fail(c, "A hook changed the input into one that does not fit %s: %s", c->entry->name,
+                  err.text);
+        return -1;
+    }
+    *ret = o.decision;
+    return 0;
+}
+
+/* Permission updates that came with an answer. */
+static void call_update_permissions(struct call *c, struct str json)
+{
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    const struct json *updates;
+    struct err err = {0};
+
+    if (!json.len)
+        return;
+    if (json_parse_copy(&c->arena, json, &updates, /*ret_info=*/NULL, &err) < 0 ||
+        permit_update(c->agent->spec.permit, updates, &warnings, &err) < 0)
+        agent_notice(c->agent, LEVEL_WARNING, "permission updates were not applied: %s", err.text);
+    for (size_t i = 0; i < warnings.len; i++)
+        agent_notice(c->agent, LEVEL_WARNING, "%s", warnings.ptr[i]);
+}
+
+/* Hooks that answer permission requests: 1 allowed, -1 denied, 0 no opinion. */
+static int call_ask_hooks(struct call *c, struct str suggestions)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(c->agent, HOOK_PERMISSION_REQUEST, c->name))
+        return 0;
+    jw_init(&w, &json, 0);
+    call_hook_input(c, HOOK_PERMISSION_REQUEST, &w);
+    if (suggestions.len)
+        jw_kraw(&w, "permission_suggestions", suggestions);
+    jw_object_end(&w);
+    (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c->id,
+                         c->cancel, &o, &err);
+    call_heed(c, &o);
+    if (o.decision == HOOK_DENY) {
+        c->interrupt = o.interrupt;
+        call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
+        return -1;
+    }
+    if (o.decision != HOOK_ALLOW)
+        return 0;
+    if (o.input.len && call_set_input(c, buf_str(&o.input), &err) < 0) {
+        call_fail(c, "A hook changed the input into one that does not fit %s: %s", c->entry->name,
+                  err.text);
+        return -1;
+    }
+    call_update_permissions(c, buf_str(&o.permissions));
+    return 1;
+}
+
+/* Nobody but a person can say. 0: allowed; -1: the call has its result. */
+static int call_ask(struct call *c, const struct rule_subject *subject,
+                    const struct permit_answer *why)
+{
+    CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
+    CLEANUP(buf_release) struct buf suggestions = BUF_INIT(ASK_MAX_ANSWER);
+    struct asker *asker = c->agent->spec.asker;
+    struct ask ask = {
+        .kind = ASK_PERMISSION,
+        .tool_name = str_of(c->entry->name),
+        .tool_use_id = c->id,
+        .reason = str_of(why->reason),
+        .reason_type = why->reason_type,
+        .blocked_path = why->path,
+        .needs_person = c->flags & TOOL_PERSON,
+    };
+    struct err err = {0};
+    int by_hook;
+
+    permit_suggest(c->agent->spec.permit, subject, c->flags, &suggestions);
+    by_hook = call_ask_hooks(c, buf_str(&suggestions));
+    if (by_hook)
+        return by_hook < 0 ? -1 : 0;
+
+    ask.input = buf_str(&c->expanded);
+    ask.suggestions = buf_str(&suggestions);
+    if (asker)
+        asker->put(asker, &ask, c->cancel, &answer, &err);
+    else
+        err_set(&err, ERR_UNSUPPORTED, "nobody can be asked");
+    switch (err.code) {
+    case ERR_NONE:
+        break;
+    case ERR_UNSUPPORTED:
+        c->denied = true;
+        call_fail(c,
+                  "This command requires approval, and nobody can be asked in this run (%s). Do it "
+                  "another way, or say what you would need.",
+                  why->reason);
+        return -1;
+    case ERR_CANCELLED:
+        call_deny(c, STR("The call was interrupted while it waited for approval."));
+        return -1;
+    default:
+        call_deny(c, str_of(err.text));
+        return -1;
+    }
+    if (!answer.allowed) {
+        c->interrupt = answer.interrupt;
+        call_deny(c, answer.message.len ? buf_str(&answer.message)
+                                        : STR("The user does not want this call to be made."));
+        return -1;
+    }
+    if (answer.input.len && call_set_input(c, buf_str(&answer.input), &err) < 0) {
+        call_fail(c, "The input was changed into one that does not fit %s: %s", c->entry->name,
+                  err.text);
+        return -1;
+    }
+    call_update_permissions(c, buf_str(&answer.permissions));
+    return 0;
+}
+
+/* Rules, mode, hooks' leave, and at last a person. */
+static int call_permission(struct call *c, enum hook_decision hooks_say)
+{
+    struct permit_answer answer;
+    struct rule_subject subject;
+
+    call_subject(c, &subject);
+    permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
+    if (answer.verdict == PERMIT_DENY) {
+        call_deny(c, str_of(answer.reason));
+        return -1;
+    }
+    /* A tool that exists to ask a person asks by itself (AskUserQuestion, ExitPlanMode). */
+    if (c->flags & TOOL_PERSON && answer.verdict == PERMIT_ASK && !answer.by_rule)
+        return 0;
+    if (hooks_say == HOOK_ASK && answer.verdict == PERMIT_ALLOW)
+        snprintf(answer.reason, sizeof(answer.reason), "a hook wants it to be asked");
+    else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule))
+        return 0;
+    return call_ask(c, &subject, &answer);
+}
+
+static void call_run(struct call *c)
+{
+    const struct agent_spec *spec = &c->agent->spec;
+    struct err err = {0};
+    struct tool_call tool_call = {
+        .entry = c->entry,
+        .id = c->id,
+        .args = c->args,
+        .workspace = spec->workspace,
+        .permit = spec->permit,
+        .asker = spec->asker,
+        .conf = spec->conf,
+        .net = spec->net,
+        .model_name = c->model,
+        .cancel = c->cancel,
+        .progress = call_progress,
+        .agent = c,
+    };
+
+    if (c->flags & TOOL_EDITS && spec->before_edit) {
+        struct rule_subject subject;
+
+        call_subject(c, &subject);
+        spec->before_edit(spec->before_edit_arg, arena_cstr(&c->arena, subject.text), c->id);
+    }
+    if (!c->entry->run) { /* StructuredOutput: the input is the output */
+        buf_adds(&c->result.text, "The answer is taken.");
+        return;
+    }
+    if (c->entry->run(&tool_call, &c->result, &err) < 0)
+        call_fail(c, "%s", err.text);
+    if (c->result.text.over)
+        call_fail(c, "%s gave more than %zu MB", c->entry->name, TOOL_MAX_TEXT >> 20);
+}
+
+static void call_after(struct call *c)
+{
+    enum hook_event event = c->result.is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(2 * TOOL_MAX_TEXT);
+    struct err err = {0};
+    struct jw w;
+
+    if (cancel_is_set(c->cancel) || !agent_hook_wanted(c->agent, event, c->name))
+        return;
+    jw_init(&w, &json, 0);
+    call_hook_input(c, event, &w);
+    if (event == HOOK_POST_TOOL_USE_FAILURE) {
+        jw_kstr(&w, "error", buf_str(&c->result.text));
+    } else if (c->result.data.len) {
+        jw_kraw(&w, "tool_response", buf_str(&c->result.data));
+    } else {
+        jw_kstr(&w, "tool_response", buf_str(&c->result.text));
+    }
+    jw_ki64(&w, "duration_ms", clock_mono_ms() - c->start_ms);
+    jw_object_end(&w);
+    if (agent_hook_run(c->agent, event, c->name, buf_str(&json), c->id, c->cancel, &o, &err) < 0 &&
+        err.code == ERR_DENIED)
+        buf_adds(&o.reason, err.text);
+    call_heed(c, &o);
+    if (o.output.len) {
+        buf_clear(&c->result.text);
+        buf_add(&c->result.text, buf_str(&o.output));
+    }
+    if (o.decision == HOOK_DENY && o.reason.len) {
+        if (c->context.len)
+            buf_addc(&c->context, '\n');
+        buf_add(&c->context, buf_str(&o.reason));
+    }
+}
+
+/* A cut that keeps whole lines where there are lines near enough. */
+static struct str call_head(struct str text, size_t max)
+{
+    struct str head = str_clip(text, max);
+    size_t end = head.len;
+
+    while (end > max - max / 4 && head.ptr[end - 1] != '\n')
+        end--;
+    return end > max - max / 4 ? str_first(head, end) : head;
+}
+
+static struct str call_tail(struct str text, size_t max)
+{
+    size_t at = text.len - max;
+    size_t line;
+
+    while (at < text.len && ((unsigned char)text.ptr[at] & 0xc0) == 0x80)
+        at++;
+    line = at + str_chr(str_from(text, at), '\n');
+    return str_from(text, line + 1 < at + max / 4 ? line + 1 : at);
+}
+
+/* The model gets head, tail and the path of the whole. */
+static void call_cap(struct call *c)
+{
+    size_t max = c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT;
+    struct str text = buf_str(&c->result.text);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(TOOL_MAX_TEXT);
+    struct err err = {0};
+    struct str head;
+    struct str tail;
+
+    if (c->result.is_capped || text.len <= max)
+        return;
+    head = call_head(text, max * 2 / 3);
+    tail = call_tail(text, max / 3);
+    if (workspace_spill(c->agent->spec.workspace, c->id, &path, &err) == 0)
+        (void)file_replace(buf_cstr(&path), text, 0600, &err);
+    buf_add(&shown, head);
+    buf_addf(&shown, "\n\n[%zu of %zu bytes are left out here; ", text.len - head.len - tail.len,
+             text.len);
+    if (err.code)
+        buf_addf(&shown, "the whole could not be kept: %s]\n\n", err.text);
+    else
+        buf_addf(&shown, "the whole is in %s]\n\n", buf_cstr(&path));
+    buf_add(&shown, tail);
+    buf_move(&c->result.text, &shown);
+    c->result.is_capped = true;
+}
+
+static void call_pipeline(struct call *c)
+{
+    enum hook_decision hooks_say;
+
+    if (call_before(c, &hooks_say) < 0)
+        return;
+    if (call_permission(c, hooks_say) < 0)
+        return;
+    if (cancel_is_set(c->cancel)) {
+        call_interrupted(c);
+        return;
+    }
+    call_run(c);
+    call_after(c);
+    call_cap(c);
+}
+
+static void call_thread(void *arg)
+{
+    struct call *c = arg;
+    struct call_mail *m = mem_zalloc(sizeof(*m));
+    struct mailbox *to = mailbox_ref(c->to);
+
+    call_pipeline(c);
+    c->duration_ms = clock_mono_ms() - c->start_ms;
+    m->mail.kind = &call_mail_kind;
+    m->call = c;
+    mailbox_send(to, &m->mail); /* the call is the agent's again */
+    mailbox_unref(to);
+}
+
+/* ---- The agent's thread. ---- */
+
+static void call_emit_started(const struct call *c)
+{
+    struct event *e = call_event(c, EVENT_TOOL_STARTED);
+
+    e->json = arena_str(&e->arena, buf_str(&c->expanded));
+    agent_emit(c->agent, e, c->cancel);
+}
+
+void call_start(struct call *c)
+{
+    struct err err = {0};
+
+    c->start_ms = clock_mono_ms();
+    call_emit_started(c);
+    if (c->state == CALL_ENDED)
+        return;
+    c->state = CALL_RUNNING;
+    c->thread = thread_start(c->entry->name, call_thread, c, &err);
+    if (!c->thread) {
+        call_fail(c, "%s", err.text);
+        c->result.stops_batch = true;
+        c->state = CALL_ENDED;
+    }
+}
+
+void call_collect(struct call *c)
+{
+    thread_join(TAKE_PTR(c->thread));
+    c->state = CALL_ENDED;
+    log_debug("agent", "%.*s %.*s: %" PRId64 " ms%s", STR_ARG(c->name), STR_ARG(c->id),
+              c->duration_ms, c->result.is_error ? ", error" : "");
+}
+
+void call_interrupted(struct call *c)
+{
+    call_fail(c, "The call was interrupted; what it had done until then may have had effects.");
+}
+
+void call_start_skipped(struct call *c, struct str because)
+{
+    c->start_ms = clock_mono_ms();
+    call_emit_started(c);
+    call_fail(c, "Not run: %.*s.", STR_ARG(because));
+    c->state = CALL_ENDED;
+}
+
+void call_result(struct call *c, struct arena *arena, struct block *ret)
+{
+    struct block *content = arena_zalloc(arena, (c->result.images.len + 1) * sizeof(*content));
+    size_t n = 0;
+
+    if (c->result.text.len || !c->result.images.len)
+        content[n++] = (struct block){.kind = BLOCK_TEXT,
+                                      .text = c->result.text.len ? buf_str(&c->result.text)
+                                                                 : STR("(no output)")};
+    VEC_EACH(&c->result.images, image) {
+        CLEANUP(buf_release) struct buf data = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_add_base64(&data, buf_str(&image->bytes));
+        content[n++] = (struct block){
+            .kind = BLOCK_IMAGE,
+            .media_type = str_of(image->media_type),
+            .data = arena_str(arena, buf_str(&data)),
+        };
+    }
+    *ret = (struct block){
+        .kind = BLOCK_TOOL_RESULT,
+        .id = c->id,
+        .name = c->name,
+        .content = content,
+        .content_len = n,
+        .is_error = c->result.is_error,
+    };
+}
+
+void call_free(struct call *c)
+{
+    if (!c)
+        return;
+    if (c->thread)
+        cancel_set(c->cancel);
+    thread_join(c->thread);
+    tool_result_release(&c->result);
+    buf_release(&c->expanded);
+    buf_release(&c->context);
+    buf_release(&c->stop_reason);
+    cancel_unref(c->cancel);
+    mailbox_unref(c->to);
+    arena_release(&c->arena);
+    mem_freep(&c);
+}

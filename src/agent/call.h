@@ -1,0 +1,82 @@
+/*
+ * One tool call, from what the model sent to the result it gets; for src/agent only.
+ *
+ *   schema check → PreToolUse hooks (may change the input; schema again) → deny rules → ask rules →
+ *   mode → allow rules → PermissionRequest hooks → ask the front end → before_edit → run →
+ *   PostToolUse or PostToolUseFailure hooks → cap and spill
+ *
+ * call_new() and call_start() run on the agent's thread, everything from the hooks on runs on a
+ * thread of the call's own, which sends call_mail when it ends. From call_start() until that mail
+ * the call belongs to its thread; before and after, to the agent.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/tool.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "sync/mailbox.h"
+
+struct agent;
+struct block;
+struct call;
+struct cancel;
+struct event;
+
+enum call_state {
+    CALL_READY,   /* may be started */
+    CALL_RUNNING, /* belongs to its thread */
+    CALL_ENDED,   /* has its result */
+};
+
+struct call {
+    const struct agent *agent; /* only what never changes */
+    int64_t turn, step;
+    const char *model; /* "provider/name" */
+    struct str id, name;
+    const struct tool_entry *entry; /* NULL: there is none */
+    const struct json *args;
+    struct buf expanded; /* the input for hooks, events and asks */
+    unsigned flags;
+    bool is_free; /* allowed without asking or hooks: may start while the stream goes on */
+    struct cancel *cancel;
+    struct thread *thread;
+    enum call_state state; /* the agent's view */
+    int64_t start_ms, duration_ms;
+
+    struct tool_result result;
+    struct buf context;     /* what hooks add for the model */
+    struct buf stop_reason; /* what hooks tell the user */
+    bool denied;
+    bool stop_turn; /* a hook said "continue": false */
+    bool interrupt; /* a denial that ends the turn */
+
+    struct arena arena;
+    struct mailbox *to;
+};
+
+extern const struct mail_kind call_mail_kind;
+
+struct call_mail {
+    struct mail mail;
+    struct call *call; /* for comparing: not the mail's */
+};
+
+/* block: a tool_use. One that cannot run (unknown tool, bad input) is CALL_ENDED at once. cancel:
+ * the turn's. */
+struct call *call_new(const struct agent *a, const struct block *block, struct mailbox *to,
+                      struct cancel *cancel);
+void call_start(struct call *c);       /* CALL_READY → CALL_RUNNING, or CALL_ENDED on failure */
+void call_collect(struct call *c);     /* its mail has come: CALL_ENDED */
+void call_interrupted(struct call *c); /* instead of a result; not while it runs */
+/* For one that never ran and never will: TOOL_STARTED, and CALL_ENDED with the reason. */
+void call_start_skipped(struct call *c, struct str because);
+/* The tool_result for the conversation; slices live in the call. */
+void call_result(struct call *c, struct arena *arena, struct block *ret);
+/* Waits for the thread, if there is one still. */
+void call_free(struct call *c);
+
+bool call_mail_is(const struct mail *m, const struct call *c);

@@ -1,0 +1,74 @@
+/*
+ * The agent's side of hooks: what every input has in common, and the events around a run. Called
+ * from the agent's thread and from those of its calls; touches only what never changes.
+ */
+#include <inttypes.h>
+
+#include "agent/inside.h"
+#include "agent/permit.h"
+#include "agent/workspace.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "json/jw.h"
+
+void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event)
+{
+    CLEANUP(mem_freep) char *cwd = workspace_cwd(a->spec.workspace);
+
+    jw_object(w);
+    jw_kcstr(w, "session_id", a->session);
+    jw_kcstr(w, "transcript_path", a->spec.transcript_path ? a->spec.transcript_path : "");
+    jw_kcstr(w, "cwd", cwd);
+    jw_kcstr(w, "permission_mode", permit_mode_name(permit_mode(a->spec.permit)));
+    jw_kcstr(w, "hook_event_name", hook_event_name(event));
+}
+
+bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject)
+{
+    return hooks_want(a->spec.hooks, event, subject);
+}
+
+static struct event *hook_event_made(const struct agent *a, enum event_kind kind, struct str id,
+                                     enum hook_event event, struct str subject)
+{
+    struct event *e = agent_event(a, kind);
+    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
+
+    buf_adds(&name, hook_event_name(event));
+    if (subject.len)
+        buf_addf(&name, ":%.*s", STR_ARG(subject));
+    e->id = arena_str(&e->arena, id);
+    e->name = arena_str(&e->arena, buf_str(&name));
+    e->text = str_of(hook_event_name(event));
+    return e;
+}
+
+int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
+                   struct str json, struct str tool_use_id, struct cancel *cancel,
+                   struct hook_outcome *io, struct err *err)
+{
+    struct hook_input in = {
+        .event = event,
+        .subject = subject,
+        .json = json,
+        .tool_use_id = tool_use_id,
+    };
+    char id[ID_UUID_LEN + 1];
+    struct event *e;
+    int r;
+
+    id_uuid(id);
+    agent_emit(a, hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject), cancel);
+    r = hooks_run(a->spec.hooks, &in, cancel, io, err);
+    e = hook_event_made(a, EVENT_HOOK_DONE, str_of(id), event, subject);
+    e->is_error = r < 0;
+    if (r < 0)
+        e->data = arena_str(&e->arena, str_of(err->text));
+    agent_emit(a, e, cancel);
+    if (io->message.len)
+        agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&io->message));
+    if (r < 0)
+        log_debug("agent", "hook %s: %s", hook_event_name(event), err->text);
+    return r;
+}

@@ -1,0 +1,133 @@
+/*
+ * The inside of an agent; for src/agent only.
+ *
+ * Except for what is marked, everything here belongs to the agent's own thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/agent.h"
+#include "agent/event.h"
+#include "agent/history.h"
+#include "agent/hook.h"
+#include "agent/ledger.h"
+#include "base/buf.h"
+#include "base/vec.h"
+#include "sync/mailbox.h"
+#include "sync/thread.h"
+
+struct call;
+struct jw;
+
+#define AGENT_MAX_TEXT ((size_t)64 << 20)
+
+/* Why the loop goes round once more; for the log and the tests. */
+#define TURN_WHYS(X)                                                                               \
+    X(FIRST, "first")                                                                              \
+    X(NEXT_TURN, "next_turn")                                                                      \
+    X(MORE_TOKENS, "max_output_tokens_escalate")                                                   \
+    X(GO_ON, "max_output_tokens_recovery")                                                         \
+    X(PAUSED, "pause_turn")                                                                        \
+    X(EMPTY, "empty_answer")                                                                       \
+    X(QUEUED_INPUT, "queued_input")                                                                \
+    X(STRUCTURED, "structured_output_retry")                                                       \
+    X(STOP_HOOK, "stop_hook_blocking")                                                             \
+    X(REFEREE, "goal_not_met")
+
+enum turn_why {
+#define X(id, name) WHY_##id,
+    TURN_WHYS(X)
+#undef X
+};
+const char *turn_why_name(enum turn_why why);
+
+/* One turn: what is carried from step to step. */
+struct turn {
+    struct cancel
+        *cancel; /* the agent's lock guards the pointer in struct agent; set by interrupt */
+    enum turn_why why;
+    int64_t steps;
+    int64_t start_ms, api_ms;
+    struct llm_usage usage;
+    size_t provider;    /* index: fallbacks stay for the turn */
+    int64_t max_tokens; /* override after a cut; 0: the model's default */
+    int go_on;          /* "go on from where you were cut" rounds */
+    int structured;     /* asked again for StructuredOutput */
+    bool asked_again;   /* after an empty answer */
+    bool stop_hook;     /* a Stop hook has sent it back once */
+    bool stopped;       /* a hook said "continue": false */
+    bool interrupted;   /* an answer to an ask said so */
+    enum llm_stop stop;
+    struct str last_text; /* of the last answer, in last_arena */
+    struct arena last_arena;
+    struct buf structured_json;
+    struct buf denials; /* JSON objects, comma-separated */
+    struct buf note;    /* why it ended, for a person */
+    int api_status;
+    struct err err;
+};
+
+struct agent {
+    struct agent_spec spec; /* slices are the agent's own */
+    char *session;
+    char *name;
+    char *system;
+    char *context;
+    struct thread *thread;
+    struct mailbox *mail;
+
+    /* Shared, under the lock. */
+    struct lock lock;
+    VEC(struct agent_input) queue;
+    VEC(char *) notes;          /* reminders that wait */
+    bool wake;                  /* one of them wants a turn */
+    struct cancel *turn_cancel; /* of the running turn; NULL: idle */
+    bool pushed;                /* INPUT_NOW caused the interrupt: no marker */
+    bool finishing;
+    void (*done)(void *arg);
+    void *done_arg;
+    struct provider *new_provider; /* to be taken over before the next call */
+    bool new_thinking;
+    enum thinking thinking_wanted;
+    int64_t thinking_budget_wanted;
+
+    /* The agent's thread's. */
+    struct provider *own_provider; /* the one set later; NULL: those of the spec */
+    struct history history;
+    struct ledger ledger;
+    bool said_context;
+    _Atomic int64_t turn, step; /* read by calls' threads for their events */
+    int64_t last_input_tokens;  /* of the last call, all of them; with history bytes then */
+    size_t last_bytes;
+    VEC(struct call *) stragglers; /* tool threads that were left behind by a cancel */
+};
+
+/* agent.c */
+struct event *agent_event(const struct agent *a, enum event_kind kind);
+void agent_emit(const struct agent *a, struct event *e, struct cancel *cancel);
+void agent_notice(const struct agent *a, enum event_level level, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+struct provider *agent_provider(const struct agent *a, size_t i);
+size_t agent_provider_count(const struct agent *a);
+void agent_take_over(struct agent *a); /* what set_model and the like have left */
+/* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
+bool agent_next_input(struct agent *a, bool between, struct agent_input *ret);
+void agent_input_release(struct agent_input *in);
+bool agent_take_note(struct agent *a, struct buf *ret);
+/* Says something to the model that is not the user's: a <system-reminder>. */
+void agent_remind(struct agent *a, struct str text);
+/* Mail that nobody waits for: the end of a straggler, wake-ups, the rest of a cancelled call. */
+void agent_reap(struct agent *a, const struct mail *m);
+
+/* hooking.c: the common fields of a hook's input, and a run with its events. Any thread. */
+void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event);
+bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject);
+int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
+                   struct str json, struct str tool_use_id, struct cancel *cancel,
+                   struct hook_outcome *io, struct err *err);
+
+/* turn.c */
+void turn_run(struct agent *a, struct agent_input *input);

@@ -1,0 +1,298 @@
+/*
+ * One model call. The request is made of what never changes in a session (system prompt, tools),
+ * the history with its remembered bytes, and the few things a turn decides (output cap, budget).
+ */
+#include "agent/step.h"
+
+#include <string.h>
+
+#include "agent/inside.h"
+#include "agent/toolbox.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "json/json.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+
+#define STEP_MAX_REASON ((size_t)64 << 10)
+
+void step_init(struct step *s, struct agent *a, struct turn *t)
+{
+    *s = (struct step){.agent = a, .turn = t};
+    batch_init(&s->batch, a, t);
+    buf_init(&s->refusal, STEP_MAX_REASON);
+}
+
+void step_release(struct step *s)
+{
+    batch_release(&s->batch);
+    buf_release(&s->refusal);
+    llm_call_result_release(&s->reply);
+}
+
+static struct event *step_event_made(const struct step *s, enum event_kind kind)
+{
+    struct event *e = agent_event(s->agent, kind);
+
+    e->message_id = arena_str(&e->arena, str_of(s->message_id));
+    return e;
+}
+
+void step_drop(struct step *s, struct str why)
+{
+    batch_void(&s->batch);
+    buf_clear(&s->refusal);
+    if (s->open) {
+        struct event *e = step_event_made(s, EVENT_STEP_VOID);
+
+        e->text = arena_str(&e->arena, why);
+        agent_emit(s->agent, e, s->turn->cancel);
+    }
+    s->open = false;
+}
+
+void step_keep(struct step *s)
+{
+    struct event *e = step_event_made(s, EVENT_STEP_DONE);
+
+    e->model = arena_str(&e->arena, s->reply.message->model);
+    e->stop = s->reply.stop;
+    e->usage = s->reply.usage;
+    e->request_id = arena_str(&e->arena, str_of(s->reply.request_id));
+    e->ttft_ms = s->reply.first_token_ms;
+    agent_emit(s->agent, e, s->turn->cancel);
+    s->open = false;
+}
+
+static void step_started(struct step *s, const struct llm_event *ev)
+{
+    struct event *e;
+
+    snprintf(s->message_id, sizeof(s->message_id), "%.*s", STR_ARG(ev->id));
+    s->open = true;
+    e = step_event_made(s, EVENT_STEP_STARTED);
+    e->model = arena_str(&e->arena, ev->model);
+    e->usage = ev->usage;
+    agent_emit(s->agent, e, s->turn->cancel);
+}
+
+static void step_block(struct step *s, const struct llm_event *ev, enum event_kind kind)
+{
+    struct event *e = step_event_made(s, kind);
+
+    e->index = ev->index;
+    if (ev->block) {
+        e->block = ev->block->kind;
+        e->id = arena_str(&e->arena, ev->block->id);
+        e->name = arena_str(&e->arena, ev->block->name);
+    }
+    if (kind == EVENT_BLOCK_DELTA)
+        e->text = arena_str(&e->arena, ev->text);
+    if (kind == EVENT_BLOCK_DONE) {
+        CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+
+        block_write(ev->block, &json);
+        e->json = arena_str(&e->arena, buf_str(&json));
+        if (ev->block->kind == BLOCK_TEXT)
+            e->text = arena_str(&e->arena, ev->block->text);
+    }
+    agent_emit(s->agent, e, s->turn->cancel);
+}
+
+static void step_retry(struct step *s, const struct llm_event *ev)
+{
+    struct event *e;
+
+    step_drop(s, ev->text);
+    e = agent_event(s->agent, EVENT_RETRY);
+    e->attempt = ev->attempt;
+    e->max_tries = ev->max_tries;
+    e->delay_ms = ev->delay_ms;
+    e->status = ev->status;
+    e->error = ev->error;
+    e->text = arena_str(&e->arena, ev->text);
+    agent_emit(s->agent, e, s->turn->cancel);
+}
+
+static int step_event(const struct llm_event *ev, void *arg, struct err *err)
+{
+    struct step *s = arg;
+    struct event *e;
+
+    (void)err;
+    switch (ev->kind) {
+    case LLM_MESSAGE_START:
+        step_started(s, ev);
+        break;
+    case LLM_BLOCK_START:
+        step_block(s, ev, EVENT_BLOCK_STARTED);
+        break;
+    case LLM_BLOCK_DELTA:
+        step_block(s, ev, EVENT_BLOCK_DELTA);
+        break;
+    case LLM_BLOCK_STOP:
+        step_block(s, ev, EVENT_BLOCK_DONE);
+        if (ev->block->kind == BLOCK_TOOL_USE)
+            batch_add(&s->batch, ev->block);
+        break;
+    case LLM_MESSAGE_DELTA:
+        buf_add(&s->refusal, ev->text);
+        break;
+    case LLM_MESSAGE_STOP:
+        break;
+    case LLM_RETRY:
+        step_retry(s, ev);
+        break;
+    case LLM_FALLBACK:
+        step_drop(s, ev->text);
+        s->turn->provider++;
+        agent_notice(s->agent, LEVEL_WARNING, "%.*s", STR_ARG(ev->text));
+        break;
+    case LLM_WAITING:
+        e = agent_event(s->agent, EVENT_WAITING);
+        e->processed = ev->processed;
+        e->total = ev->total;
+        e->cached = ev->cached;
+        agent_emit(s->agent, e, s->turn->cancel);
+        break;
+    }
+    return 0;
+}
+
+static enum cache_ttl step_cache(const struct conf *conf, const struct model *model)
+{
+    struct str ttl = conf_get_str(conf, "promptCaching");
+    const struct json *per_model = conf_get(conf, "promptCaching");
+
+    if (json_is(per_model, JSON_OBJECT)) {
+        ttl = json_str(json_get_key(per_model, model->name));
+        if (!ttl.len)
+            ttl = json_get_str(per_model, "default");
+    }
+    if (str_is(ttl, "off"))
+        return CACHE_OFF;
+    return str_is(ttl, "1h") ? CACHE_1H : CACHE_5M;
+}
+
+/* Tokens the request will have, about: what the last one really had and four bytes a token since.
+ */
+static int64_t step_estimate(const struct agent *a)
+{
+    size_t bytes = a->history.bytes;
+
+    if (a->last_input_tokens && bytes >= a->last_bytes)
+        return a->last_input_tokens + (int64_t)((bytes - a->last_bytes) / 4);
+    return (int64_t)((bytes + a->spec.system.len + toolbox_bytes(a->spec.toolbox)) / 4);
+}
+
+static void step_request(struct step *s, struct llm_request *ret)
+{
+    struct agent *a = s->agent;
+    const struct provider *p = agent_provider(a, s->turn->provider);
+
+    *ret = (struct llm_request){
+        .model = &p->model,
+        .system = a->spec.system,
+        .max_tokens = s->turn->max_tokens,
+        .effort = a->spec.effort,
+        .thinking = a->spec.thinking,
+        .thinking_budget = a->spec.thinking_budget,
+        .cache = step_cache(a->spec.conf, &p->model),
+    };
+    ret->messages = history_messages(&a->history, &ret->message_count);
+    if (p->model.tools)
+        ret->tools = toolbox_llm(a->spec.toolbox, &ret->tool_count);
+}
+
+/* Of all models that may answer, the tightest limit counts: the cap holds whoever does. */
+static int step_afford(struct step *s, struct llm_request *request, struct err *err)
+{
+    struct agent *a = s->agent;
+    int64_t tokens = step_estimate(a);
+
+    if (!(a->spec.max_usd > 0))
+        return 0;
+    for (size_t i = s->turn->provider; i < agent_provider_count(a); i++) {
+        const struct model *m = &agent_provider(a, i)->model;
+
+        if (ledger_allow(&a->ledger, a->spec.max_usd, m, step_cache(a->spec.conf, m), tokens,
+                         &request->max_tokens, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Waits for one mail, or for the call's own clock. 1: complete. */
+static int step_wait(struct step *s, struct llm_call *call, struct err *err)
+{
+    struct agent *a = s->agent;
+    struct err why = {0};
+    struct mail *m;
+    int r = 0;
+
+    if (mailbox_take(a->mail, s->turn->cancel, llm_call_deadline(call), &m, &why) < 0) {
+        if (why.code == ERR_TIMEOUT)
+            return llm_call_tick(call, err);
+        if (err)
+            *err = why;
+        return -1;
+    }
+    if (llm_call_owns(call, m))
+        r = llm_call_mail(call, m, err);
+    else if (!batch_mail(&s->batch, m))
+        agent_reap(a, m);
+    mail_free(m);
+    return r;
+}
+
+static void step_account(struct step *s)
+{
+    struct agent *a = s->agent;
+    const struct llm_usage *u = &s->reply.usage;
+
+    ledger_add(&a->ledger, s->reply.model, u);
+    llm_usage_add(&s->turn->usage, u);
+    if (u->known) {
+        a->last_input_tokens = u->input + u->cache_read + u->cache_write;
+        a->last_bytes = a->history.bytes;
+    }
+}
+
+int step_call(struct step *s, struct err *err)
+{
+    struct agent *a = s->agent;
+    size_t first = s->turn->provider;
+    struct llm_call_options options = {
+        .provider = agent_provider(a, first),
+        .fallbacks = agent_provider(a, first + 1),
+        .fallback_count = agent_provider_count(a) - first - 1,
+    };
+    struct llm_request request;
+    struct llm_call *call;
+    int64_t start_ms;
+    int r = 0;
+
+    step_request(s, &request);
+    if (step_afford(s, &request, err) < 0)
+        return -1;
+    start_ms = clock_mono_ms();
+    call = llm_call_start(a->spec.net, &options, &request, a->mail, step_event, s, err);
+    if (!call)
+        return -1;
+    while (r == 0)
+        r = step_wait(s, call, err);
+    s->turn->api_ms += clock_mono_ms() - start_ms;
+    s->api_status = llm_call_status(call);
+    if (r > 0)
+        r = llm_call_take(call, &s->reply, err);
+    llm_call_free(call);
+    if (r < 0) {
+        step_drop(s, err ? str_of(err->text) : STR(""));
+        return -1;
+    }
+    step_account(s);
+    return 0;
+}

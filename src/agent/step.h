@@ -1,0 +1,38 @@
+/*
+ * One model call and what it says; for src/agent only.
+ *
+ * Drives llm_call from the agent's mailbox, turns its events into the agent's, and hands completed
+ * tool_use blocks to the batch as they arrive. A broken attempt voids both. Agent thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/batch.h"
+#include "base/buf.h"
+#include "llm/llm_call.h"
+
+struct agent;
+struct err;
+struct turn;
+
+struct step {
+    struct agent *agent;
+    struct turn *turn;
+    struct batch batch;
+    bool open; /* STEP_STARTED was told, neither DONE nor VOID */
+    char message_id[80];
+    struct buf refusal; /* why it refused, where the provider says */
+    int api_status;     /* of the failure */
+    struct llm_call_result reply;
+};
+
+void step_init(struct step *s, struct agent *a, struct turn *t);
+void step_release(struct step *s);
+
+/* The history goes out; reply holds what came back. */
+int step_call(struct step *s, struct err *err);
+/* The reply counts: STEP_DONE. */
+void step_keep(struct step *s);
+/* It does not: STEP_VOID, if anybody has seen it, and its calls are void. */
+void step_drop(struct step *s, struct str why);

@@ -1,0 +1,586 @@
+/*
+ * One turn: from an input to an end reason. turn_loop() is the page to read; everything else on
+ * this page is one of its sentences. Agent thread.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/inside.h"
+#include "agent/journal.h"
+#include "agent/permit.h"
+#include "agent/referee.h"
+#include "agent/step.h"
+#include "agent/toolbox.h"
+#include "agent/workspace.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "json/jw.h"
+#include "llm/message.h"
+#include "llm/model.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+
+#define TURN_GO_ON 3   /* rounds of "go on" after an answer that was cut */
+#define TURN_RESTATE 3 /* times a structured answer is asked for again */
+#define TURN_MAX_NOTE ((size_t)64 << 10)
+
+const char *turn_why_name(enum turn_why why)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        TURN_WHYS(X)
+#undef X
+    };
+
+    return names[why];
+}
+
+static void turn_again(struct turn *t, enum turn_why why)
+{
+    t->why = why;
+    log_debug("agent", "step %" PRId64 ": %s", t->steps, turn_why_name(why));
+}
+
+/* ---- What the user's side says ---- */
+
+static void turn_emit_user(struct agent *a, struct turn *t, const struct block *blocks,
+                           size_t count, const char *uuid, enum event_user user)
+{
+    struct event *e = agent_event(a, EVENT_USER);
+    CLEANUP(message_unrefp) struct message *m = message_new(ROLE_USER, count);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < count; i++)
+        message_add(m, &blocks[i]);
+    message_write(m, &json);
+    message_text(m, &text);
+    e->json = arena_str(&e->arena, buf_str(&json));
+    e->text = arena_str(&e->arena, buf_str(&text));
+    e->id = arena_str(&e->arena, str_of(uuid));
+    e->user = user;
+    agent_emit(a, e, t->cancel);
+}
+
+/* Into the conversation, onto the disk and out to the observers. */
+static int turn_say(struct agent *a, struct turn *t, const struct block *blocks, size_t count,
+                    const char *uuid, enum event_user user, struct err *err)
+{
+    struct journal *journal = a->spec.journal;
+
+    for (size_t i = 0; i < count; i++)
+        history_say(&a->history, &blocks[i]);
+    turn_emit_user(a, t, blocks, count, uuid, user);
+    return journal ? journal->user(journal, blocks, count, uuid, user == USER_ADDED, err) : 0;
+}
+
+static int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user)
+{
+    struct block block = {.kind = BLOCK_TEXT, .text = text};
+
+    return turn_say(a, t, &block, 1, "", user, &t->err);
+}
+
+/* A hook may keep the prompt from the model. 0: it goes on; -1: the turn is over. */
+static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct message *input)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_USER_PROMPT_SUBMIT, STR("")))
+        return 0;
+    message_text(input, &text);
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_USER_PROMPT_SUBMIT);
+    jw_kstr(&w, "prompt", buf_str(&text));
+    jw_object_end(&w);
+    if (agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), STR(""), t->cancel, &o,
+                       &err) < 0 &&
+        (err.code == ERR_DENIED || err.code == ERR_CANCELLED)) {
+        buf_adds(&t->note, err.text);
+        return -1;
+    }
+    if (o.stop || o.decision == HOOK_DENY) {
+        struct str why = o.stop && o.stop_reason.len ? buf_str(&o.stop_reason)
+                         : o.reason.len              ? buf_str(&o.reason)
+                                                     : STR("a hook kept the prompt back");
+
+        buf_add(&t->note, why);
+        return -1;
+    }
+    if (o.context.len)
+        agent_remind(a, buf_str(&o.context));
+    return 0;
+}
+
+static int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
+{
+    if (!a->said_context && a->spec.context.len)
+        history_say_text(&a->history, a->spec.context);
+    a->said_context = true;
+    if (turn_ask_prompt_hooks(a, t, in->message) < 0)
+        return -1;
+    return turn_say(a, t, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &t->err);
+}
+
+/* What was said meanwhile and wants to be heard now. True when there was something. */
+static bool turn_take_mail(struct agent *a, struct turn *t)
+{
+    CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
+    struct agent_input in;
+    bool any = false;
+
+    agent_take_over(a);
+    while (agent_take_note(a, &note)) {
+        agent_remind(a, buf_str(&note));
+        buf_clear(&note);
+        any = true;
+    }
+    while (agent_next_input(a, /*between=*/true, &in)) {
+        (void)turn_take_input(a, t, &in);
+        agent_input_release(&in);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- What the model said ---- */
+
+static void turn_keep_text(struct turn *t, const struct message *m)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
+
+    message_text(m, &text);
+    arena_reset(&t->last_arena);
+    t->last_text = arena_str(&t->last_arena, buf_str(&text));
+}
+
+/* The answer enters the conversation. */
+static int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
+{
+    struct journal *journal = a->spec.journal;
+
+    t->stop = s->reply.stop;
+    history_reply(&a->history, s->reply.message);
+    turn_keep_text(t, s->reply.message);
+    step_keep(s);
+    return journal ? journal->reply(journal, &s->reply, &t->err) : 0;
+}
+
+/* Nothing a person could read and nothing to do. */
+static bool turn_is_empty(const struct message *m)
+{
+    if (message_count(m, BLOCK_TOOL_USE) || message_count(m, BLOCK_OTHER))
+        return false;
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TEXT && str_trim(m->blocks[i].text).len)
+            return false;
+    }
+    return true;
+}
+
+/* A larger cap for the same request, once, where the model has one. */
+static bool turn_raise_cap(struct agent *a, struct turn *t)
+{
+    const struct model *m = &agent_provider(a, t->provider)->model;
+
+    if (t->max_tokens || !m->long_output || m->max_output <= m->default_output ||
+        a->spec.max_usd > 0)
+        return false;
+    t->max_tokens = m->max_output;
+    return true;
+}
+
+/* An answer that was cut: ask for more room, then for the rest. False: it stays cut. */
+static bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
+{
+    if (turn_raise_cap(a, t)) {
+        step_drop(s, STR("the answer was cut at the output limit"));
+        turn_again(t, WHY_MORE_TOKENS);
+        return true;
+    }
+    if (t->go_on == TURN_GO_ON || turn_is_empty(s->reply.message))
+        return false;
+    t->go_on++;
+    if (turn_keep_reply(a, t, s) < 0)
+        return false;
+    agent_remind(a,
+                 STR("Your answer was cut at the output limit. Go straight on where it stops: no "
+                     "excuse, no summary, nothing repeated; and give the rest in smaller "
+                     "parts."));
+    turn_again(t, WHY_GO_ON);
+    return true;
+}
+
+/* ---- Before the end ---- */
+
+/* True: the answer is still owed in the form that was asked for. */
+static bool turn_owes_structure(struct agent *a, const struct turn *t)
+{
+    return toolbox_structured(a->spec.toolbox) && !t->structured_json.len;
+}
+
+/* Stop hooks in parallel: 1 go on, 0 may end, -1 must end. */
+static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_STOP, STR("")))
+        return 0;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_STOP);
+    jw_kbool(&w, "stop_hook_active", t->stop_hook);
+    jw_kstr(&w, "last_assistant_message", t->last_text);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), STR(""), t->cancel, &o, &err);
+    if (o.stop) {
+        buf_add(&t->note, buf_str(&o.stop_reason));
+        return -1;
+    }
+    if (o.context.len)
+        agent_remind(a, buf_str(&o.context));
+    if (o.decision != HOOK_DENY)
+        return 0;
+    t->stop_hook = true;
+    (void)turn_say_text(a, t, o.reason.len ? buf_str(&o.reason) : STR("A Stop hook says: go on."),
+                        USER_ADDED);
+    return 1;
+}
+
+static int turn_ask_referee(struct agent *a, struct turn *t)
+{
+    struct referee *referee = a->spec.referee;
+    CLEANUP(buf_release) struct buf feedback = BUF_INIT(HOOK_MAX_TEXT);
+    int r;
+
+    if (!referee)
+        return 0;
+    r = referee->judge(referee, history_last_reply(&a->history), t->cancel, &feedback, &t->err);
+    if (r > 0)
+        (void)turn_say_text(a, t, buf_str(&feedback), USER_ADDED);
+    return r;
+}
+
+/* ---- The loop ---- */
+
+static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
+{
+    bool pushed;
+
+    lock_take(&a->lock);
+    pushed = a->pushed;
+    a->pushed = false;
+    lock_give(&a->lock);
+    if (!pushed) /* input that interrupted is explanation enough */
+        (void)turn_say_text(a, t,
+                            end == END_ABORTED_TOOLS
+                                ? STR("[Request interrupted by user for tool use]")
+                                : STR("[Request interrupted by user]"),
+                            USER_MARKER);
+    return end;
+}
+
+/* The call failed for good. */
+static enum turn_end turn_failed(struct agent *a, struct turn *t, const struct step *s)
+{
+    t->api_status = s->api_status;
+    switch (t->err.code) {
+    case ERR_CANCELLED:
+        return turn_aborted(a, t, END_ABORTED_STREAMING);
+    case ERR_CONTEXT_FULL:
+        return END_PROMPT_TOO_LONG;
+    case ERR_QUOTA:
+    case ERR_UNSUPPORTED:
+        return str_starts(str_of(t->err.text), STR("--max-budget-usd")) ? END_BUDGET
+                                                                        : END_API_ERROR;
+    default:
+        return END_API_ERROR;
+    }
+}
+
+static enum turn_end turn_model_error(struct turn *t, struct str text)
+{
+    err_set(&t->err, ERR_PROTOCOL, "%.*s", STR_ARG(text));
+    return END_MODEL_ERROR;
+}
+
+static enum turn_end turn_refused(struct turn *t, const struct step *s)
+{
+    struct llm_fault reason = {0};
+
+    fault_text(&reason, buf_str(&s->refusal)); /* one line, and nothing a terminal obeys */
+    err_set(&t->err, ERR_DENIED, "the model refused to answer%s%s", reason.text[0] ? ": " : "",
+            reason.text);
+    return END_MODEL_ERROR;
+}
+
+/* The model wants nothing more. True: somebody else does. */
+static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
+{
+    int r;
+
+    *ret = END_COMPLETED;
+    if (turn_take_mail(a, t)) {
+        turn_again(t, WHY_QUEUED_INPUT);
+        return true;
+    }
+    if (turn_owes_structure(a, t)) {
+        *ret = END_STRUCTURED;
+        if (t->structured == TURN_RESTATE)
+            return false;
+        t->structured++;
+        agent_remind(a,
+                     STR("Give the final answer by calling StructuredOutput; plain text does not "
+                         "count."));
+        turn_again(t, WHY_STRUCTURED);
+        return true;
+    }
+    r = turn_ask_stop_hooks(a, t);
+    if (r > 0)
+        turn_again(t, WHY_STOP_HOOK);
+    if (r < 0)
+        *ret = END_STOP_HOOK_PREVENTED;
+    if (r)
+        return r > 0;
+    r = turn_ask_referee(a, t);
+    if (r > 0)
+        turn_again(t, WHY_REFEREE);
+    if (r < 0)
+        *ret = END_MODEL_ERROR;
+    return r > 0;
+}
+
+/* One step. True: once more; false: *ret says why not. */
+static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn_end *ret)
+{
+    if (step_call(s, &t->err) < 0) {
+        *ret = turn_failed(a, t, s);
+        return false;
+    }
+    t->steps++;
+    if (s->reply.stop == STOP_MAX_TOKENS && !message_count(s->reply.message, BLOCK_TOOL_USE) &&
+        turn_after_cut(a, t, s))
+        return true;
+    if (s->reply.stop != STOP_REFUSAL && turn_is_empty(s->reply.message)) {
+        step_drop(s, STR("the answer was empty"));
+        *ret = turn_model_error(t, STR("the model answered with nothing, twice"));
+        if (t->asked_again)
+            return false;
+        t->asked_again = true;
+        agent_remind(a, STR("Your answer was empty. Go on with the task, or say that it is done."));
+        turn_again(t, WHY_EMPTY);
+        return true;
+    }
+    *ret = END_API_ERROR;
+    if (turn_keep_reply(a, t, s) < 0) {
+        batch_refuse(&s->batch, STR("the answer could not be written down"));
+        return false;
+    }
+    if (s->batch.calls.len) {
+        if (batch_settle(&s->batch, &t->err) < 0) {
+            *ret = t->err.code == ERR_CANCELLED ? turn_aborted(a, t, END_ABORTED_TOOLS)
+                                                : END_API_ERROR;
+            return false;
+        }
+        turn_again(t, WHY_NEXT_TURN);
+        *ret = t->stopped ? END_HOOK_STOPPED : END_COMPLETED;
+        return !t->stopped && !t->structured_json.len;
+    }
+    switch (s->reply.stop) {
+    case STOP_PAUSE_TURN:
+        agent_remind(a, STR("Go on."));
+        turn_again(t, WHY_PAUSED);
+        return true;
+    case STOP_REFUSAL:
+        *ret = turn_refused(t, s);
+        return false;
+    case STOP_MAX_TOKENS:
+        agent_notice(a, LEVEL_WARNING,
+                     "the answer was cut at the output limit (%" PRId64 " tokens)",
+                     s->reply.usage.output);
+        *ret = END_COMPLETED;
+        return false;
+    case STOP_CONTEXT_FULL:
+        agent_notice(a, LEVEL_WARNING, "the answer was cut: the model's context is full");
+        *ret = END_COMPLETED;
+        return false;
+    default:
+        return turn_goes_on(a, t, ret);
+    }
+}
+
+static enum turn_end turn_loop(struct agent *a, struct turn *t)
+{
+    for (;;) {
+        enum turn_end end;
+        struct step step;
+        bool again;
+
+        if (a->spec.max_steps && t->steps >= a->spec.max_steps) {
+            err_set(&t->err, ERR_TOO_BIG, "stopped after %" PRId64 " steps (--max-turns)",
+                    t->steps);
+            return END_MAX_TURNS;
+        }
+        a->step = t->steps + 1;
+        (void)turn_take_mail(a, t);
+        step_init(&step, a, t);
+        again = turn_step(a, t, &step, &end);
+        step_release(&step);
+        if (!again)
+            return end;
+        if (cancel_is_set(t->cancel))
+            return turn_aborted(a, t, END_ABORTED_STREAMING);
+    }
+}
+
+/* ---- Beginning and end ---- */
+
+static void turn_begin(struct agent *a, struct turn *t, const struct agent_input *in)
+{
+    struct event *e;
+    CLEANUP(mem_freep) char *cwd = workspace_cwd(a->spec.workspace);
+
+    t->start_ms = clock_mono_ms();
+    buf_init(&t->structured_json, AGENT_MAX_TEXT);
+    buf_init(&t->denials, AGENT_MAX_TEXT);
+    buf_init(&t->note, TURN_MAX_NOTE);
+    a->turn++;
+    a->step = 0;
+    lock_take(&a->lock);
+    t->cancel = cancel_new(a->spec.cancel);
+    a->turn_cancel = t->cancel;
+    lock_give(&a->lock);
+
+    agent_take_over(a);
+    e = agent_event(a, EVENT_STATE);
+    e->state = STATE_RUNNING;
+    agent_emit(a, e, t->cancel);
+    e = agent_event(a, EVENT_TURN_STARTED);
+    e->model = arena_str(&e->arena, agent_provider(a, 0)->model.name);
+    e->mode = permit_mode_name(permit_mode(a->spec.permit));
+    e->text = arena_str(&e->arena, str_of(cwd));
+    e->json = arena_str(&e->arena, toolbox_names(a->spec.toolbox));
+    e->id = arena_str(&e->arena, str_of(in->uuid));
+    agent_emit(a, e, t->cancel);
+}
+
+/* The reference's word for a failure of the provider. */
+static const char *turn_category(const struct turn *t)
+{
+    switch (t->err.code) {
+    case ERR_AUTH:
+        return "authentication_failed";
+    case ERR_QUOTA:
+        return "billing_error";
+    case ERR_RETRY_LATER:
+        return t->api_status == 429 ? "rate_limit" : "overloaded";
+    case ERR_NOT_FOUND:
+        return "model_not_found";
+    case ERR_BAD_INPUT:
+    case ERR_TOO_BIG:
+    case ERR_CONTEXT_FULL:
+    case ERR_UNSUPPORTED:
+        return "invalid_request";
+    case ERR_NETWORK:
+    case ERR_TIMEOUT:
+    case ERR_PROTOCOL:
+        return t->api_status >= 500 ? "server_error" : "unknown";
+    default:
+        return "unknown";
+    }
+}
+
+/* A turn that ended in an API error runs no Stop hooks, but those who watch for it are told. */
+static void turn_tell_failure(struct agent *a, struct turn *t)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct str category = str_of(turn_category(t));
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_STOP_FAILURE, category))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_STOP_FAILURE);
+    jw_kstr(&w, "error", category);
+    jw_kcstr(&w, "error_details", t->err.text);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_STOP_FAILURE, category, buf_str(&json), STR(""), t->cancel, &o,
+                         &err);
+}
+
+static void turn_report(struct agent *a, struct turn *t, enum turn_end end)
+{
+    struct event *e = agent_event(a, EVENT_TURN_DONE);
+    struct turn_report *r = arena_new(&e->arena, struct turn_report);
+    CLEANUP(buf_release) struct buf denials = BUF_INIT(AGENT_MAX_TEXT + 2);
+    CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    bool api = end == END_API_ERROR || end == END_PROMPT_TOO_LONG;
+
+    buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
+    agent_queued(a, &queued);
+    r->end = end;
+    r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED && end != END_STOP_HOOK_PREVENTED;
+    r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
+    r->result = api ? r->error : arena_str(&e->arena, t->last_text);
+    r->category = api ? str_of(turn_category(t)) : STR("");
+    r->api_status = api ? t->api_status : 0;
+    r->stop = t->stop;
+    r->duration_ms = clock_mono_ms() - t->start_ms;
+    r->duration_api_ms = t->api_ms;
+    r->steps = t->steps;
+    r->usage = t->usage;
+    r->total_usd = a->ledger.usd;
+    r->cost_unknown = a->ledger.unknown;
+    r->models = ledger_models(&a->ledger, &e->arena, &r->model_count);
+    r->denials = arena_str(&e->arena, buf_str(&denials));
+    r->structured = arena_str(&e->arena, buf_str(&t->structured_json));
+    r->queued = queued.len;
+    e->report = r;
+    agent_emit(a, e, /*cancel=*/a->spec.cancel);
+}
+
+static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
+{
+    struct event *e;
+
+    log_debug("agent", "turn %" PRId64 " ended: %s, %" PRId64 " steps", (int64_t)a->turn,
+              turn_end_name(end), t->steps);
+    if (end == END_API_ERROR)
+        turn_tell_failure(a, t);
+    lock_take(&a->lock);
+    a->turn_cancel = NULL;
+    lock_give(&a->lock);
+    turn_report(a, t, end);
+    a->step = 0;
+    e = agent_event(a, EVENT_STATE);
+    e->state = STATE_IDLE;
+    agent_emit(a, e, a->spec.cancel);
+
+    cancel_unref(t->cancel);
+    buf_release(&t->structured_json);
+    buf_release(&t->denials);
+    buf_release(&t->note);
+    arena_release(&t->last_arena);
+}
+
+void turn_run(struct agent *a, struct agent_input *input)
+{
+    struct turn t = {0};
+    enum turn_end end = END_HOOK_STOPPED;
+
+    turn_begin(a, &t, input);
+    if (turn_take_input(a, &t, input) == 0)
+        end = turn_loop(a, &t);
+    else if (t.err.code)
+        end = END_API_ERROR;
+    turn_finish(a, &t, end);
+}
