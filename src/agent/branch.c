@@ -1,0 +1,109 @@
+/*
+ * branch: .git/HEAD and a few refs, each a small file. In a worktree or a submodule .git is a file
+ * that names the folder; a worktree's refs are in the common folder of all of them. Any thread.
+ */
+#include "agent/branch.h"
+
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#define BRANCH_MAX_LINE 4096                /* of HEAD and the like */
+#define BRANCH_MAX_PACKED ((size_t)8 << 20) /* of packed-refs */
+
+void branch_release(struct branch *b)
+{
+    mem_freep(&b->current);
+    mem_freep(&b->main_name);
+}
+
+/* The line of a one-line file behind its prefix, or NULL. */
+static char *branch_read(const char *folder, const char *name, struct str prefix)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    CLEANUP(buf_release) struct buf text = {0};
+    struct str line;
+
+    if (file_slurp(path, BRANCH_MAX_LINE, &text, NULL) < 0)
+        return NULL;
+    line = str_first(buf_str(&text), str_chr(buf_str(&text), '\n'));
+    if (!str_starts(line, prefix) || str_chr(line, '\0') < line.len)
+        return NULL;
+    line = str_trim(str_from(line, prefix.len));
+    return line.len ? mem_dup(line.ptr, line.len) : NULL;
+}
+
+/* The .git folder that serves dir, or NULL. */
+static char *branch_git_dir(const char *dir)
+{
+    CLEANUP(mem_freep) char *at = mem_dup(dir, strlen(dir));
+
+    for (;;) {
+        CLEANUP(mem_freep) char *git = path_join(at, ".git");
+        CLEANUP(mem_freep) char *head = path_join(git, "HEAD");
+        CLEANUP(mem_freep) char *linked = NULL;
+        char *up;
+
+        if (file_exists(head))
+            return TAKE_PTR(git);
+        linked = branch_read(at, ".git", STR("gitdir:"));
+        if (linked)
+            return path_join(at, linked);
+        if (strcmp(at, "/") == 0)
+            return NULL;
+        up = path_dirname(at);
+        mem_freep(&at);
+        at = up;
+    }
+}
+
+/* Whether refs/heads/<name> is there, loose or packed. */
+static bool branch_is_there(const char *common, struct str packed, const char *name)
+{
+    CLEANUP(buf_release) struct buf ref = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *path = NULL;
+
+    buf_addf(&ref, "refs/heads/%s", name);
+    path = path_join(common, buf_cstr(&ref));
+    if (file_exists(path))
+        return true;
+    buf_insert(&ref, 0, STR(" "));
+    buf_addc(&ref, '\n');
+    return str_has(packed, buf_str(&ref));
+}
+
+static char *branch_main(const char *common)
+{
+    static const char *const usual[] = {"main", "master", "trunk"};
+    CLEANUP(mem_freep) char *path = path_join(common, "packed-refs");
+    CLEANUP(buf_release) struct buf packed = {0};
+    char *name = branch_read(common, "refs/remotes/origin/HEAD", STR("ref: refs/remotes/origin/"));
+
+    if (name)
+        return name;
+    file_slurp(path, BRANCH_MAX_PACKED, &packed, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        if (branch_is_there(common, buf_str(&packed), usual[i]))
+            return mem_dup(usual[i], strlen(usual[i]));
+    return NULL;
+}
+
+void branch_find(const char *dir, struct branch *ret)
+{
+    CLEANUP(mem_freep) char *git = branch_git_dir(dir);
+    CLEANUP(mem_freep) char *link = NULL;
+    CLEANUP(mem_freep) char *common = NULL;
+
+    *ret = (struct branch){.is_repo = git != NULL};
+    if (!git)
+        return;
+    link = branch_read(git, "commondir", STR(""));
+    common = path_join(git, link ? link : ".");
+    ret->current = branch_read(git, "HEAD", STR("ref: refs/heads/"));
+    if (ret->current && strcmp(ret->current, ".invalid") == 0) /* reftable's stand-in */
+        mem_freep(&ret->current);
+    ret->main_name = branch_main(common);
+}

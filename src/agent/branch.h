@@ -1,0 +1,19 @@
+/*
+ * The branches of a git repository, read from its files without starting git.
+ *
+ * This is what is left to say when git is missing or slow. Repositories that keep their refs in
+ * another way (reftable) give no names.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct branch {
+    bool is_repo;
+    char *current;   /* "main"; NULL: not on a branch, or not known */
+    char *main_name; /* the branch that work goes back to: what origin calls HEAD, else main, master
+                        or trunk where there is one; NULL: not known */
+};
+
+void branch_find(const char *dir, struct branch *ret);
+void branch_release(struct branch *b);

@@ -1,0 +1,96 @@
+/*
+ * Instruction files: what people wrote down for agents, CLAUDE.md and AGENTS.md.
+ *
+ * In this order, all of them, each file once (by device and inode):
+ *   managed   <etc>/claude-code/CLAUDE.md, <etc>/tenax/CLAUDE.md or AGENTS.md
+ *   user      ~/.claude/CLAUDE.md; $TENAX_HOME/CLAUDE.md or AGENTS.md; when there was none of
+ *             these, $CODEX_HOME/AGENTS.md; then ~/.claude/rules (all .md below)
+ *   project   from the file system's root down to the start directory, in each folder: CLAUDE.md
+ *             and .claude/CLAUDE.md, or where there is neither and the folder is in the checkout
+ *             (or is the start directory) AGENTS.override.md or AGENTS.md; then CLAUDE.local.md
+ *   rules     .claude/rules (all .md below) of the folders of the checkout, without those that name
+ *             `paths`: they wait for a file they speak of
+ * A line's `@path` imports another file, relative to the one it stands in, up to
+ * INSTRUCTIONS_MAX_DEPTH deep.
+ *
+ * A repository must not be able to have files of the user's sent away: what a project file imports
+ * or links to is followed only inside the working folders and the checkout. Above the checkout only
+ * files of our own and root's count (somebody else's /tmp/CLAUDE.md does not).
+ *
+ * Whatever cannot be used is left out with a notice, one line each; nothing here fails but for a
+ * cancel.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/strv.h"
+#include "base/vec.h"
+
+struct cancel;
+struct err;
+
+#define INSTRUCTIONS_MAX_FILE ((size_t)4 << 20)    /* a larger file is left out */
+#define INSTRUCTIONS_MAX_TOTAL ((size_t)256 << 10) /* of all; the file that passes it is cut */
+#define INSTRUCTIONS_MAX_FILES 500
+#define INSTRUCTIONS_MAX_DEPTH 5   /* of imports */
+#define INSTRUCTIONS_MAX_RULES 200 /* entries looked at in one rules folder and below */
+
+/* Folders are absolute; NULL: there is none, nothing is looked for. */
+struct instructions_spec {
+    const char *dir;         /* start directory */
+    const char *user_home;   /* of "~/x" */
+    const char *claude_home; /* ~/.claude; NULL: the project's .claude folders are left alone too */
+    const char *tenax_home;
+    const char *codex_home;
+    const char *etc; /* NULL: "/etc" */
+    /* --setting-sources */
+    bool no_user;
+    bool no_project;
+    bool no_local;
+    const struct strv *folders;  /* where imports may lead, beside dir; NULL: none */
+    const struct strv *excludes; /* globs (`**` crosses folders) of absolute paths; NULL: none */
+};
+
+enum instruction_kind {
+    INSTRUCTION_MANAGED,
+    INSTRUCTION_USER,
+    INSTRUCTION_PROJECT,
+    INSTRUCTION_LOCAL,
+};
+
+struct instruction {
+    enum instruction_kind kind;
+    char *path;
+    char *importer; /* the path of the file that imports it, or NULL */
+    struct buf text;
+    uint64_t dev;
+    uint64_t ino;
+};
+
+struct instructions {
+    VEC(struct instruction) files;
+    struct strv notices; /* for the user: "'/w/CLAUDE.md' is a directory, not a file; left out" */
+    size_t bytes;        /* of all texts */
+};
+
+void instructions_release(struct instructions *in);
+
+/* ERR_CANCELLED; else 0. */
+int instructions_find(const struct instructions_spec *spec, struct cancel *cancel,
+                      struct instructions *ret, struct err *err);
+
+/* What the model reads: every file with its path. Nothing when there is none. */
+void instructions_write(const struct instructions *in, struct buf *ret);
+
+/* The same for what became of them: files that are new or different, and the names of those that
+ * are gone. Nothing when all is as it was. */
+void instructions_write_news(const struct instructions *before, const struct instructions *now,
+                             struct buf *ret);
+
+/* A path and a glob: '?' and '*' stay within a name, a name of `**` stands for any number of
+ * folders; a glob that does not start with '/' matches at any depth. */
+bool instructions_glob(struct str glob, struct str path);

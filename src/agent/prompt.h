@@ -1,0 +1,45 @@
+/*
+ * The system prompt: who the model is, how it works, what it must not do.
+ *
+ * The words are in prompt.md, and they are the same bytes for every session of a version, so that
+ * a provider's prompt cache serves all of them: what differs between sessions (folder, date,
+ * instruction files, mode) goes into reminders (context.h, reminder.h). A user may put another text
+ * in their place or add one behind them; the `language` of the settings adds one line.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+struct args;
+struct conf;
+struct err;
+
+#define PROMPT_MAX_TEXT ((size_t)1 << 20) /* of --system-prompt-file and its like, each */
+
+extern const char prompt_md[]; /* prompt.md */
+
+struct prompt_spec {
+    bool is_replaced; /* system stands in place of our own words, also when it is empty */
+    struct buf system;
+    struct buf appended; /* behind either; empty: nothing */
+};
+#define PROMPT_SPEC_INIT                                                                           \
+    {                                                                                              \
+        .system = BUF_INIT(PROMPT_MAX_TEXT), .appended = BUF_INIT(PROMPT_MAX_TEXT)                 \
+    }
+void prompt_spec_release(struct prompt_spec *s);
+
+/* Reads --system-prompt, --append-system-prompt and their -file forms, paths against dir. Both
+ * forms of one, a file that cannot be read or is not text: ERR_BAD_INPUT, ERR_NOT_FOUND,
+ * ERR_TOO_BIG or ERR_IO, naming the option; *s is then unchanged. */
+int prompt_spec_options(struct prompt_spec *s, const struct args *args, const char *dir,
+                        struct err *err);
+
+/* Later word wins: what an SDK's initialize says stands in place of the options. */
+void prompt_spec_replace(struct prompt_spec *s, struct str system);
+void prompt_spec_append(struct prompt_spec *s, struct str text);
+
+/* The whole of it. conf: for `language`; NULL: none. */
+void prompt_system(const struct prompt_spec *s, const struct conf *conf, struct buf *ret);

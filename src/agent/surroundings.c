@@ -1,0 +1,329 @@
+/*
+ * surroundings: two runs of git (status and log) beside each other, one mailbox, one deadline. The
+ * branch is read from the repository's files (branch.h), so that it is known whatever git does.
+ * Runs on the thread that builds the session.
+ */
+#include "agent/surroundings.h"
+
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "agent/branch.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "proc/proc.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+
+#define GIT_MAX_OUTPUT ((size_t)256 << 10)
+#define GIT_MAX_LINE 200 /* bytes of a line that are shown */
+#define GIT_GRACE_MS 100
+
+enum job_state {
+    JOB_NONE,    /* not started */
+    JOB_MISSING, /* there is no git */
+    JOB_FAILED,  /* could not start, or exit code other than 0 */
+    JOB_RUNNING,
+    JOB_DONE,
+    JOB_SLOW, /* given up */
+};
+
+struct job {
+    enum job_state state;
+    struct proc *proc;
+    struct buf out;
+    struct buf complaint;
+};
+
+struct surroundings {
+    const struct surroundings_spec *spec;
+    struct branch branch;
+    struct mailbox *mail;
+    int64_t started_ms;
+    struct job status;
+    struct job log;
+};
+
+/* Not run: the repository's fsmonitor program; gpg. */
+#define GIT_SAFE "git", "--no-optional-locks", "-c", "core.fsmonitor=false"
+
+static const char *const status_argv[] = {
+    GIT_SAFE, "status", "--porcelain", "--branch", "--ignore-submodules=dirty", NULL,
+};
+static const char *const quick_status_argv[] = {
+    GIT_SAFE, "status", "--porcelain", "--branch", "--ignore-submodules=dirty", "-uno", NULL,
+};
+static const char *const log_argv[] = {
+    GIT_SAFE,         "-c", "log.showSignature=false", "log", "-5", "--no-color", "--no-decorate",
+    "--format=%h %s", NULL,
+};
+
+static void job_start(struct job *j, struct surroundings *s, const char *const *argv)
+{
+    struct proc_spec spec = {
+        .argv = argv,
+        .envp = (const char *const *)s->spec->environ,
+        .dir = s->spec->dir,
+        .max_output = GIT_MAX_OUTPUT,
+        .timeout_ms = s->spec->git_ms ? s->spec->git_ms : SURROUNDINGS_GIT_MS,
+        .grace_ms = GIT_GRACE_MS,
+    };
+    struct err err = {0};
+
+    buf_init(&j->out, GIT_MAX_OUTPUT);
+    buf_init(&j->complaint, GIT_MAX_OUTPUT);
+    j->proc = proc_start(&spec, s->mail, &err);
+    j->state = j->proc ? JOB_RUNNING : err.code == ERR_NOT_FOUND ? JOB_MISSING : JOB_FAILED;
+    if (!j->proc)
+        buf_adds(&j->complaint, err.text);
+}
+
+static void job_release(struct job *j)
+{
+    proc_unref(j->proc);
+    j->proc = NULL;
+    buf_release(&j->out);
+    buf_release(&j->complaint);
+}
+
+static void job_mail(struct job *j, struct proc_mail *m)
+{
+    if (m->what == PROC_OUTPUT)
+        buf_add(m->fd == 1 ? &j->out : &j->complaint, buf_str(&m->bytes));
+    else if (m->how == PROC_TIMED_OUT)
+        j->state = JOB_SLOW;
+    else
+        j->state = m->how == PROC_EXITED && m->code == 0 ? JOB_DONE : JOB_FAILED;
+}
+
+struct surroundings *surroundings_start(const struct surroundings_spec *spec)
+{
+    struct surroundings *s = mem_zalloc(sizeof(*s));
+
+    s->spec = spec;
+    s->mail = mailbox_new();
+    s->started_ms = clock_mono_ms();
+    branch_find(spec->dir, &s->branch);
+    if (s->branch.is_repo) {
+        job_start(&s->status, s, status_argv);
+        job_start(&s->log, s, log_argv);
+    }
+    return s;
+}
+
+void surroundings_free(struct surroundings *s)
+{
+    if (!s)
+        return;
+    job_release(&s->status);
+    job_release(&s->log);
+    mailbox_close(s->mail);
+    mailbox_unref(s->mail);
+    branch_release(&s->branch);
+    mem_freep(&s);
+}
+
+/* Until neither of the two runs, or until so many ms after the start. */
+static int surroundings_wait(struct surroundings *s, const struct job *one, const struct job *other,
+                             int64_t ms, struct cancel *cancel, struct err *err)
+{
+    /* Under a virtual clock a deadline would be over at once; git's own timeout is real. */
+    int64_t deadline_ms = clock_is_virtual() ? -1 : s->started_ms + ms;
+
+    while (one->state == JOB_RUNNING || other->state == JOB_RUNNING) {
+        struct err why = {0};
+        struct mail *m;
+
+        if (mailbox_take(s->mail, cancel, deadline_ms, &m, &why) < 0) {
+            if (why.code == ERR_TIMEOUT)
+                return 0;
+            return err_set(err, why.code, "%s", why.text);
+        }
+        if (m->kind == &proc_mail_kind) {
+            struct proc_mail *pm = (struct proc_mail *)m;
+
+            if (pm->proc == s->status.proc)
+                job_mail(&s->status, pm);
+            else if (pm->proc == s->log.proc)
+                job_mail(&s->log, pm);
+        }
+        mail_free(m);
+    }
+    return 0;
+}
+
+static void job_give_up(struct job *j)
+{
+    if (j->state == JOB_RUNNING)
+        j->state = JOB_SLOW;
+}
+
+/* Most of the time for the full status, the rest for one without untracked files. */
+static int surroundings_collect(struct surroundings *s, bool *ret_quick, struct cancel *cancel,
+                                struct err *err)
+{
+    int64_t total_ms = s->spec->git_ms ? s->spec->git_ms : SURROUNDINGS_GIT_MS;
+
+    *ret_quick = false;
+    if (surroundings_wait(s, &s->status, &s->status, total_ms * 7 / 10, cancel, err) < 0)
+        return -1;
+    job_give_up(&s->status);
+    if (s->status.state == JOB_SLOW && !clock_is_virtual()) {
+        *ret_quick = true;
+        job_release(&s->status);
+        job_start(&s->status, s, quick_status_argv);
+    }
+    if (surroundings_wait(s, &s->status, &s->log, total_ms, cancel, err) < 0)
+        return -1;
+    job_give_up(&s->status);
+    job_give_up(&s->log);
+    return 0;
+}
+
+/* At most max lines, each clipped; how many there were. */
+static size_t lines_write(struct str text, size_t max, struct buf *ret)
+{
+    struct str line;
+    size_t n = 0;
+
+    while (text.len && str_cut(&text, '\n', &line)) {
+        if (n++ >= max)
+            continue;
+        buf_addf(ret, "\n  %.*s", STR_ARG(str_clip(line, GIT_MAX_LINE)));
+        if (line.len > GIT_MAX_LINE)
+            buf_adds(ret, "...");
+    }
+    return n;
+}
+
+/* Why there is nothing to show, behind a name. */
+static void job_excuse(const struct job *j, const char *name, struct buf *ret)
+{
+    struct str said = str_trim(buf_str(&j->complaint));
+
+    said = str_clip(str_first(said, str_chr(said, '\n')), GIT_MAX_LINE);
+    if (j->state == JOB_MISSING)
+        buf_addf(ret, "\n%s: unknown, git is not installed", name);
+    else if (j->state == JOB_SLOW)
+        buf_addf(ret, "\n%s: git took too long to say; ask it when you need to know", name);
+    else
+        buf_addf(ret, "\n%s: unknown (%.*s)", name, STR_ARG(said));
+}
+
+static void surroundings_write_status(const struct surroundings *s, bool is_quick, struct buf *ret)
+{
+    struct str rest = buf_str(&s->status.out);
+    struct str head = STR("");
+    CLEANUP(buf_release) struct buf lines = BUF_INIT(BUF_NO_LIMIT);
+    size_t count;
+
+    if (s->status.state != JOB_DONE) {
+        job_excuse(&s->status, "Status", ret);
+        return;
+    }
+    if (str_starts(rest, STR("## "))) { /* "## main...origin/main [ahead 1]" */
+        str_cut(&rest, '\n', &head);
+        head = str_clip(str_from(head, 3), GIT_MAX_LINE);
+    }
+    if (!s->branch.current && head.len)
+        buf_addf(ret, "\nBranch: %.*s", STR_ARG(head));
+    else if (str_has(head, STR("...")))
+        buf_addf(ret, "\nUpstream: %.*s", STR_ARG(str_from(head, str_find(head, STR("...")) + 3)));
+    count = lines_write(rest, SURROUNDINGS_MAX_CHANGES, &lines);
+    buf_addf(ret, "\nStatus: %s", count ? "" : "clean");
+    if (count)
+        buf_addf(ret, "%s%zu changed", s->status.out.over ? "more than " : "", count);
+    if (is_quick)
+        buf_adds(ret, " (untracked files not looked at: that took too long)");
+    buf_add(ret, buf_str(&lines));
+    if (count > SURROUNDINGS_MAX_CHANGES)
+        buf_addf(ret, "\n  ... and %zu more", count - SURROUNDINGS_MAX_CHANGES);
+}
+
+static void surroundings_write_log(const struct surroundings *s, struct buf *ret)
+{
+    /* A branch without commits is no failure worth words. */
+    if (s->log.state == JOB_FAILED && str_has(buf_str(&s->log.complaint), STR("any commits")))
+        buf_adds(ret, "\nCommits: none yet");
+    else if (s->log.state == JOB_DONE) {
+        buf_adds(ret, "\nLast commits:");
+        lines_write(buf_str(&s->log.out), SURROUNDINGS_COMMITS, ret);
+    } else if (s->log.state != JOB_MISSING) {
+        job_excuse(&s->log, "Commits", ret);
+    }
+}
+
+/* "Debian GNU/Linux 12 (bookworm)" */
+static void write_distribution(struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf text = {0};
+    struct str rest;
+    struct str line;
+
+    if (file_slurp("/etc/os-release", 64 << 10, &text, NULL) < 0)
+        return;
+    rest = buf_str(&text);
+    while (str_cut(&rest, '\n', &line)) {
+        if (!str_starts(line, STR("PRETTY_NAME=")))
+            continue;
+        line = str_from(line, strlen("PRETTY_NAME="));
+        if (line.len > 2 && line.ptr[0] == '"')
+            line = str_make(line.ptr + 1, line.len - 2);
+        buf_addf(ret, ", %.*s", STR_ARG(str_clip(line, GIT_MAX_LINE)));
+        return;
+    }
+}
+
+static const char *environ_get(char *const *environ_list, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (char *const *e = environ_list; e && *e; e++)
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+            return *e + len + 1;
+    return NULL;
+}
+
+void surroundings_today(char out[static 11])
+{
+    time_t now = (time_t)(clock_wall_ms() / 1000);
+    struct tm tm;
+
+    if (!localtime_r(&now, &tm) || !strftime(out, 11, "%Y-%m-%d", &tm))
+        memcpy(out, "1970-01-01", 11);
+}
+
+int surroundings_write(struct surroundings *s, struct cancel *cancel, struct buf *ret,
+                       struct err *err)
+{
+    const char *shell = environ_get(s->spec->environ, "SHELL");
+    struct utsname os;
+    char today[11];
+    bool is_quick;
+
+    if (surroundings_collect(s, &is_quick, cancel, err) < 0)
+        return -1;
+    surroundings_today(today);
+    buf_addf(ret, "Surroundings, as they are at the start of the session\nWorking directory: %s",
+             s->spec->dir);
+    if (uname(&os) == 0)
+        buf_addf(ret, "\nSystem: %s %s (%s)", os.sysname, os.release, os.machine);
+    write_distribution(ret);
+    if (shell && *shell)
+        buf_addf(ret, "\nShell of the user: %s", path_base(shell));
+    buf_addf(ret, "\nToday: %s", today);
+    buf_addf(ret, "\nGit repository: %s", s->branch.is_repo ? "yes" : "no");
+    if (!s->branch.is_repo)
+        return 0;
+    if (s->branch.current)
+        buf_addf(ret, "\nBranch: %s", s->branch.current);
+    if (s->branch.main_name)
+        buf_addf(ret, "\nMain branch: %s", s->branch.main_name);
+    surroundings_write_status(s, is_quick, ret);
+    surroundings_write_log(s, ret);
+    return 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * Where the session takes place: folder, machine, day, and how the git repository stands.
+ *
+ * What git must be asked for is started first and collected last, so that other things are read
+ * meanwhile. All of it together takes SURROUNDINGS_GIT_MS at most: a status that takes longer is
+ * asked for again without untracked files, and then given up, and the text says so. Without git,
+ * outside of a repository, in one that git refuses, there is simply less to say.
+ *
+ * git is kept from doing what a repository's own configuration could make it do here: no file
+ * system monitor, no signature checks, no locks, no look into submodules' work trees.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct buf;
+struct cancel;
+struct err;
+struct surroundings;
+
+#define SURROUNDINGS_GIT_MS 500
+#define SURROUNDINGS_MAX_CHANGES 40 /* lines of status that are shown */
+#define SURROUNDINGS_COMMITS 5
+
+struct surroundings_spec {
+    const char *dir;
+    char *const *environ; /* of git, and for $SHELL */
+    int64_t git_ms;       /* 0: SURROUNDINGS_GIT_MS */
+};
+
+/* Never fails: what cannot be started is said in the text. *spec is lent until it is freed. */
+struct surroundings *surroundings_start(const struct surroundings_spec *spec);
+void surroundings_free(struct surroundings *s); /* git that still runs is ended in the background */
+
+/* Waits for git. ERR_CANCELLED. */
+int surroundings_write(struct surroundings *s, struct cancel *cancel, struct buf *ret,
+                       struct err *err);
+
+/* Today, where the user is: "2026-01-31". */
+void surroundings_today(char out[static 11]);
