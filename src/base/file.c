@@ -62,10 +62,24 @@ int fd_write_all(int fd, struct str bytes, struct err *err)
     return 0;
 }
 
+/* What a file is to be made like; nothing known: as the umask has it. */
+struct file_look {
+    bool has_mode;
+    mode_t mode;
+    bool has_owner;
+    uid_t uid;
+    gid_t gid;
+};
+
 /* Writes and syncs the temporary file; the caller removes it when this fails. */
-static int file_fill(int fd, struct str text, mode_t mode, struct err *err)
+static int file_fill(int fd, struct str text, const struct file_look *look, struct err *err)
 {
-    if (fchmod(fd, mode) < 0)
+    /* Before the mode: a change of owner takes set-user-ID away. Only root may give files away;
+     * that the group stays is worth a try of its own. */
+    if (look->has_owner && (look->uid != geteuid() || look->gid != getegid()) &&
+        fchown(fd, look->uid, look->gid) < 0)
+        (void)!fchown(fd, (uid_t)-1, look->gid);
+    if (look->has_mode && fchmod(fd, look->mode) < 0)
         return err_sys(err, ERR_IO, "cannot set the mode");
     if (fd_write_all(fd, text, err) < 0)
         return -1;
@@ -74,7 +88,8 @@ static int file_fill(int fd, struct str text, mode_t mode, struct err *err)
     return 0;
 }
 
-int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
+static int file_put(const char *path, struct str text, const struct file_look *look,
+                    struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(path);
     CLEANUP(buf_release) struct buf temp = BUF_INIT(BUF_NO_LIMIT);
@@ -83,11 +98,13 @@ int file_replace(const char *path, struct str text, mode_t mode, struct err *err
     char tag[9] = "";
 
     id_fill(tag, 8);
-    buf_addf(&temp, "%s/.%s.%s", dir, path_base(path), tag);
-    fd = open(buf_cstr(&temp), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    /* Names end at 255 bytes, and one that long still has to be replaced. */
+    buf_addf(&temp, "%s/.%.200s.%s", dir, path_base(path), tag);
+    fd = open(buf_cstr(&temp), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+              look->has_mode ? 0600 : 0666);
     if (fd < 0)
         return err_sys(err, ERR_IO, "cannot write '%s'", path);
-    if (file_fill(fd, text, mode, err) < 0) {
+    if (file_fill(fd, text, look, err) < 0) {
         unlink(buf_cstr(&temp));
         return err_prefix(err, "'%s'", path);
     }
@@ -102,6 +119,24 @@ int file_replace(const char *path, struct str text, mode_t mode, struct err *err
     if (dir_fd >= 0)
         (void)fsync(dir_fd);
     return 0;
+}
+
+int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
+{
+    return file_put(path, text, &(struct file_look){.has_mode = true, .mode = mode}, err);
+}
+
+int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err)
+{
+    struct file_look look = {0};
+
+    if (like) {
+        look.has_mode = look.has_owner = true;
+        look.mode = like->st_mode & 07777;
+        look.uid = like->st_uid;
+        look.gid = like->st_gid;
+    }
+    return file_put(path, text, &look, err);
 }
 
 int file_mkdirs(const char *path, mode_t mode, struct err *err)

@@ -15,11 +15,14 @@
 #include "base/str.h"
 
 struct err;
+struct stat;
 
 /* Reads a whole regular file. ERR_NOT_FOUND, ERR_TOO_BIG past max_bytes, ERR_IO. */
 int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err);
 
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err);
+/* Mode and, where we may, owner are those of like; NULL: a new file, as the umask has it. */
+int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err);
 
 /* mkdir -p. Existing folders keep their mode. */
 int file_mkdirs(const char *path, mode_t mode, struct err *err);
