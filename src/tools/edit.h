@@ -1,0 +1,20 @@
+/*
+ * What Edit and MultiEdit share: replacements in one file, one after the other, all or none.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct edit;
+struct err;
+struct json;
+struct tool_call;
+struct tool_result;
+
+/* From {old_string, new_string, replace_all}. */
+struct edit edit_from(const struct json *args);
+
+/* Fills ret's text and data. An old string that is empty makes a new file or fills an empty one;
+ * only the first edit may have it. */
+int edit_file(struct tool_call *call, const struct edit *edits, size_t count,
+              struct tool_result *ret, struct err *err);

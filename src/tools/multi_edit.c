@@ -1,0 +1,48 @@
+/*
+ * MultiEdit: several replacements in one file, all or none. Runs on a tool thread; sees only its
+ * call.
+ */
+#include "agent/tool.h"
+#include "json/json.h"
+#include "tools/edit.h"
+#include "tools/edit_match.h"
+#include "tools/entries.h"
+
+static void tool_multi_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
+                                  struct rule_subject *ret);
+static void tool_multi_edit_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static int tool_multi_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
+
+const struct tool_entry tool_multi_edit_entry = {
+    .name = "MultiEdit",
+    .text = tool_multi_edit_md,
+    .schema = tool_multi_edit_schema,
+    .flags = TOOL_EDITS,
+    .about = tool_multi_edit_about,
+    .expand = tool_multi_edit_expand,
+    .run = tool_multi_edit_run,
+};
+
+static void tool_multi_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
+                                  struct rule_subject *ret)
+{
+    tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
+}
+
+static void tool_multi_edit_expand(struct workspace *w, const struct json *args, struct buf *ret)
+{
+    tool_expand_path(w, args, "file_path", ret);
+}
+
+static int tool_multi_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    VEC(struct edit) edits = VEC_INIT;
+    int rc;
+
+    JSON_EACH(json_get(call->args, "edits"), edit) {
+        vec_push(&edits, edit_from(edit));
+    }
+    rc = edit_file(call, edits.ptr, edits.len, ret, err);
+    vec_release(&edits);
+    return rc;
+}

@@ -1,0 +1,124 @@
+/*
+ * NotebookEdit: replaces, inserts or deletes one cell of a notebook; everything else in the file
+ * stays as it is, byte for byte. Runs on a tool thread; sees only its call.
+ */
+#include <string.h>
+
+#include "agent/tool.h"
+#include "base/err.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "tools/entries.h"
+#include "tools/notebook.h"
+#include "tools/patch.h"
+#include "tools/target.h"
+
+static void tool_notebook_edit_about(struct workspace *w, const struct json *args,
+                                     struct arena *arena, struct rule_subject *ret);
+static void tool_notebook_edit_expand(struct workspace *w, const struct json *args,
+                                      struct buf *ret);
+static int tool_notebook_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
+
+const struct tool_entry tool_notebook_edit_entry = {
+    .name = "NotebookEdit",
+    .text = tool_notebook_edit_md,
+    .schema = tool_notebook_edit_schema,
+    .flags = TOOL_EDITS,
+    .about = tool_notebook_edit_about,
+    .expand = tool_notebook_edit_expand,
+    .run = tool_notebook_edit_run,
+};
+
+static void tool_notebook_edit_about(struct workspace *w, const struct json *args,
+                                     struct arena *arena, struct rule_subject *ret)
+{
+    tool_about_path(w, json_get_str(args, "notebook_path"), /*writes=*/true, arena, ret);
+}
+
+static void tool_notebook_edit_expand(struct workspace *w, const struct json *args, struct buf *ret)
+{
+    tool_expand_path(w, args, "notebook_path", ret);
+}
+
+/* What is to be done, of the arguments; whether they fit together. */
+static int change_from(const struct json *args, const struct notebook *nb,
+                       struct notebook_change *ret, size_t *ret_index, struct err *err)
+{
+    struct str mode = json_get_str(args, "edit_mode");
+    struct str type = json_get_str(args, "cell_type");
+    struct str id = json_get_str(args, "cell_id");
+
+    *ret = (struct notebook_change){.mode = NOTEBOOK_REPLACE,
+                                    .source = json_get_str(args, "new_source")};
+    if (str_is(mode, "insert"))
+        ret->mode = NOTEBOOK_INSERT;
+    else if (str_is(mode, "delete"))
+        ret->mode = NOTEBOOK_DELETE;
+    if (type.len)
+        ret->type = str_is(type, "code") ? "code" : "markdown";
+
+    if (ret->mode == NOTEBOOK_INSERT && !ret->type)
+        return err_set(err, ERR_BAD_INPUT, "insert needs cell_type: code or markdown");
+    if (ret->mode != NOTEBOOK_INSERT && !id.len)
+        return err_set(err, ERR_BAD_INPUT, "cell_id is required to replace or delete a cell");
+    if (id.len) {
+        ret->cell = notebook_find(nb, id, ret_index);
+        if (!ret->cell)
+            return err_set(err, ERR_NOT_FOUND,
+                           "there is no cell '%.*s': the notebook has %zu, cell-0 to cell-%zu",
+                           STR_ARG(str_clip(id, 100)), json_len(nb->cells),
+                           json_len(nb->cells) ? json_len(nb->cells) - 1 : 0);
+    }
+    return 0;
+}
+
+static void change_report(struct tool_call *call, const struct target *t,
+                          const struct notebook_change *change, struct str id,
+                          const struct buf *old, struct str text, struct tool_result *ret)
+{
+    static const char *const done[] = {"Replaced", "Inserted", "Deleted"};
+    static const char *const modes[] = {"replace", "insert", "delete"};
+    CLEANUP(patch_release) struct patch patch = {0};
+    struct jw out;
+
+    patch_make(&patch, buf_str(old), text, 3);
+    jw_init(&out, &ret->data, 0);
+    jw_object(&out);
+    target_write_data(t, old, &patch, &out);
+    jw_kstr(&out, "cell_id", id);
+    jw_kcstr(&out, "edit_mode", modes[change->mode]);
+    jw_kstr(&out, "new_source", json_get_str(call->args, "new_source"));
+    jw_object_end(&out);
+    buf_addf(&ret->text, "%s cell '%.*s' of '%s'.", done[change->mode], STR_ARG(id), t->path);
+}
+
+static int tool_notebook_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    CLEANUP(target_release) struct target t = {0};
+    CLEANUP(notebook_release) struct notebook nb = {0};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(TEXTFILE_MAX * 2);
+    CLEANUP(buf_release) struct buf old = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf id = BUF_INIT(BUF_NO_LIMIT);
+    struct notebook_change change;
+    size_t index = 0;
+
+    if (target_open(call, "notebook_path", &t, err) < 0 || target_must_exist(call, &t, err) < 0)
+        return -1;
+    if (!str_ends(str_of(t.path), STR(".ipynb")))
+        return err_set(err, ERR_BAD_INPUT, "'%s' is not a notebook (.ipynb): use Edit", t.path);
+    if (target_must_be_seen(call, &t, err) < 0)
+        return -1;
+    buf_add(&old, t.file.text); /* the notebook points into it, and saving lets the other go */
+    if (notebook_parse(&nb, buf_str(&old), err) < 0 ||
+        change_from(call->args, &nb, &change, &index, err) < 0 ||
+        notebook_edit(&nb, &change, &text, &id, err) < 0)
+        return err_prefix(err, "'%s'", t.path);
+    if (target_save(call, &t, buf_str(&text), err) < 0)
+        return -1;
+    if (change.mode != NOTEBOOK_INSERT)
+        buf_add(&id, json_get_str(call->args, "cell_id"));
+    else if (!id.len)
+        buf_addf(&id, "cell-%zu", change.cell ? index + 1 : 0);
+    change_report(call, &t, &change, buf_str(&id), &old, buf_str(&text), ret);
+    return 0;
+}

@@ -1,0 +1,133 @@
+/*
+ * target: what Write, Edit, MultiEdit and NotebookEdit do alike. Runs on a tool thread.
+ */
+#include "tools/target.h"
+
+#include <string.h>
+
+#include "agent/tool.h"
+#include "agent/workspace.h"
+#include "base/err.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "sync/cancel.h"
+#include "sync/wait.h"
+#include "tools/patch.h"
+#include "tools/suggest.h"
+
+#define SHOW_MAX_LINES 120
+#define SHOW_MAX_LINE 500 /* bytes */
+
+int target_open(struct tool_call *call, const char *key, struct target *ret, struct err *err)
+{
+    CLEANUP(target_release) struct target t = {0};
+    struct str path = json_get_str(call->args, key);
+
+    if (!path.len)
+        return err_set(err, ERR_BAD_INPUT, "%s is empty", key);
+    if (memchr(path.ptr, '\0', path.len))
+        return err_set(err, ERR_BAD_INPUT, "%s has a NUL character in it", key);
+    t.path = workspace_resolve(call->workspace, path);
+    if (textfile_load(t.path, &t.file, err) < 0)
+        return -1;
+    *ret = t;
+    t = (struct target){0};
+    return 0;
+}
+
+void target_release(struct target *t)
+{
+    mem_freep(&t->path);
+    textfile_release(&t->file);
+}
+
+int target_must_exist(struct tool_call *call, const struct target *t, struct err *err)
+{
+    CLEANUP(buf_release) struct buf hint = BUF_INIT(BUF_NO_LIMIT);
+    struct seen_file seen;
+
+    if (t->file.exists)
+        return 0;
+    if (workspace_seen(call->workspace, t->file.path, &seen)) {
+        workspace_forget(call->workspace, t->file.path);
+        return err_set(err, ERR_NOT_FOUND,
+                       "'%s' is gone: it was deleted or moved since it was read", t->path);
+    }
+    suggest_path(call->workspace, t->path, &hint);
+    return err_set(err, ERR_NOT_FOUND, "'%s' does not exist.%s", t->path, buf_cstr(&hint));
+}
+
+int target_must_be_seen(struct tool_call *call, const struct target *t, struct err *err)
+{
+    struct seen_file seen;
+
+    if (!t->file.exists || !t->file.raw.len)
+        return 0;
+    if (!workspace_seen(call->workspace, t->file.path, &seen))
+        return err_set(err, ERR_BAD_INPUT, "'%s' has not been read yet: Read it first", t->path);
+    /* The time alone proves nothing: git checkout and touch move it, and two writes can share it.
+     */
+    if (seen.hash != seen_hash(buf_str(&t->file.raw)))
+        return err_set(err, ERR_BAD_INPUT,
+                       "'%s' has changed since it was read (by the user, a command or a "
+                       "formatter): Read it again, then make the change",
+                       t->path);
+    return 0;
+}
+
+int target_save(struct tool_call *call, struct target *t, struct str text, struct err *err)
+{
+    struct stat now;
+    bool exists = stat(t->file.path, &now) == 0;
+
+    if (exists != t->file.exists || (exists && (now.st_size != t->file.st.st_size ||
+                                                now.st_mtim.tv_sec != t->file.st.st_mtim.tv_sec ||
+                                                now.st_mtim.tv_nsec != t->file.st.st_mtim.tv_nsec)))
+        return err_set(err, ERR_BAD_INPUT, "'%s' is being changed by somebody else: Read it again",
+                       t->path);
+    wait_point(WAIT_WRITE, call->cancel);
+    if (cancel_check(call->cancel, err) < 0 || textfile_save(&t->file, text, err) < 0)
+        return -1;
+    workspace_saw(call->workspace, t->file.path, &t->file.st, buf_str(&t->file.raw), false);
+    return 0;
+}
+
+void target_write_data(const struct target *t, const struct buf *original,
+                       const struct patch *patch, struct jw *out)
+{
+    jw_kcstr(out, "filePath", t->path);
+    if (!original)
+        jw_kcstr(out, "originalFile", NULL);
+    else if (original->len <= TARGET_MAX_ORIGINAL)
+        jw_kstr(out, "originalFile", buf_str(original));
+    jw_key(out, "structuredPatch");
+    patch_write(patch, out);
+}
+
+void target_show(const struct patch *patch, struct tool_result *ret)
+{
+    size_t left = SHOW_MAX_LINES;
+    size_t shown_to = 0;
+
+    VEC_EACH(&patch->hunks, hunk) {
+        if (shown_to && hunk->new_at > shown_to)
+            buf_adds(&ret->text, "\n     …");
+        for (size_t i = hunk->new_at; i < hunk->new_at + hunk->new_len; i++) {
+            struct str line = patch->news.ptr[i];
+            struct str start;
+
+            if (!left--) {
+                buf_adds(&ret->text, "\n(more changes are not shown)");
+                return;
+            }
+            if (line.len && line.ptr[line.len - 1] == '\r')
+                line.len--;
+            start = str_clip(line, SHOW_MAX_LINE);
+            buf_addf(&ret->text, "\n%6zu\t", i + 1);
+            buf_add(&ret->text, start);
+            if (start.len < line.len)
+                buf_adds(&ret->text, "…");
+        }
+        shown_to = hunk->new_at + hunk->new_len;
+    }
+}

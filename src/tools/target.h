@@ -1,0 +1,42 @@
+/*
+ * The one file that a tool is about to change, and what all of them owe it: it was seen as it is
+ * now, it is replaced whole, and the result tells what changed.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/str.h"
+#include "tools/textfile.h"
+
+struct err;
+struct jw;
+struct patch;
+struct tool_call;
+struct tool_result;
+
+/* Of the old text in structured results; a longer one is left out. */
+#define TARGET_MAX_ORIGINAL ((size_t)256 << 10)
+
+struct target {
+    char *path; /* absolute, as it was named */
+    struct textfile file;
+};
+
+/* The file named by an argument, loaded; it need not exist. */
+int target_open(struct tool_call *call, const char *key, struct target *ret, struct err *err);
+void target_release(struct target *t);
+
+/* ERR_NOT_FOUND, with what may have been meant, when it is not there. */
+int target_must_exist(struct tool_call *call, const struct target *t, struct err *err);
+/* ERR_BAD_INPUT when the model has not read it, or not as it is now. Empty files need no look. */
+int target_must_be_seen(struct tool_call *call, const struct target *t, struct err *err);
+
+/* Replaces the text and remembers it as seen. On failure the file is as it was. */
+int target_save(struct tool_call *call, struct target *t, struct str text, struct err *err);
+
+/* The members filePath, originalFile (NULL: null, there was none) and structuredPatch. */
+void target_write_data(const struct target *t, const struct buf *original,
+                       const struct patch *patch, struct jw *out);
+/* Lines around the changes, numbered, as the file has them now. */
+void target_show(const struct patch *patch, struct tool_result *ret);
