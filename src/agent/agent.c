@@ -13,6 +13,7 @@
 #include "agent/call.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/reminder.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "llm/message.h"
@@ -144,18 +145,25 @@ void agent_take_over(struct agent *a)
     a->own_provider = provider;
 }
 
-void agent_remind(struct agent *a, struct str text)
+void agent_say_reminders(struct agent *a, struct str blocks)
 {
     struct journal *journal = a->spec.journal;
-    CLEANUP(buf_release) struct buf full = BUF_INIT(AGENT_MAX_TEXT);
-    struct block block = {.kind = BLOCK_TEXT};
+    struct block block = {.kind = BLOCK_TEXT, .text = blocks};
     struct err err = {0};
 
-    buf_addf(&full, "<system-reminder>\n%.*s\n</system-reminder>", STR_ARG(str_trim(text)));
-    block.text = buf_str(&full);
+    if (!blocks.len)
+        return;
     history_say(&a->history, &block);
     if (journal && journal->user(journal, &block, 1, "", /*is_meta=*/true, &err) < 0)
         agent_notice(a, LEVEL_WARNING, "%s", err.text);
+}
+
+void agent_remind(struct agent *a, struct str text)
+{
+    CLEANUP(buf_release) struct buf block = BUF_INIT(AGENT_MAX_TEXT);
+
+    reminder_add(&block, text);
+    agent_say_reminders(a, buf_str(&block));
 }
 
 void agent_reap(struct agent *a, const struct mail *m)
@@ -206,7 +214,7 @@ static void agent_run_note(struct agent *a)
 
     if (!agent_take_note(a, &note))
         return;
-    buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", buf_cstr(&note));
+    reminder_add(&text, buf_str(&note));
     in.message = message_user_text(buf_str(&text));
     id_uuid(in.uuid);
     turn_run(a, &in);

@@ -25,6 +25,7 @@
 
 struct agent;
 struct asker;
+struct buf;
 struct cancel;
 struct conf;
 struct err;
@@ -68,6 +69,10 @@ struct agent_spec {
      * its tools. May wait while a local observer is full, but not once cancel is set. */
     void (*emit)(void *arg, struct event *e, struct cancel *cancel);
     void *emit_arg;
+    /* Before each input behind the first: appends reminders of what has changed meanwhile
+     * (instruction files, the date). NULL: nothing ever does. Agent thread. */
+    void (*news)(void *arg, struct cancel *cancel, struct buf *ret);
+    void *news_arg;
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
     /* Before a tool changes this file (absolute); NULL: nobody wants to know. Any thread. */

@@ -14,6 +14,7 @@
 #include "agent/history.h"
 #include "agent/hook.h"
 #include "agent/ledger.h"
+#include "agent/permit.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "sync/mailbox.h"
@@ -99,6 +100,7 @@ struct agent {
     struct history history;
     struct ledger ledger;
     bool said_context;
+    enum permit_mode told_mode; /* the mode the model knows of */
     _Atomic int64_t turn, step; /* read by calls' threads for their events */
     int64_t last_input_tokens;  /* of the last call, all of them; with history bytes then */
     size_t last_bytes;
@@ -119,6 +121,7 @@ void agent_input_release(struct agent_input *in);
 bool agent_take_note(struct agent *a, struct buf *ret);
 /* Says something to the model that is not the user's: a <system-reminder>. */
 void agent_remind(struct agent *a, struct str text);
+void agent_say_reminders(struct agent *a, struct str blocks); /* made by reminder.h; may be empty */
 /* Mail that nobody waits for: the end of a straggler, wake-ups, the rest of a cancelled call. */
 void agent_reap(struct agent *a, const struct mail *m);
 

@@ -9,6 +9,7 @@
 #include "agent/journal.h"
 #include "agent/permit.h"
 #include "agent/referee.h"
+#include "agent/reminder.h"
 #include "agent/step.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
@@ -117,11 +118,36 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct m
     return 0;
 }
 
+/* What the model should know of the mode it works in. */
+static void turn_say_mode(struct agent *a)
+{
+    CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
+    enum permit_mode now = permit_mode(a->spec.permit);
+
+    if (now == a->told_mode)
+        return;
+    reminder_mode(&blocks, a->told_mode, now);
+    a->told_mode = now;
+    agent_say_reminders(a, buf_str(&blocks));
+}
+
+/* The first input has the surroundings before it, later ones what has changed since. */
+static void turn_say_news(struct agent *a, struct turn *t)
+{
+    CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
+
+    if (!a->said_context)
+        buf_add(&blocks, a->spec.context);
+    else if (a->spec.news)
+        a->spec.news(a->spec.news_arg, t->cancel, &blocks);
+    a->said_context = true;
+    agent_say_reminders(a, buf_str(&blocks));
+    turn_say_mode(a);
+}
+
 static int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
 {
-    if (!a->said_context && a->spec.context.len)
-        history_say_text(&a->history, a->spec.context);
-    a->said_context = true;
+    turn_say_news(a, t);
     if (turn_ask_prompt_hooks(a, t, in->message) < 0)
         return -1;
     return turn_say(a, t, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &t->err);
@@ -135,6 +161,7 @@ static bool turn_take_mail(struct agent *a, struct turn *t)
     bool any = false;
 
     agent_take_over(a);
+    turn_say_mode(a);
     while (agent_take_note(a, &note)) {
         agent_remind(a, buf_str(&note));
         buf_clear(&note);

@@ -17,6 +17,7 @@ enum wait_test {
     WAIT_TEST_OFF,
     WAIT_TEST_CANCEL,
     WAIT_TEST_KILL,
+    WAIT_TEST_INTERRUPT,
     WAIT_TEST_COUNT,
 };
 
@@ -38,6 +39,7 @@ void wait_test_mode(const char *spec)
     } numbered[] = {
         {"cancel", WAIT_TEST_CANCEL},
         {"kill", WAIT_TEST_KILL},
+        {"interrupt", WAIT_TEST_INTERRUPT},
     };
     static atomic_flag registered = ATOMIC_FLAG_INIT;
     struct str number = str_of(spec);
@@ -60,7 +62,7 @@ void wait_test_mode(const char *spec)
             return;
         }
     }
-    BUG("TENAX_TEST_POINT=%s: expected cancel:N, kill:N or count", spec);
+    BUG("TENAX_TEST_POINT=%s: expected cancel:N, interrupt:N, kill:N or count", spec);
 }
 
 static void wait_point_in_test(struct cancel *cancel)
@@ -72,6 +74,8 @@ static void wait_point_in_test(struct cancel *cancel)
         return;
     if (test == WAIT_TEST_KILL)
         kill(getpid(), SIGKILL);
+    if (test == WAIT_TEST_INTERRUPT)
+        kill(getpid(), SIGINT);
     if (test == WAIT_TEST_CANCEL && cancel)
         cancel_set(cancel);
 }

@@ -3,8 +3,9 @@
  * program at exactly the n-th one.
  *
  * Outside test mode wait_point() costs one relaxed load. Tests set TENAX_TEST_POINT to
- * "cancel:N" (the token passed at the N-th point is set), "kill:N" (SIGKILL to ourselves) or
- * "count" (the total is printed on stderr at exit).
+ * "cancel:N" (the token passed at the N-th point is set), "interrupt:N" (SIGINT to ourselves, as if
+ * somebody had pressed Ctrl-C there), "kill:N" (SIGKILL) or "count" (the total is printed on stderr
+ * at exit).
  */
 #pragma once
 

@@ -94,10 +94,8 @@ static void test_kill_and_count(void **state)
         int signo;
         const char *said;
     } rows[] = {
-        {"kill:1", SIGKILL, ""},
-        {"kill:5", SIGKILL, ""},
-        {"kill:6", 0, ""},
-        {"count", 0, "wait points: 5\n"},
+        {"kill:1", SIGKILL, ""},     {"kill:5", SIGKILL, ""}, {"kill:6", 0, ""},
+        {"interrupt:3", SIGINT, ""}, {"interrupt:6", 0, ""},  {"count", 0, "wait points: 5\n"},
     };
 
     (void)state;

@@ -1,0 +1,755 @@
+/*
+ * The loop, driven by a scripted model and tools made for it: what happens next, row by row, and
+ * what others may do to it meanwhile. Every conversation is checked by history_check() at its end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/ask.h"
+#include "agent/inside.h"
+#include "agent/permit.h"
+#include "agent/tool.h"
+#include "agent/toolbox.h"
+#include "agent/workspace.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "conf/conf.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+#include "sync/thread.h"
+
+static char root[] = "/tmp/tenax-agent-XXXXXX";
+
+/* ---- Tools ---- */
+
+static atomic_int effects;
+static atomic_int looks;
+
+static int run_echo(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    int64_t ms = json_get_i64(call->args, "ms", 0);
+    struct mailbox *never = mailbox_new();
+    struct mail *m;
+
+    atomic_fetch_add(&looks, 1);
+    if (ms && mailbox_take(never, call->cancel, clock_mono_ms() + ms, &m, err) < 0 &&
+        cancel_is_set(call->cancel)) {
+        mailbox_unref(never);
+        return -1;
+    }
+    mailbox_unref(never);
+    err_clear(err);
+    buf_addf(&ret->text, "echo %.*s", STR_ARG(json_get_str(call->args, "say")));
+    return 0;
+}
+
+static int run_effect(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    (void)err;
+    atomic_fetch_add(&effects, 1);
+    buf_addf(&ret->text, "done %.*s", STR_ARG(json_get_str(call->args, "say")));
+    return 0;
+}
+
+static int run_fail(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    ret->stops_batch = json_get_bool(call->args, "stops", false);
+    return err_set(err, ERR_IO, "it did not work");
+}
+
+/* Takes no notice of a cancel for a while. */
+static int run_deaf(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    struct mailbox *never = mailbox_new();
+    struct mail *m;
+
+    (void)call;
+    (void)mailbox_take(never, /*cancel=*/NULL, clock_mono_ms() + 600, &m, err);
+    mailbox_unref(never);
+    err_clear(err);
+    buf_adds(&ret->text, "heard nothing");
+    return 0;
+}
+
+static int run_big(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    (void)call;
+    (void)err;
+    for (int i = 0; i < 10000; i++)
+        buf_addf(&ret->text, "line %d\n", i);
+    return 0;
+}
+
+#define ANY_SCHEMA                                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"say\":{\"type\":\"string\"},\"ms\":{\"type\":"         \
+    "\"integer\"},\"stops\":{\"type\":\"boolean\"}},\"additionalProperties\":false}"
+
+static const struct tool_entry echo = {
+    "Echo", "Echoes.", ANY_SCHEMA, TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_FREE, .run = run_echo};
+static const struct tool_entry effect = {"Effect", "Has an effect.", ANY_SCHEMA, TOOL_FREE,
+                                         .run = run_effect};
+static const struct tool_entry asked = {"Asked", "Needs leave.", ANY_SCHEMA, 0, .run = run_effect};
+static const struct tool_entry fail = {
+    "Fail", "Fails.", ANY_SCHEMA, TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_FREE, .run = run_fail};
+static const struct tool_entry deaf = {"Deaf", "Hears nothing.", ANY_SCHEMA, TOOL_FREE,
+                                       .run = run_deaf};
+static const struct tool_entry big = {"Big", "Says a lot.", ANY_SCHEMA, TOOL_FREE, .run = run_big};
+static const struct tool_entry *const table[] = {&echo, &effect, &asked, &fail, &deaf, &big, NULL};
+
+/* ---- A bench with an agent on it ---- */
+
+struct bench {
+    struct conf *conf;
+    struct provider provider;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct toolbox *toolbox;
+    struct agent *agent;
+    struct cancel *cancel;
+    struct agent_spec spec;
+    struct mailbox *mail; /* events */
+
+    struct buf trace; /* one letter per event */
+    struct buf results;
+    enum turn_end end;
+    char result[500];
+    char error[500];
+    char denials[2000];
+    char structured[500];
+    int64_t steps;
+};
+
+struct event_mail {
+    struct mail mail;
+    struct event *event;
+};
+
+static void event_mail_free(struct mail *m)
+{
+    event_unref(((struct event_mail *)m)->event);
+    mem_freep(&m);
+}
+
+static const struct mail_kind event_mail_kind = {"event", event_mail_free};
+
+static void bench_emit(void *arg, struct event *e, struct cancel *cancel)
+{
+    struct bench *b = arg;
+    struct event_mail *m = mem_zalloc(sizeof(*m));
+
+    (void)cancel;
+    m->mail.kind = &event_mail_kind;
+    m->event = e;
+    mailbox_send(b->mail, &m->mail);
+}
+
+static void bench_begin(struct bench *b, const char *scenario)
+{
+    static char *no_environ[] = {NULL};
+    struct conf_sources from = {.dir = root, .environ = no_environ, .etc = root, .trusted = true};
+    CLEANUP(buf_release) struct buf model = BUF_INIT(4096);
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    struct err err = {0};
+    char path[200];
+    char state[200];
+
+    *b = (struct bench){.trace = BUF_INIT(1 << 20), .results = BUF_INIT(1 << 20)};
+    atomic_store(&effects, 0);
+    atomic_store(&looks, 0);
+    snprintf(path, sizeof(path), "%s/s.scenario", root);
+    snprintf(state, sizeof(state), "%s/state", root);
+    buf_addf(&model, "scripted/%s", path);
+    if (file_replace(path, str_of(scenario), 0600, &err) < 0 || conf_load(&from, &b->conf, &err) ||
+        provider_select(b->conf, buf_str(&model), NULL, &b->provider, &err) < 0)
+        fail_msg("%s", err.text);
+    b->cancel = cancel_new(NULL);
+    b->mail = mailbox_new();
+    b->workspace = workspace_new(root, state, no_environ);
+    if (permit_new(b->conf, b->workspace, &warnings, &b->permit, &err) < 0)
+        fail_msg("%s", err.text);
+    b->spec = (struct agent_spec){
+        .session = "00000000-0000-4000-8000-000000000000",
+        .name = "main",
+        .conf = b->conf,
+        .providers = &b->provider,
+        .provider_count = 1,
+        .workspace = b->workspace,
+        .permit = b->permit,
+        .system = STR("You are a test."),
+        .emit = bench_emit,
+        .emit_arg = b,
+        .cancel = b->cancel,
+    };
+}
+
+static void bench_start(struct bench *b, const char *schema)
+{
+    struct toolbox_spec spec = {
+        .table = table,
+        .conf = b->conf,
+        .provider = &b->provider,
+        .permit = b->permit,
+        .output_schema = str_of(schema),
+    };
+    struct err err = {0};
+
+    if (toolbox_new(&spec, &b->toolbox, &err) < 0)
+        fail_msg("%s", err.text);
+    b->spec.toolbox = b->toolbox;
+    b->agent = agent_start(&b->spec, &err);
+    if (!b->agent)
+        fail_msg("%s", err.text);
+}
+
+static void bench_say(struct bench *b, const char *text, enum input_when when)
+{
+    struct agent_input in = {.message = message_user_text(str_of(text)), .when = when};
+
+    id_uuid(in.uuid);
+    agent_send(b->agent, &in);
+}
+
+/* Waits for the next event; its letter goes into the trace. */
+static struct event *bench_event(struct bench *b)
+{
+    static const char letters[] = {
+        [EVENT_TURN_STARTED] = 'T', [EVENT_STEP_STARTED] = 'S', [EVENT_STEP_DONE] = 'D',
+        [EVENT_STEP_VOID] = 'V',    [EVENT_TOOL_DONE] = 'r',    [EVENT_USER] = 'u',
+        [EVENT_RETRY] = 'R',        [EVENT_NOTICE] = 'n',       [EVENT_TURN_DONE] = 'E',
+        [EVENT_HOOK_STARTED] = 'h',
+    };
+    struct event *e;
+    struct mail *m;
+
+    if (mailbox_take(b->mail, NULL, clock_mono_ms() + 60000, &m, NULL) < 0)
+        fail_msg("nothing happens after %s", buf_cstr(&b->trace));
+    e = event_ref(((struct event_mail *)m)->event);
+    mail_free(m);
+    if ((size_t)e->kind < sizeof(letters) && letters[e->kind])
+        buf_addc(&b->trace, letters[e->kind]);
+    if (e->kind == EVENT_TOOL_DONE)
+        buf_addf(&b->results, "%.*s%s|", STR_ARG(str_clip(e->text, 400)), e->is_error ? "!" : "");
+    return e;
+}
+
+static bool bench_is(struct bench *b, enum event_kind kind)
+{
+    struct event *e = bench_event(b);
+    bool is = e->kind == kind;
+
+    if (e->kind == EVENT_TURN_DONE) {
+        b->end = e->report->end;
+        b->steps = e->report->steps;
+        snprintf(b->result, sizeof(b->result), "%.*s", STR_ARG(e->report->result));
+        snprintf(b->error, sizeof(b->error), "%.*s", STR_ARG(e->report->error));
+        snprintf(b->denials, sizeof(b->denials), "%.*s", STR_ARG(e->report->denials));
+        snprintf(b->structured, sizeof(b->structured), "%.*s", STR_ARG(e->report->structured));
+    }
+    event_unref(e);
+    return is;
+}
+
+static void bench_until(struct bench *b, enum event_kind kind)
+{
+    while (!bench_is(b, kind))
+        ;
+}
+
+static void bench_done(void *arg)
+{
+    atomic_store((atomic_bool *)arg, true);
+}
+
+static void bench_end(struct bench *b)
+{
+    static atomic_bool done;
+    struct err err = {0};
+    size_t count;
+
+    atomic_store(&done, false);
+    agent_finish(b->agent, bench_done, &done);
+    thread_join(TAKE_PTR(b->agent->thread));
+    assert_true(atomic_load(&done));
+    if (b->agent->history.draft)
+        (void)history_messages(&b->agent->history, &count);
+    if (history_check(b->agent->history.list.ptr, b->agent->history.list.len, &err) < 0)
+        fail_msg("after %s: %s", buf_cstr(&b->trace), err.text);
+    agent_free(b->agent);
+    toolbox_free(b->toolbox);
+    permit_unref(b->permit);
+    workspace_unref(b->workspace);
+    provider_release(&b->provider);
+    conf_unref(b->conf);
+    mailbox_close(b->mail);
+    mailbox_unref(b->mail);
+    cancel_unref(b->cancel);
+    buf_release(&b->trace);
+    buf_release(&b->results);
+}
+
+/* ---- Rows ---- */
+
+static const struct {
+    const char *name;
+    const char *scenario;
+    int64_t max_steps;
+    const char *schema;
+    const char *trace;
+    enum turn_end end;
+    const char *result;  /* or NULL */
+    const char *results; /* of the tools; or NULL */
+    int effects;
+    int looks; /* -1: any number */
+} rows[] = {
+    {"plain", "step\n  text Hello.\n", 0, "", "TuSDE", END_COMPLETED, "Hello.", "", 0, 0},
+    {"tools in order",
+     "step\n  call Echo {\"say\":\"a\",\"ms\":30}\n  call Echo {\"say\":\"b\"}\n"
+     "  call Effect {\"say\":\"c\"}\n  call Echo {\"say\":\"d\"}\n"
+     "step\n  if-result \"echo a\\necho b\\ndone c\\necho d\"\n  text ok\n",
+     0, "", "TuSDrrrrSDE", END_COMPLETED, "ok", "echo a|echo b|done c|echo d|", 1, 3},
+    {"unknown tool, bad JSON, wrong arguments",
+     "step\n  call Ecko {}\n  call Echo {\"say\": \n  call Echo {\"says\":\"x\"}\n"
+     "  call Effect [1]\nstep\n  text ok\n",
+     0, "", "TuSDrrrrSDE", END_COMPLETED, "ok", NULL, 0, 0},
+    {"a failing tool is news, not the end",
+     "step\n  call Fail {}\n  call Echo {\"say\":\"a\"}\nstep\n  text ok\n", 0, "", "TuSDrrSDE",
+     END_COMPLETED, "ok", "it did not work!|echo a|", 0, 1},
+    {"max turns", "step\n  sticky\n  call Echo {}\n", 3, "", "TuSDrSDrSDrE", END_MAX_TURNS, NULL,
+     NULL, 0, 3},
+    {"empty once", "step\n  think hm\nstep\n  text ok\n", 0, "", "TuSVSDE", END_COMPLETED, "ok", "",
+     0, 0},
+    {"empty twice", "step\n  sticky\n  think hm\n", 0, "", "TuSVSVE", END_MODEL_ERROR, NULL, "", 0,
+     0},
+    {"cut answers go on",
+     "step\n  text one \n  stop max_tokens\nstep\n  text two \n  stop max_tokens\nstep\n"
+     "  text three\n",
+     0, "", NULL, END_COMPLETED, "three", "", 0, 0},
+    {"cut for good", "step\n  sticky\n  text more\n  stop max_tokens\n", 0, "", NULL, END_COMPLETED,
+     "more", "", 0, 0},
+    {"refusal", "step\n  text no\n  stop refusal\n", 0, "", "TuSDE", END_MODEL_ERROR, NULL, "", 0,
+     0},
+    {"the provider says no", "step\n  fault status 401 \"bad key\"\n  text x\n", 0, "", "TuE",
+     END_API_ERROR, NULL, "", 0, 0},
+    {"too long",
+     "step\n  fault status 400 \"prompt is too long: 300000 tokens > 200000 maximum\"\n"
+     "  text x\n",
+     0, "", "TuE", END_PROMPT_TOO_LONG, NULL, "", 0, 0},
+    /* The stream breaks behind a complete call: what has an effect has it once. */
+    {"an effect happens once",
+     "step\n  fault cut 1\n  call Effect {\"say\":\"x\"}\n  text and more\nstep\n  text ok\n", 0,
+     "", NULL, END_COMPLETED, "ok", "done x|", 1, 0},
+    {"a look may happen twice",
+     "step\n  fault cut 1\n  call Echo {\"say\":\"x\"}\n  text and more\nstep\n  text ok\n", 0, "",
+     NULL, END_COMPLETED, "ok", "echo x|", 0, -1},
+    {"nobody to ask", "step\n  call Asked {}\nstep\n  text ok\n", 0, "", "TuSDrSDE", END_COMPLETED,
+     "ok", NULL, 0, 0},
+    {"structured",
+     "step\n  text thinking\nstep\n  call StructuredOutput {\"n\":\"x\"}\n"
+     "step\n  call StructuredOutput {\"n\":4}\n",
+     0, "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},\"required\":[\"n\"]}",
+     "TuSDSDrSDrE", END_COMPLETED, NULL, NULL, 0, 0},
+    {"never structured", "step\n  sticky\n  text no\n", 0,
+     "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}", "TuSDSDSDSDE",
+     END_STRUCTURED, NULL, "", 0, 0},
+};
+
+static void what_happens_next(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct bench b;
+
+        bench_begin(&b, rows[i].scenario);
+        b.spec.max_steps = rows[i].max_steps;
+        bench_start(&b, rows[i].schema);
+        bench_say(&b, "go", INPUT_LATER);
+        bench_until(&b, EVENT_TURN_DONE);
+        if (rows[i].trace && strcmp(buf_cstr(&b.trace), rows[i].trace) != 0)
+            fail_msg("%s: %s instead of %s", rows[i].name, buf_cstr(&b.trace), rows[i].trace);
+        if (b.end != rows[i].end)
+            fail_msg("%s: ended with %s: %s", rows[i].name, turn_end_name(b.end), b.error);
+        if (rows[i].result && strcmp(b.result, rows[i].result) != 0)
+            fail_msg("%s: '%s'", rows[i].name, b.result);
+        if (rows[i].results && strcmp(buf_cstr(&b.results), rows[i].results) != 0)
+            fail_msg("%s: results '%s'", rows[i].name, buf_cstr(&b.results));
+        if (atomic_load(&effects) != rows[i].effects)
+            fail_msg("%s: %d effects", rows[i].name, atomic_load(&effects));
+        if (rows[i].looks >= 0 && atomic_load(&looks) != rows[i].looks)
+            fail_msg("%s: %d looks", rows[i].name, atomic_load(&looks));
+        bench_end(&b);
+    }
+}
+
+static void a_denied_call_is_reported(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Asked {\"say\":\"x\"}\nstep\n  text ok\n");
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_non_null(strstr(b.denials, "\"tool_name\":\"Asked\""));
+    assert_non_null(strstr(b.denials, "\"tool_input\":{\"say\":\"x\"}"));
+    assert_non_null(strstr(buf_cstr(&b.results), "This command requires approval"));
+    bench_end(&b);
+}
+
+static void long_results_are_kept_whole_elsewhere(void **state)
+{
+    struct bench b;
+    const char *at;
+    char path[300];
+    struct buf text = BUF_INIT(1 << 20);
+    struct event *e = NULL;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Big {}\nstep\n  text ok\n");
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    do {
+        event_unref(e);
+        e = bench_event(&b);
+    } while (e->kind != EVENT_TOOL_DONE);
+    assert_true(e->text.len < 31000);
+    at = strstr(e->text.ptr, "the whole is in ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "the whole is in %299[^]]", path), 1);
+    assert_int_equal(file_slurp(path, 1 << 20, &text, NULL), 0);
+    assert_true(str_starts(buf_str(&text), STR("line 0\n")));
+    assert_true(str_ends(buf_str(&text), STR("line 9999\n")));
+    assert_true(str_ends(e->text, STR("line 9999\n")));
+    event_unref(e);
+    buf_release(&text);
+    unlink(path);
+    bench_until(&b, EVENT_TURN_DONE);
+    bench_end(&b);
+}
+
+/* ---- Asking ---- */
+
+struct test_asker {
+    struct asker asker;
+    const char *message; /* denied with it; NULL: allowed */
+    const char *input;
+    bool interrupt;
+    bool waits; /* until the cancel */
+};
+
+static int test_put(struct asker *self, const struct ask *ask, struct cancel *cancel,
+                    struct ask_answer *ret, struct err *err)
+{
+    struct test_asker *t = (struct test_asker *)self;
+    struct mailbox *never;
+    struct mail *m;
+    int r;
+
+    assert_int_equal(ask->kind, ASK_PERMISSION);
+    if (t->waits) {
+        never = mailbox_new();
+        r = mailbox_take(never, cancel, -1, &m, err);
+        mailbox_unref(never);
+        return r;
+    }
+    ret->allowed = !t->message;
+    ret->interrupt = t->interrupt;
+    buf_adds(&ret->message, t->message ? t->message : "");
+    buf_adds(&ret->input, t->input ? t->input : "");
+    return 0;
+}
+
+static void answers_count(void **state)
+{
+    static const struct {
+        const char *message;
+        const char *input;
+        bool interrupt;
+        const char *results;
+        enum turn_end end;
+        int effects;
+    } cases[] = {
+        {NULL, NULL, false, "done x|", END_COMPLETED, 1},
+        {NULL, "{\"say\":\"y\"}", false, "done y|", END_COMPLETED, 1},
+        {"not today", NULL, false, "not today!|", END_COMPLETED, 0},
+        {"stop it", NULL, true, "stop it!|", END_ABORTED_TOOLS, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct test_asker asker = {
+            {test_put}, cases[i].message, cases[i].input, cases[i].interrupt, false};
+        struct bench b;
+
+        bench_begin(&b, "step\n  call Asked {\"say\":\"x\"}\nstep\n  text ok\n");
+        b.spec.asker = &asker.asker;
+        bench_start(&b, "");
+        bench_say(&b, "go", INPUT_LATER);
+        bench_until(&b, EVENT_TURN_DONE);
+        assert_string_equal(buf_cstr(&b.results), cases[i].results);
+        assert_int_equal(b.end, cases[i].end);
+        assert_int_equal(atomic_load(&effects), cases[i].effects);
+        bench_end(&b);
+    }
+}
+
+/* ---- Hooks ---- */
+
+struct test_hook {
+    struct hook_runner runner;
+    enum hook_event event;
+    const char *answer; /* JSON */
+    int times;          /* it speaks; -1: always */
+    atomic_int asked;
+};
+
+static bool test_wants(struct hook_runner *self, enum hook_event event, struct str subject)
+{
+    (void)subject;
+    return ((struct test_hook *)self)->event == event;
+}
+
+static int test_hook_run(struct hook_runner *self, const struct hook_input *in,
+                         struct cancel *cancel, struct hook_outcome *io, struct err *err)
+{
+    struct test_hook *t = (struct test_hook *)self;
+    struct arena arena = ARENA_INIT;
+    const struct json *v;
+    int r = 0;
+
+    (void)cancel;
+    assert_int_equal(json_parse(&arena, in->json, &v, NULL, err), 0);
+    assert_true(str_is(json_get_str(v, "hook_event_name"), hook_event_name(in->event)));
+    assert_true(json_get_str(v, "cwd").len > 0);
+    arena_reset(&arena);
+    if (atomic_fetch_add(&t->asked, 1) < t->times || t->times < 0) {
+        assert_int_equal(json_parse(&arena, str_of(t->answer), &v, NULL, err), 0);
+        r = hook_outcome_merge(io, in->event, v, err);
+    }
+    arena_release(&arena);
+    return r;
+}
+
+static const struct {
+    const char *name;
+    enum hook_event event;
+    const char *answer;
+    int times;
+    const char *trace;
+    const char *results;
+    enum turn_end end;
+    int effects;
+} hook_rows[] = {
+    {"denies", HOOK_PRE_TOOL_USE,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\","
+     "\"permissionDecisionReason\":\"never\"}}",
+     -1, NULL, "never!|", END_COMPLETED, 0},
+    {"changes the input", HOOK_PRE_TOOL_USE,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\","
+     "\"updatedInput\":{\"say\":\"z\"}}}",
+     -1, NULL, "done z|", END_COMPLETED, 1},
+    {"a changed input must fit", HOOK_PRE_TOOL_USE,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"updatedInput\":{\"say\":3}}}", -1,
+     NULL, NULL, END_COMPLETED, 0},
+    {"stops all", HOOK_PRE_TOOL_USE, "{\"continue\":false,\"stopReason\":\"enough\"}", -1, NULL,
+     NULL, END_HOOK_STOPPED, 0},
+    {"sends back once", HOOK_STOP, "{\"decision\":\"block\",\"reason\":\"not yet\"}", 1,
+     "TuSDrSDhuSDhE", "done x|", END_COMPLETED, 1},
+    {"keeps the prompt", HOOK_USER_PROMPT_SUBMIT, "{\"decision\":\"block\",\"reason\":\"no\"}", -1,
+     "ThE", "", END_HOOK_STOPPED, 0},
+    {"adds to a result", HOOK_POST_TOOL_USE,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"mind the "
+     "gap\"}}",
+     -1, NULL, "done x|", END_COMPLETED, 1},
+};
+
+static void hooks_have_their_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(hook_rows); i++) {
+        struct test_hook hook = {{test_wants, test_hook_run},
+                                 hook_rows[i].event,
+                                 hook_rows[i].answer,
+                                 hook_rows[i].times,
+                                 0};
+        struct hook_runner *runners[] = {&hook.runner, NULL};
+        struct bench b;
+
+        bench_begin(&b, "step\n  call Effect {\"say\":\"x\"}\n"
+                        "step\n  sticky\n  text ok\n");
+        b.spec.hooks = runners;
+        bench_start(&b, "");
+        bench_say(&b, "go", INPUT_LATER);
+        bench_until(&b, EVENT_TURN_DONE);
+        if (hook_rows[i].trace && strcmp(buf_cstr(&b.trace), hook_rows[i].trace) != 0)
+            fail_msg("%s: %s", hook_rows[i].name, buf_cstr(&b.trace));
+        if (hook_rows[i].results && strcmp(buf_cstr(&b.results), hook_rows[i].results) != 0)
+            fail_msg("%s: results '%s'", hook_rows[i].name, buf_cstr(&b.results));
+        if (b.end != hook_rows[i].end || atomic_load(&effects) != hook_rows[i].effects)
+            fail_msg("%s: %s, %d effects", hook_rows[i].name, turn_end_name(b.end),
+                     atomic_load(&effects));
+        bench_end(&b);
+    }
+}
+
+/* ---- From outside ---- */
+
+static void input_between_steps(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Echo {\"ms\":300}\n"
+                    "step\n  if-prompt \"by the way\"\n  text heard\n");
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TOOL_STARTED);
+    bench_say(&b, "by the way", INPUT_NEXT);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(b.result, "heard");
+    assert_string_equal(buf_cstr(&b.trace), "TuSDruSDE");
+    bench_end(&b);
+}
+
+static void inputs_wait_for_their_turn(void **state)
+{
+    struct bench b;
+    CLEANUP(strv_release) struct strv queued = STRV_INIT;
+
+    (void)state;
+    bench_begin(&b, "step\n  if-prompt one\n  call Echo {\"ms\":300}\nstep\n  if-prompt one\n"
+                    "  text 1\nstep\n  if-prompt three\n  text 3\n");
+    bench_start(&b, "");
+    bench_say(&b, "one", INPUT_LATER);
+    bench_until(&b, EVENT_TOOL_STARTED);
+    bench_say(&b, "two", INPUT_LATER);
+    bench_say(&b, "three", INPUT_LATER);
+    agent_queued(b.agent, &queued);
+    assert_int_equal(queued.len, 2);
+    assert_true(agent_unqueue(b.agent, str_of(queued.ptr[0])));
+    assert_false(agent_unqueue(b.agent, str_of(queued.ptr[0])));
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(b.result, "1");
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(b.result, "3");
+    bench_end(&b);
+}
+
+static const struct {
+    const char *scenario;
+    enum event_kind at;
+    enum input_when again; /* INPUT_NOW: by input instead of an interrupt */
+    enum turn_end end;
+    const char *trace;
+} interrupt_rows[] = {
+    {"step\n  text one\n  pause 60s\n  text two\n", EVENT_BLOCK_DELTA, INPUT_LATER,
+     END_ABORTED_STREAMING, "TuSVuE"},
+    {"step\n  call Effect {}\n  call Echo {\"ms\":60000}\n  call Effect {}\n", EVENT_TOOL_DONE,
+     INPUT_LATER, END_ABORTED_TOOLS, "TuSDrrruE"},
+    {"step\n  call Deaf {}\n  call Effect {}\n", EVENT_TOOL_STARTED, INPUT_LATER, END_ABORTED_TOOLS,
+     "TuSDrruE"},
+    {"step\n  call Echo {\"ms\":60000}\n  pause 60s\n  text x\n", EVENT_TOOL_STARTED, INPUT_LATER,
+     END_ABORTED_STREAMING, "TuSVuE"},
+    {"step\n  call Asked {}\n", EVENT_TOOL_STARTED, INPUT_LATER, END_ABORTED_TOOLS, "TuSDruE"},
+    {"step\n  call Echo {\"ms\":60000}\nstep\n  text ok\n", EVENT_STEP_DONE, INPUT_NOW,
+     END_ABORTED_TOOLS, "TuSDrE"},
+};
+
+static void interrupts_end_the_turn(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(interrupt_rows); i++) {
+        struct test_asker asker = {.asker = {test_put}, .waits = true};
+        struct bench b;
+        int64_t start_ms;
+
+        bench_begin(&b, interrupt_rows[i].scenario);
+        b.spec.asker = &asker.asker;
+        bench_start(&b, "");
+        bench_say(&b, "go", INPUT_LATER);
+        bench_until(&b, interrupt_rows[i].at);
+        start_ms = clock_mono_ms();
+        if (interrupt_rows[i].again == INPUT_NOW)
+            bench_say(&b, "now", INPUT_NOW);
+        else
+            agent_interrupt(b.agent, false);
+        bench_until(&b, EVENT_TURN_DONE);
+        if (clock_mono_ms() - start_ms > 2000) /* 200 ms on a machine of one's own */
+            fail_msg("row %zu: %d ms", i, (int)(clock_mono_ms() - start_ms));
+        if (strcmp(buf_cstr(&b.trace), interrupt_rows[i].trace) != 0)
+            fail_msg("row %zu: %s", i, buf_cstr(&b.trace));
+        assert_int_equal(b.end, interrupt_rows[i].end);
+        if (interrupt_rows[i].again == INPUT_NOW) {
+            bench_until(&b, EVENT_TURN_DONE);
+            assert_int_equal(b.end, END_COMPLETED);
+        }
+        bench_end(&b);
+    }
+}
+
+static void a_note_starts_a_turn(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  if-prompt \"the build is done\"\n  text good\n");
+    bench_start(&b, "");
+    agent_notify(b.agent, STR("the build is done"), true);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(b.result, "good");
+    bench_end(&b);
+}
+
+static int remove_root(void **state)
+{
+    char path[200];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/s.scenario", root);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/state/tool-results", root);
+    rmdir(path);
+    snprintf(path, sizeof(path), "%s/state", root);
+    rmdir(path);
+    return rmdir(root);
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    return mkdtemp(root) ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_happens_next),
+        cmocka_unit_test(a_denied_call_is_reported),
+        cmocka_unit_test(long_results_are_kept_whole_elsewhere),
+        cmocka_unit_test(answers_count),
+        cmocka_unit_test(hooks_have_their_say),
+        cmocka_unit_test(input_between_steps),
+        cmocka_unit_test(inputs_wait_for_their_turn),
+        cmocka_unit_test(interrupts_end_the_turn),
+        cmocka_unit_test(a_note_starts_a_turn),
+    };
+
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}
