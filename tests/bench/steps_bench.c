@@ -1,0 +1,415 @@
+/*
+ * steps_bench: what the harness itself adds to a step, against tests/fake with zero latency.
+ *
+ *     steps_bench TENAX FAKE [STEPS [LONG]]
+ *
+ * The model asks for `true` in every step. Own time per step = (wall time of the run - as many bare
+ * fork/exec/wait of `bash -c true` - as many bare HTTP exchanges of the same bodies) / STEPS. The
+ * bare exchanges are made over one kept connection with plain sockets, against the same server.
+ * With LONG a second session of that many steps shows whether late steps cost more than early ones
+ * beyond the bytes they must send: the same difference, for windows of twenty steps. Prints only.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/vec.h"
+#include "json/json.h"
+
+#define WINDOW 20
+
+static const char scenario[] = "step\n"
+                               "  sticky\n"
+                               "  call Bash {\"command\":\"true\"}\n";
+
+struct request {
+    int64_t at_us; /* the server saw its first byte */
+    char *body;
+    size_t len;
+};
+
+struct bench {
+    const char *tenax;
+    const char *fake;
+    char dir[64];
+    char record[96];
+    char base[64];
+    int port;
+    pid_t server;
+    VEC(struct request) requests;
+};
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void die(const char *what)
+{
+    fprintf(stderr, "steps_bench: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void server_start(struct bench *b)
+{
+    char path[96];
+    char line[64];
+    int fds[2];
+    ssize_t n;
+    struct err err = {0};
+
+    snprintf(path, sizeof(path), "%s/s.scenario", b->dir);
+    snprintf(b->record, sizeof(b->record), "%s/record", b->dir);
+    unlink(b->record);
+    if (file_replace(path, STR(scenario), 0600, &err) < 0 || pipe(fds) < 0)
+        die(path);
+    b->server = fork();
+    if (b->server == 0) {
+        dup2(fds[1], 1);
+        execl(b->fake, b->fake, "--scenario", path, "--record", b->record, NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    n = read(fds[0], line, sizeof(line) - 1);
+    close(fds[0]);
+    line[n > 0 ? n : 0] = '\0';
+    if (sscanf(line, "LISTENING %d", &b->port) != 1)
+        die("the server does not start");
+    snprintf(b->base, sizeof(b->base), "http://127.0.0.1:%d", b->port);
+}
+
+static void server_stop(struct bench *b)
+{
+    int status;
+
+    kill(b->server, SIGTERM);
+    waitpid(b->server, &status, 0);
+}
+
+static void requests_clear(struct bench *b)
+{
+    VEC_EACH(&b->requests, r) {
+        mem_freep(&r->body);
+    }
+    b->requests.len = 0;
+}
+
+/* What the server has written down, and then forgets. */
+static void requests_read(struct bench *b)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest;
+    struct str line;
+    struct err err = {0};
+
+    requests_clear(b);
+    if (file_slurp(b->record, (size_t)8 << 30, &text, &err) < 0)
+        die(err.text);
+    rest = buf_str(&text);
+    while (str_cut(&rest, '\n', &line)) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct json *v;
+        struct str body;
+        struct request *r;
+
+        if (!line.len || json_parse(&arena, line, &v, NULL, &err) < 0)
+            continue;
+        body = json_raw(json_get(v, "body"));
+        if (!body.len)
+            continue;
+        r = vec_add(&b->requests);
+        r->at_us = json_get_i64(v, "t_us", 0);
+        r->body = mem_dup(body.ptr, body.len);
+        r->len = body.len;
+    }
+    if (truncate(b->record, 0) < 0)
+        die(b->record);
+}
+
+static long pss_of(pid_t pid)
+{
+    char path[64];
+    char text[2048];
+    const char *at;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    at = strstr(text, "\nPss:");
+    return at ? strtol(at + 5, NULL, 10) : 0;
+}
+
+/* Runs tenax for so many steps; *ret_pss, unless NULL, gets the most it held. */
+static double run_tenax(const struct bench *b, int steps, long *ret_pss)
+{
+    char home[96];
+    char url[96];
+    char turns[32];
+    char *env[] = {home, url, (char *)"ANTHROPIC_API_KEY=sk-ant-bench-0123456789",
+                   (char *)"PATH=/usr/bin:/bin", NULL};
+    char *argv[] = {(char *)b->tenax,
+                    (char *)"-p",
+                    (char *)"go",
+                    (char *)"-C",
+                    (char *)b->dir,
+                    (char *)"--max-turns",
+                    turns,
+                    (char *)"--permission-mode",
+                    (char *)"bypassPermissions",
+                    (char *)"--model",
+                    (char *)"anthropic/claude-sonnet-5",
+                    NULL};
+    int64_t start = now_us();
+    int status;
+    pid_t pid;
+
+    snprintf(home, sizeof(home), "HOME=%s", b->dir);
+    snprintf(url, sizeof(url), "ANTHROPIC_BASE_URL=%s", b->base);
+    snprintf(turns, sizeof(turns), "%d", steps);
+    pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR);
+
+        dup2(null, 0);
+        dup2(null, 1);
+        dup2(null, 2);
+        execve(argv[0], argv, env);
+        _exit(127);
+    }
+    if (ret_pss) {
+        while (waitpid(pid, &status, WNOHANG) == 0) {
+            long pss = pss_of(pid);
+
+            if (pss > *ret_pss)
+                *ret_pss = pss;
+        }
+    } else {
+        waitpid(pid, &status, 0);
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) /* it ends at --max-turns */
+        fprintf(stderr, "steps_bench: tenax ended with status %x\n", (unsigned)status);
+    return (double)(now_us() - start) / 1000;
+}
+
+static double run_bare_shells(int n)
+{
+    char *argv[] = {(char *)"bash", (char *)"-c", (char *)"true", NULL};
+    char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+    int64_t start = now_us();
+
+    for (int i = 0; i < n; i++) {
+        pid_t pid;
+        int status;
+
+        if (posix_spawn(&pid, "/bin/bash", NULL, NULL, argv, env) != 0)
+            die("posix_spawn");
+        waitpid(pid, &status, 0);
+    }
+    return (double)(now_us() - start) / 1000;
+}
+
+/* Reads one answer in chunks, to its end. */
+static void read_answer(int fd)
+{
+    char text[65536];
+    char last[8] = "";
+    size_t kept = 0;
+
+    for (;;) {
+        ssize_t n = read(fd, text, sizeof(text));
+        size_t take;
+
+        if (n <= 0)
+            die("the server hung up");
+        take = n > 5 ? 5 : (size_t)n;
+        if (take < 5 && kept) {
+            size_t keep = kept + take > 5 ? 5 - take : kept;
+
+            memmove(last, last + kept - keep, keep);
+            kept = keep;
+        } else {
+            kept = 0;
+        }
+        memcpy(last + kept, text + n - take, take);
+        kept += take;
+        if (kept == 5 && memcmp(last, "0\r\n\r\n", 5) == 0)
+            return;
+    }
+}
+
+/* The same bodies once more, by nothing but sockets. */
+static double run_bare_exchanges(struct bench *b, size_t count)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)b->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int one = 1;
+    int64_t start = now_us();
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+        die("connect");
+    for (size_t i = 0; i < count && i < b->requests.len; i++) {
+        CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&out,
+                 "POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: k\r\n"
+                 "anthropic-version: 2023-06-01\r\ncontent-type: application/json\r\n"
+                 "content-length: %zu\r\n\r\n",
+                 b->requests.ptr[i].len);
+        buf_add(&out, str_make(b->requests.ptr[i].body, b->requests.ptr[i].len));
+        if (fd_write_all(fd, buf_str(&out), NULL) < 0)
+            die("write");
+        read_answer(fd);
+    }
+    close(fd);
+    return (double)(now_us() - start) / 1000;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median distance between two requests, in ms, from step `from` on. */
+static double window_ms(const struct bench *b, size_t from)
+{
+    double gaps[WINDOW];
+
+    for (size_t i = 0; i < WINDOW; i++)
+        gaps[i] =
+            (double)(b->requests.ptr[from + i + 1].at_us - b->requests.ptr[from + i].at_us) / 1000;
+    qsort(gaps, WINDOW, sizeof(gaps[0]), by_size);
+    return gaps[WINDOW / 2];
+}
+
+static void bench_steps(struct bench *b, int steps)
+{
+    enum {
+        ROUNDS = 5
+    };
+    double own[ROUNDS];
+    double wall[ROUNDS];
+    double bare[ROUNDS];
+    long pss = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        double shells;
+        double exchanges;
+
+        wall[i] = run_tenax(b, steps, NULL);
+        requests_read(b);
+        shells = run_bare_shells(steps);
+        exchanges = run_bare_exchanges(b, (size_t)steps);
+        requests_clear(b);
+        if (truncate(b->record, 0) < 0)
+            die(b->record);
+        bare[i] = (shells + exchanges) / steps;
+        own[i] = (wall[i] - shells - exchanges) / steps;
+        wall[i] /= steps;
+    }
+    run_tenax(b, steps, &pss);
+    if (truncate(b->record, 0) < 0)
+        die(b->record);
+    qsort(own, ROUNDS, sizeof(own[0]), by_size);
+    qsort(wall, ROUNDS, sizeof(wall[0]), by_size);
+    qsort(bare, ROUNDS, sizeof(bare[0]), by_size);
+    printf("%d steps of `true`, %d rounds   median    min\n", steps, ROUNDS);
+    printf("  wall per step            %7.2f ms %6.2f ms\n", wall[ROUNDS / 2], wall[0]);
+    printf("  bare shell and exchange  %7.2f ms %6.2f ms\n", bare[ROUNDS / 2], bare[0]);
+    printf("  own time per step        %7.2f ms %6.2f ms   (start of the program included)\n",
+           own[ROUNDS / 2], own[0]);
+    printf("  PSS, at most             %7.1f MB\n", (double)pss / 1024);
+}
+
+static void bench_flat(struct bench *b, int steps)
+{
+    struct bench replay = *b;
+    size_t at[] = {10, (size_t)steps / 2, (size_t)steps - WINDOW - 2};
+
+    run_tenax(b, steps, NULL);
+    requests_read(b);
+    if (b->requests.len < (size_t)steps) {
+        printf("the session ended after %zu steps\n", b->requests.len);
+        return;
+    }
+    run_bare_exchanges(b, b->requests.len);
+    memset(&replay.requests, 0, sizeof(replay.requests));
+    requests_read(&replay);
+    printf("a session of %d steps       wall    exchange      rest    body\n", steps);
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+        double wall = window_ms(b, at[i]);
+        double exchange = window_ms(&replay, at[i]);
+
+        printf("  around step %-6zu   %7.2f ms %7.2f ms %7.2f ms %6.0f KB\n", at[i] + WINDOW / 2,
+               wall, exchange, wall - exchange, (double)b->requests.ptr[at[i]].len / 1024);
+    }
+    requests_clear(&replay);
+    vec_release(&replay.requests);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {0};
+    char command[100];
+    int steps = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 50;
+    int many = argc > 4 ? (int)strtol(argv[4], NULL, 10) : 0;
+
+    if (argc < 3 || steps < 1) {
+        fprintf(stderr, "usage: steps_bench TENAX FAKE [STEPS [LONG]]\n");
+        return 2;
+    }
+    b.tenax = argv[1];
+    b.fake = argv[2];
+    snprintf(b.dir, sizeof(b.dir), "/tmp/steps-bench-XXXXXX");
+    if (!mkdtemp(b.dir))
+        die("mkdtemp");
+    server_start(&b);
+    bench_steps(&b, steps);
+    if (many > 2 * WINDOW)
+        bench_flat(&b, many);
+    server_stop(&b);
+    requests_clear(&b);
+    vec_release(&b.requests);
+    snprintf(command, sizeof(command), "%s", b.dir);
+    {
+        char *rm[] = {(char *)"rm", (char *)"-rf", command, NULL};
+        char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+        pid_t pid;
+        int status;
+
+        if (posix_spawnp(&pid, "rm", NULL, NULL, rm, env) == 0)
+            waitpid(pid, &status, 0);
+    }
+    return 0;
+}
