@@ -2,7 +2,8 @@
  * Between fork and exec: session, terminal, directory, signals, and the exec itself.
  *
  * The parent had other threads, any of which may have held any lock at the fork, so that only plain
- * system calls are made here: no heap, no stdio, no logging.
+ * system calls are made here: no heap, no stdio, no logging. The memory is still the warden's,
+ * which stands still meanwhile.
  */
 #include "proc/child.h"
 
@@ -13,12 +14,9 @@
 
 #include "proc/launch.h"
 
-static _Noreturn void child_fail(int failure_fd, enum child_stage stage, int sys)
+static _Noreturn void child_fail(struct child_failure *ret, enum child_stage stage, int sys)
 {
-    struct child_failure failure = {stage, sys};
-    ssize_t ignored = write(failure_fd, &failure, sizeof(failure));
-
-    (void)ignored; /* nobody is left to tell */
+    *ret = (struct child_failure){true, stage, sys};
     _exit(127);
 }
 
@@ -48,17 +46,17 @@ static int child_try_paths(const struct launch *l)
     return worst;
 }
 
-_Noreturn void child_exec(const struct launch *l, pid_t parent, int failure_fd)
+_Noreturn void child_exec(const struct launch *l, pid_t parent, struct child_failure *ret)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127); /* it died before the line above; nobody would ever end us */
     if (l->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
-        child_fail(failure_fd, CHILD_TERMINAL, errno);
+        child_fail(ret, CHILD_TERMINAL, errno);
     /* In brackets because the macro of base/banned.h guards the program's own directory. */
     if (l->dir && (chdir)(l->dir) < 0)
-        child_fail(failure_fd, CHILD_DIR, errno);
+        child_fail(ret, CHILD_DIR, errno);
     child_reset_signals(&l->mask);
-    child_fail(failure_fd, CHILD_EXEC, child_try_paths(l));
+    child_fail(ret, CHILD_EXEC, child_try_paths(l));
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct launch;
@@ -14,11 +15,12 @@ enum child_stage {
     CHILD_EXEC,
 };
 
-/* What went wrong, sent through a close-on-exec pipe: its end of file without one means success. */
+/* What went wrong, left in memory that the child and its warden share until the exec. */
 struct child_failure {
+    bool failed;
     int stage;
     int sys;
 };
 
 /* Descriptors 0 to 2 are in place, everything else is close-on-exec, every signal is blocked. */
-_Noreturn void child_exec(const struct launch *l, pid_t parent, int failure_fd);
+_Noreturn void child_exec(const struct launch *l, pid_t parent, struct child_failure *ret);

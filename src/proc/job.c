@@ -3,12 +3,14 @@
  *
  * The warden (warden.h) knows the processes; here is when to ask it for what, and everything that
  * has to do with bytes. Nothing here waits: reads and writes happen when the loop says so. Only the
- * first three functions are for any thread.
+ * first four functions are for any thread.
  */
 #include "proc/job.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -21,6 +23,7 @@
 #define JOB_WARDEN_PATIENCE_MS 5000           /* from KILLING until we take over from the warden */
 #define JOB_STRAY_PATIENCE_MS 5000            /* from STRAYING until we go on without proof */
 #define JOB_DRAIN_BYTES ((size_t)1024 * 1024) /* the most a pipe holds by default */
+#define JOB_MAX_UNREAD ((size_t)1024 * 1024)  /* then it is paused, until half of it is read */
 
 void job_ref(struct proc *p)
 {
@@ -35,6 +38,7 @@ void job_unref(struct proc *p)
         fd_closep(&p->fds[kind].fd);
     launch_release(&p->launch);
     buf_release(&p->input);
+    buf_release(&p->dir);
     mailbox_unref(p->to);
     gate_release(&p->gate);
     free(p);
@@ -50,6 +54,14 @@ void job_settle(struct proc *p, const struct err *failure)
         gate_wake(&p->gate);
     }
     gate_give(&p->gate);
+}
+
+bool job_was_read(struct proc *p, size_t bytes)
+{
+    size_t left = atomic_fetch_sub(&p->unread, bytes) - bytes;
+
+    return left <= JOB_MAX_UNREAD / 2 && atomic_load(&p->paused) &&
+           atomic_exchange(&p->paused, false);
 }
 
 static struct proc_mail *job_mail_new(struct proc *p, enum proc_mail_what what, size_t bytes)
@@ -80,6 +92,7 @@ static void job_report_output(struct proc *p, int fd, struct str bytes)
     m->fd = fd;
     buf_init(&m->bytes, bytes.len);
     buf_add(&m->bytes, bytes);
+    atomic_fetch_add(&p->unread, bytes.len);
     mailbox_send(p->to, &m->mail);
 }
 
@@ -92,7 +105,9 @@ static void job_report_exit(struct proc *p)
     m = job_mail_new(p, PROC_EXIT, sizeof(*m));
     m->how = p->how;
     m->code = p->code;
+    m->ended_rest = p->ended_rest;
     m->dropped = p->dropped;
+    buf_move(&m->bytes, &p->dir);
     m->wall_ms = loop_now_ms() - p->start_ms;
     mailbox_send(p->to, &m->mail);
 }
@@ -180,19 +195,31 @@ static void job_not_started(struct proc *p, int stage, int sys)
     job_settle(p, &err);
 }
 
-static void job_leader_done(struct proc *p, bool exited, int status, bool alone)
+/* The leader is gone, others are not. */
+static void job_end_rest(struct proc *p)
 {
+    p->ended_rest = true;
+    job_end(p, p->how, p->grace_ms);
+}
+
+static void job_leader_done(struct proc *p, const struct warden_report *report)
+{
+    bool exited = report->a == CLD_EXITED;
+    int status = report->b;
+
     p->leader_done = true;
+    buf_init(&p->dir, PATH_MAX);
+    buf_adds(&p->dir, report->dir);
     if (p->phase != JOB_RUNNING) { /* how says who ended it */
         p->code = exited ? status : 128 + status;
         return;
     }
     p->how = exited ? PROC_EXITED : PROC_SIGNALLED;
     p->code = status;
-    if (alone)
+    if (report->alone)
         return;
     if (p->linger_ms == 0)
-        job_end(p, p->how, p->grace_ms);
+        job_end_rest(p);
     else if (p->linger_ms > 0)
         job_due(p, loop_now_ms() + p->linger_ms);
 }
@@ -216,7 +243,10 @@ void job_tick(struct proc *p, int64_t now_ms)
 {
     switch (p->phase) {
     case JOB_RUNNING:
-        job_end(p, PROC_TIMED_OUT, p->grace_ms);
+        if (p->leader_done)
+            job_end_rest(p);
+        else
+            job_end(p, PROC_TIMED_OUT, p->grace_ms);
         break;
     case JOB_ENDING:
         p->phase = JOB_KILLING;
@@ -268,11 +298,12 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
 static void job_read_warden(struct proc *p, struct loop *loop)
 {
     struct warden_report report;
+    const ssize_t shortest = offsetof(struct warden_report, dir) + 1;
     ssize_t len = recv(p->fds[JOB_WARDEN].fd, &report, sizeof(report), MSG_DONTWAIT);
 
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (len != sizeof(report)) {
+    if (len < shortest) {
         job_warden_gone(p, loop);
         return;
     }
@@ -285,7 +316,7 @@ static void job_read_warden(struct proc *p, struct loop *loop)
         break;
     default:
         if (p->started)
-            job_leader_done(p, report.a == CLD_EXITED, report.b, report.alone);
+            job_leader_done(p, &report);
         break;
     }
 }
@@ -309,6 +340,25 @@ static bool job_read(struct proc *p, struct loop *loop, enum job_fd_kind kind, s
     *ret_len = (size_t)len;
     job_report_output(p, kind == JOB_ERR ? 2 : 1, str_make(bytes, (size_t)len));
     return true;
+}
+
+/* A receiver that falls behind makes the job wait in write(). The mark is set before the last look
+ * at what is unread: whoever reads the rest meanwhile either sees it or has been seen. */
+static void job_pause(struct proc *p, struct loop *loop)
+{
+    if (atomic_load(&p->unread) <= JOB_MAX_UNREAD)
+        return;
+    atomic_store(&p->paused, true);
+    if (job_was_read(p, 0))
+        return;
+    loop_unwatch(loop, &p->fds[JOB_OUT]);
+    loop_unwatch(loop, &p->fds[JOB_ERR]);
+}
+
+void job_resume(struct proc *p, struct loop *loop)
+{
+    loop_watch(loop, &p->fds[JOB_OUT], EPOLLIN);
+    loop_watch(loop, &p->fds[JOB_ERR], EPOLLIN);
 }
 
 static void job_drop_input(struct proc *p, struct loop *loop)
@@ -352,7 +402,8 @@ void job_event(struct job_fd *f, struct loop *loop, uint32_t events)
     switch (f->kind) {
     case JOB_OUT:
     case JOB_ERR:
-        job_read(f->job, loop, f->kind, &len);
+        if (job_read(f->job, loop, f->kind, &len))
+            job_pause(f->job, loop);
         break;
     case JOB_IN:
         if (events & (EPOLLERR | EPOLLHUP))

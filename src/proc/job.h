@@ -50,6 +50,8 @@ struct proc {
     atomic_int refs;       /* the caller's, the loop's, and one per order and mail on its way */
     atomic_bool unwatched; /* by proc_unref(): no more mail */
     atomic_size_t input_waiting; /* bytes not yet written to its standard input */
+    atomic_size_t unread;        /* bytes of output in mail that is not freed yet */
+    atomic_bool paused;          /* its output is not watched, until enough of that is read */
 
     struct gate gate; /* guards what proc_start() waits for */
     bool settled;
@@ -75,6 +77,8 @@ struct proc {
     bool started; /* exec'ed */
     bool failed;  /* did not get that far; proc_start() knows why */
     bool leader_done;
+    bool ended_rest;   /* descendants that outlived the leader were ended */
+    struct buf dir;    /* where the leader was in the end */
     enum proc_how how; /* valid when the leader is done or the job is being ended */
     int code;
     pid_t warden;
@@ -87,6 +91,9 @@ struct proc {
 void job_ref(struct proc *p);
 void job_unref(struct proc *p);
 
+/* A mail of so many bytes is freed; true when the job may go on talking, which is an order. */
+bool job_was_read(struct proc *p, size_t bytes);
+
 /* Tells proc_start() how it went; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
@@ -94,7 +101,8 @@ void job_settle(struct proc *p, const struct err *failure);
  * at its phase afterwards. */
 int job_open(struct proc *p, struct loop *loop, struct err *err);
 void job_event(struct job_fd *f, struct loop *loop, uint32_t events);
-void job_tick(struct proc *p, int64_t now_ms); /* when next_ms has come */
+void job_tick(struct proc *p, int64_t now_ms);      /* when next_ms has come */
+void job_resume(struct proc *p, struct loop *loop); /* when it is not paused any more */
 void job_write(struct proc *p, struct loop *loop, struct str bytes);
 void job_close_input(struct proc *p, struct loop *loop);
 void job_resize(struct proc *p, unsigned short rows, unsigned short cols);

@@ -115,6 +115,7 @@ int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_en
         .dir = spec->dir,
         .mask = *signals_original(),
         .pty = spec->pty,
+        .tell_dir = spec->tell_dir,
         .stdio = {-1, -1, -1},
     };
     launch_find_program(l);

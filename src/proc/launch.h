@@ -22,6 +22,7 @@ struct launch {
     struct strv paths; /* argv[0], looked up: tried in this order */
     sigset_t mask;
     bool pty;
+    bool tell_dir;
     int stdio[3]; /* the child's ends; the same one three times for a pty */
 };
 

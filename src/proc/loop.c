@@ -66,12 +66,18 @@ void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events)
         BUG("epoll: %s", strerror(errno));
 }
 
+void loop_unwatch(struct loop *loop, struct job_fd *f)
+{
+    if (f->fd >= 0)
+        epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, f->fd, NULL);
+}
+
 void loop_close(struct loop *loop, struct job_fd *f)
 {
     if (f->fd < 0)
         return;
     /* Closing alone is not enough for a terminal's two descriptors, which are one open file. */
-    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, f->fd, NULL);
+    loop_unwatch(loop, f);
     close(f->fd);
     f->fd = -1;
 }
@@ -137,6 +143,9 @@ static void loop_obey(struct loop *loop, struct order *order)
         break;
     case ORDER_END:
         job_end(p, PROC_KILLED, p->grace_ms);
+        break;
+    case ORDER_RESUME:
+        job_resume(p, loop);
         break;
     case ORDER_SHUTDOWN:
         loop_begin_stop(loop);

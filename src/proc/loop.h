@@ -24,6 +24,7 @@ enum order_what {
     ORDER_RESIZE,
     ORDER_SIGNAL,
     ORDER_END,
+    ORDER_RESUME,
     ORDER_SHUTDOWN, /* no job */
 };
 
@@ -46,4 +47,5 @@ void loop_stop(void);
 char *loop_scratch(struct loop *loop); /* LOOP_READ_BYTES, for the caller until it returns */
 int64_t loop_now_ms(void);             /* real time, also under a virtual clock */
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events); /* adds or changes */
+void loop_unwatch(struct loop *loop, struct job_fd *f); /* a hangup is not heard of, either */
 void loop_close(struct loop *loop, struct job_fd *f);

@@ -14,17 +14,6 @@
 #define PROC_MAX_OUTPUT ((size_t)64 * 1024 * 1024)
 #define PROC_GRACE_MS 1000
 
-static void proc_mail_free(struct mail *m)
-{
-    struct proc_mail *pm = (struct proc_mail *)m;
-
-    job_unref(pm->proc);
-    buf_release(&pm->bytes);
-    free(pm);
-}
-
-const struct mail_kind proc_mail_kind = {"proc", proc_mail_free};
-
 static void proc_order(struct proc *p, enum order_what what, int a, int b, struct str bytes)
 {
     struct order *order = mem_zalloc(sizeof(*order));
@@ -38,6 +27,19 @@ static void proc_order(struct proc *p, enum order_what what, int a, int b, struc
     buf_add(&order->bytes, bytes);
     loop_send(order);
 }
+
+static void proc_mail_free(struct mail *m)
+{
+    struct proc_mail *pm = (struct proc_mail *)m;
+
+    if (pm->what == PROC_OUTPUT && job_was_read(pm->proc, pm->bytes.len))
+        proc_order(pm->proc, ORDER_RESUME, 0, 0, STR(""));
+    job_unref(pm->proc);
+    buf_release(&pm->bytes);
+    free(pm);
+}
+
+const struct mail_kind proc_mail_kind = {"proc", proc_mail_free};
 
 static struct proc *proc_new(const struct proc_spec *spec, struct mailbox *to)
 {
@@ -102,7 +104,7 @@ struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct
         job_unref(p);
         return NULL;
     }
-    if (!spec->keep_stdin)
+    if (!spec->keep_stdin && ends.in >= 0)
         proc_close_input(p);
     return p;
 }

@@ -18,6 +18,14 @@
  * A job whose leader exits while descendants go on is not over until they are; after linger_ms they
  * are ended like the leader would be. Times here are real, also under a virtual clock (clock.h):
  * children do not live by it.
+ *
+ * A receiver that falls behind makes the job wait: with more than 1 MB of its output in mail that
+ * is not freed yet, its pipes are left alone until half of that is.
+ *
+ * tell_dir lets the leader share its working directory with the warden, so that it is known also
+ * after an exec or a kill. The kernel's price: a program that the leader itself becomes by exec
+ * gets no more rights from being setuid and cannot enter another mount namespace; what it starts
+ * can.
  */
 #pragma once
 
@@ -44,6 +52,7 @@ struct proc_spec {
     bool pty;                  /* stdin, stdout and stderr on a new, controlling terminal */
     unsigned short rows, cols; /* of the pty; 0: 24 x 80 */
     bool merge_stderr;         /* 2>&1 */
+    bool tell_dir;             /* PROC_EXIT says where the leader was in the end */
     size_t max_output;         /* bytes delivered over the whole life; more is read and counted,
                                 * not delivered. 0: 64 MB */
     int64_t timeout_ms;        /* then the job is ended; 0: none */
@@ -70,10 +79,11 @@ struct proc_mail {
     struct proc *proc; /* stays a valid pointer as long as the mail */
     enum proc_mail_what what;
     int fd;            /* OUTPUT: 1 or 2 */
-    struct buf bytes;  /* OUTPUT */
+    struct buf bytes;  /* OUTPUT; EXIT: the folder of tell_dir, empty when it is gone */
     enum proc_how how; /* EXIT */
     int code;
-    size_t dropped; /* EXIT: bytes over max_output */
+    bool ended_rest; /* EXIT: descendants outlived the leader and were ended after linger_ms */
+    size_t dropped;  /* EXIT: bytes over max_output */
     int64_t wall_ms;
 };
 

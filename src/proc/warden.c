@@ -2,18 +2,22 @@
  * The warden process: starts the leader, reaps, reports, obeys.
  *
  * It lives on after a fork from a program with threads and never execs, so only plain system calls
- * are made here and in what it calls (tree.h, child.h). Its whole state is on its stack.
+ * are made here and in what it calls (tree.h, child.h). Its state is on its stack.
  */
 #include "proc/warden.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -27,20 +31,38 @@
 
 struct warden {
     int signals_fd; /* SIGCHLD */
-    int exec_fd;    /* what the leader says before exec; -1 once known */
     pid_t leader;   /* 0 once reaped */
     pid_t group;    /* the leader's pid, for good */
+    bool tell_dir;
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
     int64_t pause_ms;   /* grows while somebody refuses to die */
     struct tree tree;
 };
 
-static void warden_report(int what, int a, int b, bool alone)
-{
-    struct warden_report report = {what, a, b, alone};
+/* Until the exec the leader runs in the warden's memory (CLONE_VM), on this stack: far cheaper than
+ * a second copy of tenax's page tables, and an error of it needs no pipe to come back. */
+#define WARDEN_STACK_BYTES (64 * 1024)
+static _Alignas(64) char warden_leader_stack[WARDEN_STACK_BYTES];
 
-    send(WARDEN_SOCKET, &report, sizeof(report), MSG_NOSIGNAL);
+struct warden_leader {
+    const struct launch *launch;
+    pid_t warden;
+    struct child_failure failure;
+};
+
+static void warden_report(struct warden_report *report)
+{
+    size_t len = offsetof(struct warden_report, dir) + strlen(report->dir) + 1;
+
+    send(WARDEN_SOCKET, report, len, MSG_NOSIGNAL);
+}
+
+static void warden_report_failure(int stage, int sys)
+{
+    struct warden_report report = {.what = WARDEN_FAILED, .a = stage, .b = sys, .alone = true};
+
+    warden_report(&report);
 }
 
 /* Everything but descriptors 0 to 3. */
@@ -77,53 +99,55 @@ static bool warden_place_fds(const struct launch *l, int socket)
     return true;
 }
 
+static int warden_become_leader(void *arg)
+{
+    struct warden_leader *leader = arg;
+
+    child_exec(leader->launch, leader->warden, &leader->failure);
+}
+
+/* Returns when the leader has exec'ed, or failed to. */
 static int warden_start_leader(struct warden *w, const struct launch *l)
 {
-    pid_t self = getpid();
-    int fds[2];
+    struct warden_leader leader = {.launch = l, .warden = getpid()};
+    struct warden_report report = {.what = WARDEN_STARTED};
+    int flags = CLONE_VM | CLONE_VFORK | (l->tell_dir ? CLONE_FS : 0) | SIGCHLD;
 
-    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-        return -1;
-    w->leader = fork();
+    w->leader =
+        clone(warden_become_leader, warden_leader_stack + WARDEN_STACK_BYTES, flags, &leader);
     if (w->leader < 0)
         return -1;
-    if (!w->leader)
-        child_exec(l, self, fds[1]);
     w->group = w->leader;
-    w->exec_fd = fds[0];
-    close(fds[1]);
+    report.a = w->leader;
+    if (leader.failure.failed)
+        warden_report_failure(leader.failure.stage, leader.failure.sys);
+    else
+        warden_report(&report);
     for (int fd = 0; fd < 3; fd++)
         close(fd); /* else the job's pipes would never end */
     return 0;
 }
 
-static void warden_read_exec(struct warden *w)
+/* Not libc's, which may go and allocate. A folder that was removed, or that cannot be reached from
+ * our root, has no name. */
+static void warden_get_dir(char ret[static PATH_MAX])
 {
-    struct child_failure failure;
-    ssize_t len = read(w->exec_fd, &failure, sizeof(failure));
-
-    if (len < 0)
-        return; /* not yet */
-    if (len == sizeof(failure))
-        warden_report(WARDEN_FAILED, failure.stage, failure.sys, true);
-    else
-        warden_report(WARDEN_STARTED, w->group, 0, false);
-    close(w->exec_fd);
-    w->exec_fd = -1;
+    if (syscall(SYS_getcwd, ret, PATH_MAX) < 0 || ret[0] != '/')
+        ret[0] = '\0';
 }
 
 /* Reaps all there is to reap; ends the process when no child is left. */
 static void warden_reap(struct warden *w)
 {
     struct signalfd_siginfo ignored;
-    siginfo_t leader_end = {0};
+    struct warden_report report = {.what = WARDEN_LEADER};
+    bool leader_ended = false;
+    bool alone;
     siginfo_t info;
     ssize_t len = read(w->signals_fd, &ignored, sizeof(ignored));
     int rc;
 
     (void)len; /* only to make it unreadable; waitid() is the truth */
-    if (w->exec_fd >= 0)
-        warden_read_exec(w); /* before the report of its end */
     for (;;) {
         info.si_pid = 0;
         rc = waitid(P_ALL, 0, &info, WEXITED | WNOHANG);
@@ -131,12 +155,19 @@ static void warden_reap(struct warden *w)
             break;
         if (info.si_pid == w->leader) {
             w->leader = 0;
-            leader_end = info;
+            leader_ended = true;
+            report.a = info.si_code;
+            report.b = info.si_status;
         }
     }
-    if (leader_end.si_pid)
-        warden_report(WARDEN_LEADER, leader_end.si_code, leader_end.si_status, rc < 0);
-    if (rc < 0 && errno == ECHILD)
+    alone = rc < 0 && errno == ECHILD;
+    if (leader_ended) {
+        report.alone = alone;
+        if (w->tell_dir)
+            warden_get_dir(report.dir);
+        warden_report(&report);
+    }
+    if (alone)
         _exit(0);
 }
 
@@ -247,21 +278,18 @@ static void warden_step(struct warden *w)
 {
     struct pollfd fds[] = {
         {.fd = w->signals_fd, .events = POLLIN},
-        {.fd = w->exec_fd, .events = POLLIN},
         {.fd = w->killing ? -1 : WARDEN_SOCKET, .events = POLLIN},
     };
 
     poll(fds, ARRAY_LEN(fds), w->killing ? warden_look_again(w) : -1);
     if (fds[1].revents)
-        warden_read_exec(w);
-    if (fds[2].revents)
         warden_obey(w);
     warden_reap(w);
 }
 
 _Noreturn void warden_main(const struct launch *l, int socket)
 {
-    struct warden w = {.exec_fd = -1};
+    struct warden w = {.tell_dir = l->tell_dir};
     sigset_t all;
     sigset_t child;
 
@@ -277,7 +305,7 @@ _Noreturn void warden_main(const struct launch *l, int socket)
         _exit(1);
     w.signals_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (w.signals_fd < 0 || warden_start_leader(&w, l) < 0) {
-        warden_report(WARDEN_FAILED, CHILD_FORK, errno, true);
+        warden_report_failure(CHILD_FORK, errno);
         _exit(0);
     }
     for (;;)

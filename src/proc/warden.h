@@ -8,10 +8,14 @@
  * kills all that is below. A job that kills its own warden gains nothing: tenax is a subreaper as
  * well and kills what then falls to it (loop.c).
  *
- * The two talk in fixed-size packets over a SOCK_SEQPACKET pair.
+ * Where the leader is in the end (launch.tell_dir) the warden knows because the two share their
+ * working directory: whatever the leader does last, exit, exec or be killed, it is there to ask.
+ *
+ * The two talk in packets over a SOCK_SEQPACKET pair.
  */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 
 struct launch;
@@ -19,14 +23,16 @@ struct launch;
 enum warden_report_what {
     WARDEN_STARTED, /* a: pid of the leader, which has exec'ed */
     WARDEN_FAILED,  /* a: enum child_stage, b: errno; the warden then ends */
-    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status, alone: no other is left */
+    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status */
 };
 
 struct warden_report {
     int what;
     int a;
     int b;
-    bool alone;
+    bool alone;         /* LEADER: no other is left, and the warden ends */
+    char dir[PATH_MAX]; /* LEADER: where it was in the end; "" unless launch.tell_dir. Sent as far
+                         * as it is used, NUL included */
 };
 
 enum warden_order_what {
