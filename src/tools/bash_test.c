@@ -1,0 +1,666 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "agent/news.h"
+#include "base/clock.h"
+#include "proc/proc.h"
+#include "sync/mailbox.h"
+#include "sync/thread.h"
+#include "tools/entries.h"
+#include "tools/tool_check.h"
+
+#define LONG_MS 60000 /* nothing here takes that long unless it hangs */
+
+/* ---- helpers ---- */
+
+/* A length for sleep that no other run of this test uses. */
+static int long_sleep(void)
+{
+    return 700000 + getpid() % 90000;
+}
+
+static int count_dir(const char *path)
+{
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static bool is_sleep_of_ours(const char *pid, const char *seconds)
+{
+    char path[300];
+    char text[64] = "";
+    FILE *f;
+    size_t len;
+
+    snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
+    f = fopen(path, "r");
+    if (!f)
+        return false;
+    len = fread(text, 1, sizeof(text) - 1, f);
+    fclose(f);
+    return len > 6 && strcmp(text, "sleep") == 0 && strcmp(text + 6, seconds) == 0;
+}
+
+static int count_sleeps(void)
+{
+    char seconds[32];
+    DIR *dir = opendir("/proc");
+    int n = 0;
+
+    snprintf(seconds, sizeof(seconds), "%d", long_sleep());
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir))
+        n += is_sleep_of_ours(e->d_name, seconds);
+    closedir(dir);
+    return n;
+}
+
+/* proc ends what is left; then nobody may be. */
+static void assert_nothing_left(void)
+{
+    proc_shutdown();
+    assert_int_equal(count_sleeps(), 0);
+}
+
+static bool run(struct tool_check *t, const char *command)
+{
+    return tool_check_runf(t, &tool_bash_entry, "{\"command\":\"%s\"}", command);
+}
+
+static struct str data_of(struct tool_check *t, const char *key)
+{
+    return json_get_str(tool_check_data(t), key);
+}
+
+/* ---- what a command says ---- */
+
+struct says_case {
+    const char *command; /* in JSON */
+    bool ok;
+    const char *text;
+};
+
+static const struct says_case says_cases[] = {
+    {"true", true, "(no output)"},
+    {"echo hello", true, "hello\n"},
+    {"printf no-end", true, "no-end"},
+    {"echo a; echo b >&2; echo c; echo d >&2", true, "a\nb\nc\nd\n"},
+    {"false", false, "Exit code 1\n"},
+    {"echo before; exit 42", false, "Exit code 42\nbefore\n"},
+    {"set -e; false; echo not here", false, "Exit code 1\n"},
+    {"trap 'echo bye' EXIT; echo hi; exit 3", false, "Exit code 3\nhi\nbye\n"},
+    {"exec echo replaced", true, "replaced\n"},
+    {"cat", true, "(no output)"}, /* there is no input */
+    {"read x; echo \\\"<$x>\\\"", true, "<>\n"},
+    {"kill -TERM $$", false, "Exit code 143: killed by SIGTERM\n"},
+    {"sh -c 'kill -9 $$'; exit $?", false, NULL},
+    {"printf '\\\\033[31mred\\\\033[0m\\\\n'", true, "red\n"},
+    {"printf '1%%\\\\r2%%\\\\r100%%\\\\n'", true, "100%\n"},
+    {"printf 'a\\\\0b\\\\377c'", true,
+     "ab\xef\xbf\xbd"
+     "c"},
+    {"echo \\\"it's\\\" 'a \\\"quoted\\\" word' \\\\\\\\", true, "it's a \"quoted\" word \\\n"},
+    {"cat <<EOF\nheredoc 'with' quotes\nEOF", true, "heredoc 'with' quotes\n"},
+    {"cat <<EOF\nwithout its end", true, NULL},
+    {"# only a comment", true, "(no output)"},
+    {"echo $TENAX$CLAUDECODE $TERM $GIT_TERMINAL_PROMPT", true, "11 dumb 0\n"},
+    {"echo $0 $# $-", true, "bash 0 hBc\n"},
+    {"set -x; cd .", true, "+ cd .\n"},
+    {"a=\\\"", false, NULL},
+    {"echo a \\\\\n b", true, "a b\n"},
+    {"if true; then echo multi\necho line; fi", true, "multi\nline\n"},
+};
+
+static void says(void **state)
+{
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    for (size_t i = 0; i < ARRAY_LEN(says_cases); i++) {
+        const struct says_case *c = &says_cases[i];
+        CLEANUP(buf_release) struct buf command = BUF_INIT(BUF_NO_LIMIT);
+        bool ok;
+
+        for (const char *p = c->command; *p; p++) {
+            if (*p == '\n')
+                buf_adds(&command, "\\n");
+            else
+                buf_addc(&command, *p);
+        }
+        ok = run(&t, buf_cstr(&command));
+        if (ok != c->ok || (c->text && !str_is(tool_check_text(&t), c->text)))
+            fail_msg("%s: %s\n%s", c->command, ok ? "ok" : "bad", buf_cstr(&t.result.text));
+        assert_true(t.result.is_capped);
+        assert_false(json_get_bool(tool_check_data(&t), "interrupted", true));
+        assert_false(json_get_bool(tool_check_data(&t), "isImage", true));
+    }
+    run(&t, "echo out; echo err >&2; exit 1");
+    assert_true(str_is(data_of(&t, "stdout"), "out\nerr\n"));
+    assert_true(str_is(data_of(&t, "stderr"), ""));
+    tool_check_end(&t);
+    assert_nothing_left();
+}
+
+static void refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"command\":\"a\\u0000b\"}", "NUL"},
+        {"{\"command\":\"\"}", "command"},
+        {"{\"command\":\"x\",\"timeout\":600001}", "timeout"},
+        {"{\"command\":\"x\",\"timeout\":0}", "timeout"},
+        {"{\"command\":\"x\",\"cwd\":\"/\"}", "cwd"},
+    };
+    CLEANUP(buf_release) struct buf args = BUF_INIT(BUF_NO_LIMIT);
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_false(tool_check_run(&t, &tool_bash_entry, cases[i][0]));
+        ASSERT_SAYS(&t, cases[i][1]);
+        assert_int_equal(t.failed, ERR_BAD_INPUT);
+    }
+    buf_adds(&args, "{\"command\":\": ");
+    for (int i = 0; i < 140000; i++)
+        buf_addc(&args, 'x');
+    buf_adds(&args, "\"}");
+    assert_false(tool_check_run(&t, &tool_bash_entry, buf_cstr(&args)));
+    ASSERT_SAYS(&t, "too long");
+    assert_int_equal(t.failed, ERR_TOO_BIG);
+    tool_check_end(&t);
+}
+
+/* ---- where it is ---- */
+
+struct dir_case {
+    const char *command;
+    const char *dir;  /* afterwards, below the workspace; NULL: does not matter */
+    const char *note; /* NULL: none */
+};
+
+/* In this order: each starts where the one before ended. */
+static const struct dir_case dir_cases[] = {
+    {"mkdir -p sub/deep other", "", NULL},
+    {"cd sub", "/sub", NULL},
+    {"cd deep && false", "/sub/deep", NULL},
+    {"cd ..; exit 7", "/sub", NULL},
+    {"cd deep; exec true", "/sub/deep", NULL},
+    {"trap 'true' EXIT; cd ../..; exit 1", "", NULL},
+    {"cd sub; kill -9 $$", "/sub", NULL},
+    {"(cd deep; true)", "/sub", NULL},
+    {"cd deep | true", "/sub", NULL},
+    {"sh -c 'cd deep'", "/sub", NULL},
+    {"pushd deep", "/sub/deep", NULL},
+    {"pushd ..; popd; cd ..", "/sub", NULL},
+    {"set -e; cd ../other; false; cd /", "/other", NULL},
+    {"cd -", "/other", NULL},
+    {"cd /", NULL, "outside of the working folders"},
+    {"cd /nonexistent/folder", "/other", NULL},
+};
+
+static void dirs(void **state)
+{
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    for (size_t i = 0; i < ARRAY_LEN(dir_cases); i++) {
+        const struct dir_case *c = &dir_cases[i];
+        char *cwd;
+
+        run(&t, c->command);
+        cwd = workspace_cwd(t.workspace);
+        if (c->dir &&
+            (strncmp(cwd, t.dir, strlen(t.dir)) != 0 || strcmp(cwd + strlen(t.dir), c->dir) != 0))
+            fail_msg("%s: in %s\n%s", c->command, cwd, buf_cstr(&t.result.text));
+        if (c->note)
+            ASSERT_SAYS(&t, c->note);
+        else
+            assert_false(str_has(tool_check_text(&t), STR("working")));
+        assert_true(workspace_contains(t.workspace, cwd));
+        mem_freep(&cwd);
+    }
+    tool_check_end(&t);
+}
+
+static void dir_that_is_gone(void **state)
+{
+    struct tool_check t;
+    char *cwd;
+
+    (void)state;
+    tool_check_begin(&t);
+    assert_true(run(&t, "mkdir -p a/b; cd a/b"));
+    tool_check_remove(tool_check_path(&t, "a"));
+    assert_true(run(&t, "pwd"));
+    ASSERT_SAYS(&t, "does not exist any more");
+    ASSERT_SAYS(&t, t.dir);
+    assert_true(str_has(data_of(&t, "stderr"), STR("does not exist")));
+
+    run(&t, "mkdir c; cd c; rmdir ../c");
+    ASSERT_SAYS(&t, "does not exist any more");
+    cwd = workspace_cwd(t.workspace);
+    assert_string_equal(cwd, t.dir);
+    mem_freep(&cwd);
+
+    workspace_add_dir(t.workspace, "/usr");
+    assert_true(run(&t, "cd /usr/bin"));
+    cwd = workspace_cwd(t.workspace);
+    assert_string_equal(cwd, "/usr/bin");
+    mem_freep(&cwd);
+    tool_check_end(&t);
+}
+
+/* ---- how it ends ---- */
+
+static void timeouts(void **state)
+{
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    assert_false(tool_check_runf(&t, &tool_bash_entry,
+                                 "{\"command\":\"echo early; sleep %d\",\"timeout\":200}",
+                                 long_sleep()));
+    ASSERT_SAYS(&t, "Timed out after 0.2 s");
+    ASSERT_SAYS(&t, "early");
+    assert_true(t.result.stops_batch);
+    assert_true(json_get_bool(tool_check_data(&t), "interrupted", false));
+
+    /* One that does not listen to SIGTERM. */
+    assert_false(tool_check_runf(&t, &tool_bash_entry,
+                                 "{\"command\":\"trap '' TERM; sleep %d & while :; do wait; "
+                                 "done\",\"timeout\":200}",
+                                 long_sleep()));
+    ASSERT_SAYS(&t, "Timed out");
+    assert_int_equal(count_sleeps(), 0);
+    tool_check_end(&t);
+    assert_nothing_left();
+}
+
+static void leaves_something(void **state)
+{
+    static const char *const commands[] = {
+        "sleep %d & echo started",
+        "nohup setsid sleep %d >/dev/null 2>&1 & echo started",
+        "(setsid sh -c 'trap : TERM; sleep %d; sleep 9' &) ; echo started",
+    };
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        char command[200];
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(command, sizeof(command), commands[i], long_sleep());
+#pragma GCC diagnostic pop
+        assert_true(run(&t, command));
+        ASSERT_SAYS(&t, "started\n");
+        ASSERT_SAYS(&t, "run_in_background");
+        assert_int_equal(count_sleeps(), 0);
+    }
+    assert_true(run(&t, "sleep 0.05 & echo quick")); /* soon enough over by itself */
+    assert_true(str_is(tool_check_text(&t), "quick\n"));
+    tool_check_end(&t);
+    assert_nothing_left();
+}
+
+/* Cancels when the command has said something. */
+struct canceller {
+    struct cancel *cancel;
+    int64_t at_ms;
+};
+
+static void cancel_on_progress(struct tool_call *call, struct str text)
+{
+    struct canceller *c = call->agent;
+
+    if (!str_has(text, STR("ready")))
+        return;
+    c->at_ms = clock_mono_ms();
+    cancel_set(c->cancel);
+}
+
+static void cancelled(void **state)
+{
+    struct tool_check t;
+    struct canceller canceller;
+    struct err err = {0};
+    char args[300];
+
+    (void)state;
+    tool_check_begin(&t);
+    canceller = (struct canceller){.cancel = t.cancel};
+    snprintf(args, sizeof(args),
+             "{\"command\":\"trap '' TERM; sleep %d & echo ready; while :; do sleep %d; done\"}",
+             long_sleep(), long_sleep());
+    {
+        struct tool_call call = {
+            .entry = &tool_bash_entry,
+            .id = STR("toolu_x"),
+            .workspace = t.workspace,
+            .cancel = t.cancel,
+            .progress = cancel_on_progress,
+            .agent = &canceller,
+        };
+
+        assert_int_equal(json_parse_copy(&t.arena, str_of(args), &call.args, NULL, NULL), 0);
+        assert_int_equal(tool_bash_entry.run(&call, &t.result, &err), 0);
+    }
+    /* At once is a millisecond; the machine may be busy. */
+    assert_true(clock_mono_ms() - canceller.at_ms < 5000);
+    assert_true(t.result.is_error);
+    assert_true(t.result.stops_batch);
+    ASSERT_SAYS(&t, "interrupted");
+    ASSERT_SAYS(&t, "ready");
+    assert_true(json_get_bool(tool_check_data(&t), "interrupted", false));
+
+    /* Cancelled before it begins. */
+    assert_false(run(&t, "sleep 5"));
+    tool_check_end(&t);
+    assert_nothing_left();
+}
+
+/* ---- much of it ---- */
+
+static long max_rss_kb(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+static size_t file_size_in(struct str text, char path[static PATH_MAX])
+{
+    struct str rest = str_from(text, str_find(text, STR("the whole output is in ")) + 23);
+    struct stat st;
+
+    rest = str_first(rest, str_find(rest, STR(" ...]")));
+    assert_true(rest.len && rest.len < PATH_MAX);
+    memcpy(path, rest.ptr, rest.len);
+    path[rest.len] = '\0';
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    return (size_t)st.st_size;
+}
+
+static void much_output(void **state)
+{
+    struct tool_check t;
+    char path[PATH_MAX];
+    long before_kb;
+
+    (void)state;
+    tool_check_begin(&t);
+    assert_true(run(&t, "seq 1 1000"));
+    before_kb = max_rss_kb();
+    /* 20 MB and a little, in numbered lines of 20 bytes. */
+    assert_true(run(&t, "seq -f 'line %014.0f' 1 1048576"));
+    assert_int_equal(file_size_in(tool_check_text(&t), path), 1048576 * 20);
+    assert_true(t.result.text.len < TOOL_MAX_RESULT);
+    assert_true(t.result.data.len < 2 * TOOL_MAX_RESULT);
+    assert_true(str_starts(tool_check_text(&t), STR("line 00000000000001\nline 00000000000002\n")));
+    assert_true(str_ends(tool_check_text(&t), STR("line 00000001048575\nline 00000001048576\n")));
+    ASSERT_SAYS(&t, "lines) left out here");
+#ifndef __SANITIZE_ADDRESS__
+#ifndef __SANITIZE_THREAD__
+    assert_true(max_rss_kb() - before_kb < 6 * 1024);
+#endif
+#endif
+    /* What fits is shown whole, and makes no file. */
+    assert_true(run(&t, "head -c 29000 /dev/zero | tr '\\\\0' y"));
+    assert_int_equal(t.result.text.len, 29000);
+    assert_true(run(&t, "head -c 29001 /dev/zero | tr '\\\\0' y"));
+    assert_int_equal(file_size_in(tool_check_text(&t), path), 29001);
+    tool_check_end(&t);
+    assert_nothing_left();
+    (void)before_kb;
+}
+
+static void progress(void **state)
+{
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    /* Waits for its own progress to be shown: the last lines come although nothing follows. */
+    assert_true(run(&t, "seq 1 100; printf part; sleep 0.5"));
+    assert_true(str_is(buf_str(&t.progress), "96\n97\n98\n99\n100\npart"));
+    tool_check_end(&t);
+}
+
+static void no_file_possible(void **state)
+{
+    struct tool_check t;
+    char state_dir[PATH_MAX + 20];
+
+    (void)state;
+    tool_check_begin(&t);
+    snprintf(state_dir, sizeof(state_dir), "%s.state", t.dir);
+    assert_int_equal(file_replace(state_dir, STR("in the way"), 0600, NULL), 0);
+    assert_true(run(&t, "seq 1 100000"));
+    ASSERT_SAYS(&t, "bytes were not saved: ");
+    ASSERT_SAYS(&t, "\n100000\n");
+    tool_check_end(&t);
+}
+
+/* ---- in the background ---- */
+
+static struct news *next_news(struct mailbox *mb)
+{
+    struct err err = {0};
+    struct mail *m = NULL;
+
+    if (mailbox_take(mb, NULL, clock_mono_ms() + LONG_MS, &m, &err) < 0)
+        fail_msg("no news: %s", err.text);
+    assert_ptr_equal(m->kind, &news_kind);
+    return (struct news *)m;
+}
+
+static void assert_news(struct mailbox *mb, const char *id, enum news_status status,
+                        const char *summary)
+{
+    struct news *n = next_news(mb);
+
+    assert_string_equal(n->task_id, id);
+    assert_string_equal(news_status_name(n->status), news_status_name(status));
+    assert_string_equal(n->summary, summary);
+    assert_string_equal(n->tool_use_id, "toolu_test");
+    assert_int_equal(access(n->output_path, R_OK), 0);
+    mail_free(&n->mail);
+}
+
+static bool look(struct tool_check *t, const char *id)
+{
+    return tool_check_runf(t, &tool_bash_output_entry, "{\"bash_id\":\"%s\"}", id);
+}
+
+static bool start(struct tool_check *t, const char *command)
+{
+    return tool_check_runf(t, &tool_bash_entry, "{\"command\":\"%s\",\"run_in_background\":true}",
+                           command);
+}
+
+/* Looks until there is something new; what a command writes takes its time. */
+static void look_until(struct tool_check *t, const char *id, const char *piece)
+{
+    int64_t until_ms = clock_mono_ms() + LONG_MS;
+
+    do {
+        assert_true(look(t, id));
+        if (str_has(tool_check_text(t), str_of(piece)))
+            return;
+        sched_yield();
+    } while (clock_mono_ms() < until_ms);
+    fail_msg("no '%s' in:\n%s", piece, buf_cstr(&t->result.text));
+}
+
+static void background(void **state)
+{
+    struct tool_check t;
+    struct mailbox *mb = mailbox_new();
+    char command[200];
+
+    (void)state;
+    tool_check_begin(&t);
+    news_send_to(t.workspace, mb);
+    assert_false(look(&t, "bash_1"));
+    ASSERT_SAYS(&t, "none was started");
+
+    /* Writes a line when told so through a fifo. */
+    assert_true(run(&t, "mkfifo in; seq 1 3 >seed"));
+    assert_true(start(&t, "cat seed; while read x; do echo got $x; done <in; exit 5"));
+    ASSERT_SAYS(&t, "bash_1");
+    assert_true(str_is(data_of(&t, "backgroundTaskId"), "bash_1"));
+    assert_news(mb, "bash_1", NEWS_RUNNING, "running");
+    look_until(&t, "bash_1", "3\n");
+    assert_true(str_is(data_of(&t, "status"), "running"));
+    assert_true(look(&t, "bash_1"));
+    ASSERT_SAYS(&t, "bash_1: running\n(no new output)");
+    assert_true(run(&t, "printf 'one\\\\ntwo\\\\nthree\\\\n' >in"));
+    assert_news(mb, "bash_1", NEWS_FAILED, "failed with exit code 5");
+    assert_true(tool_check_run(&t, &tool_bash_output_entry,
+                               "{\"bash_id\":\"bash_1\",\"filter\":\"^got t\\\\w+$\"}"));
+    assert_true(
+        str_is(tool_check_text(&t), "bash_1: failed with exit code 5\ngot two\ngot three\n"));
+    assert_true(str_is(json_number(json_get(tool_check_data(&t), "exitCode")), "5"));
+    assert_true(look(&t, "bash_1"));
+    ASSERT_SAYS(&t, "(no new output)");
+
+    /* A line that has not ended is shown once, and again when there is more of it. */
+    assert_true(start(&t, "printf 'name? '; read x <in; echo $x; kill -9 $$"));
+    assert_news(mb, "bash_2", NEWS_RUNNING, "running");
+    look_until(&t, "bash_2", "name? ");
+    assert_true(look(&t, "bash_2"));
+    ASSERT_SAYS(&t, "(no new output)");
+    assert_true(run(&t, "echo tenax >in"));
+    assert_news(mb, "bash_2", NEWS_FAILED, "failed: killed by SIGKILL");
+    assert_true(look(&t, "bash_2"));
+    assert_true(str_is(tool_check_text(&t), "bash_2: failed: killed by SIGKILL\nname? tenax\n"));
+
+    snprintf(command, sizeof(command), "sleep %d & exec sleep %d", long_sleep(), long_sleep());
+    assert_true(start(&t, command));
+    assert_news(mb, "bash_3", NEWS_RUNNING, "running");
+    assert_true(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"bash_3\"}"));
+    assert_news(mb, "bash_3", NEWS_KILLED, "killed");
+    assert_int_equal(count_sleeps(), 0);
+    assert_true(look(&t, "bash_3"));
+    assert_true(str_is(data_of(&t, "status"), "killed"));
+    assert_true(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"bash_3\"}"));
+    ASSERT_SAYS(&t, "over already");
+
+    assert_false(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"bash_9\"}"));
+    assert_int_equal(t.failed, ERR_NOT_FOUND);
+    ASSERT_SAYS(&t, "bash_1 (failed), bash_2 (failed), bash_3 (killed)");
+    assert_false(
+        tool_check_run(&t, &tool_bash_output_entry, "{\"bash_id\":\"bash_1\",\"filter\":\"a(b\"}"));
+    assert_int_equal(t.failed, ERR_BAD_INPUT);
+    ASSERT_SAYS(&t, "parenthesis");
+    tool_check_end(&t);
+    mailbox_close(mb);
+    mailbox_unref(mb);
+    assert_nothing_left();
+}
+
+static void background_much(void **state)
+{
+    struct tool_check t;
+    struct mailbox *mb = mailbox_new();
+    char path[PATH_MAX];
+
+    (void)state;
+    tool_check_begin(&t);
+    news_send_to(t.workspace, mb);
+    assert_true(start(&t, "seq 1 2000000"));
+    assert_news(mb, "bash_1", NEWS_RUNNING, "running");
+    assert_news(mb, "bash_1", NEWS_COMPLETED, "completed with exit code 0");
+    assert_true(look(&t, "bash_1"));
+    assert_true(t.result.text.len < TOOL_MAX_RESULT);
+    assert_int_equal(file_size_in(tool_check_text(&t), path), 14888896);
+    ASSERT_SAYS(&t, "\n2000000\n");
+
+    assert_true(start(&t, "seq 1 2000000; printf 1999999"));
+    assert_news(mb, "bash_2", NEWS_RUNNING, "running");
+    assert_news(mb, "bash_2", NEWS_COMPLETED, "completed with exit code 0");
+    assert_true(tool_check_run(&t, &tool_bash_output_entry,
+                               "{\"bash_id\":\"bash_2\",\"filter\":\"9{5}$\"}"));
+    assert_true(
+        str_starts(tool_check_text(&t), STR("bash_2: completed with exit code 0\n99999\n")));
+    assert_true(str_ends(tool_check_text(&t), STR("1999999\n1999999")));
+    tool_check_end(&t);
+    mailbox_close(mb);
+    mailbox_unref(mb);
+}
+
+/* Those that still run end with the workspace, and no more than 32 do. */
+static void background_many(void **state)
+{
+    struct tool_check t;
+    char command[100];
+
+    (void)state;
+    tool_check_begin(&t);
+    snprintf(command, sizeof(command), "sleep %d", long_sleep());
+    for (int i = 0; i < 32; i++)
+        assert_true(start(&t, command));
+    assert_false(start(&t, command));
+    ASSERT_SAYS(&t, "32 commands run in the background");
+    assert_int_equal(count_sleeps(), 32);
+    tool_check_end(&t);
+    assert_nothing_left();
+}
+
+static void leaves_no_descriptors(void **state)
+{
+    struct tool_check t;
+    int before = 0;
+
+    (void)state;
+    tool_check_begin(&t);
+    for (int i = 0; i < 20; i++) {
+        run(&t, i % 2 ? "seq 1 20000; cd /" : "sleep 0 & exit 3");
+        if (i == 1)
+            before = count_dir("/proc/self/fd");
+    }
+    assert_int_equal(count_dir("/proc/self/fd"), before);
+    tool_check_end(&t);
+    proc_shutdown();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(dirs),
+        cmocka_unit_test(dir_that_is_gone),
+        cmocka_unit_test(timeouts),
+        cmocka_unit_test(leaves_something),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(much_output),
+        cmocka_unit_test(progress),
+        cmocka_unit_test(no_file_possible),
+        cmocka_unit_test(background),
+        cmocka_unit_test(background_much),
+        cmocka_unit_test(background_many),
+        cmocka_unit_test(leaves_no_descriptors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

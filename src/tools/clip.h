@@ -1,0 +1,31 @@
+/*
+ * The beginning and the end of a text of any length, with a count of what is between.
+ *
+ * Up to head_max + tail_max bytes are kept whole; of a longer text the first and the last ones, cut
+ * at line ends where there are some. One thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct clip {
+    size_t tail_max;
+    struct buf head;
+    struct buf tail; /* at times up to twice as long as asked for */
+    size_t total;    /* bytes in all */
+    size_t lines;    /* ends of lines in all */
+};
+
+void clip_init(struct clip *c, size_t head_max, size_t tail_max);
+void clip_release(struct clip *c);
+void clip_add(struct clip *c, struct str text);
+bool clip_is_whole(const struct clip *c, size_t more); /* nothing left out, also with more bytes */
+struct str clip_last(const struct clip *c, size_t max, size_t lines); /* lent: for showing */
+
+/* The text. When a part was left out, a line says how much, and where all of it is (path NULL:
+ * nowhere). */
+void clip_write(const struct clip *c, const char *path, struct buf *ret);
