@@ -8,14 +8,13 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "agent/ask.h"
+#include "agent/cap.h"
 #include "agent/inside.h"
 #include "agent/permit.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "conf/rule.h"
 #include "json/json.h"
@@ -40,9 +39,7 @@ bool call_mail_is(const struct mail *m, const struct call *c)
     return m->kind == &call_mail_kind && ((const struct call_mail *)m)->call == c;
 }
 
-/* The result is bad news: this text and nothing else. */
-static void call_fail(struct call *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void call_fail(struct call *c, const char *fmt, ...)
+void call_fail(struct call *c, const char *fmt, ...)
 {
     va_list args;
     struct jw w;
@@ -60,14 +57,13 @@ static void call_fail(struct call *c, const char *fmt, ...)
     jw_str_end(&w);
 }
 
-static void call_deny(struct call *c, struct str why)
+void call_deny(struct call *c, struct str why)
 {
     c->denied = true;
     call_fail(c, "%.*s", STR_ARG(why));
 }
 
-/* Takes an input over when it fits the schema. */
-static int call_set_input(struct call *c, struct str json, struct err *err)
+int call_set_input(struct call *c, struct str json, struct err *err)
 {
     const struct json *args;
 
@@ -89,7 +85,7 @@ static int call_set_input(struct call *c, struct str json, struct err *err)
     return 0;
 }
 
-static void call_subject(struct call *c, struct rule_subject *ret)
+void call_subject(struct call *c, struct rule_subject *ret)
 {
     *ret = (struct rule_subject){.tool = str_of(c->entry->name), .args = c->args};
     if (c->entry->about)
@@ -207,7 +203,7 @@ static void call_progress(struct tool_call *tool_call, struct str text)
     agent_emit(c->agent, e, c->cancel);
 }
 
-static void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
+void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
 {
     agent_hook_begin(c->agent, w, event);
     jw_kcstr(w, "tool_name", c->entry->name);
@@ -216,8 +212,7 @@ static void call_hook_input(const struct call *c, enum hook_event event, struct 
         jw_kstr(w, "tool_use_id", c->id);
 }
 
-/* What a hook may always say, whichever it is. */
-static void call_heed(struct call *c, const struct hook_outcome *o)
+void call_heed(struct call *c, const struct hook_outcome *o)
 {
     if (o->context.len) {
         if (c->context.len)
@@ -228,174 +223,6 @@ static void call_heed(struct call *c, const struct hook_outcome *o)
         c->stop_turn = true;
         buf_add(&c->stop_reason, buf_str(&o->stop_reason));
     }
-}
-
-/* 0 to go on, with what the hooks decided; -1: the call has its result. */
-static int call_before(struct call *c, enum hook_decision *ret)
-{
-    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
-    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
-    struct err err = {0};
-    struct jw w;
-
-    *ret = HOOK_SILENT;
-    if (!agent_hook_wanted(c->agent, HOOK_PRE_TOOL_USE, c->name))
-        return 0;
-    jw_init(&w, &json, 0);
-    call_hook_input(c, HOOK_PRE_TOOL_USE, &w);
-    jw_object_end(&w);
-    if (agent_hook_run(c->agent, HOOK_PRE_TOOL_USE, c->name, buf_str(&json), c->id, c->cancel, &o,
-                       &err) < 0 &&
-        (err.code == ERR_CANCELLED || err.code == ERR_DENIED)) {
-        call_deny(c, str_of(err.text));
-        return -1;
-    }
-    call_heed(c, &o);
-    if (o.stop || o.decision == HOOK_DENY) {
-        call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
-        return -1;
-    }
-    if (o.input.len && call_set_input(c, buf_str(&o.input), &err) < 0) {
-        call_fail(c, "A hook changed the input into one that does not fit %s: %s", c->entry->name,
-                  err.text);
-        return -1;
-    }
-    *ret = o.decision;
-    return 0;
-}
-
-/* Permission updates that came with an answer. */
-static void call_update_permissions(struct call *c, struct str json)
-{
-    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
-    const struct json *updates;
-    struct err err = {0};
-
-    if (!json.len)
-        return;
-    if (json_parse_copy(&c->arena, json, &updates, /*ret_info=*/NULL, &err) < 0 ||
-        permit_update(c->agent->spec.permit, updates, &warnings, &err) < 0)
-        agent_notice(c->agent, LEVEL_WARNING, "permission updates were not applied: %s", err.text);
-    for (size_t i = 0; i < warnings.len; i++)
-        agent_notice(c->agent, LEVEL_WARNING, "%s", warnings.ptr[i]);
-}
-
-/* Hooks that answer permission requests: 1 allowed, -1 denied, 0 no opinion. */
-static int call_ask_hooks(struct call *c, struct str suggestions)
-{
-    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
-    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
-    struct err err = {0};
-    struct jw w;
-
-    if (!agent_hook_wanted(c->agent, HOOK_PERMISSION_REQUEST, c->name))
-        return 0;
-    jw_init(&w, &json, 0);
-    call_hook_input(c, HOOK_PERMISSION_REQUEST, &w);
-    if (suggestions.len)
-        jw_kraw(&w, "permission_suggestions", suggestions);
-    jw_object_end(&w);
-    (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c->id,
-                         c->cancel, &o, &err);
-    call_heed(c, &o);
-    if (o.decision == HOOK_DENY) {
-        c->interrupt = o.interrupt;
-        call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
-        return -1;
-    }
-    if (o.decision != HOOK_ALLOW)
-        return 0;
-    if (o.input.len && call_set_input(c, buf_str(&o.input), &err) < 0) {
-        call_fail(c, "A hook changed the input into one that does not fit %s: %s", c->entry->name,
-                  err.text);
-        return -1;
-    }
-    call_update_permissions(c, buf_str(&o.permissions));
-    return 1;
-}
-
-/* Nobody but a person can say. 0: allowed; -1: the call has its result. */
-static int call_ask(struct call *c, const struct rule_subject *subject,
-                    const struct permit_answer *why)
-{
-    CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
-    CLEANUP(buf_release) struct buf suggestions = BUF_INIT(ASK_MAX_ANSWER);
-    struct asker *asker = c->agent->spec.asker;
-    struct ask ask = {
-        .kind = ASK_PERMISSION,
-        .tool_name = str_of(c->entry->name),
-        .tool_use_id = c->id,
-        .reason = str_of(why->reason),
-        .reason_type = why->reason_type,
-        .blocked_path = why->path,
-        .needs_person = c->flags & TOOL_PERSON,
-    };
-    struct err err = {0};
-    int by_hook;
-
-    permit_suggest(c->agent->spec.permit, subject, c->flags, &suggestions);
-    by_hook = call_ask_hooks(c, buf_str(&suggestions));
-    if (by_hook)
-        return by_hook < 0 ? -1 : 0;
-
-    ask.input = buf_str(&c->expanded);
-    ask.suggestions = buf_str(&suggestions);
-    if (asker)
-        asker->put(asker, &ask, c->cancel, &answer, &err);
-    else
-        err_set(&err, ERR_UNSUPPORTED, "nobody can be asked");
-    switch (err.code) {
-    case ERR_NONE:
-        break;
-    case ERR_UNSUPPORTED:
-        c->denied = true;
-        call_fail(c,
-                  "This command requires approval, and nobody can be asked in this run (%s). Do it "
-                  "another way, or say what you would need.",
-                  why->reason);
-        return -1;
-    case ERR_CANCELLED:
-        call_deny(c, STR("The call was interrupted while it waited for approval."));
-        return -1;
-    default:
-        call_deny(c, str_of(err.text));
-        return -1;
-    }
-    if (!answer.allowed) {
-        c->interrupt = answer.interrupt;
-        call_deny(c, answer.message.len ? buf_str(&answer.message)
-                                        : STR("The user does not want this call to be made."));
-        return -1;
-    }
-    if (answer.input.len && call_set_input(c, buf_str(&answer.input), &err) < 0) {
-        call_fail(c, "The input was changed into one that does not fit %s: %s", c->entry->name,
-                  err.text);
-        return -1;
-    }
-    call_update_permissions(c, buf_str(&answer.permissions));
-    return 0;
-}
-
-/* Rules, mode, hooks' leave, and at last a person. */
-static int call_permission(struct call *c, enum hook_decision hooks_say)
-{
-    struct permit_answer answer;
-    struct rule_subject subject;
-
-    call_subject(c, &subject);
-    permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
-    if (answer.verdict == PERMIT_DENY) {
-        call_deny(c, str_of(answer.reason));
-        return -1;
-    }
-    /* A tool that exists to ask a person asks by itself (AskUserQuestion, ExitPlanMode). */
-    if (c->flags & TOOL_PERSON && answer.verdict == PERMIT_ASK && !answer.by_rule)
-        return 0;
-    if (hooks_say == HOOK_ASK && answer.verdict == PERMIT_ALLOW)
-        snprintf(answer.reason, sizeof(answer.reason), "a hook wants it to be asked");
-    else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule))
-        return 0;
-    return call_ask(c, &subject, &answer);
 }
 
 static void call_run(struct call *c)
@@ -469,64 +296,9 @@ static void call_after(struct call *c)
     }
 }
 
-/* A cut that keeps whole lines where there are lines near enough. */
-static struct str call_head(struct str text, size_t max)
-{
-    struct str head = str_clip(text, max);
-    size_t end = head.len;
-
-    while (end > max - max / 4 && head.ptr[end - 1] != '\n')
-        end--;
-    return end > max - max / 4 ? str_first(head, end) : head;
-}
-
-static struct str call_tail(struct str text, size_t max)
-{
-    size_t at = text.len - max;
-    size_t line;
-
-    while (at < text.len && ((unsigned char)text.ptr[at] & 0xc0) == 0x80)
-        at++;
-    line = at + str_chr(str_from(text, at), '\n');
-    return str_from(text, line + 1 < at + max / 4 ? line + 1 : at);
-}
-
-/* The model gets head, tail and the path of the whole. */
-static void call_cap(struct call *c)
-{
-    size_t max = c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT;
-    struct str text = buf_str(&c->result.text);
-    CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
-    CLEANUP(buf_release) struct buf shown = BUF_INIT(TOOL_MAX_TEXT);
-    struct err err = {0};
-    struct str head;
-    struct str tail;
-
-    if (c->result.is_capped || text.len <= max)
-        return;
-    head = call_head(text, max * 2 / 3);
-    tail = call_tail(text, max / 3);
-    if (workspace_spill(c->agent->spec.workspace, c->id, &path, &err) == 0)
-        (void)file_replace(buf_cstr(&path), text, 0600, &err);
-    buf_add(&shown, head);
-    buf_addf(&shown, "\n\n[%zu of %zu bytes are left out here; ", text.len - head.len - tail.len,
-             text.len);
-    if (err.code)
-        buf_addf(&shown, "the whole could not be kept: %s]\n\n", err.text);
-    else
-        buf_addf(&shown, "the whole is in %s]\n\n", buf_cstr(&path));
-    buf_add(&shown, tail);
-    buf_move(&c->result.text, &shown);
-    c->result.is_capped = true;
-}
-
 static void call_pipeline(struct call *c)
 {
-    enum hook_decision hooks_say;
-
-    if (call_before(c, &hooks_say) < 0)
-        return;
-    if (call_permission(c, hooks_say) < 0)
+    if (call_leave(c) < 0)
         return;
     if (cancel_is_set(c->cancel)) {
         call_interrupted(c);
@@ -534,7 +306,9 @@ static void call_pipeline(struct call *c)
     }
     call_run(c);
     call_after(c);
-    call_cap(c);
+    if (!c->result.is_capped)
+        cap_text(c->agent->spec.workspace, c->id,
+                 c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT, &c->result.text);
 }
 
 static void call_thread(void *arg)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/hook.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -25,6 +26,7 @@ struct block;
 struct call;
 struct cancel;
 struct event;
+struct jw;
 
 enum call_state {
     CALL_READY,   /* may be started */
@@ -80,3 +82,12 @@ void call_result(struct call *c, struct arena *arena, struct block *ret);
 void call_free(struct call *c);
 
 bool call_mail_is(const struct mail *m, const struct call *c);
+
+/* Between call.c and call_leave.c: the call's own thread. */
+int call_leave(struct call *c); /* 0: it may run; -1: it has its result */
+void call_fail(struct call *c, const char *fmt, ...) PRINTF_LIKE(2, 3); /* bad news, nothing else */
+void call_deny(struct call *c, struct str why);
+int call_set_input(struct call *c, struct str json, struct err *err); /* when it fits the schema */
+void call_subject(struct call *c, struct rule_subject *ret);
+void call_hook_input(const struct call *c, enum hook_event event, struct jw *w);
+void call_heed(struct call *c, const struct hook_outcome *o); /* what any hook may say */

@@ -134,3 +134,15 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
 
 /* turn.c */
 void turn_run(struct agent *a, struct agent_input *input);
+
+/* turn_say.c: the user's side. -1: a hook kept the input back (the turn's note says why), or it
+ * could not be written down (the turn's err). */
+int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in);
+int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
+/* What was said meanwhile and wants to be heard now. True when there was something. */
+bool turn_take_mail(struct agent *a, struct turn *t);
+
+/* turn_report.c */
+void turn_report(struct agent *a, struct turn *t, enum turn_end end);
+/* A turn that ended in an API error runs no Stop hooks, but those who watch for it are told. */
+void turn_tell_failure(struct agent *a, struct turn *t);

@@ -1,0 +1,83 @@
+/*
+ * How a turn ended, for those who watch: one event with everything a script may want. Agent thread.
+ */
+#include "agent/inside.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "json/jw.h"
+
+/* The reference's word for a failure of the provider. */
+static const char *turn_category(const struct turn *t)
+{
+    switch (t->err.code) {
+    case ERR_AUTH:
+        return "authentication_failed";
+    case ERR_QUOTA:
+        return "billing_error";
+    case ERR_RETRY_LATER:
+        return t->api_status == 429 ? "rate_limit" : "overloaded";
+    case ERR_NOT_FOUND:
+        return "model_not_found";
+    case ERR_BAD_INPUT:
+    case ERR_TOO_BIG:
+    case ERR_CONTEXT_FULL:
+    case ERR_UNSUPPORTED:
+        return "invalid_request";
+    case ERR_NETWORK:
+    case ERR_TIMEOUT:
+    case ERR_PROTOCOL:
+        return t->api_status >= 500 ? "server_error" : "unknown";
+    default:
+        return "unknown";
+    }
+}
+
+void turn_tell_failure(struct agent *a, struct turn *t)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct str category = str_of(turn_category(t));
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_STOP_FAILURE, category))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_STOP_FAILURE);
+    jw_kstr(&w, "error", category);
+    jw_kcstr(&w, "error_details", t->err.text);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_STOP_FAILURE, category, buf_str(&json), STR(""), t->cancel, &o,
+                         &err);
+}
+
+void turn_report(struct agent *a, struct turn *t, enum turn_end end)
+{
+    struct event *e = agent_event(a, EVENT_TURN_DONE);
+    struct turn_report *r = arena_new(&e->arena, struct turn_report);
+    CLEANUP(buf_release) struct buf denials = BUF_INIT(AGENT_MAX_TEXT + 2);
+    CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    bool api = end == END_API_ERROR || end == END_PROMPT_TOO_LONG;
+
+    buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
+    agent_queued(a, &queued);
+    r->end = end;
+    r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED && end != END_STOP_HOOK_PREVENTED;
+    r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
+    r->result = api ? r->error : arena_str(&e->arena, t->last_text);
+    r->category = api ? str_of(turn_category(t)) : STR("");
+    r->api_status = api ? t->api_status : 0;
+    r->stop = t->stop;
+    r->duration_ms = clock_mono_ms() - t->start_ms;
+    r->duration_api_ms = t->api_ms;
+    r->steps = t->steps;
+    r->usage = t->usage;
+    r->total_usd = a->ledger.usd;
+    r->cost_unknown = a->ledger.unknown;
+    r->models = ledger_models(&a->ledger, &e->arena, &r->model_count);
+    r->denials = arena_str(&e->arena, buf_str(&denials));
+    r->structured = arena_str(&e->arena, buf_str(&t->structured_json));
+    r->queued = queued.len;
+    e->report = r;
+    agent_emit(a, e, /*cancel=*/a->spec.cancel);
+}

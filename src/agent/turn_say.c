@@ -1,0 +1,140 @@
+/*
+ * The user's side of a turn: input, reminders and markers, on their way into the conversation, onto
+ * the disk and out to the observers. Agent thread.
+ */
+#include "agent/inside.h"
+#include "agent/journal.h"
+#include "agent/permit.h"
+#include "agent/reminder.h"
+#include "base/err.h"
+#include "json/jw.h"
+#include "llm/message.h"
+
+static void turn_emit_user(struct agent *a, struct turn *t, const struct block *blocks,
+                           size_t count, const char *uuid, enum event_user user)
+{
+    struct event *e = agent_event(a, EVENT_USER);
+    CLEANUP(message_unrefp) struct message *m = message_new(ROLE_USER, count);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < count; i++)
+        message_add(m, &blocks[i]);
+    message_write(m, &json);
+    message_text(m, &text);
+    e->json = arena_str(&e->arena, buf_str(&json));
+    e->text = arena_str(&e->arena, buf_str(&text));
+    e->id = arena_str(&e->arena, str_of(uuid));
+    e->user = user;
+    agent_emit(a, e, t->cancel);
+}
+
+/* Into the conversation, onto the disk and out to the observers. */
+static int turn_say(struct agent *a, struct turn *t, const struct block *blocks, size_t count,
+                    const char *uuid, enum event_user user, struct err *err)
+{
+    struct journal *journal = a->spec.journal;
+
+    for (size_t i = 0; i < count; i++)
+        history_say(&a->history, &blocks[i]);
+    turn_emit_user(a, t, blocks, count, uuid, user);
+    return journal ? journal->user(journal, blocks, count, uuid, user == USER_ADDED, err) : 0;
+}
+
+int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user)
+{
+    struct block block = {.kind = BLOCK_TEXT, .text = text};
+
+    return turn_say(a, t, &block, 1, "", user, &t->err);
+}
+
+/* A hook may keep the prompt from the model. 0: it goes on; -1: the turn is over. */
+static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct message *input)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_USER_PROMPT_SUBMIT, STR("")))
+        return 0;
+    message_text(input, &text);
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_USER_PROMPT_SUBMIT);
+    jw_kstr(&w, "prompt", buf_str(&text));
+    jw_object_end(&w);
+    if (agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), STR(""), t->cancel, &o,
+                       &err) < 0 &&
+        (err.code == ERR_DENIED || err.code == ERR_CANCELLED)) {
+        buf_adds(&t->note, err.text);
+        return -1;
+    }
+    if (o.stop || o.decision == HOOK_DENY) {
+        struct str why = o.stop && o.stop_reason.len ? buf_str(&o.stop_reason)
+                         : o.reason.len              ? buf_str(&o.reason)
+                                                     : STR("a hook kept the prompt back");
+
+        buf_add(&t->note, why);
+        return -1;
+    }
+    if (o.context.len)
+        agent_remind(a, buf_str(&o.context));
+    return 0;
+}
+
+/* What the model should know of the mode it works in. */
+static void turn_say_mode(struct agent *a)
+{
+    CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
+    enum permit_mode now = permit_mode(a->spec.permit);
+
+    if (now == a->told_mode)
+        return;
+    reminder_mode(&blocks, a->told_mode, now);
+    a->told_mode = now;
+    agent_say_reminders(a, buf_str(&blocks));
+}
+
+/* The first input has the surroundings before it, later ones what has changed since. */
+static void turn_say_news(struct agent *a, struct turn *t)
+{
+    CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
+
+    if (!a->said_context)
+        buf_add(&blocks, a->spec.context);
+    else if (a->spec.news)
+        a->spec.news(a->spec.news_arg, t->cancel, &blocks);
+    a->said_context = true;
+    agent_say_reminders(a, buf_str(&blocks));
+    turn_say_mode(a);
+}
+
+int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
+{
+    turn_say_news(a, t);
+    if (turn_ask_prompt_hooks(a, t, in->message) < 0)
+        return -1;
+    return turn_say(a, t, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &t->err);
+}
+
+bool turn_take_mail(struct agent *a, struct turn *t)
+{
+    CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
+    struct agent_input in;
+    bool any = false;
+
+    agent_take_over(a);
+    turn_say_mode(a);
+    while (agent_take_note(a, &note)) {
+        agent_remind(a, buf_str(&note));
+        buf_clear(&note);
+        any = true;
+    }
+    while (agent_next_input(a, /*between=*/true, &in)) {
+        (void)turn_take_input(a, t, &in);
+        agent_input_release(&in);
+        any = true;
+    }
+    return any;
+}
