@@ -66,8 +66,10 @@ bool rule_matches(const struct rule *r, const struct rule_subject *s);
 
 /* Every part of the command (split at && || ; | & and newlines) is matched by one of the rules or
  * is free by itself (rule_command_is_read_only()). False for what cannot be taken apart with
- * certainty. */
-bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s);
+ * certainty, but for a rule that is the very text. Files that redirections write are appended as
+ * they are written: the caller asks for those as for edits. */
+bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s,
+                         struct strv *ret_writes);
 
 /* Changes nothing and reads only: ls, cat, git status, … without redirection, substitution or
  * options that write. What is not known for certain is not read-only. */
@@ -77,6 +79,19 @@ bool rule_command_is_read_only(struct str command);
  * Appends the paths it names; false when the command is anything else. */
 bool rule_command_is_file_work(struct str command, struct strv *ret_paths);
 
-/* "npm test:*" for "npm test --watch": what "always allow" would add. False when there is nothing
- * sensible to suggest. */
+/* rm or rmdir of /, a folder right below it, the home, cwd or what is above it, or of a folder that
+ * only a variable names. */
+bool rule_command_is_critical(struct str command, const char *cwd, const char *home);
+
+/* Everything in it that may be the name of a file, as far as it can be told: all words and what
+ * redirections read; and of these, what may be written: words of parts that do not only read (git
+ * knows what it does), and the targets of redirections. For what forbids. */
+void rule_command_paths(struct str command, struct strv *ret_reads, struct strv *ret_writes);
+
+/* "npm test *" for "npm test --watch": what "always allow" would add, one rule for each part that
+ * needs one. False when there is nothing sensible to suggest. */
 bool rule_suggest(const struct rule_subject *s, struct strv *ret);
+
+/* "Bash(git log:*),Edit Read": rules as options hold them, at commas and spaces that are not in
+ * parentheses. */
+void rule_split_list(struct str text, struct strv *ret);
