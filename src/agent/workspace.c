@@ -23,6 +23,7 @@
 #define WORKSPACE_MAX_TODOS ((size_t)1 << 20)
 #define WORKSPACE_MAX_PATH ((size_t)64 << 10)
 #define WORKSPACE_SPILL_TRIES 1000
+#define WORKSPACE_MAX_LINKS 40 /* followed, one behind the other */
 
 struct thing {
     const struct workspace_kind *kind;
@@ -124,6 +125,21 @@ void workspace_add_dir(struct workspace *w, const char *dir)
     lock_give(&w->lock);
 }
 
+void workspace_remove_dir(struct workspace *w, const char *dir)
+{
+    lock_take(&w->lock);
+    for (size_t i = 1; i < w->dirs.len; i++) {
+        if (strcmp(w->dirs.ptr[i], dir) == 0) {
+            mem_freep(&w->dirs.ptr[i]);
+            memmove(w->dirs.ptr + i, w->dirs.ptr + i + 1,
+                    (w->dirs.len - i) * sizeof(*w->dirs.ptr)); /* the NULL behind them too */
+            w->dirs.len--;
+            break;
+        }
+    }
+    lock_give(&w->lock);
+}
+
 void workspace_dirs(struct workspace *w, struct strv *ret)
 {
     lock_take(&w->lock);
@@ -189,16 +205,41 @@ static bool workspace_is_below(struct str path, struct str dir)
            (str_starts(path, dir) && path.ptr[dir.len] == '/');
 }
 
-/* Links are followed as far as the path exists; what is not there yet is added by name. */
-static char *workspace_real(const char *path)
+/* A link that leads to nothing: where it leads, else NULL. */
+static char *workspace_dangling(const char *path)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(path, target, sizeof(target) - 1);
+    CLEANUP(mem_freep) char *dir = NULL;
+
+    if (n <= 0)
+        return NULL;
+    target[n] = '\0';
+    if (target[0] == '/')
+        return mem_dup(target, (size_t)n);
+    dir = path_dirname(path);
+    return path_join(dir, target);
+}
+
+/* What is not there yet is added by name. */
+char *workspace_real(const char *path)
 {
     struct buf rest = BUF_INIT(WORKSPACE_MAX_PATH);
     char *at = mem_dup(path, strlen(path));
+    unsigned links = 0;
     char real[PATH_MAX];
 
     while (!realpath(at, real)) {
-        char *slash = strrchr(at, '/');
+        char *target = links < WORKSPACE_MAX_LINKS ? workspace_dangling(at) : NULL;
+        char *slash;
 
+        if (target) {
+            links++;
+            mem_freep(&at);
+            at = target;
+            continue;
+        }
+        slash = strrchr(at, '/');
         if (!slash || slash == at) {
             memcpy(real, "/", 2);
             buf_insert(&rest, 0, str_of(at));
@@ -209,6 +250,8 @@ static char *workspace_real(const char *path)
     }
     buf_insert(&rest, 0, str_of(strcmp(real, "/") == 0 ? "" : real));
     mem_freep(&at);
+    if (!rest.len)
+        buf_addc(&rest, '/');
     return buf_take(&rest);
 }
 

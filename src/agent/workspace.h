@@ -32,6 +32,7 @@ char *workspace_cwd(struct workspace *w); /* yours to free */
 void workspace_set_cwd(struct workspace *w, const char *dir);
 
 void workspace_add_dir(struct workspace *w, const char *dir);
+void workspace_remove_dir(struct workspace *w, const char *dir); /* never the first */
 void workspace_dirs(struct workspace *w, struct strv *ret); /* dir first, then the added ones */
 
 /* Absolute, "~" expanded, "." and ".." and doubled slashes taken out by name only; against cwd when
@@ -39,7 +40,10 @@ void workspace_dirs(struct workspace *w, struct strv *ret); /* dir first, then t
 char *workspace_resolve(struct workspace *w, struct str path);
 /* For people and models: relative to cwd when below it, else as it is. Yours to free. */
 char *workspace_shorten(struct workspace *w, const char *path);
-/* The path, with its links followed as far as it exists, is inside one of the folders. */
+/* The path with its links followed as far as it exists, also those that lead to nothing yet: what a
+ * write would make. Yours to free. */
+char *workspace_real(const char *path);
+/* The path, with its links followed, is inside one of the folders. */
 bool workspace_contains(struct workspace *w, const char *path);
 
 /* Files as the model last saw them: an edit of what changed since is refused. */

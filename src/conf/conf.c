@@ -35,6 +35,7 @@ struct conf {
     struct strv warnings;
     struct strv files;
     struct strv environment;
+    struct args args; /* without its words */
     const char *home;
     const char *dir;
 };
@@ -152,7 +153,7 @@ static void load_environment(struct load *l, struct strv *ret)
 
 /* A source for one key, given on the command line or in the environment. */
 static int load_add_value(struct load *l, const struct key *k, const char *mark, const char *name,
-                          const struct strv *values, struct err *err)
+                          const struct strv *values, bool whole, struct err *err)
 {
     CLEANUP(buf_release) struct buf shown = BUF_INIT(256);
     struct source *s = vec_add(&l->all);
@@ -160,7 +161,7 @@ static int load_add_value(struct load *l, const struct key *k, const char *mark,
     buf_addf(&shown, "%s%s", mark, name);
     *s = (struct source){.level = LEVEL_FLAG, .ours = true};
     s->name = arena_cstr(&l->arena, buf_str(&shown));
-    s->text = source_text_for(&l->arena, k, values);
+    s->text = source_text_for(&l->arena, k, values, whole);
     if (source_load(s, &l->arena, &l->check.warnings, err) < 0)
         return -1;
     check_source(&l->check, s);
@@ -185,7 +186,7 @@ static int load_add_variables(struct load *l, const struct strv *environment, st
             if (!value || !*value)
                 continue;
             strv_adds(&values, value);
-            if (load_add_value(l, &keys[i], "$", name, &values, err) < 0)
+            if (load_add_value(l, &keys[i], "$", name, &values, /*whole=*/false, err) < 0)
                 return -1;
             break;
         }
@@ -202,7 +203,9 @@ static int load_add_options(struct load *l, struct err *err)
 
         if (!o->key || !args->given[i])
             continue;
-        if (load_add_value(l, key_find(str_of(o->key)), "--", o->name, &args->values[i], err) < 0)
+        if (load_add_value(l, key_find(str_of(o->key)), "--", o->name, &args->values[i],
+                           /*whole=*/o->flags & (OPTION_MANY | OPTION_LIST | OPTION_RULES),
+                           err) < 0)
             return -1;
     }
     return 0;
@@ -225,6 +228,14 @@ static int load_order(struct load *l, struct strv *ret_environment, struct err *
         if (s->level == LEVEL_MANAGED)
             vec_push(&l->all, *s);
     return 0;
+}
+
+static void conf_keep_args(struct conf *c, const struct args *args)
+{
+    for (size_t i = 0; args && i < OPT_COUNT; i++) {
+        c->args.given[i] = args->given[i];
+        strv_add_all(&c->args.values[i], &args->values[i]);
+    }
 }
 
 static struct conf *conf_new(void)
@@ -253,6 +264,7 @@ int conf_load(const struct conf_sources *from, struct conf **ret, struct err *er
             strv_adds(&c->files, s->name);
     }
     check_take_warnings(&l.check, &c->warnings);
+    conf_keep_args(c, from->args);
     c->home = arena_cstr(&c->arena, str_of(l.levels.home));
     c->dir = arena_cstr(&c->arena, str_of(from->dir));
     log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", c->files.len,
@@ -277,6 +289,7 @@ void conf_unref(struct conf *c)
     strv_release(&c->warnings);
     strv_release(&c->files);
     strv_release(&c->environment);
+    args_release(&c->args);
     arena_release(&c->arena);
     free(c);
 }
@@ -323,6 +336,11 @@ struct str conf_origin(const struct conf *c, const char *key)
     const char *origin = map_get(&c->origins, str_of(key));
 
     return str_of(origin ? origin : "default");
+}
+
+const struct strv *conf_option(const struct conf *c, enum option_id id)
+{
+    return c->args.given[id] ? &c->args.values[id] : NULL;
 }
 
 const char *conf_env(const struct conf *c, const char *name)

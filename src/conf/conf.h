@@ -23,8 +23,8 @@
 
 #include "base/str.h"
 #include "base/strv.h"
+#include "conf/option.h"
 
-struct args;
 struct conf;
 struct err;
 struct json;
@@ -56,6 +56,9 @@ int64_t conf_get_i64(const struct conf *c, const char *key, int64_t otherwise);
 /* Where the winning value came from: "~/.tenax/settings.json:3:12", "--model", "$TENAX_MODEL",
  * "default". Elements of lists have their own: "permissions.allow.0". */
 struct str conf_origin(const struct conf *c, const char *key);
+
+/* What an option was given, also one that sets no key; NULL when it was not. */
+const struct strv *conf_option(const struct conf *c, enum option_id id);
 
 /* The environment with the settings' `env` over it. NULL when unset. */
 const char *conf_env(const struct conf *c, const char *name);

@@ -405,7 +405,8 @@ static const struct conf_case cases[] = {
                 "permissions = {\"deny\":[\"Read\"]} (@/work/.claude/settings.json:1:83)"},
      .warnings =
          {"@/work/.claude/settings.json: this folder is not trusted, so these are left out: "
-          "env, apiKeyHelper; to use them, start tenax in it without -p and trust it",
+          "env, apiKeyHelper, permissions.allow; to use them, start tenax in it without -p and "
+          "trust it",
           "@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
           "out: providers; to use them, start tenax in it without -p and trust it"}},
 
@@ -672,7 +673,7 @@ static void many_mistakes(void **state)
     from.etc = path_join(tree, "etc");
     assert_int_equal(conf_load(&from, &conf, NULL), 0);
     assert_int_equal(conf_warnings(conf)->len, 51);
-    assert_string_equal(conf_warnings(conf)->ptr[50], "and 39951 more problems in settings files");
+    assert_string_equal(conf_warnings(conf)->ptr[50], "and 39950 more problems in settings files");
     assert_int_equal(json_len(conf_get(conf, "permissions.allow")), 10000);
     assert_true(str_ends(conf_origin(conf, "permissions.allow.9999"), STR(":40000:1")));
     assert_int_equal(json_len(conf_get(conf, "env")), 0);

@@ -10,10 +10,21 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/nearest.h"
+#include "conf/rule.h"
 
 static const struct option options[] = {
 #define OPTION(id, name, letter, arg, flags, key, values, help)                                    \
     {OPT_##id, name, letter, arg, flags, key, values, help},
+#include "conf/option.def"
+#undef OPTION
+};
+
+static const struct {
+    enum option_id id;
+    const char *name;
+} aliases[] = {
+#define OPTION(id, name, letter, arg, flags, key, values, help)
+#define OPTION_ALIAS(id, name) {OPT_##id, name},
 #include "conf/option.def"
 #undef OPTION
 };
@@ -46,6 +57,9 @@ const struct option *option_find(struct str name)
     for (size_t i = 0; i < OPT_COUNT; i++)
         if (str_is(name, options[i].name))
             return &options[i];
+    for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
+        if (str_is(name, aliases[i].name))
+            return &options[aliases[i].id];
     return NULL;
 }
 
@@ -126,6 +140,10 @@ static int args_add(struct args *a, const struct option *o, const char *value, s
         strv_adds(&a->values[o->id], "");
         return 0;
     }
+    if (o->flags & OPTION_RULES) {
+        rule_split_list(rest, &a->values[o->id]);
+        return 0;
+    }
     if (!(o->flags & OPTION_LIST))
         return args_add_value(a, o, rest, err);
 
@@ -166,7 +184,14 @@ static int args_long(struct args *a, int argc, char *const *argv, int *i, struct
         return args_unknown(name, err);
     if (args_take_value(o, equals ? equals + 1 : NULL, argc, argv, i, &value, err) < 0)
         return -1;
-    return args_add(a, o, value, err);
+    if (args_add(a, o, value, err) < 0)
+        return -1;
+    /* --allowedTools "Bash(git *)" Edit "and now the prompt" */
+    while (o->flags & OPTION_RULES && !equals && *i + 1 < argc &&
+           rule_is_list(str_of(argv[*i + 1])))
+        if (args_add(a, o, argv[++*i], err) < 0)
+            return -1;
+    return 0;
 }
 
 /* "-p", "-pd", "-mNAME", "-m NAME", "-m=NAME". */

@@ -28,6 +28,8 @@ enum option_flags {
     OPTION_LIST = 2,      /* a comma-separated list, may be empty */
     OPTION_HIDDEN = 4,    /* not in --help */
     OPTION_MAYBE_ARG = 8, /* the value is optional and only taken from "--name=value" */
+    OPTION_RULES = 16,    /* permission rules, split at commas and spaces outside parentheses; more
+                             arguments that can be nothing but rules are taken too */
 };
 
 struct option {
@@ -51,7 +53,7 @@ struct option_group {
 const struct option *option_table(void);                     /* OPT_COUNT rows */
 const struct option_group *option_groups(size_t *ret_count); /* in the order of the table */
 bool option_has_values(const struct option *o);              /* a list to choose from */
-const struct option *option_find(struct str name);           /* by long name, or NULL */
+const struct option *option_find(struct str name);           /* by long name or alias, or NULL */
 const struct option *option_find_letter(char letter);        /* or NULL */
 
 struct args {

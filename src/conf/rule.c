@@ -793,3 +793,33 @@ void rule_split_list(struct str text, struct strv *ret)
         depth -= c == ')' && depth;
     }
 }
+
+#define KNOWN_TOOLS                                                                                \
+    "Bash BashOutput KillShell Read Write Edit MultiEdit NotebookEdit Glob Grep TodoWrite "        \
+    "WebFetch "                                                                                    \
+    "WebSearch AskUserQuestion ExitPlanMode EnterPlanMode Agent Task TaskOutput TaskStop "         \
+    "SendMessage Skill SearchExtraTools ExecuteExtraTool Workflow"
+
+static bool is_rule_like(struct str text)
+{
+    struct str name = str_first(text, str_chr(text, '('));
+
+    for (size_t i = 0; i < name.len; i++) {
+        if (!is_tool_char(name.ptr[i]))
+            return false;
+    }
+    return is_in(name, KNOWN_TOOLS) ? name.len == text.len || str_ends(text, STR(")"))
+                                    : str_starts(name, STR("mcp__"));
+}
+
+bool rule_is_list(struct str text)
+{
+    CLEANUP(strv_release) struct strv rules = STRV_INIT;
+
+    rule_split_list(text, &rules);
+    for (size_t i = 0; i < rules.len; i++) {
+        if (!is_rule_like(str_of(rules.ptr[i])))
+            return false;
+    }
+    return rules.len;
+}

@@ -95,3 +95,6 @@ bool rule_suggest(const struct rule_subject *s, struct strv *ret);
 /* "Bash(git log:*),Edit Read": rules as options hold them, at commas and spaces that are not in
  * parentheses. */
 void rule_split_list(struct str text, struct strv *ret);
+/* Whether a text can be nothing but such a list: names of tools we know, of MCP servers, and
+ * "Tool(…)". */
+bool rule_is_list(struct str text);

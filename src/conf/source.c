@@ -137,7 +137,8 @@ void source_add_where(const struct source *s, const struct json *v, struct buf *
     buf_addf(out, ":%zu:%zu", low + 1, offset - s->line_starts[low] + 1);
 }
 
-struct str source_text_for(struct arena *arena, const struct key *k, const struct strv *values)
+struct str source_text_for(struct arena *arena, const struct key *k, const struct strv *values,
+                           bool whole)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct str rest = str_of(k->path);
@@ -156,8 +157,10 @@ struct str source_text_for(struct arena *arena, const struct key *k, const struc
             struct str list = str_of(values->ptr[i]);
             struct str part;
 
-            while (str_cut(&list, ',', &part))
+            while (!whole && str_cut(&list, ',', &part))
                 jw_str(&w, str_trim(part));
+            if (whole)
+                jw_str(&w, list);
         }
         jw_array_end(&w);
     } else if (k->types & KEY_STRING) {

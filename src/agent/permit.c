@@ -1,0 +1,703 @@
+/*
+ * permit: the order of the reference on one page (permit_judge()), over a state that is swapped
+ * whole. Any thread; the lock is held for the swap only, never while a path is looked at.
+ */
+#include "agent/permit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/permit_state.h"
+#include "agent/protected.h"
+#include "agent/tool.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "json/json.h"
+
+static const char *const mode_names[] = {
+    [MODE_DEFAULT] = "default",  [MODE_ACCEPT_EDITS] = "acceptEdits",
+    [MODE_PLAN] = "plan",        [MODE_AUTO] = "auto",
+    [MODE_DONT_ASK] = "dontAsk", [MODE_BYPASS] = "bypassPermissions",
+};
+
+static const char *const list_names[] = {
+    [RULE_ALLOW] = "allow", [RULE_ASK] = "ask", [RULE_DENY] = "deny"};
+
+const char *permit_mode_name(enum permit_mode m)
+{
+    return mode_names[m];
+}
+
+bool permit_mode_parse(struct str name, enum permit_mode *ret)
+{
+    if (str_is(name, "manual"))
+        name = STR("default");
+    for (size_t i = 0; i < ARRAY_LEN(mode_names); i++) {
+        if (str_is(name, mode_names[i])) {
+            *ret = (enum permit_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *permit_list_name(enum rule_list list)
+{
+    return list_names[list];
+}
+
+bool permit_list_parse(struct str name, enum rule_list *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(list_names); i++) {
+        if (str_is(name, list_names[i])) {
+            *ret = (enum rule_list)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- the state ------------------------------------------------------------------------------ */
+
+struct permit_state *permit_state_ref(struct permit *p)
+{
+    struct permit_state *s;
+
+    lock_take(&p->lock);
+    s = p->state;
+    atomic_fetch_add(&s->refs, 1);
+    lock_give(&p->lock);
+    return s;
+}
+
+void permit_state_unref(struct permit_state *s)
+{
+    if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+        return;
+    vec_release(&s->rules);
+    free(s);
+}
+
+void permit_state_unrefp(struct permit_state **s)
+{
+    permit_state_unref(*s);
+}
+
+static struct permit_state *permit_state_new(void)
+{
+    struct permit_state *s = mem_zalloc(sizeof(*s));
+
+    atomic_init(&s->refs, 1);
+    return s;
+}
+
+struct permit_state *permit_begin(struct permit *p)
+{
+    struct permit_state *s = permit_state_new();
+
+    lock_take(&p->lock);
+    s->mode = p->state->mode;
+    s->before_plan = p->state->before_plan;
+    VEC_EACH(&p->state->rules, r) {
+        vec_push(&s->rules, *r);
+    }
+    return s;
+}
+
+void permit_commit(struct permit *p, struct permit_state *s)
+{
+    struct permit_state *old = p->state;
+    bool changed = old->mode != s->mode;
+    enum permit_mode mode = s->mode;
+
+    p->state = s;
+    lock_give(&p->lock);
+    permit_state_unref(old);
+    if (changed && p->on_mode)
+        p->on_mode(mode, p->on_mode_arg);
+}
+
+void permit_abandon(struct permit *p, struct permit_state *s)
+{
+    lock_give(&p->lock);
+    permit_state_unref(s);
+}
+
+int permit_state_set_mode(const struct permit *p, struct permit_state *s, enum permit_mode mode,
+                          struct err *err)
+{
+    if (mode == MODE_BYPASS && p->never_bypass)
+        return err_set(
+            err, ERR_DENIED,
+            "bypassPermissions is forbidden by permissions.disableBypassPermissionsMode");
+    if (mode == MODE_BYPASS && !p->may_bypass)
+        return err_set(err, ERR_DENIED,
+                       "this run may not go to bypassPermissions; start it with "
+                       "--allow-dangerously-skip-permissions");
+    if (mode == MODE_PLAN && s->mode != MODE_PLAN)
+        s->before_plan = s->mode;
+    s->mode = mode;
+    return 0;
+}
+
+int permit_rule_new(const struct permit *p, struct str text, enum rule_list list,
+                    const char *source, const char *source_dir, struct permit_rule **ret,
+                    struct err *err)
+{
+    const char *dir = workspace_dir(p->workspace);
+    struct rule_place place = {
+        .source = source_dir ? source_dir : dir, .cwd = dir, .home = p->home};
+    struct permit_rule *r;
+    struct rule *rule;
+
+    if (rule_parse(text, list, &place, &rule, err) < 0)
+        return -1;
+    r = mem_zalloc(sizeof(*r));
+    r->rule = rule;
+    r->list = list;
+    r->source = mem_dup(source, strlen(source));
+    *ret = r;
+    return 0;
+}
+
+void permit_rule_free(struct permit_rule *r)
+{
+    rule_free(r->rule);
+    free(r->source);
+    free(r);
+}
+
+int permit_state_add(struct permit *p, struct permit_state *s, struct permit_rule *r,
+                     struct err *err)
+{
+    VEC_EACH(&s->rules, old) {
+        if ((*old)->list == r->list && str_eq(rule_text((*old)->rule), rule_text(r->rule)) &&
+            strcmp((*old)->source, r->source) == 0) {
+            permit_rule_free(r);
+            return 0;
+        }
+    }
+    if (p->all.len >= PERMIT_MAX_RULES) {
+        permit_rule_free(r);
+        return err_set(err, ERR_TOO_BIG, "there are more than %d permission rules",
+                       PERMIT_MAX_RULES);
+    }
+    vec_push(&p->all, r);
+    vec_push(&s->rules, r);
+    return 0;
+}
+
+/* --- made from the settings ----------------------------------------------------------------- */
+
+/* The folder that "/x" means in a rule of this origin: the project for its settings, where tenax
+ * was started for local ones and options, else the folder of the file. */
+static char *source_dir(const struct conf *conf, struct str origin, const char *home)
+{
+    CLEANUP(mem_freep) char *path = NULL;
+    CLEANUP(mem_freep) char *dir = NULL;
+    char *above;
+
+    if (!str_starts(origin, STR("/")) && !str_starts(origin, STR("~/")))
+        return mem_dup(conf_dir(conf), strlen(conf_dir(conf)));
+    for (int i = 0; i < 2; i++) { /* :line:column */
+        while (origin.len && origin.ptr[origin.len - 1] >= '0' && origin.ptr[origin.len - 1] <= '9')
+            origin.len--;
+        if (origin.len && origin.ptr[origin.len - 1] == ':')
+            origin.len--;
+    }
+    if (origin.ptr[0] == '~') {
+        CLEANUP(mem_freep) char *rest = mem_dup(origin.ptr + 2, origin.len - 2);
+
+        path = path_join(home, rest);
+    } else {
+        path = mem_dup(origin.ptr, origin.len);
+    }
+    dir = path_dirname(path);
+    if (strcmp(path_base(path), "settings.local.json") == 0)
+        return mem_dup(conf_dir(conf), strlen(conf_dir(conf)));
+    above = path_dirname(dir);
+    if (strcmp(above, conf_dir(conf)) == 0 && strcmp(above, home) != 0 &&
+        (strcmp(path_base(dir), ".claude") == 0 || strcmp(path_base(dir), ".tenax") == 0))
+        return above;
+    free(above);
+    return TAKE_PTR(dir);
+}
+
+static void permit_add_list(struct permit *p, struct permit_state *s, const struct conf *conf,
+                            const char *key, enum rule_list list, struct strv *ret_warnings)
+{
+    size_t i = 0;
+
+    JSON_EACH(conf_get(conf, key), v) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(100);
+        CLEANUP(mem_freep) char *dir = NULL;
+        CLEANUP(mem_freep) char *source = NULL;
+        struct permit_rule *rule;
+        struct str origin;
+        struct err err = {0};
+
+        buf_addf(&path, "%s.%zu", key, i++);
+        origin = conf_origin(conf, buf_cstr(&path));
+        dir = source_dir(conf, origin, p->home);
+        source = str_starts(origin, STR("--")) && !str_starts(origin, STR("--settings"))
+                     ? mem_dup("cliArg", 6)
+                     : mem_dup(origin.ptr, origin.len);
+        if (permit_rule_new(p, json_str(v), list, source, dir, &rule, &err) < 0 ||
+            permit_state_add(p, s, rule, &err) < 0)
+            strv_addf(ret_warnings, "%.*s: this permission rule is left out: %s", STR_ARG(origin),
+                      err.text);
+    }
+}
+
+static void permit_add_folders(struct permit *p, const struct conf *conf, struct strv *ret_warnings)
+{
+    size_t i = 0;
+
+    JSON_EACH(conf_get(conf, "permissions.additionalDirectories"), v) {
+        CLEANUP(mem_freep) char *path = workspace_resolve(p->workspace, json_str(v));
+        CLEANUP(buf_release) struct buf key = BUF_INIT(100);
+        struct stat st;
+
+        buf_addf(&key, "permissions.additionalDirectories.%zu", i++);
+        if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+            strv_addf(ret_warnings, "%.*s: %s is not a folder; left out",
+                      STR_ARG(conf_origin(conf, buf_cstr(&key))), path);
+        else
+            workspace_add_dir(p->workspace, path);
+    }
+}
+
+static int permit_first_mode(struct permit *p, struct permit_state *s, const struct conf *conf,
+                             struct err *err)
+{
+    struct str name = conf_get_str(conf, "permissions.defaultMode");
+    enum permit_mode mode = MODE_DEFAULT;
+
+    if (name.len && !permit_mode_parse(name, &mode))
+        return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
+                       STR_ARG(str_clip(name, 100)));
+    if (conf_option(conf, OPT_DANGEROUSLY_SKIP_PERMISSIONS))
+        mode = MODE_BYPASS;
+    p->never_bypass =
+        str_is(conf_get_str(conf, "permissions.disableBypassPermissionsMode"), "disable");
+    p->may_bypass =
+        mode == MODE_BYPASS || conf_option(conf, OPT_ALLOW_DANGEROUSLY_SKIP_PERMISSIONS);
+    if (permit_state_set_mode(p, s, mode, err) < 0)
+        return -1;
+    s->before_plan = MODE_DEFAULT;
+    return 0;
+}
+
+int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_warnings,
+               struct permit **ret, struct err *err)
+{
+    struct permit *p = mem_zalloc(sizeof(*p));
+    const char *home = conf_env(conf, "HOME");
+    struct permit_state *s = permit_state_new();
+
+    atomic_init(&p->refs, 1);
+    lock_init(&p->lock);
+    p->state = s; /* nobody else sees it yet, so it is filled in place */
+    p->workspace = workspace_ref(w);
+    home = home && home[0] == '/' ? home : path_home();
+    p->home = mem_dup(home, strlen(home));
+    permit_add_folders(p, conf, ret_warnings);
+    permit_add_list(p, s, conf, "permissions.deny", RULE_DENY, ret_warnings);
+    permit_add_list(p, s, conf, "permissions.ask", RULE_ASK, ret_warnings);
+    permit_add_list(p, s, conf, "permissions.allow", RULE_ALLOW, ret_warnings);
+    if (permit_first_mode(p, s, conf, err) < 0) {
+        permit_unref(p);
+        return -1;
+    }
+    *ret = p;
+    return 0;
+}
+
+struct permit *permit_ref(struct permit *p)
+{
+    atomic_fetch_add(&p->refs, 1);
+    return p;
+}
+
+void permit_unref(struct permit *p)
+{
+    if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
+        return;
+    permit_state_unref(p->state);
+    VEC_EACH(&p->all, r) {
+        permit_rule_free(*r);
+    }
+    vec_release(&p->all);
+    workspace_unref(p->workspace);
+    lock_release(&p->lock);
+    free(p->home);
+    free(p);
+}
+
+/* --- modes ---------------------------------------------------------------------------------- */
+
+enum permit_mode permit_mode(struct permit *p)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *s = permit_state_ref(p);
+
+    return s->mode;
+}
+
+enum permit_mode permit_mode_before_plan(struct permit *p)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *s = permit_state_ref(p);
+
+    return s->before_plan;
+}
+
+int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err)
+{
+    struct permit_state *s = permit_begin(p);
+
+    if (permit_state_set_mode(p, s, mode, err) < 0) {
+        permit_abandon(p, s);
+        return -1;
+    }
+    permit_commit(p, s);
+    return 0;
+}
+
+void permit_on_mode(struct permit *p, void (*fn)(enum permit_mode mode, void *arg), void *arg)
+{
+    p->on_mode = fn;
+    p->on_mode_arg = arg;
+}
+
+bool permit_offers(struct permit *p, struct str tool)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *s = permit_state_ref(p);
+
+    VEC_EACH(&s->rules, r) {
+        if ((*r)->list == RULE_DENY && rule_covers_tool((*r)->rule, tool))
+            return false;
+    }
+    return true;
+}
+
+/* --- one question --------------------------------------------------------------------------- */
+
+/* A question with what is worked out once for it. */
+struct judge {
+    struct permit *permit;
+    const struct permit_state *state;
+    const struct rule_subject *subject;
+    unsigned flags;
+    char *real;         /* ABOUT_PATH: with links followed */
+    struct strv reads;  /* ABOUT_COMMAND: what may be names of files, absolute ... */
+    struct strv writes; /* ... and of these, what may be written */
+    struct permit_answer *answer;
+};
+
+static void judge_release(struct judge *j)
+{
+    mem_freep(&j->real);
+    strv_release(&j->reads);
+    strv_release(&j->writes);
+}
+
+static void judge_say(struct judge *j, enum permit_verdict verdict, const char *type,
+                      const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* What would ask is denied in dontAsk. */
+static void judge_say(struct judge *j, enum permit_verdict verdict, const char *type,
+                      const char *fmt, ...)
+{
+    va_list args;
+
+    if (verdict == PERMIT_ASK && j->state->mode == MODE_DONT_ASK)
+        verdict = PERMIT_DENY;
+    j->answer->verdict = verdict;
+    j->answer->reason_type = type;
+    va_start(args, fmt);
+    vsnprintf(j->answer->reason, sizeof(j->answer->reason), fmt, args);
+    va_end(args);
+}
+
+static void judge_resolve(struct judge *j, struct strv *paths)
+{
+    struct strv full = STRV_INIT;
+
+    for (size_t i = 0; i < paths->len; i++) {
+        CLEANUP(mem_freep)
+        char *path = workspace_resolve(j->permit->workspace, str_of(paths->ptr[i]));
+        CLEANUP(mem_freep) char *real = workspace_real(path);
+
+        strv_adds(&full, path);
+        if (strcmp(path, real) != 0)
+            strv_adds(&full, real);
+    }
+    strv_release(paths);
+    *paths = full;
+}
+
+static void judge_prepare(struct judge *j)
+{
+    const struct rule_subject *s = j->subject;
+
+    if (s->about == ABOUT_PATH) {
+        CLEANUP(mem_freep) char *path = mem_dup(s->text.ptr, s->text.len);
+
+        j->real = workspace_real(path);
+    } else if (s->about == ABOUT_COMMAND) {
+        rule_command_paths(s->text, &j->reads, &j->writes);
+        judge_resolve(j, &j->reads);
+        judge_resolve(j, &j->writes);
+    }
+}
+
+/* A path as if Read or Edit were called with it. */
+static bool rule_matches_path(const struct rule *r, const char *path, bool writes)
+{
+    struct rule_subject s = {.tool = writes ? STR("Edit") : STR("Read"),
+                             .about = ABOUT_PATH,
+                             .text = str_of(path),
+                             .writes = writes};
+
+    return rule_matches(r, &s);
+}
+
+static bool rule_has_specifier(const struct rule *r)
+{
+    return str_ends(rule_text(r), STR(")"));
+}
+
+/* Deny and ask: the path as it was given, or what it leads to. */
+static bool judge_forbids(const struct judge *j, const struct rule *r)
+{
+    struct rule_subject real = *j->subject;
+
+    if (rule_matches(r, j->subject))
+        return true;
+    if (j->subject->about == ABOUT_PATH) {
+        real.text = str_of(j->real);
+        return rule_matches(r, &real);
+    }
+    if (j->subject->about != ABOUT_COMMAND || !rule_has_specifier(r))
+        return false;
+    for (size_t i = 0; i < j->reads.len; i++) {
+        if (rule_matches_path(r, j->reads.ptr[i], /*writes=*/false))
+            return true;
+    }
+    for (size_t i = 0; i < j->writes.len; i++) {
+        if (rule_matches_path(r, j->writes.ptr[i], /*writes=*/true))
+            return true;
+    }
+    return false;
+}
+
+static const struct permit_rule *judge_find(const struct judge *j, enum rule_list list)
+{
+    VEC_EACH(&j->state->rules, r) {
+        if ((*r)->list == list && judge_forbids(j, (*r)->rule))
+            return *r;
+    }
+    return NULL;
+}
+
+static bool judge_is_protected(const struct judge *j)
+{
+    if (j->subject->about == ABOUT_PATH)
+        return j->subject->writes &&
+               (protected_path(j->subject->text) || protected_path(str_of(j->real)));
+    for (size_t i = 0; i < j->writes.len; i++) {
+        if (protected_path(str_of(j->writes.ptr[i])))
+            return true;
+    }
+    return false;
+}
+
+static bool judge_is_critical(const struct judge *j)
+{
+    CLEANUP(mem_freep) char *cwd = NULL;
+
+    if (j->subject->about != ABOUT_COMMAND)
+        return false;
+    cwd = workspace_cwd(j->permit->workspace);
+    return rule_command_is_critical(j->subject->text, cwd, j->permit->home) ||
+           rule_command_is_critical(j->subject->text, workspace_dir(j->permit->workspace),
+                                    j->permit->home);
+}
+
+/* An edit of this path needs no question: by mode, or by a rule for the path and where it leads. */
+static bool judge_may_edit(const struct judge *j, const char *given)
+{
+    CLEANUP(mem_freep) char *path = workspace_resolve(j->permit->workspace, str_of(given));
+    CLEANUP(mem_freep) char *real = workspace_real(path);
+
+    if (protected_path(str_of(path)) || protected_path(str_of(real)))
+        return false;
+    if (j->state->mode == MODE_ACCEPT_EDITS && workspace_contains(j->permit->workspace, path))
+        return true;
+    VEC_EACH(&j->state->rules, r) {
+        if ((*r)->list == RULE_ALLOW && rule_matches_path((*r)->rule, path, true) &&
+            rule_matches_path((*r)->rule, real, true))
+            return true;
+    }
+    return false;
+}
+
+static bool judge_is_file_work(const struct judge *j)
+{
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+
+    if (!rule_command_is_file_work(j->subject->text, &paths))
+        return false;
+    for (size_t i = 0; i < paths.len; i++) {
+        CLEANUP(mem_freep)
+        char *path = workspace_resolve(j->permit->workspace, str_of(paths.ptr[i]));
+
+        if (!workspace_contains(j->permit->workspace, path))
+            return false;
+    }
+    return true;
+}
+
+/* What a mode lets through by itself. */
+static bool judge_mode_allows(const struct judge *j)
+{
+    const struct rule_subject *s = j->subject;
+    bool accepts = j->state->mode == MODE_ACCEPT_EDITS;
+
+    switch (s->about) {
+    case ABOUT_PATH:
+        if (!s->writes)
+            return j->flags & TOOL_READ_ONLY && workspace_contains(j->permit->workspace, j->real);
+        return accepts && j->flags & TOOL_EDITS &&
+               workspace_contains(j->permit->workspace, j->real);
+    case ABOUT_COMMAND:
+        return rule_command_is_read_only(s->text) || (accepts && judge_is_file_work(j));
+    default:
+        return false;
+    }
+}
+
+static bool judge_rules_allow_command(const struct judge *j)
+{
+    CLEANUP(strv_release) struct strv writes = STRV_INIT;
+    VEC(struct rule *) rules = VEC_INIT;
+    bool allowed;
+
+    VEC_EACH(&j->state->rules, r) {
+        if ((*r)->list == RULE_ALLOW)
+            vec_push(&rules, (*r)->rule);
+    }
+    allowed = rules_allow_command(rules.ptr, rules.len, j->subject, &writes);
+    for (size_t i = 0; allowed && i < writes.len; i++)
+        allowed = judge_may_edit(j, writes.ptr[i]);
+    vec_release(&rules);
+    return allowed;
+}
+
+static bool judge_rules_allow(const struct judge *j)
+{
+    if (j->subject->about == ABOUT_COMMAND)
+        return judge_rules_allow_command(j);
+    VEC_EACH(&j->state->rules, r) {
+        struct rule_subject real = *j->subject;
+
+        if (real.about == ABOUT_PATH)
+            real.text = str_of(j->real);
+        if ((*r)->list == RULE_ALLOW && rule_matches((*r)->rule, j->subject) &&
+            rule_matches((*r)->rule, &real))
+            return true;
+    }
+    return false;
+}
+
+/* Plan mode: looking is fine, and so is talking to the person. */
+static bool judge_only_looks(const struct judge *j)
+{
+    if (j->subject->about == ABOUT_COMMAND)
+        return rule_command_is_read_only(j->subject->text);
+    return j->flags & TOOL_READ_ONLY && !j->subject->writes;
+}
+
+static void permit_judge(struct judge *j)
+{
+    const struct permit_rule *rule = judge_find(j, RULE_DENY);
+    const char *mode = permit_mode_name(j->state->mode);
+
+    if (rule) {
+        judge_say(j, PERMIT_DENY, "rule", "denied by the rule %.*s",
+                  STR_ARG(str_clip(rule_text(rule->rule), 200)));
+        return;
+    }
+    if (j->state->mode == MODE_PLAN && !(j->flags & (TOOL_FREE | TOOL_PERSON)) &&
+        !judge_only_looks(j)) {
+        judge_say(j, PERMIT_DENY, "mode",
+                  "plan mode is for looking: nothing is changed until the plan is accepted");
+        return;
+    }
+    rule = judge_find(j, RULE_ASK);
+    if (rule) {
+        j->answer->by_rule = true;
+        judge_say(j, PERMIT_ASK, "rule", "the rule %.*s wants it to be asked",
+                  STR_ARG(str_clip(rule_text(rule->rule), 200)));
+        return;
+    }
+    if (j->flags & TOOL_PERSON) {
+        judge_say(j, PERMIT_ASK, "other", "only a person can answer this");
+        return;
+    }
+    if (j->flags & TOOL_FREE) {
+        judge_say(j, PERMIT_ALLOW, "other", "it needs no permission");
+        return;
+    }
+    if (judge_is_critical(j)) {
+        judge_say(j, PERMIT_ASK, "safetyCheck",
+                  "it removes a folder that should not go without a question");
+        return;
+    }
+    if (j->state->mode == MODE_BYPASS) {
+        judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
+        return;
+    }
+    if (judge_is_protected(j)) {
+        judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
+        return;
+    }
+    if (judge_mode_allows(j)) {
+        judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
+        return;
+    }
+    if (judge_rules_allow(j)) {
+        judge_say(j, PERMIT_ALLOW, "rule", "allowed by a rule");
+        return;
+    }
+    if (j->subject->about == ABOUT_PATH && !workspace_contains(j->permit->workspace, j->real)) {
+        j->answer->path = j->subject->text;
+        judge_say(j, PERMIT_ASK, "workingDir", "it is outside the working folders");
+        return;
+    }
+    judge_say(j, PERMIT_ASK, j->state->mode == MODE_DONT_ASK ? "mode" : "other",
+              j->state->mode == MODE_DONT_ASK
+                  ? "no rule allows it, and the mode dontAsk denies what "
+                    "would have to be asked"
+                  : "no rule allows it");
+}
+
+void permit_check(struct permit *p, const struct rule_subject *subject, unsigned flags,
+                  struct permit_answer *ret)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *state = permit_state_ref(p);
+    CLEANUP(judge_release)
+    struct judge j = {
+        .permit = p, .state = state, .subject = subject, .flags = flags, .answer = ret};
+
+    *ret = (struct permit_answer){.reason_type = "other"};
+    judge_prepare(&j);
+    permit_judge(&j);
+}

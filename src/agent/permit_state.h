@@ -1,0 +1,69 @@
+/*
+ * What the files of permit share: its insides. Nobody else includes this.
+ *
+ * A state never changes once it is in place: a question takes a reference and works on it without a
+ * lock, a change makes a new one. Rules live as long as the permit.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "agent/permit.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "sync/thread.h"
+
+#define PERMIT_MAX_RULES 10000 /* ever made, all lists */
+
+struct permit_rule {
+    struct rule *rule;
+    enum rule_list list;
+    char *source; /* "session", "cliArg", or where the settings have it */
+};
+
+struct permit_state {
+    atomic_int refs;
+    enum permit_mode mode;
+    enum permit_mode before_plan;
+    VEC(struct permit_rule *) rules;
+};
+
+struct permit {
+    atomic_int refs;
+    struct workspace *workspace;
+    char *home;
+    bool may_bypass;
+    bool never_bypass;
+    void (*on_mode)(enum permit_mode mode, void *arg);
+    void *on_mode_arg;
+    struct lock lock; /* of the two below; changes are made by copying */
+    struct permit_state *state;
+    VEC(struct permit_rule *) all;
+};
+
+struct permit_state *permit_state_ref(struct permit *p);
+void permit_state_unref(struct permit_state *s);
+void permit_state_unrefp(struct permit_state **s);
+
+/* A rule, parsed; without a lock, since it looks at folders. source_dir is the folder it was
+ * written in; NULL: where the session started. */
+int permit_rule_new(const struct permit *p, struct str text, enum rule_list list,
+                    const char *source, const char *source_dir, struct permit_rule **ret,
+                    struct err *err);
+void permit_rule_free(struct permit_rule *r);
+
+/* A change: permit_begin() takes the lock and gives a copy to work on, permit_commit() puts it in
+ * place, permit_abandon() throws it away. Nothing in between waits or calls out. */
+struct permit_state *permit_begin(struct permit *p);
+void permit_commit(struct permit *p, struct permit_state *s);
+void permit_abandon(struct permit *p, struct permit_state *s);
+
+/* Between begin and commit. Takes the rule over, also when it fails. */
+int permit_state_add(struct permit *p, struct permit_state *s, struct permit_rule *r,
+                     struct err *err);
+/* ERR_DENIED, see permit_set_mode(). */
+int permit_state_set_mode(const struct permit *p, struct permit_state *s, enum permit_mode mode,
+                          struct err *err);
+
+const char *permit_list_name(enum rule_list list); /* "allow" */
+bool permit_list_parse(struct str name, enum rule_list *ret);

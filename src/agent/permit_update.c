@@ -1,0 +1,300 @@
+/*
+ * permit_update: changes that come with an answer, and the suggestions that lead to them. Both
+ * speak the PermissionUpdate of the agent SDK. Any thread.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/permit.h"
+#include "agent/permit_state.h"
+#include "agent/protected.h"
+#include "agent/tool.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+/* --- updates -------------------------------------------------------------------------------- */
+
+/* {"toolName":"Bash","ruleContent":"ls *"} → "Bash(ls *)". */
+static int update_rule_text(const struct json *rule, struct buf *ret, struct err *err)
+{
+    struct str tool = json_get_str(rule, "toolName");
+    struct str content = json_get_str(rule, "ruleContent");
+
+    if (!tool.len)
+        return err_set(err, ERR_BAD_INPUT, "a rule has no toolName");
+    buf_add(ret, tool);
+    if (content.len) {
+        buf_addc(ret, '(');
+        buf_add(ret, content);
+        buf_addc(ret, ')');
+    }
+    return buf_check(ret, err);
+}
+
+/* What settings say stays as it is: an answer speaks for the session. */
+static bool rule_is_of_session(const struct permit_rule *r)
+{
+    return strcmp(r->source, "session") == 0 || strcmp(r->source, "cliArg") == 0;
+}
+
+static void state_remove(struct permit_state *s, enum rule_list list, const struct str *text)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->rules.len; i++) {
+        struct permit_rule *r = s->rules.ptr[i];
+        bool goes = r->list == list && rule_is_of_session(r) &&
+                    (!text || str_eq(rule_text(r->rule), *text));
+
+        if (!goes)
+            s->rules.ptr[kept++] = r;
+    }
+    s->rules.len = kept;
+}
+
+/* Rules on their way into a state. */
+struct rule_batch {
+    VEC(struct permit_rule *) rules;
+};
+
+static void rule_batch_release(struct rule_batch *b)
+{
+    VEC_EACH(&b->rules, r) {
+        permit_rule_free(*r);
+    }
+    vec_release(&b->rules);
+}
+
+static int rule_batch_parse(struct rule_batch *b, const struct permit *p, const struct json *rules,
+                            enum rule_list list, struct err *err)
+{
+    JSON_EACH(rules, rule) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(64 << 10);
+        struct permit_rule *r;
+
+        if (update_rule_text(rule, &text, err) < 0 ||
+            permit_rule_new(p, buf_str(&text), list, "session", /*source_dir=*/NULL, &r, err) < 0)
+            return -1;
+        vec_push(&b->rules, r);
+    }
+    return 0;
+}
+
+static int update_rules(struct permit *p, const struct json *u, struct str type, struct err *err)
+{
+    CLEANUP(rule_batch_release) struct rule_batch batch = {0};
+    struct permit_state *s;
+    enum rule_list list;
+    int rc = 0;
+
+    if (!permit_list_parse(json_get_str(u, "behavior"), &list))
+        return err_set(err, ERR_BAD_INPUT, "behavior is not allow, deny or ask");
+    if (!json_is(json_get(u, "rules"), JSON_ARRAY))
+        return err_set(err, ERR_BAD_INPUT, "rules is not a list");
+    if (rule_batch_parse(&batch, p, json_get(u, "rules"), list, err) < 0)
+        return -1;
+
+    s = permit_begin(p);
+    if (str_is(type, "replaceRules"))
+        state_remove(s, list, /*text=*/NULL);
+    if (str_is(type, "removeRules")) {
+        VEC_EACH(&batch.rules, r) {
+            struct str text = rule_text((*r)->rule);
+
+            state_remove(s, list, &text);
+        }
+    } else {
+        while (batch.rules.len && rc == 0)
+            rc = permit_state_add(p, s, batch.rules.ptr[--batch.rules.len], err);
+    }
+    if (rc < 0)
+        permit_abandon(p, s);
+    else
+        permit_commit(p, s);
+    return rc;
+}
+
+static int update_mode(struct permit *p, const struct json *u, struct err *err)
+{
+    struct str name = json_get_str(u, "mode");
+    enum permit_mode mode;
+
+    if (!permit_mode_parse(name, &mode))
+        return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
+                       STR_ARG(str_clip(name, 100)));
+    return permit_set_mode(p, mode, err);
+}
+
+static int update_folders(struct permit *p, const struct json *u, bool add, struct err *err)
+{
+    const struct json *list = json_get(u, "directories");
+
+    if (!json_is(list, JSON_ARRAY))
+        return err_set(err, ERR_BAD_INPUT, "directories is not a list");
+    JSON_EACH(list, v) {
+        CLEANUP(mem_freep) char *path = NULL;
+        struct stat st;
+
+        if (!json_str(v).len)
+            return err_set(err, ERR_BAD_INPUT, "directories has something that is no path");
+        path = workspace_resolve(p->workspace, json_str(v));
+        if (!add) {
+            workspace_remove_dir(p->workspace, path);
+            continue;
+        }
+        if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+            return err_set(err, ERR_BAD_INPUT, "%s is not a folder", path);
+        workspace_add_dir(p->workspace, path);
+    }
+    return 0;
+}
+
+static int update_one(struct permit *p, const struct json *u, struct strv *ret_warnings,
+                      struct err *err)
+{
+    struct str type = json_get_str(u, "type");
+    struct str destination = json_get_str(u, "destination");
+
+    if (destination.len && !str_is(destination, "session") && !str_is(destination, "cliArg"))
+        strv_addf(ret_warnings,
+                  "a permission update for %.*s counts for this session; no file is written",
+                  STR_ARG(str_clip(destination, 100)));
+    if (str_is(type, "addRules") || str_is(type, "replaceRules") || str_is(type, "removeRules"))
+        return update_rules(p, u, type, err);
+    if (str_is(type, "setMode"))
+        return update_mode(p, u, err);
+    if (str_is(type, "addDirectories"))
+        return update_folders(p, u, /*add=*/true, err);
+    if (str_is(type, "removeDirectories"))
+        return update_folders(p, u, /*add=*/false, err);
+    return err_set(err, ERR_BAD_INPUT, "there is no permission update '%.*s'",
+                   STR_ARG(str_clip(type, 100)));
+}
+
+int permit_update(struct permit *p, const struct json *updates, struct strv *ret_warnings,
+                  struct err *err)
+{
+    if (!json_is(updates, JSON_ARRAY))
+        return err_set(err, ERR_BAD_INPUT, "permission updates are not a list");
+    JSON_EACH(updates, u) {
+        if (update_one(p, u, ret_warnings, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- suggestions ---------------------------------------------------------------------------- */
+
+static void suggest_mode(struct jw *w, const char *mode)
+{
+    jw_object(w);
+    jw_kcstr(w, "type", "setMode");
+    jw_kcstr(w, "mode", mode);
+    jw_kcstr(w, "destination", "session");
+    jw_object_end(w);
+}
+
+static void suggest_folder(struct jw *w, const char *path)
+{
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+
+    jw_object(w);
+    jw_kcstr(w, "type", "addDirectories");
+    jw_key(w, "directories");
+    jw_array(w);
+    jw_cstr(w, dir);
+    jw_array_end(w);
+    jw_kcstr(w, "destination", "session");
+    jw_object_end(w);
+}
+
+/* contents NULL: the whole tool. */
+static void suggest_rules(struct jw *w, struct str tool, const struct strv *contents,
+                          const char *destination)
+{
+    jw_object(w);
+    jw_kcstr(w, "type", "addRules");
+    jw_key(w, "rules");
+    jw_array(w);
+    for (size_t i = 0; i < (contents ? contents->len : 1); i++) {
+        jw_object(w);
+        jw_kstr(w, "toolName", tool);
+        if (contents)
+            jw_kcstr(w, "ruleContent", contents->ptr[i]);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+    jw_kcstr(w, "behavior", "allow");
+    jw_kcstr(w, "destination", destination);
+    jw_object_end(w);
+}
+
+static void suggest_path(struct permit *p, struct jw *w, const struct rule_subject *s)
+{
+    CLEANUP(mem_freep) char *path = mem_dup(s->text.ptr, s->text.len);
+    CLEANUP(strv_release) struct strv content = STRV_INIT;
+    bool inside = workspace_contains(p->workspace, path);
+
+    if (s->writes) {
+        if (!inside)
+            suggest_folder(w, path);
+        suggest_mode(w, permit_mode_name(MODE_ACCEPT_EDITS));
+    } else if (!inside) {
+        CLEANUP(mem_freep) char *dir = path_dirname(path);
+
+        strv_addf(&content, "/%s/**", strcmp(dir, "/") == 0 ? "" : dir);
+        suggest_rules(w, STR("Read"), &content, "session");
+    }
+}
+
+void permit_suggest(struct permit *p, const struct rule_subject *subject, unsigned flags,
+                    struct buf *ret)
+{
+    CLEANUP(strv_release) struct strv contents = STRV_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(1 << 20);
+    struct jw w;
+
+    if (flags & TOOL_PERSON)
+        return;
+    if (subject->about == ABOUT_PATH && subject->writes && protected_path(subject->text))
+        return; /* no rule would help */
+    jw_init(&w, &json, 0);
+    jw_array(&w);
+    switch (subject->about) {
+    case ABOUT_PATH:
+        suggest_path(p, &w, subject);
+        break;
+    case ABOUT_COMMAND:
+    case ABOUT_HOST:
+        if (rule_suggest(subject, &contents))
+            suggest_rules(&w, subject->tool, &contents, "localSettings");
+        break;
+    default:
+        suggest_rules(&w, subject->tool, /*contents=*/NULL, "localSettings");
+    }
+    jw_array_end(&w);
+    if (!str_is(buf_str(&json), "[]") && buf_check(&json, NULL) == 0)
+        buf_add(ret, buf_str(&json));
+}
+
+void permit_write(struct permit *p, struct buf *ret)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *s = permit_state_ref(p);
+    struct jw w;
+
+    jw_init(&w, ret, 0);
+    jw_array(&w);
+    VEC_EACH(&s->rules, r) {
+        jw_object(&w);
+        jw_kcstr(&w, "behavior", permit_list_name((*r)->list));
+        jw_kstr(&w, "rule", rule_text((*r)->rule));
+        jw_kcstr(&w, "source", (*r)->source);
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+}
