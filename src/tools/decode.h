@@ -1,0 +1,29 @@
+/*
+ * Bytes of a file as UTF-8: what a byte order mark says, and U+FFFD for what is no character.
+ *
+ * The replacements are those of the Encoding Standard (one for each longest beginning of a
+ * character that does not go on), which are also ripgrep's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf;
+
+enum encoding {
+    ENCODING_UTF8,
+    ENCODING_UTF16_LE,
+    ENCODING_UTF16_BE,
+};
+
+/* By its mark, whose length is set; UTF-8 without one. */
+enum encoding decode_mark(struct str bytes, size_t *ret_len);
+
+bool decode_is_ascii(struct str bytes);
+
+/* Appends. UTF-16 must be whole; UTF-8 may be cut at any newline. */
+void decode_utf8(struct str bytes, struct buf *ret);
+void decode_utf16(struct str bytes, bool big_endian, struct buf *ret);

@@ -1,0 +1,62 @@
+/*
+ * Searches one file: what is read, how it becomes text, which of its lines are shown.
+ *
+ * As ripgrep does it: a file with a NUL byte is binary and not searched (nor the rest of one where
+ * the NUL comes late), a byte order mark decides the encoding, broken UTF-8 is replaced. Files are
+ * read, never mapped, so that one that shrinks meanwhile does no harm; a large one is searched
+ * window by window and never held whole, but for `multiline`, which needs it whole.
+ *
+ * A struct grep_searcher belongs to one thread and keeps its buffers from file to file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct err;
+struct grep_pattern;
+struct grep_searcher;
+
+#define GREP_MAX_WHOLE ((size_t)64 << 20) /* bytes of a file, or of a line, held at once */
+
+enum grep_mode {
+    GREP_FILES,   /* which files have a match */
+    GREP_COUNT,   /* how many lines match (matches, when they may span lines) */
+    GREP_CONTENT, /* the lines */
+};
+
+struct grep_job {
+    const struct grep_pattern *pattern;
+    enum grep_mode mode;
+    bool multiline;
+    bool numbers;         /* CONTENT: with line numbers */
+    size_t before, after; /* CONTENT: lines of context */
+    size_t max_lines;     /* CONTENT: of one file; the rest is not looked for */
+    size_t max_columns;   /* CONTENT: bytes of a line; 0: all */
+};
+
+/* What was found in a file. CONTENT: each line in text is GREP_LINE_MATCH, _CONTEXT or _GAP, then
+ * (with numbers) "12:" or "12-", then the line. */
+#define GREP_LINE_MATCH ':'
+#define GREP_LINE_CONTEXT '-'
+#define GREP_LINE_GAP '='
+struct grep_found {
+    char *path; /* as given */
+    int64_t mtime_ns;
+    size_t count; /* of matching lines (or matches) */
+    size_t lines; /* in text */
+    bool cut;     /* there are more, which were not looked for */
+    struct buf text;
+};
+void grep_found_release(struct grep_found *f);
+
+struct grep_searcher *grep_searcher_new(const struct grep_job *job);
+void grep_searcher_free(struct grep_searcher *s);
+
+/* 1: found, 0: not, -1: ERR_IO (cannot be read), ERR_TOO_BIG (a line or a multiline file above
+ * GREP_MAX_WHOLE, or the pattern takes too long: `is_pattern`). */
+int grep_searcher_file(struct grep_searcher *s, int dir_fd, const char *path,
+                       struct grep_found *ret, bool *ret_is_pattern, struct err *err);

@@ -1,0 +1,37 @@
+/*
+ * A search in a folder or a file, by one of two engines with the same results: ripgrep with -P
+ * where it is installed and has it, or the one built in.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "tools/grep_file.h"
+#include "tools/walk.h"
+
+struct cancel;
+struct err;
+struct grep_results;
+struct strv;
+
+struct grep_search {
+    struct grep_job job;
+    struct str pattern; /* of job.pattern */
+    bool caseless;
+    const char *root; /* absolute; a folder or a file */
+    bool root_is_file;
+    const struct strv *globs; /* "*.c", "!x"; may be empty */
+    struct str type_globs;    /* separated by spaces; empty: all files */
+    bool hidden;              /* the globs name hidden files */
+    bool git;                 /* what git ignores is left out */
+    int64_t timeout_ms;
+    char *const *environ; /* of ripgrep */
+    struct cancel *cancel;
+};
+
+/* Fails with ERR_CANCELLED, ERR_TOO_BIG (the pattern takes too long), ERR_IO (the root). Single
+ * files that cannot be searched are in the results. */
+int grep_search_built_in(const struct grep_search *s, struct grep_results *results,
+                         struct walk_report *ret, struct err *err);

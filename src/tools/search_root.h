@@ -1,0 +1,31 @@
+/*
+ * Where a search begins: the `path` argument of Glob and Grep, resolved and looked at.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct buf;
+struct err;
+struct strv;
+struct tool_call;
+struct walk_report;
+
+/* path empty: the working directory. Absolute; yours to free. ERR_NOT_FOUND comes with a "did you
+ * mean"; ERR_BAD_INPUT when it is neither a folder nor (with files) a regular file. */
+int search_root(const struct tool_call *call, struct str path, bool files, char **ret,
+                bool *ret_is_file, struct err *err);
+
+/* What goes before a path below root to make it one the model can use: nothing for the working
+ * directory, "src/" below it, "/usr/include/" elsewhere. */
+void search_prefix(const struct tool_call *call, const char *root, struct buf *ret);
+
+bool search_respects_git(const struct tool_call *call); /* setting respectGitignore */
+
+/* "*.c", ".github/x", "{.a,b}/x": a part of it begins with a dot. */
+bool search_names_hidden(struct str glob);
+
+/* Sentences about what was left out, if anything was; each on a line of its own. */
+void search_explain(const struct walk_report *r, struct buf *ret);
