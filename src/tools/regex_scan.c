@@ -26,7 +26,7 @@ struct scan {
     bool caseless;
     bool lost;        /* something is not understood: nothing can be said */
     bool plain;       /* only literal characters so far */
-    bool has_newline; /* \n outside of classes */
+    bool has_newline; /* outside of classes */
     unsigned depth;
 };
 
@@ -514,6 +514,7 @@ static void scan_atom(struct scan *s, struct sequence *q)
     case '?':
     case '\n':
     case '\0':
+        s->has_newline = s->has_newline || c == '\n';
         lose(s);
         return;
     case '{': /* a quantifier of a quantifier or of nothing; newer versions know {,n} and { n } */
