@@ -13,6 +13,7 @@
 #include "agent/call.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/news.h"
 #include "agent/reminder.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -166,8 +167,32 @@ void agent_remind(struct agent *a, struct str text)
     agent_say_reminders(a, buf_str(&block));
 }
 
+/* The begin or end of a background command: for observers, and the end for the model too. */
+static void agent_hear(struct agent *a, const struct news *n)
+{
+    bool over = n->status != NEWS_RUNNING;
+    struct event *e = agent_event(a, over ? EVENT_TASK_DONE : EVENT_TASK_STARTED);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
+
+    e->id = arena_str(&e->arena, str_of(n->task_id));
+    e->tool_id = arena_str(&e->arena, str_of(n->tool_use_id));
+    e->name = str_of(news_status_name(n->status));
+    e->text = arena_str(&e->arena, str_of(over ? n->summary : n->what));
+    e->data = arena_str(&e->arena, str_of(n->output_path));
+    agent_emit(a, e, a->spec.cancel);
+    if (!over || n->is_known)
+        return;
+    buf_addf(&text, "The background command %s (%s) has ended: %s.", n->task_id, n->what,
+             n->summary);
+    if (n->output_path)
+        buf_addf(&text, " Its output: BashOutput, or the file %s.", n->output_path);
+    agent_notify(a, buf_str(&text), /*wake=*/true);
+}
+
 void agent_reap(struct agent *a, const struct mail *m)
 {
+    if (m->kind == &news_kind)
+        agent_hear(a, (const struct news *)m);
     for (size_t i = 0; i < a->stragglers.len; i++) {
         struct call *c = a->stragglers.ptr[i];
 
@@ -247,12 +272,12 @@ static void agent_thread(void *arg)
             agent_input_release(&in);
             continue;
         }
+        if (agent_is_over(a))
+            break;
         if (agent_is_woken(a)) {
             agent_run_note(a);
             continue;
         }
-        if (agent_is_over(a))
-            break;
         if (mailbox_take(a->mail, a->spec.cancel, /*deadline_ms=*/-1, &m, /*err=*/NULL) < 0)
             continue;
         agent_reap(a, m);
@@ -279,6 +304,7 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec.context.ptr = a->context;
     lock_init(&a->lock);
     a->mail = mailbox_new();
+    news_send_to(a->spec.workspace, a->mail);
     a->thread = thread_start("agent", agent_thread, a, err);
     if (!a->thread) {
         agent_free(a);
@@ -318,6 +344,7 @@ void agent_free(struct agent *a)
     if (a->own_provider)
         provider_release(a->own_provider);
     mem_freep(&a->own_provider);
+    news_send_to(a->spec.workspace, NULL);
     history_release(&a->history);
     ledger_release(&a->ledger);
     mailbox_close(a->mail);
