@@ -1,0 +1,386 @@
+/*
+ * hook: what a handler's JSON output means, event by event, and how several are laid over each
+ * other.
+ *
+ * The output is read and checked whole before anything of it counts, so that a broken handler
+ * changes nothing. Any thread; an outcome belongs to one at a time.
+ */
+#include "agent/hook.h"
+
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+#define HOOK_MAX_STRING ((size_t)10000) /* bytes of one text that count */
+#define HOOK_MAX_MATCHER 1000           /* bytes of a regular expression */
+#define HOOK_MATCH_LIMIT 100000         /* steps of one */
+
+static const char *const event_names[] = {
+#define X(id, name) [HOOK_##id] = name,
+    HOOK_EVENTS(X)
+#undef X
+};
+
+const char *hook_event_name(enum hook_event e)
+{
+    return event_names[e];
+}
+
+bool hook_event_parse(struct str name, enum hook_event *ret)
+{
+    for (size_t i = 0; i < HOOK_EVENT_COUNT; i++) {
+        if (str_is(name, event_names[i])) {
+            *ret = (enum hook_event)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void hook_outcome_release(struct hook_outcome *o)
+{
+    buf_release(&o->reason);
+    buf_release(&o->stop_reason);
+    buf_release(&o->context);
+    buf_release(&o->message);
+    buf_release(&o->input);
+    buf_release(&o->output);
+    buf_release(&o->permissions);
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+/* One handler's output, read. */
+struct said {
+    enum hook_decision decision;
+    bool stop;
+    bool interrupt;
+    struct str reason;
+    struct str stop_reason;
+    struct str context;
+    struct str message;
+    const struct json *input;
+    const struct json *output;
+    const struct json *permissions;
+};
+
+/* A member that is not there leaves *ret alone. */
+static int take(const struct json *o, const char *key, enum json_type type, const struct json **ret,
+                struct err *err)
+{
+    const struct json *v = json_get(o, key);
+
+    if (!v || json_is(v, JSON_NULL))
+        return 0;
+    if (!json_is(v, type))
+        return err_set(err, ERR_BAD_INPUT, "'%s' must be of type %s, not %s", key,
+                       json_type_name(type), json_type_name(json_type(v)));
+    *ret = v;
+    return 0;
+}
+
+static int take_str(const struct json *o, const char *key, struct str *ret, struct err *err)
+{
+    const struct json *v = NULL;
+
+    if (take(o, key, JSON_STRING, &v, err) < 0)
+        return -1;
+    if (v)
+        *ret = json_str(v);
+    return 0;
+}
+
+static int take_bool(const struct json *o, const char *key, bool *ret, struct err *err)
+{
+    const struct json *v = NULL;
+
+    if (take(o, key, JSON_BOOL, &v, err) < 0)
+        return -1;
+    if (v)
+        *ret = json_bool(v, false);
+    return 0;
+}
+
+/* Events at which "decision": "block" says no. */
+static bool event_blocks(enum hook_event e)
+{
+    return e == HOOK_USER_PROMPT_SUBMIT || e == HOOK_POST_TOOL_USE ||
+           e == HOOK_POST_TOOL_USE_FAILURE || e == HOOK_POST_TOOL_BATCH || e == HOOK_STOP ||
+           e == HOOK_SUBAGENT_STOP || e == HOOK_PRE_COMPACT || e == HOOK_PRE_TOOL_USE;
+}
+
+/* What stands at the top, the same for all events. */
+static int said_common(struct said *s, enum hook_event event, const struct json *output,
+                       struct err *err)
+{
+    struct str decision = {0};
+    bool goes_on = true;
+
+    if (take_bool(output, "continue", &goes_on, err) < 0 ||
+        take_str(output, "stopReason", &s->stop_reason, err) < 0 ||
+        take_str(output, "systemMessage", &s->message, err) < 0 ||
+        take_str(output, "decision", &decision, err) < 0 ||
+        take_str(output, "reason", &s->reason, err) < 0)
+        return -1;
+    s->stop = !goes_on;
+    if (decision.len && !str_is(decision, "block") && !str_is(decision, "approve"))
+        return err_set(err, ERR_BAD_INPUT, "'decision' must be block or approve, not '%.*s'",
+                       STR_ARG(str_clip(decision, 100)));
+    if (str_is(decision, "block") && event_blocks(event))
+        s->decision = HOOK_DENY;
+    else if (str_is(decision, "approve") && event == HOOK_PRE_TOOL_USE)
+        s->decision = HOOK_ALLOW;
+    return 0;
+}
+
+static int said_pre_tool_use(struct said *s, const struct json *specific, struct err *err)
+{
+    struct str decision = {0};
+
+    if (take_str(specific, "permissionDecision", &decision, err) < 0 ||
+        take_str(specific, "permissionDecisionReason", &s->reason, err) < 0 ||
+        take(specific, "updatedInput", JSON_OBJECT, &s->input, err) < 0)
+        return -1;
+    if (!decision.len)
+        return 0;
+    if (str_is(decision, "allow"))
+        s->decision = HOOK_ALLOW;
+    else if (str_is(decision, "deny"))
+        s->decision = HOOK_DENY;
+    else if (str_is(decision, "ask") || str_is(decision, "defer"))
+        s->decision = HOOK_ASK; /* there is nobody to defer to but a person */
+    else
+        return err_set(err, ERR_BAD_INPUT,
+                       "'permissionDecision' must be allow, deny, ask or defer, not '%.*s'",
+                       STR_ARG(str_clip(decision, 100)));
+    return 0;
+}
+
+static int said_permission_request(struct said *s, const struct json *specific, struct err *err)
+{
+    const struct json *decision = NULL;
+    struct str behavior = {0};
+
+    if (take(specific, "decision", JSON_OBJECT, &decision, err) < 0)
+        return -1;
+    if (!decision)
+        return 0;
+    if (take_str(decision, "behavior", &behavior, err) < 0 ||
+        take_str(decision, "message", &s->reason, err) < 0 ||
+        take_bool(decision, "interrupt", &s->interrupt, err) < 0 ||
+        take(decision, "updatedInput", JSON_OBJECT, &s->input, err) < 0 ||
+        take(decision, "updatedPermissions", JSON_ARRAY, &s->permissions, err) < 0)
+        return -1;
+    if (str_is(behavior, "allow"))
+        s->decision = HOOK_ALLOW;
+    else if (str_is(behavior, "deny"))
+        s->decision = HOOK_DENY;
+    else
+        return err_set(err, ERR_BAD_INPUT, "'behavior' must be allow or deny, not '%.*s'",
+                       STR_ARG(str_clip(behavior, 100)));
+    return 0;
+}
+
+static int said_specific(struct said *s, enum hook_event event, const struct json *specific,
+                         struct err *err)
+{
+    struct str name = {0};
+
+    if (take_str(specific, "hookEventName", &name, err) < 0)
+        return -1;
+    if (!str_is(name, hook_event_name(event)))
+        return err_set(err, ERR_BAD_INPUT, "'hookEventName' must be %s, not '%.*s'",
+                       hook_event_name(event), STR_ARG(str_clip(name, 100)));
+    if (take_str(specific, "additionalContext", &s->context, err) < 0)
+        return -1;
+    switch (event) {
+    case HOOK_PRE_TOOL_USE:
+        return said_pre_tool_use(s, specific, err);
+    case HOOK_PERMISSION_REQUEST:
+        return said_permission_request(s, specific, err);
+    case HOOK_POST_TOOL_USE:
+        s->output = json_get(specific, "updatedToolOutput");
+        if (!s->output)
+            s->output = json_get(specific, "updatedMCPToolOutput");
+        return 0;
+    case HOOK_STOP:
+    case HOOK_SUBAGENT_STOP:
+        /* More to think about is a reason to go on. */
+        if (s->context.len)
+            s->decision = HOOK_DENY;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int said_read(struct said *s, enum hook_event event, const struct json *output,
+                     struct err *err)
+{
+    const struct json *specific = NULL;
+
+    if (!json_is(output, JSON_OBJECT))
+        return err_set(err, ERR_BAD_INPUT, "the output is not a JSON object");
+    if (json_get_bool(output, "async", false))
+        return 0; /* it goes on by itself and has no say */
+    if (said_common(s, event, output, err) < 0 ||
+        take(output, "hookSpecificOutput", JSON_OBJECT, &specific, err) < 0)
+        return -1;
+    return specific ? said_specific(s, event, specific, err) : 0;
+}
+
+/* --- merging -------------------------------------------------------------------------------- */
+
+static void join(struct buf *to, struct str text)
+{
+    struct str kept = str_clip(text, HOOK_MAX_STRING);
+
+    if (!text.len)
+        return;
+    if (to->len)
+        buf_addc(to, '\n');
+    buf_add(to, kept);
+    if (kept.len < text.len)
+        buf_addf(to, "\n[%zu more bytes are left out]", text.len - kept.len);
+}
+
+static void replace(struct buf *with, const struct json *v)
+{
+    struct jw w;
+
+    if (!v)
+        return;
+    buf_clear(with);
+    jw_init(&w, with, 0);
+    jw_json(&w, v);
+}
+
+int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const struct json *output,
+                       struct err *err)
+{
+    struct said s = {0};
+
+    if (said_read(&s, event, output, err) < 0)
+        return -1;
+    if (s.stop && !o->stop)
+        join(&o->stop_reason, s.stop_reason);
+    o->stop |= s.stop;
+    if (s.decision > o->decision) {
+        buf_clear(&o->reason);
+        o->decision = s.decision;
+    }
+    if (s.decision == o->decision && s.decision != HOOK_SILENT)
+        join(&o->reason, s.reason);
+    join(&o->context, s.context);
+    join(&o->message, s.message);
+    o->interrupt |= s.interrupt && s.decision == HOOK_DENY;
+    replace(&o->input, s.input);
+    replace(&o->permissions, s.permissions);
+    if (json_is(s.output, JSON_STRING)) {
+        buf_clear(&o->output);
+        buf_add(&o->output, json_str(s.output));
+    } else if (s.output && !json_is(s.output, JSON_NULL)) {
+        replace(&o->output, s.output);
+    }
+    return 0;
+}
+
+/* --- matching ------------------------------------------------------------------------------- */
+
+static bool is_exact(struct str matcher)
+{
+    for (size_t i = 0; i < matcher.len; i++) {
+        char c = matcher.ptr[i];
+
+        if (!str_is_alnum(c) && !(c && strchr("_- ,|", c)))
+            return false;
+    }
+    return true;
+}
+
+static bool regex_matches(struct str pattern, struct str subject)
+{
+    pcre2_match_context *limits;
+    pcre2_match_data *data;
+    pcre2_code *code;
+    PCRE2_SIZE where;
+    int error;
+    int found = -1;
+
+    if (pattern.len > HOOK_MAX_MATCHER)
+        return false;
+    code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, PCRE2_UTF, &error, &where, NULL);
+    if (!code)
+        return false;
+    data = pcre2_match_data_create(1, NULL);
+    limits = pcre2_match_context_create(NULL);
+    if (data && limits) {
+        pcre2_set_match_limit(limits, HOOK_MATCH_LIMIT);
+        found = pcre2_match(code, (PCRE2_SPTR)subject.ptr, subject.len, 0, 0, data, limits);
+    }
+    pcre2_match_context_free(limits);
+    pcre2_match_data_free(data);
+    pcre2_code_free(code);
+    return found >= 0;
+}
+
+bool hook_matches(struct str matcher, struct str subject)
+{
+    struct str part;
+
+    if (!matcher.len || str_is(matcher, "*"))
+        return true;
+    if (!is_exact(matcher))
+        return regex_matches(matcher, subject);
+    while (matcher.len) {
+        size_t end = 0;
+
+        while (end < matcher.len && matcher.ptr[end] != '|' && matcher.ptr[end] != ',')
+            end++;
+        part = str_trim(str_first(matcher, end));
+        if (part.len && str_eq(part, subject))
+            return true;
+        matcher = str_from(matcher, end + 1);
+    }
+    return false;
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+bool hooks_want(struct hook_runner *const *runners, enum hook_event event, struct str subject)
+{
+    for (; runners && *runners; runners++) {
+        if ((*runners)->wants(*runners, event, subject))
+            return true;
+    }
+    return false;
+}
+
+int hooks_run(struct hook_runner *const *runners, const struct hook_input *in,
+              struct cancel *cancel, struct hook_outcome *io, struct err *err)
+{
+    struct err first = {0};
+
+    for (; runners && *runners; runners++) {
+        struct err now = {0};
+
+        if (!(*runners)->wants(*runners, in->event, in->subject) ||
+            (*runners)->run(*runners, in, cancel, io, &now) == 0)
+            continue;
+        /* Cancelled ends it, and a refusal is what the agent must hear of. */
+        if (first.code == ERR_NONE || now.code == ERR_CANCELLED ||
+            (now.code == ERR_DENIED && first.code != ERR_DENIED))
+            first = now;
+        if (now.code == ERR_CANCELLED)
+            break;
+    }
+    if (first.code == ERR_NONE)
+        return 0;
+    return err_set(err, first.code, "%s", first.text);
+}
