@@ -83,6 +83,7 @@ void context_release(struct context *c)
     buf_release(&c->text);
     strv_release(&c->notices);
     instructions_release(&c->instructions);
+    instructions_release(&c->nested);
 }
 
 /* The instruction files as they are now, and today. */
@@ -177,5 +178,22 @@ int context_news(struct context *c, const struct context_spec *spec, struct canc
     strv_release(&c->notices);
     c->notices = now.notices;
     now.notices = (struct strv)STRV_INIT;
+    return 0;
+}
+
+int context_near(struct context *c, const struct context_spec *spec, const char *path,
+                 struct cancel *cancel, struct buf *ret, struct err *err)
+{
+    CLEANUP(places_release) struct places places = {0};
+    CLEANUP(buf_release) struct buf words = BUF_INIT(CONTEXT_MAX_TEXT);
+
+    places_find(spec, &places);
+    strv_clear(&c->nested.notices);
+    if (instructions_near(&places.spec, &c->instructions, path, cancel, &c->nested, &words, err) <
+        0)
+        return -1;
+    reminder_add(ret, buf_str(&words));
+    strv_clear(&c->notices);
+    strv_add_all(&c->notices, &c->nested.notices);
     return 0;
 }

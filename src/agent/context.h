@@ -4,7 +4,7 @@
  * The surroundings and the instruction files are gathered once, when a session starts, git running
  * while files are read, and become the reminders that stand before the first input. The text is
  * kept with the session and used again, byte for byte, when it is resumed. What changes later is
- * said in further reminders: context_news().
+ * said in further reminders: context_news(), context_near() and those of reminder.h.
  */
 #pragma once
 
@@ -30,6 +30,7 @@ struct context {
     struct strv notices; /* for the user: instruction files that could not be used, and why */
     /* What the model knows, to tell what is new. */
     struct instructions instructions;
+    struct instructions nested; /* by context_near() */
     char today[11];
 };
 
@@ -39,12 +40,17 @@ void context_release(struct context *c);
 int context_gather(const struct context_spec *spec, struct cancel *cancel, struct context *ret,
                    struct err *err);
 
-/* For a session that is resumed: the text is the stored one, and ret_news gets a reminder of the
- * instruction files that it does not have, and of the date when that is another. ERR_CANCELLED. */
+/* For a session that is resumed: the text is the stored one, and ret_news gets reminders of what is
+ * different now: the instruction files, the date. ERR_CANCELLED. */
 int context_restore(const struct context_spec *spec, struct str text, struct cancel *cancel,
                     struct context *ret, struct buf *ret_news, struct err *err);
 
-/* Before an input: appends reminders of instruction files that have changed and of a new day, if
- * any; notices are those of now. ERR_CANCELLED. */
+/* Before an input: the words for instruction files that have changed and for a new day, if any,
+ * into ret (empty before); notices are those of now. ERR_CANCELLED. */
 int context_news(struct context *c, const struct context_spec *spec, struct cancel *cancel,
                  struct buf *ret, struct err *err);
+
+/* After a file was read: the words for instruction files of its folder and rules for such files,
+ * that were not told yet; notices are those of this look. ERR_CANCELLED. */
+int context_near(struct context *c, const struct context_spec *spec, const char *path,
+                 struct cancel *cancel, struct buf *ret, struct err *err);

@@ -155,6 +155,7 @@ static void news(void **state)
     CLEANUP(context_release) struct context c = {0};
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
     CLEANUP(buf_release) struct buf first = BUF_INIT(1 << 20);
+    CLEANUP(mem_freep) char *read_path = NULL;
     struct place p;
 
     (void)state;
@@ -171,6 +172,18 @@ static void news(void **state)
     buf_clear(&text);
     assert_int_equal(context_news(&c, &p.spec, NULL, &text, NULL), 0);
     assert_int_equal(text.len, 0); /* said once */
+
+    place_file(&p, "work/sub/CLAUDE.md", "words for below");
+    place_file(&p, "work/sub/x.c", "");
+    read_path = path_join(p.root, "work/sub/x.c");
+    for (int i = 0; i < 2; i++) {
+        buf_clear(&text);
+        assert_int_equal(context_near(&c, &p.spec, read_path, NULL, &text, NULL), 0);
+        assert_int_equal(str_has(buf_str(&text), STR("\n\nwords for below\n</")), i == 0);
+    }
+    assert_int_equal(text.len, 0);
+    assert_int_equal(context_news(&c, &p.spec, NULL, &text, NULL), 0);
+    assert_int_equal(text.len, 0); /* what was read on the way is no change */
 
     memcpy(c.today, "2001-02-03", 11);
     assert_int_equal(context_news(&c, &p.spec, NULL, &text, NULL), 0);
@@ -247,17 +260,17 @@ static void reminders(void **state)
     reminder_todos(&text, STR("not json"));
     assert_int_equal(text.len, 0);
     reminder_mode(&text, MODE_DEFAULT, MODE_PLAN);
-    expect(buf_str(&text), "Plan mode is on.");
+    expect(buf_str(&text), "Plan mode is on. ");
     reminder_mode(&text, MODE_PLAN, MODE_ACCEPT_EDITS);
     expect(buf_str(&text), "</system-reminder>\n<system-reminder>\nPlan mode is off.");
     reminder_todos(&text, STR("[{\"content\":\"a\",\"status\":\"completed\"},"
                               "{\"content\":\"b\",\"status\":\"in_progress\"},"
                               "{\"content\":\"c\",\"status\":\"pending\"}]"));
-    expect(buf_str(&text), "\n[x] a\n[>] b\n[ ] c\n</system-reminder>");
+    expect(buf_str(&text), "\n[x] a\n[>] b\n[ ] c");
     reminder_file_changed(&text, STR("/w/a.c"));
-    expect(buf_str(&text), "/w/a.c was changed since you read it");
+    expect(buf_str(&text), "\n/w/a.c was changed since you read it");
     reminder_file_gone(&text, STR("/w/b.c"));
-    expect(buf_str(&text), "/w/b.c, which you have read, is no longer there");
+    expect(buf_str(&text), "\n/w/b.c, which you have read, is no longer there");
     assert_true(utf8_is_valid(buf_str(&text)));
 }
 

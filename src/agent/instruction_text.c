@@ -7,12 +7,14 @@
 
 #include "base/utf8.h"
 
-#define TEXT_MAX_TICKS 32 /* backticks that can open a code span */
+#define TEXT_MAX_TICKS 32  /* backticks that can open a code span */
+#define TEXT_MAX_GLOB 1000 /* bytes of a glob; a longer one is left out */
 
 void instruction_text_release(struct instruction_text *t)
 {
     buf_release(&t->text);
     strv_release(&t->imports);
+    strv_release(&t->paths);
 }
 
 /* Valid UTF-8, "\n" line ends, no byte order mark. */
@@ -46,23 +48,85 @@ static size_t text_clean(struct str raw, struct buf *ret)
     return bad;
 }
 
-/* Cuts a leading "---" block off; true when one of its keys is `paths`. */
-static bool text_cut_frontmatter(struct str *io)
+/* Adds a glob; one with "{a,b}" becomes one for each. The list's limit ends the recursion. */
+static void text_add_glob(struct strv *globs, struct str glob)
 {
+    size_t open = str_chr(glob, '{');
+    size_t close = str_chr(glob, '}');
+    struct str rest;
+    struct str choice;
+
+    if (globs->len >= INSTRUCTION_MAX_PATHS || !glob.len || glob.len > TEXT_MAX_GLOB)
+        return;
+    if (open > close || close == glob.len) {
+        strv_add(globs, glob);
+        return;
+    }
+    rest = str_make(glob.ptr + open + 1, close - open - 1);
+    while (globs->len < INSTRUCTION_MAX_PATHS && str_cut(&rest, ',', &choice)) {
+        CLEANUP(buf_release) struct buf one = BUF_INIT(TEXT_MAX_GLOB);
+
+        buf_add(&one, str_first(glob, open));
+        buf_add(&one, choice);
+        buf_add(&one, str_from(glob, close + 1));
+        text_add_glob(globs, buf_str(&one));
+    }
+}
+
+/* The globs of one line of `paths`: "a, b", "[\"a\", 'b']" or "- a". Commas inside of braces
+ * belong to the glob. */
+static void text_add_globs(struct strv *globs, struct str line)
+{
+    size_t start = 0;
+    int depth = 0;
+
+    line = str_trim(line);
+    if (str_starts(line, STR("- ")))
+        line = str_from(line, 2);
+    for (size_t i = 0; i <= line.len; i++) {
+        struct str glob;
+        char c = i < line.len ? line.ptr[i] : ',';
+
+        depth += (c == '{') - (c == '}');
+        if (i < line.len && (c != ',' || depth > 0))
+            continue;
+        glob = str_trim(str_make(line.ptr + start, i - start));
+        while (glob.len && strchr("[\"' ", glob.ptr[0]))
+            glob = str_from(glob, 1);
+        while (glob.len && strchr("]\"' ", glob.ptr[glob.len - 1]))
+            glob.len--;
+        text_add_glob(globs, glob);
+        start = i + 1;
+    }
+}
+
+/* Cuts a leading "---" block off, and reads its `paths`. */
+static void text_cut_frontmatter(struct instruction_text *t, struct str *io)
+{
+    CLEANUP(strv_release) struct strv globs = STRV_INIT;
     struct str rest = *io;
     struct str line;
+    bool in_paths = false;
     bool has_paths = false;
 
     if (!str_cut(&rest, '\n', &line) || !str_is(str_trim(line), "---"))
-        return false;
+        return;
     while (str_cut(&rest, '\n', &line)) {
+        bool is_item = str_starts(str_trim(line), STR("- "));
+
         if (str_is(str_trim(line), "---")) {
             *io = rest;
-            return has_paths;
+            t->has_paths = has_paths;
+            t->paths = globs;
+            globs = (struct strv)STRV_INIT;
+            return;
         }
-        has_paths = has_paths || str_starts(line, STR("paths:"));
+        in_paths = (in_paths && is_item) || str_starts(line, STR("paths:"));
+        has_paths = has_paths || in_paths;
+        if (in_paths)
+            text_add_globs(&globs, is_item ? line : str_from(line, strlen("paths:")));
     }
-    return false; /* never closed: not frontmatter, only a rule across the page */
+    /* never closed: not frontmatter, only a line across the page */
 }
 
 static size_t text_run(struct str s, char c)
@@ -214,7 +278,7 @@ void instruction_text_read(struct instruction_text *ret, struct str raw, bool is
     ret->bad_bytes = text_clean(raw, &clean);
     s = buf_str(&clean);
     if (is_rule)
-        ret->has_paths = text_cut_frontmatter(&s);
+        text_cut_frontmatter(ret, &s);
     last_comment = text_last_comment(s);
     for (size_t at = 0; at < s.len;) {
         struct str line = str_from(s, at);

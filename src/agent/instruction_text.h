@@ -15,11 +15,13 @@
 #include "base/strv.h"
 
 #define INSTRUCTION_MAX_IMPORTS 100 /* of one file; more are left alone */
+#define INSTRUCTION_MAX_PATHS 100   /* of one rule, when braces are expanded */
 
 struct instruction_text {
     struct buf text;
     struct strv imports; /* as written, in order, each once; "\ " read as a space */
     bool has_paths;      /* a rule for certain files: its frontmatter has `paths` */
+    struct strv paths;   /* the globs of it, braces expanded */
     size_t bad_bytes;    /* bytes that were no UTF-8 and became U+FFFD */
 };
 

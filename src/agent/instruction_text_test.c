@@ -18,6 +18,7 @@ struct text_case {
     bool is_rule;
     bool has_paths;
     size_t bad_bytes;
+    const char *paths; /* joined with '|' */
 };
 
 static const struct text_case cases[] = {
@@ -67,8 +68,14 @@ static const struct text_case cases[] = {
     {"<!-->", "<!-->\n", ""},
 
     /* Frontmatter. */
-    {"---\npaths: [\"*.c\"]\n---\nx", "x\n", "", .is_rule = true, .has_paths = true},
-    {"---\npaths:\n  - a\n---\nx", "x\n", "", .is_rule = true, .has_paths = true},
+    {"---\npaths: [\"*.c\", 'd/**']\n---\nx", "x\n", "", .is_rule = true, .has_paths = true,
+     .paths = "*.c|d/**"},
+    {"---\npaths:\n  - a\n  - \"b/*\"\nname: - c\n---\nx", "x\n", "", .is_rule = true,
+     .has_paths = true, .paths = "a|b/*"},
+    {"---\npaths: a, src/*.{c,h}, {x,y}/{1,2}\n---\n", "", "", .is_rule = true, .has_paths = true,
+     .paths = "a|src/*.c|src/*.h|x/1|x/2|y/1|y/2"},
+    {"---\npaths: }{\n---\n", "", "", .is_rule = true, .has_paths = true, .paths = "}{"},
+    {"---\npaths:\n---\n", "", "", .is_rule = true, .has_paths = true},
     {"---\nname: x\n---\ny", "y\n", "", .is_rule = true},
     {"---\nname: x\n---\ny", "---\nname: x\n---\ny\n", ""},
     {"---\nnever closed", "---\nnever closed\n", "", .is_rule = true},
@@ -81,7 +88,7 @@ static void texts(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct text_case *c = &cases[i];
         CLEANUP(instruction_text_release) struct instruction_text t;
-        CLEANUP(buf_release) struct buf imports = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf imports = BUF_INIT(BUF_NO_LIMIT); /* then the paths */
 
         instruction_text_read(&t, str_of(c->raw), c->is_rule);
         for (size_t k = 0; k < t.imports.len; k++)
@@ -92,6 +99,12 @@ static void texts(void **state)
         if (!str_is(buf_str(&imports), c->imports))
             fail_msg("row %zu: '%s' imports '%s', not '%s'", i, c->raw, buf_cstr(&imports),
                      c->imports);
+        buf_clear(&imports);
+        for (size_t k = 0; k < t.paths.len; k++)
+            buf_addf(&imports, "%s%s", k ? "|" : "", t.paths.ptr[k]);
+        if (!str_eq(buf_str(&imports), str_of(c->paths)))
+            fail_msg("row %zu: '%s' is for '%s', not '%s'", i, c->raw, buf_cstr(&imports),
+                     c->paths);
         if (t.has_paths != c->has_paths || t.bad_bytes != c->bad_bytes)
             fail_msg("row %zu: paths %d, bad bytes %zu", i, t.has_paths, t.bad_bytes);
     }
@@ -113,6 +126,17 @@ static void hostile(void **state)
             buf_adds(&raw, pieces[i]);
         instruction_text_read(&t, buf_str(&raw), true);
         assert_true(t.imports.len <= INSTRUCTION_MAX_IMPORTS);
+    }
+    {
+        CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(instruction_text_release) struct instruction_text t;
+
+        buf_adds(&raw, "---\npaths: ");
+        for (int n = 0; n < 100; n++)
+            buf_adds(&raw, "{a,b}");
+        buf_adds(&raw, "\n---\n");
+        instruction_text_read(&t, buf_str(&raw), true);
+        assert_int_equal(t.paths.len, INSTRUCTION_MAX_PATHS);
     }
     {
         CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);

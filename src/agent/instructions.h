@@ -8,8 +8,10 @@
  *   project   from the file system's root down to the start directory, in each folder: CLAUDE.md
  *             and .claude/CLAUDE.md, or where there is neither and the folder is in the checkout
  *             (or is the start directory) AGENTS.override.md or AGENTS.md; then CLAUDE.local.md
- *   rules     .claude/rules (all .md below) of the folders of the checkout, without those that name
- *             `paths`: they wait for a file they speak of
+ *   rules     .claude/rules (all .md below) of the folders of the checkout
+ * Rules that name `paths` wait until a file is read that they speak of, and so do the files of
+ * folders below the start directory (but for hidden ones and node_modules): instructions_near().
+ *
  * A line's `@path` imports another file, relative to the one it stands in, up to
  * INSTRUCTIONS_MAX_DEPTH deep.
  *
@@ -71,8 +73,17 @@ struct instruction {
     uint64_t ino;
 };
 
+/* A rule for certain files. */
+struct instruction_rule {
+    enum instruction_kind kind;
+    char *path;
+    struct strv globs; /* of absolute paths */
+};
+
 struct instructions {
     VEC(struct instruction) files;
+    VEC(struct instruction_rule) rules; /* that wait */
+    struct strv looked;                 /* folders, by instructions_near() */
     struct strv notices; /* for the user: "'/w/CLAUDE.md' is a directory, not a file; left out" */
     size_t bytes;        /* of all texts */
 };
@@ -91,6 +102,10 @@ void instructions_write(const struct instructions *in, struct buf *ret);
 void instructions_write_news(const struct instructions *before, const struct instructions *now,
                              struct buf *ret);
 
-/* A path and a glob: '?' and '*' stay within a name, a name of `**` stands for any number of
- * folders; a glob that does not start with '/' matches at any depth. */
-bool instructions_glob(struct str glob, struct str path);
+/* A file was read: the rules of `known` that speak of it and the instruction files of the folders
+ * between the start directory and it, as far as neither list has them yet, are added to *io (zeroed
+ * at first, and limited like any list), and written to ret for the model. Costs a comparison for
+ * each waiting rule when its folder was seen before. ERR_CANCELLED. */
+int instructions_near(const struct instructions_spec *spec, const struct instructions *known,
+                      const char *path, struct cancel *cancel, struct instructions *io,
+                      struct buf *ret, struct err *err);

@@ -166,6 +166,10 @@ static const struct find_case cases[] = {
      .files = {{"work/CLAUDE.md", LINK_TO "../secret.txt"}, {"secret.txt", "x"}},
      .expect = "",
      .notices = "work/CLAUDE.md' leads out of the project"},
+    {.name = "a folder of rules that is a link to outside",
+     .files = {{"home/notes/private.md", "x"}, {"work/.claude/rules", LINK_TO "../../home/notes"}},
+     .expect = "",
+     .notices = "rules/private.md' leads out of the project"},
     {.name = "the whole checkout is inside",
      .files = {{"work/.git/HEAD", "x"},
                {"work/a/CLAUDE.md", "@../docs/x.md"},
@@ -296,7 +300,9 @@ static void remove_tree(void)
     assert_int_equal(nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-static int find(const struct find_case *c, struct cancel *cancel, struct instructions *ret,
+/* What is found at the start, or (path not NULL) when that file is read. */
+static int look(const struct find_case *c, const char *path, const struct instructions *known,
+                struct cancel *cancel, struct instructions *io, struct buf *ret_words,
                 struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_join(root, c->dir ? c->dir : "work");
@@ -326,7 +332,15 @@ static int find(const struct find_case *c, struct cancel *cancel, struct instruc
                   c->excludes[i] + (c->excludes[i][0] == '@'));
     for (size_t i = 0; i < ARRAY_LEN(c->folders) && c->folders[i]; i++)
         strv_addf(&folders, "%s/%s", root, c->folders[i]);
-    return instructions_find(&spec, cancel, ret, err);
+    if (path)
+        return instructions_near(&spec, known, path, cancel, io, ret_words, err);
+    return instructions_find(&spec, cancel, io, err);
+}
+
+static int find(const struct find_case *c, struct cancel *cancel, struct instructions *ret,
+                struct err *err)
+{
+    return look(c, NULL, NULL, cancel, ret, NULL, err);
 }
 
 static void check_notices(const struct find_case *c, const struct instructions *found)
@@ -434,40 +448,68 @@ static void news(void **state)
     remove_tree();
 }
 
-static void globs(void **state)
+/* One session reads these files one after the other. */
+static void near(void **state)
 {
     static const struct {
-        const char *glob;
-        const char *path;
-        bool match;
+        const char *read;
+        const char *expect; /* what the model is told of, with ' ' between */
     } rows[] = {
-        {"/a/b", "/a/b", true},
-        {"/a/b", "/a/b/c", false},
-        {"/a/*", "/a/b", true},
-        {"/a/*", "/a/b/c", false},
-        {"/a/**", "/a/b/c", true},
-        {"/a/**/c", "/a/c", true},
-        {"/a/**/c", "/a/x/y/c", true},
-        {"/a/**/c", "/a/x/y/d", false},
-        {"**/b/*.md", "/x/b/c.md", true},
-        {"b/*.md", "/x/y/b/c.md", true},
-        {"*.md", "/x/y/c.md", true},
-        {"*.md", "/x/y/c.txt", false},
-        {"/a/?.md", "/a/b.md", true},
-        {"/a/?.md", "/a/bc.md", false},
-        {"/*a*a*a*b", "/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac", false},
-        {"**/**/x", "/a/b/x", true},
-        {"", "/a", false},
-        {"/**", "/a", true},
-        {"**", "/a/b", true},
-        {"/a", "/", false},
-        {"a/**/b/**/c", "/a/b/x/b/y/c", true},
+        {"work/top.c", ""},
+        {"work/a/b/x.c", "work/a/CLAUDE.md work/a/more.md work/a/b/AGENTS.md"},
+        {"work/a/b/y.c", ""},
+        {"work/src/x.ts", "home/.claude/rules/ts.md work/.claude/rules/src.md"},
+        {"work/src/deep/y.tsx", ""},
+        {"work/c/x.c", "work/c/.claude/rules/all.md"},
+        {"work/c/in/x.h", "work/c/.claude/rules/h.md"},
+        {"work/node_modules/m/x.c", ""},
+        {"work/.hidden/x.c", ""},
+        {"more/x.c", ""},
+        {"work/bad/x.c", ""},
     };
+    static const char *const files[][2] = {
+        {"work/.git/HEAD", "x"},
+        {"work/CLAUDE.md", "at the start"},
+        {"work/a/CLAUDE.md", "@more.md"},
+        {"work/a/more.md", "x"},
+        {"work/a/b/AGENTS.md", "x"},
+        {"home/.claude/rules/ts.md", "---\npaths: \"**/*.{ts,tsx}\"\n---\nx"},
+        {"work/.claude/rules/src.md", "---\npaths:\n  - src/**\n---\nx"},
+        {"work/.claude/rules/never.md", "---\npaths: lib/**\n---\nx"},
+        {"work/c/.claude/rules/all.md", "x"},
+        {"work/c/.claude/rules/h.md", "---\npaths: in/*.h\n---\nx"},
+        {"work/node_modules/m/CLAUDE.md", "x"},
+        {"work/.hidden/CLAUDE.md", "x"},
+        {"more/CLAUDE.md", "x"},
+        {"work/bad/CLAUDE.md", A_DIRECTORY},
+    };
+    static const struct find_case nothing = {.name = "near"};
+    CLEANUP(instructions_release) struct instructions known = {0};
+    CLEANUP(instructions_release) struct instructions io = {0};
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (instructions_glob(str_of(rows[i].glob), str_of(rows[i].path)) != rows[i].match)
-            fail_msg("'%s' and '%s'", rows[i].glob, rows[i].path);
+    make_tree();
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        make_file(files[i][0], files[i][1]);
+    assert_int_equal(find(&nothing, NULL, &known, NULL), 0);
+    assert_int_equal(known.files.len, 1);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(mem_freep) char *path = path_join(root, rows[i].read);
+        CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+        size_t before = io.files.len;
+
+        assert_int_equal(look(&nothing, path, &known, NULL, &io, &words, NULL), 0);
+        for (size_t k = before; k < io.files.len; k++) {
+            buf_addf(&got, "%s%s", got.len ? " " : "", io.files.ptr[k].path + strlen(root) + 1);
+            assert_true(str_has(buf_str(&words), str_of(io.files.ptr[k].path)));
+        }
+        if (!str_is(buf_str(&got), rows[i].expect) || (words.len > 0) != (got.len > 0))
+            fail_msg("%s: found '%s', not '%s'", rows[i].read, buf_cstr(&got), rows[i].expect);
+    }
+    assert_int_equal(io.notices.len, 1);
+    assert_true(str_has(str_of(io.notices.ptr[0]), STR("bad/CLAUDE.md' is a directory")));
+    remove_tree();
 }
 
 int main(void)
@@ -475,7 +517,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds),        cmocka_unit_test(total_is_limited),
         cmocka_unit_test(cancel_stops), cmocka_unit_test(news),
-        cmocka_unit_test(globs),
+        cmocka_unit_test(near),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,96 @@
+/*
+ * context_bench: what it costs to gather the context of a session, git included.
+ *
+ *     context_bench [FOLDER [RUNS]]
+ *
+ * The folder is the current one by default; in a git repository the first figure is mostly git's.
+ * The parts are measured alone too. Prints medians and the slowest; nothing here passes or fails.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/branch.h"
+#include "agent/context.h"
+#include "agent/workspace.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "proc/proc.h"
+
+#define MAX_RUNS 1000
+
+static int compare(const void *a, const void *b)
+{
+    const int64_t *x = a;
+    const int64_t *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void report(const char *what, int64_t *us, size_t runs)
+{
+    qsort(us, runs, sizeof(*us), compare);
+    printf("%-36s %8.2f ms median, %8.2f ms slowest of %zu\n", what, (double)us[runs / 2] / 1000,
+           (double)us[runs - 1] / 1000, runs);
+}
+
+int main(int argc, char **argv)
+{
+    static int64_t us[MAX_RUNS];
+    char *dir = realpath(argc > 1 ? argv[1] : ".", NULL);
+    int64_t wanted = 50;
+    struct conf_sources from = {.dir = dir, .environ = environ, .trusted = true};
+    struct context_spec spec = {0};
+    struct context c = {0};
+    struct buf news = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+    struct conf *conf;
+    size_t runs;
+
+    if (!dir || (argc > 2 && str_to_i64(str_of(argv[2]), &wanted, NULL) < 0) ||
+        conf_load(&from, &conf, &err) < 0) {
+        fprintf(stderr, "context_bench: %s\n", err.code ? err.text : "bad arguments");
+        return 1;
+    }
+    runs = wanted < 1 ? 1 : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
+    spec.conf = conf;
+    spec.workspace = workspace_new(dir, "/nonexistent", conf_environ(conf));
+    for (size_t i = 0; i < runs; i++) {
+        int64_t start = clock_mono_us();
+
+        context_release(&c);
+        if (context_gather(&spec, NULL, &c, &err) < 0)
+            return 1;
+        us[i] = clock_mono_us() - start;
+        if (i == 0)
+            printf("context of %zu bytes; the first, with the proc thread: %.2f ms\n", c.text.len,
+                   (double)us[i] / 1000);
+    }
+    report("gather: git and instruction files", us, runs);
+    for (size_t i = 0; i < runs; i++) {
+        int64_t start = clock_mono_us();
+
+        if (context_news(&c, &spec, NULL, &news, &err) < 0)
+            return 1;
+        us[i] = clock_mono_us() - start;
+    }
+    report("news: instruction files alone", us, runs);
+    for (size_t i = 0; i < runs; i++) {
+        int64_t start = clock_mono_us();
+        struct branch b;
+
+        branch_find(dir, &b);
+        branch_release(&b);
+        us[i] = clock_mono_us() - start;
+    }
+    report("branch: read from .git", us, runs);
+    context_release(&c);
+    buf_release(&news);
+    workspace_unref(spec.workspace);
+    conf_unref(conf);
+    mem_freep(&dir);
+    proc_shutdown();
+    return 0;
+}
