@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
-#include "net/net.h"
 #include "sync/cancel.h"
 
 /* Order is that of --help. */
@@ -60,38 +59,6 @@ int cmd_conf(struct cmd *c, struct conf **ret)
     for (size_t i = 0; i < conf_warnings(*ret)->len; i++)
         say("%s", conf_warnings(*ret)->ptr[i]);
     return 0;
-}
-
-/* The first of these variables that is set and not empty, else NULL. */
-static const char *cmd_first_env(const struct conf *conf, const char *const *names)
-{
-    for (; *names; names++) {
-        const char *value = conf_env(conf, *names);
-
-        if (value && *value)
-            return value;
-    }
-    return NULL;
-}
-
-struct net *cmd_net(const struct conf *conf, struct err *err)
-{
-    /* HTTP_PROXY in capitals is left out: a web server sets it from a request header. */
-    static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
-    static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL};
-    static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};
-    static const char *const cert[] = {"SSL_CERT_FILE", NULL};
-    const char *proxy = cmd_first_env(conf, tls);
-    const char *plain_proxy = cmd_first_env(conf, plain);
-    struct net_options options = {
-        .proxy = proxy ? proxy : "",
-        .plain_proxy = plain_proxy ? plain_proxy : "",
-        .no_proxy = cmd_first_env(conf, none),
-        .ca_file = cmd_first_env(conf, cert),
-        .http2 = conf_get_bool(conf, "http2", false),
-    };
-
-    return net_new(&options, err);
 }
 
 int cmd_wait_stdin(struct cmd *c, int timeout_ms, struct err *err)

@@ -19,7 +19,6 @@ struct buf;
 struct cancel;
 struct conf;
 struct err;
-struct net;
 
 enum exit_code {
     EXIT_OK = 0,
@@ -60,10 +59,6 @@ const struct command *cmd_find(struct str name); /* NULL when unknown */
 int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
 
-/* The network thread, with proxy and certificates from the environment and the settings' env over
- * it. NULL with the reason on failure. */
-struct net *cmd_net(const struct conf *conf, struct err *err);
-
 /* Waits until standard input can be read: 1, or 0 when timeout_ms (-1: never) have passed, -1 on
  * cancel. */
 int cmd_wait_stdin(struct cmd *c, int timeout_ms, struct err *err);
@@ -73,7 +68,10 @@ int cmd_signal_code(void);
 
 /* What leaves for a person or a pipe (say.c). Registered secrets are hidden in all of it. */
 void say_error(const struct err *err);
-void say(const char *fmt, ...) PRINTF_LIKE(1, 2); /* "tenax: …" on standard error */
+void say(const char *fmt, ...) PRINTF_LIKE(1, 2);       /* "tenax: …" on standard error */
+void say_plain(const char *fmt, ...) PRINTF_LIKE(1, 2); /* without the name in front */
+/* What tools do, for who looks on: faint, and only where standard error is a terminal. */
+void say_activity(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* A line on a terminal that the next one replaces, and anything else that is said; "" takes it
  * away. Nothing where standard error is no terminal. */
 void say_status(const char *fmt, ...) PRINTF_LIKE(1, 2);

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "host/connect.h"
 #include "json/jw.h"
 #include "llm/dialect.h"
 #include "llm/provider.h"
@@ -266,7 +267,7 @@ static int doctor_run(struct cmd *c)
 
         doctor_home(&d, conf);
         selected = provider_select(conf, str_of(want), c->cancel, &provider, &err) == 0;
-        net = cmd_net(conf, &net_err);
+        net = connect_net(conf, &net_err);
         doctor_libraries(&d, net, &net_err);
         if (selected)
             doctor_provider(&d, conf, &provider);

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "host/connect.h"
 #include "json/json.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
@@ -435,7 +436,7 @@ static int print_with(struct cmd *c, const struct conf *conf, struct str prompt,
         goto out;
     }
     if (print_needs_net(provider, fallbacks)) {
-        net = cmd_net(conf, &err);
+        net = connect_net(conf, &err);
         if (!net) {
             say_error(&err);
             goto out;

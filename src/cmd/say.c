@@ -64,13 +64,15 @@ void say_status(const char *fmt, ...)
     say_status_shown = true;
 }
 
-static void say_line(struct buf *text)
+static void say_line(struct buf *text, const char *before, const char *after)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT((size_t)256 << 10);
 
     say_status_clear();
     secret_scrub(text);
+    buf_adds(&clean, before);
     say_clean(buf_str(text), &clean);
+    buf_adds(&clean, after);
     buf_addc(&clean, '\n');
     /* Nowhere is left to complain to when standard error fails. */
     (void)fd_write_all(STDERR_FILENO, buf_str(&clean), NULL);
@@ -85,7 +87,31 @@ void say(const char *fmt, ...)
     va_start(args, fmt);
     buf_addv(&text, fmt, args);
     va_end(args);
-    say_line(&text);
+    say_line(&text, "", "");
+}
+
+void say_plain(const char *fmt, ...)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)64 << 10);
+    va_list args;
+
+    va_start(args, fmt);
+    buf_addv(&text, fmt, args);
+    va_end(args);
+    say_line(&text, "", "");
+}
+
+void say_activity(const char *fmt, ...)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)64 << 10);
+    va_list args;
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    va_start(args, fmt);
+    buf_addv(&text, fmt, args);
+    va_end(args);
+    say_line(&text, "\033[2m", "\033[0m");
 }
 
 void say_error(const struct err *err)

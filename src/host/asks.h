@@ -1,0 +1,49 @@
+/*
+ * The asks of a session: who waits for an answer, and who may give one.
+ *
+ * Whoever asks (an agent, one of its tools) calls put() of the asker and waits. Front ends join;
+ * each is mailed every ask, those that wait already included. The first answer wins, and everybody
+ * else is mailed a withdrawal; so it is when the asker's cancel is set. While no front end is there
+ * an ask fails at once with ERR_UNSUPPORTED, and when the last one leaves, those that wait do too.
+ *
+ * Any thread. A front belongs to one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/ask.h"
+#include "sync/mailbox.h"
+
+struct ask_front;
+struct asks;
+
+/* on_waiting is told when the first ask begins to wait (true) and when the last one has ended
+ * (false), in that order, on some thread, with no lock held. */
+struct asks *asks_new(void (*on_waiting)(bool waiting, void *arg), void *arg);
+void asks_free(struct asks *a); /* nobody waits any more */
+struct asker *asks_asker(struct asks *a);
+
+enum ask_mail_what {
+    ASK_PUT,
+    ASK_WITHDRAWN, /* answered elsewhere, or nobody wants to know any more */
+};
+
+extern const struct mail_kind ask_mail_kind;
+struct ask_mail {
+    struct mail mail;
+    enum ask_mail_what what;
+    uint64_t id;           /* from 1, within the session */
+    const struct ask *ask; /* PUT; lives as long as the mail */
+    void *shared;
+};
+
+struct ask_front *asks_join(struct asks *a, struct mailbox *to);
+void ask_front_leave(struct ask_front *f); /* NULL is fine */
+
+/* Takes the content of *answer. False when the ask is no longer there: somebody was faster. The
+ * front that answers gets no withdrawal. */
+bool asks_answer(struct asks *a, struct ask_front *by, uint64_t id, struct ask_answer *answer);
+/* The front end could not say: the ask fails with ERR_DENIED and this text. */
+bool asks_fail(struct asks *a, struct ask_front *by, uint64_t id, struct str text);

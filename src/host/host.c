@@ -1,0 +1,618 @@
+/*
+ * host: builds a session and keeps it together.
+ *
+ * The one idea: an agent is only ever built in one place (host_build()), from parts that are all
+ * made here and outlive it. Built on the thread that sends the first input; the rest is any thread.
+ */
+#include "host/host.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/context.h"
+#include "agent/event.h"
+#include "agent/permit.h"
+#include "agent/prompt.h"
+#include "agent/toolbox.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "host/asks.h"
+#include "host/connect.h"
+#include "host/feed.h"
+#include "host/project.h"
+#include "json/json.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "net/net.h"
+#include "sync/cancel.h"
+#include "sync/thread.h"
+#include "tools/tools.h"
+
+#define HOST_MAX_SCHEMA ((size_t)1 << 20)
+#define HOST_MAX_QUEUED 1000
+#define HOST_MAX_PROMPT ((size_t)4 << 20)
+
+struct host {
+    const struct conf *conf;
+    const struct args *args;
+    struct cancel *cancel;
+    char session[ID_UUID_LEN + 1];
+    struct provider providers[HOST_MAX_PROVIDERS];
+    size_t provider_count;
+    char *key_source;
+    struct net *net;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct toolbox *toolbox;
+    struct strv only_tools;
+    bool has_only_tools;
+    struct prompt_spec prompt;
+    struct context context;
+    struct buf schema;
+    struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
+    size_t hook_count;
+    int64_t max_steps;
+    double max_usd;
+    enum thinking thinking;
+    int64_t thinking_budget;
+    struct feed *feed;
+    struct asks *asks;
+
+    struct gate gate; /* of what follows */
+    struct agent *agent;
+    bool building;
+    bool finishing;
+    char *model_provider, *model_name; /* now in use */
+    int64_t model_window;
+    int64_t turn, step; /* of the last event */
+    struct event *last_turn, *last_step;
+};
+
+/* ---- events ---- */
+
+static void keep_event(struct event **place, struct event *e)
+{
+    struct event *old = *place;
+
+    *place = event_ref(e);
+    event_unref(old);
+}
+
+/* From the agent's thread and from those of its tools. */
+static void host_emit(void *arg, struct event *e, struct cancel *cancel)
+{
+    struct host *h = arg;
+
+    gate_take(&h->gate);
+    h->turn = e->turn;
+    h->step = e->step;
+    if (e->kind == EVENT_TURN_DONE)
+        keep_event(&h->last_turn, e);
+    if (e->kind == EVENT_STEP_DONE)
+        keep_event(&h->last_step, e);
+    gate_give(&h->gate);
+    feed_emit(h->feed, e, cancel);
+}
+
+/* What the host itself has to say. It never waits: it may be said by an observer's own thread. */
+static struct event *own_event(struct host *h, enum event_kind kind)
+{
+    struct event *e = event_new(kind);
+
+    gate_take(&h->gate);
+    e->session = arena_cstr(&e->arena, str_of(h->session));
+    e->agent = "main";
+    e->turn = h->turn;
+    e->step = h->step;
+    gate_give(&h->gate);
+    return e;
+}
+
+static void host_on_waiting(bool waiting, void *arg)
+{
+    struct host *h = arg;
+    struct event *e = own_event(h, EVENT_STATE);
+
+    e->state = waiting ? STATE_REQUIRES_ACTION : STATE_RUNNING;
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+static void host_on_mode(enum permit_mode mode, void *arg)
+{
+    struct host *h = arg;
+    struct event *e = own_event(h, EVENT_MODE);
+
+    e->mode = permit_mode_name(mode);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+void host_notice(struct host *h, int level, struct str text)
+{
+    struct event *e = own_event(h, EVENT_NOTICE);
+
+    e->level = (enum event_level)level;
+    e->text = arena_str(&e->arena, text);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+static struct event *host_last(struct host *h, struct event *const *place)
+{
+    struct event *e;
+
+    gate_take(&h->gate);
+    e = *place ? event_ref(*place) : NULL;
+    gate_give(&h->gate);
+    return e;
+}
+
+struct event *host_last_turn(struct host *h)
+{
+    return host_last(h, &h->last_turn);
+}
+
+struct event *host_last_step(struct host *h)
+{
+    return host_last(h, &h->last_step);
+}
+
+/* ---- parts ---- */
+
+/* With the gate held, or before anybody else knows the host. */
+static void note_model(struct host *h, const struct model *m)
+{
+    mem_freep(&h->model_provider);
+    mem_freep(&h->model_name);
+    h->model_provider = mem_dup(m->provider.ptr, m->provider.len);
+    h->model_name = mem_dup(m->name.ptr, m->name.len);
+    h->model_window = m->window;
+}
+
+static int host_select(struct host *h, struct strv *ret_notes, struct err *err)
+{
+    const struct conf *conf = h->conf;
+    struct provider *first = &h->providers[0];
+
+    if (provider_select(conf, str_of(args_get(h->args, OPT_MODEL)), h->cancel, first, err) < 0)
+        return -1;
+    h->provider_count = 1;
+    strv_add_all(ret_notes, &first->notes);
+    JSON_EACH(conf_get(conf, "fallbackModel"), name) {
+        struct provider *next = &h->providers[h->provider_count];
+
+        if (h->provider_count == HOST_MAX_PROVIDERS)
+            return err_set(err, ERR_TOO_BIG, "more than %d fallback models",
+                           HOST_MAX_PROVIDERS - 1);
+        if (provider_select(conf, json_str(name), h->cancel, next, err) < 0)
+            return err_prefix(err, "fallback model");
+        h->provider_count++;
+        strv_add_all(ret_notes, &next->notes);
+    }
+    note_model(h, &first->model);
+    h->key_source = mem_dup(first->source_name ? first->source_name : "none",
+                            strlen(first->source_name ? first->source_name : "none"));
+    return 0;
+}
+
+/* A cap that cannot be kept is refused before anything is sent. */
+static int host_check_budget(const struct host *h, struct err *err)
+{
+    for (size_t i = 0; h->max_usd > 0 && i < h->provider_count; i++) {
+        const struct model *m = &h->providers[i].model;
+
+        if (!model_price_known(m))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot "
+                           "be kept; add it under \"models\" in settings.json",
+                           STR_ARG(m->provider), STR_ARG(m->name));
+    }
+    return 0;
+}
+
+static int host_make_toolbox(struct host *h, struct err *err)
+{
+    struct toolbox_spec spec = {
+        .table = tools_table(),
+        .only = h->has_only_tools ? &h->only_tools : NULL,
+        .conf = h->conf,
+        .provider = &h->providers[0],
+        .permit = h->permit,
+        .output_schema = buf_str(&h->schema),
+    };
+    struct toolbox *box = NULL;
+
+    if (toolbox_new(&spec, &box, err) < 0)
+        return -1;
+    toolbox_free(h->toolbox);
+    h->toolbox = box;
+    return 0;
+}
+
+static void host_make_workspace(struct host *h)
+{
+    CLEANUP(buf_release) struct buf state = BUF_INIT(BUF_NO_LIMIT);
+
+    project_session_dir(str_of(conf_home(h->conf)), str_of(conf_dir(h->conf)), str_of(h->session),
+                        &state);
+    h->workspace = workspace_new(conf_dir(h->conf), buf_cstr(&state), conf_environ(h->conf));
+}
+
+static bool host_needs_net(const struct host *h)
+{
+    for (size_t i = 0; i < h->provider_count; i++) {
+        if (h->providers[i].dialect)
+            return true;
+    }
+    return false;
+}
+
+static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *err)
+{
+    if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
+        return -1;
+    if (host_select(h, ret_notes, err) < 0 || host_check_budget(h, err) < 0)
+        return -1;
+    if (host_needs_net(h)) {
+        h->net = connect_net(h->conf, err);
+        if (!h->net)
+            return -1;
+    }
+    host_make_workspace(h);
+    if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
+        return -1;
+    permit_on_mode(h->permit, host_on_mode, h);
+    return host_make_toolbox(h, err);
+}
+
+int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
+             struct err *err)
+{
+    struct host *h = mem_zalloc(sizeof(*h));
+
+    h->conf = spec->conf;
+    h->args = spec->args;
+    h->cancel = spec->cancel;
+    h->max_steps = spec->max_steps;
+    h->max_usd = spec->max_usd;
+    h->thinking = spec->thinking;
+    h->thinking_budget = spec->thinking_budget;
+    h->prompt = (struct prompt_spec)PROMPT_SPEC_INIT;
+    gate_init(&h->gate);
+    buf_init(&h->schema, HOST_MAX_SCHEMA);
+    buf_add(&h->schema, spec->output_schema);
+    h->has_only_tools = spec->tools;
+    if (spec->tools)
+        strv_add_all(&h->only_tools, spec->tools);
+    if (spec->session)
+        memcpy(h->session, spec->session, ID_UUID_LEN);
+    else
+        id_uuid(h->session);
+    h->feed = feed_new(/*limits=*/NULL);
+    h->asks = asks_new(host_on_waiting, h);
+    if (host_make_parts(h, ret_notes, err) < 0) {
+        host_free(h);
+        return -1;
+    }
+    *ret = h;
+    return 0;
+}
+
+void host_free(struct host *h)
+{
+    if (!h)
+        return;
+    agent_free(h->agent);
+    toolbox_free(h->toolbox);
+    permit_unref(h->permit);
+    workspace_unref(h->workspace);
+    for (size_t i = 0; i < h->provider_count; i++)
+        provider_release(&h->providers[i]);
+    net_free(h->net);
+    asks_free(h->asks);
+    feed_unref(h->feed);
+    event_unref(h->last_turn);
+    event_unref(h->last_step);
+    context_release(&h->context);
+    prompt_spec_release(&h->prompt);
+    strv_release(&h->only_tools);
+    buf_release(&h->schema);
+    mem_freep(&h->key_source);
+    mem_freep(&h->model_provider);
+    mem_freep(&h->model_name);
+    gate_release(&h->gate);
+    mem_freep(&h);
+}
+
+const char *host_session(const struct host *h)
+{
+    return h->session;
+}
+
+const struct conf *host_conf(const struct host *h)
+{
+    return h->conf;
+}
+
+const char *host_key_source(const struct host *h)
+{
+    return h->key_source;
+}
+
+struct feed *host_feed(struct host *h)
+{
+    return h->feed;
+}
+
+struct asks *host_asks(struct host *h)
+{
+    return h->asks;
+}
+
+struct permit *host_permit(struct host *h)
+{
+    return h->permit;
+}
+
+struct workspace *host_workspace(struct host *h)
+{
+    return h->workspace;
+}
+
+/* ---- before the first input ---- */
+
+static int host_check_early(struct host *h, struct err *err)
+{
+    bool late;
+
+    gate_take(&h->gate);
+    late = h->agent || h->building;
+    gate_give(&h->gate);
+    if (late)
+        return err_set(err, ERR_UNSUPPORTED, "the session has begun already");
+    return 0;
+}
+
+int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
+                    struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    if (system)
+        prompt_spec_replace(&h->prompt, *system);
+    if (append)
+        prompt_spec_append(&h->prompt, *append);
+    return 0;
+}
+
+int host_set_schema(struct host *h, struct str schema, struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    buf_clear(&h->schema);
+    buf_add(&h->schema, schema);
+    if (buf_check(&h->schema, err) < 0)
+        return -1;
+    return host_make_toolbox(h, err);
+}
+
+int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    if (h->hook_count == HOST_MAX_HOOKS)
+        return err_set(err, ERR_TOO_BIG, "too many kinds of hooks");
+    h->hooks[h->hook_count++] = runner;
+    return 0;
+}
+
+/* ---- the agent ---- */
+
+static void host_say_notices(struct host *h, const struct strv *notices)
+{
+    for (size_t i = 0; i < notices->len; i++)
+        host_notice(h, LEVEL_WARNING, str_of(notices->ptr[i]));
+}
+
+static struct context_spec host_context_spec(const struct host *h)
+{
+    return (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+}
+
+/* Before each input behind the first. Agent thread. */
+static void host_news(void *arg, struct cancel *cancel, struct buf *ret)
+{
+    struct host *h = arg;
+    struct context_spec where = host_context_spec(h);
+
+    if (context_news(&h->context, &where, cancel, ret, /*err=*/NULL) == 0)
+        host_say_notices(h, &h->context.notices);
+}
+
+static struct agent *host_build(struct host *h, struct err *err)
+{
+    CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
+    struct context_spec where = host_context_spec(h);
+    struct agent_spec spec = {
+        .session = h->session,
+        .name = "main",
+        .conf = h->conf,
+        .net = h->net,
+        .providers = h->providers,
+        .provider_count = h->provider_count,
+        .toolbox = h->toolbox,
+        .workspace = h->workspace,
+        .permit = h->permit,
+        .asker = asks_asker(h->asks),
+        .hooks = h->hooks,
+        .output_schema = buf_str(&h->schema),
+        .transcript_path = "",
+        .max_steps = h->max_steps,
+        .max_usd = h->max_usd,
+        .thinking = h->thinking,
+        .thinking_budget = h->thinking_budget,
+        .emit = host_emit,
+        .emit_arg = h,
+        .news = host_news,
+        .news_arg = h,
+        .cancel = h->cancel,
+    };
+
+    effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
+    if (context_gather(&where, h->cancel, &h->context, err) < 0)
+        return NULL;
+    host_say_notices(h, &h->context.notices);
+    prompt_system(&h->prompt, h->conf, &system);
+    spec.system = buf_str(&system);
+    spec.context = buf_str(&h->context.text);
+    return agent_start(&spec, err);
+}
+
+/* The agent, built when it is not there; NULL with the reason. */
+static struct agent *host_agent(struct host *h, struct err *err)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    while (h->building)
+        gate_wait(&h->gate, /*deadline_ms=*/-1);
+    a = h->agent;
+    h->building = !a;
+    gate_give(&h->gate);
+    if (a)
+        return a;
+    a = host_build(h, err);
+    gate_take(&h->gate);
+    h->agent = a;
+    h->building = false;
+    gate_wake(&h->gate);
+    gate_give(&h->gate);
+    return a;
+}
+
+/* The agent if there is one. */
+static struct agent *host_running(struct host *h)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    a = h->agent;
+    gate_give(&h->gate);
+    return a;
+}
+
+int host_send(struct host *h, struct agent_input *input, struct err *err)
+{
+    CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    struct agent *a = NULL;
+    bool ending;
+
+    gate_take(&h->gate);
+    ending = h->finishing;
+    gate_give(&h->gate);
+    if (ending)
+        err_set(err, ERR_UNSUPPORTED, "the session is about to end");
+    else
+        a = host_agent(h, err);
+    if (!a) {
+        message_unrefp(&input->message);
+        return -1;
+    }
+    agent_queued(a, &queued);
+    if (queued.len >= HOST_MAX_QUEUED) {
+        message_unrefp(&input->message);
+        return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
+    }
+    agent_send(a, input);
+    return 0;
+}
+
+void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
+{
+    struct agent *a = host_running(h);
+
+    if (!a)
+        return;
+    agent_queued(a, ret_queued);
+    agent_interrupt(a, drop_queued);
+}
+
+bool host_unqueue(struct host *h, struct str uuid)
+{
+    struct agent *a = host_running(h);
+
+    return a && agent_unqueue(a, uuid);
+}
+
+void host_finish(struct host *h, void (*fn)(void *arg), void *arg)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    while (h->building)
+        gate_wait(&h->gate, /*deadline_ms=*/-1);
+    h->finishing = true;
+    a = h->agent;
+    gate_give(&h->gate);
+    if (a)
+        agent_finish(a, fn, arg);
+    else
+        fn(arg);
+}
+
+/* ---- the model ---- */
+
+int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err)
+{
+    CLEANUP(provider_release) struct provider p = {0};
+    struct agent *a = host_running(h);
+
+    if (!want.len || str_is(want, "default"))
+        want = str_of(args_get(h->args, OPT_MODEL));
+    if (provider_select(h->conf, want, h->cancel, &p, err) < 0)
+        return -1;
+    if (p.dialect && !h->net)
+        return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
+    if (h->max_usd > 0 && !model_price_known(&p.model))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the price of %.*s is unknown, so --max-budget-usd cannot be kept",
+                       STR_ARG(p.model.name));
+    buf_add(ret_name, p.model.name);
+    gate_take(&h->gate);
+    note_model(h, &p.model);
+    gate_give(&h->gate);
+    if (a) {
+        agent_set_model(a, &p);
+        return 0;
+    }
+    provider_release(&h->providers[0]);
+    h->providers[0] = p;
+    p = (struct provider){0};
+    return host_make_toolbox(h, err);
+}
+
+void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
+{
+    struct agent *a = host_running(h);
+
+    if (a) {
+        agent_set_thinking(a, thinking, budget);
+        return;
+    }
+    h->thinking = thinking;
+    h->thinking_budget = budget;
+}
+
+void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name, int64_t *ret_window)
+{
+    gate_take(&h->gate);
+    buf_adds(ret_provider, h->model_provider);
+    buf_adds(ret_name, h->model_name);
+    *ret_window = h->model_window;
+    gate_give(&h->gate);
+}

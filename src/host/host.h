@@ -1,0 +1,98 @@
+/*
+ * A session put together: everything an agent needs, built from settings and options, and
+ * everything others need to take part.
+ *
+ * The agent starts with the first input, so that a client may still say how (hooks, prompt,
+ * schema). What it does is seen through the feed, what it asks through the asks; front ends know
+ * nothing else of it. There is one agent by now, "main"; those it starts itself will be found here
+ * by their id.
+ *
+ * Everything may be called from any thread but for host_new(), host_free() and what must be said
+ * before the first input. host_send() builds the agent when it is the first; nothing else waits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "llm/dialect.h"
+#include "llm/event.h"
+
+struct agent_input;
+struct args;
+struct asks;
+struct cancel;
+struct conf;
+struct err;
+struct event;
+struct feed;
+struct hook_runner;
+struct host;
+struct model;
+struct permit;
+struct prompt_spec;
+struct strv;
+struct workspace;
+
+#define HOST_MAX_PROVIDERS 9 /* the first and its fallbacks */
+#define HOST_MAX_HOOKS 4
+
+/* All lent for host_new() alone, but for conf, args and cancel, which outlive the host. */
+struct host_spec {
+    const struct conf *conf;
+    const struct args *args;
+    struct cancel *cancel;    /* of the process */
+    const char *session;      /* uuid; NULL: a new one */
+    const struct strv *tools; /* the only ones to offer; NULL: all */
+    struct str output_schema; /* of the answer; empty: any text */
+    int64_t max_steps;        /* of a turn; 0: no limit */
+    double max_usd;           /* 0: no limit */
+    enum thinking thinking;
+    int64_t thinking_budget;
+};
+
+/* Chooses models and keys, reads prompts and rules. notes: what the user should know. Fails with
+ * ERR_BAD_INPUT, ERR_AUTH, ERR_UNSUPPORTED, …: nothing was sent; or ERR_CANCELLED. */
+int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
+             struct err *err);
+/* Interrupts what runs, waits for it, frees. NULL is fine. */
+void host_free(struct host *h);
+
+const char *host_session(const struct host *h);
+const struct conf *host_conf(const struct host *h);
+const char *host_key_source(const struct host *h); /* "ANTHROPIC_API_KEY"; "none" */
+struct feed *host_feed(struct host *h);
+struct asks *host_asks(struct host *h);
+struct permit *host_permit(struct host *h);
+struct workspace *host_workspace(struct host *h);
+
+/* Before the first input; ERR_UNSUPPORTED afterwards. */
+int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
+                    struct err *err); /* NULL: as it was */
+int host_set_schema(struct host *h, struct str schema, struct err *err);
+int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err); /* lent */
+
+/* Takes the content of *input, also on failure. */
+int host_send(struct host *h, struct agent_input *input, struct err *err);
+/* The running turn ends; ret_queued gets the uuids of what still waits or, with drop_queued, of
+ * what waited and was dropped. */
+void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
+bool host_unqueue(struct host *h, struct str uuid);
+/* No more input: fn(arg) is called once all is done, on some thread; at once when nothing was ever
+ * sent. Only once. */
+void host_finish(struct host *h, void (*fn)(void *arg), void *arg);
+
+/* Empty or "default": the one the session started with. *ret_name is the name that is sent. */
+int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err);
+void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget);
+void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
+                int64_t *ret_window);
+
+/* Something a person should know, as an event. */
+void host_notice(struct host *h, int level, struct str text);
+
+/* The last TURN_DONE and STEP_DONE; NULL when there was none. Yours: event_unref(). */
+struct event *host_last_turn(struct host *h);
+struct event *host_last_step(struct host *h);

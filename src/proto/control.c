@@ -1,0 +1,568 @@
+/*
+ * control: what clients may ask for, one function and one row each. The thread of the client's
+ * loop; nothing here waits for the agent.
+ */
+#include "proto/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/event.h"
+#include "agent/permit.h"
+#include "agent/workspace.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strv.h"
+#include "base/utf8.h"
+#include "conf/conf.h"
+#include "conf/keys.h"
+#include "host/feed.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/effort.h"
+#include "llm/model.h"
+#include "proto/peer.h"
+#include "proto/sdk_hooks.h"
+
+#define CONTROL_MAX_PROMPT ((size_t)1 << 20)
+#define CONTROL_READ_BYTES ((int64_t)1 << 20) /* of a file, unless it is said */
+#define CONTROL_READ_MOST ((int64_t)16 << 20)
+#define CONTROL_MAX_ANSWER ((size_t)64 << 20)
+
+/* Writes the members of the response, or fails. */
+typedef int (*control_fn)(struct control_call *call, struct jw *w, struct err *err);
+
+static void write_strings(struct jw *w, const char *key, const struct strv *list)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list->len; i++)
+        jw_cstr(w, list->ptr[i]);
+    jw_array_end(w);
+}
+
+static void write_none(struct jw *w, const char *key)
+{
+    jw_key(w, key);
+    jw_array(w);
+    jw_array_end(w);
+}
+
+/* ---- how the session begins ---- */
+
+static void write_efforts(struct jw *w, unsigned set)
+{
+    jw_kbool(w, "supportsEffort", set);
+    jw_key(w, "supportedEffortLevels");
+    jw_array(w);
+    for (unsigned e = EFFORT_LOW; e <= EFFORT_MAX; e++) {
+        if (set & 1u << e)
+            jw_cstr(w, effort_name((enum effort)e));
+    }
+    jw_array_end(w);
+}
+
+/* The models of the provider in use. */
+static void write_models(struct control_call *call, struct jw *w)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
+    struct model m;
+    int64_t window;
+
+    host_model(call->session->host, &provider, &name, &window);
+    jw_key(w, "models");
+    jw_array(w);
+    for (size_t i = 0; model_at(i, &m); i++) {
+        if (!str_eq(m.provider, buf_str(&provider)))
+            continue;
+        buf_clear(&text);
+        buf_addf(&text, "%" PRId64 "K tokens of context, %" PRId64 "K of output", m.window / 1000,
+                 m.max_output / 1000);
+        jw_object(w);
+        jw_kstr(w, "value", m.name);
+        jw_kstr(w, "resolvedModel", m.name);
+        jw_kstr(w, "displayName", m.name);
+        jw_kstr(w, "description", buf_str(&text));
+        write_efforts(w, m.efforts);
+        jw_kbool(w, "supportsAdaptiveThinking", m.thinking == MODEL_THINKS_ADAPTIVE);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+}
+
+/* systemPrompt is a list of parts or one text; [""] is an empty prompt. */
+static int set_prompt(struct control_call *call, struct err *err)
+{
+    CLEANUP(buf_release) struct buf system = BUF_INIT(CONTROL_MAX_PROMPT);
+    const struct json *wanted = json_get(call->request, "systemPrompt");
+    const struct json *added = json_get(call->request, "appendSystemPrompt");
+    struct str append = json_str(added);
+    struct str text;
+
+    if (json_is(wanted, JSON_STRING))
+        buf_add(&system, json_str(wanted));
+    JSON_EACH(wanted, part) {
+        if (system.len)
+            buf_adds(&system, "\n\n");
+        buf_add(&system, json_str(part));
+    }
+    if (buf_check(&system, err) < 0)
+        return err_prefix(err, "systemPrompt");
+    text = buf_str(&system);
+    if (!wanted && !append.len)
+        return 0;
+    return host_set_prompt(call->session->host, wanted ? &text : NULL, append.len ? &append : NULL,
+                           err);
+}
+
+/* Servers that live in the client are reached over mcp_message, which comes later: they are listed
+ * as failed rather than left out. */
+static void note_servers(struct control_call *call)
+{
+    struct buf *out = &call->session->mcp_servers;
+    struct jw w;
+
+    buf_clear(out);
+    jw_init(&w, out, JW_CLEAN);
+    jw_array(&w);
+    JSON_EACH(json_get(call->request, "sdkMcpServers"), name) {
+        jw_object(&w);
+        jw_kstr(&w, "name", json_str(name));
+        jw_kcstr(&w, "status", "failed");
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+}
+
+static int take_initialize(struct control_call *call, struct err *err)
+{
+    const struct json *hooks = json_get(call->request, "hooks");
+    const struct json *schema = json_get(call->request, "jsonSchema");
+
+    if (set_prompt(call, err) < 0)
+        return -1;
+    if (json_is(schema, JSON_OBJECT) &&
+        host_set_schema(call->session->host, json_raw(schema), err) < 0)
+        return -1;
+    if (hooks && call->session->hooks && sdk_hooks_set(call->session->hooks, hooks, err) < 0)
+        return -1;
+    note_servers(call);
+    return 0;
+}
+
+static int do_initialize(struct control_call *call, struct jw *w, struct err *err)
+{
+    const struct json *hooks = json_get(call->request, "hooks");
+    enum permit_mode mode = permit_mode(host_permit(call->session->host));
+
+    if (call->owner && take_initialize(call, err) < 0)
+        return -1;
+    write_none(w, "commands");
+    write_none(w, "agents");
+    jw_kcstr(w, "output_style", "default");
+    jw_key(w, "available_output_styles");
+    jw_array(w);
+    jw_cstr(w, "default");
+    jw_array_end(w);
+    write_models(call, w);
+    jw_key(w, "account");
+    jw_object(w);
+    jw_kcstr(w, "apiKeySource", host_key_source(call->session->host));
+    jw_object_end(w);
+    jw_ki64(w, "pid", (int64_t)getpid());
+    jw_kcstr(w, "claude_code_version", TENAX_VERSION);
+    jw_kcstr(w, "session_id", host_session(call->session->host));
+    jw_kcstr(w, "current_permission_mode", permit_mode_name(mode));
+    if (hooks)
+        jw_kbool(w, "hooks_applied", call->owner);
+    jw_kbool(w, "hook_on_failure_supported", true);
+    return 0;
+}
+
+/* ---- what it does now ---- */
+
+static int do_interrupt(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    bool drop = json_get_bool(call->request, "cancel_queued", false);
+
+    (void)err;
+    host_interrupt(call->session->host, drop, &queued);
+    if (drop) {
+        write_none(w, "still_queued");
+        write_strings(w, "cancelled", &queued);
+    } else {
+        write_strings(w, "still_queued", &queued);
+    }
+    return 0;
+}
+
+static int do_set_permission_mode(struct control_call *call, struct jw *w, struct err *err)
+{
+    struct str name = json_get_str(call->request, "mode");
+    enum permit_mode mode;
+
+    if (!permit_mode_parse(name, &mode))
+        return err_set(err, ERR_BAD_INPUT, "there is no permission mode \"%.*s\"",
+                       STR_ARG(str_clip(name, 60)));
+    if (permit_set_mode(host_permit(call->session->host), mode, err) < 0)
+        return -1;
+    jw_kcstr(w, "mode", permit_mode_name(mode));
+    return 0;
+}
+
+static int do_set_model(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
+
+    if (host_set_model(call->session->host, json_get_str(call->request, "model"), &name, err) < 0)
+        return -1;
+    jw_kstr(w, "model", buf_str(&name));
+    return 0;
+}
+
+static int do_set_max_thinking_tokens(struct control_call *call, struct jw *w, struct err *err)
+{
+    const struct json *wanted = json_get(call->request, "max_thinking_tokens");
+    int64_t tokens = 0;
+
+    (void)w;
+    if (json_type(wanted) == JSON_NULL) {
+        host_set_thinking(call->session->host, THINKING_DEFAULT, 0);
+        return 0;
+    }
+    if (!json_i64(wanted, &tokens) || tokens < 0)
+        return err_set(err, ERR_BAD_INPUT, "max_thinking_tokens must be a number or null");
+    host_set_thinking(call->session->host, tokens ? THINKING_BUDGET : THINKING_OFF, tokens);
+    return 0;
+}
+
+static int do_cancel_async_message(struct control_call *call, struct jw *w, struct err *err)
+{
+    (void)err;
+    jw_kbool(w, "cancelled",
+             host_unqueue(call->session->host, json_get_str(call->request, "message_uuid")));
+    return 0;
+}
+
+/* ---- what one may know ---- */
+
+static int do_mcp_status(struct control_call *call, struct jw *w, struct err *err)
+{
+    const struct buf *servers = &call->session->mcp_servers;
+
+    (void)err;
+    jw_kraw(w, "mcpServers", servers->len ? buf_str(servers) : STR("[]"));
+    return 0;
+}
+
+static int64_t context_tokens(const struct event *step)
+{
+    return step ? step->usage.input + step->usage.cache_read + step->usage.cache_write +
+                      step->usage.output
+                : 0;
+}
+
+static void write_category(struct jw *w, const char *id, const char *name, const char *kind,
+                           int64_t tokens)
+{
+    jw_object(w);
+    jw_kcstr(w, "id", id);
+    jw_kcstr(w, "name", name);
+    jw_kcstr(w, "kind", kind);
+    jw_ki64(w, "tokens", tokens);
+    jw_kcstr(w, "color", "inactive");
+    jw_object_end(w);
+}
+
+static int do_get_context_usage(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
+    struct event *step = host_last_step(call->session->host);
+    int64_t used = context_tokens(step);
+    int64_t window = 0;
+
+    (void)err;
+    event_unref(step);
+    host_model(call->session->host, &provider, &name, &window);
+    jw_key(w, "categories");
+    jw_array(w);
+    write_category(w, "messages", "Messages", "used", used);
+    write_category(w, "free_space", "Free space", "free", window > used ? window - used : 0);
+    jw_array_end(w);
+    jw_ki64(w, "totalTokens", used);
+    jw_ki64(w, "maxTokens", window);
+    jw_ki64(w, "rawMaxTokens", window);
+    jw_ki64(w, "percentage", window ? used * 100 / window : 0);
+    write_none(w, "gridRows");
+    jw_kstr(w, "model", buf_str(&name));
+    write_none(w, "memoryFiles");
+    write_none(w, "mcpTools");
+    write_none(w, "agents");
+    jw_kbool(w, "isAutoCompactEnabled", false);
+    jw_key(w, "apiUsage");
+    jw_null(w);
+    return 0;
+}
+
+static const struct turn_report *report_of(const struct event *turn)
+{
+    static const struct turn_report none;
+
+    return turn ? turn->report : &none;
+}
+
+static int do_get_usage(struct control_call *call, struct jw *w, struct err *err)
+{
+    struct event *turn = host_last_turn(call->session->host);
+    const struct turn_report *report = report_of(turn);
+
+    (void)err;
+    jw_key(w, "session");
+    jw_object(w);
+    jw_key(w, "total_cost_usd");
+    jw_double(w, report->total_usd);
+    jw_ki64(w, "total_api_duration_ms", report->duration_api_ms);
+    jw_ki64(w, "total_duration_ms", report->duration_ms);
+    jw_ki64(w, "total_lines_added", 0);
+    jw_ki64(w, "total_lines_removed", 0);
+    jw_key(w, "model_usage");
+    stream_json_model_usage(w, report);
+    jw_object_end(w);
+    jw_key(w, "subscription_type");
+    jw_null(w);
+    jw_kbool(w, "rate_limits_available", false);
+    jw_key(w, "rate_limits");
+    jw_null(w);
+    event_unref(turn);
+    return 0;
+}
+
+static int do_get_session_cost(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(256);
+    struct event *turn = host_last_turn(call->session->host);
+    const struct turn_report *report = report_of(turn);
+
+    (void)err;
+    buf_addf(&text, "Total cost: $%.4f%s", report->total_usd,
+             report->cost_unknown ? " (a model without known prices is not counted)" : "");
+    jw_kstr(w, "text", buf_str(&text));
+    jw_key(w, "total_cost_usd");
+    jw_double(w, report->total_usd);
+    jw_key(w, "modelUsage");
+    stream_json_model_usage(w, report);
+    event_unref(turn);
+    return 0;
+}
+
+static int do_get_settings(struct control_call *call, struct jw *w, struct err *err)
+{
+    const struct conf *conf = host_conf(call->session->host);
+    size_t count;
+    const struct key *keys = key_table(&count);
+
+    (void)err;
+    jw_key(w, "effective");
+    jw_object(w);
+    for (size_t i = 0; i < count; i++) {
+        const struct json *value = strchr(keys[i].path, '.') ? NULL : conf_get(conf, keys[i].path);
+
+        if (value)
+            jw_kjson(w, keys[i].path, value);
+    }
+    jw_object_end(w);
+    write_strings(w, "files", conf_files(conf));
+    return 0;
+}
+
+static int do_list_models(struct control_call *call, struct jw *w, struct err *err)
+{
+    (void)err;
+    write_models(call, w);
+    return 0;
+}
+
+static int do_list_permission_rules(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf rules = BUF_INIT(CONTROL_MAX_ANSWER);
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    struct host *h = call->session->host;
+
+    (void)err;
+    permit_write(host_permit(h), &rules);
+    workspace_dirs(host_workspace(h), &dirs);
+    jw_key(w, "state");
+    jw_object(w);
+    jw_kraw(w, "rules", rules.len ? buf_str(&rules) : STR("[]"));
+    write_strings(w, "directories", &dirs);
+    jw_kcstr(w, "mode", permit_mode_name(permit_mode(host_permit(h))));
+    jw_object_end(w);
+    return 0;
+}
+
+static int do_get_binary_version(struct control_call *call, struct jw *w, struct err *err)
+{
+    (void)call;
+    (void)err;
+    jw_kcstr(w, "version", TENAX_VERSION);
+    return 0;
+}
+
+/* At most max bytes of a regular file. 1: there is more. */
+static int read_some(const char *path, size_t max, struct buf *ret, struct err *err)
+{
+    CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_sys(err, ERR_NOT_FOUND, "cannot open '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_BAD_INPUT, "'%s' is no regular file", path);
+    while (ret->len <= max) {
+        char *room = buf_room(ret, 65536);
+        ssize_t n = read(fd, room, 65536);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, ERR_IO, "cannot read '%s'", path);
+        if (n == 0)
+            return 0;
+        buf_grown(ret, (size_t)n);
+    }
+    buf_cut(ret, max, ret->len - max);
+    return 1;
+}
+
+static int do_read_file(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)CONTROL_READ_MOST + 131072);
+    struct str wanted = json_get_str(call->request, "path");
+    CLEANUP(mem_freep) char *path = workspace_resolve(host_workspace(call->session->host), wanted);
+    bool base64 = str_is(json_get_str(call->request, "encoding"), "base64");
+    int64_t max = json_get_i64(call->request, "max_bytes", CONTROL_READ_BYTES);
+    int more;
+
+    if (!wanted.len)
+        return err_set(err, ERR_BAD_INPUT, "path is missing");
+    if (max < 0 || max > CONTROL_READ_MOST)
+        max = CONTROL_READ_MOST;
+    more = read_some(path, (size_t)max, &text, err);
+    if (more < 0)
+        return -1;
+    jw_key(w, "contents");
+    if (base64) {
+        jw_str_begin(w);
+        jw_str_base64(w, buf_str(&text));
+        jw_str_end(w);
+        jw_kcstr(w, "encoding", "base64");
+    } else {
+        jw_str(w, buf_str(&text));
+        jw_kbool(w, "lossy", !utf8_is_valid(buf_str(&text)));
+    }
+    jw_kcstr(w, "absPath", path);
+    jw_kbool(w, "truncated", more);
+    return 0;
+}
+
+/* ---- only on the socket: our own ---- */
+
+/* from_seq: absent, only what is to come. answer_asks: and permissions may be asked of it. */
+static int do_observe(struct control_call *call, struct jw *w, struct err *err)
+{
+    struct feed *feed = host_feed(call->session->host);
+    const struct json *wanted = json_get(call->request, "from_seq");
+    int64_t from = 0;
+
+    if (call->owner)
+        return err_set(err, ERR_UNSUPPORTED, "standard output sees everything already");
+    if (wanted && (!json_i64(wanted, &from) || from < 0))
+        return err_set(err, ERR_BAD_INPUT, "from_seq must be a number");
+    jw_kcstr(w, "session_id", host_session(call->session->host));
+    jw_ki64(w, "first_seq", (int64_t)feed_first(feed));
+    jw_ki64(w, "next_seq", (int64_t)feed_next(feed));
+    peer_observe(call->peer, wanted ? (uint64_t)from : FEED_NOW, OBSERVER_REMOTE);
+    if (json_get_bool(call->request, "answer_asks", false))
+        peer_answer_asks(call->peer);
+    return 0;
+}
+
+static const struct control_row {
+    const char *subtype;
+    control_fn fn;
+} control_rows[] = {
+    {"initialize", do_initialize},
+    {"interrupt", do_interrupt},
+    {"set_permission_mode", do_set_permission_mode},
+    {"set_model", do_set_model},
+    {"set_max_thinking_tokens", do_set_max_thinking_tokens},
+    {"cancel_async_message", do_cancel_async_message},
+    {"mcp_status", do_mcp_status},
+    {"get_context_usage", do_get_context_usage},
+    {"get_usage", do_get_usage},
+    {"get_session_cost", do_get_session_cost},
+    {"get_settings", do_get_settings},
+    {"list_models", do_list_models},
+    {"list_permission_rules", do_list_permission_rules},
+    {"get_binary_version", do_get_binary_version},
+    {"read_file", do_read_file},
+    {"observe", do_observe},
+};
+
+static control_fn control_find(struct str subtype)
+{
+    for (size_t i = 0; i < ARRAY_LEN(control_rows); i++) {
+        if (str_is(subtype, control_rows[i].subtype))
+            return control_rows[i].fn;
+    }
+    return NULL;
+}
+
+void control_answer(struct control_call *call, struct str request_id, struct buf *out)
+{
+    CLEANUP(buf_release) struct buf body = BUF_INIT(CONTROL_MAX_ANSWER);
+    struct str subtype = json_get_str(call->request, "subtype");
+    control_fn fn = control_find(subtype);
+    struct err err = {0};
+    bool failed = true;
+    struct jw w;
+
+    jw_init(&w, &body, JW_CLEAN);
+    jw_object(&w);
+    if (fn)
+        failed = fn(call, &w, &err) < 0;
+    else
+        err_set(&err, ERR_UNSUPPORTED, "Unsupported control request subtype: %.*s",
+                STR_ARG(str_clip(subtype, 200)));
+    if (!failed) {
+        jw_object_end(&w);
+        failed = buf_check(&body, &err) < 0;
+    }
+
+    jw_init(&w, out, JW_CLEAN);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "control_response");
+    jw_key(&w, "response");
+    jw_object(&w);
+    jw_kcstr(&w, "subtype", failed ? "error" : "success");
+    jw_kstr(&w, "request_id", request_id);
+    if (failed) {
+        jw_kcstr(&w, "error", err.text);
+        if (!fn)
+            jw_kcstr(&w, "error_code", "unsupported_request");
+    } else {
+        jw_kraw(&w, "response", buf_str(&body));
+    }
+    jw_object_end(&w);
+    jw_object_end(&w);
+    buf_addc(out, '\n');
+}

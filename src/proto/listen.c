@@ -1,0 +1,98 @@
+/*
+ * listen: a client of the control socket. The socket's thread.
+ */
+#include "proto/listen.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "host/host.h"
+#include "host/socket.h"
+#include "json/jw.h"
+#include "proto/peer.h"
+#include "sync/mailbox.h"
+
+static void on_send(void *arg, struct str lines)
+{
+    socket_conn_send(arg, lines);
+}
+
+/* Nobody looks at our standard error here: the client itself is told. */
+static void on_complain(void *arg, const char *text)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(8192);
+    struct jw w;
+
+    jw_init(&w, &line, JW_CLEAN);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "system");
+    jw_kcstr(&w, "subtype", "informational");
+    jw_kcstr(&w, "content", text);
+    jw_kcstr(&w, "level", "error");
+    jw_object_end(&w);
+    buf_addc(&line, '\n');
+    socket_conn_send(arg, buf_str(&line));
+}
+
+struct listener {
+    struct peer *peer;
+    struct socket_conn *conn;
+};
+
+static void pump(struct listener *l)
+{
+    while (socket_conn_unsent(l->conn) < SOCKET_BUSY && peer_pump(l->peer))
+        continue;
+}
+
+static void *on_open(struct socket_conn *c, void *arg)
+{
+    struct listener *l = mem_zalloc(sizeof(*l));
+    struct peer_spec spec = {
+        .session = arg,
+        .mailbox = socket_conn_mailbox(c),
+        .send = on_send,
+        .complain = on_complain,
+        .arg = c,
+    };
+
+    l->conn = c;
+    l->peer = peer_new(&spec);
+    return l;
+}
+
+static void on_line(void *arg, struct str line)
+{
+    struct listener *l = arg;
+
+    peer_line(l->peer, line);
+    pump(l);
+}
+
+static void on_mail(void *arg, struct mail *m)
+{
+    struct listener *l = arg;
+
+    pump(l);
+    peer_mail(l->peer, m);
+}
+
+static void on_ready(void *arg)
+{
+    pump(arg);
+}
+
+static void on_close(void *arg)
+{
+    struct listener *l = arg;
+
+    peer_free(l->peer);
+    mem_freep(&l);
+}
+
+static const struct socket_speaker listen_speaker = {on_open, on_line, on_mail, on_ready, on_close};
+
+int listen_start(struct peer_session *session, struct socket **ret, struct err *err)
+{
+    return socket_start(conf_home(host_conf(session->host)), &listen_speaker, session, ret, err);
+}

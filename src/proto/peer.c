@@ -1,0 +1,375 @@
+/*
+ * peer: one client's lines, read and written. The thread of the client's loop.
+ */
+#include "proto/peer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/ask.h"
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "host/asks.h"
+#include "host/feed.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/message.h"
+#include "proto/control.h"
+#include "proto/sdk_hooks.h"
+
+#define PEER_MAX_OUT ((size_t)256 << 20)
+
+struct peer {
+    struct peer_spec spec;
+    struct stream_json renderer;
+    struct observer *observer;
+    unsigned observer_flags;
+    struct ask_front *front;
+    bool last_is_error;
+};
+
+static void line_mail_free(struct mail *m)
+{
+    struct line_mail *l = (struct line_mail *)m;
+
+    buf_release(&l->line);
+    mem_freep(&l);
+}
+
+const struct mail_kind line_mail_kind = {"line", line_mail_free};
+
+struct line_mail *line_mail_new(void)
+{
+    struct line_mail *m = mem_zalloc(sizeof(*m));
+
+    m->mail.kind = &line_mail_kind;
+    buf_init(&m->line, PEER_MAX_OUT);
+    return m;
+}
+
+void peer_session_init(struct peer_session *s, struct host *host,
+                       const struct stream_json_options *options)
+{
+    *s = (struct peer_session){.host = host, .options = *options};
+    buf_init(&s->mcp_servers, (size_t)1 << 20);
+    s->show = (struct stream_json_session){
+        .key_source = host_key_source(host),
+        .output_style = "default",
+        .mcp_servers = &s->mcp_servers,
+    };
+}
+
+void peer_session_release(struct peer_session *s)
+{
+    sdk_hooks_free(s->hooks);
+    buf_release(&s->mcp_servers);
+}
+
+struct peer *peer_new(const struct peer_spec *spec)
+{
+    struct peer *p = mem_zalloc(sizeof(*p));
+
+    p->spec = *spec;
+    stream_json_init(&p->renderer, &spec->session->options, &spec->session->show);
+    return p;
+}
+
+void peer_free(struct peer *p)
+{
+    if (!p)
+        return;
+    observer_free(p->observer);
+    ask_front_leave(p->front);
+    stream_json_release(&p->renderer);
+    mem_freep(&p);
+}
+
+static void peer_send(struct peer *p, struct buf *lines)
+{
+    if (!lines->len)
+        return;
+    secret_scrub(lines);
+    p->spec.send(p->spec.arg, buf_str(lines));
+}
+
+static void peer_complain(struct peer *p, const char *text)
+{
+    log_debug("proto", "%s", text);
+    if (p->spec.complain)
+        p->spec.complain(p->spec.arg, text);
+}
+
+/* ---- events ---- */
+
+void peer_observe(struct peer *p, uint64_t from, unsigned flags)
+{
+    observer_free(p->observer);
+    p->observer_flags = flags;
+    p->observer = feed_observe(host_feed(p->spec.session->host), from, flags, p->spec.mailbox);
+}
+
+static void peer_say_gap(struct peer *p, const char *subtype, const char *member, uint64_t seq)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
+
+    buf_addf(&line,
+             "{\"type\":\"system\",\"subtype\":\"%s\",\"%s\":%" PRIu64 ",\"session_id\":\"%s\"}\n",
+             subtype, member, seq, host_session(p->spec.session->host));
+    peer_send(p, &line);
+}
+
+bool peer_pump(struct peer *p)
+{
+    CLEANUP(buf_release) struct buf lines = BUF_INIT(PEER_MAX_OUT);
+    struct event *e = NULL;
+    uint64_t seq = 0;
+
+    if (!p->observer)
+        return false;
+    switch (observer_take(p->observer, &e, &seq)) {
+    case OBSERVED_NOTHING:
+        return false;
+    case OBSERVED_GAP:
+        peer_say_gap(p, "observer_gap", "next_seq", seq);
+        return true;
+    case OBSERVED_DROPPED:
+        peer_say_gap(p, "observer_dropped", "last_seq", seq);
+        observer_free(p->observer);
+        p->observer = NULL;
+        return false;
+    case OBSERVED_EVENT:
+        break;
+    }
+    stream_json_event(&p->renderer, e, &lines);
+    if (e->kind == EVENT_TURN_DONE)
+        p->last_is_error = e->report->is_error;
+    event_unref(e);
+    if (lines.len)
+        p->spec.send(p->spec.arg, buf_str(&lines)); /* the renderer has taken secrets out */
+    return true;
+}
+
+bool peer_last_is_error(const struct peer *p)
+{
+    return p->last_is_error;
+}
+
+/* ---- asks ---- */
+
+void peer_answer_asks(struct peer *p)
+{
+    if (!p->front)
+        p->front = asks_join(host_asks(p->spec.session->host), p->spec.mailbox);
+}
+
+#define ASK_PREFIX "ask-"
+
+static void peer_show_ask(struct peer *p, const struct ask_mail *m)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(PEER_MAX_OUT);
+    const struct ask *ask = m->ask;
+    struct jw w;
+
+    if (m->what == ASK_WITHDRAWN) {
+        buf_addf(&line,
+                 "{\"type\":\"control_cancel_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64
+                 "\"}\n",
+                 m->id);
+        peer_send(p, &line);
+        return;
+    }
+    buf_addf(&line, "{\"type\":\"control_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64 "\",",
+             m->id);
+    buf_adds(&line, "\"request\":");
+    jw_init(&w, &line, JW_CLEAN);
+    jw_object(&w);
+    jw_kcstr(&w, "subtype", "can_use_tool");
+    jw_kstr(&w, "tool_name", ask->tool_name);
+    jw_kraw(&w, "input", ask->input.len ? ask->input : STR("{}"));
+    if (ask->suggestions.len)
+        jw_kraw(&w, "permission_suggestions", ask->suggestions);
+    if (ask->blocked_path.len)
+        jw_kstr(&w, "blocked_path", ask->blocked_path);
+    if (ask->reason.len)
+        jw_kstr(&w, "decision_reason", ask->reason);
+    if (ask->reason_type)
+        jw_kcstr(&w, "decision_reason_type", ask->reason_type);
+    if (ask->needs_person)
+        jw_kbool(&w, "requires_user_interaction", true);
+    jw_kstr(&w, "tool_use_id", ask->tool_use_id);
+    jw_object_end(&w);
+    buf_adds(&line, "}\n");
+    peer_send(p, &line);
+}
+
+/* {"behavior":"allow","updatedInput"?,"updatedPermissions"?} or {"behavior":"deny","message"?,
+ * "interrupt"?}. */
+static void peer_take_answer(struct peer *p, uint64_t id, const struct json *answer)
+{
+    struct asks *asks = host_asks(p->spec.session->host);
+    struct ask_answer a = ASK_ANSWER_INIT;
+    struct str behavior = json_get_str(answer, "behavior");
+    const struct json *input = json_get(answer, "updatedInput");
+    const struct json *permissions = json_get(answer, "updatedPermissions");
+
+    if (!str_is(behavior, "allow") && !str_is(behavior, "deny")) {
+        asks_fail(asks, p->front, id, STR("the answer has no behavior \"allow\" or \"deny\""));
+        return;
+    }
+    a.allowed = str_is(behavior, "allow");
+    a.interrupt = json_get_bool(answer, "interrupt", false);
+    buf_add(&a.message, json_get_str(answer, "message"));
+    if (json_is(input, JSON_OBJECT))
+        buf_add(&a.input, json_raw(input));
+    if (json_is(permissions, JSON_ARRAY))
+        buf_add(&a.permissions, json_raw(permissions));
+    if (a.input.over || a.permissions.over || a.message.over) {
+        ask_answer_release(&a);
+        asks_fail(asks, p->front, id, STR("the answer is too long"));
+        return;
+    }
+    asks_answer(asks, p->front, id, &a);
+}
+
+/* ---- lines ---- */
+
+static void peer_response(struct peer *p, const struct json *response)
+{
+    struct str id = json_get_str(response, "request_id");
+    bool failed = str_is(json_get_str(response, "subtype"), "error");
+    struct str error = json_get_str(response, "error");
+    const struct json *output = failed ? NULL : json_get(response, "response");
+    struct sdk_hooks *hooks = p->spec.owner ? p->spec.session->hooks : NULL;
+    int64_t number;
+
+    if (str_starts(id, STR(ASK_PREFIX)) && p->front &&
+        str_to_i64(str_from(id, strlen(ASK_PREFIX)), &number, NULL) == 0) {
+        if (failed)
+            asks_fail(host_asks(p->spec.session->host), p->front, (uint64_t)number, error);
+        else
+            peer_take_answer(p, (uint64_t)number, output);
+        return;
+    }
+    if (hooks && sdk_hooks_answer(hooks, id, output, failed ? error : STR("no response")))
+        return;
+    log_debug("proto", "a response to nothing: %.*s", STR_ARG(str_clip(id, 100)));
+}
+
+static void peer_request(struct peer *p, const struct json *line)
+{
+    CLEANUP(buf_release) struct buf out = BUF_INIT(PEER_MAX_OUT);
+    struct control_call call = {
+        .session = p->spec.session,
+        .peer = p,
+        .owner = p->spec.owner,
+        .request = json_get(line, "request"),
+    };
+
+    control_answer(&call, json_get_str(line, "request_id"), &out);
+    peer_send(p, &out);
+}
+
+/* Only what a person can say: a client must not answer calls in the model's place. */
+static int check_blocks(const struct message *m, struct err *err)
+{
+    if (m->role != ROLE_USER)
+        return err_set(err, ERR_BAD_INPUT, "its role must be \"user\"");
+    if (!m->len)
+        return err_set(err, ERR_BAD_INPUT, "it says nothing");
+    for (size_t i = 0; i < m->len; i++) {
+        enum block_kind kind = m->blocks[i].kind;
+
+        if (kind != BLOCK_TEXT && kind != BLOCK_IMAGE && kind != BLOCK_DOCUMENT &&
+            kind != BLOCK_OTHER)
+            return err_set(err, ERR_BAD_INPUT, "only text, images and documents can be sent");
+    }
+    return 0;
+}
+
+static int peer_user(struct peer *p, const struct json *line, struct err *err)
+{
+    CLEANUP(message_unrefp) struct message *m = NULL;
+    struct str uuid = json_get_str(line, "uuid");
+    struct str priority = json_get_str(line, "priority");
+    struct agent_input input = {.when = str_is(priority, "now")    ? INPUT_NOW
+                                        : str_is(priority, "next") ? INPUT_NEXT
+                                                                   : INPUT_LATER,
+                                .no_query = !json_get_bool(line, "shouldQuery", true)};
+
+    if (message_parse(json_get(line, "message"), &m, err) < 0 || check_blocks(m, err) < 0)
+        return -1;
+    if (uuid.len == ID_UUID_LEN)
+        memcpy(input.uuid, uuid.ptr, ID_UUID_LEN);
+    else
+        id_uuid(input.uuid);
+    input.message = TAKE_PTR(m);
+    return host_send(p->spec.session->host, &input, err);
+}
+
+static void peer_parsed(struct peer *p, const struct json *line)
+{
+    struct str type = json_get_str(line, "type");
+    struct err err = {0};
+
+    if (str_is(type, "user")) {
+        if (peer_user(p, line, &err) < 0) {
+            err_prefix(&err, "user message left out");
+            peer_complain(p, err.text);
+        }
+    } else if (str_is(type, "control_request")) {
+        peer_request(p, line);
+    } else if (str_is(type, "control_response")) {
+        peer_response(p, json_get(line, "response"));
+    } else if (!str_is(type, "keep_alive") && !str_is(type, "control_cancel_request")) {
+        /* Requests are answered before the next line is read: there is never one to cancel. */
+        err_set(&err, ERR_BAD_INPUT, "input line left out: its type \"%.*s\" means nothing here",
+                STR_ARG(str_clip(type, 60)));
+        peer_complain(p, err.text);
+    }
+}
+
+void peer_line(struct peer *p, struct str line)
+{
+    struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+    struct err err = {0};
+
+    if (!line.ptr) {
+        peer_complain(p, "input line left out: it is too long");
+        return;
+    }
+    if (!str_trim(line).len)
+        return;
+    if (json_parse(&arena, line, &v, NULL, &err) < 0 || !json_is(v, JSON_OBJECT)) {
+        if (v)
+            err_set(&err, ERR_BAD_INPUT, "not an object");
+        err_prefix(&err, "input line left out: it is not JSON");
+        peer_complain(p, err.text);
+    } else {
+        peer_parsed(p, v);
+    }
+    arena_release(&arena);
+}
+
+void peer_mail(struct peer *p, struct mail *m)
+{
+    if (m->kind == &line_mail_kind)
+        peer_send(p, &((struct line_mail *)m)->line);
+    else if (m->kind == &ask_mail_kind)
+        peer_show_ask(p, (struct ask_mail *)m);
+    mail_free(m);
+}
+
+void peer_ended(struct peer *p)
+{
+    ask_front_leave(p->front);
+    p->front = NULL;
+    if (p->spec.owner && p->spec.session->hooks)
+        sdk_hooks_close(p->spec.session->hooks);
+}

@@ -1,0 +1,77 @@
+/*
+ * A client of a session, whichever way it is connected: it sends lines and is sent lines.
+ *
+ * What it may send: user messages, control requests, responses to ours. What it is sent: events as
+ * stream-json (each client has its own renderer), responses, and our requests (can_use_tool,
+ * hook_callback). The owner is whoever started us and holds our standard input; it alone may say
+ * how the session begins and register hooks. Others connect over the control socket; they begin to
+ * see events when they ask with `observe`.
+ *
+ * All calls on the thread of the client's loop. Whatever is to be done there is mailed to the
+ * client's mailbox; peer_mail() does it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "proto/stream_json.h"
+#include "sync/mailbox.h"
+
+struct err;
+struct event;
+struct host;
+struct mailbox;
+struct observer;
+struct peer;
+struct sdk_hooks;
+
+/* A line that some other thread wants the client to get. */
+extern const struct mail_kind line_mail_kind;
+struct line_mail {
+    struct mail mail;
+    struct buf line; /* with its newline */
+};
+struct line_mail *line_mail_new(void);
+
+/* What all clients of a session have in common; outlives them. */
+struct peer_session {
+    struct host *host;
+    struct stream_json_options options;
+    struct stream_json_session show;
+    struct buf mcp_servers;  /* of the owner's initialize; written before the first input */
+    struct sdk_hooks *hooks; /* the owner's; NULL: there is none */
+};
+void peer_session_init(struct peer_session *s, struct host *host,
+                       const struct stream_json_options *options);
+void peer_session_release(
+    struct peer_session *s); /* after host_free(): the agent holds the hooks */
+
+struct peer_spec {
+    struct peer_session *session;
+    struct mailbox *mailbox;
+    bool owner;
+    void (*send)(void *arg, struct str lines);     /* whole lines, secrets taken out */
+    void (*complain)(void *arg, const char *text); /* about a line that cannot be answered */
+    void *arg;
+};
+
+struct peer *peer_new(const struct peer_spec *spec);
+void peer_free(struct peer *p);
+
+/* Begins to see events from this number on (feed.h). */
+void peer_observe(struct peer *p, uint64_t from, unsigned flags);
+/* Begins to be asked for permissions. */
+void peer_answer_asks(struct peer *p);
+
+/* ptr NULL: a line that was too long. */
+void peer_line(struct peer *p, struct str line);
+void peer_mail(struct peer *p, struct mail *m); /* takes it */
+/* Takes one event and sends what there is to say about it. False: there is none now. */
+bool peer_pump(struct peer *p);
+/* The last result that was sent had is_error. */
+bool peer_last_is_error(const struct peer *p);
+/* It will send nothing more: what waits for its answers is told so. */
+void peer_ended(struct peer *p);

@@ -1,0 +1,271 @@
+/*
+ * stdio: one loop around input, output and the mailbox. Main thread.
+ *
+ * The loop never blocks in a write: what cannot go out waits in the connection's queue, and while
+ * much waits there no more events are taken, so that the agent comes to wait by itself; the
+ * client's lines are still heard.
+ */
+#include "proto/stdio.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "host/conn.h"
+#include "host/feed.h"
+#include "host/host.h"
+#include "proto/peer.h"
+#include "proto/sdk_hooks.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+#include "sync/wait.h"
+
+#define STDIO_MAX_LINE ((size_t)32 << 20) /* of input: images come inside of it */
+#define STDIO_BUSY ((size_t)256 << 10)
+#define STDIO_MAX_JSON ((size_t)512 << 20)
+#define STDIO_LAST_MS 2000 /* for a slow reader after an interrupt */
+
+struct stdio {
+    const struct stdio_spec *spec;
+    struct conn conn;
+    struct mailbox *mailbox;
+    struct peer *peer;
+    struct buf kept;    /* of the json formats */
+    bool input_over;    /* nothing more is read */
+    bool finishing;     /* host_finish() was called */
+    bool done;          /* and it has answered */
+    int64_t give_up_ms; /* after a cancel; -1: never */
+};
+
+static void done_free(struct mail *m)
+{
+    mem_freep(&m);
+}
+
+static const struct mail_kind done_kind = {"done", done_free};
+
+/* On the agent's thread. The reference keeps the mailbox alive. */
+static void on_done(void *arg)
+{
+    struct mailbox *mb = arg;
+    struct mail *m = mem_zalloc(sizeof(*m));
+
+    m->kind = &done_kind;
+    mailbox_send(mb, m);
+    mailbox_unref(mb);
+}
+
+static void finish(struct stdio *s)
+{
+    if (s->finishing)
+        return;
+    s->finishing = true;
+    host_finish(s->spec->session->host, on_done, mailbox_ref(s->mailbox));
+}
+
+static void end_input(struct stdio *s)
+{
+    if (!s->input_over)
+        peer_ended(s->peer);
+    s->input_over = true;
+    finish(s);
+}
+
+/* A message for the json formats: joined by commas, or only the last kept. */
+static void keep(struct stdio *s, struct str lines)
+{
+    struct str line;
+
+    while (str_cut(&lines, '\n', &line)) {
+        if (!line.len)
+            continue;
+        if (s->spec->format == STDIO_RESULT) {
+            if (!str_starts(line, STR("{\"type\":\"result\"")))
+                continue;
+            buf_clear(&s->kept);
+        } else if (s->kept.len) {
+            buf_addc(&s->kept, ',');
+        }
+        buf_add(&s->kept, line);
+    }
+}
+
+static void on_send(void *arg, struct str lines)
+{
+    struct stdio *s = arg;
+
+    if (s->spec->format == STDIO_LINES)
+        (void)conn_send(&s->conn, lines, /*err=*/NULL); /* the queue has no limit of its own */
+    else
+        keep(s, lines);
+}
+
+static void on_complain(void *arg, const char *text)
+{
+    struct stdio *s = arg;
+
+    s->spec->complain(s->spec->complain_arg, text);
+}
+
+static void on_line(struct str line, void *arg)
+{
+    struct stdio *s = arg;
+
+    peer_line(s->peer, line);
+}
+
+/* Takes events as long as the reader keeps up. */
+static void pump(struct stdio *s)
+{
+    while (conn_unsent(&s->conn) < STDIO_BUSY && peer_pump(s->peer))
+        continue;
+}
+
+static void take_mail(struct stdio *s)
+{
+    for (struct mail *m = mailbox_try(s->mailbox); m; m = mailbox_try(s->mailbox)) {
+        pump(s); /* what a question is about comes before the question */
+        if (m->kind == &done_kind)
+            s->done = true;
+        peer_mail(s->peer, m);
+    }
+    pump(s);
+}
+
+static void heed_cancel(struct stdio *s)
+{
+    if (s->give_up_ms >= 0 || !cancel_is_set(s->spec->cancel))
+        return;
+    s->give_up_ms = clock_mono_ms() + STDIO_LAST_MS;
+    end_input(s);
+}
+
+static int timeout_ms(const struct stdio *s)
+{
+    int64_t left = s->give_up_ms - clock_mono_ms();
+
+    if (s->give_up_ms < 0)
+        return -1;
+    return left > 0 ? (int)left : 0;
+}
+
+/* One round: waits, reads, writes. -1 when the output failed. */
+static int round_trip(struct stdio *s, struct err *err)
+{
+    bool writes = conn_unsent(&s->conn);
+    struct pollfd fds[4] = {
+        {.fd = s->input_over ? -1 : s->conn.in, .events = POLLIN},
+        {.fd = s->conn.out, .events = writes ? POLLOUT : 0},
+        {.fd = mailbox_fd(s->mailbox), .events = POLLIN},
+        {.fd = s->give_up_ms >= 0 ? -1 : cancel_fd(s->spec->cancel), .events = POLLIN},
+    };
+    struct err input_err = {0};
+
+    wait_point(WAIT_POLL, s->spec->cancel);
+    if (poll(fds, ARRAY_LEN(fds), timeout_ms(s)) < 0 && errno != EINTR)
+        return err_sys(err, ERR_IO, "cannot wait");
+    heed_cancel(s);
+    if (fds[0].revents && !s->input_over && conn_read(&s->conn, on_line, s, &input_err) <= 0) {
+        if (input_err.code)
+            on_complain(s, input_err.text);
+        end_input(s);
+    }
+    /* A pipe without a reader says POLLERR even when nothing is asked. */
+    if ((fds[1].revents & POLLERR) && !writes) {
+        errno = EPIPE;
+        return err_sys(err, ERR_IO, "nobody reads the output");
+    }
+    if (writes && fds[1].revents && conn_flush(&s->conn, err) < 0)
+        return -1;
+    take_mail(s);
+    return 0;
+}
+
+/* What the json formats have gathered goes out at the end. */
+static void write_kept(struct stdio *s)
+{
+    if (s->spec->format == STDIO_LINES)
+        return;
+    if (s->spec->format == STDIO_ARRAY)
+        buf_insert(&s->kept, 0, STR("["));
+    buf_adds(&s->kept, s->spec->format == STDIO_ARRAY ? "]\n" : "\n");
+    if (s->kept.len > 1)
+        (void)conn_send(&s->conn, buf_str(&s->kept), /*err=*/NULL);
+}
+
+static int loop(struct stdio *s, struct err *err)
+{
+    bool written = false;
+
+    for (;;) {
+        if (s->done && !written && conn_unsent(&s->conn) < STDIO_BUSY) {
+            pump(s);
+            if (conn_unsent(&s->conn) < STDIO_BUSY) {
+                write_kept(s);
+                written = true;
+            }
+        }
+        if (written && !conn_unsent(&s->conn))
+            return 0;
+        if (s->give_up_ms >= 0 && clock_mono_ms() >= s->give_up_ms)
+            return 0; /* its reader has had its time */
+        if (round_trip(s, err) < 0)
+            return -1;
+    }
+}
+
+static int begin(struct stdio *s, struct err *err)
+{
+    const struct stdio_spec *spec = s->spec;
+
+    peer_observe(s->peer, /*from=*/1, /*flags=*/0);
+    if (spec->answers_asks)
+        peer_answer_asks(s->peer);
+    if (spec->first && host_send(spec->session->host, spec->first, err) < 0)
+        return -1;
+    if (spec->in < 0)
+        end_input(s);
+    if (spec->begun)
+        spec->begun(spec->begun_arg);
+    return 0;
+}
+
+int stdio_run(const struct stdio_spec *spec, struct stdio_end *ret, struct err *err)
+{
+    struct stdio s = {.spec = spec, .mailbox = mailbox_new(), .give_up_ms = -1};
+    struct peer_spec peer = {
+        .session = spec->session,
+        .mailbox = s.mailbox,
+        .owner = true,
+        .send = on_send,
+        .complain = on_complain,
+        .arg = &s,
+    };
+    int r = 0;
+
+    conn_init(&s.conn, spec->in, spec->out, STDIO_MAX_LINE, BUF_NO_LIMIT);
+    buf_init(&s.kept, STDIO_MAX_JSON);
+    if (spec->in >= 0) {
+        spec->session->hooks = sdk_hooks_new(s.mailbox);
+        r = host_add_hooks(spec->session->host, sdk_hooks_runner(spec->session->hooks), err);
+    }
+    s.peer = peer_new(&peer);
+    if (r == 0)
+        r = begin(&s, err);
+    if (r == 0)
+        r = loop(&s, err);
+    if (r < 0 && spec->session->hooks)
+        sdk_hooks_close(spec->session->hooks);
+    *ret = (struct stdio_end){
+        .is_error = peer_last_is_error(s.peer),
+        .read_fail = r < 0 && err->sys == EPIPE,
+    };
+    peer_free(s.peer);
+    mailbox_close(s.mailbox);
+    mailbox_unref(s.mailbox);
+    conn_release(&s.conn);
+    buf_release(&s.kept);
+    return r;
+}

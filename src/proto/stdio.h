@@ -1,0 +1,46 @@
+/*
+ * A session on standard input and output: json and stream-json, with a prompt or with a client.
+ *
+ * Events become lines on `out`; lines on `in`, when there is one, are messages and requests of the
+ * client that started us (peer.h). The end of the input means that nothing more will be said: what
+ * waits is done, then it is over. A reader that stops reading makes the agent wait; one that goes
+ * away ends the run.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct agent_input;
+struct cancel;
+struct err;
+struct host;
+struct peer_session;
+
+enum stdio_format {
+    STDIO_LINES,  /* stream-json */
+    STDIO_RESULT, /* json: the last result alone */
+    STDIO_ARRAY,  /* json --verbose: all messages as one array */
+};
+
+struct stdio_spec {
+    struct peer_session *session;
+    int in; /* -1: no client */
+    int out;
+    enum stdio_format format;
+    bool answers_asks;         /* the client is asked for permissions */
+    struct agent_input *first; /* the prompt; NULL: the client will say it. Taken */
+    struct cancel *cancel;
+    void (*complain)(void *arg, const char *text); /* about input that makes no sense */
+    void *complain_arg;
+    /* The session has begun; what is not urgent can be done now. */
+    void (*begun)(void *arg);
+    void *begun_arg;
+};
+
+struct stdio_end {
+    bool is_error;  /* of the last result */
+    bool read_fail; /* nobody reads the output any more */
+};
+
+/* -1: the session could not begin, or the output failed for another reason than its reader. */
+int stdio_run(const struct stdio_spec *spec, struct stdio_end *ret, struct err *err);

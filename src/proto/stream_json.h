@@ -1,0 +1,64 @@
+/*
+ * stream-json: a session's events as the lines that SDKs and scripts read (reference stream-json).
+ *
+ * A renderer is a pure function of the events it is given, in their order: it makes no ids, reads
+ * no clock and asks nobody, so any two observers of a session get the same bytes. Registered
+ * secrets are taken out. Without partial messages the answer of a step appears when the step holds,
+ * so that one which a broken stream made void leaves no trace; with them, as it is said.
+ *
+ * A renderer that joins in the middle of a step is silent about it until the next step.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "llm/event.h"
+#include "llm/message.h"
+
+struct event;
+struct jw;
+struct turn_report;
+
+struct stream_json_options {
+    bool partial; /* --include-partial-messages */
+    bool hooks;   /* --include-hook-events */
+    bool replay;  /* --replay-user-messages */
+    bool states;  /* CLAUDE_CODE_SDK_READS_SESSION_STATE=1 */
+};
+
+/* What every turn's init line says beside the event. Lent for the renderer's life. */
+struct stream_json_session {
+    const char *key_source;        /* "ANTHROPIC_API_KEY", "none" */
+    const char *output_style;      /* "default" */
+    const struct buf *mcp_servers; /* JSON array of {name,status}; may change between turns */
+};
+
+struct stream_json {
+    struct stream_json_options options;
+    const struct stream_json_session *session;
+    bool in_step;
+    struct buf message_id, model; /* of the running step */
+    struct llm_usage usage;       /* as in message_start */
+    enum block_kind open;         /* of the block that has begun */
+    VEC(struct event *) held;     /* blocks of a step that may still turn out void */
+    struct map progress;          /* tool_use_id → whole seconds that were told, plus one */
+};
+
+void stream_json_init(struct stream_json *r, const struct stream_json_options *options,
+                      const struct stream_json_session *session);
+void stream_json_release(struct stream_json *r);
+
+/* Appends what there is to say about the event: no line, one, or several, each with its newline. */
+void stream_json_event(struct stream_json *r, const struct event *e, struct buf *out);
+
+#define STREAM_JSON_MAX_LINE ((size_t)256 << 20) /* of all lines of one event */
+
+/* "rate_limit", "overloaded", …: how the lines call an error. */
+const char *stream_json_category(int err_code, int status);
+/* modelUsage of a result. */
+void stream_json_model_usage(struct jw *w, const struct turn_report *report);
