@@ -54,6 +54,10 @@ struct net_request {
     int64_t idle_ms; /* 0: 90 s without a byte in or out, once connected; paused time is not idle */
     int64_t total_ms; /* 0: none */
     size_t max_bytes; /* of the decoded body; 0: 256 MB. Past it the stream ends with ERR_TOO_BIG */
+    /* Only to addresses that anybody can reach (address.h); else it ends with ERR_DENIED, before
+     * anything is sent. Decided on the address that is connected to. Through a proxy that is the
+     * proxy's business: then only the host as it is written is looked at. */
+    bool public_only;
 };
 
 void net_request_release(struct net_request *r);

@@ -68,6 +68,57 @@ void net_config_init(struct net_config *c, const struct net_options *options)
     c->no_proxy = dup_or_null(options->no_proxy);
 }
 
+/* curl's rule: lower case first; HTTP_PROXY does not count, because a CGI's client could set it. */
+static const char *environment_proxy(bool tls)
+{
+    static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    const char *proxy = tls ? NULL : getenv("http_proxy");
+
+    for (size_t i = tls ? 0 : 2; !(proxy && *proxy) && i < ARRAY_LEN(names); i++)
+        proxy = getenv(names[i]);
+    return proxy ? proxy : "";
+}
+
+/* "*", or a list of hosts and domains, parted by commas or spaces. */
+static bool is_exempt(struct str host, struct str list)
+{
+    struct str entry;
+
+    if (str_is(str_trim(list), "*"))
+        return true;
+    while (list.len) {
+        size_t len = 0;
+
+        while (len < list.len && list.ptr[len] != ',' && list.ptr[len] != ' ')
+            len++;
+        entry = str_first(list, len);
+        list = str_from(list, len + 1);
+        if (entry.len && entry.ptr[0] == '.')
+            entry = str_from(entry, 1);
+        if (!entry.len || entry.len > host.len ||
+            !str_eq_nocase(str_from(host, host.len - entry.len), entry))
+            continue;
+        if (entry.len == host.len || host.ptr[host.len - entry.len - 1] == '.')
+            return true;
+    }
+    return false;
+}
+
+const char *net_config_proxy(const struct net_config *c, const struct url *url)
+{
+    const char *proxy = url->tls ? c->proxy : c->plain_proxy;
+    const char *exempt = c->no_proxy ? c->no_proxy : getenv("no_proxy");
+    struct str host = url->host;
+
+    if (!proxy)
+        proxy = environment_proxy(url->tls);
+    if (!exempt)
+        exempt = getenv("NO_PROXY");
+    if (host.ptr[0] == '[')
+        host = str_first(str_from(host, 1), host.len - 2);
+    return is_exempt(host, str_of(exempt)) ? "" : proxy;
+}
+
 void net_config_release(struct net_config *c)
 {
     mem_freep(&c->ca_file);

@@ -123,6 +123,10 @@ void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret)
     char text[CURL_ERROR_SIZE];
     char peer[300];
 
+    if (s->found_private && (code == CURLE_COULDNT_CONNECT || code == CURLE_ABORTED_BY_CALLBACK)) {
+        net_fault_set(ret, ERR_DENIED, "%.*s is at a private address", STR_ARG(s->url.host));
+        return;
+    }
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
         net_fault_set(ret, ERR_NETWORK, "cannot resolve host '%.*s'", STR_ARG(s->url.host));

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "net/address.h"
 
 #define CONNECT_MS (15 * 1000)
 #define IDLE_MS (90 * 1000)
@@ -105,8 +106,13 @@ static void net_stream_watch(const struct net_stream *s)
 
 static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    (void)arg;
+    struct net_stream *s = arg;
+
     (void)purpose;
+    if (s->request.public_only && !s->by_proxy && !address_is_public(&address->addr)) {
+        s->found_private = true; /* the name may have another address */
+        return CURL_SOCKET_BAD;
+    }
     /* curl's own sockets would be inherited by every child the program starts. */
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -115,10 +121,14 @@ static int on_connected(void *arg, char *remote_ip, char *local_ip, int remote_p
 {
     struct net_stream *s = arg;
 
-    (void)remote_ip;
     (void)local_ip;
     (void)remote_port;
     (void)local_port;
+    /* A connection that another stream has left open saw no on_open_socket() for this one. */
+    if (s->request.public_only && !s->by_proxy && !address_text_is_public(remote_ip)) {
+        s->found_private = true;
+        return CURL_PREREQFUNC_ABORT;
+    }
     s->connected = true;
     s->config->ca_dir_lacks = s->config->ca_dir_lacks || s->dir_failed;
     s->last_byte_ms = clock_mono_ms();
@@ -318,7 +328,7 @@ static void net_stream_set_certificates(const struct net_stream *s)
     curl.easy_setopt(s->easy, CURLOPT_PROXY_CAINFO, file);
 }
 
-static void net_stream_set_connection(const struct net_stream *s, CURL *easy)
+static void net_stream_set_connection(struct net_stream *s, CURL *easy)
 {
     const struct net_config *c = s->config;
     const char *proxy = s->url.tls ? c->proxy : c->plain_proxy;
@@ -332,12 +342,20 @@ static void net_stream_set_connection(const struct net_stream *s, CURL *easy)
     /* Else removing a handle waits for its resolver thread, and all streams with it. */
     curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    curl.easy_setopt(easy, CURLOPT_OPENSOCKETDATA, s);
     curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl.easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
     curl.easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);
     curl.easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl.easy_setopt(easy, CURLOPT_SHARE, c->share);
+    if (s->request.public_only) { /* whose address is checked must not be left to curl */
+        proxy = net_config_proxy(c, &s->url);
+        s->by_proxy = *proxy;
+        curl.easy_setopt(easy, CURLOPT_PROXY, proxy);
+        curl.easy_setopt(easy, CURLOPT_NOPROXY, "");
+        return;
+    }
     if (proxy)
         curl.easy_setopt(easy, CURLOPT_PROXY, proxy);
     if (c->no_proxy)
@@ -379,6 +397,11 @@ int net_stream_open(struct net_stream *s, CURLM *multi, struct net_notes *notes)
     net_stream_set_certificates(s);
     net_stream_set_callbacks(s, s->easy);
     net_stream_watch(s);
+    if (s->request.public_only && !address_host_may_be_public(s->url.host)) {
+        s->found_private = true;
+        net_stream_done(s, CURLE_COULDNT_CONNECT);
+        return -1;
+    }
     code = curl.multi_add_handle(multi, s->easy);
     if (code == CURLM_OK)
         return 0;

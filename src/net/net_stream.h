@@ -27,6 +27,8 @@ struct net_config {
 
 void net_config_init(struct net_config *c, const struct net_options *options);
 void net_config_release(struct net_config *c); /* not the share */
+/* The proxy that serves the URL, as curl would choose it; "": none. */
+const char *net_config_proxy(const struct net_config *c, const struct url *url);
 
 /* What streams tell the loop. */
 struct net_notes {
@@ -68,6 +70,8 @@ struct net_stream {
     bool by_dir;            /* certificates are looked up in ca_dir */
     bool dir_failed;        /* and were not found there */
     bool connected;         /* the request is on its way; before that the connect limit counts */
+    bool by_proxy;          /* public_only: a proxy goes there for us */
+    bool found_private;     /* public_only: an address was passed over */
     int64_t last_byte_ms;   /* idle time counts from here */
     int64_t paused_ms;      /* when it was paused */
     int64_t total_until_ms; /* INT64_MAX: no limit */
