@@ -14,14 +14,15 @@
 
 #include "proc/launch.h"
 
-static _Noreturn void child_fail(struct child_failure *ret, enum child_stage stage, int sys)
+CHILD_FN static _Noreturn void child_fail(struct child_failure *ret, enum child_stage stage,
+                                          int sys)
 {
     *ret = (struct child_failure){true, stage, sys};
     _exit(127);
 }
 
 /* Handlers are reset by exec, but "ignored" is inherited; SIGPIPE is, for one. */
-static void child_reset_signals(const sigset_t *mask)
+CHILD_FN static void child_reset_signals(const sigset_t *mask)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
 
@@ -32,7 +33,7 @@ static void child_reset_signals(const sigset_t *mask)
 
 /* As shells look: a file that may not be run is remembered while better ones are looked for, but a
  * folder of PATH that we may not enter says nothing about the program. */
-static int child_try_paths(const struct launch *l)
+CHILD_FN static int child_try_paths(const struct launch *l)
 {
     int worst = ENOENT;
 
@@ -46,7 +47,7 @@ static int child_try_paths(const struct launch *l)
     return worst;
 }
 
-_Noreturn void child_exec(const struct launch *l, pid_t parent, struct child_failure *ret)
+CHILD_FN _Noreturn void child_exec(const struct launch *l, pid_t parent, struct child_failure *ret)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -8,6 +8,10 @@
 
 struct launch;
 
+/* For functions that run on borrowed memory and never return: what AddressSanitizer notes about
+ * their frames would stay behind. */
+#define CHILD_FN __attribute__((no_sanitize_address))
+
 enum child_stage {
     CHILD_FORK,
     CHILD_TERMINAL,

@@ -2,7 +2,7 @@
  * The warden process: starts the leader, reaps, reports, obeys.
  *
  * It lives on after a fork from a program with threads and never execs, so only plain system calls
- * are made here and in what it calls (tree.h, child.h). Its state is on its stack.
+ * are made here and in what it calls (tree.h, child.h). Its whole state is on its stack.
  */
 #include "proc/warden.h"
 
@@ -28,6 +28,7 @@
 
 #define WARDEN_SOCKET 3
 #define WARDEN_SLOWEST_MS 64 /* between two looks for survivors */
+#define WARDEN_LEADER_STACK (32 * 1024)
 
 struct warden {
     int signals_fd; /* SIGCHLD */
@@ -39,11 +40,6 @@ struct warden {
     int64_t pause_ms;   /* grows while somebody refuses to die */
     struct tree tree;
 };
-
-/* Until the exec the leader runs in the warden's memory (CLONE_VM), on this stack: far cheaper than
- * a second copy of tenax's page tables, and an error of it needs no pipe to come back. */
-#define WARDEN_STACK_BYTES (64 * 1024)
-static _Alignas(64) char warden_leader_stack[WARDEN_STACK_BYTES];
 
 struct warden_leader {
     const struct launch *launch;
@@ -99,22 +95,24 @@ static bool warden_place_fds(const struct launch *l, int socket)
     return true;
 }
 
-static int warden_become_leader(void *arg)
+CHILD_FN static int warden_become_leader(void *arg)
 {
     struct warden_leader *leader = arg;
 
     child_exec(leader->launch, leader->warden, &leader->failure);
 }
 
-/* Returns when the leader has exec'ed, or failed to. */
+/* Returns when the leader has exec'ed, or failed to. Until then it runs in our memory, on a part of
+ * our stack, while we stand still: far cheaper than a second copy of tenax's page tables, and an
+ * error needs no pipe to come back. */
 static int warden_start_leader(struct warden *w, const struct launch *l)
 {
+    _Alignas(64) char stack[WARDEN_LEADER_STACK];
     struct warden_leader leader = {.launch = l, .warden = getpid()};
     struct warden_report report = {.what = WARDEN_STARTED};
     int flags = CLONE_VM | CLONE_VFORK | (l->tell_dir ? CLONE_FS : 0) | SIGCHLD;
 
-    w->leader =
-        clone(warden_become_leader, warden_leader_stack + WARDEN_STACK_BYTES, flags, &leader);
+    w->leader = clone(warden_become_leader, stack + sizeof(stack), flags, &leader);
     if (w->leader < 0)
         return -1;
     w->group = w->leader;
