@@ -121,7 +121,7 @@ static void edit_write_data(struct tool_call *call, const struct target *t, cons
         jw_kbool(&out, "replaceAll", json_get_bool(call->args, "replace_all", false));
     }
     jw_kbool(&out, "userModified", false);
-    jw_object_end(&out);
+    target_end_data(&out, ret);
 }
 
 static int edit_save(struct tool_call *call, struct target *t, struct str text, size_t places,
@@ -163,8 +163,11 @@ int edit_file(struct tool_call *call, const struct edit *edits, size_t count,
         return err_set(err, ERR_BAD_INPUT,
                        "'%s' is damaged UTF-16: an edit would change more than was asked for",
                        t.path);
-    if (edit_all(edits, count, t.file.text, &text, &places, ret) < 0)
+    if (edit_all(edits, count, t.file.text, &text, &places, ret) < 0) {
+        if (str_ends(str_of(t.path), STR(".ipynb")))
+            buf_adds(&ret->text, " Cells of a notebook are changed with NotebookEdit.");
         return 0; /* the result says why */
+    }
     return edit_save(call, &t, buf_str(&text), places, ret, err);
 }
 

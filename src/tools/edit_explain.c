@@ -71,51 +71,29 @@ static char plain_of(uint32_t code)
 }
 
 enum plainer {
-    PLAIN_BLANKS = 1, /* runs of blanks are one, those at the ends of a line none */
+    PLAIN_BLANKS = 1, /* there are none */
     PLAIN_QUOTES = 2,
     PLAIN_CASE = 4, /* ASCII */
 };
 
-/* The line as it counts when some differences are left out of account. */
-static void line_add_plain(struct buf *out, struct str line, unsigned how)
+/* The text as it counts when some differences are left out of account; lines stay lines. */
+static void add_plain(struct buf *out, struct str text, unsigned how)
 {
-    bool gap = false;
-    size_t start = out->len;
-
-    while (line.len) {
-        uint32_t code = (unsigned char)line.ptr[0];
-        size_t n = utf8_decode(line, &code);
+    while (text.len) {
+        uint32_t code = (unsigned char)text.ptr[0];
+        size_t n = utf8_decode(text, &code);
         char c = how & PLAIN_QUOTES ? plain_of(code) : 0;
 
         n = n ? n : 1;
         if (!c && n == 1)
-            c = line.ptr[0];
+            c = text.ptr[0];
         if (how & PLAIN_CASE && c >= 'A' && c <= 'Z')
             c = (char)(c - 'A' + 'a');
-        if (how & PLAIN_BLANKS && c && char_is_blank(c)) {
-            gap = true;
-        } else {
-            if (gap && out->len > start)
-                buf_addc(out, ' ');
-            gap = false;
-            if (c)
-                buf_addc(out, c);
-            else
-                buf_add(out, str_first(line, n));
-        }
-        line = str_from(line, n);
-    }
-}
-
-static void add_plain(struct buf *out, struct str text, unsigned how)
-{
-    while (text.len) {
-        size_t n = str_chr(text, '\n');
-
-        line_add_plain(out, str_first(text, n), how);
-        if (n < text.len)
-            buf_addc(out, '\n');
-        text = str_from(text, n + 1);
+        if (!c)
+            buf_add(out, str_first(text, n));
+        else if (!(how & PLAIN_BLANKS) || !char_is_blank(c))
+            buf_addc(out, c);
+        text = str_from(text, n);
     }
 }
 
@@ -150,7 +128,6 @@ static bool found_when_plain(struct str text, struct str old, unsigned how, size
     add_plain(&a, text, how);
     add_plain(&b, old, how);
     needle = buf_str(&b);
-    /* What a part of a line begins or ends with is not blank at the ends of the whole line. */
     if (!str_trim(needle).len)
         return false;
     at = str_find(buf_str(&a), needle);

@@ -113,7 +113,7 @@ static void edit_say_many(const struct view *v, struct str old, struct buf *ret_
         at += 1 + str_find(str_from(v->text, at + 1), old);
     }
     buf_addf(ret_why,
-             "old_string is in the file %zu times (on line %s%s). Add lines around it to make it "
+             "old_string is in the file %zu times (lines %s%s). Add lines around it to make it "
              "unique, or set replace_all to change every one.",
              count, buf_cstr(&lines), count > EDIT_MAX_LISTED ? ", …" : "");
 }

@@ -39,12 +39,13 @@ static const struct {
     {"a\nb", "b", "c\r\nd", false, "a\nc\r\nd", NULL}, /* no \r\n there: as it is given */
     {"a\r\nb", "a\nb", "a\r\nb", false, NULL, "line endings"},
 
-    {"b a b", "b", "x", false, NULL, "2 times (on line 1, 1)"},
-    {"b\nx\nb\nb\n", "b", "x", false, NULL, "3 times (on line 1, 3, 4)"},
+    {"b a b", "b", "x", false, NULL, "2 times (lines 1, 1)"},
+    {"b\nx\nb\nb\n", "b", "x", false, NULL, "3 times (lines 1, 3, 4)"},
     {"aaa", "aa", "x", false, NULL, "2 times"},
     {"int main(void)\n{\n\treturn 0;\n}\n", "{\n    return 0;\n}", "", false, NULL,
      "only in white space"},
     {"a  =  b\n", "a = b", "x", false, NULL, "     1\ta  =  b"},
+    {"f(a, b)\n", "f(a,b)", "x", false, NULL, "only in white space"},
     {"x\nsay \xe2\x80\x9chi\xe2\x80\x9d\n", "say \"hi\"", "x", false, NULL,
      "quotation marks or dashes"},
     {"x\nIt's\n", "It\xe2\x80\x99s", "x", false, NULL, "     2\tIt's"},
@@ -257,6 +258,19 @@ static void links_are_followed(void **state)
     tool_check_end(&t);
 }
 
+static void a_notebook_has_its_own_tool(void **state)
+{
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    tool_check_put(&t, "n.ipynb",
+                   STR("{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"a\"]}]}"));
+    must_read(&t, "n.ipynb");
+    cannot_edit(&t, "n.ipynb", "print(a)", "b", "NotebookEdit");
+    tool_check_end(&t);
+}
+
 static void all_edits_or_none(void **state)
 {
     struct tool_check t;
@@ -342,6 +356,7 @@ int main(void)
         cmocka_unit_test(an_empty_old_string_creates),
         cmocka_unit_test(the_outside_is_kept),
         cmocka_unit_test(links_are_followed),
+        cmocka_unit_test(a_notebook_has_its_own_tool),
         cmocka_unit_test(all_edits_or_none),
         cmocka_unit_test(a_cancelled_edit_changes_nothing),
         cmocka_unit_test(rules_and_hooks_see_the_whole_path),

@@ -39,7 +39,7 @@ static size_t line_window_clean(struct line_window *w, struct buf *out)
     while (rest.len && chars < LINE_MAX_CHARS) {
         size_t n = utf8_decode(rest, NULL);
 
-        if (n) {
+        if (n && rest.ptr[0]) { /* NUL is valid, and more than some readers can take */
             buf_add(out, str_first(rest, n));
         } else {
             buf_adds(out, "\xef\xbf\xbd");

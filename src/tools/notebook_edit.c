@@ -88,7 +88,7 @@ static void change_report(struct tool_call *call, const struct target *t,
     jw_kstr(&out, "cell_id", id);
     jw_kcstr(&out, "edit_mode", modes[change->mode]);
     jw_kstr(&out, "new_source", json_get_str(call->args, "new_source"));
-    jw_object_end(&out);
+    target_end_data(&out, ret);
     buf_addf(&ret->text, "%s cell '%.*s' of '%s'.", done[change->mode], STR_ARG(id), t->path);
 }
 

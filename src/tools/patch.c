@@ -27,6 +27,7 @@ struct differ {
     const uint32_t *olds, *news; /* the numbers */
     size_t numbers;              /* how many there are */
     int32_t *trace;              /* the furthest points of every round of Myers, end to end */
+    int rounds;                  /* that there is room for in it */
 };
 
 static void patch_split(struct str text, struct patch *p, bool is_new)
@@ -142,10 +143,14 @@ static bool differ_myers(struct differ *d, struct piece x)
     const uint32_t *b = d->news + x.new_at;
     int32_t n = (int32_t)(x.old_end - x.old_at);
     int32_t m = (int32_t)(x.new_end - x.new_at);
+    int most = n + m < PATCH_MAX_STEPS ? n + m : PATCH_MAX_STEPS;
 
-    if (!d->trace)
-        d->trace = mem_alloc((PATCH_MAX_STEPS + 1) * (PATCH_MAX_STEPS + 2) / 2 * sizeof(*d->trace));
-    for (int s = 0; s <= PATCH_MAX_STEPS; s++) {
+    if (most >= d->rounds) {
+        d->rounds = most + 1;
+        d->trace = mem_realloc(d->trace,
+                               (size_t)d->rounds * ((size_t)d->rounds + 1) / 2 * sizeof(*d->trace));
+    }
+    for (int s = 0; s <= most; s++) {
         int32_t *round = differ_round(d, s);
 
         for (int k = -s; k <= s; k += 2) {

@@ -47,8 +47,8 @@ static int pdf_run(struct tool_call *call, const char *path, size_t first, size_
 {
     char from[24];
     char to[24];
-    const char *argv[] = {"pdftotext", "-q", "-layout", "-enc", "UTF-8", "-f",
-                          from,        "-l", to,        path,   "-",     NULL};
+    const char *argv[] = {"pdftotext", "-layout", "-enc", "UTF-8", "-f", from,
+                          "-l",        to,        path,   "-",     NULL};
     struct proc_spec spec = {
         .argv = argv,
         .envp = (const char *const *)workspace_environ(call->workspace),

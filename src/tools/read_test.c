@@ -47,6 +47,7 @@ static const struct {
      STR_INIT("\x7f"
               "ELF\2\1\1\0\0\0"),
      "", false, "binary file (10 bytes)"},
+    {"a", STR_INIT("one two three four five six seven eight nine ten \1"), "", true, "ten \1"},
     {"a.png", STR_INIT("<html>\n"), "", true, "<html>"}, /* by content, not by name */
     {"a.txt", STR_INIT("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\3\10\2"), "", true,
      "image/png, 2 x 3 pixels"},

@@ -104,6 +104,13 @@ void target_write_data(const struct target *t, const struct buf *original,
     patch_write(patch, out);
 }
 
+void target_end_data(struct jw *out, struct tool_result *ret)
+{
+    jw_object_end(out);
+    if (ret->data.over)
+        buf_clear(&ret->data);
+}
+
 void target_show(const struct patch *patch, struct tool_result *ret)
 {
     size_t left = SHOW_MAX_LINES;

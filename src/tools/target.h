@@ -38,5 +38,8 @@ int target_save(struct tool_call *call, struct target *t, struct str text, struc
 /* The members filePath, originalFile (NULL: null, there was none) and structuredPatch. */
 void target_write_data(const struct target *t, const struct buf *original,
                        const struct patch *patch, struct jw *out);
+/* Closes the object; a result that has become too large for one is left out. */
+void target_end_data(struct jw *out, struct tool_result *ret);
+
 /* Lines around the changes, numbered, as the file has them now. */
 void target_show(const struct patch *patch, struct tool_result *ret);

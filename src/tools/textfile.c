@@ -5,6 +5,7 @@
 #include "tools/textfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -210,6 +211,9 @@ int textfile_save(struct textfile *f, struct str text, struct err *err)
     if (raw.over)
         return err_set(err, ERR_TOO_BIG, "'%s' would be larger than %zu MB", f->path,
                        TEXTFILE_MAX >> 20);
+    /* A rename asks the folder only; that the file may not be written must count too. */
+    if (f->exists && faccessat(AT_FDCWD, f->path, W_OK, AT_EACCESS) < 0)
+        return err_sys(err, ERR_IO, "cannot write '%s'", f->path);
     if (!f->exists) {
         CLEANUP(mem_freep) char *folder = path_dirname(f->path);
 

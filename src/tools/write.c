@@ -82,7 +82,7 @@ static int write_over(struct tool_call *call, struct target *t, struct str conte
     if (was_there)
         patch_make(&patch, buf_str(&old), content, 3);
     target_write_data(t, was_there ? &old : NULL, &patch, &out);
-    jw_object_end(&out);
+    target_end_data(&out, ret);
     buf_addf(&ret->text, "%s '%s' (%zu line%s).", was_there ? "Replaced" : "Created", t->path,
              lines, lines == 1 ? "" : "s");
     return 0;

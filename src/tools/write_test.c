@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <sys/wait.h>
 
 #include "tools/entries.h"
 #include "tools/tool_check.h"
@@ -132,6 +133,42 @@ static void mode_links_and_empty_files(void **state)
     tool_check_end(&t);
 }
 
+/* In a child that is not root: root may write everything. */
+static void what_may_not_be_written(void **state)
+{
+    struct tool_check t;
+    int status = -1;
+    pid_t pid;
+
+    (void)state;
+    tool_check_begin(&t);
+    tool_check_put(&t, "locked", STR("x"));
+    tool_check_put(&t, "dir/in", STR("x"));
+    if (geteuid() == 0) {
+        assert_int_equal(chown(t.dir, 12, 34), 0);
+        assert_int_equal(chown(tool_check_path(&t, "locked"), 12, 34), 0);
+    }
+    chmod(tool_check_path(&t, "locked"), 0444);
+    chmod(tool_check_path(&t, "dir"), 0555);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        bool good = geteuid() != 0 || (setgid(34) == 0 && setuid(12) == 0);
+
+        read_file(&t, "locked");
+        good &= !write_file(&t, "locked", "y");
+        good &= str_has(tool_check_text(&t), STR("Permission denied"));
+        good &= !write_file(&t, "dir/new", "y");
+        good &= str_has(tool_check_text(&t), STR("Permission denied"));
+        good &= str_is(tool_check_get(&t, "locked"), "x");
+        _exit(good ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    chmod(tool_check_path(&t, "dir"), 0755);
+    tool_check_end(&t);
+}
+
 static const struct {
     struct str before;
     const char *content;
@@ -196,6 +233,7 @@ int main(void)
         cmocka_unit_test(refusals_leave_the_old_content),
         cmocka_unit_test(mode_links_and_empty_files),
         cmocka_unit_test(the_outside_is_kept),
+        cmocka_unit_test(what_may_not_be_written),
         cmocka_unit_test(limits),
     };
 
