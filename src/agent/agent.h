@@ -58,7 +58,6 @@ struct agent_spec {
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
     struct str context;               /* reminders that go before the first input; may be empty */
-    struct str output_schema;         /* JSON schema of the answer; empty: any text */
     const char *transcript_path;      /* for hooks; "" until there are transcripts */
     int64_t max_steps;                /* of a turn; 0: no limit */
     double max_usd;                   /* of the session; 0: no limit */
@@ -72,7 +71,9 @@ struct agent_spec {
     /* Before each input behind the first: appends reminders of what has changed meanwhile
      * (instruction files, the date). NULL: nothing ever does. Agent thread. */
     void (*news)(void *arg, struct cancel *cancel, struct buf *ret);
-    void *news_arg;
+    /* After a file was read: the same for what applies to files like it (nested instructions). */
+    void (*near)(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
+    void *news_arg;          /* of both */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
     /* Before a tool changes this file (absolute); NULL: nobody wants to know. Any thread. */

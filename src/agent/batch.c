@@ -297,12 +297,31 @@ void batch_refuse(struct batch *b, struct str because)
         (void)batch_settle_one(b, /*err=*/NULL);
 }
 
-/* What hooks had to add goes behind the results. */
+/* A file that was read may have instructions beside it. */
+static void batch_say_near(struct batch *b, struct call *c)
+{
+    const struct agent_spec *spec = &b->agent->spec;
+    CLEANUP(buf_release) struct buf words = BUF_INIT(AGENT_MAX_TEXT);
+    struct rule_subject subject;
+
+    if (!spec->near || !c->entry || strcmp(c->entry->name, "Read") != 0 || c->result.is_error)
+        return;
+    call_subject(c, &subject);
+    spec->near(spec->news_arg, arena_cstr(&c->arena, subject.text), b->turn->cancel, &words);
+    agent_say_reminders(b->agent, buf_str(&words));
+}
+
+/* What hooks and files had to add goes behind the results. */
 static void batch_say_context(struct batch *b)
 {
-    VEC_EACH(&b->calls, c) {
-        if ((*c)->state == CALL_ENDED && (*c)->context.len)
-            agent_remind(b->agent, buf_str(&(*c)->context));
+    VEC_EACH(&b->calls, it) {
+        struct call *c = *it;
+
+        if (c->state != CALL_ENDED)
+            continue;
+        if (c->context.len)
+            agent_remind(b->agent, buf_str(&c->context));
+        batch_say_near(b, c);
     }
 }
 

@@ -434,6 +434,16 @@ static void host_news(void *arg, struct cancel *cancel, struct buf *ret)
         host_say_notices(h, &h->context.notices);
 }
 
+/* After a file was read. Agent thread. */
+static void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret)
+{
+    struct host *h = arg;
+    struct context_spec where = host_context_spec(h);
+
+    if (context_near(&h->context, &where, path, cancel, ret, /*err=*/NULL) == 0)
+        host_say_notices(h, &h->context.notices);
+}
+
 static struct agent *host_build(struct host *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
@@ -450,7 +460,6 @@ static struct agent *host_build(struct host *h, struct err *err)
         .permit = h->permit,
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
-        .output_schema = buf_str(&h->schema),
         .transcript_path = "",
         .max_steps = h->max_steps,
         .max_usd = h->max_usd,
@@ -459,6 +468,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .emit = host_emit,
         .emit_arg = h,
         .news = host_news,
+        .near = host_near,
         .news_arg = h,
         .cancel = h->cancel,
     };
