@@ -544,6 +544,10 @@ static bool forbids_command(const struct rule *r, struct str text, unsigned dept
         if (forbids_part(r, p, shells, depth, &line))
             return true;
     }
+    VEC_EACH(&shell.given, w) {
+        if (shells && forbids_command(r, w->text, depth + 1))
+            return true;
+    }
     return false;
 }
 
@@ -584,7 +588,6 @@ bool rules_allow_command(struct rule *const *rules, size_t count, const struct r
     CLEANUP(shell_release) struct shell shell;
     CLEANUP(buf_release) struct buf scratch = BUF_INIT(BUF_NO_LIMIT);
     struct str text = str_trim(s->text);
-    bool reads;
 
     shell_split(&shell, text);
     for (size_t i = 0; i < count; i++) {
@@ -605,9 +608,8 @@ bool rules_allow_command(struct rule *const *rules, size_t count, const struct r
         if (shell.writes.len && part_is_one_of(p, "cd pushd popd"))
             return false;
     }
-    reads = shell_is_read_only(&shell) || shell.writes.len;
     VEC_EACH(&shell.parts, p) {
-        bool allowed = reads && shell_part_is_read_only(p);
+        bool allowed = shell_part_is_free(&shell, p);
 
         for (size_t i = 0; !allowed && i < count; i++)
             allowed = rule_names_tool(rules[i], s->tool) && allows_part(rules[i], p, &scratch);
@@ -707,7 +709,8 @@ void rule_command_paths(struct str command, struct strv *ret_reads, struct strv 
 /* Programs for which "always" would be everything. */
 #define NEVER_SUGGESTED RUNNERS " python python3 node perl ruby php awk rm dd mkfs"
 
-static void suggest_part(const struct shell_part *p, struct strv *ret)
+/* False when no rule for it makes sense. */
+static bool suggest_part(const struct shell_part *p, struct strv *ret)
 {
     CLEANUP(buf_release) struct buf rule = BUF_INIT(RULE_MAX_TEXT);
     struct shell_part bare = *p;
@@ -720,20 +723,23 @@ static void suggest_part(const struct shell_part *p, struct strv *ret)
     first = shell_word_at(&bare, 0);
     second = shell_word_at(&bare, 1);
     if (!first->raw.len || first->quoted || is_in(base_name(first->text), NEVER_SUGGESTED))
-        return;
+        return false;
     buf_add(&rule, first->raw);
     if (is_in(first->raw, HAVE_SUBCOMMANDS)) {
         if (!second->raw.len || second->quoted || second->expands || second->globs ||
             second->raw.ptr[0] == '-')
-            return;
+            return false;
         buf_addf(&rule, " %.*s", STR_ARG(second->raw));
         if (is_in(second->raw, "run exec") && shell_word_at(&bare, 2)->raw.len &&
             !shell_word_at(&bare, 2)->quoted)
             buf_addf(&rule, " %.*s", STR_ARG(shell_word_at(&bare, 2)->raw));
     }
     buf_adds(&rule, " *");
-    if (buf_check(&rule, NULL) == 0 && !strv_has(ret, buf_str(&rule)))
+    if (buf_check(&rule, NULL) < 0)
+        return false;
+    if (!strv_has(ret, buf_str(&rule)))
         strv_add(ret, buf_str(&rule));
+    return true;
 }
 
 static bool suggest_command(struct str command, struct strv *ret)
@@ -745,13 +751,8 @@ static bool suggest_command(struct str command, struct strv *ret)
     if (!shell.certain)
         return false;
     VEC_EACH(&shell.parts, p) {
-        size_t before = found.len;
-
-        if (shell_part_is_read_only(p))
-            continue;
-        suggest_part(p, &found);
         /* A rule for some parts only would not help. */
-        if (found.len == before && before < 1)
+        if (!shell_part_is_free(&shell, p) && !suggest_part(p, &found))
             return false;
     }
     if (!found.len || found.len > SUGGEST_MAX)

@@ -397,6 +397,7 @@ static void scan_word(struct scan *c, struct shell_word *ret)
     }
     w.raw = str_from(str_first(c->in, c->at), start);
     w.text = arena_str(&c->s->arena, buf_str(&text));
+    w.globs &= !str_is(w.raw, "["); /* the command */
     *ret = w;
 }
 
@@ -454,8 +455,10 @@ static void scan_redirect(struct scan *c)
         vec_push(&c->heredocs, ((struct heredoc){target.text, str_is(op, "<<-")}));
         return;
     }
-    if (str_is(op, "<<<"))
+    if (str_is(op, "<<<")) {
+        vec_push(&c->s->given, target);
         return;
+    }
     if ((str_is(op, ">&") || str_is(op, "<&")) && is_descriptor(target.raw))
         return;
     if (target.expands || target.globs || str_starts(target.text, STR("/dev/tcp/")) ||
@@ -609,6 +612,7 @@ void shell_release(struct shell *s)
     vec_release(&s->parts);
     vec_release(&s->writes);
     vec_release(&s->reads);
+    vec_release(&s->given);
     arena_release(&s->arena);
 }
 

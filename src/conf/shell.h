@@ -43,6 +43,7 @@ struct shell {
     VEC(struct shell_part) parts;
     VEC(struct shell_word) writes; /* targets of redirections but /dev/null */
     VEC(struct shell_word) reads;
+    VEC(struct shell_word) given; /* here-strings */
 };
 
 /* The text must outlive it. Always succeeds. */

@@ -379,19 +379,30 @@ static bool part_is(const struct shell_part *p, const char *name)
     return part_unwrap(p, &bare, &fed) && str_is(shell_word_at(&bare, 0)->text, name);
 }
 
+/* A repository elsewhere may have its own ideas of what git should run. */
+static bool part_is_git_elsewhere(const struct shell *s, const struct shell_part *p)
+{
+    if (!part_is(p, "git"))
+        return false;
+    for (const struct shell_part *before = s->parts.ptr; before < p; before++) {
+        if (part_is(before, "cd"))
+            return true;
+    }
+    return false;
+}
+
+bool shell_part_is_free(const struct shell *s, const struct shell_part *p)
+{
+    return shell_part_is_read_only(p) && !part_is_git_elsewhere(s, p);
+}
+
 bool shell_is_read_only(const struct shell *s)
 {
-    bool moved = false;
-
     if (!s->certain || s->writes.len || !s->parts.len)
         return false;
     VEC_EACH(&s->parts, p) {
-        if (!shell_part_is_read_only(p))
+        if (!shell_part_is_free(s, p))
             return false;
-        /* A repository elsewhere may have its own ideas of what git should run. */
-        if (moved && part_is(p, "git"))
-            return false;
-        moved |= part_is(p, "cd");
     }
     return true;
 }

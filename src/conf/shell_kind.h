@@ -17,6 +17,8 @@ bool shell_is_read_only(const struct shell *s);
 
 /* A part that only reads: no option of it writes or runs something else. */
 bool shell_part_is_read_only(const struct shell_part *p);
+/* The same, seen together with what runs before it: p is one of the parts of s. */
+bool shell_part_is_free(const struct shell *s, const struct shell_part *p);
 
 /* mkdir, touch, rm, rmdir, mv, cp, sed -i on paths that are written out, beside parts that read.
  * Appends the paths; false for anything else. */
