@@ -42,7 +42,8 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
         .environ = environ,
         .args = &c->args,
         .etc = "/etc",
-        .trusted = true, /* headless counts as trusted */
+        .trusted = true,  /* headless counts as trusted ... */
+        .headless = true, /* ... but a project does not give itself permissions */
     };
 
     return conf_load(&from, ret, err);

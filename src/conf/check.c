@@ -122,7 +122,10 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
 {
     const struct source *s = w->s;
     bool in_project = s->level == LEVEL_PROJECT || s->level == LEVEL_LOCAL;
+    bool untrusted = (k->flags & KEY_TRUST) && in_project && !w->c->trusted;
 
+    /* Local settings are the user's own: what was allowed for good goes there. */
+    untrusted |= (k->flags & KEY_GRANT) && s->level == LEVEL_PROJECT && w->c->headless;
     if ((k->flags & KEY_MANAGED) && s->level != LEVEL_MANAGED) {
         check_say(w, v, json_key(v), later, "counts only in managed settings; ignored");
         return false;
@@ -131,7 +134,7 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
         check_say(w, v, json_key(v), false, "counts only in tenax's own files; ignored");
         return false;
     }
-    if ((k->flags & KEY_TRUST) && in_project && !w->c->trusted) {
+    if (untrusted) {
         if (!later)
             buf_addf(&w->untrusted, "%s%s%s%.*s", w->untrusted.len ? ", " : "", buf_cstr(&w->path),
                      w->path.len ? "." : "", STR_ARG(json_key(v)));

@@ -248,7 +248,9 @@ static struct conf *conf_new(void)
 
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err)
 {
-    CLEANUP(load_release) struct load l = {.from = from, .check.trusted = from->trusted};
+    CLEANUP(load_release)
+    struct load l = {
+        .from = from, .check.trusted = from->trusted, .check.headless = from->headless};
     CLEANUP(conf_unrefp) struct conf *c = conf_new();
     CLEANUP(buf_release) struct buf merged = BUF_INIT(BUF_NO_LIMIT);
 

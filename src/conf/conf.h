@@ -34,7 +34,8 @@ struct conf_sources {
     char *const *environ;    /* NULL-terminated "NAME=value" */
     const struct args *args; /* flags; NULL: none */
     const char *etc;         /* where managed settings are; NULL: "/etc" */
-    bool trusted; /* false: what project files could do harm with is left out, and said so */
+    bool trusted;  /* false: what project files could do harm with is left out, and said so */
+    bool headless; /* trusted by nobody's word: the project's settings grant no permissions */
 };
 
 /* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to

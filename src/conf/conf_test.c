@@ -42,6 +42,7 @@ struct conf_case {
     const char *env[6];
     const char *dir; /* below the tree; NULL: "work" */
     bool untrusted;
+    bool headless;
     const char *expect[MAX_ROWS];   /* "key = value (origin)" */
     const char *warnings[MAX_ROWS]; /* all of them, in order */
     const char *error;
@@ -410,6 +411,20 @@ static const struct conf_case cases[] = {
           "@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
           "out: providers; to use them, start tenax in it without -p and trust it"}},
 
+    {.name = "a project grants itself nothing in a headless run",
+     .files = {{PROJECT, "{\"permissions\":{\"allow\":[\"Bash\"],\"deny\":[\"Read\"],"
+                         "\"defaultMode\":\"bypassPermissions\"},\"env\":{\"A\":\"b\"}}"},
+               {LOCAL, "{\"permissions\":{\"allow\":[\"Edit\"]}}"}},
+     .headless = true,
+     .argv = {"--allowedTools", "Bash(a, b) Grep", "--add-dir=x,y", "--disallowedTools=WebFetch"},
+     .expect = {"permissions.allow = [\"Edit\",\"Bash(a, b)\",\"Grep\"] (--allowedTools)",
+                "permissions.deny = [\"Read\",\"WebFetch\"] (--disallowedTools)",
+                "permissions.defaultMode = null (default)", "$A = b",
+                "permissions.additionalDirectories = [\"x,y\"] (--add-dir)"},
+     .warnings = {"@/work/.tenax/settings.json: this folder is not trusted, so these are left out: "
+                  "permissions.allow, permissions.defaultMode; to use them, start tenax in it "
+                  "without -p and trust it"}},
+
     /* Files of every kind. */
     {.name = "empty files set nothing",
      .files = {{OURS, ""}, {PROJECT, " \n"}, {LOCAL, "\xef\xbb\xbf"}},
@@ -620,8 +635,12 @@ static void run_case(const struct conf_case *c)
         strv_adds(&env, entry);
     }
 
-    struct conf_sources from = {
-        .dir = dir, .environ = strv_get(&env), .args = &args, .etc = etc, .trusted = !c->untrusted};
+    struct conf_sources from = {.dir = dir,
+                                .environ = strv_get(&env),
+                                .args = &args,
+                                .etc = etc,
+                                .trusted = !c->untrusted,
+                                .headless = c->headless};
     int rc = conf_load(&from, &conf, &err);
     CLEANUP(mem_freep) char *why = replace_all(err.text, tree, "@");
 
