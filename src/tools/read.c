@@ -91,8 +91,9 @@ static void reading_write_data(struct reading *r, struct str content, size_t lin
     jw_object_end(&out);
 }
 
-/* The lines, and what there is to say about them. counted: total is that of the whole file. */
-static void reading_show(struct reading *r, const struct line_window *w, enum encoding encoding,
+/* The lines, and what there is to say about them. encoding: NULL for plain UTF-8; counted: total is
+ * that of the whole file. */
+static void reading_show(struct reading *r, const struct line_window *w, const char *encoding,
                          bool counted)
 {
     struct buf *text = &r->ret->text;
@@ -118,8 +119,8 @@ static void reading_show(struct reading *r, const struct line_window *w, enum en
                  "\n\n[%zu byte%s no UTF-8 and shown as \xef\xbf\xbd (the file may be Latin-1). "
                  "Edit keeps them as they are where old_string does not touch them.]",
                  w->bad_bytes, w->bad_bytes == 1 ? " is" : "s are");
-    if (encoding != ENCODING_UTF8)
-        buf_addf(text, "\n\n[The file is %s; edits keep that.]", encoding_name(encoding));
+    if (encoding)
+        buf_addf(text, "\n\n[The file is %s; edits keep that.]", encoding);
 }
 
 static int reading_refuse_binary(struct reading *r, struct err *err)
@@ -148,7 +149,7 @@ static int reading_small_text(struct reading *r, struct err *err)
     if (window.shown || !window.total)
         workspace_saw(r->call->workspace, r->real, &file.st, buf_str(&file.raw),
                       window.first > 1 || last < window.total || window.cut_lines);
-    reading_show(r, &window, file.encoding, /*counted=*/true);
+    reading_show(r, &window, textfile_encoding(&file), /*counted=*/true);
     return 0;
 }
 
@@ -181,7 +182,7 @@ static int reading_huge_text(struct reading *r, struct err *err)
         if (!n)
             break;
         if (!done) {
-            if (encoding_of(bytes, &mark) >= ENCODING_UTF16_LE)
+            if (decode_mark(bytes, &mark) != ENCODING_UTF8)
                 return err_set(err, ERR_TOO_BIG,
                                "'%s' is UTF-16 of %lld MB: convert it first (iconv)", r->path,
                                (long long)(r->st.st_size >> 20));
@@ -193,7 +194,7 @@ static int reading_huge_text(struct reading *r, struct err *err)
         done += n;
     }
     line_window_end(&window);
-    reading_show(r, &window, ENCODING_UTF8, /*counted=*/done < READ_MAX_SCAN);
+    reading_show(r, &window, /*encoding=*/NULL, /*counted=*/done < READ_MAX_SCAN);
     return 0;
 }
 
@@ -344,8 +345,7 @@ static int tool_read_run(struct tool_call *call, struct tool_result *ret, struct
     r.first = offset > 1 ? (size_t)offset : 1;
     r.limit = (size_t)json_get_i64(call->args, "limit", READ_MAX_LINES);
     r.is_part = json_get(call->args, "offset") || json_get(call->args, "limit");
-    if (textfile_real(full, &r.real, err) < 0)
-        return -1;
+    r.real = workspace_real(full);
     rc = reading_open(&r, err);
     fd_closep(&r.fd);
     mem_freep(&r.real);

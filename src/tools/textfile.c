@@ -6,82 +6,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/utf8.h"
 
-#define TEXTFILE_MAX_LINKS 40
 #define BINARY_PROBE 8192 /* bytes */
 
-enum encoding encoding_of(struct str bytes, size_t *ret_mark)
+const char *textfile_encoding(const struct textfile *f)
 {
-    static const struct {
-        struct str mark;
-        enum encoding encoding;
-    } marks[] = {
-        {STR_INIT("\xef\xbb\xbf"), ENCODING_UTF8_BOM},
-        {STR_INIT("\xff\xfe"), ENCODING_UTF16_LE},
-        {STR_INIT("\xfe\xff"), ENCODING_UTF16_BE},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
-        if (str_starts(bytes, marks[i].mark)) {
-            *ret_mark = marks[i].mark.len;
-            return marks[i].encoding;
-        }
+    switch (f->encoding) {
+    case ENCODING_UTF16_LE:
+        return "UTF-16 LE";
+    case ENCODING_UTF16_BE:
+        return "UTF-16 BE";
+    case ENCODING_UTF8:
+        break;
     }
-    *ret_mark = 0;
-    return ENCODING_UTF8;
-}
-
-const char *encoding_name(enum encoding e)
-{
-    static const char *const names[] = {"UTF-8", "UTF-8 with a byte order mark", "UTF-16 LE",
-                                        "UTF-16 BE"};
-
-    return names[e];
-}
-
-static bool encoding_is_wide(enum encoding e)
-{
-    return e == ENCODING_UTF16_LE || e == ENCODING_UTF16_BE;
-}
-
-static uint32_t unit_at(enum encoding e, const char *p)
-{
-    unsigned char a = (unsigned char)p[0];
-    unsigned char b = (unsigned char)p[1];
-
-    return e == ENCODING_UTF16_LE ? (uint32_t)(a | b << 8) : (uint32_t)(a << 8 | b);
-}
-
-void encoding_decode(enum encoding e, struct str bytes, struct buf *ret)
-{
-    if (!encoding_is_wide(e)) {
-        buf_add(ret, bytes);
-        return;
-    }
-    for (size_t i = 0; i < bytes.len; i += 2) {
-        /* Half a unit at the end is no character either. */
-        uint32_t code = i + 1 < bytes.len ? unit_at(e, bytes.ptr + i) : 0xfffd;
-        char out[4];
-
-        if ((code & 0xfc00) == 0xd800 && i + 3 < bytes.len) {
-            uint32_t low = unit_at(e, bytes.ptr + i + 2);
-
-            if ((low & 0xfc00) == 0xdc00) {
-                code = 0x10000 + ((code & 0x3ff) << 10 | (low & 0x3ff));
-                i += 2;
-            }
-        }
-        if ((code & 0xf800) == 0xd800)
-            code = 0xfffd;
-        buf_add(ret, str_make(out, utf8_encode(code, out)));
-    }
+    return f->has_mark ? "UTF-8 with a byte order mark" : NULL;
 }
 
 static void unit_add(enum encoding e, uint32_t unit, struct buf *ret)
@@ -93,9 +38,9 @@ static void unit_add(enum encoding e, uint32_t unit, struct buf *ret)
     buf_addc(ret, e == ENCODING_UTF16_LE ? high : low);
 }
 
-void encoding_encode(enum encoding e, struct str text, struct buf *ret)
+void textfile_encode(enum encoding e, struct str text, struct buf *ret)
 {
-    if (!encoding_is_wide(e)) {
+    if (e == ENCODING_UTF8) {
         buf_add(ret, text);
         return;
     }
@@ -113,45 +58,16 @@ void encoding_encode(enum encoding e, struct str text, struct buf *ret)
     }
 }
 
-/* By hand: realpath() knows only what exists. */
-int textfile_real(const char *path, char **ret, struct err *err)
-{
-    char *at = mem_dup(path, strlen(path));
-
-    for (int i = 0; i < TEXTFILE_MAX_LINKS; i++) {
-        char link[PATH_MAX];
-        ssize_t n = readlink(at, link, sizeof(link) - 1);
-        char *next;
-        char *folder;
-
-        if (n < 0) {
-            char real[PATH_MAX];
-
-            *ret = realpath(at, real) ? mem_dup(real, strlen(real)) : TAKE_PTR(at);
-            mem_freep(&at);
-            return 0;
-        }
-        link[n] = '\0';
-        folder = path_dirname(at);
-        next = path_join(folder, link);
-        mem_freep(&folder);
-        mem_freep(&at);
-        at = next;
-    }
-    mem_freep(&at);
-    return err_set(err, ERR_BAD_INPUT, "'%s' is a link that leads nowhere", path);
-}
-
 static int textfile_decode(struct textfile *f, size_t mark, struct err *err)
 {
     CLEANUP(buf_release) struct buf again = BUF_INIT(TEXTFILE_MAX * 2);
     struct str bytes = str_from(buf_str(&f->raw), mark);
 
-    encoding_decode(f->encoding, bytes, &f->decoded);
+    decode_utf16(bytes, f->encoding == ENCODING_UTF16_BE, &f->decoded);
     if (buf_check(&f->decoded, err) < 0)
         return -1;
     f->text = buf_str(&f->decoded);
-    encoding_encode(f->encoding, f->text, &again);
+    textfile_encode(f->encoding, f->text, &again);
     f->is_lossy = !str_eq(buf_str(&again), bytes);
     return 0;
 }
@@ -178,14 +94,16 @@ int textfile_load(const char *path, struct textfile *ret, struct err *err)
     struct textfile f = {.raw = BUF_INIT(TEXTFILE_MAX), .decoded = BUF_INIT(TEXTFILE_MAX * 2)};
     size_t mark;
 
-    if (textfile_real(path, &f.path, err) < 0 || textfile_look(&f, err) < 0)
+    f.path = workspace_real(path);
+    if (textfile_look(&f, err) < 0)
         return -1;
     if (f.exists) {
         if (file_slurp(f.path, TEXTFILE_MAX, &f.raw, err) < 0)
             return -1;
-        f.encoding = encoding_of(buf_str(&f.raw), &mark);
+        f.encoding = decode_mark(buf_str(&f.raw), &mark);
+        f.has_mark = mark;
         f.text = str_from(buf_str(&f.raw), mark);
-        if (encoding_is_wide(f.encoding) && textfile_decode(&f, mark, err) < 0)
+        if (f.encoding != ENCODING_UTF8 && textfile_decode(&f, mark, err) < 0)
             return -1;
     }
     *ret = f;
@@ -203,11 +121,11 @@ void textfile_release(struct textfile *f)
 
 int textfile_save(struct textfile *f, struct str text, struct err *err)
 {
-    static const char *const marks[] = {"", "\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"};
     CLEANUP(buf_release) struct buf raw = BUF_INIT(TEXTFILE_MAX);
 
-    buf_adds(&raw, marks[f->encoding]);
-    encoding_encode(f->encoding, text, &raw);
+    if (f->has_mark)
+        textfile_encode(f->encoding, STR("\xef\xbb\xbf"), &raw);
+    textfile_encode(f->encoding, text, &raw);
     if (raw.over)
         return err_set(err, ERR_TOO_BIG, "'%s' would be larger than %zu MB", f->path,
                        TEXTFILE_MAX >> 20);

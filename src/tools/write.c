@@ -103,7 +103,7 @@ static int tool_write_run(struct tool_call *call, struct tool_result *ret, struc
         content = buf_str(&dos);
     }
     /* A mark that the model writes itself is not doubled. */
-    if (t.file.encoding != ENCODING_UTF8 && str_starts(content, STR("\xef\xbb\xbf")))
+    if (t.file.has_mark && str_starts(content, STR("\xef\xbb\xbf")))
         content = str_from(content, 3);
     if (write_over(call, &t, content, ret, err) < 0)
         return -1;
