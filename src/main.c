@@ -141,6 +141,14 @@ static int main_unknown(struct str word)
     return EXIT_USAGE;
 }
 
+/* An SDK says how it will talk to us, and leaves -p out. */
+static bool main_is_driven(const struct args *args)
+{
+    const char *format = args_get(args, OPT_INPUT_FORMAT);
+
+    return format && strcmp(format, "stream-json") == 0;
+}
+
 /* Options decide first, then the first word. */
 static int main_dispatch(struct cmd *c)
 {
@@ -151,7 +159,7 @@ static int main_dispatch(struct cmd *c)
         return main_version();
     if (c->args.given[OPT_HELP])
         return cmd_help.run(c);
-    if (c->args.given[OPT_PRINT])
+    if (c->args.given[OPT_PRINT] || main_is_driven(&c->args))
         return cmd_print(c);
     if (!c->args.words.len) {
         if (!isatty(STDIN_FILENO))

@@ -158,6 +158,11 @@ static void nothing_is_forgotten(void **state)
             const struct option *o = &option_table()[i];
             CLEANUP(buf_release) struct buf name = BUF_INIT(256);
 
+            if ((o->flags & OPTION_HIDDEN) && o->arg && k >= 2)
+                continue; /* a shell must know that a value follows */
+            /* A hidden one's name may be a word of some text. */
+            if (o->flags & OPTION_HIDDEN)
+                buf_adds(&name, k == 1 ? "\\-\\-" : k == 4 ? "-l " : "--");
             if (k == 1) /* a minus is \- in roff */
                 for (const char *at = o->name; *at; at++)
                     buf_addf(&name, *at == '-' ? "\\-" : "%c", *at);

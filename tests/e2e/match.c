@@ -129,6 +129,7 @@ static bool part_of(const struct json *want, const struct json *got, struct plac
             return true;
         if (str_starts(text, STR("~")))
             return (json_is(got, JSON_STRING) && match_regex(str_from(text, 1), json_str(got))) ||
+                   (json_is(got, JSON_NUMBER) && match_regex(str_from(text, 1), json_raw(got))) ||
                    differs(&at, want, got);
     }
     if (json_is(want, JSON_OBJECT) || json_is(want, JSON_ARRAY))

@@ -1,0 +1,354 @@
+/*
+ * text: a session shown as plain text.
+ *
+ * On a terminal the answer appears as it arrives, and what tools do is said on standard error; into
+ * a pipe the last answer goes whole, when it is complete, so that a script never reads half an
+ * answer or, after a broken stream, the same words twice. On a terminal a retried answer goes on
+ * where the broken one stopped as long as it says the same. Main thread.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+#include "cmd/text.h"
+#include "host/feed.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+
+#define TEXT_MAX_ANSWER ((size_t)64 << 20)
+#define TEXT_LAST_MS 2000 /* for the end of the turn after an interrupt */
+#define TEXT_ABOUT 100    /* bytes of a tool's input that are shown */
+
+struct text {
+    bool live;        /* standard output is a terminal */
+    bool in_text;     /* the open block is text */
+    bool mid_line;    /* the terminal's cursor stands behind text of ours */
+    bool after_text;  /* something has been shown before this step */
+    struct buf shown; /* what the terminal has of this step's answer */
+    size_t again;     /* of `shown`, what a retried answer has repeated so far */
+    bool repeating;
+    int64_t retry_at_ms; /* when the next try is due; 0: none is waited for */
+    struct cancel *cancel;
+    int code;           /* exit code once output has failed */
+    struct event *last; /* the last TURN_DONE */
+};
+
+static void text_out(struct text *t, struct str text)
+{
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
+
+    if (t->code || !text.len)
+        return;
+    buf_add(&clean, text);
+    secret_scrub(&clean);
+    (void)say_live(buf_str(&clean), t->cancel, &t->code);
+    t->mid_line = text.ptr[text.len - 1] != '\n';
+}
+
+/* Takes off *text what the terminal has already. Where a retried answer turns out to be another
+ * one, says so and shows it from its beginning. */
+static void text_skip_repeated(struct text *t, struct str *text)
+{
+    struct str left = str_from(buf_str(&t->shown), t->again);
+    size_t same = 0;
+
+    while (same < left.len && same < text->len && left.ptr[same] == text->ptr[same])
+        same++;
+    t->again += same;
+    *text = str_from(*text, same);
+    if (!text->len)
+        return;
+    t->repeating = false;
+    if (t->again == t->shown.len)
+        return;
+    buf_cut(&t->shown, t->again, t->shown.len);
+    text_out(t, STR("\n\n[cut off; a new answer begins]\n\n"));
+    text_out(t, buf_str(&t->shown));
+}
+
+static void text_delta(struct text *t, struct str text)
+{
+    if (t->repeating)
+        text_skip_repeated(t, &text);
+    if (!text.len)
+        return;
+    if (t->after_text && !t->shown.len)
+        text_out(t, STR("\n")); /* an empty line between one step's words and the next one's */
+    buf_add(&t->shown, text);
+    text_out(t, text);
+}
+
+/* A note in the middle of an answer starts on a line of its own. */
+static void text_break(struct text *t)
+{
+    if (t->live && t->mid_line)
+        text_out(t, STR("\n"));
+}
+
+static void text_void(struct text *t)
+{
+    t->repeating = t->shown.len > 0;
+    t->again = 0;
+    text_break(t);
+}
+
+static void text_step_done(struct text *t)
+{
+    text_break(t);
+    t->after_text = t->after_text || t->shown.len;
+    buf_clear(&t->shown);
+    t->repeating = false;
+}
+
+static void text_retry(struct text *t, const struct event *e)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+
+    text_break(t);
+    buf_add(&text, e->text);
+    if (e->status)
+        buf_addf(&text, " (HTTP %d)", e->status);
+    buf_adds(&text, "; trying again");
+    if (e->delay_ms >= 1000)
+        buf_addf(&text, " in %" PRId64 " s", (e->delay_ms + 500) / 1000);
+    say("%s (attempt %d of %d)", buf_cstr(&text), e->attempt, e->max_tries);
+    t->retry_at_ms = e->delay_ms >= 2000 ? clock_mono_ms() + e->delay_ms : 0;
+}
+
+/* The one argument that says most about a call. */
+static struct str text_about(const struct json *input)
+{
+    static const char *const members[] = {"command", "file_path", "notebook_path", "pattern", "url",
+                                          "query",   "path",      "description",   "prompt"};
+
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        struct str value = json_get_str(input, members[i]);
+
+        if (value.len)
+            return str_first(value, str_chr(value, '\n'));
+    }
+    return (struct str){0};
+}
+
+static void text_tool(struct text *t, const struct event *e)
+{
+    struct arena arena = ARENA_INIT;
+    const struct json *input = NULL;
+    struct str about;
+
+    text_break(t);
+    (void)json_parse(&arena, e->json, &input, NULL, NULL);
+    about = text_about(input);
+    say_activity("• %.*s%s%.*s%s", STR_ARG(str_clip(e->name, 60)), about.len ? " " : "",
+                 STR_ARG(str_clip(about, TEXT_ABOUT)), about.len > TEXT_ABOUT ? "…" : "");
+    arena_release(&arena);
+}
+
+static void text_tool_done(struct text *t, const struct event *e)
+{
+    struct str line = str_first(e->text, str_chr(e->text, '\n'));
+
+    if (!e->is_error)
+        return;
+    text_break(t);
+    say_activity("  %.*s: %.*s", STR_ARG(str_clip(e->name, 60)), STR_ARG(str_clip(line, 200)));
+}
+
+static void text_event(struct text *t, const struct event *e)
+{
+    switch (e->kind) {
+    case EVENT_WAITING:
+        if (e->total > 0)
+            say_status("reading the prompt: %d %%", (int)(e->processed * 100.0 / (double)e->total));
+        break;
+    case EVENT_BLOCK_STARTED:
+        say_status("%s", "");
+        t->in_text = e->block == BLOCK_TEXT;
+        break;
+    case EVENT_BLOCK_DELTA:
+        if (t->live && t->in_text)
+            text_delta(t, e->text);
+        break;
+    case EVENT_STEP_VOID:
+        text_void(t);
+        break;
+    case EVENT_STEP_DONE:
+        text_step_done(t);
+        break;
+    case EVENT_RETRY:
+        text_retry(t, e);
+        break;
+    case EVENT_NOTICE:
+        text_break(t);
+        say("%.*s", STR_ARG(e->text));
+        break;
+    case EVENT_TOOL_STARTED:
+        text_tool(t, e);
+        break;
+    case EVENT_TOOL_DONE:
+        text_tool_done(t, e);
+        break;
+    case EVENT_TURN_DONE:
+        event_unref(t->last);
+        t->last = event_ref((struct event *)e); /* counting changes no event */
+        break;
+    default:
+        break;
+    }
+}
+
+/* Half of a surrogate pair, which JSON can carry, is no UTF-8: whoever reads the pipe would choke.
+ * It has three bytes, as U+FFFD has. Nothing else that is invalid gets through the parser. */
+static void text_mend(struct buf *text)
+{
+    size_t at = utf8_valid_len(buf_str(text));
+
+    while (text->len - at >= 3) {
+        memcpy(text->ptr + at, "\xef\xbf\xbd", 3);
+        at += 3 + utf8_valid_len(str_from(buf_str(text), at + 3));
+    }
+}
+
+/* The whole answer into a pipe. */
+static void text_answer(struct text *t, const struct turn_report *report)
+{
+    CLEANUP(buf_release) struct buf rest = BUF_INIT(TEXT_MAX_ANSWER);
+
+    buf_add(&rest, report->structured.len ? report->structured : report->result);
+    text_mend(&rest);
+    secret_scrub(&rest);
+    if (!str_ends(buf_str(&rest), STR("\n")))
+        buf_addc(&rest, '\n');
+    (void)say_out(buf_str(&rest), t->cancel, &t->code);
+}
+
+static int text_end(struct text *t)
+{
+    const struct turn_report *report = t->last ? t->last->report : NULL;
+
+    text_break(t);
+    if (t->code)
+        return t->code; /* output is gone; nobody to tell */
+    if (cmd_signal_code()) {
+        say("interrupted");
+        return cmd_signal_code();
+    }
+    if (!report)
+        return EXIT_FAILED;
+    if (report->is_error) {
+        say("%.*s",
+            STR_ARG(report->error.len ? report->error : str_of(turn_end_name(report->end))));
+        return EXIT_FAILED;
+    }
+    if (!t->live || report->structured.len)
+        text_answer(t, report);
+    if (report->error.len)
+        say("%.*s", STR_ARG(report->error)); /* why a hook ended it */
+    return t->code;
+}
+
+/* Counts the seconds to the next try on a terminal. Returns until when to wait. */
+static int64_t text_countdown(struct text *t)
+{
+    int64_t left_ms = t->retry_at_ms - clock_mono_ms();
+
+    if (!t->retry_at_ms)
+        return -1;
+    if (left_ms <= 0) {
+        t->retry_at_ms = 0;
+        say_status("%s", "");
+        return -1;
+    }
+    say_status("trying again in %" PRId64 " s", (left_ms + 999) / 1000);
+    return clock_mono_ms() + (left_ms % 1000 ? left_ms % 1000 : 1000);
+}
+
+static void done_free(struct mail *m)
+{
+    mem_freep(&m);
+}
+
+static const struct mail_kind done_kind = {"done", done_free};
+
+/* On the agent's thread. */
+static void on_done(void *arg)
+{
+    struct mail *m = mem_zalloc(sizeof(*m));
+
+    m->kind = &done_kind;
+    mailbox_send(arg, m);
+    mailbox_unref(arg);
+}
+
+static void text_take(struct text *t, struct observer *o)
+{
+    struct event *e = NULL;
+    uint64_t seq;
+
+    while (observer_take(o, &e, &seq) == OBSERVED_EVENT) {
+        text_event(t, e);
+        event_unref(e);
+    }
+}
+
+static void text_loop(struct text *t, struct mailbox *mb, struct observer *o)
+{
+    int64_t give_up_ms = -1;
+    bool done = false;
+
+    while (!done && !t->code) {
+        int64_t due_ms = give_up_ms >= 0 ? give_up_ms : text_countdown(t);
+        struct err err = {0};
+        struct mail *m;
+
+        if (mailbox_take(mb, give_up_ms >= 0 ? NULL : t->cancel, due_ms, &m, &err) == 0) {
+            done = m->kind == &done_kind;
+            mail_free(m);
+        } else if (err.code == ERR_CANCELLED) {
+            give_up_ms = clock_mono_ms() + TEXT_LAST_MS;
+        } else if (give_up_ms >= 0) {
+            return;
+        }
+        text_take(t, o);
+    }
+}
+
+int text_run(struct cmd *c, struct host *host, struct agent_input *prompt, void (*begun)(void *arg),
+             void *arg)
+{
+    struct text t = {
+        .live = isatty(STDOUT_FILENO), .cancel = c->cancel, .shown = BUF_INIT(TEXT_MAX_ANSWER)};
+    struct mailbox *mb = mailbox_new();
+    struct observer *o = feed_observe(host_feed(host), /*from=*/1, /*flags=*/0, mb);
+    struct err err = {0};
+    int code;
+
+    if (host_send(host, prompt, &err) < 0) {
+        if (err.code != ERR_CANCELLED)
+            say_error(&err);
+        code = err.code == ERR_CANCELLED ? cmd_signal_code() : EXIT_FAILED;
+    } else {
+        host_finish(host, on_done, mailbox_ref(mb));
+        begun(arg);
+        text_loop(&t, mb, o);
+        code = text_end(&t);
+    }
+    event_unref(t.last);
+    observer_free(o);
+    mailbox_close(mb);
+    mailbox_unref(mb);
+    buf_release(&t.shown);
+    return code;
+}
