@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
@@ -48,6 +49,8 @@ struct watch {
     enum proc_how how;
     int code;
     size_t dropped;
+    bool ended_rest;
+    struct buf dir; /* of tell_dir */
 };
 
 static void watch_start(struct watch *w, struct proc_spec spec, const char *script)
@@ -86,6 +89,8 @@ static void watch_mail(struct watch *w)
         w->how = pm->how;
         w->code = pm->code;
         w->dropped = pm->dropped;
+        w->ended_rest = pm->ended_rest;
+        buf_move(&w->dir, &pm->bytes);
     }
     mail_free(m);
 }
@@ -132,6 +137,7 @@ static void watch_release(struct watch *w)
     mailbox_unref(w->mb);
     buf_release(&w->out);
     buf_release(&w->err);
+    buf_release(&w->dir);
 }
 
 static bool is_gone(pid_t pid)
@@ -832,6 +838,86 @@ static void test_shutdown(void **state)
     proc_shutdown(); /* once more does nothing */
 }
 
+/* ---- what else is told ---- */
+
+struct told_case {
+    const char *script;
+    const char *dir;
+    bool ended_rest;
+};
+
+static const struct told_case told_cases[] = {
+    {"true", "/", false},
+    {"cd /usr; exit 3", "/usr", false},
+    {"cd /usr/lib; exec true", "/usr/lib", false},
+    {"cd /usr; kill -9 $$", "/usr", false},
+    {"(cd /usr)", "/", false},
+    {"sh -c 'cd /usr'", "/", false},
+    {"trap 'cd /' EXIT; cd /usr; exit", "/", false},
+    {"d=$(mktemp -d); cd $d; rmdir $d", "", false},
+    {"cd /usr; sleep $0 & exit 0", "/usr", true},
+    {"cd /usr; setsid sleep $0 & exit 0", "/usr", true},
+    {"cd /usr; sleep 0.05 & exit 0", "/usr", false},
+};
+
+static void test_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(told_cases); i++) {
+        const struct told_case *c = &told_cases[i];
+        struct proc_spec spec = {.dir = "/", .tell_dir = true};
+        struct watch w;
+
+        spec.linger_ms = c->ended_rest ? 10 : LONG_MS;
+        watch_start(&w, spec, c->script);
+        watch_over(&w);
+        if (strcmp(buf_cstr(&w.dir), c->dir) != 0 || w.ended_rest != c->ended_rest)
+            fail_msg("'%s': in '%s', rest %d", c->script, buf_cstr(&w.dir), w.ended_rest);
+        watch_release(&w);
+    }
+}
+
+/* Nobody reads: the job waits, others do not, and nothing is lost. */
+static void test_slow_receiver(void **state)
+{
+    const size_t limit = (1 << 20) + (1 << 17); /* one portion of each pipe may be over */
+    const size_t total = 16000000;
+    struct watch w;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.linger_ms = LONG_MS},
+                "head -c 8000000 /dev/zero >&2 & head -c 8000000 /dev/zero; wait");
+    while (mailbox_bytes(w.mb) <= 1 << 20)
+        sched_yield();
+    for (int i = 0; i < 5; i++) {
+        const char *argv[] = {"echo", "hello", NULL};
+        struct proc_spec spec = {.argv = argv};
+        struct proc_result r = {0};
+
+        assert_int_equal(proc_run(&spec, NULL, &r, NULL), 0);
+        assert_string_equal(buf_cstr(&r.out), "hello\n");
+        proc_result_release(&r);
+        assert_true(mailbox_bytes(w.mb) <= limit);
+    }
+    while (!w.over) {
+        watch_mail(&w);
+        /* At the end the pipes are emptied: 1 MB each at most. */
+        assert_true(mailbox_bytes(w.mb) <= limit + (2 << 20));
+    }
+    assert_int_equal(w.out.len + w.err.len, total);
+    assert_int_equal(w.how, PROC_EXITED);
+    watch_release(&w);
+
+    /* One that waits so can be ended. */
+    watch_start(&w, (struct proc_spec){.grace_ms = 50}, "trap '' TERM; cat /dev/zero; :");
+    while (mailbox_bytes(w.mb) <= 1 << 20)
+        sched_yield();
+    proc_end(w.proc);
+    watch_over(&w);
+    assert_int_equal(w.how, PROC_KILLED);
+    watch_release(&w);
+}
+
 /* ---- many ---- */
 
 static void test_many_leave_nothing(void **state)
@@ -975,6 +1061,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_unref_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shutdown, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slow_receiver, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_leave_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),

@@ -28,6 +28,7 @@
 #define BASH_PROGRESS_LINES 5
 #define BASH_MAX_NOTES ((size_t)64 << 10)
 
+static unsigned tool_bash_more_flags(const struct json *args);
 static void tool_bash_about(struct workspace *w, const struct json *args, struct arena *arena,
                             struct rule_subject *ret);
 static int tool_bash_run(struct tool_call *call, struct tool_result *ret, struct err *err);
@@ -36,6 +37,7 @@ const struct tool_entry tool_bash_entry = {
     .name = "Bash",
     .text = tool_bash_md,
     .schema = tool_bash_schema,
+    .more_flags = tool_bash_more_flags,
     .about = tool_bash_about,
     .run = tool_bash_run,
 };
@@ -56,6 +58,15 @@ struct bash {
     enum proc_how how;
     int code;
 };
+
+static unsigned tool_bash_more_flags(const struct json *args)
+{
+    bool in_background = json_get_bool(args, "run_in_background", false);
+
+    if (in_background || !rule_command_is_read_only(json_get_str(args, "command")))
+        return 0;
+    return TOOL_READ_ONLY | TOOL_CONCURRENT;
+}
 
 static void tool_bash_about(struct workspace *w, const struct json *args, struct arena *arena,
                             struct rule_subject *ret)

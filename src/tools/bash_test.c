@@ -183,6 +183,36 @@ static void refused(void **state)
     tool_check_end(&t);
 }
 
+static void what_it_is_about(void **state)
+{
+    static const struct {
+        const char *args;
+        unsigned flags;
+    } rows[] = {
+        {"{\"command\":\"ls -l\"}", TOOL_READ_ONLY | TOOL_CONCURRENT},
+        {"{\"command\":\"ls -l >x\"}", 0},
+        {"{\"command\":\"make\"}", 0},
+        {"{\"command\":\"ls\",\"run_in_background\":true}", 0},
+    };
+    struct arena arena = ARENA_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rule_subject about = {0};
+        const struct json *args;
+
+        assert_int_equal(json_parse(&arena, str_of(rows[i].args), &args, NULL, NULL), 0);
+        if (tool_flags(&tool_bash_entry, args) != rows[i].flags)
+            fail_msg("%s: flags %u", rows[i].args, tool_flags(&tool_bash_entry, args));
+        tool_bash_entry.about(NULL, args, &arena, &about);
+        assert_int_equal(about.about, ABOUT_COMMAND);
+        assert_true(str_is(about.tool, "Bash"));
+        assert_true(str_eq(about.text, json_get_str(args, "command")));
+        assert_ptr_equal(about.args, args);
+    }
+    arena_release(&arena);
+}
+
 /* ---- where it is ---- */
 
 struct dir_case {
@@ -648,6 +678,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says),
         cmocka_unit_test(refused),
+        cmocka_unit_test(what_it_is_about),
         cmocka_unit_test(dirs),
         cmocka_unit_test(dir_that_is_gone),
         cmocka_unit_test(timeouts),
