@@ -24,14 +24,9 @@ static size_t clip_count_lines(struct str s)
 {
     size_t lines = 0;
 
-    for (;;) {
-        size_t at = str_chr(s, '\n');
-
-        if (at == s.len)
-            return lines;
-        lines++;
-        s = str_from(s, at + 1);
-    }
+    for (size_t i = 0; i < s.len; i++)
+        lines += s.ptr[i] == '\n'; /* lines may be short: faster than searching */
+    return lines;
 }
 
 void clip_add(struct clip *c, struct str text)
