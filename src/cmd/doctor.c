@@ -27,6 +27,7 @@
 #include "net/net.h"
 #include "proc/kernel.h"
 #include "sync/cancel.h"
+#include "tools/grep.h"
 
 #define DOCTOR_REACH_MS 10000
 
@@ -119,6 +120,14 @@ static void doctor_home(struct doctor *d, const struct conf *conf)
         doctor_add(d, HEALTH_OK, "settings", "%s", conf_files(conf)->ptr[i]);
     for (size_t i = 0; i < conf_warnings(conf)->len; i++)
         doctor_add(d, HEALTH_WARN, "settings", "%s", conf_warnings(conf)->ptr[i]);
+}
+
+static void doctor_search(struct doctor *d, const struct conf *conf, struct cancel *cancel)
+{
+    CLEANUP(buf_release) struct buf engine = BUF_INIT(200);
+
+    grep_engine_name(conf, cancel, &engine);
+    doctor_add(d, HEALTH_OK, "search", "%s", buf_cstr(&engine));
 }
 
 static void doctor_provider(struct doctor *d, const struct conf *conf, const struct provider *p)
@@ -269,6 +278,7 @@ static int doctor_run(struct cmd *c)
         selected = provider_select(conf, str_of(want), c->cancel, &provider, &err) == 0;
         net = connect_net(conf, &net_err);
         doctor_libraries(&d, net, &net_err);
+        doctor_search(&d, conf, c->cancel);
         if (selected)
             doctor_provider(&d, conf, &provider);
         else

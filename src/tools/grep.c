@@ -2,6 +2,10 @@
  * Grep: text in files. Reads the arguments, has an engine search (grep_search.h), writes one page
  * of what it found. Runs on a tool thread and the search's threads; sees only its call.
  */
+#include "tools/grep.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 #include <string.h>
 
 #include "agent/tool.h"
@@ -10,8 +14,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "conf/conf.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "proc/proc.h"
 #include "tools/entries.h"
 #include "tools/glob_match.h"
 #include "tools/grep_pattern.h"
@@ -44,6 +50,42 @@ static void tool_grep_about(struct workspace *w, const struct json *args, struct
     struct str path = json_get_str(args, "path");
 
     tool_about_path(w, path.len ? path : STR("."), /*writes=*/false, arena, ret);
+}
+
+/* --- engines --------------------------------------------------------------------------------- */
+
+static bool grep_uses_ripgrep(const struct conf *conf)
+{
+    return conf && str_is(conf_get_str(conf, "grepEngine"), "ripgrep");
+}
+
+void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf *ret)
+{
+    struct proc_spec spec = {
+        .argv = (const char *const[]){"rg", "-P", "--version", NULL},
+        .envp = (const char *const *)conf_environ(conf),
+        .timeout_ms = 5000,
+    };
+    struct proc_result r = {0};
+    uint32_t jit = 0;
+    char version[64] = "";
+
+    if (grep_uses_ripgrep(conf) && proc_run(&spec, cancel, &r, NULL) == 0) {
+        struct str said = buf_str(&r.out);
+        bool there = r.how == PROC_EXITED && r.code == 0;
+
+        if (there)
+            buf_addf(ret, "%.*s, with -P", STR_ARG(str_first(said, str_chr(said, '\n'))));
+        proc_result_release(&r);
+        if (there)
+            return;
+    }
+    pcre2_config(PCRE2_CONFIG_VERSION, version);
+    pcre2_config(PCRE2_CONFIG_JIT, &jit);
+    version[strcspn(version, " ")] = '\0';
+    buf_addf(ret, "built in (PCRE2 %s%s)", version, jit ? ", JIT" : ", no JIT: slower");
+    if (grep_uses_ripgrep(conf))
+        buf_adds(ret, "; grepEngine says ripgrep, but there is no rg");
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */
@@ -164,6 +206,14 @@ static void grep_explain(const struct grep_search *s, const struct grep_results 
                  STR_ARG(grep_results_first_fault(results)));
 }
 
+static int grep_search(const struct conf *conf, const struct grep_search *s,
+                       struct grep_results *results, struct walk_report *ret, struct err *err)
+{
+    int rc = grep_uses_ripgrep(conf) ? grep_search_ripgrep(s, results, err) : 1;
+
+    return rc > 0 ? grep_search_built_in(s, results, ret, err) : rc;
+}
+
 static int grep_run(struct tool_call *call, struct grep_search *s, struct tool_result *ret,
                     struct err *err)
 {
@@ -177,8 +227,8 @@ static int grep_run(struct tool_call *call, struct grep_search *s, struct tool_r
     s->job.max_lines = page.skip + page.limit + 1;
     search_prefix(call, dir ? dir : s->root, &prefix);
     page.prefix = buf_str(&prefix);
-    results = grep_results_new(s->job.mode, page.skip + page.limit);
-    if (grep_search_built_in(s, results, &report, err) < 0) {
+    results = grep_results_new(s->job.mode, page.skip + page.limit, GREP_KEEP_BYTES);
+    if (grep_search(call->conf, s, results, &report, err) < 0) {
         grep_results_free(results);
         return -1;
     }

@@ -5,7 +5,7 @@
 
 struct buf;
 struct cancel;
+struct conf;
 
-/* "ripgrep 13.0.0 (-P)" or "built in, PCRE2 10.42, JIT". May run `rg --version` once; environ is
- * where PATH is looked up. */
-void grep_engine_name(char *const *environ, struct cancel *cancel, struct buf *ret);
+/* "built in (PCRE2 10.42, JIT)" or "ripgrep 13.0.0 -P"; the latter asks `rg`. */
+void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf *ret);

@@ -92,24 +92,25 @@ static size_t page_number(struct page *p, size_t at)
     return p->line + 1;
 }
 
-/* Long lines are cut around what matched. */
-static void page_add_clipped(struct page *p, struct str line, size_t match)
+void grep_line_clip(struct str line, size_t match, size_t max, struct buf *ret)
 {
-    struct buf *out = &p->found->text;
-    size_t max = p->job->max_columns;
     size_t from = match > max / 4 ? match - max / 4 : 0;
     struct str part;
 
+    if (!max || line.len <= max) {
+        buf_add(ret, line);
+        return;
+    }
     if (line.len - from < max)
         from = line.len - max;
     while (from < line.len && ((unsigned char)line.ptr[from] & 0xc0) == 0x80)
         from++;
     part = str_clip(str_from(line, from), max);
     if (from)
-        buf_addf(out, "[%zu bytes] ", from);
-    buf_add(out, part);
+        buf_addf(ret, "[%zu bytes] ", from);
+    buf_add(ret, part);
     if (from + part.len < line.len)
-        buf_addf(out, " [%zu bytes]", line.len - from - part.len);
+        buf_addf(ret, " [%zu bytes]", line.len - from - part.len);
 }
 
 static void page_show(struct page *p, char mark, size_t start, size_t end, size_t match)
@@ -125,10 +126,7 @@ static void page_show(struct page *p, char mark, size_t start, size_t end, size_
     buf_addc(out, mark);
     if (p->job->numbers)
         buf_addf(out, "%zu%c", page_number(p, start), mark);
-    if (p->job->max_columns && line.len > p->job->max_columns)
-        page_add_clipped(p, line, match);
-    else
-        buf_add(out, line);
+    grep_line_clip(line, match, p->job->max_columns, out);
     buf_addc(out, '\n');
     p->found->lines++;
     p->shown = end + 1;

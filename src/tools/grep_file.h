@@ -53,6 +53,10 @@ struct grep_found {
 };
 void grep_found_release(struct grep_found *f);
 
+/* Appends a line; when it is longer than max bytes, the part around what matched, and how much is
+ * missing. 0: no limit. */
+void grep_line_clip(struct str line, size_t match, size_t max, struct buf *ret);
+
 struct grep_searcher *grep_searcher_new(const struct grep_job *job);
 void grep_searcher_free(struct grep_searcher *s);
 

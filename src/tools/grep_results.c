@@ -12,12 +12,12 @@
 #include "base/vec.h"
 #include "sync/thread.h"
 
-#define KEEP_BYTES ((size_t)16 << 20) /* of text, before the tail is dropped */
 #define KEEP_FILES ((size_t)200000)
 
 struct grep_results {
     enum grep_mode mode;
     size_t want;
+    size_t max_bytes;
 
     struct lock lock; /* guards what follows */
     VEC(struct grep_found) found;
@@ -28,12 +28,13 @@ struct grep_results {
     struct buf first_fault;
 };
 
-struct grep_results *grep_results_new(enum grep_mode mode, size_t want)
+struct grep_results *grep_results_new(enum grep_mode mode, size_t want, size_t max_bytes)
 {
     struct grep_results *r = mem_zalloc(sizeof(*r));
 
     r->mode = mode;
     r->want = want;
+    r->max_bytes = max_bytes;
     lock_init(&r->lock);
     buf_init(&r->first_fault, PATH_MAX + 600);
     return r;
@@ -96,7 +97,7 @@ static void results_drop_tail(struct grep_results *r)
     size_t lines = 0, bytes = 0;
 
     results_sort(r);
-    while (keep < r->found.len && lines <= r->want && bytes <= KEEP_BYTES / 2) {
+    while (keep < r->found.len && lines <= r->want && bytes <= r->max_bytes / 2) {
         lines += r->found.ptr[keep].lines;
         bytes += r->found.ptr[keep].text.len;
         keep++;
@@ -134,7 +135,7 @@ void grep_results_add(struct grep_results *r, struct grep_found *found)
         vec_push(&r->found, *found);
         r->lines += found->lines;
         r->bytes += found->text.len;
-        if (r->mode == GREP_CONTENT && (r->bytes > KEEP_BYTES || r->lines / 4 > r->want + 1000))
+        if (r->mode == GREP_CONTENT && (r->bytes > r->max_bytes || r->lines / 4 > r->want + 1000))
             results_drop_tail(r);
     }
     lock_give(&r->lock);

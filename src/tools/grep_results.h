@@ -17,8 +17,9 @@
 struct buf;
 struct grep_results;
 
-/* want: lines (or files) that may be shown, skipped ones included. */
-struct grep_results *grep_results_new(enum grep_mode mode, size_t want);
+/* want: lines (or files) that may be shown, skipped ones included. max_bytes: of text, kept. */
+#define GREP_KEEP_BYTES ((size_t)16 << 20)
+struct grep_results *grep_results_new(enum grep_mode mode, size_t want, size_t max_bytes);
 void grep_results_free(struct grep_results *r);
 
 /* Any thread. */

@@ -417,7 +417,8 @@ static void scan_escape(struct scan *s, struct sequence *q)
 enum group_kind {
     GROUP_UNKNOWN,
     GROUP_TEXT,
-    GROUP_LOOK, /* what it sees is no part of the match, or must not be there */
+    GROUP_SEES,   /* no part of the match, but in its line */
+    GROUP_MISSES, /* must not be there */
 };
 
 static enum group_kind scan_group_start(struct scan *s)
@@ -428,7 +429,7 @@ static enum group_kind scan_group_start(struct scan *s)
     for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
         if (str_starts(s->rest, str_of(looks[i]))) {
             copy(s, strlen(looks[i]));
-            return GROUP_LOOK;
+            return strchr(looks[i], '!') ? GROUP_MISSES : GROUP_SEES;
         }
     }
     if (str_starts(s->rest, STR("(?:")) || str_starts(s->rest, STR("(?>"))) {
@@ -474,10 +475,9 @@ static void scan_group(struct scan *s, struct sequence *q)
     }
     copy(s, 1);
     t = scan_times(s);
-    if (kind == GROUP_LOOK)
-        return; /* takes no room: the run around it goes on */
-    run_end(s, q);
-    if (!t.may_be_none)
+    if (kind == GROUP_TEXT)
+        run_end(s, q); /* the others take no room: the run around them goes on */
+    if (kind != GROUP_MISSES && !t.may_be_none)
         need_better(&q->best, &inside);
 }
 
