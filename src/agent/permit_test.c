@@ -1,0 +1,682 @@
+/*
+ * permit: modes x calls as one table, in real folders with real links; leave to bypass; updates and
+ * suggestions; and questions from several threads while the state changes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/permit.h"
+#include "agent/tool.h"
+#include "agent/workspace.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "json/json.h"
+#include "sync/thread.h"
+
+/* root/w is worked in, root/o is elsewhere, root/h is the home. */
+static char root[64];
+static char *work;
+
+static char *below(const char *name)
+{
+    return path_join(root, name);
+}
+
+static void make_file(const char *name)
+{
+    CLEANUP(mem_freep) char *path = below(name);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fclose(f);
+}
+
+static void make_link(const char *to, const char *name)
+{
+    CLEANUP(mem_freep) char *target = below(to);
+    CLEANUP(mem_freep) char *path = below(name);
+
+    assert_int_equal(symlink(target, path), 0);
+}
+
+static int set_up(void **state)
+{
+    static const char *const dirs[] = {"w", "w/src", "w/.git", "o", "h", "h/.tenax", "x"};
+    char real[4096];
+
+    (void)state;
+    snprintf(root, sizeof(root), "/tmp/permit-test-XXXXXX");
+    assert_non_null(mkdtemp(root));
+    assert_non_null(realpath(root, real));
+    assert_string_equal(real, root);
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        CLEANUP(mem_freep) char *path = below(dirs[i]);
+
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    work = below("w");
+    make_file("w/src/a.c");
+    make_file("o/secret");
+    make_link("o/secret", "w/out");         /* leads out */
+    make_link("o/not-there", "w/dangling"); /* would be made outside */
+    make_link("w/.git", "w/g");             /* another name for something protected */
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const files[] = {"w/src/a.c", "o/secret", "w/out", "w/dangling", "w/g"};
+    static const char *const dirs[] = {"w/src", "w/.git", "w", "o", "h/.tenax", "h", "x", ""};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        CLEANUP(mem_freep) char *path = below(files[i]);
+
+        unlink(path);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        CLEANUP(mem_freep) char *path = below(dirs[i]);
+
+        rmdir(path);
+    }
+    free(work);
+    return 0;
+}
+
+/* A permit made of settings and options, with what it is made from. */
+struct setting {
+    struct conf *conf;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct strv warnings;
+    struct err err;
+};
+
+static void setting_release(struct setting *s)
+{
+    permit_unref(s->permit);
+    workspace_unref(s->workspace);
+    conf_unref(s->conf);
+    strv_release(&s->warnings);
+}
+
+/* settings: JSON with ' for "; options up to the first NULL. */
+static void setting_make(struct setting *s, const char *settings, const char *const *options)
+{
+    CLEANUP(args_release) struct args args = {0};
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(mem_freep) char *text = mem_dup(settings, strlen(settings));
+    char *argv[12] = {(char *)"tenax", (char *)"--settings", text};
+    int argc = 3;
+    struct conf_sources from = {.dir = work, .args = &args, .etc = "/nonexistent", .trusted = true};
+
+    *s = (struct setting){0};
+    for (char *at = text; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    for (; options && *options; options++)
+        argv[argc++] = (char *)*options;
+    assert_int_equal(args_parse(argc, argv, &args, &s->err), 0);
+    strv_addf(&env, "HOME=%s/h", root);
+    from.environ = strv_get(&env);
+    assert_int_equal(conf_load(&from, &s->conf, &s->err), 0);
+    s->workspace = workspace_new(work, root, strv_get(&env));
+    permit_new(s->conf, s->workspace, &s->warnings, &s->permit, &s->err);
+}
+
+/* "Tool: what", with @ for the test's folder; the flags a tool of that name has. */
+static unsigned call_of(const char *call, struct arena *arena, struct rule_subject *ret)
+{
+    CLEANUP(buf_release) struct buf full = BUF_INIT(4096);
+    struct str text;
+    size_t colon;
+
+    for (; *call; call++) {
+        if (*call == '@')
+            buf_adds(&full, root);
+        else
+            buf_addc(&full, *call);
+    }
+    text = arena_str(arena, buf_str(&full));
+    colon = str_find(text, STR(": "));
+    *ret = (struct rule_subject){.tool = str_first(text, colon), .text = str_from(text, colon + 2)};
+    if (str_is(ret->tool, "Bash")) {
+        ret->about = ABOUT_COMMAND;
+        return rule_command_is_read_only(ret->text) ? TOOL_READ_ONLY : 0;
+    }
+    if (str_is(ret->tool, "Read") || str_is(ret->tool, "Grep")) {
+        ret->about = ABOUT_PATH;
+        return TOOL_READ_ONLY | TOOL_CONCURRENT;
+    }
+    if (str_is(ret->tool, "Edit") || str_is(ret->tool, "Write")) {
+        ret->about = ABOUT_PATH;
+        ret->writes = true;
+        return TOOL_EDITS;
+    }
+    if (str_is(ret->tool, "WebFetch")) {
+        ret->about = ABOUT_HOST;
+        return TOOL_READ_ONLY;
+    }
+    if (str_is(ret->tool, "TodoWrite"))
+        return TOOL_FREE;
+    return str_is(ret->tool, "AskUserQuestion") || str_is(ret->tool, "ExitPlanMode") ? TOOL_PERSON
+                                                                                     : 0;
+}
+
+#define RULES                                                                                      \
+    "{'permissions':{'allow':['Bash(npm test *)','Edit(lib/**)','WebFetch(domain:ok.net)',"        \
+    "'Bash(tee *)','Read(//**/o/**)','mcp__ok'],'ask':['Bash(git push *)','Edit(ask/**)'],"        \
+    "'deny':['Bash(curl *)','Read(.env)','Edit(no/**)','Bash(sh:*)','KillShell']}}"
+
+/* One letter per mode, in the order of enum permit_mode: + allowed, ~ asked, - denied. */
+static const struct {
+    const char *call;
+    const char *expect;
+} mode_rows[] = {
+    {"Read: @/w/src/a.c", "++++++"},
+    {"Grep: @/w", "++++++"},
+    {"Read: /etc/passwd", "~~~~-+"},
+    {"Read: @/x/other", "~~~~-+"},
+    {"Read: @/w/out", "~~~~-+"},    /* the link is inside, what it leads to only partly allowed */
+    {"Read: @/o/secret", "++++++"}, /* by rule */
+    {"Read: @/w/.env", "------"},
+    {"Edit: @/w/.env", "------"},
+    {"Edit: @/w/src/a.c", "~+-~-+"},
+    {"Write: @/w/new/file", "~+-~-+"},
+    {"Edit: @/w/lib/x", "++-+++"}, /* by rule */
+    {"Edit: @/w/no/x", "------"},
+    {"Edit: @/w/ask/x", "~~-~-~"},
+    {"Edit: @/x/a", "~~-~-+"},
+    {"Write: @/w/dangling", "~~-~-+"},
+    {"Edit: @/w/out", "~~-~-+"},
+    {"Edit: @/w/.git/config", "~~-~-+"},
+    {"Edit: @/w/.GIT/config", "~~-~-+"},
+    {"Edit: @/w/g/config", "~~-~-+"},
+    {"Edit: @/w/lib/.git/x", "~~-~-+"}, /* no rule helps */
+    {"Edit: @/w/.bashrc", "~~-~-+"},
+    {"Write: @/w/sub/.mcp.json", "~~-~-+"},
+    {"Write: @/w/.vscode/tasks.json", "~~-~-+"},
+    {"Write: @/w/.claude/settings.json", "~~-~-+"},
+    {"Write: @/w/.claude/worktrees/a/x.c", "~+-~-+"},
+    {"Write: @/w/.claude/worktrees/a/.git/x", "~~-~-+"},
+    {"Read: @/w/.git/config", "++++++"},
+
+    {"Bash: ls -la", "++++++"},
+    {"Bash: git status && ls | head", "++++++"},
+    {"Bash: cat .env", "------"},
+    {"Bash: grep x ./a/.env", "------"},
+    {"Bash: wc < .env", "------"},
+    {"Bash: head --x=.env", "------"},
+    {"Bash: cat @/w/.env", "------"},
+    {"Bash: npm test", "++-+++"},
+    {"Bash: npm test && ls", "++-+++"},
+    {"Bash: npm test && make", "~~-~-+"},
+    {"Bash: make", "~~-~-+"},
+    {"Bash: curl x", "------"},
+    {"Bash: ls; curl x", "------"},
+    {"Bash: echo $(curl x)", "------"},
+    {"Bash: git push", "~~-~-~"},
+    {"Bash: ls && git push -f", "~~-~-~"},
+    {"Bash: mkdir d", "~+-~-+"},
+    {"Bash: rm -rf build", "~+-~-+"},
+    {"Bash: rm @/x/a", "~~-~-+"},
+    {"Bash: cp src/a.c @/x/b", "~~-~-+"},
+    {"Bash: touch dangling", "~~-~-+"},
+    {"Bash: rm -rf .git", "~~-~-+"},
+    {"Bash: rm -rf g/x", "~~-~-+"},
+    {"Bash: sed -i s/a/b/ src/a.c", "~+-~-+"},
+    {"Bash: sed -i s/a/b/ .npmrc", "~~-~-+"},
+    {"Bash: touch no/x", "------"},
+    {"Bash: rm -rf /", "~~-~-~"},
+    {"Bash: rm -rf ~", "~~-~-~"},
+    {"Bash: rm -rf .", "~~-~-~"},
+    {"Bash: rm -rf \"$X\"/*", "~~-~-~"},
+    {"Bash: sudo rm -rf /usr", "~~-~-~"},
+    {"Bash: npm test; rm -rf /", "~~-~-~"},
+    {"Bash: echo x > src/a.c", "~+-~-+"},
+    {"Bash: echo x > lib/y", "++-+++"}, /* the file by rule */
+    {"Bash: npm test > lib/y", "++-+++"},
+    {"Bash: npm test > src/y", "~+-~-+"},
+    {"Bash: echo x > @/x/y", "~~-~-+"},
+    {"Bash: echo x > .git/hooks/pre-commit", "~~-~-+"},
+    {"Bash: echo x > no/y", "------"},
+    {"Bash: echo x >> ask/y", "~~-~-~"},
+    {"Bash: cd /etc && echo x > hosts", "~~-~-+"},
+    {"Bash: ls | tee out", "++-+++"},
+    {"Bash: ls | tee .git/hooks/x", "~~-~-+"},
+    {"Bash: cat .git/config", "++++++"},
+    {"Bash: sh -c 'ls'", "------"},
+
+    {"WebFetch: ok.net", "++++++"},
+    {"WebFetch: other.net", "~~~~-+"},
+    {"mcp__ok__get", "++-+++"},
+    {"mcp__other__get", "~~-~-+"},
+    {"TodoWrite", "++++++"},
+    {"KillShell", "------"},
+    {"AskUserQuestion", "~~~~-~"},
+    {"ExitPlanMode", "~~~~-~"},
+};
+
+static void modes(void **state)
+{
+    static const char *const allow_bypass[] = {"--allow-dangerously-skip-permissions", NULL};
+    CLEANUP(setting_release) struct setting s;
+    size_t wrong = 0;
+
+    (void)state;
+    setting_make(&s, RULES, allow_bypass);
+    assert_non_null(s.permit);
+    assert_int_equal(s.warnings.len, 0);
+    for (size_t i = 0; i < ARRAY_LEN(mode_rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        struct rule_subject subject;
+        unsigned flags = call_of(mode_rows[i].call, &arena, &subject);
+        char got[7] = {0};
+
+        for (int m = MODE_DEFAULT; m <= MODE_BYPASS; m++) {
+            struct permit_answer answer;
+
+            assert_int_equal(permit_set_mode(s.permit, (enum permit_mode)m, NULL), 0);
+            permit_check(s.permit, &subject, flags, &answer);
+            got[m] = "+~-"[answer.verdict];
+            assert_true(answer.reason[0] && answer.reason_type);
+        }
+        if (strcmp(got, mode_rows[i].expect) != 0) {
+            print_error("row %zu: %s: %s instead of %s\n", i, mode_rows[i].call, got,
+                        mode_rows[i].expect);
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void reasons(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    static const struct {
+        const char *call;
+        const char *type;
+        const char *reason;
+        bool by_rule;
+        bool path;
+    } rows[] = {
+        {"Bash: curl x", "rule", "denied by the rule Bash(curl *)", false, false},
+        {"Bash: git push", "rule", "the rule Bash(git push *) wants it to be asked", true, false},
+        {"Read: /etc/passwd", "workingDir", "it is outside the working folders", false, true},
+        {"Edit: @/w/.git/x", "safetyCheck", "it writes a file that decides what programs run",
+         false, false},
+        {"Bash: rm -rf /", "safetyCheck",
+         "it removes a folder that should not go without a question", false, false},
+        {"Bash: make", "other", "no rule allows it", false, false},
+        {"Bash: ls", "mode", "allowed by the mode default", false, false},
+        {"Bash: npm test", "rule", "allowed by a rule", false, false},
+    };
+
+    (void)state;
+    setting_make(&s, RULES, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rule_subject subject;
+        struct permit_answer answer;
+        unsigned flags = call_of(rows[i].call, &arena, &subject);
+
+        permit_check(s.permit, &subject, flags, &answer);
+        if (strcmp(answer.reason, rows[i].reason) != 0 ||
+            strcmp(answer.reason_type, rows[i].type) != 0 || answer.by_rule != rows[i].by_rule ||
+            !!answer.path.len != rows[i].path)
+            fail_msg("row %zu: %s: %s", i, answer.reason_type, answer.reason);
+    }
+}
+
+/* How a run starts, and whether it may go to bypassPermissions. */
+static void starts(void **state)
+{
+    static const struct {
+        const char *settings;
+        const char *options[3];
+        const char *mode;   /* NULL: refused */
+        const char *bypass; /* "yes", or the start of the refusal */
+    } rows[] = {
+        {"{}", {NULL}, "default", "this run may not"},
+        {"{'permissions':{'defaultMode':'manual'}}", {NULL}, "default", "this run may not"},
+        {"{'permissions':{'defaultMode':'plan'}}", {NULL}, "plan", "this run may not"},
+        {"{'permissions':{'defaultMode':'plan'}}",
+         {"--permission-mode=acceptEdits"},
+         "acceptEdits",
+         "this run may not"},
+        {"{'permissions':{'defaultMode':'bypassPermissions'}}", {NULL}, "bypassPermissions", "yes"},
+        {"{}", {"--permission-mode", "bypassPermissions"}, "bypassPermissions", "yes"},
+        {"{}", {"--dangerously-skip-permissions"}, "bypassPermissions", "yes"},
+        {"{}", {"--allow-dangerously-skip-permissions"}, "default", "yes"},
+        {"{'permissions':{'disableBypassPermissionsMode':'disable'}}",
+         {"--allow-dangerously-skip-permissions"},
+         "default",
+         "bypassPermissions is forbidden"},
+        {"{'permissions':{'disableBypassPermissionsMode':'disable'}}",
+         {"--dangerously-skip-permissions"},
+         NULL,
+         "bypassPermissions is forbidden"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(setting_release) struct setting s;
+        struct err err = {0};
+
+        setting_make(&s, rows[i].settings, rows[i].options);
+        if (!s.permit) {
+            if (rows[i].mode || s.err.code != ERR_DENIED)
+                fail_msg("row %zu: %s", i, s.err.text);
+            continue;
+        }
+        if (strcmp(permit_mode_name(permit_mode(s.permit)), rows[i].mode) != 0)
+            fail_msg("row %zu: starts in %s", i, permit_mode_name(permit_mode(s.permit)));
+        assert_int_equal(permit_set_mode(s.permit, MODE_DEFAULT, NULL), 0);
+        if (permit_set_mode(s.permit, MODE_BYPASS, &err) == 0)
+            snprintf(err.text, sizeof(err.text), "yes");
+        if (!str_starts(str_of(err.text), str_of(rows[i].bypass)))
+            fail_msg("row %zu: %s", i, err.text);
+    }
+}
+
+static int told;
+
+static void on_mode(enum permit_mode mode, void *arg)
+{
+    *(enum permit_mode *)arg = mode;
+    told++;
+}
+
+static void plan(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    enum permit_mode last = MODE_DEFAULT;
+
+    (void)state;
+    setting_make(&s, "{}", NULL);
+    permit_on_mode(s.permit, on_mode, &last);
+    assert_int_equal(permit_set_mode(s.permit, MODE_ACCEPT_EDITS, NULL), 0);
+    assert_int_equal(permit_set_mode(s.permit, MODE_PLAN, NULL), 0);
+    assert_int_equal(permit_set_mode(s.permit, MODE_PLAN, NULL), 0);
+    assert_int_equal(permit_mode_before_plan(s.permit), MODE_ACCEPT_EDITS);
+    assert_int_equal(last, MODE_PLAN);
+    assert_int_equal(told, 2);
+    for (int m = MODE_DEFAULT; m <= MODE_BYPASS; m++) {
+        enum permit_mode got;
+
+        assert_true(permit_mode_parse(str_of(permit_mode_name((enum permit_mode)m)), &got));
+        assert_int_equal(got, m);
+    }
+    assert_false(permit_mode_parse(STR("Plan"), &last));
+}
+
+/* Updates one after the other, then what a call gets. */
+static const struct {
+    const char *updates[3];
+    const char *call;
+    char expect;
+    const char *error; /* of the last update; NULL: none */
+} update_rows[] = {
+    {{"[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make *'}],"
+      "'destination':'session'}]"},
+     "Bash: make all",
+     '+',
+     NULL},
+    {{"[{'type':'addRules','behavior':'deny','rules':[{'toolName':'Bash'}]}]"},
+     "Bash: ls",
+     '-',
+     NULL},
+    {{"[{'type':'addRules','behavior':'ask','rules':[{'toolName':'Bash'}]}]"},
+     "Bash: ls",
+     '~',
+     NULL},
+    {{"[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make "
+      "*'}]}]",
+      "[{'type':'removeRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make "
+      "*'}]}]"},
+     "Bash: make all",
+     '~',
+     NULL},
+    {{"[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make "
+      "*'}]}]",
+      "[{'type':'replaceRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'x'}]}"
+      "]"},
+     "Bash: make all",
+     '~',
+     NULL},
+    /* What the settings say stays. */
+    {{"[{'type':'removeRules','behavior':'deny','rules':[{'toolName':'Bash','ruleContent':'curl "
+      "*'}]}]"},
+     "Bash: curl x",
+     '-',
+     NULL},
+    {{"[{'type':'replaceRules','behavior':'deny','rules':[]}]"}, "Bash: curl x", '-', NULL},
+    {{"[{'type':'setMode','mode':'acceptEdits','destination':'session'}]"},
+     "Edit: @/w/a",
+     '+',
+     NULL},
+    {{"[{'type':'addDirectories','directories':['@/x'],'destination':'session'}]"},
+     "Read: @/x/y",
+     '+',
+     NULL},
+    {{"[{'type':'addDirectories','directories':['@/x']}]",
+      "[{'type':'removeDirectories','directories':['@/x']}]"},
+     "Read: @/x/y",
+     '~',
+     NULL},
+    {{"[{'type':'removeDirectories','directories':['@/w']}]"}, "Read: @/w/y", '+', NULL},
+    {{"[{'type':'setMode','mode':'bypassPermissions'}]"}, "Bash: make", '~', "this run may not"},
+    {{"[{'type':'setMode','mode':'x'}]"}, "Bash: make", '~', "there is no permission mode 'x'"},
+    {{"{}"}, "Bash: make", '~', "permission updates are not a list"},
+    {{"[{'type':'x'}]"}, "Bash: make", '~', "there is no permission update 'x'"},
+    {{"[{'type':'addRules','behavior':'x','rules':[]}]"}, "Bash: make", '~', "behavior is not"},
+    {{"[{'type':'addRules','behavior':'allow'}]"}, "Bash: make", '~', "rules is not a list"},
+    {{"[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash'},{}]}]"},
+     "Bash: make",
+     '~',
+     "a rule has no toolName"},
+    {{"[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'a:* "
+      "b'}]}]"},
+     "Bash: make",
+     '~',
+     "Bash(a:* b): ':*'"},
+    {{"[{'type':'addDirectories','directories':['@/nowhere']}]"}, "Read: @/nowhere/x", '~', "/"},
+    {{"[{'type':'addDirectories','directories':[1]}]"}, "Bash: make", '~', "directories has"},
+};
+
+static const struct json *json_of(const char *text, struct arena *arena)
+{
+    CLEANUP(buf_release) struct buf full = BUF_INIT(4096);
+    const struct json *v;
+
+    for (; *text; text++) {
+        if (*text == '@')
+            buf_adds(&full, root);
+        else
+            buf_addc(&full, *text == '\'' ? '"' : *text);
+    }
+    assert_int_equal(json_parse_copy(arena, buf_str(&full), &v, NULL, NULL), 0);
+    return v;
+}
+
+static void updates(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(update_rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(setting_release) struct setting s;
+        struct rule_subject subject;
+        struct permit_answer answer;
+        struct err err = {0};
+        unsigned flags;
+
+        setting_make(&s, "{'permissions':{'deny':['Bash(curl *)']}}", NULL);
+        for (size_t j = 0; j < 3 && update_rows[i].updates[j]; j++)
+            permit_update(s.permit, json_of(update_rows[i].updates[j], &arena), &s.warnings, &err);
+        if (!!err.code != !!update_rows[i].error ||
+            (err.code && !str_starts(str_of(err.text), str_of(update_rows[i].error))))
+            fail_msg("row %zu: error '%s'", i, err.text);
+        flags = call_of(update_rows[i].call, &arena, &subject);
+        permit_check(s.permit, &subject, flags, &answer);
+        if ("+~-"[answer.verdict] != update_rows[i].expect)
+            fail_msg("row %zu: %c: %s", i, "+~-"[answer.verdict], answer.reason);
+        assert_int_equal(s.warnings.len, 0);
+    }
+}
+
+static const struct {
+    const char *call;
+    const char *expect; /* "": nothing */
+} suggest_rows[] = {
+    {"Bash: npm test -x",
+     "[{'type':'addRules','rules':[{'toolName':'Bash','ruleContent':'npm test *'}],'behavior':"
+     "'allow','destination':'localSettings'}]"},
+    {"Bash: rm x", ""},
+    {"WebFetch: a.net", "[{'type':'addRules','rules':[{'toolName':'WebFetch','ruleContent':'domain:"
+                        "a.net'}],'behavior':"
+                        "'allow','destination':'localSettings'}]"},
+    {"mcp__a__b",
+     "[{'type':'addRules','rules':[{'toolName':'mcp__a__b'}],'behavior':'allow','destination':"
+     "'localSettings'}]"},
+    {"Edit: @/w/a", "[{'type':'setMode','mode':'acceptEdits','destination':'session'}]"},
+    {"Edit: @/x/a",
+     "[{'type':'addDirectories','directories':['@/x'],'destination':'session'},{'type':'setMode',"
+     "'mode':'acceptEdits','destination':'session'}]"},
+    {"Read: @/x/a",
+     "[{'type':'addRules','rules':[{'toolName':'Read','ruleContent':'/@/x/**'}],'behavior':'allow',"
+     "'destination':'session'}]"},
+    {"Edit: @/w/.git/a", ""},
+    {"AskUserQuestion", ""},
+};
+
+/* What is suggested has the form of the SDK, and accepted it lets the call through. */
+static void suggestions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(suggest_rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(setting_release) struct setting s;
+        CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 20);
+        struct rule_subject subject;
+        struct permit_answer answer;
+        const struct json *v;
+        unsigned flags;
+
+        setting_make(&s, "{}", NULL);
+        flags = call_of(suggest_rows[i].call, &arena, &subject);
+        permit_suggest(s.permit, &subject, flags, &got);
+        if (!suggest_rows[i].expect[0]) {
+            if (got.len)
+                fail_msg("row %zu: %s", i, buf_cstr(&got));
+            continue;
+        }
+        assert_int_equal(json_parse(&arena, buf_str(&got), &v, NULL, NULL), 0);
+        if (!json_equal(v, json_of(suggest_rows[i].expect, &arena)))
+            fail_msg("row %zu: %s", i, buf_cstr(&got));
+        assert_int_equal(permit_update(s.permit, v, &s.warnings, NULL), 0);
+        permit_check(s.permit, &subject, flags, &answer);
+        if (answer.verdict != PERMIT_ALLOW)
+            fail_msg("row %zu: %s", i, answer.reason);
+    }
+}
+
+static void offers_and_lists(void **state)
+{
+    static const char *const options[] = {"--disallowedTools=WebFetch,Bash(rm *),mcp__bad",
+                                          "--allowedTools", "Bash(a, b)", NULL};
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(buf_release) struct buf list = BUF_INIT(1 << 20);
+
+    (void)state;
+    setting_make(&s, "{'permissions':{'allow':['Write(x)','Edit(/src/**)']}}", options);
+    assert_false(permit_offers(s.permit, STR("WebFetch")));
+    assert_false(permit_offers(s.permit, STR("mcp__bad__x")));
+    assert_true(permit_offers(s.permit, STR("Bash")));
+    assert_int_equal(s.warnings.len, 1);
+    assert_true(
+        str_has(str_of(s.warnings.ptr[0]), STR("this permission rule is left out: Write(x)")));
+    permit_write(s.permit, &list);
+    assert_true(
+        str_has(buf_str(&list),
+                STR("{\"behavior\":\"allow\",\"rule\":\"Bash(a, b)\",\"source\":\"cliArg\"}")));
+    assert_true(
+        str_has(buf_str(&list),
+                STR("{\"behavior\":\"deny\",\"rule\":\"Bash(rm *)\",\"source\":\"cliArg\"}")));
+}
+
+#define ROUNDS 300
+
+static void ask_often(void *arg)
+{
+    struct setting *s = arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        struct rule_subject subject;
+        struct permit_answer answer;
+        unsigned flags = call_of("Edit: @/w/a", &arena, &subject);
+
+        permit_check(s->permit, &subject, flags, &answer);
+        assert_true(answer.verdict == PERMIT_ALLOW || answer.verdict == PERMIT_ASK);
+        permit_offers(s->permit, STR("Bash"));
+    }
+}
+
+static void change_often(void *arg)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    struct setting *s = arg;
+    const struct json *add = json_of("[{'type':'addRules','behavior':'allow','rules':[{'toolName':"
+                                     "'Bash','ruleContent':'x *'}]}]",
+                                     &arena);
+    const struct json *clear =
+        json_of("[{'type':'replaceRules','behavior':'allow','rules':[]}]", &arena);
+
+    for (int i = 0; i < ROUNDS; i++) {
+        permit_set_mode(s->permit, i % 2 ? MODE_ACCEPT_EDITS : MODE_DEFAULT, NULL);
+        permit_update(s->permit, i % 2 ? add : clear, &warnings, NULL);
+    }
+}
+
+static void threads(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    struct thread *list[4];
+
+    (void)state;
+    setting_make(&s, "{}", NULL);
+    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+        list[i] = thread_start("permit", i % 2 ? ask_often : change_often, &s, NULL);
+        assert_non_null(list[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(list); i++)
+        thread_join(list[i]);
+    assert_int_equal(permit_mode(s.permit), MODE_ACCEPT_EDITS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modes),       cmocka_unit_test(reasons),
+        cmocka_unit_test(starts),      cmocka_unit_test(plan),
+        cmocka_unit_test(updates),     cmocka_unit_test(threads),
+        cmocka_unit_test(suggestions), cmocka_unit_test(offers_and_lists),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

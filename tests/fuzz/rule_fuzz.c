@@ -1,0 +1,109 @@
+/*
+ * A rule, a command, a line each: rule parse, command split and matching. Whatever they are, an
+ * allow rule that lets a command through lets through each of its parts, what only reads writes
+ * nothing, and a command that a rule forbids is forbidden with another one before or behind it.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/rule.h"
+#include "conf/shell.h"
+#include "conf/shell_kind.h"
+#include "fuzz.h"
+
+static const struct rule_place place = {"/p", "/w", "/h"};
+
+static bool is_exact(struct str rule, struct str command)
+{
+    return str_has(rule, str_trim(command));
+}
+
+/* Each part alone, as it was written. */
+static void check_parts(struct rule *rule, const struct shell *shell)
+{
+    VEC_EACH(&shell->parts, p) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(strv_release) struct strv writes = STRV_INIT;
+        struct rule_subject s = {.tool = STR("Bash"), .about = ABOUT_COMMAND};
+
+        VEC_EACH(&p->words, w) {
+            buf_adds(&text, text.len ? " " : "");
+            buf_add(&text, w->raw);
+        }
+        s.text = buf_str(&text);
+        FUZZ_CHECK(rules_allow_command(&rule, 1, &s, &writes));
+        FUZZ_CHECK(writes.len == 0);
+    }
+}
+
+static void check_allow(struct str text, struct str command)
+{
+    CLEANUP(shell_release) struct shell shell;
+    CLEANUP(strv_release) struct strv writes = STRV_INIT;
+    struct rule_subject s = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = command};
+    struct rule *rule;
+
+    shell_split(&shell, command);
+    FUZZ_CHECK(shell.certain == !shell.why);
+    if (rule_parse(text, RULE_ALLOW, &place, &rule, NULL) < 0)
+        return;
+    if (!rule_covers_tool(rule, STR("Bash")) && !is_exact(text, command) &&
+        rules_allow_command(&rule, 1, &s, &writes)) {
+        FUZZ_CHECK(shell.certain && shell.parts.len);
+        FUZZ_CHECK(writes.len == shell.writes.len);
+        check_parts(rule, &shell);
+    }
+    rule_free(rule);
+}
+
+static void check_deny(struct str text, struct str command)
+{
+    CLEANUP(buf_release) struct buf longer = BUF_INIT(BUF_NO_LIMIT);
+    struct rule_subject s = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = command};
+    CLEANUP(shell_release) struct shell shell;
+    struct rule *rule;
+
+    if (rule_parse(text, RULE_DENY, &place, &rule, NULL) < 0)
+        return;
+    shell_split(&shell, command);
+    if (rule_matches(rule, &s) && shell.certain && !is_exact(text, command) &&
+        str_chr(text, '*') == text.len) {
+        buf_adds(&longer, "true\n");
+        buf_add(&longer, command);
+        buf_adds(&longer, "\ntrue");
+        s.text = buf_str(&longer);
+        FUZZ_CHECK(rule_matches(rule, &s));
+    }
+    rule_free(rule);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str command = str_make((const char *)data, size);
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    CLEANUP(strv_release) struct strv writes = STRV_INIT;
+    CLEANUP(strv_release) struct strv list = STRV_INIT;
+    struct rule_subject about = {.tool = STR("Edit"), .about = ABOUT_PATH, .writes = true};
+    struct rule *rule;
+    struct str text;
+
+    if (!str_cut(&command, '\n', &text))
+        return 0;
+    check_allow(text, command);
+    check_deny(text, command);
+    if (rule_command_is_read_only(command)) {
+        FUZZ_CHECK(!rule_command_is_critical(command, "/w", "/h"));
+        rule_command_paths(command, &paths, &writes);
+        FUZZ_CHECK(writes.len == 0);
+    }
+    rule_command_is_file_work(command, &paths);
+    rule_split_list(text, &list);
+    about.text = command;
+    if (rule_parse(text, RULE_ASK, &place, &rule, NULL) == 0) {
+        rule_matches(rule, &about);
+        rule_free(rule);
+    }
+    return 0;
+}
