@@ -28,9 +28,32 @@ static void write_mark(struct jw *w, const struct llm_request *req)
         jw_kraw(w, "cache_control", str_of(anthropic_cache_mark(req)));
 }
 
+static void write_domains(struct jw *w, const char *key, const struct strv *domains)
+{
+    if (!domains || !domains->len)
+        return;
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < domains->len; i++)
+        jw_cstr(w, domains->ptr[i]);
+    jw_array_end(w);
+}
+
+static void write_search(struct jw *w, const struct llm_search *search)
+{
+    jw_object(w);
+    jw_kcstr(w, "type", "web_search_20250305");
+    jw_kcstr(w, "name", "web_search");
+    if (search->max_uses)
+        jw_ki64(w, "max_uses", search->max_uses);
+    write_domains(w, "allowed_domains", search->allowed);
+    write_domains(w, "blocked_domains", search->blocked);
+    jw_object_end(w);
+}
+
 static void write_tools(struct jw *w, const struct llm_request *req)
 {
-    if (!req->tool_count)
+    if (!req->tool_count && !req->search)
         return;
     jw_key(w, "tools");
     jw_array(w);
@@ -47,6 +70,8 @@ static void write_tools(struct jw *w, const struct llm_request *req)
             write_mark(w, req);
         jw_object_end(w);
     }
+    if (req->search)
+        write_search(w, req->search);
     jw_array_end(w);
 }
 

@@ -48,11 +48,19 @@ struct llm_tool {
     struct str schema; /* JSON text */
 };
 
+/* The provider shall search the web itself while it answers. */
+struct llm_search {
+    const struct strv *allowed; /* domains; NULL: all. Only one of the two may be given. */
+    const struct strv *blocked;
+    int max_uses; /* 0: the provider's */
+};
+
 struct llm_request {
     const struct model *model;
     struct str system; /* the stable part */
     const struct llm_tool *tools;
     size_t tool_count;
+    const struct llm_search *search; /* NULL: no; only where the dialect searches */
     struct message *const *messages; /* roles as they come; a dialect merges or splits as it must */
     size_t message_count;
     struct str tail; /* stands after the history, behind the last cache breakpoint; may be empty */
@@ -75,6 +83,10 @@ struct decoder;
 
 struct dialect {
     const char *name; /* "anthropic", "openai-chat", "openai-responses", "gemini" */
+    /* Knows llm_request.search. What was found comes as the vendor shapes it: citations of text
+     * blocks (block.raw), blocks of other kinds. */
+    bool searches;
+    bool filters_blocked; /* and takes search.blocked; search.allowed all but Gemini's take */
 
     /* Path and query behind the base URL, e.g. "/v1/messages". */
     void (*path)(const struct llm_request *req, struct buf *out);

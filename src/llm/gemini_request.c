@@ -272,6 +272,15 @@ static void write_tools(const struct llm_request *req, struct jw *w)
 
     jw_key(w, "tools");
     jw_array(w);
+    if (req->search) {
+        jw_object(w);
+        jw_kraw(w, "googleSearch", STR("{}"));
+        jw_object_end(w);
+    }
+    if (!req->tool_count) {
+        jw_array_end(w);
+        return;
+    }
     jw_object(w);
     jw_key(w, "functionDeclarations");
     jw_array(w);
@@ -378,7 +387,7 @@ int gemini_body(const struct llm_request *req, struct buf *out, struct err *err)
         jw_array_end(&w);
         jw_object_end(&w);
     }
-    if (req->tool_count)
+    if (req->tool_count || req->search)
         write_tools(req, &w);
     jw_key(&w, "generationConfig");
     jw_object(&w);

@@ -278,6 +278,23 @@ static void write_input(const struct llm_request *req, struct jw *w)
     jw_array_end(w);
 }
 
+static void write_search(const struct llm_search *search, struct jw *w)
+{
+    jw_object(w);
+    jw_kcstr(w, "type", "web_search");
+    if (search->allowed && search->allowed->len) {
+        jw_key(w, "filters");
+        jw_object(w);
+        jw_key(w, "allowed_domains");
+        jw_array(w);
+        for (size_t i = 0; i < search->allowed->len; i++)
+            jw_cstr(w, search->allowed->ptr[i]);
+        jw_array_end(w);
+        jw_object_end(w);
+    }
+    jw_object_end(w);
+}
+
 static void write_tools(const struct llm_request *req, struct jw *w)
 {
     jw_key(w, "tools");
@@ -292,6 +309,8 @@ static void write_tools(const struct llm_request *req, struct jw *w)
         jw_kbool(w, "strict", false); /* left out it can mean true, which free schemas fail */
         jw_object_end(w);
     }
+    if (req->search)
+        write_search(req->search, w);
     jw_array_end(w);
     if (req->no_parallel_calls)
         jw_kbool(w, "parallel_tool_calls", false);
@@ -364,7 +383,7 @@ int openai_responses_body(const struct llm_request *req, struct buf *out, struct
         jw_kstr(&w, "safety_identifier", req->user_id);
     if (req->system.len)
         jw_kstr(&w, "instructions", req->system);
-    if (req->tool_count)
+    if (req->tool_count || req->search)
         write_tools(req, &w);
     jw_key(&w, "input");
     write_input(req, &w);

@@ -104,6 +104,8 @@ void anthropic_fault_event(struct str body, struct llm_fault *ret)
 
 const struct dialect dialect_anthropic = {
     .name = "anthropic",
+    .searches = true,
+    .filters_blocked = true,
     .path = anthropic_path,
     .headers = anthropic_headers,
     .body = anthropic_body,

@@ -166,6 +166,41 @@ static void test_everything(void **state)
         "\"hello\"," MARK_1H "},{\"type\":\"text\",\"text\":\"the goal\"}]}]}");
 }
 
+static void test_search(void **state)
+{
+    static char a[] = "a.org";
+    static char b[] = "b.org";
+    static char *names[] = {a, b, NULL};
+    static const struct strv domains = {names, 2, 2};
+    static const struct {
+        struct llm_search search;
+        const char *expect;
+    } rows[] = {
+        {{.max_uses = 5, .allowed = &domains},
+         "[{\"type\":\"web_search_20250305\",\"name\":\"web_search\",\"max_uses\":5,"
+         "\"allowed_domains\":[\"a.org\",\"b.org\"]}]"},
+        {{.blocked = &domains},
+         "[{\"type\":\"web_search_20250305\",\"name\":\"web_search\","
+         "\"blocked_domains\":[\"a.org\",\"b.org\"]}]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(talk_release) struct talk t = {0};
+        CLEANUP(buf_release) struct buf body = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        struct llm_request req = {
+            .model = &opus, .search = &rows[i].search, .messages = t.messages, .message_count = 1};
+        const struct json *v = NULL;
+
+        talk_fill(&t, (const char *const[]){HELLO, NULL});
+        assert_int_equal(dialect_anthropic.body(&req, &body, NULL), 0);
+        assert_int_equal(json_parse(&arena, buf_str(&body), &v, NULL, NULL), 0);
+        expect_json("search", json_get(v, "tools"), rows[i].expect);
+        assert_null(json_get(v, "tool_choice"));
+    }
+}
+
 static const struct {
     const char *label;
     enum model_thinking model;
@@ -961,12 +996,13 @@ static void test_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_minimal),  cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_thinking), cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_growing),  cmocka_unit_test(test_too_big),
-        cmocka_unit_test(test_streams),  cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_deep),     cmocka_unit_test(test_provider_data),
-        cmocka_unit_test(test_whole),    cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_minimal),       cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_search),        cmocka_unit_test(test_thinking),
+        cmocka_unit_test(test_messages),      cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_too_big),       cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_cut_off),       cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_provider_data), cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 #include "net/retry.h"
 
 struct gemini_figures {
-    int64_t prompt, tools, cached, candidates, thoughts;
+    int64_t prompt, tools, cached, candidates, thoughts, searches;
     bool known;
 };
 
@@ -301,7 +301,26 @@ static void read_usage(struct decoder *d, const struct json *usage)
                                               .output = f->candidates + f->thoughts,
                                               .cache_read = f->cached,
                                               .thinking = f->thoughts,
+                                              .web_searches = f->searches,
                                               .known = true});
+}
+
+/* What the answer rests on: pages that Google's search found. Comes behind the text; a signature
+ * may have closed its block already. */
+static void read_grounding(struct decoder *d, const struct json *grounding)
+{
+    const struct json *chunks = json_get(grounding, "groundingChunks");
+    const struct json *queries = json_get(grounding, "webSearchQueries");
+
+    if (json_is(chunks, JSON_ARRAY) && reply_is_open(d->reply, BLOCK_TEXT)) {
+        JSON_EACH(chunks, chunk) {
+            reply_citation(d->reply, json_raw(chunk));
+        }
+    } else if (json_is(chunks, JSON_ARRAY)) {
+        reply_data_last(d->reply, "groundingChunks", json_raw(chunks));
+    }
+    if (json_is(queries, JSON_ARRAY) && json_len(queries))
+        d->figures.searches = (int64_t)json_len(queries);
 }
 
 static int read_response(struct decoder *d, const struct json *v, struct llm_fault *f,
@@ -327,6 +346,10 @@ static int read_response(struct decoder *d, const struct json *v, struct llm_fau
             if (read_part(d, part, err) < 0)
                 return -1;
         }
+    }
+    if (json_is(json_get(candidate, "groundingMetadata"), JSON_OBJECT)) {
+        read_grounding(d, json_get(candidate, "groundingMetadata"));
+        read_usage(d, json_get(v, "usageMetadata"));
     }
     return read_reason(d, json_get_str(candidate, "finishReason"), f, err);
 }
@@ -408,6 +431,7 @@ static void headers(const struct llm_request *req, struct str key, bool bearer, 
 
 const struct dialect dialect_gemini = {
     .name = "gemini",
+    .searches = true,
     .path = path,
     .headers = headers,
     .body = gemini_body,

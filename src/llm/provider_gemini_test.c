@@ -97,6 +97,17 @@ static const struct stream_case streams[] = {
      "start g\n0 other "
      "raw={'type':'gemini_part','part':{'executableCode':{'language':'PYTHON','code':"
      "'1'}}}\n1 text [a]\n" STOP("end_turn", NO_FIGURES)},
+    {"what a search found",
+     "{'candidates':[{'content':{'parts':[{'text':'a'}]},'finishReason':'STOP','groundingMetadata':"
+     "{'webSearchQueries':['q'],'groundingChunks':[{'web':{'uri':'u','title':'t'}}]}}],"
+     "'modelVersion':'g'}\n",
+     "start g\n0 text [a] raw=[{'web':{'uri':'u','title':'t'}}]\n" STOP("end_turn", NO_FIGURES)},
+    {"what a search found, behind a signature",
+     "{'candidates':[{'content':{'parts':[{'text':'a','thoughtSignature':'S'}]},'finishReason':"
+     "'STOP','groundingMetadata':{'groundingChunks':[{'web':{'uri':'u'}}]}}],'modelVersion':'g'}\n",
+     "start g\n0 text [a]\n" STOP(
+         "end_turn",
+         NO_FIGURES) "data 0 thoughtSignature='S' groundingChunks=[{'web':{'uri':'u'}}]\n"},
     {"arguments that are no object", PARTS("{'functionCall':{'name':'A','args':[1]}}") END("STOP"),
      "start g\n0 tool_use A [[1]] bad\n" STOP("tool_use", NO_FIGURES)},
     {"a call without a name", PARTS("{'functionCall':{'args':{}}}"),
@@ -231,6 +242,20 @@ static const struct body_case bodies[] = {
      NULL,
      "toolConfig.functionCallingConfig.mode",
      "'NONE'"},
+    {"a search",
+     {.search = &(struct llm_search){0}},
+     &gemma,
+     NULL,
+     "",
+     "{'tools':[{'googleSearch':{}}],'generationConfig':{},'contents':[{'role':'user','parts':[{"
+     "'text':'hi'}]}]}"},
+    {"a search beside tools",
+     {.tools = tools, .tool_count = 1, .search = &(struct llm_search){0}},
+     &three,
+     NULL,
+     "tools",
+     "[{'googleSearch':{}},{'functionDeclarations':[{'name':'Bash','description':'runs',"
+     "'parametersJsonSchema':{'type':'object'}}]}]"},
     {"a schema for the answer",
      {.output_schema = STR_INIT("{\"type\":\"object\"}")},
      &gemma,

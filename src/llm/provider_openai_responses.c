@@ -295,6 +295,7 @@ static void path(const struct llm_request *req, struct buf *out)
 
 const struct dialect dialect_openai_responses = {
     .name = "openai-responses",
+    .searches = true,
     .path = path,
     .headers = openai_headers,
     .body = openai_responses_body,

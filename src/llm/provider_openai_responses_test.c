@@ -255,6 +255,13 @@ static const struct stream_case streams[] = {
                                                             ITEM("1", MESSAGE("x")) COMPLETED,
      "start gpt-5\n0 other raw={'type':'web_search_call','id':'ws_1','status':'completed'}\n1 text "
      "[x]\n" STOP("end_turn", NO_FIGURES)},
+    {"what a search found",
+     CREATED ITEM("0",
+                  "{'type':'message','role':'assistant','content':[{'type':'output_text',"
+                  "'text':'x','annotations':[{'type':'url_citation','url':'u','title':'t'}]}]}")
+         COMPLETED,
+     "start gpt-5\n0 text [x] raw=[{'type':'url_citation','url':'u','title':'t'}]\n" STOP(
+         "end_turn", NO_FIGURES)},
     {"events nobody knows, and [DONE]",
      CREATED "{'type':'response.metadata','x':1}\n{'type':'keepalive'}\n[DONE]\n" COMPLETED,
      "start gpt-5\n" STOP("end_turn", NO_FIGURES)},
@@ -346,6 +353,11 @@ static const struct llm_tool tools[] = {
     "{'type':'message','role':'assistant','content':[{'type':'output_text','text':'x'}]}"
 #define ASSISTANT(blocks) "[{'role':'assistant','content':[" blocks "]}]"
 
+static char domain_a[] = "a.org";
+static char domain_b[] = "b.org";
+static char *domain_names[] = {domain_a, domain_b, NULL};
+static const struct strv domains = {domain_names, 2, 2};
+
 static const struct body_case bodies[] = {
     {"all of it",
      {.system = STR_INIT("be good"),
@@ -389,6 +401,20 @@ static const struct body_case bodies[] = {
      NULL,
      "parallel_tool_calls",
      "false"},
+    {"a search",
+     {.search = &(struct llm_search){.allowed = &domains, .max_uses = 5}},
+     &plain,
+     NULL,
+     "",
+     "{'model':'gpt-4.1','stream':true,'store':false,'tools':[{'type':'web_search','filters':{"
+     "'allowed_domains':['a.org','b.org']}}],'input':[{'type':'message','role':'user',"
+     "'content':[{'type':'input_text','text':'hi'}]}]}"},
+    {"a search beside tools",
+     {.tools = tools, .tool_count = 1, .search = &(struct llm_search){.blocked = &domains}},
+     &gpt,
+     NULL,
+     "tools.1",
+     "{'type':'web_search'}"},
     {"a schema for the answer",
      {.output_schema = STR_INIT("{\"type\":\"object\"}")},
      &gpt,

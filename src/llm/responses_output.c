@@ -177,6 +177,11 @@ static int finish_message(struct responses_output *o, const struct json *item, s
 
         if (responses_output_text(o, o->live, part++, text, refusal, /*final=*/true, err) < 0)
             return -1;
+        if (json_is(json_get(it, "annotations"), JSON_ARRAY) && o->part == part - 1) {
+            JSON_EACH(json_get(it, "annotations"), note) {
+                reply_citation(o->reply, json_raw(note));
+            }
+        }
     }
     return 0;
 }

@@ -210,6 +210,7 @@ static void set_base(struct page *p, const struct html_tag *tag)
 static void enter_main(struct page *p)
 {
     md_heading_end(&p->md);
+    md_spread_tables(&p->md);
     md_break(&p->md, 2);
     p->main_depth++;
     if (p->main_start == SIZE_MAX)
@@ -431,6 +432,14 @@ static void convert(struct page *p, struct str html)
     md_end(&p->md);
 }
 
+/* A mark put before a span that began inside and ended outside moves the text behind it. */
+static size_t to_character(const struct buf *b, size_t at)
+{
+    while (at < b->len && ((unsigned char)b->ptr[at] & 0xc0) == 0x80)
+        at++;
+    return at;
+}
+
 /* A page that marks its main part is that part. */
 static void keep_main(struct page *p, struct buf *out, size_t start)
 {
@@ -438,8 +447,9 @@ static void keep_main(struct page *p, struct buf *out, size_t start)
 
     if (p->main_start == SIZE_MAX || p->main_start + MAIN_MIN > end)
         return;
+    end = to_character(out, end);
     buf_cut(out, end, out->len - end);
-    buf_cut(out, start, p->main_start - start);
+    buf_cut(out, start, to_character(out, p->main_start) - start);
 }
 
 static void trim(struct buf *out, size_t start)

@@ -429,6 +429,12 @@ void md_image(struct md *m, struct str alt, struct str url)
     buf_addc(m->out, ')');
 }
 
+void md_spread_tables(struct md *m)
+{
+    for (unsigned i = 0; i < depth_of(m->table_depth, MD_TABLES); i++)
+        m->tables[i].is_layout = true;
+}
+
 /* Code blocks. */
 
 void md_code(struct md *m)
@@ -437,8 +443,7 @@ void md_code(struct md *m)
         return;
     md_heading_end(m);
     md_break(m, 2);
-    for (unsigned i = 0; i < depth_of(m->table_depth, MD_TABLES); i++)
-        m->tables[i].is_layout = true; /* code does not fit into a cell */
+    md_spread_tables(m);
     m->in_code = true;
     m->code_start = UNSET;
     m->language[0] = '\0';
@@ -492,8 +497,7 @@ void md_table(struct md *m)
 {
     md_heading_end(m);
     md_break(m, 2);
-    for (unsigned i = 0; i < depth_of(m->table_depth, MD_TABLES); i++)
-        m->tables[i].is_layout = true; /* a table does not fit into a cell either */
+    md_spread_tables(m);
     m->table_depth++;
     if (table_of(m))
         *table_of(m) = (struct md_table){.cell_start = UNSET};

@@ -101,5 +101,7 @@ void md_cell(struct md *m);
 void md_cell_end(struct md *m);
 void md_row_end(struct md *m);
 void md_table_end(struct md *m);
+/* What follows does not fit into a cell: the tables it is in are written as blocks from here. */
+void md_spread_tables(struct md *m);
 
 void md_end(struct md *m); /* closes what is open */
