@@ -159,7 +159,9 @@ bool block_input_is_bad(struct str input)
 
     if (!str_trim(input).len)
         return false;
-    return part_is_deep(input, REPLY_MAX_DEPTH) ||
+    /* The parser passes over a byte order mark, but it may only stand where a text begins, and an
+     * input is written into the middle of others. */
+    return str_starts(input, STR("\xef\xbb\xbf")) || part_is_deep(input, REPLY_MAX_DEPTH) ||
            json_parse(&scratch, input, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0 ||
            !json_is(v, JSON_OBJECT);
 }

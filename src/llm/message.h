@@ -91,8 +91,8 @@ void message_write(const struct message *m, struct buf *out);
 void block_write(const struct block *b, struct buf *out); /* one block of it */
 int message_parse(const struct json *v, struct message **ret, struct err *err);
 
-/* Whether these bytes are no input for a tool: not a JSON object, or one nested too deep to be
- * written down (REPLY_MAX_DEPTH). White space alone counts as {}. */
+/* Whether these bytes are no input for a tool: not a JSON object, one behind a byte order mark, or
+ * one nested too deep to be written down (REPLY_MAX_DEPTH). White space alone counts as {}. */
 bool block_input_is_bad(struct str input);
 
 /* What stands for a call's input in a request, always an object in clean Unicode: the model's own

@@ -188,6 +188,7 @@ static void test_input(void **state)
         {STR_INIT("{\"a\":\"\xff\"}"), false, "{\"a\":\"\xef\xbf\xbd\"}"},
         {STR_INIT("{\"a\":"), true, "{\"invalid_json\":\"{\\\"a\\\":\"}"},
         {STR_INIT("[1]"), true, "{\"invalid_json\":\"[1]\"}"},
+        {STR_INIT("\xef\xbb\xbf{}"), true, "{\"invalid_json\":\"\xef\xbb\xbf{}\"}"},
     };
 
     (void)state;
@@ -199,6 +200,7 @@ static void test_input(void **state)
                                     .input_bad = rows[i].bad},
                     &out);
         assert_string_equal(buf_cstr(&out), rows[i].expect);
+        assert_int_equal(block_input_is_bad(rows[i].input), rows[i].bad);
     }
 }
 
