@@ -36,6 +36,11 @@ static size_t line_window_clean(struct line_window *w, struct buf *out)
     struct str rest = buf_str(&w->line);
     size_t chars = 0;
 
+    /* Nearly every line. */
+    if (rest.len <= LINE_MAX_CHARS && utf8_is_valid(rest) && str_chr(rest, '\0') == rest.len) {
+        buf_add(out, rest);
+        return rest.len;
+    }
     while (rest.len && chars < LINE_MAX_CHARS) {
         size_t n = utf8_decode(rest, NULL);
 
