@@ -11,9 +11,8 @@
 #include "base/err.h"
 
 #define CONN_READ ((size_t)64 << 10)
-#define CONN_PIECE                                                                                 \
-    ((size_t)4096) /* a pipe that can be written takes this much without blocking                  \
-                    */
+/* A pipe that can be written takes this much without blocking. */
+#define CONN_PIECE ((size_t)4096)
 #define CONN_COMPACT ((size_t)64 << 10)
 
 void conn_init(struct conn *c, int in, int out, size_t max_line, size_t max_queue)

@@ -1,0 +1,106 @@
+/*
+ * stream_line: what all lines share. Pure.
+ */
+#include "proto/stream_line.h"
+
+#include <string.h>
+
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "json/json.h"
+
+struct jw *line_begin(struct stream_line *l, struct buf *out, const struct event *e,
+                      unsigned number, const char *type, const char *subtype)
+{
+    *l = (struct stream_line){.event = e, .number = number};
+    jw_init(&l->w, out, JW_CLEAN);
+    jw_object(&l->w);
+    jw_kcstr(&l->w, "type", type);
+    if (subtype)
+        jw_kcstr(&l->w, "subtype", subtype);
+    return &l->w;
+}
+
+void line_end(struct stream_line *l)
+{
+    static const char digits[] = "0123456789abcdef";
+    char uuid[ID_UUID_LEN + 1];
+
+    memcpy(uuid, l->event->uuid, sizeof(uuid));
+    for (unsigned n = l->number, i = 0; n; n >>= 4, i++) {
+        const char *was = strchr(digits, uuid[7 - i]);
+
+        uuid[7 - i] = digits[((was && *was ? (unsigned)(was - digits) : 0) + (n & 15)) & 15];
+    }
+    jw_kcstr(&l->w, "session_id", l->event->session);
+    jw_kcstr(&l->w, "uuid", uuid);
+    jw_object_end(&l->w);
+    buf_addc(l->w.out, '\n');
+}
+
+void line_time(struct jw *w, const struct event *e)
+{
+    char when[25];
+
+    clock_iso(e->time_ms, when);
+    jw_kcstr(w, "timestamp", when);
+}
+
+/* A block as the API has it: without the keys that are only ours. */
+void line_block(struct jw *w, struct str json)
+{
+    struct arena arena = ARENA_INIT;
+    const struct json *block = NULL;
+    bool is_result;
+
+    if (json_parse(&arena, json, &block, NULL, NULL) < 0)
+        BUG("an event's block does not parse");
+    is_result = str_is(json_get_str(block, "type"), "tool_result");
+    jw_object(w);
+    JSON_EACH(block, member) {
+        struct str key = json_key(member);
+
+        if (str_is(key, "provider_data") || str_is(key, "input_text") ||
+            (is_result && str_is(key, "name")))
+            continue;
+        jw_key_str(w, key);
+        jw_json(w, member);
+    }
+    jw_object_end(w);
+    arena_release(&arena);
+}
+
+void line_no_parent(struct jw *w)
+{
+    jw_key(w, "parent_tool_use_id");
+    jw_null(w); /* the main agent */
+}
+
+void line_empty_list(struct jw *w, const char *key)
+{
+    jw_key(w, key);
+    jw_array(w);
+    jw_array_end(w);
+}
+
+void line_usage(struct jw *w, const struct llm_usage *u)
+{
+    jw_object(w);
+    jw_ki64(w, "input_tokens", u->input);
+    jw_ki64(w, "cache_creation_input_tokens", u->cache_write);
+    jw_ki64(w, "cache_read_input_tokens", u->cache_read);
+    jw_ki64(w, "output_tokens", u->output);
+    jw_key(w, "server_tool_use");
+    jw_object(w);
+    jw_ki64(w, "web_search_requests", u->web_searches);
+    jw_object_end(w);
+    jw_kcstr(w, "service_tier", "standard");
+    jw_key(w, "cache_creation");
+    jw_object(w);
+    jw_ki64(w, "ephemeral_1h_input_tokens", u->cache_write_1h);
+    jw_ki64(w, "ephemeral_5m_input_tokens", u->cache_write - u->cache_write_1h);
+    jw_object_end(w);
+    jw_object_end(w);
+}

@@ -1,0 +1,34 @@
+/*
+ * One line of stream-json in the making, for the files that render them.
+ *
+ * A line takes its uuid from its event; where an event makes several lines, the further ones
+ * (number above 0) change the first eight digits.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "json/jw.h"
+
+struct buf;
+struct event;
+struct llm_usage;
+
+struct stream_line {
+    struct jw w;
+    const struct event *event;
+    unsigned number; /* of its event's lines */
+};
+
+/* subtype NULL: none. The caller writes members into what is returned. */
+struct jw *line_begin(struct stream_line *l, struct buf *out, const struct event *e,
+                      unsigned number, const char *type, const char *subtype);
+void line_end(struct stream_line *l); /* session, uuid, newline */
+
+/* Members that several lines have. */
+void line_time(struct jw *w, const struct event *e);
+void line_no_parent(struct jw *w); /* parent_tool_use_id: the main agent has none */
+void line_empty_list(struct jw *w, const char *key);
+
+/* Values. A block goes out as the API has it: without the keys that are only ours. */
+void line_block(struct jw *w, struct str json);
+void line_usage(struct jw *w, const struct llm_usage *u);

@@ -1,0 +1,15 @@
+/*
+ * The parts of the renderer, for stream_json.c: each appends the lines of its events.
+ */
+#pragma once
+
+struct buf;
+struct event;
+struct stream_json;
+
+void stream_step_started(struct stream_json *r, const struct event *e, struct buf *out);
+void stream_step_block(struct stream_json *r, const struct event *e, struct buf *out);
+void stream_step_done(struct stream_json *r, const struct event *e, struct buf *out);
+void stream_step_drop(struct stream_json *r); /* the step is void */
+
+void stream_turn_done(struct stream_json *r, const struct event *e, struct buf *out);

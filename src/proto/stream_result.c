@@ -1,0 +1,116 @@
+/*
+ * stream_result: how a turn ended and what it cost. Pure.
+ */
+#include <string.h>
+
+#include "agent/event.h"
+#include "proto/stream_json.h"
+#include "proto/stream_line.h"
+#include "proto/stream_parts.h"
+
+/* An API failure is told as if the assistant had said it. */
+static void render_synthetic(const struct event *e, struct buf *out)
+{
+    const struct turn_report *report = e->report;
+    static const struct llm_usage nothing;
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 1, "assistant", NULL);
+
+    jw_key(w, "message");
+    jw_object(w);
+    jw_kcstr(w, "id", e->uuid);
+    jw_kcstr(w, "type", "message");
+    jw_kcstr(w, "role", "assistant");
+    jw_kcstr(w, "model", "<synthetic>");
+    jw_key(w, "content");
+    jw_array(w);
+    jw_object(w);
+    jw_kcstr(w, "type", "text");
+    jw_kstr(w, "text", report->result);
+    jw_object_end(w);
+    jw_array_end(w);
+    jw_kcstr(w, "stop_reason", "stop_sequence");
+    jw_kcstr(w, "stop_sequence", "");
+    jw_key(w, "usage");
+    line_usage(w, &nothing);
+    jw_object_end(w);
+    line_no_parent(w);
+    jw_kstr(w, "error", report->category);
+    line_end(&l);
+}
+
+void stream_json_model_usage(struct jw *w, const struct turn_report *report)
+{
+    jw_object(w);
+    for (size_t i = 0; i < report->model_count; i++) {
+        const struct model_spent *m = &report->models[i];
+
+        jw_key_str(w, m->model);
+        jw_object(w);
+        jw_ki64(w, "inputTokens", m->usage.input);
+        jw_ki64(w, "outputTokens", m->usage.output);
+        jw_ki64(w, "cacheReadInputTokens", m->usage.cache_read);
+        jw_ki64(w, "cacheCreationInputTokens", m->usage.cache_write);
+        jw_ki64(w, "webSearchRequests", m->usage.web_searches);
+        jw_key(w, "costUSD");
+        jw_double(w, m->usd); /* null when the prices are not known */
+        jw_ki64(w, "contextWindow", m->window);
+        jw_ki64(w, "maxOutputTokens", m->max_output);
+        jw_object_end(w);
+    }
+    jw_object_end(w);
+}
+
+static void render_result(const struct event *e, struct buf *out)
+{
+    const struct turn_report *report = e->report;
+    const char *subtype = turn_end_subtype(report->end);
+    bool success = strcmp(subtype, "success") == 0;
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 0, "result", subtype);
+
+    jw_kbool(w, "is_error", report->is_error);
+    if (report->category.len) {
+        jw_key(w, "api_error_status");
+        if (report->api_status)
+            jw_i64(w, report->api_status);
+        else
+            jw_null(w);
+    }
+    jw_ki64(w, "duration_ms", report->duration_ms);
+    jw_ki64(w, "duration_api_ms", report->duration_api_ms);
+    jw_ki64(w, "num_turns", report->steps);
+    if (success)
+        jw_kstr(w, "result", report->result);
+    jw_kcstr(w, "stop_reason", report->stop == STOP_NONE ? NULL : llm_stop_name(report->stop));
+    jw_key(w, "total_cost_usd");
+    jw_double(w, report->total_usd);
+    jw_key(w, "usage");
+    line_usage(w, &report->usage);
+    jw_key(w, "modelUsage");
+    stream_json_model_usage(w, report);
+    jw_kraw(w, "permission_denials", report->denials.len ? report->denials : STR("[]"));
+    if (report->structured.len)
+        jw_kraw(w, "structured_output", report->structured);
+    jw_kcstr(w, "terminal_reason", turn_end_name(report->end));
+    if (report->queued)
+        jw_ki64(w, "queued_turn_count", (int64_t)report->queued);
+    if (!success) {
+        jw_key(w, "errors");
+        jw_array(w);
+        if (report->error.len)
+            jw_str(w, report->error);
+        jw_array_end(w);
+    }
+    line_end(&l);
+}
+
+void stream_turn_done(struct stream_json *r, const struct event *e, struct buf *out)
+{
+    stream_step_drop(r);
+    map_release(&r->progress);
+    r->progress = (struct map)MAP_INIT;
+    if (e->report->category.len)
+        render_synthetic(e, out);
+    render_result(e, out);
+}

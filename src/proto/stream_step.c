@@ -1,0 +1,252 @@
+/*
+ * stream_step: what the model says, block by block. Pure.
+ *
+ * Without partial messages the blocks of a step are held until it is known to stand; with them they
+ * go out piece by piece, as the raw events of the Messages API.
+ */
+#include "agent/event.h"
+#include "base/arena.h"
+#include "json/json.h"
+#include "proto/stream_json.h"
+#include "proto/stream_line.h"
+#include "proto/stream_parts.h"
+
+static void drop_held(struct stream_json *r)
+{
+    VEC_EACH(&r->held, it) {
+        event_unref(*it);
+    }
+    r->held.len = 0;
+}
+
+void stream_step_drop(struct stream_json *r)
+{
+    drop_held(r);
+    r->in_step = false;
+}
+
+static void message_head(const struct stream_json *r, struct jw *w)
+{
+    jw_kstr(w, "id", buf_str(&r->message_id));
+    jw_kcstr(w, "type", "message");
+    jw_kcstr(w, "role", "assistant");
+    jw_kstr(w, "model", buf_str(&r->model));
+}
+
+static void message_rest(const struct stream_json *r, struct jw *w)
+{
+    jw_key(w, "stop_reason");
+    jw_null(w);
+    jw_key(w, "stop_sequence");
+    jw_null(w);
+    jw_key(w, "usage");
+    line_usage(w, &r->usage);
+}
+
+static void render_assistant(const struct stream_json *r, const struct event *block,
+                             struct str request_id, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, block, 0, "assistant", NULL);
+
+    jw_key(w, "message");
+    jw_object(w);
+    message_head(r, w);
+    jw_key(w, "content");
+    jw_array(w);
+    line_block(w, block->json);
+    jw_array_end(w);
+    message_rest(r, w);
+    jw_object_end(w);
+    line_no_parent(w);
+    if (request_id.len)
+        jw_kstr(w, "request_id", request_id);
+    line_time(w, block);
+    line_end(&l);
+}
+
+/* {"type":"stream_event","event":{"type":…: the caller writes the rest of the inner object. */
+static struct jw *partial_begin(struct stream_line *l, struct buf *out, const struct event *e,
+                                unsigned number, const char *type)
+{
+    struct jw *w = line_begin(l, out, e, number, "stream_event", NULL);
+
+    jw_key(w, "event");
+    jw_object(w);
+    jw_kcstr(w, "type", type);
+    return w;
+}
+
+static void partial_end(struct stream_line *l)
+{
+    jw_object_end(&l->w);
+    line_no_parent(&l->w);
+    line_end(l);
+}
+
+static void partial_message_start(const struct stream_json *r, const struct event *e,
+                                  struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = partial_begin(&l, out, e, 0, "message_start");
+
+    jw_key(w, "message");
+    jw_object(w);
+    message_head(r, w);
+    line_empty_list(w, "content");
+    message_rest(r, w);
+    jw_object_end(w);
+    jw_object_end(w);
+    line_no_parent(w);
+    if (e->ttft_ms > 0)
+        jw_ki64(w, "ttft_ms", e->ttft_ms);
+    line_end(&l);
+}
+
+/* Blocks of these kinds arrive whole: they start when they are done. */
+static bool comes_whole(enum block_kind kind)
+{
+    return kind != BLOCK_TEXT && kind != BLOCK_THINKING && kind != BLOCK_TOOL_USE;
+}
+
+static void partial_block_start(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = partial_begin(&l, out, e, 1, "content_block_start");
+
+    jw_ki64(w, "index", (int64_t)e->index);
+    jw_key(w, "content_block");
+    if (comes_whole(e->block)) {
+        line_block(w, e->json);
+    } else {
+        jw_object(w);
+        if (e->block == BLOCK_TEXT) {
+            jw_kcstr(w, "type", "text");
+            jw_kcstr(w, "text", "");
+        } else if (e->block == BLOCK_THINKING) {
+            jw_kcstr(w, "type", "thinking");
+            jw_kcstr(w, "thinking", "");
+            jw_kcstr(w, "signature", "");
+        } else {
+            jw_kcstr(w, "type", "tool_use");
+            jw_kstr(w, "id", e->id);
+            jw_kstr(w, "name", e->name);
+            jw_key(w, "input");
+            jw_object(w);
+            jw_object_end(w);
+        }
+        jw_object_end(w);
+    }
+    partial_end(&l);
+}
+
+static void partial_delta(const struct event *e, unsigned number, const char *type,
+                          const char *member, struct str text, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = partial_begin(&l, out, e, number, "content_block_delta");
+
+    jw_ki64(w, "index", (int64_t)e->index);
+    jw_key(w, "delta");
+    jw_object(w);
+    jw_kcstr(w, "type", type);
+    jw_kstr(w, member, text);
+    jw_object_end(w);
+    partial_end(&l);
+}
+
+static void partial_block_delta(const struct stream_json *r, const struct event *e, struct buf *out)
+{
+    if (r->open == BLOCK_TEXT)
+        partial_delta(e, 0, "text_delta", "text", e->text, out);
+    else if (r->open == BLOCK_THINKING)
+        partial_delta(e, 0, "thinking_delta", "thinking", e->text, out);
+    else if (r->open == BLOCK_TOOL_USE)
+        partial_delta(e, 0, "input_json_delta", "partial_json", e->text, out);
+}
+
+static void partial_signature(const struct event *e, struct buf *out)
+{
+    struct arena arena = ARENA_INIT;
+    const struct json *block = NULL;
+
+    if (json_parse(&arena, e->json, &block, NULL, NULL) == 0 &&
+        json_get_str(block, "signature").len)
+        partial_delta(e, 2, "signature_delta", "signature", json_get_str(block, "signature"), out);
+    arena_release(&arena);
+}
+
+/* The block's own line comes right before its content_block_stop. */
+static void partial_block_done(const struct stream_json *r, const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+
+    if (comes_whole(e->block))
+        partial_block_start(e, out);
+    if (e->block == BLOCK_THINKING)
+        partial_signature(e, out);
+    render_assistant(r, e, (struct str){0}, out);
+    jw_ki64(partial_begin(&l, out, e, 3, "content_block_stop"), "index", (int64_t)e->index);
+    partial_end(&l);
+}
+
+static void partial_message_stop(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = partial_begin(&l, out, e, 0, "message_delta");
+
+    jw_key(w, "delta");
+    jw_object(w);
+    jw_kcstr(w, "stop_reason", e->stop == STOP_NONE ? NULL : llm_stop_name(e->stop));
+    jw_key(w, "stop_sequence");
+    jw_null(w);
+    jw_object_end(w);
+    jw_key(w, "usage");
+    line_usage(w, &e->usage);
+    partial_end(&l);
+    partial_begin(&l, out, e, 1, "message_stop");
+    partial_end(&l);
+}
+
+void stream_step_started(struct stream_json *r, const struct event *e, struct buf *out)
+{
+    drop_held(r);
+    r->in_step = true;
+    buf_clear(&r->message_id);
+    buf_add(&r->message_id, e->message_id);
+    buf_clear(&r->model);
+    buf_add(&r->model, e->model);
+    r->usage = e->usage;
+    if (r->options.partial)
+        partial_message_start(r, e, out);
+}
+
+void stream_step_block(struct stream_json *r, const struct event *e, struct buf *out)
+{
+    if (!r->in_step)
+        return;
+    if (e->kind == EVENT_BLOCK_STARTED)
+        r->open = e->block;
+    if (!r->options.partial) {
+        if (e->kind == EVENT_BLOCK_DONE)
+            vec_push(&r->held, event_ref((struct event *)e)); /* counting changes no event */
+        return;
+    }
+    if (e->kind == EVENT_BLOCK_DONE)
+        partial_block_done(r, e, out);
+    else if (e->kind == EVENT_BLOCK_DELTA)
+        partial_block_delta(r, e, out);
+    else if (!comes_whole(e->block))
+        partial_block_start(e, out);
+}
+
+void stream_step_done(struct stream_json *r, const struct event *e, struct buf *out)
+{
+    if (r->in_step && r->options.partial)
+        partial_message_stop(e, out);
+    VEC_EACH(&r->held, it) {
+        render_assistant(r, *it, e->request_id, out);
+    }
+    drop_held(r);
+    r->in_step = false;
+}
