@@ -527,7 +527,7 @@ static bool forbids_part(const struct rule *r, const struct shell_part *p, bool 
 
 static bool forbids_command(const struct rule *r, struct str text, unsigned depth)
 {
-    CLEANUP(shell_release) struct shell shell;
+    CLEANUP(shell_release) struct shell shell = {0};
     CLEANUP(line_release)
     struct line line = {.raw = BUF_INIT(BUF_NO_LIMIT), .text = BUF_INIT(BUF_NO_LIMIT)};
     bool shells = false;

@@ -40,7 +40,7 @@ static void check_parts(struct rule *rule, const struct shell *shell)
 
 static void check_allow(struct str text, struct str command)
 {
-    CLEANUP(shell_release) struct shell shell;
+    CLEANUP(shell_release) struct shell shell = {0};
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
     struct rule_subject s = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = command};
     struct rule *rule;
@@ -62,7 +62,7 @@ static void check_deny(struct str text, struct str command)
 {
     CLEANUP(buf_release) struct buf longer = BUF_INIT(BUF_NO_LIMIT);
     struct rule_subject s = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = command};
-    CLEANUP(shell_release) struct shell shell;
+    CLEANUP(shell_release) struct shell shell = {0};
     struct rule *rule;
 
     if (rule_parse(text, RULE_DENY, &place, &rule, NULL) < 0)
