@@ -121,13 +121,13 @@ static void batch_heed(struct batch *b, struct call *c)
 {
     struct turn *t = b->turn;
 
-    if (c->denied)
+    if (c->denied || c->result.is_denied)
         batch_note_denial(b, c);
     if (c->stop_turn) {
         t->stopped = true;
         buf_add(&t->note, buf_str(&c->stop_reason));
     }
-    if (c->interrupt) {
+    if (c->interrupt || c->result.ends_turn) {
         t->interrupted = true;
         cancel_set(t->cancel);
     }

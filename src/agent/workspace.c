@@ -43,15 +43,15 @@ struct workspace {
     VEC(struct thing) things;
 };
 
-struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *environ)
+struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *env)
 {
     struct workspace *w = mem_zalloc(sizeof(*w));
 
     atomic_init(&w->refs, 1);
     lock_init(&w->lock);
     strv_adds(&w->dirs, dir);
-    for (size_t i = 0; environ && environ[i]; i++)
-        strv_adds(&w->environ, environ[i]);
+    for (size_t i = 0; env && env[i]; i++)
+        strv_adds(&w->environ, env[i]);
     w->state_dir = mem_dup(state_dir, strlen(state_dir));
     w->cwd = mem_dup(dir, strlen(dir));
     w->todos = (struct buf)BUF_INIT(WORKSPACE_MAX_TODOS);

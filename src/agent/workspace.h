@@ -20,8 +20,8 @@ struct strv;
 struct workspace;
 
 /* dir: absolute, without links. state_dir: the session's own folder (…/projects/<key>/<session>),
- * made when the first file goes there. environ: for children. All are copied. */
-struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *environ);
+ * made when the first file goes there. env: for children. All are copied. */
+struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *env);
 struct workspace *workspace_ref(struct workspace *w);
 void workspace_unref(struct workspace *w);
 
