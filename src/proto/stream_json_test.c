@@ -1,0 +1,509 @@
+/*
+ * Events and the lines they make, row by row. What every line ends with (session and uuid) is
+ * checked once and left out of the rows.
+ */
+#include "proto/stream_json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/secret.h"
+#include "json/json.h"
+
+#define UUID "00000000-1111-4222-8333-444444444444"
+#define USAGE0                                                                                     \
+    "{\"input_tokens\":7,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,"         \
+    "\"output_tokens\":0,\"server_tool_use\":{\"web_search_requests\":0},\"service_tier\":"        \
+    "\"standard\",\"cache_creation\":{\"ephemeral_1h_input_tokens\":0,"                            \
+    "\"ephemeral_5m_input_tokens\":0}}"
+#define MESSAGE(content)                                                                           \
+    "\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","   \
+    "\"content\":[" content "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":" USAGE0 "}"
+#define PARENT ",\"parent_tool_use_id\":null"
+#define WHEN ",\"timestamp\":\"1970-01-01T00:00:01.000Z\""
+#define END ",\"session_id\":\"s\",\"uuid\":\"*\"}\n"
+#define SAID(event) "{\"type\":\"stream_event\",\"event\":" event PARENT END
+
+static const struct stream_json_session session = {.key_source = "none", .output_style = "default"};
+
+struct told {
+    struct stream_json r;
+    struct buf out;
+};
+
+static void told_init(struct told *t, struct stream_json_options options)
+{
+    stream_json_init(&t->r, &options, &session);
+    t->out = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+}
+
+static void told_release(struct told *t)
+{
+    stream_json_release(&t->r);
+    buf_release(&t->out);
+}
+
+static struct event *make(enum event_kind kind)
+{
+    struct event *e = event_new(kind);
+
+    e->session = "s";
+    e->agent = "main";
+    e->time_ms = 1000;
+    memcpy(e->uuid, UUID, sizeof(e->uuid));
+    return e;
+}
+
+static void tell(struct told *t, struct event *e)
+{
+    stream_json_event(&t->r, e, &t->out);
+    event_unref(e);
+}
+
+/* Each line is JSON and has a uuid of its own, which the comparison leaves out. */
+static void strip_uuids(struct buf *lines)
+{
+    struct str rest = buf_str(lines);
+    CLEANUP(buf_release) struct buf plain = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf seen = BUF_INIT(BUF_NO_LIMIT);
+    struct str line;
+
+    while (str_cut(&rest, '\n', &line) && line.len) {
+        struct arena arena = ARENA_INIT;
+        const struct json *v = NULL;
+        size_t at = str_find(line, STR("\"uuid\":\""));
+        struct str uuid;
+
+        assert_int_equal(json_parse(&arena, line, &v, NULL, NULL), 0);
+        uuid = json_get_str(v, "uuid");
+        assert_int_equal(uuid.len, ID_UUID_LEN);
+        assert_true(str_is(json_get_str(v, "session_id"), "s"));
+        assert_false(str_has(buf_str(&seen), uuid));
+        buf_add(&seen, uuid);
+        buf_add(&plain, str_first(line, at));
+        buf_adds(&plain, "\"uuid\":\"*\"}\n");
+        arena_release(&arena);
+    }
+    buf_move(lines, &plain);
+    buf_init(&plain, 0);
+}
+
+static void assert_told(struct told *t, const char *want)
+{
+    strip_uuids(&t->out);
+    assert_string_equal(buf_cstr(&t->out), want);
+    buf_clear(&t->out);
+}
+
+static void begin_step(struct told *t)
+{
+    struct event *e = make(EVENT_STEP_STARTED);
+
+    e->message_id = STR("msg_1");
+    e->model = STR("m");
+    e->usage.input = 7;
+    tell(t, e);
+}
+
+static void block(struct told *t, enum block_kind kind, const char *deltas[], const char *json)
+{
+    struct event *e = make(EVENT_BLOCK_STARTED);
+
+    e->block = kind;
+    e->id = STR("toolu_1");
+    e->name = STR("Bash");
+    tell(t, e);
+    for (; deltas && *deltas; deltas++) {
+        e = make(EVENT_BLOCK_DELTA);
+        e->uuid[30] = 'd';
+        e->text = str_of(*deltas);
+        e->uuid[31] = (*deltas)[0];
+        tell(t, e);
+    }
+    e = make(EVENT_BLOCK_DONE);
+    e->uuid[30] = 'b';
+    e->block = kind;
+    e->json = str_of(json);
+    tell(t, e);
+}
+
+static void end_step(struct told *t)
+{
+    struct event *e = make(EVENT_STEP_DONE);
+
+    e->uuid[30] = 'e';
+    e->stop = STOP_END_TURN;
+    e->usage.input = 7;
+    e->request_id = STR("req_1");
+    tell(t, e);
+}
+
+#define TEXT_JSON "{\"type\":\"text\",\"text\":\"hi\"}"
+#define CALL_JSON                                                                                  \
+    "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}"
+#define CALL_OURS                                                                                  \
+    "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"},"  \
+    "\"provider_data\":{\"provider\":\"p\"},\"input_text\":\" {}\"}"
+
+/* Without partial messages: nothing until the step holds, then a line per block, without the keys
+ * that are only ours. */
+static void test_blocks_are_held(void **state)
+{
+    struct told t;
+
+    (void)state;
+    told_init(&t, (struct stream_json_options){0});
+    begin_step(&t);
+    block(&t, BLOCK_TEXT, (const char *[]){"hi", NULL}, TEXT_JSON);
+    block(&t, BLOCK_TOOL_USE, NULL, CALL_OURS);
+    assert_told(&t, "");
+    t.r.held.ptr[1]->uuid[31] = '2';
+    end_step(&t);
+    assert_told(&t, "{\"type\":\"assistant\"," MESSAGE(TEXT_JSON) PARENT
+                ",\"request_id\":\"req_1\"" WHEN END "{\"type\":\"assistant\"," MESSAGE(CALL_JSON)
+                    PARENT ",\"request_id\":\"req_1\"" WHEN END);
+
+    begin_step(&t);
+    block(&t, BLOCK_TEXT, NULL, TEXT_JSON);
+    tell(&t, make(EVENT_STEP_VOID));
+    end_step(&t);
+    assert_told(&t, ""); /* a void step leaves no trace */
+    told_release(&t);
+}
+
+static void test_partial_messages(void **state)
+{
+    struct told t;
+
+    (void)state;
+    told_init(&t, (struct stream_json_options){.partial = true});
+    begin_step(&t);
+    assert_told(&t, SAID("{\"type\":\"message_start\"," MESSAGE("") "}"));
+    block(&t, BLOCK_TEXT, (const char *[]){"h", "i", NULL}, TEXT_JSON);
+    assert_told(
+        &t,
+        SAID("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\","
+             "\"text\":\"\"}}")
+            SAID("{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                 "\"text_delta\",\"text\":\"h\"}}")
+                SAID(
+                    "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                    "\"text_delta\",\"text\":\"i\"}}") "{\"type\":\"assistant\"," MESSAGE(TEXT_JSON)
+                    PARENT WHEN END SAID("{\"type\":\"content_block_stop\",\"index\":0}"));
+    block(&t, BLOCK_THINKING, (const char *[]){"hm", NULL},
+          "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig\"}");
+    assert_told(&t,
+                SAID("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+                     "\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}")
+                    SAID("{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                         "\"thinking_delta\",\"thinking\":\"hm\"}}")
+                        SAID("{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                             "\"signature_delta\",\"signature\":\"sig\"}}") "{\"type\":"
+                                                                            "\"assistant\""
+                                                                            "," MESSAGE("{\"type\":"
+                                                                                        "\"thinking"
+                                                                                        "\","
+                                                                                        "\"thinking"
+                                                                                        "\":\"hm\","
+                                                                                        "\"signatur"
+                                                                                        "e\":"
+                                                                                        "\"sig\"}")
+                                                                                PARENT WHEN END
+                                                                                    SAID("{\"type\""
+                                                                                         ":\"conten"
+                                                                                         "t_block_"
+                                                                                         "stop\","
+                                                                                         "\"index\""
+                                                                                         ":0}"));
+    block(&t, BLOCK_TOOL_USE, (const char *[]){"{}", NULL}, CALL_JSON);
+    assert_told(&t, SAID(
+                        "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+                        "\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Bash\",\"input\":{}}}")
+                        SAID(
+                            "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                            "\"input_json_delta\",\"partial_json\":\"{}\"}}") "{\"type\":"
+                                                                              "\"assistant\""
+                                                                              "," MESSAGE(CALL_JSON)
+                                                                                  PARENT WHEN END
+                                                                                      SAID(
+                                                                                          "{\"type"
+                                                                                          "\":"
+                                                                                          "\"conten"
+                                                                                          "t_block_"
+                                                                                          "stop\","
+                                                                                          "\"index"
+                                                                                          "\":0}"));
+    block(&t, BLOCK_REDACTED_THINKING, NULL, "{\"type\":\"redacted_thinking\",\"data\":\"x\"}");
+    assert_told(
+        &t,
+        SAID(
+            "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+            "\"redacted_thinking\",\"data\":\"x\"}}") "{\"type\":\"assistant\"," MESSAGE("{\"type\""
+                                                                                         ":\"redact"
+                                                                                         "ed_"
+                                                                                         "thinking"
+                                                                                         "\","
+                                                                                         "\"data\":"
+                                                                                         "\"x\"}")
+            PARENT WHEN END SAID("{\"type\":\"content_block_stop\",\"index\":0}"));
+    end_step(&t);
+    assert_told(&t, SAID("{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\","
+                         "\"stop_sequence\":null},\"usage\":" USAGE0 "}")
+                        SAID("{\"type\":\"message_stop\"}"));
+    told_release(&t);
+}
+
+/* One event, one line. */
+static const struct row {
+    const char *name;
+    struct stream_json_options options;
+    struct event event;
+    const char *want;
+} rows[] = {
+    {"init",
+     {0},
+     {.kind = EVENT_TURN_STARTED,
+      .model = STR_INIT("m"),
+      .mode = "plan",
+      .text = STR_INIT("/w"),
+      .json = STR_INIT("[\"Bash\"]")},
+     "{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/w\",\"tools\":[\"Bash\"],"
+     "\"mcp_servers\":[],\"model\":\"m\",\"permissionMode\":\"plan\",\"slash_commands\":[],"
+     "\"apiKeySource\":\"none\",\"claude_code_version\":\"" TENAX_VERSION
+     "\",\"output_style\":\"default\",\"agents\":[],\"skills\":[],\"plugins\":[]" END},
+    {"result of a tool",
+     {0},
+     {.kind = EVENT_TOOL_DONE,
+      .text = STR_INIT("out"),
+      .data = STR_INIT("{\"stdout\":\"out\"}"),
+      .json = STR_INIT("{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"name\":\"Bash\","
+                       "\"content\":\"out\"}")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+     "\"tool_use_id\":\"t\",\"content\":\"out\"}]}" PARENT
+     ",\"tool_use_result\":{\"stdout\":\"out\"}" WHEN END},
+    {"failure of a tool",
+     {0},
+     {.kind = EVENT_TOOL_DONE,
+      .text = STR_INIT("no"),
+      .is_error = true,
+      .json = STR_INIT("{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"is_error\":true}")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+     "\"tool_use_id\":\"t\",\"is_error\":true}]}" PARENT
+     ",\"tool_use_result\":\"Error: no\"" WHEN END},
+    {"input, not asked for", {0}, {.kind = EVENT_USER, .json = STR_INIT("{}")}, ""},
+    {"input, replayed",
+     {.replay = true},
+     {.kind = EVENT_USER,
+      .json = STR_INIT("{\"role\":\"user\",\"content\":\"x\"}"),
+      .id = STR_INIT("99999999-1111-4222-8333-444444444444")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"x\"}" PARENT
+     ",\"isReplay\":true" WHEN END},
+    {"marker",
+     {0},
+     {.kind = EVENT_USER, .user = USER_MARKER, .json = STR_INIT("{\"role\":\"user\"}")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\"}" PARENT WHEN END},
+    {"feedback",
+     {0},
+     {.kind = EVENT_USER,
+      .user = USER_ADDED,
+      .json = STR_INIT("{\"role\":\"user\"}"),
+      .text = STR_INIT("go on")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\"}" PARENT ",\"isSynthetic\":true" WHEN END},
+    {"reminder",
+     {0},
+     {.kind = EVENT_USER,
+      .user = USER_ADDED,
+      .json = STR_INIT("{}"),
+      .text = STR_INIT("\n<system-reminder>x")},
+     ""},
+    {"retry",
+     {0},
+     {.kind = EVENT_RETRY,
+      .attempt = 2,
+      .max_tries = 11,
+      .delay_ms = 500,
+      .status = 529,
+      .error = ERR_RETRY_LATER,
+      .text = STR_INIT("busy")},
+     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,\"max_retries\":10,"
+     "\"retry_delay_ms\":500,\"error_status\":529,\"error\":\"overloaded\",\"message\":"
+     "\"busy\"" END},
+    {"retry without an answer",
+     {0},
+     {.kind = EVENT_RETRY, .attempt = 3, .max_tries = 11, .error = ERR_NETWORK},
+     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":2,\"max_retries\":10,"
+     "\"retry_delay_ms\":0,\"error_status\":null,\"error\":\"server_error\",\"message\":\"\"" END},
+    {"state, not asked for", {0}, {.kind = EVENT_STATE, .state = STATE_RUNNING}, ""},
+    {"state",
+     {.states = true},
+     {.kind = EVENT_STATE, .state = STATE_REQUIRES_ACTION},
+     "{\"type\":\"system\",\"subtype\":\"session_state_changed\",\"state\":\"requires_action\","
+     "\"sdk_host_only\":true" END},
+    {"mode",
+     {0},
+     {.kind = EVENT_MODE, .mode = "acceptEdits"},
+     "{\"type\":\"system\",\"subtype\":\"status\",\"status\":null,\"permissionMode\":"
+     "\"acceptEdits\"" END},
+    {"hook, not asked for", {0}, {.kind = EVENT_HOOK_STARTED, .text = STR_INIT("PreToolUse")}, ""},
+    {"hook",
+     {.hooks = true},
+     {.kind = EVENT_HOOK_STARTED,
+      .id = STR_INIT("h"),
+      .name = STR_INIT("PreToolUse:Bash"),
+      .text = STR_INIT("PreToolUse")},
+     "{\"type\":\"system\",\"subtype\":\"hook_started\",\"hook_id\":\"h\",\"hook_name\":"
+     "\"PreToolUse:Bash\",\"hook_event\":\"PreToolUse\"" END},
+    {"hook of the session's start, always",
+     {0},
+     {.kind = EVENT_HOOK_DONE,
+      .id = STR_INIT("h"),
+      .name = STR_INIT("SessionStart:startup"),
+      .text = STR_INIT("SessionStart"),
+      .is_error = true,
+      .data = STR_INIT("late")},
+     "{\"type\":\"system\",\"subtype\":\"hook_response\",\"hook_id\":\"h\",\"hook_name\":"
+     "\"SessionStart:startup\",\"hook_event\":\"SessionStart\",\"output\":\"late\",\"stdout\":"
+     "\"\",\"stderr\":\"late\",\"outcome\":\"error\"" END},
+    {"background command",
+     {0},
+     {.kind = EVENT_TASK_DONE,
+      .id = STR_INIT("b1"),
+      .tool_id = STR_INIT("t"),
+      .name = STR_INIT("killed"),
+      .data = STR_INIT("/o"),
+      .text = STR_INIT("make")},
+     "{\"type\":\"system\",\"subtype\":\"task_notification\",\"task_id\":\"b1\",\"tool_use_id\":"
+     "\"t\",\"status\":\"stopped\",\"output_file\":\"/o\",\"summary\":\"make\"" END},
+    {"notice",
+     {0},
+     {.kind = EVENT_NOTICE, .level = LEVEL_WARNING, .text = STR_INIT("key hush-hush-hush")},
+     "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"key [hidden]\",\"level\":"
+     "\"warning\"" END},
+    {"progress",
+     {0},
+     {.kind = EVENT_TOOL_PROGRESS,
+      .id = STR_INIT("t"),
+      .name = STR_INIT("Bash"),
+      .duration_ms = 1500},
+     "{\"type\":\"tool_progress\",\"tool_use_id\":\"t\",\"tool_name\":\"Bash\"" PARENT
+     ",\"elapsed_time_seconds\":1.5" END},
+};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    secret_add(STR("hush-hush-hush"));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct event *e = make(rows[i].event.kind);
+        struct event made = rows[i].event;
+        struct told t;
+
+        made.session = e->session;
+        made.agent = e->agent;
+        made.time_ms = e->time_ms;
+        memcpy(made.uuid, e->uuid, sizeof(made.uuid));
+        told_init(&t, rows[i].options);
+        stream_json_event(&t.r, &made, &t.out);
+        strip_uuids(&t.out);
+        if (!str_is(buf_str(&t.out), rows[i].want))
+            fail_msg("%s:\n%s\ninstead of\n%s", rows[i].name, buf_cstr(&t.out), rows[i].want);
+        if (made.kind == EVENT_TOOL_PROGRESS) { /* once a second */
+            buf_clear(&t.out);
+            stream_json_event(&t.r, &made, &t.out);
+            assert_int_equal(t.out.len, 0);
+        }
+        told_release(&t);
+        event_unref(e);
+    }
+}
+
+#define NO_USAGE                                                                                   \
+    "{\"input_tokens\":0,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,"         \
+    "\"output_tokens\":0,\"server_tool_use\":{\"web_search_requests\":0},\"service_tier\":"        \
+    "\"standard\",\"cache_creation\":{\"ephemeral_1h_input_tokens\":0,"                            \
+    "\"ephemeral_5m_input_tokens\":0}}"
+#define FIGURES(stop, end)                                                                         \
+    "\"stop_reason\":" stop ",\"total_cost_usd\":0.5,\"usage\":" NO_USAGE                          \
+    ",\"modelUsage\":{\"m\":"                                                                      \
+    "{\"inputTokens\":3,\"outputTokens\":0,\"cacheReadInputTokens\":0,"                            \
+    "\"cacheCreationInputTokens\":0,\"webSearchRequests\":0,\"costUSD\":null,"                     \
+    "\"contextWindow\":100,\"maxOutputTokens\":10}},\"permission_denials\":[]" end
+#define TIMES "\"duration_ms\":5,\"duration_api_ms\":4,\"num_turns\":2,"
+
+static const struct result_row {
+    struct turn_report report;
+    const char *want;
+} results[] = {
+    {{.end = END_COMPLETED, .result = STR_INIT("ok"), .stop = STOP_END_TURN},
+     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," TIMES
+     "\"result\":\"ok\"," FIGURES("\"end_turn\"", ",\"terminal_reason\":\"completed\"") END},
+    {{.end = END_COMPLETED, .structured = STR_INIT("{\"n\":1}"), .queued = 2},
+     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," TIMES
+     "\"result\":\"\"," FIGURES("null", ",\"structured_output\":{\"n\":1},\"terminal_reason\":"
+                                        "\"completed\",\"queued_turn_count\":2") END},
+    {{.end = END_MAX_TURNS, .is_error = true, .error = STR_INIT("too many"), .stop = STOP_TOOL_USE},
+     "{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true," TIMES FIGURES(
+         "\"tool_use\"", ",\"terminal_reason\":\"max_turns\",\"errors\":[\"too many\"]") END},
+    {{.end = END_ABORTED_TOOLS, .is_error = true},
+     "{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true," TIMES FIGURES(
+         "null", ",\"terminal_reason\":\"aborted_tools\",\"errors\":[]") END},
+    {{.end = END_API_ERROR,
+      .is_error = true,
+      .result = STR_INIT("no key"),
+      .category = STR_INIT("authentication_failed"),
+      .api_status = 401},
+     "{\"type\":\"assistant\",\"message\":{\"id\":\"" UUID "\",\"type\":\"message\",\"role\":"
+     "\"assistant\",\"model\":\"<synthetic>\",\"content\":[{\"type\":\"text\",\"text\":\"no "
+     "key\"}],\"stop_reason\":\"stop_sequence\",\"stop_sequence\":\"\",\"usage\":" NO_USAGE
+     "}" PARENT ",\"error\":\"authentication_failed\"" END
+     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":"
+     "401," TIMES "\"result\":\"no key\"," FIGURES("null", ",\"terminal_reason\":\"api_error\"")
+         END},
+};
+
+static void test_results(void **state)
+{
+    static const struct model_spent spent = {
+        .model = STR_INIT("m"), .usage = {.input = 3}, .usd = NAN, .window = 100, .max_output = 10};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(results); i++) {
+        struct event *e = make(EVENT_TURN_DONE);
+        struct turn_report report = results[i].report;
+        struct told t;
+
+        report.duration_ms = 5;
+        report.duration_api_ms = 4;
+        report.steps = 2;
+        report.total_usd = 0.5;
+        report.models = &spent;
+        report.model_count = 1;
+        e->report = &report;
+        told_init(&t, (struct stream_json_options){0});
+        tell(&t, e);
+        strip_uuids(&t.out);
+        if (!str_is(buf_str(&t.out), results[i].want))
+            fail_msg("row %zu:\n%s\ninstead of\n%s", i, buf_cstr(&t.out), results[i].want);
+        told_release(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_are_held),
+        cmocka_unit_test(test_partial_messages),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_results),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
