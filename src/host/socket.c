@@ -27,7 +27,7 @@ struct socket_conn {
     int fd;
     struct mailbox *mailbox;
     void *peer;
-    bool busy; /* the speaker was told nothing since it had too much unsent */
+    bool busy; /* had too much unsent, and the speaker waits for `ready` */
     bool over;
     bool ended; /* it sends no more; what it is owed is still written */
 };
@@ -143,12 +143,13 @@ static void socket_mail(struct socket *s, struct socket_conn *c)
 
     for (; m; m = mailbox_try(c->mailbox))
         s->speaker->mail(c->peer, m);
-    if (conn_unsent(&c->lines) >= SOCKET_BUSY) {
-        c->busy = true;
-    } else if (c->busy && conn_unsent(&c->lines) < SOCKET_BUSY / 2) {
+    if (c->busy && conn_unsent(&c->lines) < SOCKET_BUSY / 2) {
         c->busy = false;
         s->speaker->ready(c->peer);
     }
+    /* Also when what was just said filled it up again. */
+    if (conn_unsent(&c->lines) >= SOCKET_BUSY)
+        c->busy = true;
 }
 
 /* A process that was killed leaves its socket; nobody answers there. */
