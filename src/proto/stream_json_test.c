@@ -200,47 +200,45 @@ static void test_partial_messages(void **state)
                     PARENT WHEN END SAID("{\"type\":\"content_block_stop\",\"index\":0}"));
     block(&t, BLOCK_THINKING, (const char *[]){"hm", NULL},
           "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig\"}");
+    assert_told(
+        &t, SAID("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+                 "\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}")
+                SAID("{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                     "\"thinking_delta\",\"thinking\":\"hm\"}}")
+                    SAID("{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+                         "\"signature_delta\",\"signature\":\"sig\"}}") "{\"type\":"
+                                                                        "\"assistant\""
+                                                                        "," MESSAGE("{\"type\":"
+                                                                                    "\"thinking"
+                                                                                    "\","
+                                                                                    "\"thinking"
+                                                                                    "\":\"hm\","
+                                                                                    "\"signatur"
+                                                                                    "e\":"
+                                                                                    "\"sig\"}")
+                                                                            PARENT WHEN END SAID(
+                                                                                "{\"type\""
+                                                                                ":\"conten"
+                                                                                "t_block_"
+                                                                                "stop\","
+                                                                                "\"index\""
+                                                                                ":0}"));
+    block(&t, BLOCK_TOOL_USE, (const char *[]){"{}", NULL}, CALL_JSON);
     assert_told(&t,
                 SAID("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
-                     "\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}")
+                     "\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Bash\",\"input\":{}}}")
                     SAID("{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
-                         "\"thinking_delta\",\"thinking\":\"hm\"}}")
-                        SAID("{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
-                             "\"signature_delta\",\"signature\":\"sig\"}}") "{\"type\":"
-                                                                            "\"assistant\""
-                                                                            "," MESSAGE("{\"type\":"
-                                                                                        "\"thinking"
-                                                                                        "\","
-                                                                                        "\"thinking"
-                                                                                        "\":\"hm\","
-                                                                                        "\"signatur"
-                                                                                        "e\":"
-                                                                                        "\"sig\"}")
-                                                                                PARENT WHEN END
-                                                                                    SAID("{\"type\""
-                                                                                         ":\"conten"
-                                                                                         "t_block_"
-                                                                                         "stop\","
-                                                                                         "\"index\""
-                                                                                         ":0}"));
-    block(&t, BLOCK_TOOL_USE, (const char *[]){"{}", NULL}, CALL_JSON);
-    assert_told(&t, SAID(
-                        "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
-                        "\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Bash\",\"input\":{}}}")
-                        SAID(
-                            "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
-                            "\"input_json_delta\",\"partial_json\":\"{}\"}}") "{\"type\":"
-                                                                              "\"assistant\""
-                                                                              "," MESSAGE(CALL_JSON)
-                                                                                  PARENT WHEN END
-                                                                                      SAID(
-                                                                                          "{\"type"
-                                                                                          "\":"
-                                                                                          "\"conten"
-                                                                                          "t_block_"
-                                                                                          "stop\","
-                                                                                          "\"index"
-                                                                                          "\":0}"));
+                         "\"input_json_delta\",\"partial_json\":\"{}\"}}") "{\"type\":"
+                                                                           "\"assistant\""
+                                                                           "," MESSAGE(CALL_JSON)
+                                                                               PARENT WHEN END SAID(
+                                                                                   "{\"type"
+                                                                                   "\":"
+                                                                                   "\"conten"
+                                                                                   "t_block_"
+                                                                                   "stop\","
+                                                                                   "\"index"
+                                                                                   "\":0}"));
     block(&t, BLOCK_REDACTED_THINKING, NULL, "{\"type\":\"redacted_thinking\",\"data\":\"x\"}");
     assert_told(
         &t,
