@@ -110,6 +110,18 @@ bool str_has(struct str s, struct str needle)
     return !needle.len || str_find(s, needle) < s.len;
 }
 
+bool str_is_word_of(struct str s, const char *words)
+{
+    struct str rest = str_of(words);
+    struct str word;
+
+    while (str_cut(&rest, ' ', &word)) {
+        if (word.len && str_eq(word, s))
+            return true;
+    }
+    return false;
+}
+
 struct str str_trim(struct str s)
 {
     while (s.len && strchr(" \t\r\n\v\f", s.ptr[0]) && s.ptr[0])

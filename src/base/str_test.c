@@ -160,11 +160,22 @@ static void searches(void **state)
     assert_true(str_is(str_from(s, 100), ""));
 }
 
+static void word_of(void **state)
+{
+    (void)state;
+    assert_true(str_is_word_of(STR("b"), "a b c"));
+    assert_true(str_is_word_of(STR("c"), "a b  c"));
+    assert_false(str_is_word_of(STR(""), "a  b"));
+    assert_false(str_is_word_of(STR("ab"), "a b abc"));
+    assert_false(str_is_word_of(STR("a"), ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers), cmocka_unit_test(doubles),   cmocka_unit_test(clips),
-        cmocka_unit_test(cuts),    cmocka_unit_test(distances), cmocka_unit_test(searches),
+        cmocka_unit_test(word_of),  cmocka_unit_test(numbers), cmocka_unit_test(doubles),
+        cmocka_unit_test(clips),    cmocka_unit_test(cuts),    cmocka_unit_test(distances),
+        cmocka_unit_test(searches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

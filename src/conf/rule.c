@@ -390,25 +390,6 @@ static void join_words(const struct shell_part *p, size_t from, struct buf *ret)
     }
 }
 
-static bool is_in(struct str word, const char *list)
-{
-    struct str rest = str_of(list);
-    struct str one;
-
-    while (str_cut(&rest, ' ', &one)) {
-        if (one.len && str_eq(one, word))
-            return true;
-    }
-    return false;
-}
-
-static struct str base_name(struct str path)
-{
-    while (str_chr(path, '/') < path.len)
-        path = str_from(path, str_chr(path, '/') + 1);
-    return path;
-}
-
 /* The rule's first word, when it is written out. */
 static struct str pattern_head(const struct rule *r)
 {
@@ -470,7 +451,7 @@ static bool forbids_words(const struct rule *r, const struct shell_part *p, cons
 {
     const struct shell_word *first = &p->words.ptr[from];
     struct str text = str_from(buf_str(&l->text), l->text_starts.ptr[from]);
-    struct str name = base_name(first->text);
+    struct str name = shell_base_name(first->text);
 
     if (text_matches(r, str_from(buf_str(&l->raw), l->raw_starts.ptr[from])) ||
         text_matches(r, text))
@@ -480,20 +461,7 @@ static bool forbids_words(const struct rule *r, const struct shell_part *p, cons
     return first->globs && forbids_glob(r, text, name);
 }
 
-#define SHELLS "sh bash zsh dash ksh ash fish csh tcsh eval source . busybox"
-/* Programs that run what follows them. */
-#define RUNNERS                                                                                    \
-    SHELLS " sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "    \
-           "timeout stdbuf xargs parallel watch flock chroot unshare nsenter strace ltrace gdb "   \
-           "valgrind script ssh noglob trap coproc find fd firejail bwrap systemd-run runuser "    \
-           "setarch entr faketime fakeroot unbuffer rlwrap chronic"
-
 static bool forbids_command(const struct rule *r, struct str text, unsigned depth);
-
-static bool part_is_one_of(const struct shell_part *p, const char *list)
-{
-    return is_in(base_name(shell_word_at(p, 0)->text), list);
-}
 
 /* A word that could be a command of its own, for whoever runs words. */
 static bool is_script(const struct shell_word *w)
@@ -506,7 +474,7 @@ static bool is_script(const struct shell_word *w)
 static bool forbids_part(const struct rule *r, const struct shell_part *p, bool shells,
                          unsigned depth, struct line *line)
 {
-    bool runs = part_is_one_of(p, RUNNERS);
+    bool runs = shell_part_is_runner(p);
 
     if (runs && p->words.len > RULE_MAX_RUN)
         return true;
@@ -538,7 +506,7 @@ static bool forbids_command(const struct rule *r, struct str text, unsigned dept
     if (shell.too_big || text_matches(r, str_trim(text)))
         return true;
     VEC_EACH(&shell.parts, p) {
-        shells |= part_is_one_of(p, SHELLS);
+        shells |= shell_part_is_shell(p);
     }
     VEC_EACH(&shell.parts, p) {
         if (forbids_part(r, p, shells, depth, &line))
@@ -605,7 +573,7 @@ bool rules_allow_command(struct rule *const *rules, size_t count, const struct r
         return false;
     /* Behind a cd the targets of redirections would mean other files. */
     VEC_EACH(&shell.parts, p) {
-        if (shell.writes.len && part_is_one_of(p, "cd pushd popd"))
+        if (shell.writes.len && str_is_word_of(shell_part_program(p), "cd pushd popd"))
             return false;
     }
     VEC_EACH(&shell.parts, p) {
@@ -677,7 +645,7 @@ void rule_command_paths(struct str command, struct strv *ret_reads, struct strv 
 
     shell_split(&shell, command);
     VEC_EACH(&shell.parts, p) {
-        bool writes = !shell_part_is_read_only(p) && !part_is_one_of(p, "git");
+        bool writes = !shell_part_is_read_only(p) && !str_is_word_of(shell_part_program(p), "git");
 
         for (size_t i = p->first; i < p->words.len; i++) {
             struct str text = p->words.ptr[i].text;
@@ -697,130 +665,4 @@ void rule_command_paths(struct str command, struct strv *ret_reads, struct strv 
     VEC_EACH(&shell.writes, w) {
         strv_add(ret_writes, w->text);
     }
-}
-
-/* --- suggestions and lists ------------------------------------------------------------------ */
-
-#define SUGGEST_MAX 5
-/* Programs whose second word says what is done. */
-#define HAVE_SUBCOMMANDS                                                                           \
-    "git npm npx yarn pnpm bun cargo go make docker podman kubectl pip pip3 uv poetry gradle mvn " \
-    "dotnet gh terraform meson ninja apt apt-get brew systemctl rustup deno composer bundle"
-/* Programs for which "always" would be everything. */
-#define NEVER_SUGGESTED RUNNERS " python python3 node perl ruby php awk rm dd mkfs"
-
-/* False when no rule for it makes sense. */
-static bool suggest_part(const struct shell_part *p, struct strv *ret)
-{
-    CLEANUP(buf_release) struct buf rule = BUF_INIT(RULE_MAX_TEXT);
-    struct shell_part bare = *p;
-    const struct shell_word *first;
-    const struct shell_word *second;
-
-    for (size_t n = shell_wrapper_len(&bare, bare.first); n;
-         n = shell_wrapper_len(&bare, bare.first))
-        bare.first += n;
-    first = shell_word_at(&bare, 0);
-    second = shell_word_at(&bare, 1);
-    if (!first->raw.len || first->quoted || is_in(base_name(first->text), NEVER_SUGGESTED))
-        return false;
-    buf_add(&rule, first->raw);
-    if (is_in(first->raw, HAVE_SUBCOMMANDS)) {
-        if (!second->raw.len || second->quoted || second->expands || second->globs ||
-            second->raw.ptr[0] == '-')
-            return false;
-        buf_addf(&rule, " %.*s", STR_ARG(second->raw));
-        if (is_in(second->raw, "run exec") && shell_word_at(&bare, 2)->raw.len &&
-            !shell_word_at(&bare, 2)->quoted)
-            buf_addf(&rule, " %.*s", STR_ARG(shell_word_at(&bare, 2)->raw));
-    }
-    buf_adds(&rule, " *");
-    if (buf_check(&rule, NULL) < 0)
-        return false;
-    if (!strv_has(ret, buf_str(&rule)))
-        strv_add(ret, buf_str(&rule));
-    return true;
-}
-
-static bool suggest_command(struct str command, struct strv *ret)
-{
-    CLEANUP(shell_release) struct shell shell;
-    CLEANUP(strv_release) struct strv found = STRV_INIT;
-
-    shell_split(&shell, command);
-    if (!shell.certain)
-        return false;
-    VEC_EACH(&shell.parts, p) {
-        /* A rule for some parts only would not help. */
-        if (!shell_part_is_free(&shell, p) && !suggest_part(p, &found))
-            return false;
-    }
-    if (!found.len || found.len > SUGGEST_MAX)
-        return false;
-    strv_add_all(ret, &found);
-    return true;
-}
-
-bool rule_suggest(const struct rule_subject *s, struct strv *ret)
-{
-    if (s->about == ABOUT_COMMAND)
-        return suggest_command(s->text, ret);
-    if (s->about == ABOUT_HOST && s->text.len) {
-        strv_addf(ret, "domain:%.*s", STR_ARG(s->text));
-        return true;
-    }
-    return false;
-}
-
-void rule_split_list(struct str text, struct strv *ret)
-{
-    size_t depth = 0;
-    size_t start = 0;
-
-    for (size_t i = 0; i <= text.len; i++) {
-        char c = i < text.len ? text.ptr[i] : ',';
-        bool splits = c == ',' || c == ' ' || c == '\t' || c == '\n';
-
-        if (splits && (!depth || i == text.len)) {
-            struct str one = str_from(str_first(text, i), start);
-
-            if (one.len)
-                strv_add(ret, one);
-            start = i + 1;
-        }
-        if (c == '\\')
-            i++;
-        depth += c == '(';
-        depth -= c == ')' && depth;
-    }
-}
-
-#define KNOWN_TOOLS                                                                                \
-    "Bash BashOutput KillShell Read Write Edit MultiEdit NotebookEdit Glob Grep TodoWrite "        \
-    "WebFetch "                                                                                    \
-    "WebSearch AskUserQuestion ExitPlanMode EnterPlanMode Agent Task TaskOutput TaskStop "         \
-    "SendMessage Skill SearchExtraTools ExecuteExtraTool Workflow"
-
-static bool is_rule_like(struct str text)
-{
-    struct str name = str_first(text, str_chr(text, '('));
-
-    for (size_t i = 0; i < name.len; i++) {
-        if (!is_tool_char(name.ptr[i]))
-            return false;
-    }
-    return is_in(name, KNOWN_TOOLS) ? name.len == text.len || str_ends(text, STR(")"))
-                                    : str_starts(name, STR("mcp__"));
-}
-
-bool rule_is_list(struct str text)
-{
-    CLEANUP(strv_release) struct strv rules = STRV_INIT;
-
-    rule_split_list(text, &rules);
-    for (size_t i = 0; i < rules.len; i++) {
-        if (!is_rule_like(str_of(rules.ptr[i])))
-            return false;
-    }
-    return rules.len;
 }

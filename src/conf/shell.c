@@ -52,18 +52,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_in(struct str word, const char *list)
-{
-    struct str rest = str_of(list);
-    struct str one;
-
-    while (str_cut(&rest, ' ', &one)) {
-        if (one.len && str_eq(one, word))
-            return true;
-    }
-    return false;
-}
-
 static char scan_peek(const struct scan *c, size_t ahead)
 {
     return c->at + ahead < c->in.len ? c->in.ptr[c->at + ahead] : '\0';
@@ -107,7 +95,7 @@ static void scan_end_part(struct scan *c)
 
     c->part = (struct shell_part){0};
     /* What follows a keyword is a command again: "do rm x". */
-    while (skip < p.words.len && is_in(p.words.ptr[skip].raw, KEYWORDS))
+    while (skip < p.words.len && str_is_word_of(p.words.ptr[skip].raw, KEYWORDS))
         skip++;
     if (skip) {
         shell_doubt(c->s, "it has a loop, a condition or a group");
@@ -671,8 +659,8 @@ static bool wrapper_takes(const char *list, struct str option)
 {
     size_t equals = str_chr(option, '=');
 
-    return is_in(option, list) ||
-           (equals < option.len && is_in(str_first(option, equals + 1), list));
+    return str_is_word_of(option, list) ||
+           (equals < option.len && str_is_word_of(str_first(option, equals + 1), list));
 }
 
 static const struct wrapper *wrapper_find(struct str name)
@@ -701,7 +689,7 @@ size_t shell_wrapper_len(const struct shell_part *p, size_t from)
             break;
         if (p->words.ptr[i].expands || p->words.ptr[i].globs)
             return 0;
-        if (is_in(word, wrapper->valued)) {
+        if (str_is_word_of(word, wrapper->valued)) {
             i++;
             if (i < p->words.len && (p->words.ptr[i].expands || p->words.ptr[i].globs))
                 return 0;
@@ -727,5 +715,5 @@ bool shell_is_safe_assignment(const struct shell_word *w)
     size_t n = assignment_len(w->raw);
 
     return n > 1 && !w->expands && w->raw.ptr[n - 2] != '+' &&
-           is_in(str_first(w->raw, n - 1), SAFE_VARIABLES);
+           str_is_word_of(str_first(w->raw, n - 1), SAFE_VARIABLES);
 }

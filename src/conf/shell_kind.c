@@ -12,18 +12,6 @@
 #include "base/strv.h"
 #include "conf/shell.h"
 
-static bool is_in(struct str word, const char *list)
-{
-    struct str rest = str_of(list);
-    struct str one;
-
-    while (str_cut(&rest, ' ', &one)) {
-        if (one.len && str_eq(one, word))
-            return true;
-    }
-    return false;
-}
-
 static bool is_option(const struct shell_word *w)
 {
     return w->text.len > 1 && w->text.ptr[0] == '-';
@@ -118,7 +106,7 @@ static bool find_reads(const struct shell_part *p)
     for (size_t i = 1; p->first + i < p->words.len; i++) {
         const struct shell_word *w = shell_word_at(p, i);
 
-        if (could_be_option(w) || is_in(w->text, FIND_ACTIONS))
+        if (could_be_option(w) || str_is_word_of(w->text, FIND_ACTIONS))
             return false;
     }
     return true;
@@ -163,15 +151,15 @@ static bool git_lists(const struct shell_part *p, size_t at)
     struct str first = shell_word_at(p, at + 1)->text;
 
     if (!first.len && p->first + at + 1 >= p->words.len)
-        return is_in(name, "branch tag remote reflog");
+        return str_is_word_of(name, "branch tag remote reflog");
     for (size_t i = 0; i < ARRAY_LEN(git_listers); i++) {
         const struct git_lister *l = &git_listers[i];
-        bool fits = str_is(name, l->name) && is_in(first, l->first);
+        bool fits = str_is(name, l->name) && str_is_word_of(first, l->first);
 
         for (size_t j = at + 2; fits && p->first + j < p->words.len; j++) {
             const struct shell_word *w = shell_word_at(p, j);
 
-            fits = is_option(w) ? is_in(w->text, l->options) : l->words;
+            fits = is_option(w) ? str_is_word_of(w->text, l->options) : l->words;
         }
         if (fits)
             return true;
@@ -190,7 +178,7 @@ static bool git_reads(const struct shell_part *p)
         if (could_be_option(w) || is_long_option_of(w->text, GIT_BAD_LONGS))
             return false;
     }
-    while (is_in(shell_word_at(p, at)->text, GIT_GLOBALS))
+    while (str_is_word_of(shell_word_at(p, at)->text, GIT_GLOBALS))
         at++;
     name = shell_word_at(p, at)->text;
     if (str_is(name, "grep")) {
@@ -201,7 +189,7 @@ static bool git_reads(const struct shell_part *p)
                 return false;
         }
     }
-    return is_in(name, GIT_READERS) || git_lists(p, at);
+    return str_is_word_of(name, GIT_READERS) || git_lists(p, at);
 }
 
 /* --- sed ------------------------------------------------------------------------------------ */
@@ -295,7 +283,8 @@ static bool sed_take(const struct shell_part *p, bool *ret_in_place, struct strv
                 if (str_chr(w->text, '/') < w->text.len || str_chr(w->text, '*') < w->text.len)
                     return false;
                 *ret_in_place = true;
-            } else if (!is_in(w->text, "-n -E -r -s -nE -En -nr -rn -u -z --quiet --silent "
+            } else if (!str_is_word_of(w->text,
+                                       "-n -E -r -s -nE -En -nr -rn -u -z --quiet --silent "
                                        "--regexp-extended --separate --posix")) {
                 return false;
             }
@@ -350,7 +339,7 @@ bool shell_part_is_read_only(const struct shell_part *part)
     if (!part_unwrap(part, &p, &fed))
         return false;
     name = shell_word_at(&p, 0)->text;
-    if (is_in(name, PLAIN_READERS))
+    if (str_is_word_of(name, PLAIN_READERS))
         return true;
     if (fed)
         return false;
@@ -367,8 +356,8 @@ bool shell_part_is_read_only(const struct shell_part *part)
         if (str_is(name, readers[i].name))
             return reader_takes(&readers[i], &p);
     }
-    return p.words.len - p.first == 2 && is_in(name, VERSION_TELLERS) &&
-           is_in(shell_word_at(&p, 1)->text, "--version");
+    return p.words.len - p.first == 2 && str_is_word_of(name, VERSION_TELLERS) &&
+           str_is_word_of(shell_word_at(&p, 1)->text, "--version");
 }
 
 static bool part_is(const struct shell_part *p, const char *name)
@@ -415,7 +404,7 @@ bool shell_part_runs_others(const struct shell_part *part)
     for (size_t n = shell_wrapper_len(&p, p.first); n; n = shell_wrapper_len(&p, p.first))
         p.first += n;
     name = shell_word_at(&p, 0)->text;
-    return is_in(name, "watch setsid flock") || (str_is(name, "find") && !find_reads(&p));
+    return str_is_word_of(name, "watch setsid flock") || (str_is(name, "find") && !find_reads(&p));
 }
 
 /* --- file work ------------------------------------------------------------------------------ */
@@ -441,7 +430,7 @@ static const struct worker workers[] = {
 static bool worker_takes_option(const struct worker *k, struct str text)
 {
     if (str_starts(text, STR("--")))
-        return is_in(text, k->longs);
+        return str_is_word_of(text, k->longs);
     for (size_t i = 1; i < text.len; i++) {
         if (!text.ptr[i] || !strchr(k->letters, text.ptr[i]))
             return false;
@@ -596,14 +585,44 @@ bool shell_removes_critical(const struct shell *s, const char *cwd, const char *
 
         for (size_t i = p->first; i < p->words.len; i++) {
             const struct shell_word *w = &p->words.ptr[i];
-            struct str name = w->text;
+            struct str name = shell_base_name(w->text);
 
-            while (str_chr(name, '/') < name.len)
-                name = str_from(name, str_chr(name, '/') + 1);
             if (removes && !is_option(w) && word_is_critical(w, cwd, home))
                 return true;
             removes |= str_is(name, "rm") || str_is(name, "rmdir");
         }
     }
     return false;
+}
+
+/* --- who runs what --------------------------------------------------------------------------- */
+
+#define SHELLS "sh bash zsh dash ksh ash fish csh tcsh eval source . busybox"
+/* Programs that run what follows them. */
+#define RUNNERS                                                                                    \
+    SHELLS " sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "    \
+           "timeout stdbuf xargs parallel watch flock chroot unshare nsenter strace ltrace gdb "   \
+           "valgrind script ssh noglob trap coproc find fd firejail bwrap systemd-run runuser "    \
+           "setarch entr faketime fakeroot unbuffer rlwrap chronic"
+
+struct str shell_base_name(struct str path)
+{
+    while (str_chr(path, '/') < path.len)
+        path = str_from(path, str_chr(path, '/') + 1);
+    return path;
+}
+
+struct str shell_part_program(const struct shell_part *p)
+{
+    return shell_base_name(shell_word_at(p, 0)->text);
+}
+
+bool shell_part_is_shell(const struct shell_part *p)
+{
+    return str_is_word_of(shell_part_program(p), SHELLS);
+}
+
+bool shell_part_is_runner(const struct shell_part *p)
+{
+    return str_is_word_of(shell_part_program(p), RUNNERS);
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "base/str.h"
+
 struct shell;
 struct shell_part;
 struct strv;
@@ -30,3 +32,10 @@ bool shell_part_runs_others(const struct shell_part *p);
 /* Some part, also behind sudo and the like, removes /, a folder below it, the home, cwd or what is
  * above it, or a folder that a variable names. */
 bool shell_removes_critical(const struct shell *s, const char *cwd, const char *home);
+
+/* The first word without its folder; a shell; a program that runs what follows it (sudo, env,
+ * find), shells included. */
+struct str shell_base_name(struct str path);
+struct str shell_part_program(const struct shell_part *p);
+bool shell_part_is_shell(const struct shell_part *p);
+bool shell_part_is_runner(const struct shell_part *p);

@@ -1,0 +1,327 @@
+/*
+ * permit_check: one question, in the order of the reference: permit_judge() is that page. Works on
+ * the state it was given, without a lock. Any thread.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/permit.h"
+#include "agent/permit_state.h"
+#include "agent/protected.h"
+#include "agent/tool.h"
+#include "agent/workspace.h"
+#include "base/mem.h"
+
+/* A question with what is worked out once for it. */
+struct judge {
+    struct permit *permit;
+    const struct permit_state *state;
+    const struct rule_subject *subject;
+    unsigned flags;
+    char *real;         /* ABOUT_PATH: with links followed */
+    struct strv reads;  /* ABOUT_COMMAND: what may be names of files, absolute ... */
+    struct strv writes; /* ... and of these, what may be written */
+    struct permit_answer *answer;
+};
+
+static void judge_release(struct judge *j)
+{
+    mem_freep(&j->real);
+    strv_release(&j->reads);
+    strv_release(&j->writes);
+}
+
+static void judge_say(struct judge *j, enum permit_verdict verdict, const char *type,
+                      const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* What would ask is denied in dontAsk. */
+static void judge_say(struct judge *j, enum permit_verdict verdict, const char *type,
+                      const char *fmt, ...)
+{
+    va_list args;
+
+    if (verdict == PERMIT_ASK && j->state->mode == MODE_DONT_ASK)
+        verdict = PERMIT_DENY;
+    j->answer->verdict = verdict;
+    j->answer->reason_type = type;
+    va_start(args, fmt);
+    vsnprintf(j->answer->reason, sizeof(j->answer->reason), fmt, args);
+    va_end(args);
+}
+
+static void judge_resolve(struct judge *j, struct strv *paths)
+{
+    struct strv full = STRV_INIT;
+
+    for (size_t i = 0; i < paths->len; i++) {
+        CLEANUP(mem_freep)
+        char *path = workspace_resolve(j->permit->workspace, str_of(paths->ptr[i]));
+        CLEANUP(mem_freep) char *real = workspace_real(path);
+
+        strv_adds(&full, path);
+        if (strcmp(path, real) != 0)
+            strv_adds(&full, real);
+    }
+    strv_release(paths);
+    *paths = full;
+}
+
+static void judge_prepare(struct judge *j)
+{
+    const struct rule_subject *s = j->subject;
+
+    if (s->about == ABOUT_PATH) {
+        CLEANUP(mem_freep) char *path = mem_dup(s->text.ptr, s->text.len);
+
+        j->real = workspace_real(path);
+    } else if (s->about == ABOUT_COMMAND) {
+        rule_command_paths(s->text, &j->reads, &j->writes);
+        judge_resolve(j, &j->reads);
+        judge_resolve(j, &j->writes);
+    }
+}
+
+/* A path as if Read or Edit were called with it. */
+static bool rule_matches_path(const struct rule *r, const char *path, bool writes)
+{
+    struct rule_subject s = {.tool = writes ? STR("Edit") : STR("Read"),
+                             .about = ABOUT_PATH,
+                             .text = str_of(path),
+                             .writes = writes};
+
+    return rule_matches(r, &s);
+}
+
+static bool rule_has_specifier(const struct rule *r)
+{
+    return str_ends(rule_text(r), STR(")"));
+}
+
+/* Deny and ask: the path as it was given, or what it leads to. */
+static bool judge_forbids(const struct judge *j, const struct rule *r)
+{
+    struct rule_subject real = *j->subject;
+
+    if (rule_matches(r, j->subject))
+        return true;
+    if (j->subject->about == ABOUT_PATH) {
+        real.text = str_of(j->real);
+        return rule_matches(r, &real);
+    }
+    if (j->subject->about != ABOUT_COMMAND || !rule_has_specifier(r))
+        return false;
+    for (size_t i = 0; i < j->reads.len; i++) {
+        if (rule_matches_path(r, j->reads.ptr[i], /*writes=*/false))
+            return true;
+    }
+    for (size_t i = 0; i < j->writes.len; i++) {
+        if (rule_matches_path(r, j->writes.ptr[i], /*writes=*/true))
+            return true;
+    }
+    return false;
+}
+
+static const struct permit_rule *judge_find(const struct judge *j, enum rule_list list)
+{
+    VEC_EACH(&j->state->rules, r) {
+        if ((*r)->list == list && judge_forbids(j, (*r)->rule))
+            return *r;
+    }
+    return NULL;
+}
+
+static bool judge_is_protected(const struct judge *j)
+{
+    if (j->subject->about == ABOUT_PATH)
+        return j->subject->writes &&
+               (protected_path(j->subject->text) || protected_path(str_of(j->real)));
+    for (size_t i = 0; i < j->writes.len; i++) {
+        if (protected_path(str_of(j->writes.ptr[i])))
+            return true;
+    }
+    return false;
+}
+
+static bool judge_is_critical(const struct judge *j)
+{
+    CLEANUP(mem_freep) char *cwd = NULL;
+
+    if (j->subject->about != ABOUT_COMMAND)
+        return false;
+    cwd = workspace_cwd(j->permit->workspace);
+    return rule_command_is_critical(j->subject->text, cwd, j->permit->home) ||
+           rule_command_is_critical(j->subject->text, workspace_dir(j->permit->workspace),
+                                    j->permit->home);
+}
+
+/* An edit of this path needs no question: by mode, or by a rule for the path and where it leads. */
+static bool judge_may_edit(const struct judge *j, const char *given)
+{
+    CLEANUP(mem_freep) char *path = workspace_resolve(j->permit->workspace, str_of(given));
+    CLEANUP(mem_freep) char *real = workspace_real(path);
+
+    if (protected_path(str_of(path)) || protected_path(str_of(real)))
+        return false;
+    if (j->state->mode == MODE_ACCEPT_EDITS && workspace_contains(j->permit->workspace, path))
+        return true;
+    VEC_EACH(&j->state->rules, r) {
+        if ((*r)->list == RULE_ALLOW && rule_matches_path((*r)->rule, path, true) &&
+            rule_matches_path((*r)->rule, real, true))
+            return true;
+    }
+    return false;
+}
+
+static bool judge_is_file_work(const struct judge *j)
+{
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+
+    if (!rule_command_is_file_work(j->subject->text, &paths))
+        return false;
+    for (size_t i = 0; i < paths.len; i++) {
+        CLEANUP(mem_freep)
+        char *path = workspace_resolve(j->permit->workspace, str_of(paths.ptr[i]));
+
+        if (!workspace_contains(j->permit->workspace, path))
+            return false;
+    }
+    return true;
+}
+
+/* What a mode lets through by itself. */
+static bool judge_mode_allows(const struct judge *j)
+{
+    const struct rule_subject *s = j->subject;
+    bool accepts = j->state->mode == MODE_ACCEPT_EDITS;
+
+    switch (s->about) {
+    case ABOUT_PATH:
+        if (!s->writes)
+            return j->flags & TOOL_READ_ONLY && workspace_contains(j->permit->workspace, j->real);
+        return accepts && j->flags & TOOL_EDITS &&
+               workspace_contains(j->permit->workspace, j->real);
+    case ABOUT_COMMAND:
+        return rule_command_is_read_only(s->text) || (accepts && judge_is_file_work(j));
+    default:
+        return false;
+    }
+}
+
+static bool judge_rules_allow_command(const struct judge *j)
+{
+    CLEANUP(strv_release) struct strv writes = STRV_INIT;
+    VEC(struct rule *) rules = VEC_INIT;
+    bool allowed;
+
+    VEC_EACH(&j->state->rules, r) {
+        if ((*r)->list == RULE_ALLOW)
+            vec_push(&rules, (*r)->rule);
+    }
+    allowed = rules_allow_command(rules.ptr, rules.len, j->subject, &writes);
+    for (size_t i = 0; allowed && i < writes.len; i++)
+        allowed = judge_may_edit(j, writes.ptr[i]);
+    vec_release(&rules);
+    return allowed;
+}
+
+static bool judge_rules_allow(const struct judge *j)
+{
+    if (j->subject->about == ABOUT_COMMAND)
+        return judge_rules_allow_command(j);
+    VEC_EACH(&j->state->rules, r) {
+        struct rule_subject real = *j->subject;
+
+        if (real.about == ABOUT_PATH)
+            real.text = str_of(j->real);
+        if ((*r)->list == RULE_ALLOW && rule_matches((*r)->rule, j->subject) &&
+            rule_matches((*r)->rule, &real))
+            return true;
+    }
+    return false;
+}
+
+/* Plan mode: looking is fine, and so is talking to the person. */
+static bool judge_only_looks(const struct judge *j)
+{
+    if (j->subject->about == ABOUT_COMMAND)
+        return rule_command_is_read_only(j->subject->text);
+    return j->flags & TOOL_READ_ONLY && !j->subject->writes;
+}
+
+static void permit_judge(struct judge *j)
+{
+    const struct permit_rule *rule = judge_find(j, RULE_DENY);
+    const char *mode = permit_mode_name(j->state->mode);
+
+    if (rule) {
+        judge_say(j, PERMIT_DENY, "rule", "denied by the rule %.*s",
+                  STR_ARG(str_clip(rule_text(rule->rule), 200)));
+        return;
+    }
+    if (j->state->mode == MODE_PLAN && !(j->flags & (TOOL_FREE | TOOL_PERSON)) &&
+        !judge_only_looks(j)) {
+        judge_say(j, PERMIT_DENY, "mode",
+                  "plan mode is for looking: nothing is changed until the plan is accepted");
+        return;
+    }
+    rule = judge_find(j, RULE_ASK);
+    if (rule) {
+        j->answer->by_rule = true;
+        judge_say(j, PERMIT_ASK, "rule", "the rule %.*s wants it to be asked",
+                  STR_ARG(str_clip(rule_text(rule->rule), 200)));
+        return;
+    }
+    if (j->flags & TOOL_PERSON) {
+        judge_say(j, PERMIT_ASK, "other", "only a person can answer this");
+        return;
+    }
+    if (j->flags & TOOL_FREE) {
+        judge_say(j, PERMIT_ALLOW, "other", "it needs no permission");
+        return;
+    }
+    if (judge_is_critical(j)) {
+        judge_say(j, PERMIT_ASK, "safetyCheck",
+                  "it removes a folder that should not go without a question");
+        return;
+    }
+    if (j->state->mode == MODE_BYPASS) {
+        judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
+        return;
+    }
+    if (judge_is_protected(j)) {
+        judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
+        return;
+    }
+    if (judge_mode_allows(j)) {
+        judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
+        return;
+    }
+    if (judge_rules_allow(j)) {
+        judge_say(j, PERMIT_ALLOW, "rule", "allowed by a rule");
+        return;
+    }
+    if (j->subject->about == ABOUT_PATH && !workspace_contains(j->permit->workspace, j->real)) {
+        j->answer->path = j->subject->text;
+        judge_say(j, PERMIT_ASK, "workingDir", "it is outside the working folders");
+        return;
+    }
+    judge_say(j, PERMIT_ASK, j->state->mode == MODE_DONT_ASK ? "mode" : "other",
+              j->state->mode == MODE_DONT_ASK
+                  ? "no rule allows it, and the mode dontAsk denies what "
+                    "would have to be asked"
+                  : "no rule allows it");
+}
+
+void permit_check(struct permit *p, const struct rule_subject *subject, unsigned flags,
+                  struct permit_answer *ret)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *state = permit_state_ref(p);
+    CLEANUP(judge_release)
+    struct judge j = {
+        .permit = p, .state = state, .subject = subject, .flags = flags, .answer = ret};
+
+    *ret = (struct permit_answer){.reason_type = "other"};
+    judge_prepare(&j);
+    permit_judge(&j);
+}

@@ -1,0 +1,137 @@
+/*
+ * rule_suggest: what "always allow" would add for a call, and rules as options hold them. Pure; any
+ * thread.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/strv.h"
+#include "conf/rule.h"
+#include "conf/shell.h"
+#include "conf/shell_kind.h"
+
+#define SUGGEST_MAX 5         /* rules for one command */
+#define SUGGEST_MAX_TEXT 1000 /* bytes of one */
+/* Programs whose second word says what is done. */
+#define HAVE_SUBCOMMANDS                                                                           \
+    "git npm npx yarn pnpm bun cargo go make docker podman kubectl pip pip3 uv poetry gradle mvn " \
+    "dotnet gh terraform meson ninja apt apt-get brew systemctl rustup deno composer bundle"
+/* Programs for which "always" would be everything. */
+#define NEVER_SUGGESTED "python python3 node perl ruby php awk rm dd mkfs"
+
+/* False when no rule for it makes sense. */
+static bool suggest_part(const struct shell_part *p, struct strv *ret)
+{
+    CLEANUP(buf_release) struct buf rule = BUF_INIT(SUGGEST_MAX_TEXT);
+    struct shell_part bare = *p;
+    const struct shell_word *first;
+    const struct shell_word *second;
+
+    for (size_t n = shell_wrapper_len(&bare, bare.first); n;
+         n = shell_wrapper_len(&bare, bare.first))
+        bare.first += n;
+    first = shell_word_at(&bare, 0);
+    second = shell_word_at(&bare, 1);
+    if (!first->raw.len || first->quoted || shell_part_is_runner(&bare) ||
+        str_is_word_of(shell_part_program(&bare), NEVER_SUGGESTED))
+        return false;
+    buf_add(&rule, first->raw);
+    if (str_is_word_of(first->raw, HAVE_SUBCOMMANDS)) {
+        if (!second->raw.len || second->quoted || second->expands || second->globs ||
+            second->raw.ptr[0] == '-')
+            return false;
+        buf_addf(&rule, " %.*s", STR_ARG(second->raw));
+        if (str_is_word_of(second->raw, "run exec") && shell_word_at(&bare, 2)->raw.len &&
+            !shell_word_at(&bare, 2)->quoted)
+            buf_addf(&rule, " %.*s", STR_ARG(shell_word_at(&bare, 2)->raw));
+    }
+    buf_adds(&rule, " *");
+    if (buf_check(&rule, NULL) < 0)
+        return false;
+    if (!strv_has(ret, buf_str(&rule)))
+        strv_add(ret, buf_str(&rule));
+    return true;
+}
+
+static bool suggest_command(struct str command, struct strv *ret)
+{
+    CLEANUP(shell_release) struct shell shell;
+    CLEANUP(strv_release) struct strv found = STRV_INIT;
+
+    shell_split(&shell, command);
+    if (!shell.certain)
+        return false;
+    VEC_EACH(&shell.parts, p) {
+        /* A rule for some parts only would not help. */
+        if (!shell_part_is_free(&shell, p) && !suggest_part(p, &found))
+            return false;
+    }
+    if (!found.len || found.len > SUGGEST_MAX)
+        return false;
+    strv_add_all(ret, &found);
+    return true;
+}
+
+bool rule_suggest(const struct rule_subject *s, struct strv *ret)
+{
+    if (s->about == ABOUT_COMMAND)
+        return suggest_command(s->text, ret);
+    if (s->about == ABOUT_HOST && s->text.len) {
+        strv_addf(ret, "domain:%.*s", STR_ARG(s->text));
+        return true;
+    }
+    return false;
+}
+
+void rule_split_list(struct str text, struct strv *ret)
+{
+    size_t depth = 0;
+    size_t start = 0;
+
+    for (size_t i = 0; i <= text.len; i++) {
+        char c = i < text.len ? text.ptr[i] : ',';
+        bool splits = c == ',' || c == ' ' || c == '\t' || c == '\n';
+
+        if (splits && (!depth || i == text.len)) {
+            struct str one = str_from(str_first(text, i), start);
+
+            if (one.len)
+                strv_add(ret, one);
+            start = i + 1;
+        }
+        if (c == '\\')
+            i++;
+        depth += c == '(';
+        depth -= c == ')' && depth;
+    }
+}
+
+#define KNOWN_TOOLS                                                                                \
+    "Bash BashOutput KillShell Read Write Edit MultiEdit NotebookEdit Glob Grep TodoWrite "        \
+    "WebFetch "                                                                                    \
+    "WebSearch AskUserQuestion ExitPlanMode EnterPlanMode Agent Task TaskOutput TaskStop "         \
+    "SendMessage Skill SearchExtraTools ExecuteExtraTool Workflow"
+
+static bool is_rule_like(struct str text)
+{
+    struct str name = str_first(text, str_chr(text, '('));
+
+    for (size_t i = 0; i < name.len; i++) {
+        if (!str_is_alnum(name.ptr[i]) && !(name.ptr[i] && strchr("_-*", name.ptr[i])))
+            return false;
+    }
+    return str_is_word_of(name, KNOWN_TOOLS) ? name.len == text.len || str_ends(text, STR(")"))
+                                             : str_starts(name, STR("mcp__"));
+}
+
+bool rule_is_list(struct str text)
+{
+    CLEANUP(strv_release) struct strv rules = STRV_INIT;
+
+    rule_split_list(text, &rules);
+    for (size_t i = 0; i < rules.len; i++) {
+        if (!is_rule_like(str_of(rules.ptr[i])))
+            return false;
+    }
+    return rules.len;
+}
