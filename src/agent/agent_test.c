@@ -369,6 +369,9 @@ static const struct {
     {"never structured", "step\n  sticky\n  text no\n", 0,
      "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}", "TuSDSDSDSDE",
      END_STRUCTURED, NULL, "", 0, 0},
+    {"never well structured", "step\n  sticky\n  call StructuredOutput {\"n\":\"x\"}\n", 0,
+     "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}", "TuSDrSDrSDrSDrE",
+     END_STRUCTURED, NULL, NULL, 0, 0},
 };
 
 static void what_happens_next(void **state)

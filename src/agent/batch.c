@@ -135,7 +135,11 @@ static void batch_heed(struct batch *b, struct call *c)
         ledger_add_spend(&b->agent->ledger, spend);
         llm_usage_add(&t->usage, &spend->usage);
     }
-    if (c->entry && c->entry == toolbox_structured(b->agent->spec.toolbox) && !c->result.is_error) {
+    if (!c->entry || c->entry != toolbox_structured(b->agent->spec.toolbox))
+        return;
+    if (c->result.is_error) {
+        t->structured++;
+    } else {
         buf_clear(&t->structured_json);
         buf_add(&t->structured_json, buf_str(&c->expanded));
     }

@@ -56,7 +56,7 @@ struct turn {
     size_t provider;    /* index: fallbacks stay for the turn */
     int64_t max_tokens; /* override after a cut; 0: the model's default */
     int go_on;          /* "go on from where you were cut" rounds */
-    int structured;     /* asked again for StructuredOutput */
+    int structured;     /* answers that did not have the form that was asked for */
     bool asked_again;   /* after an empty answer */
     bool stop_hook;     /* a Stop hook has sent it back once */
     bool stopped;       /* a hook said "continue": false */

@@ -118,6 +118,15 @@ static bool turn_owes_structure(struct agent *a, const struct turn *t)
     return toolbox_structured(a->spec.toolbox) && !t->structured_json.len;
 }
 
+/* Without it, and it was asked for often enough. */
+static bool turn_gives_up_structure(struct agent *a, struct turn *t)
+{
+    if (!turn_owes_structure(a, t) || t->structured <= TURN_RESTATE)
+        return false;
+    err_set(&t->err, ERR_PROTOCOL, "none of %d answers fitted the schema", t->structured);
+    return true;
+}
+
 /* Stop hooks in parallel: 1 go on, 0 may end, -1 must end. */
 static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
 {
@@ -227,9 +236,9 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
     }
     if (turn_owes_structure(a, t)) {
         *ret = END_STRUCTURED;
-        if (t->structured == TURN_RESTATE)
-            return false;
         t->structured++;
+        if (turn_gives_up_structure(a, t))
+            return false;
         agent_remind(a,
                      STR("Give the final answer by calling StructuredOutput; plain text does not "
                          "count."));
@@ -281,6 +290,10 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         if (batch_settle(&s->batch, &t->err) < 0) {
             *ret = t->err.code == ERR_CANCELLED ? turn_aborted(a, t, END_ABORTED_TOOLS)
                                                 : END_API_ERROR;
+            return false;
+        }
+        if (turn_gives_up_structure(a, t)) {
+            *ret = END_STRUCTURED;
             return false;
         }
         turn_again(t, WHY_NEXT_TURN);
