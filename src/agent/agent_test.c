@@ -581,6 +581,10 @@ static const struct {
      "{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"mind the "
      "gap\"}}",
      -1, NULL, "done x|", END_COMPLETED, 1},
+    {"begins the session", HOOK_SESSION_START,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"good "
+     "morning\"}}",
+     -1, "ThuSDrSDE", "done x|", END_COMPLETED, 1},
 };
 
 static void hooks_have_their_say(void **state)

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "json/jw.h"
 #include "llm/message.h"
+#include "llm/provider.h"
 
 static void turn_emit_user(struct agent *a, struct turn *t, const struct block *blocks,
                            size_t count, const char *uuid, enum event_user user)
@@ -96,17 +97,43 @@ static void turn_say_mode(struct agent *a)
     agent_say_reminders(a, buf_str(&blocks));
 }
 
+/* The session begins: hooks may add to what the model is told first. They cannot keep it from
+ * beginning. */
+static void turn_ask_start_hooks(struct agent *a, struct turn *t)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct str source = STR("startup");
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_SESSION_START, source))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_SESSION_START);
+    jw_kstr(&w, "source", source);
+    jw_kstr(&w, "model", agent_provider(a, 0)->model.name);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_SESSION_START, source, buf_str(&json), STR(""), t->cancel, &o,
+                         &err);
+    if (o.context.len)
+        agent_remind(a, buf_str(&o.context));
+}
+
 /* The first input has the surroundings before it, later ones what has changed since. */
 static void turn_say_news(struct agent *a, struct turn *t)
 {
     CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
+    bool first = !a->said_context;
 
-    if (!a->said_context)
+    if (first)
         buf_add(&blocks, a->spec.context);
     else if (a->spec.news)
         a->spec.news(a->spec.news_arg, t->cancel, &blocks);
     a->said_context = true;
     agent_say_reminders(a, buf_str(&blocks));
+    if (first)
+        turn_ask_start_hooks(a, t);
     turn_say_mode(a);
 }
 
