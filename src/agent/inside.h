@@ -58,7 +58,7 @@ struct turn {
     int go_on;          /* "go on from where you were cut" rounds */
     int structured;     /* answers that did not have the form that was asked for */
     bool asked_again;   /* after an empty answer */
-    bool stop_hook;     /* a Stop hook has sent it back once */
+    int sent_back;      /* by Stop hooks */
     bool stopped;       /* a hook said "continue": false */
     bool interrupted;   /* an answer to an ask said so */
     enum llm_stop stop;

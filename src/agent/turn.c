@@ -21,8 +21,9 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
-#define TURN_GO_ON 3   /* rounds of "go on" after an answer that was cut */
-#define TURN_RESTATE 3 /* times a structured answer is asked for again */
+#define TURN_GO_ON 3     /* rounds of "go on" after an answer that was cut */
+#define TURN_RESTATE 3   /* times a structured answer is asked for again */
+#define TURN_SENT_BACK 8 /* times Stop hooks may send a turn back before they are overruled */
 #define TURN_MAX_NOTE ((size_t)64 << 10)
 
 const char *turn_why_name(enum turn_why why)
@@ -139,7 +140,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
         return 0;
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_STOP);
-    jw_kbool(&w, "stop_hook_active", t->stop_hook);
+    jw_kbool(&w, "stop_hook_active", t->sent_back);
     jw_kstr(&w, "last_assistant_message", t->last_text);
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), STR(""), t->cancel, &o, &err);
@@ -147,13 +148,20 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
         buf_add(&t->note, buf_str(&o.stop_reason));
         return -1;
     }
-    if (o.context.len)
-        agent_remind(a, buf_str(&o.context));
     if (o.decision != HOOK_DENY)
         return 0;
-    t->stop_hook = true;
-    (void)turn_say_text(a, t, o.reason.len ? buf_str(&o.reason) : STR("A Stop hook says: go on."),
-                        USER_ADDED);
+    if (t->sent_back == TURN_SENT_BACK) {
+        agent_notice(a, LEVEL_WARNING,
+                     "Stop hooks have sent the turn back %d times; it ends all the same",
+                     t->sent_back);
+        return 0;
+    }
+    t->sent_back++;
+    if (o.context.len)
+        agent_remind(a, buf_str(&o.context));
+    if (o.reason.len || !o.context.len)
+        (void)turn_say_text(
+            a, t, o.reason.len ? buf_str(&o.reason) : STR("A Stop hook says: go on."), USER_ADDED);
     return 1;
 }
 
