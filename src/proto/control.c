@@ -136,6 +136,7 @@ static void note_servers(struct control_call *call)
         jw_object(&w);
         jw_kstr(&w, "name", json_str(name));
         jw_kcstr(&w, "status", "failed");
+        jw_kcstr(&w, "error", "servers inside the client are not supported yet");
         jw_object_end(&w);
     }
     jw_array_end(&w);

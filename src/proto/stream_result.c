@@ -105,6 +105,17 @@ static void render_result(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+/* Ended by a hook: that is no error, but somebody will want to know why. */
+static void render_why(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 2, "system", "informational");
+
+    jw_kstr(w, "content", e->report->error);
+    jw_kcstr(w, "level", "warning");
+    line_end(&l);
+}
+
 void stream_turn_done(struct stream_json *r, const struct event *e, struct buf *out)
 {
     stream_step_drop(r);
@@ -112,5 +123,7 @@ void stream_turn_done(struct stream_json *r, const struct event *e, struct buf *
     r->progress = (struct map)MAP_INIT;
     if (e->report->category.len)
         render_synthetic(e, out);
+    if (!e->report->is_error && e->report->error.len)
+        render_why(e, out);
     render_result(e, out);
 }
