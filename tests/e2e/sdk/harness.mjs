@@ -1,0 +1,257 @@
+// What a case of the SDK tests has at hand: a home, a working folder, a pretend model of its own, and
+// query() set up to run tenax. Everything is made anew for each case and gone when it ends.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+
+const [build, installed] = process.argv.slice(2);
+const from_installed = createRequire(join(installed, 'node_modules', 'x'));
+const load = (name) => import(pathToFileURL(from_installed.resolve(name)).href);
+
+export const sdk = await load('@anthropic-ai/claude-agent-sdk');
+export const { z } = await load('zod');
+
+// Sanitizers make everything several times slower, and the machine may be busy.
+const CASE_MS = 60_000;
+
+const cases = [];
+export const test = (name, fn) => cases.push({ name, fn });
+
+// A promise that is kept from outside.
+export function promise() {
+    let keep;
+    const p = new Promise((resolve) => (keep = resolve));
+    p.keep = keep;
+    return p;
+}
+
+// 'assistant', 'system/init', 'result/success': what a message is, in short.
+export const kind = (m) => (m.subtype ? `${m.type}/${m.subtype}` : m.type);
+
+// Progress depends on time.
+const BESIDE = ['tool_progress'];
+
+class Got {
+    constructor(messages) {
+        this.all = messages;
+        this.messages = messages.filter((m) => !BESIDE.includes(kind(m)));
+        this.kinds = this.messages.map(kind);
+        this.results = this.of('result');
+        this.result = this.results.at(-1);
+        this.init = this.messages.find((m) => kind(m) === 'system/init');
+    }
+    of(what) {
+        return this.messages.filter((m) => m.type === what || kind(m) === what);
+    }
+    // The tool results that the client saw.
+    get tool_results() {
+        return this.of('user')
+            .flatMap((m) => (Array.isArray(m.message.content) ? m.message.content : []))
+            .filter((b) => b.type === 'tool_result');
+    }
+}
+
+// Text of a content that is a string or a list of blocks.
+export const text_of = (content) =>
+    typeof content === 'string' ? content : content.map((b) => b.text ?? '').join('');
+
+class Case {
+    constructor(name) {
+        this.root = mkdtempSync(join(tmpdir(), 'tenax-sdk-'));
+        this.home = join(this.root, 'home');
+        this.dir = join(this.root, 'work');
+        mkdirSync(this.home);
+        mkdirSync(this.dir);
+        this.record = join(this.root, 'requests');
+        this.stderr = '';
+        this.queries = [];
+    }
+
+    // Writes a file into the working folder.
+    file(name, text) {
+        mkdirSync(dirname(join(this.dir, name)), { recursive: true });
+        writeFileSync(join(this.dir, name), text);
+        return join(this.dir, name);
+    }
+    read(name) {
+        return readFileSync(join(this.dir, name), 'utf8');
+    }
+
+    // Starts the pretend model (docs/scenarios.md).
+    async model(scenario, { left = false } = {}) {
+        const path = join(this.root, 'scenario');
+        writeFileSync(path, scenario);
+        this.unplayed_is_fine = left;
+        this.fake = spawn(join(build, 'tests/fake/fake'), ['--scenario', path, '--record', this.record], {
+            stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        this.fake_said = '';
+        this.fake.stderr.on('data', (d) => (this.fake_said += d));
+        this.fake_end = once(this.fake, 'exit');
+        const [line] = await Promise.race([
+            once(createInterface(this.fake.stdout), 'line'),
+            this.fake_end.then(() => assert.fail(`the pretend model does not start: ${this.fake_said}`)),
+        ]);
+        this.base = `http://127.0.0.1:${line.split(' ')[1]}`;
+    }
+
+    // The bodies of all model calls so far.
+    requests() {
+        return readFileSync(this.record, 'utf8')
+            .split('\n')
+            .filter(Boolean)
+            .map((line) => JSON.parse(line).body);
+    }
+    // The content of the last user message of a request, as text with its tool results.
+    last_said(request) {
+        const last = request.messages.at(-1);
+        assert.equal(last.role, 'user');
+        return typeof last.content === 'string'
+            ? last.content
+            : last.content.map((b) => (b.type === 'tool_result' ? text_of(b.content) : (b.text ?? ''))).join('\n');
+    }
+
+    env(more = {}) {
+        const { PATH, LANG, ASAN_OPTIONS, UBSAN_OPTIONS, TSAN_OPTIONS } = process.env;
+        return {
+            PATH, LANG, ASAN_OPTIONS, UBSAN_OPTIONS, TSAN_OPTIONS,
+            HOME: this.home,
+            TMPDIR: this.root,
+            TENAX_HOME: join(this.home, '.tenax'),
+            ANTHROPIC_BASE_URL: this.base,
+            ANTHROPIC_API_KEY: 'sk-ant-test-key-of-the-sdk-cases',
+            ...more,
+        };
+    }
+
+    // SDK_TRACE=FOLDER keeps what was said in both directions, for finding out.
+    program() {
+        const tenax = join(build, 'src/tenax');
+        const keep = process.env.SDK_TRACE;
+        if (!keep) return tenax;
+        mkdirSync(keep, { recursive: true });
+        const path = join(this.root, `traced-${this.queries.length}`);
+        const at = join(keep, `${this.name}-${this.queries.length}`.replaceAll(/[^a-z0-9-]+/gi, '-'));
+        writeFileSync(path, `#!/bin/bash
+printf '%s\\n' "$@" >'${at}.argv'
+exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.err' >&2)
+`);
+        chmodSync(path, 0o755);
+        return path;
+    }
+
+    query(prompt, options = {}) {
+        const q = sdk.query({
+            prompt,
+            options: {
+                pathToClaudeCodeExecutable: this.program(),
+                cwd: this.dir,
+                stderr: (text) => (this.stderr += text),
+                ...options,
+                env: this.env(options.env),
+            },
+        });
+        this.queries.push(q);
+        return q;
+    }
+
+    // Everything a query says, to its end. An error that the SDK throws behind the result is kept.
+    async all(q, on_message = () => {}) {
+        const messages = [];
+        let thrown;
+        try {
+            for await (const m of q) {
+                messages.push(m);
+                await on_message(m, messages);
+            }
+        } catch (e) {
+            thrown = e;
+        }
+        const got = new Got(messages);
+        got.thrown = thrown;
+        return got;
+    }
+
+    async ask(prompt, options) {
+        const got = await this.all(this.query(prompt, options));
+        if (got.thrown && !got.result?.is_error) throw got.thrown;
+        return got;
+    }
+
+    // Every call has its result, in order, and roles alternate: in the last request, which holds all.
+    check_history() {
+        const all = this.requests();
+        if (!all.length) return;
+        const messages = all.at(-1).messages;
+        messages.forEach((m, i) => {
+            assert.equal(m.role, i % 2 ? 'assistant' : 'user', `message ${i}`);
+            if (m.role !== 'assistant' || typeof m.content === 'string') return;
+            const calls = m.content.filter((b) => b.type === 'tool_use').map((b) => b.id);
+            const next = messages[i + 1]?.content;
+            const results = Array.isArray(next) ? next.filter((b) => b.type === 'tool_result').map((b) => b.tool_use_id) : [];
+            assert.deepEqual(results, calls, `results behind message ${i}`);
+        });
+    }
+
+    async end(failed) {
+        for (const q of this.queries) q.close();
+        if (this.fake) {
+            this.fake.kill('SIGTERM');
+            await this.fake_end;
+        }
+        if (!failed && this.fake) {
+            this.check_history();
+            if (!this.unplayed_is_fine) assert.equal(this.fake_said, '', 'steps of the scenario were not reached');
+        }
+        rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+    }
+}
+
+async function run_one({ name, fn }) {
+    const t = new Case(name);
+    t.name = name;
+    let timer;
+    try {
+        await Promise.race([
+            fn(t),
+            new Promise((_, no) => {
+                timer = setTimeout(() => no(new Error(`took more than ${CASE_MS / 1000} s`)), CASE_MS);
+            }),
+        ]);
+        await t.end(false);
+        return null;
+    } catch (e) {
+        const said = t.stderr && `\ntenax said: ${t.stderr}`;
+        const model = t.fake_said && `\nthe model said: ${t.fake_said}`;
+        await t.end(true);
+        return `${e.stack ?? e}${said}${model}`;
+    } finally {
+        clearTimeout(timer);
+    }
+}
+
+// Runs the cases whose names hold one of the words; all without words. A few at a time.
+export async function run_cases(words, at_once) {
+    const chosen = cases.filter((c) => !words.length || words.some((w) => c.name.includes(w)));
+    let next = 0;
+    let failed = 0;
+    const worker = async () => {
+        while (next < chosen.length) {
+            const c = chosen[next++];
+            const started = Date.now();
+            const wrong = await run_one(c);
+            if (wrong) failed++;
+            console.log(`${wrong ? 'FAIL' : 'ok'}  ${c.name}  ${Date.now() - started} ms`);
+            if (wrong) console.log(wrong.replaceAll(/^/gm, '      '));
+        }
+    };
+    await Promise.all(Array.from({ length: at_once }, worker));
+    console.log(`${chosen.length - failed} passed, ${failed} failed`);
+    return failed;
+}

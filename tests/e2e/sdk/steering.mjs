@@ -1,0 +1,371 @@
+// A client that stays in the conversation: streaming input, interrupts, control requests.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promise, sdk, test, text_of, z } from './harness.mjs';
+
+const user = (content, more = {}) => ({
+    type: 'user',
+    message: { role: 'user', content },
+    parent_tool_use_id: null,
+    session_id: '',
+    ...more,
+});
+const all = { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true };
+
+// Says the next thing when the last one has been answered.
+class Talk {
+    constructor(...first) {
+        this.lines = first;
+        this.more = promise();
+    }
+    say(message) {
+        this.lines.push(message);
+        this.more.keep();
+    }
+    end() {
+        this.over = true;
+        this.more.keep();
+    }
+    async *[Symbol.asyncIterator]() {
+        for (;;) {
+            while (this.lines.length) yield this.lines.shift();
+            if (this.over) return;
+            await this.more;
+            this.more = promise();
+        }
+    }
+}
+
+// Waits for a file that a command writes.
+async function appears(path) {
+    while (!existsSync(path)) await new Promise((r) => setTimeout(r, 10));
+    return readFileSync(path, 'utf8');
+}
+// And for processes to be gone. The limit of the case ends the wait.
+const alive = (pid) => existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+async function gone(...pids) {
+    while (pids.some(alive)) await new Promise((r) => setTimeout(r, 10));
+}
+
+test('multi-turn streaming input', async (t) => {
+    await t.model(`
+        step
+          if-prompt "my name is Ann"
+          text Hello, Ann.
+        step
+          if-prompt "what is my name"
+          text Ann.
+        step
+          if-prompt "and this"
+          text A picture.
+    `);
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const talk = new Talk(user('my name is Ann'));
+    const got = await t.all(t.query(talk), (m, seen) => {
+        if (m.type !== 'result') return;
+        const turn = seen.filter((x) => x.type === 'result').length;
+        if (turn === 1) talk.say(user('what is my name'));
+        if (turn === 2)
+            talk.say(user([
+                { type: 'text', text: 'and this' },
+                { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+            ]));
+        if (turn === 3) talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    assert.deepEqual(got.results.map((r) => r.result), ['Hello, Ann.', 'Ann.', 'A picture.']);
+    const turn = ['system/init', 'assistant', 'result/success'];
+    assert.deepEqual(got.kinds, [...turn, ...turn, ...turn]);
+    assert.deepEqual(got.results.map((r) => r.num_turns), [1, 1, 1]);
+    const costs = got.results.map((r) => r.total_cost_usd);
+    assert.ok(costs[0] < costs[1] && costs[1] < costs[2], 'the cost is that of the session');
+    const last = t.requests()[2].messages;
+    assert.equal(last.filter((m) => m.role === 'user').length, 3, 'one conversation');
+    assert.ok(last.at(-1).content.some((b) => b.type === 'image' && b.source.data === png));
+});
+
+test('all input at once', async (t) => {
+    await t.model(`
+        step
+          text First.
+        step
+          sticky
+          text Next.
+    `, { left: true });
+    const talk = new Talk(user('one'), user('two'), user('three'));
+    talk.end();
+    const got = await t.all(t.query(talk));
+    assert.equal(got.thrown, undefined);
+    assert.match(JSON.stringify(t.requests().at(-1).messages), /one.*two.*three/);
+    assert.equal(got.results.at(-1).is_error, false);
+});
+
+test('interrupt in the middle of a stream', async (t) => {
+    await t.model(`
+        step
+          text Here it begins,
+          pause 60s
+          text and never ends.
+        step
+          if-prompt "go on"
+          text Here I am again.
+    `);
+    const talk = new Talk(user('tell me'));
+    const q = t.query(talk, { includePartialMessages: true });
+    let answered, from;
+    const got = await t.all(q, async (m) => {
+        if (m.type === 'stream_event' && m.event.delta?.text && !answered) {
+            from = Date.now();
+            answered = q.interrupt();
+        } else if (m.type === 'result' && m.is_error) {
+            await answered;
+            talk.say(user('go on'));
+        } else if (m.type === 'result') {
+            talk.end();
+        }
+    });
+    assert.equal(got.thrown, undefined);
+    const [cut, next] = got.results;
+    assert.equal(cut.subtype, 'error_during_execution');
+    assert.equal(cut.terminal_reason, 'aborted_streaming');
+    assert.ok(cut.duration_ms < 30_000, `took ${cut.duration_ms} ms`);
+    assert.ok(Date.now() - from < 30_000);
+    assert.equal(next.result, 'Here I am again.');
+    assert.equal(next.is_error, false);
+    const said = got.of('user').map((m) => text_of(m.message.content));
+    assert.deepEqual(said, ['[Request interrupted by user]']);
+});
+
+test('interrupt in the middle of a command', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "echo $$ > pid; sleep 600; echo slept"}
+        step
+          if-prompt "go on"
+          text Here I am again.
+    `);
+    const talk = new Talk(user('sleep'));
+    const q = t.query(talk, all);
+    let pid;
+    const got = await t.all(q, async (m) => {
+        if (m.type === 'assistant' && m.message.content[0].type === 'tool_use') {
+            pid = (await appears(join(t.dir, 'pid'))).trim();
+            await q.interrupt();
+        } else if (m.type === 'result' && m.is_error) {
+            await gone(pid);
+            talk.say(user('go on'));
+        } else if (m.type === 'result') {
+            talk.end();
+        }
+    });
+    assert.equal(got.thrown, undefined);
+    const [cut, next] = got.results;
+    assert.equal(cut.subtype, 'error_during_execution');
+    assert.equal(cut.terminal_reason, 'aborted_tools');
+    assert.equal(got.tool_results.length, 1);
+    assert.equal(got.tool_results[0].is_error, true);
+    assert.ok(got.of('user').some((m) => text_of(m.message.content) === '[Request interrupted by user for tool use]'));
+    assert.equal(next.result, 'Here I am again.');
+});
+
+test('interrupt while a permission is asked', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "echo hi > made.txt"}
+        step
+          if-prompt "go on"
+          text ok
+    `);
+    const talk = new Talk(user('make it'));
+    const withdrawn = promise();
+    const q = t.query(talk, {
+        canUseTool: async (_, input, { signal }) => {
+            signal.addEventListener('abort', () => withdrawn.keep(true));
+            await q.interrupt();
+            await withdrawn;
+            return { behavior: 'allow', updatedInput: input };
+        },
+    });
+    const got = await t.all(q, (m) => {
+        if (m.type === 'result' && m.is_error) talk.say(user('go on'));
+        else if (m.type === 'result') talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    assert.equal(await withdrawn, true, 'the question is withdrawn');
+    assert.equal(got.results[0].terminal_reason, 'aborted_tools');
+    assert.equal(got.results[1].result, 'ok');
+    assert.ok(!existsSync(join(t.dir, 'made.txt')));
+});
+
+test('interrupt while idle changes nothing', async (t) => {
+    await t.model('step\n text one\nstep\n text two\n');
+    const talk = new Talk(user('first'));
+    const q = t.query(talk);
+    const got = await t.all(q, async (m, seen) => {
+        if (m.type !== 'result') return;
+        if (seen.filter((x) => x.type === 'result').length === 2) return talk.end();
+        await q.interrupt();
+        talk.say(user('second'));
+    });
+    assert.equal(got.thrown, undefined);
+    assert.deepEqual(got.results.map((r) => r.result), ['one', 'two']);
+});
+
+test('abortController', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "echo $$ > pid; trap '' TERM; sleep 600; sleep 600"}
+        step
+          text never
+    `, { left: true });
+    const abortController = new AbortController();
+    const q = t.query('sleep', { ...all, abortController });
+    let pid;
+    const got = await t.all(q, async (m) => {
+        if (m.type !== 'assistant') return;
+        pid = (await appears(join(t.dir, 'pid'))).trim();
+        abortController.abort();
+    });
+    assert.ok(got.thrown instanceof sdk.AbortError, `${got.thrown}`);
+    await gone(pid);
+});
+
+test('setModel and setPermissionMode', async (t) => {
+    await t.model(`
+        step
+          if-model "claude-sonnet-4-5"
+          text one
+        step
+          if-model "claude-opus-4-5"
+          call Write {"file_path": "new.txt", "content": "new"}
+        step
+          text two
+    `);
+    const talk = new Talk(user('first'));
+    const q = t.query(talk, { model: 'claude-sonnet-4-5' });
+    const got = await t.all(q, async (m, seen) => {
+        if (m.type !== 'result') return;
+        if (seen.filter((x) => x.type === 'result').length === 2) return talk.end();
+        await q.setModel('claude-opus-4-5');
+        await q.setPermissionMode('acceptEdits');
+        talk.say(user('second'));
+    });
+    assert.equal(got.thrown, undefined);
+    const inits = got.of('system/init');
+    assert.deepEqual(inits.map((m) => m.model), ['claude-sonnet-4-5', 'claude-opus-4-5']);
+    assert.deepEqual(inits.map((m) => m.permissionMode), ['default', 'acceptEdits']);
+    assert.deepEqual(got.of('system/status').map((m) => m.permissionMode), ['acceptEdits']);
+    assert.equal(t.read('new.txt'), 'new');
+    assert.deepEqual(Object.keys(got.results[1].modelUsage).sort(), ['claude-opus-4-5', 'claude-sonnet-4-5']);
+});
+
+test('what cannot be set is refused with a reason', async (t) => {
+    await t.model('step\n text ok\n');
+    const talk = new Talk();
+    const q = t.query(talk);
+    await assert.rejects(q.setPermissionMode('yolo'), /yolo/);
+    await assert.rejects(q.setModel('no/such/model'));
+    await assert.rejects(q.setPermissionMode('bypassPermissions'), /bypass/i);
+    talk.say(user('hi'));
+    talk.end();
+    const got = await t.all(q);
+    assert.equal(got.result.result, 'ok');
+});
+
+test('what one may ask for', async (t) => {
+    t.file('a.txt', 'alpha\n');
+    await t.model('step\n usage input=5000 output=10\n text ok\n');
+    const talk = new Talk();
+    const q = t.query(talk, { model: 'claude-sonnet-4-5' });
+    const start = await q.initializationResult();
+    assert.ok(start.output_style);
+    assert.ok(Array.isArray(await q.supportedCommands()));
+    assert.ok(Array.isArray(await q.supportedAgents()));
+    const models = await q.supportedModels();
+    assert.ok(models.some((m) => m.value === 'claude-sonnet-4-5'));
+    for (const m of models) assert.ok(m.value && m.displayName && m.description, JSON.stringify(m));
+    assert.equal((await q.accountInfo()).apiKeySource, 'ANTHROPIC_API_KEY');
+    assert.deepEqual(await q.mcpServerStatus(), []);
+    assert.equal((await q.readFile('a.txt')).contents, 'alpha\n');
+    await q.setMaxThinkingTokens(2048);
+    talk.say(user('hi'));
+    const got = await t.all(q, async (m) => {
+        if (m.type !== 'result') return;
+        const usage = await q.getContextUsage();
+        assert.ok(usage.totalTokens >= 5010, `${usage.totalTokens}`);
+        assert.ok(usage.maxTokens >= 200_000);
+        talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    assert.equal(t.requests()[0].thinking.budget_tokens, 2048);
+});
+
+test('requests of features to come are answered', async (t) => {
+    await t.model('step\n text ok\n');
+    const talk = new Talk();
+    const q = t.query(talk);
+    await assert.rejects(q.rewindFiles('6f1b2c3d-0a1b-4c2d-8e3f-405060708090'), /nsupported/);
+    await assert.rejects(q.reconnectMcpServer('none'), /nsupported/);
+    await assert.rejects(q.stopTask('none'));
+    talk.say(user('hi'));
+    talk.end();
+    assert.equal((await t.all(q)).result.result, 'ok');
+});
+
+test('a server in the process of the client does not break the session', async (t) => {
+    await t.model('step\n text ok\n');
+    const server = sdk.createSdkMcpServer({
+        name: 'clock',
+        version: '1.0.0',
+        tools: [sdk.tool('now', 'Tells the time', { zone: z.string() }, async () => ({
+            content: [{ type: 'text', text: 'noon' }],
+        }))],
+    });
+    const talk = new Talk(user('what time is it'));
+    const q = t.query(talk, { mcpServers: { clock: server } });
+    const got = await t.all(q, async (m) => {
+        if (m.type !== 'result') return;
+        const [status] = await q.mcpServerStatus();
+        assert.equal(status.name, 'clock');
+        assert.equal(status.status, 'failed');
+        assert.match(status.error, /not supported/);
+        talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    assert.equal(got.result.result, 'ok');
+    assert.deepEqual(got.init.mcp_servers.map((s) => [s.name, s.status]), [['clock', 'failed']]);
+});
+
+test('a single prompt with callbacks ends by itself', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "echo hi"}
+        step
+          text ok
+    `);
+    const got = await t.ask('go', {
+        canUseTool: async (_, input) => ({ behavior: 'allow', updatedInput: input }),
+        hooks: { Stop: [{ hooks: [async () => ({})] }] },
+    });
+    assert.equal(got.result.result, 'ok');
+});
+
+test('close() in the middle ends the process', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "echo $PPID $$ > pid; sleep 600"}
+        step
+          text never
+    `, { left: true });
+    const q = t.query('sleep', all);
+    let pids = [];
+    for await (const m of q) {
+        if (m.type !== 'assistant') continue;
+        pids = (await appears(join(t.dir, 'pid'))).trim().split(' ');
+        q.close();
+        break;
+    }
+    assert.equal(pids.length, 2);
+    await gone(...pids);
+});
