@@ -16,6 +16,19 @@
 static atomic_bool id_seeded;
 static _Atomic uint64_t id_state;
 
+/* Every event has an id: one call of the kernel serves a few of them. */
+static _Thread_local uint64_t id_pool[32];
+static _Thread_local size_t id_left;
+
+static void id_refill(void)
+{
+    while (getrandom(id_pool, sizeof(id_pool), 0) != (ssize_t)sizeof(id_pool)) {
+        if (errno != EINTR)
+            BUG("the kernel gives no random bytes");
+    }
+    id_left = ARRAY_LEN(id_pool);
+}
+
 void id_seed(uint64_t seed)
 {
     atomic_store(&id_state, seed);
@@ -33,10 +46,10 @@ uint64_t id_random(void)
         x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
         return x ^ (x >> 31);
     }
-    while (getrandom(&x, sizeof(x), 0) != (ssize_t)sizeof(x)) {
-        if (errno != EINTR)
-            BUG("the kernel gives no random bytes");
-    }
+    if (!id_left)
+        id_refill();
+    x = id_pool[--id_left];
+    id_pool[id_left] = 0; /* given out: not to be found in memory again */
     return x;
 }
 

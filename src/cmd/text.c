@@ -31,6 +31,10 @@
 #define TEXT_LAST_MS 2000 /* for the end of the turn after an interrupt */
 #define TEXT_ABOUT 100    /* bytes of a tool's input that are shown */
 
+/* What a reader of pipes hears of before the end. */
+#define TEXT_URGENT                                                                                \
+    (1u << EVENT_NOTICE | 1u << EVENT_RETRY | 1u << EVENT_STEP_VOID | 1u << EVENT_TURN_DONE)
+
 struct text {
     bool live;        /* standard output is a terminal */
     bool in_text;     /* the open block is text */
@@ -334,6 +338,9 @@ int text_run(struct cmd *c, struct host *host, struct agent_input *prompt, void 
     struct observer *o = feed_observe(host_feed(host), /*from=*/1, /*flags=*/0, mb);
     struct err err = {0};
     int code;
+
+    if (!t.live && !isatty(STDERR_FILENO))
+        observer_wake_on(o, TEXT_URGENT);
 
     if (host_send(host, prompt, &err) < 0) {
         if (err.code != ERR_CANCELLED)

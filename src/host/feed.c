@@ -29,9 +29,10 @@ struct observer {
     struct feed *feed;
     uint64_t next; /* the number it wants next */
     bool remote;
-    bool gap;     /* what it asked for was no longer there, and it has not been told */
-    bool dropped; /* the ring has passed it by */
-    bool woken;   /* a wake mail is on its way, or it is still taking */
+    bool gap;       /* what it asked for was no longer there, and it has not been told */
+    bool dropped;   /* the ring has passed it by */
+    bool woken;     /* a wake mail is on its way, or it is still taking */
+    uint32_t kinds; /* that wake it */
     struct mailbox *to;
 };
 
@@ -210,6 +211,16 @@ static void feed_forget(struct feed *f)
     }
 }
 
+/* The newest event can wait until something else comes. */
+static bool feed_can_wait(const struct feed *f, const struct observer *o)
+{
+    const struct event *newest = f->len ? *feed_at(f, f->len - 1) : NULL;
+
+    return newest && !(o->kinds >> newest->kind & 1) &&
+           f->len - feed_find(f, o->next) < f->limits.lag_events / 2 &&
+           f->bytes < f->limits.lag_bytes / 2;
+}
+
 /* Under the gate: mailboxes never wait and call nobody. */
 static void feed_tell(struct feed *f)
 {
@@ -217,7 +228,7 @@ static void feed_tell(struct feed *f)
         struct observer *o = *it;
         struct observer_mail *m;
 
-        if (o->woken)
+        if (o->woken || feed_can_wait(f, o))
             continue;
         o->woken = true;
         m = mem_zalloc(sizeof(*m));
@@ -285,6 +296,7 @@ struct observer *feed_observe(struct feed *f, uint64_t from, unsigned flags, str
 
     o->feed = feed_ref(f);
     o->remote = flags & OBSERVER_REMOTE;
+    o->kinds = UINT32_MAX;
     o->to = mailbox_ref(to);
     gate_take(&f->gate);
     o->next = from > f->last ? f->last + 1 : from ? from : 1;
@@ -297,6 +309,13 @@ struct observer *feed_observe(struct feed *f, uint64_t from, unsigned flags, str
         feed_tell(f);
     gate_give(&f->gate);
     return o;
+}
+
+void observer_wake_on(struct observer *o, uint32_t kinds)
+{
+    gate_take(&o->feed->gate);
+    o->kinds = kinds;
+    gate_give(&o->feed->gate);
 }
 
 void observer_free(struct observer *o)

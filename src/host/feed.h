@@ -48,6 +48,10 @@ enum observer_flags {
 /* Events from number `from` on (FEED_NOW: those to come). A wake mail goes to the mailbox whenever
  * there is something to take after observer_take() has said that there was nothing. */
 struct observer *feed_observe(struct feed *f, uint64_t from, unsigned flags, struct mailbox *to);
+/* From here on only events of these kinds (1 << EVENT_…) wake it; what else has come is taken with
+ * them, or when half the limit has gathered. For readers that make nothing of a delta by itself:
+ * each wake costs two switches of thread. */
+void observer_wake_on(struct observer *o, uint32_t kinds);
 void observer_free(struct observer *o); /* NULL is fine; a wake mail may still be in the mailbox */
 
 extern const struct mail_kind observer_mail_kind;

@@ -18,6 +18,8 @@
 #define IDLE_MS (90 * 1000)
 #define BODY_MAX ((size_t)256 << 20)
 #define HEAD_MAX ((size_t)256 << 10)
+#define UPLOAD_MIN ((size_t)64 << 10)
+#define UPLOAD_MAX ((size_t)1 << 20)
 
 void net_request_release(struct net_request *r)
 {
@@ -302,6 +304,10 @@ static void net_stream_set_method(const struct net_stream *s, CURL *easy)
         curl.easy_setopt(easy, CURLOPT_POST, 1L);
         curl.easy_setopt(easy, CURLOPT_POSTFIELDS, buf_cstr(&r->body)); /* sent from there */
         curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
+        /* 64 KB at a time otherwise, with a wait for the socket between them. */
+        if (r->body.len > UPLOAD_MIN)
+            curl.easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE,
+                             (long)(r->body.len < UPLOAD_MAX ? r->body.len : UPLOAD_MAX));
     } else if (str_is(str_of(r->method), "HEAD")) {
         curl.easy_setopt(easy, CURLOPT_NOBODY, 1L);
     }

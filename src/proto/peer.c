@@ -24,6 +24,9 @@
 #include "proto/sdk_hooks.h"
 
 #define PEER_MAX_OUT ((size_t)256 << 20)
+#define PEER_PARTIAL                                                                               \
+    (1u << EVENT_STEP_STARTED | 1u << EVENT_BLOCK_STARTED | 1u << EVENT_BLOCK_DELTA |              \
+     1u << EVENT_BLOCK_DONE | 1u << EVENT_TOOL_STARTED)
 
 struct peer {
     struct peer_spec spec;
@@ -112,6 +115,8 @@ void peer_observe(struct peer *p, uint64_t from, unsigned flags)
     observer_free(p->observer);
     p->observer_flags = flags;
     p->observer = feed_observe(host_feed(p->spec.session->host), from, flags, p->spec.mailbox);
+    if (!p->spec.session->options.partial) /* an answer is written when its step holds */
+        observer_wake_on(p->observer, ~PEER_PARTIAL);
 }
 
 static void peer_say_gap(struct peer *p, const char *subtype, const char *member, uint64_t seq)

@@ -54,9 +54,10 @@ static void tool_grep_about(struct workspace *w, const struct json *args, struct
 
 /* --- engines --------------------------------------------------------------------------------- */
 
+/* Where it is installed; a tool without settings (a test) asks nobody. */
 static bool grep_uses_ripgrep(const struct conf *conf)
 {
-    return conf && str_is(conf_get_str(conf, "grepEngine"), "ripgrep");
+    return conf && !str_is(conf_get_str(conf, "grepEngine"), "built-in");
 }
 
 void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf *ret)
@@ -84,8 +85,8 @@ void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf
     pcre2_config(PCRE2_CONFIG_JIT, &jit);
     version[strcspn(version, " ")] = '\0';
     buf_addf(ret, "built in (PCRE2 %s%s)", version, jit ? ", JIT" : ", no JIT: slower");
-    if (grep_uses_ripgrep(conf))
-        buf_adds(ret, "; grepEngine says ripgrep, but there is no rg");
+    if (str_is(conf_get_str(conf, "grepEngine"), "ripgrep"))
+        buf_adds(ret, "; grepEngine says ripgrep, but there is no rg with -P");
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */

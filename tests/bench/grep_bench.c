@@ -6,7 +6,7 @@
  * Each pattern is searched by all three in turn, round after round, so that whatever else the
  * machine does hits them alike; printed is the median of each in milliseconds. ripgrep's time is
  * from start to last byte of output, ours from the call to the written answer: that is what a
- * caller waits for. The first line is ripgrep's start alone.
+ * caller waits for.
  */
 #include <errno.h>
 #include <fcntl.h>
