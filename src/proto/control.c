@@ -28,6 +28,7 @@
 #include "llm/model.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
+#include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
 #define CONTROL_READ_BYTES ((int64_t)1 << 20) /* of a file, unless it is said */
@@ -251,6 +252,15 @@ static int do_cancel_async_message(struct control_call *call, struct jw *w, stru
     jw_kbool(w, "cancelled",
              host_unqueue(call->session->host, json_get_str(call->request, "message_uuid")));
     return 0;
+}
+
+static int do_stop_task(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf over = BUF_INIT(4096);
+
+    (void)w;
+    return background_kill(host_workspace(call->session->host),
+                           json_get_str(call->request, "task_id"), &over, err);
 }
 
 /* ---- what one may know ---- */
@@ -507,6 +517,7 @@ static const struct control_row {
     {"set_model", do_set_model},
     {"set_max_thinking_tokens", do_set_max_thinking_tokens},
     {"cancel_async_message", do_cancel_async_message},
+    {"stop_task", do_stop_task},
     {"mcp_status", do_mcp_status},
     {"get_context_usage", do_get_context_usage},
     {"get_usage", do_get_usage},

@@ -1,0 +1,250 @@
+/*
+ * dialogue: a client and tenax, line by line.
+ *
+ *     dialogue TENAX FILE
+ *
+ * A file of tests/data (NAME.talk) says what it shows, then has sections: `%% scenario` (played
+ * without a network), `%% options` (more of them, one a line), `%% talk` and `%% exit N`. In the
+ * talk `> line` is sent, `< text` waits for the next line of tenax that has the text in it, `x
+ * text` says that the lines passed over by the next wait must not have it, `end` closes the input.
+ * {ID} is the request_id of the line that was waited for last, {DIR} the folder it all happens in.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/strv.h"
+#include "json/json.h"
+
+#define PATIENCE_MS 60000
+#define FILE_MAX ((size_t)1 << 20)
+
+struct talk {
+    const char *file;
+    int number; /* of the line that is played */
+    char dir[32];
+    struct strv options;
+    struct buf scenario, lines, id;
+    int want_exit;
+    pid_t pid;
+    int in, out;
+    struct buf heard;
+    size_t at; /* of the line to be looked at next */
+};
+
+static _Noreturn void fail(const struct talk *t, const char *what, struct str about)
+{
+    fprintf(stderr, "%s, line %d of the talk: %s: %.*s\n", t->file, t->number, what,
+            STR_ARG(about));
+    fprintf(stderr, "--- heard\n%s---\n", buf_cstr(&t->heard));
+    exit(1);
+}
+
+static void read_file(struct talk *t)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(FILE_MAX);
+    struct err err = {0};
+    struct str rest;
+    struct str line;
+    struct buf *into = NULL;
+
+    if (file_slurp(t->file, FILE_MAX, &text, &err) < 0)
+        fail(t, "cannot read it", str_of(err.text));
+    rest = buf_str(&text);
+    while (str_cut(&rest, '\n', &line)) {
+        bool options = str_is(line, "%% options");
+
+        if (str_is(line, "%% scenario"))
+            into = &t->scenario;
+        else if (str_is(line, "%% talk"))
+            into = &t->lines;
+        else if (str_starts(line, STR("%% exit ")))
+            t->want_exit = line.ptr[8] - '0';
+        else if (!options && into) {
+            buf_add(into, line);
+            buf_addc(into, '\n');
+        }
+        while (options && str_cut(&rest, '\n', &line) && line.len)
+            strv_add(&t->options, line);
+    }
+}
+
+static void fill_in(const struct talk *t, struct str line, struct buf *ret)
+{
+    while (line.len) {
+        if (str_starts(line, STR("{ID}"))) {
+            buf_add(ret, buf_str(&t->id));
+            line = str_from(line, 4);
+        } else if (str_starts(line, STR("{DIR}"))) {
+            buf_adds(ret, t->dir);
+            line = str_from(line, 5);
+        } else {
+            buf_addc(ret, line.ptr[0]);
+            line = str_from(line, 1);
+        }
+    }
+}
+
+static void start(struct talk *t, const char *tenax)
+{
+    CLEANUP(strv_release) struct strv argv = STRV_INIT;
+    CLEANUP(strv_release) struct strv envp = STRV_INIT;
+    CLEANUP(mem_freep) char *scenario = NULL;
+    int in[2];
+    int out[2];
+
+    memcpy(t->dir, "/tmp/tenax-talk-XXXXXX", 23);
+    if (!mkdtemp(t->dir) || pipe(in) < 0 || pipe(out) < 0)
+        fail(t, "cannot begin", STR(""));
+    scenario = path_join(t->dir, "scenario");
+    if (file_replace(scenario, buf_str(&t->scenario), 0600, NULL) < 0)
+        fail(t, "cannot write", str_of(scenario));
+    strv_adds(&argv, "tenax");
+    strv_adds(&argv, "--output-format=stream-json");
+    strv_adds(&argv, "--verbose");
+    strv_adds(&argv, "--input-format=stream-json");
+    strv_addf(&argv, "--model=scripted/%s", scenario);
+    strv_addf(&argv, "-C%s", t->dir);
+    strv_add_all(&argv, &t->options);
+    strv_addf(&envp, "HOME=%s", t->dir);
+    strv_adds(&envp, "PATH=/usr/bin:/bin");
+    t->pid = fork();
+    if (t->pid == 0) {
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        for (int fd = 3; fd < 64; fd++)
+            close(fd);
+        execve(tenax, argv.ptr, envp.ptr);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    t->in = in[1];
+    t->out = out[0];
+}
+
+/* False at the end. */
+static bool hear(struct talk *t)
+{
+    struct pollfd p = {.fd = t->out, .events = POLLIN};
+    char *room = buf_room(&t->heard, 1 << 16);
+    ssize_t n;
+
+    if (poll(&p, 1, PATIENCE_MS) <= 0)
+        fail(t, "nothing comes", STR(""));
+    n = read(t->out, room, 1 << 16);
+    if (n > 0)
+        buf_grown(&t->heard, (size_t)n);
+    return n > 0;
+}
+
+static void keep_id(struct talk *t, struct str line)
+{
+    struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (json_parse(&arena, line, &v, NULL, NULL) < 0)
+        fail(t, "not JSON", line);
+    buf_clear(&t->id);
+    buf_add(&t->id, json_get_str(v, "request_id"));
+    arena_release(&arena);
+}
+
+static void wait_for(struct talk *t, struct str text, struct str never)
+{
+    for (;;) {
+        struct str rest = str_from(buf_str(&t->heard), t->at);
+        size_t len = str_chr(rest, '\n');
+        struct str line = str_first(rest, len);
+
+        if (len == rest.len) {
+            if (!hear(t))
+                fail(t, "it ended without saying", text);
+            continue;
+        }
+        t->at += len + 1;
+        if (str_has(line, text)) {
+            keep_id(t, line);
+            return;
+        }
+        if (never.len && str_has(line, never))
+            fail(t, "it said", never);
+    }
+}
+
+static void play(struct talk *t)
+{
+    struct str rest = buf_str(&t->lines);
+    struct str never = {0};
+    struct str raw;
+
+    while (str_cut(&rest, '\n', &raw)) {
+        CLEANUP(buf_release) struct buf line = BUF_INIT(FILE_MAX);
+        struct str text = str_from(raw, 2);
+
+        t->number++;
+        fill_in(t, text, &line);
+        if (str_is(raw, "end")) {
+            close(t->in);
+        } else if (str_starts(raw, STR("> "))) {
+            buf_addc(&line, '\n');
+            if (fd_write_all(t->in, buf_str(&line), NULL) < 0)
+                fail(t, "it does not listen to", text);
+        } else if (str_starts(raw, STR("< "))) {
+            wait_for(t, buf_str(&line), never);
+            never = (struct str){0};
+        } else if (str_starts(raw, STR("x "))) {
+            never = text;
+        } else if (raw.len) {
+            fail(t, "what is this", raw);
+        }
+    }
+}
+
+static void clean_up(const struct talk *t)
+{
+    static const char *const files[] = {"scenario", "out.txt", "other.txt"};
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        CLEANUP(mem_freep) char *path = path_join(t->dir, files[i]);
+
+        unlink(path);
+    }
+    if (rmdir(t->dir) < 0)
+        fail(t, "something was left behind in", str_of(t->dir));
+}
+
+int main(int argc, char **argv)
+{
+    struct talk t = {.scenario = BUF_INIT(FILE_MAX),
+                     .lines = BUF_INIT(FILE_MAX),
+                     .id = BUF_INIT(4096),
+                     .heard = BUF_INIT(BUF_NO_LIMIT)};
+    int status;
+
+    if (argc != 3)
+        return 2;
+    t.file = argv[2];
+    read_file(&t);
+    start(&t, argv[1]);
+    play(&t);
+    while (hear(&t))
+        continue;
+    waitpid(t.pid, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != t.want_exit)
+        fail(&t, "another exit code was expected", STR(""));
+    clean_up(&t);
+    strv_release(&t.options);
+    buf_release(&t.scenario);
+    buf_release(&t.lines);
+    buf_release(&t.id);
+    buf_release(&t.heard);
+    return 0;
+}
