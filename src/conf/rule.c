@@ -550,14 +550,24 @@ static bool allows_part(const struct rule *r, const struct shell_part *p, struct
     }
 }
 
+/* What a shell passes over; str_trim() takes more, and that would be part of a word. */
+static struct str trim_blanks(struct str s)
+{
+    while (s.len && is_blank(s.ptr[0]))
+        s = str_from(s, 1);
+    while (s.len && is_blank(s.ptr[s.len - 1]))
+        s.len--;
+    return s;
+}
+
 bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s,
                          struct strv *ret_writes)
 {
     CLEANUP(shell_release) struct shell shell;
     CLEANUP(buf_release) struct buf scratch = BUF_INIT(BUF_NO_LIMIT);
-    struct str text = str_trim(s->text);
+    struct str text = trim_blanks(s->text);
 
-    shell_split(&shell, text);
+    shell_split(&shell, s->text);
     for (size_t i = 0; i < count; i++) {
         const struct rule *r = rules[i];
 

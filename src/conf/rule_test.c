@@ -242,6 +242,9 @@ static const struct match_row smuggle_rows[] = {
     {A, "Bash(npm test:*)", "Bash: npm test \xc2\xa0x", false, NULL},
     {A, "Bash(npm test:*)", "Bash: npm test \xe2\x80\xae x", false, NULL},
     {A, "Bash(npm test:*)", "Bash: npm test \xff", false, NULL},
+    {A, "Bash(npm test:*)", "Bash: npm test\v", false, NULL},
+    {A, "Bash(npm test)", "Bash: npm test\v", false, NULL},
+    {A, "Bash(npm test)", "Bash: \fnpm test", false, NULL},
     {A, "Bash(npm test:*)", "Bash: npm() { rm x; }; npm test", false, NULL},
     {A, "Bash(npm test:*)", "Bash: alias npm=rm; npm test", false, NULL},
     {A, "Bash(npm test:*)", "Bash: PATH=/tmp/evil npm test", false, NULL},
@@ -728,6 +731,10 @@ static const char *const critical_rows[] = {
     " rm -rf /tmp/x",
     "!rm -rf \"./$X\"",
     " find / -name rm",
+    " grep -rn rm .",
+    " git rm -r .",
+    "!find / -exec rm -rf / ;",
+    "!env X=1 rm -rf ~",
 };
 
 static void critical(void **state)

@@ -582,14 +582,17 @@ bool shell_removes_critical(const struct shell *s, const char *cwd, const char *
 {
     VEC_EACH(&s->parts, p) {
         bool removes = false;
+        bool runs = shell_part_is_runner(p);
 
+        if (shell_part_is_read_only(p))
+            continue; /* find . -name rm */
         for (size_t i = p->first; i < p->words.len; i++) {
             const struct shell_word *w = &p->words.ptr[i];
             struct str name = shell_base_name(w->text);
 
             if (removes && !is_option(w) && word_is_critical(w, cwd, home))
                 return true;
-            removes |= str_is(name, "rm") || str_is(name, "rmdir");
+            removes |= (i == p->first || runs) && (str_is(name, "rm") || str_is(name, "rmdir"));
         }
     }
     return false;
