@@ -73,7 +73,8 @@ static void on_mail(void *arg, struct mail *m)
 {
     struct listener *l = arg;
 
-    pump(l);
+    if (!peer_is_withdrawal(m))
+        pump(l); /* what a question is about comes before the question */
     peer_mail(l->peer, m);
 }
 

@@ -362,6 +362,11 @@ void peer_line(struct peer *p, struct str line)
     arena_release(&arena);
 }
 
+bool peer_is_withdrawal(const struct mail *m)
+{
+    return m->kind == &ask_mail_kind && ((const struct ask_mail *)m)->what == ASK_WITHDRAWN;
+}
+
 void peer_mail(struct peer *p, struct mail *m)
 {
     if (m->kind == &line_mail_kind)

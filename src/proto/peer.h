@@ -69,6 +69,7 @@ void peer_answer_asks(struct peer *p);
 /* ptr NULL: a line that was too long. */
 void peer_line(struct peer *p, struct str line);
 void peer_mail(struct peer *p, struct mail *m); /* takes it */
+bool peer_is_withdrawal(const struct mail *m);  /* a question that was asked is over */
 /* Takes one event and sends what there is to say about it. False: there is none now. */
 bool peer_pump(struct peer *p);
 /* The last result that was sent had is_error. */

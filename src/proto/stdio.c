@@ -126,7 +126,9 @@ static void pump(struct stdio *s)
 static void take_mail(struct stdio *s)
 {
     for (struct mail *m = mailbox_try(s->mailbox); m; m = mailbox_try(s->mailbox)) {
-        pump(s); /* what a question is about comes before the question */
+        /* What a question is about comes before the question; that it is over, at once. */
+        if (!peer_is_withdrawal(m))
+            pump(s);
         if (m->kind == &done_kind)
             s->done = true;
         peer_mail(s->peer, m);
