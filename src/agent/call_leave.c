@@ -2,6 +2,8 @@
  * May the call run? Hooks first, then rules and mode, then hooks that answer for a person, then a
  * person. The call's own thread.
  */
+#include <string.h>
+
 #include "agent/ask.h"
 #include "agent/call.h"
 #include "agent/inside.h"
@@ -173,7 +175,8 @@ static int call_permission(struct call *c, enum hook_decision hooks_say)
         return 0;
     if (hooks_say == HOOK_ASK && answer.verdict == PERMIT_ALLOW)
         snprintf(answer.reason, sizeof(answer.reason), "a hook wants it to be asked");
-    else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule))
+    else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule &&
+                                                strcmp(answer.reason_type, "safetyCheck") != 0))
         return 0;
     return call_ask(c, &subject, &answer);
 }

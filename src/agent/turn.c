@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "conf/conf.h"
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/model.h"
@@ -24,6 +25,7 @@
 #define TURN_GO_ON 3     /* rounds of "go on" after an answer that was cut */
 #define TURN_RESTATE 3   /* times a structured answer is asked for again */
 #define TURN_SENT_BACK 8 /* times Stop hooks may send a turn back before they are overruled */
+#define TURN_STOP_HOOKS 8
 #define TURN_MAX_NOTE ((size_t)64 << 10)
 
 const char *turn_why_name(enum turn_why why)
@@ -128,9 +130,21 @@ static bool turn_gives_up_structure(struct agent *a, struct turn *t)
     return true;
 }
 
+/* How often in a row Stop hooks may send a turn back; 0: for ever. */
+static int64_t turn_stop_cap(const struct agent *a)
+{
+    const char *text = conf_env(a->spec.conf, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP");
+    int64_t cap = TURN_STOP_HOOKS;
+
+    if (text)
+        (void)str_to_i64(str_of(text), &cap, /*err=*/NULL);
+    return cap < 0 ? TURN_STOP_HOOKS : cap;
+}
+
 /* Stop hooks in parallel: 1 go on, 0 may end, -1 must end. */
 static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
 {
+    int64_t max = turn_stop_cap(a);
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     struct err err = {0};

@@ -313,6 +313,21 @@ static double window_ms(const struct bench *b, size_t from)
     return gaps[WINDOW / 2];
 }
 
+/* What goes out with every request. */
+static void print_fixed(const struct bench *b)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v;
+
+    if (!b->requests.len ||
+        json_parse(&arena, str_make(b->requests.ptr[0].body, b->requests.ptr[0].len), &v, NULL,
+                   NULL) < 0)
+        return;
+    printf("  in every request         %7.1f KB of tools, %.1f KB of system prompt\n",
+           (double)json_raw(json_get(v, "tools")).len / 1024,
+           (double)json_raw(json_get(v, "system")).len / 1024);
+}
+
 static void bench_steps(struct bench *b, int steps)
 {
     enum {
@@ -339,6 +354,7 @@ static void bench_steps(struct bench *b, int steps)
         wall[i] /= steps;
     }
     run_tenax(b, steps, &pss);
+    requests_read(b);
     if (truncate(b->record, 0) < 0)
         die(b->record);
     qsort(own, ROUNDS, sizeof(own[0]), by_size);
@@ -350,6 +366,8 @@ static void bench_steps(struct bench *b, int steps)
     printf("  own time per step        %7.2f ms %6.2f ms   (start of the program included)\n",
            own[ROUNDS / 2], own[0]);
     printf("  PSS, at most             %7.1f MB\n", (double)pss / 1024);
+    print_fixed(b);
+    requests_clear(b);
 }
 
 static void bench_flat(struct bench *b, int steps)
