@@ -25,7 +25,6 @@
 #define TURN_GO_ON 3     /* rounds of "go on" after an answer that was cut */
 #define TURN_RESTATE 3   /* times a structured answer is asked for again */
 #define TURN_SENT_BACK 8 /* times Stop hooks may send a turn back before they are overruled */
-#define TURN_STOP_HOOKS 8
 #define TURN_MAX_NOTE ((size_t)64 << 10)
 
 const char *turn_why_name(enum turn_why why)
@@ -134,19 +133,19 @@ static bool turn_gives_up_structure(struct agent *a, struct turn *t)
 static int64_t turn_stop_cap(const struct agent *a)
 {
     const char *text = conf_env(a->spec.conf, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP");
-    int64_t cap = TURN_STOP_HOOKS;
+    int64_t cap = TURN_SENT_BACK;
 
     if (text)
         (void)str_to_i64(str_of(text), &cap, /*err=*/NULL);
-    return cap < 0 ? TURN_STOP_HOOKS : cap;
+    return cap < 0 ? TURN_SENT_BACK : cap;
 }
 
 /* Stop hooks in parallel: 1 go on, 0 may end, -1 must end. */
 static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
 {
-    int64_t max = turn_stop_cap(a);
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    int64_t cap = turn_stop_cap(a);
     struct err err = {0};
     struct jw w;
 
@@ -164,9 +163,10 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     }
     if (o.decision != HOOK_DENY)
         return 0;
-    if (t->sent_back == TURN_SENT_BACK) {
+    if (cap && t->sent_back >= cap) {
         agent_notice(a, LEVEL_WARNING,
-                     "Stop hooks have sent the turn back %d times; it ends all the same",
+                     "Stop hooks have sent the turn back %d times; it ends all the same "
+                     "(CLAUDE_CODE_STOP_HOOK_BLOCK_CAP)",
                      t->sent_back);
         return 0;
     }
