@@ -55,8 +55,11 @@ void line_block(struct jw *w, struct str json)
     const struct json *block = NULL;
     bool is_result;
 
-    if (json_parse(&arena, json, &block, NULL, NULL) < 0)
-        BUG("an event's block does not parse");
+    if (json_parse(&arena, json, &block, NULL, NULL) < 0) {
+        arena_release(&arena);
+        jw_null(w); /* nested beyond all limits */
+        return;
+    }
     is_result = str_is(json_get_str(block, "type"), "tool_result");
     jw_object(w);
     JSON_EACH(block, member) {
