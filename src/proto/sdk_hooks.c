@@ -18,6 +18,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "proto/peer.h"
+#include "proto/shorten.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
@@ -98,7 +99,8 @@ static void send_request(struct sdk_hooks *s, const struct hook_wait *w, const c
     jw_object(&j);
     jw_kcstr(&j, "subtype", "hook_callback");
     jw_kcstr(&j, "callback_id", callback);
-    jw_kraw(&j, "input", in->json);
+    jw_key(&j, "input");
+    shorten_hook_input(&j, in->json);
     if (in->tool_use_id.len)
         jw_kstr(&j, "tool_use_id", in->tool_use_id);
     jw_object_end(&j);

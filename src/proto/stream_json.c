@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "json/jw.h"
+#include "proto/shorten.h"
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
 
@@ -192,8 +193,28 @@ static void render_compacted(const struct event *e, struct buf *out)
 
 /* ---- tools and users ---- */
 
+/* The structured result, for programs; left out where the line would become too long. */
+static void render_tool_data(struct jw *w, const struct event *e, size_t line_bytes)
+{
+    size_t bytes = e->data.len ? e->data.len : e->text.len * SHORTEN_ESCAPES;
+
+    if (line_bytes + bytes > SHORTEN_LINE_BYTES)
+        return;
+    jw_key(w, "tool_use_result");
+    if (e->data.len) {
+        jw_raw(w, e->data);
+        return;
+    }
+    jw_str_begin(w);
+    if (e->is_error)
+        jw_str_part(w, STR("Error: "));
+    jw_str_part(w, e->text);
+    jw_str_end(w);
+}
+
 static void render_tool_done(const struct event *e, struct buf *out)
 {
+    size_t start = out->len;
     struct stream_line l;
     struct jw *w = line_begin(&l, out, e, 0, "user", NULL);
 
@@ -206,16 +227,7 @@ static void render_tool_done(const struct event *e, struct buf *out)
     jw_array_end(w);
     jw_object_end(w);
     line_no_parent(w);
-    jw_key(w, "tool_use_result");
-    if (e->data.len) {
-        jw_raw(w, e->data);
-    } else {
-        jw_str_begin(w);
-        if (e->is_error)
-            jw_str_part(w, STR("Error: "));
-        jw_str_part(w, e->text);
-        jw_str_end(w);
-    }
+    render_tool_data(w, e, out->len - start);
     line_time(w, e);
     line_end(&l);
 }

@@ -450,6 +450,11 @@ static const struct result_row {
     {{.end = END_MAX_TURNS, .is_error = true, .error = STR_INIT("too many"), .stop = STOP_TOOL_USE},
      "{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true," TIMES FIGURES(
          "\"tool_use\"", ",\"terminal_reason\":\"max_turns\",\"errors\":[\"too many\"]") END},
+    /* A hook's reason is not lost because the end is no error. */
+    {{.end = END_HOOK_STOPPED, .error = STR_INIT("enough")},
+     "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"enough\",\"level\":"
+     "\"warning\"" END "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," TIMES
+     "\"result\":\"\"," FIGURES("null", ",\"terminal_reason\":\"hook_stopped\"") END},
     {{.end = END_ABORTED_TOOLS, .is_error = true},
      "{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true," TIMES FIGURES(
          "null", ",\"terminal_reason\":\"aborted_tools\",\"errors\":[]") END},

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "json/json.h"
+#include "proto/shorten.h"
 
 struct jw *line_begin(struct stream_line *l, struct buf *out, const struct event *e,
                       unsigned number, const char *type, const char *subtype)
@@ -53,6 +54,7 @@ void line_block(struct jw *w, struct str json)
 {
     struct arena arena = ARENA_INIT;
     const struct json *block = NULL;
+    bool is_long = json.len > SHORTEN_LINE_BYTES;
     bool is_result;
 
     if (json_parse(&arena, json, &block, NULL, NULL) < 0) {
@@ -69,7 +71,10 @@ void line_block(struct jw *w, struct str json)
             (is_result && str_is(key, "name")))
             continue;
         jw_key_str(w, key);
-        jw_json(w, member);
+        if (is_result && is_long && str_is(key, "content"))
+            shorten_content(w, member, SHORTEN_LINE_BYTES / 2);
+        else
+            jw_json(w, member);
     }
     jw_object_end(w);
     arena_release(&arena);
