@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-const [build, installed] = process.argv.slice(2);
+const [build, installed] = process.argv.slice(2, 4).map((p) => resolve(p));
 const from_installed = createRequire(join(installed, 'node_modules', 'x'));
 const load = (name) => import(pathToFileURL(from_installed.resolve(name)).href);
 
@@ -26,7 +26,7 @@ export const test = (name, fn) => cases.push({ name, fn });
 // A promise that is kept from outside.
 export function promise() {
     let keep;
-    const p = new Promise((resolve) => (keep = resolve));
+    const p = new Promise((done) => (keep = done));
     p.keep = keep;
     return p;
 }
