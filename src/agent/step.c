@@ -85,10 +85,11 @@ static void step_block(struct step *s, const struct llm_event *ev, enum event_ki
 
     e->index = ev->index;
     if (ev->block) {
-        e->block = ev->block->kind;
+        s->block = ev->block->kind;
         e->id = arena_str(&e->arena, ev->block->id);
         e->name = arena_str(&e->arena, ev->block->name);
     }
+    e->block = s->block; /* of a delta: that of the block last begun */
     if (kind == EVENT_BLOCK_DELTA)
         e->text = arena_str(&e->arena, ev->text);
     if (kind == EVENT_BLOCK_DONE) {

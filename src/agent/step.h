@@ -11,6 +11,7 @@
 #include "agent/batch.h"
 #include "base/buf.h"
 #include "llm/llm_call.h"
+#include "llm/message.h"
 
 struct agent;
 struct err;
@@ -20,7 +21,8 @@ struct step {
     struct agent *agent;
     struct turn *turn;
     struct batch batch;
-    bool open; /* STEP_STARTED was told, neither DONE nor VOID */
+    bool open;             /* STEP_STARTED was told, neither DONE nor VOID */
+    enum block_kind block; /* being said */
     char message_id[80];
     struct buf refusal; /* why it refused, where the provider says */
     int api_status;     /* of the failure */

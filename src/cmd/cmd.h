@@ -70,8 +70,8 @@ int cmd_signal_code(void);
 void say_error(const struct err *err);
 void say(const char *fmt, ...) PRINTF_LIKE(1, 2);       /* "tenax: …" on standard error */
 void say_plain(const char *fmt, ...) PRINTF_LIKE(1, 2); /* without the name in front */
-/* What tools do, for who looks on: faint, and only where standard error is a terminal. */
-void say_activity(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/* The same between two escape sequences of ours (or empty strings). */
+void say_colored(const char *before, const char *after, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A line on a terminal that the next one replaces, and anything else that is said; "" takes it
  * away. Nothing where standard error is no terminal. */
 void say_status(const char *fmt, ...) PRINTF_LIKE(1, 2);

@@ -101,17 +101,15 @@ void say_plain(const char *fmt, ...)
     say_line(&text, "", "");
 }
 
-void say_activity(const char *fmt, ...)
+void say_colored(const char *before, const char *after, const char *fmt, ...)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)64 << 10);
     va_list args;
 
-    if (!isatty(STDERR_FILENO))
-        return;
     va_start(args, fmt);
     buf_addv(&text, fmt, args);
     va_end(args);
-    say_line(&text, "\033[2m", "\033[0m");
+    say_line(&text, before, after);
 }
 
 void say_error(const struct err *err)

@@ -12,24 +12,22 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/utf8.h"
+#include "cmd/activity.h"
 #include "cmd/cmd.h"
 #include "cmd/text.h"
 #include "host/feed.h"
 #include "host/host.h"
-#include "json/json.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 
 #define TEXT_MAX_ANSWER ((size_t)64 << 20)
 #define TEXT_LAST_MS 2000 /* for the end of the turn after an interrupt */
-#define TEXT_ABOUT 100    /* bytes of a tool's input that are shown */
 
 /* What a reader of pipes hears of before the end. */
 #define TEXT_URGENT                                                                                \
@@ -44,6 +42,7 @@ struct text {
     size_t again;     /* of `shown`, what a retried answer has repeated so far */
     bool repeating;
     int64_t retry_at_ms; /* when the next try is due; 0: none is waited for */
+    struct activity activity;
     struct cancel *cancel;
     int code;           /* exit code once output has failed */
     struct event *last; /* the last TURN_DONE */
@@ -131,45 +130,6 @@ static void text_retry(struct text *t, const struct event *e)
     t->retry_at_ms = e->delay_ms >= 2000 ? clock_mono_ms() + e->delay_ms : 0;
 }
 
-/* The one argument that says most about a call. */
-static struct str text_about(const struct json *input)
-{
-    static const char *const members[] = {"command", "file_path", "notebook_path", "pattern", "url",
-                                          "query",   "path",      "description",   "prompt"};
-
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        struct str value = json_get_str(input, members[i]);
-
-        if (value.len)
-            return str_first(value, str_chr(value, '\n'));
-    }
-    return (struct str){0};
-}
-
-static void text_tool(struct text *t, const struct event *e)
-{
-    struct arena arena = ARENA_INIT;
-    const struct json *input = NULL;
-    struct str about;
-
-    text_break(t);
-    (void)json_parse(&arena, e->json, &input, NULL, NULL);
-    about = text_about(input);
-    say_activity("• %.*s%s%.*s%s", STR_ARG(str_clip(e->name, 60)), about.len ? " " : "",
-                 STR_ARG(str_clip(about, TEXT_ABOUT)), about.len > TEXT_ABOUT ? "…" : "");
-    arena_release(&arena);
-}
-
-static void text_tool_done(struct text *t, const struct event *e)
-{
-    struct str line = str_first(e->text, str_chr(e->text, '\n'));
-
-    if (!e->is_error)
-        return;
-    text_break(t);
-    say_activity("  %.*s: %.*s", STR_ARG(str_clip(e->name, 60)), STR_ARG(str_clip(line, 200)));
-}
-
 static void text_event(struct text *t, const struct event *e)
 {
     switch (e->kind) {
@@ -199,10 +159,12 @@ static void text_event(struct text *t, const struct event *e)
         say("%.*s", STR_ARG(e->text));
         break;
     case EVENT_TOOL_STARTED:
-        text_tool(t, e);
+        text_break(t);
+        activity_started(&t->activity, e);
         break;
     case EVENT_TOOL_DONE:
-        text_tool_done(t, e);
+        text_break(t);
+        activity_done(&t->activity, e);
         break;
     case EVENT_TURN_DONE:
         event_unref(t->last);
@@ -339,7 +301,8 @@ int text_run(struct cmd *c, struct host *host, struct agent_input *prompt, void 
     struct err err = {0};
     int code;
 
-    if (!t.live && !isatty(STDERR_FILENO))
+    activity_init(&t.activity, c->args.given[OPT_VERBOSE], c->dir);
+    if (!t.live && !t.activity.shown)
         observer_wake_on(o, TEXT_URGENT);
 
     if (host_send(host, prompt, &err) < 0) {
