@@ -1,0 +1,61 @@
+/*
+ * A stage: a folder of its own with home, temporary folder and work folder, perhaps a pretend
+ * model, and the real program run on it and watched from outside.
+ *
+ * The program is started without proc, whose wardens would tidy up behind it: what it leaves
+ * running falls to us, and stage_alone() sees it, with whatever session, parent and environment.
+ * One stage at a time; the process must have no other children. Main thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/strv.h"
+
+struct err;
+
+struct stage {
+    const char *build; /* the build folder */
+    char dir[64];      /* home, tmp, work, record */
+    const char *dialect;
+    const char *model; /* of the dialect, for --model */
+    struct strv env;
+    pid_t server; /* 0: none */
+    int server_says;
+};
+
+/* dialect: NULL when there will be no server. */
+int stage_open(struct stage *s, const char *build, const char *dialect, struct err *err);
+/* Empties home, tmp and work. */
+int stage_sweep(struct stage *s, struct err *err);
+/* Ends the server, removes the folder. */
+void stage_close(struct stage *s);
+
+/* Starts tests/fake on the scenario; what is asked is recorded in <dir>/record. */
+int stage_serve(struct stage *s, const char *scenario, struct err *err);
+/* Ends it; what it complains about (steps that were never played) is appended. */
+void stage_unserve(struct stage *s, struct buf *ret_complaints);
+int stage_record(const struct stage *s, struct buf *ret, struct err *err);
+
+struct stage_result {
+    bool is_stuck; /* past the limit: it was killed */
+    int code;      /* of exit, or -signal */
+    struct buf out, err;
+    int64_t said_us; /* clock_mono_us() when it last wrote to standard output */
+    int64_t exit_us; /* when its end was seen */
+};
+void stage_result_release(struct stage_result *r);
+
+/* Runs tenax with these arguments in <dir>/work until it ends; extra is one more NAME=value for its
+ * environment, or NULL. */
+int stage_play(const struct stage *s, const char *const *args, const char *extra, int64_t limit_ms,
+               struct stage_result *ret, struct err *err);
+
+/* Waits until nothing runs that was started on the stage; past the limit, says who does and kills
+ * them: -1. */
+int stage_alone(const struct stage *s, int64_t limit_ms, struct err *err);
+/* Nothing lies in home and tmp but $TENAX_HOME, and no socket in that. */
+int stage_is_tidy(const struct stage *s, struct err *err);
