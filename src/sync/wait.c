@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sync/cancel.h"
@@ -18,6 +19,7 @@ enum wait_test {
     WAIT_TEST_CANCEL,
     WAIT_TEST_KILL,
     WAIT_TEST_INTERRUPT,
+    WAIT_TEST_TERMINATE,
     WAIT_TEST_COUNT,
 };
 
@@ -40,6 +42,7 @@ void wait_test_mode(const char *spec)
         {"cancel", WAIT_TEST_CANCEL},
         {"kill", WAIT_TEST_KILL},
         {"interrupt", WAIT_TEST_INTERRUPT},
+        {"terminate", WAIT_TEST_TERMINATE},
     };
     static atomic_flag registered = ATOMIC_FLAG_INIT;
     struct str number = str_of(spec);
@@ -62,7 +65,14 @@ void wait_test_mode(const char *spec)
             return;
         }
     }
-    BUG("TENAX_TEST_POINT=%s: expected cancel:N, interrupt:N, kill:N or count", spec);
+    BUG("TENAX_TEST_POINT=%s: expected cancel:N, interrupt:N, terminate:N, kill:N or count", spec);
+}
+
+static void wait_signal(int64_t number, int signo)
+{
+    dprintf(STDERR_FILENO, "wait point %lld at %lld us\n", (long long)number,
+            (long long)clock_mono_us());
+    kill(getpid(), signo);
 }
 
 static void wait_point_in_test(struct cancel *cancel)
@@ -73,9 +83,11 @@ static void wait_point_in_test(struct cancel *cancel)
     if (test == WAIT_TEST_COUNT || number != wait_target)
         return;
     if (test == WAIT_TEST_KILL)
-        kill(getpid(), SIGKILL);
+        wait_signal(number, SIGKILL);
     if (test == WAIT_TEST_INTERRUPT)
-        kill(getpid(), SIGINT);
+        wait_signal(number, SIGINT);
+    if (test == WAIT_TEST_TERMINATE)
+        wait_signal(number, SIGTERM);
     if (test == WAIT_TEST_CANCEL && cancel)
         cancel_set(cancel);
 }
