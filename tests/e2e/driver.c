@@ -25,6 +25,7 @@
 
 #define DRIVER_RUN_MS 120000
 #define DRIVER_SERVER_MS 20000
+#define DRIVER_SKIPPED 77
 #define DRIVER_MAX_OUTPUT ((size_t)64 << 20)
 
 /* One run of a case through one dialect. */
@@ -351,6 +352,12 @@ static bool check_code(const struct test_case *test, const struct proc_result *r
     return false;
 }
 
+/* A script that finds that the case cannot be shown here says why and exits with 77. */
+static bool is_skipped(const struct test_case *test, const struct proc_result *result)
+{
+    return result->how == PROC_EXITED && result->code == DRIVER_SKIPPED && !case_find(test, "exit");
+}
+
 static bool check_server(const struct run *r)
 {
     if (!r->complaints.len)
@@ -398,7 +405,7 @@ static bool check_text(const struct run *r, const struct proc_result *result)
     return good;
 }
 
-static bool run_script(struct run *r, bool trusted)
+static bool run_script(struct run *r, bool trusted, bool *ret_skipped)
 {
     CLEANUP(buf_release) struct buf script = BUF_INIT(65536);
     CLEANUP(buf_release) struct buf input = BUF_INIT(DRIVER_MAX_OUTPUT);
@@ -429,6 +436,11 @@ static bool run_script(struct run *r, bool trusted)
         return false;
     }
     server_stop(r);
+    if (is_skipped(r->test, &result)) {
+        printf("skipped: %s", buf_cstr(&result.out));
+        *ret_skipped = true;
+        return true;
+    }
     good = check_code(r->test, &result);
     good = check_text(r, &result) && good;
     good = check_requests(r) && good;
@@ -468,7 +480,8 @@ static void remove_dir(const char *dir)
     proc_result_release(&result);
 }
 
-static bool run_dialect(const struct test_case *test, const char *build, struct str dialect)
+static bool run_dialect(const struct test_case *test, const char *build, struct str dialect,
+                        bool *ret_skipped)
 {
     const struct dialect_env *d = env_of(dialect);
     struct run r = {
@@ -492,7 +505,7 @@ static bool run_dialect(const struct test_case *test, const char *build, struct 
         printf("%.*s: %s\n", STR_ARG(dialect), err.text);
         good = false;
     } else {
-        good = run_script(&r, trusted);
+        good = run_script(&r, trusted, ret_skipped);
         if (!good)
             printf("=== failed: %s (%.*s)\n", test->file, STR_ARG(dialect));
     }
@@ -513,6 +526,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     char build[4096];
     bool good = true;
+    bool skipped = false;
 
     if (argc != 3 || !realpath(argv[1], build)) {
         fprintf(stderr, "usage: driver BUILD_DIR FILE.test\n");
@@ -525,9 +539,9 @@ int main(int argc, char **argv)
     (void)case_words(&test, "dialects", &dialects);
     while (str_cut(&dialects, ' ', &dialect)) {
         if (dialect.len)
-            good = run_dialect(&test, build, dialect) && good;
+            good = run_dialect(&test, build, dialect, &skipped) && good;
     }
     case_release(&test);
     proc_shutdown();
-    return good ? 0 : 1;
+    return !good ? 1 : skipped ? DRIVER_SKIPPED : 0;
 }
