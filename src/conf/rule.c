@@ -633,6 +633,18 @@ bool rule_command_is_read_only(struct str command)
     return shell_is_read_only(&shell);
 }
 
+bool rule_command_moves(struct str command)
+{
+    CLEANUP(shell_release) struct shell shell;
+
+    shell_split(&shell, command);
+    VEC_EACH(&shell.parts, p) {
+        if (str_is_word_of(shell_part_program(p), "cd pushd popd"))
+            return true;
+    }
+    return false;
+}
+
 bool rule_command_is_file_work(struct str command, struct strv *ret_paths)
 {
     CLEANUP(shell_release) struct shell shell;

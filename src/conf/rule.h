@@ -74,6 +74,8 @@ bool rules_allow_command(struct rule *const *rules, size_t count, const struct r
 /* Changes nothing and reads only: ls, cat, git status, … without redirection, substitution or
  * options that write. What is not known for certain is not read-only. */
 bool rule_command_is_read_only(struct str command);
+/* Some part of it is cd, pushd or popd: what runs after it may find itself elsewhere. */
+bool rule_command_moves(struct str command);
 
 /* mkdir, touch, mv, cp, rm, rmdir, sed -i: what acceptEdits lets through inside working folders.
  * Appends the paths it names; false when the command is anything else. */

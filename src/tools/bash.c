@@ -61,9 +61,13 @@ struct bash {
 
 static unsigned tool_bash_more_flags(const struct json *args)
 {
+    struct str command = json_get_str(args, "command");
     bool in_background = json_get_bool(args, "run_in_background", false);
 
-    if (in_background || !rule_command_is_read_only(json_get_str(args, "command")))
+    if (in_background || !rule_command_is_read_only(command))
+        return 0;
+    /* `cd src` changes nothing on disk, but where the calls behind it look, and not twice. */
+    if (rule_command_moves(command))
         return 0;
     return TOOL_READ_ONLY | TOOL_CONCURRENT;
 }

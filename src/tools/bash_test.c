@@ -191,6 +191,8 @@ static void what_it_is_about(void **state)
     } rows[] = {
         {"{\"command\":\"ls -l\"}", TOOL_READ_ONLY | TOOL_CONCURRENT},
         {"{\"command\":\"ls -l >x\"}", 0},
+        {"{\"command\":\"cd src && pwd\"}", 0}, /* the next call looks there */
+        {"{\"command\":\"ls; cd\"}", 0},
         {"{\"command\":\"make\"}", 0},
         {"{\"command\":\"ls\",\"run_in_background\":true}", 0},
     };
