@@ -5,6 +5,7 @@
 #include "agent/history.h"
 
 #include "base/err.h"
+#include "base/id.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -83,6 +84,8 @@ struct message *const *history_messages(struct history *h, size_t *ret_count)
         vec_push(&h->list, TAKE_PTR(h->draft));
     if (!h->list.len || h->list.ptr[h->list.len - 1]->role != ROLE_USER)
         BUG("a model call with nothing said");
+    if (!h->epoch)
+        h->epoch = id_random() | 1;
     *ret_count = h->list.len;
     return h->list.ptr;
 }

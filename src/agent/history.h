@@ -26,6 +26,7 @@ struct history {
     VEC(struct message *) list; /* the draft is not in it */
     struct message *draft;      /* of the user; NULL: nothing said yet */
     struct strv open;           /* ids of calls that have no result yet, in order */
+    uint64_t epoch;             /* llm_request.epoch; made with the first call */
     size_t bytes;               /* of all texts, about: for estimates */
 };
 

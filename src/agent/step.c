@@ -204,6 +204,7 @@ static void step_request(struct step *s, struct llm_request *ret)
         .cache = step_cache(a->spec.conf, &p->model),
     };
     ret->messages = history_messages(&a->history, &ret->message_count);
+    ret->epoch = a->history.epoch;
     if (p->model.tools)
         ret->tools = toolbox_llm(a->spec.toolbox, &ret->tool_count);
 }

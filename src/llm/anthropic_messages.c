@@ -296,15 +296,58 @@ static void write_turn(struct jw *w, const struct llm_request *req, const struct
     jw_object_end(w);
 }
 
+/*
+ * A run: all turns up to some message, as they were written once. Only the last turns of a request
+ * carry marks, so what lies before them stays the same for as long as the history only grows
+ * (llm_request.epoch), and a long session costs its bytes, not its messages. A run is kept with the
+ * message it ends with; a longer one takes its place after RUN_TURNS more turns.
+ */
+#define RUN_TURNS 32
+
+struct run {
+    struct buf key;
+    size_t messages; /* it covers; 0: there is none */
+    struct str text;
+};
+
+static void run_find(struct run *r, const struct llm_request *req, struct str key)
+{
+    size_t last = req->message_count;
+
+    r->messages = 0;
+    buf_addf(&r->key, "%.*s run %016llx", STR_ARG(key), (unsigned long long)req->epoch);
+    for (size_t i = last; req->epoch && i-- > 0 && last - i < 2 * RUN_TURNS + 8;) {
+        r->text = message_wire_get(req->messages[i], buf_str(&r->key));
+        if (r->text.len) {
+            r->messages = i + 1;
+            return;
+        }
+    }
+}
+
+/* text: of all turns before the message `end`. */
+static void run_keep(struct run *r, const struct llm_request *req, size_t end, struct str text)
+{
+    struct message *old = r->messages ? req->messages[r->messages - 1] : NULL;
+
+    message_wire_set(req->messages[end - 1], buf_str(&r->key), text);
+    if (old)
+        message_wire_set(old, buf_str(&r->key), STR(""));
+}
+
 int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *err)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
+    struct run run = {.key = BUF_INIT(BUF_NO_LIMIT)};
     VEC(struct turn) turns = VEC_INIT;
     struct str tail = is_blank(req->tail) ? STR("") : req->tail;
-    size_t before; /* the last user turn but one: where the previous request ended */
+    size_t before;     /* the last user turn but one: where the previous request ended */
+    size_t start;      /* of the array's content in the output */
+    size_t steady = 0; /* where the turns end that will not change; 0: nowhere */
 
     wire_key(req, "anthropic", &key);
-    for (size_t i = 0; i < req->message_count; i++) {
+    run_find(&run, req, buf_str(&key));
+    for (size_t i = run.messages; i < req->message_count; i++) {
         struct lists l = get_lists(req, i, buf_str(&key));
         enum role role = req->messages[i]->role;
 
@@ -314,8 +357,9 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
             vec_push(&turns, ((struct turn){role, i, i}));
         turns.ptr[turns.len - 1].end = i + 1;
     }
-    if (!turns.len || turns.ptr[0].role != ROLE_USER) {
+    if (!turns.len || (!run.messages && turns.ptr[0].role != ROLE_USER)) {
         vec_release(&turns);
+        buf_release(&run.key);
         return err_set(err, ERR_BAD_INPUT, "a conversation must begin with words of the user");
     }
     before = turns.len - 1;
@@ -324,10 +368,15 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
 
     jw_key(w, "messages");
     jw_array(w);
+    start = w->out->len;
+    if (run.messages)
+        jw_raw(w, run.text);
     for (size_t i = 0; i < turns.len; i++) {
         bool last = i + 1 == turns.len;
         bool mark = req->cache != CACHE_OFF && (last || i == before);
 
+        if (i == before)
+            steady = w->out->len;
         write_turn(w, req, &turns.ptr[i], buf_str(&key), mark,
                    last && turns.ptr[i].role == ROLE_USER ? tail : STR(""));
     }
@@ -338,6 +387,10 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
         jw_object_end(w);
     }
     jw_array_end(w);
+    if (req->epoch && before >= RUN_TURNS && !w->out->over)
+        run_keep(&run, req, turns.ptr[before].first,
+                 str_from(str_first(buf_str(w->out), steady), start));
     vec_release(&turns);
+    buf_release(&run.key);
     return 0;
 }

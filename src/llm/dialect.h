@@ -63,6 +63,9 @@ struct llm_request {
     const struct llm_search *search; /* NULL: no; only where the dialect searches */
     struct message *const *messages; /* roles as they come; a dialect merges or splits as it must */
     size_t message_count;
+    /* Requests with the same epoch have the same messages, and more behind them, but for the last;
+     * so a dialect may remember more than single messages. 0: nothing is promised. */
+    uint64_t epoch;
     struct str tail; /* stands after the history, behind the last cache breakpoint; may be empty */
     int64_t max_tokens; /* 0: the model's default */
     enum effort effort;

@@ -499,12 +499,13 @@ static void test_growing(void **state)
     CLEANUP(buf_release) struct buf body = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf plain = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf before = BUF_INIT(BUF_NO_LIMIT);
-    struct message *messages[61];
+    CLEANUP(buf_release) struct buf long_way = BUF_INIT(BUF_NO_LIMIT);
+    struct message *messages[301];
     size_t len = 0;
 
     (void)state;
     messages[len++] = message_from(HELLO);
-    for (int turn = 0; turn < 30; turn++) {
+    for (int turn = 0; turn < 150; turn++) {
         struct llm_request req = {.model = &opus,
                                   .system = STR("s"),
                                   .tools = &tool,
@@ -520,6 +521,14 @@ static void test_growing(void **state)
         buf_clear(&body);
         assert_int_equal(dialect_anthropic.body(&req, &body, NULL), 0);
         assert_true(turn == 0 || message_wire_get(messages[0], key).ptr == kept);
+        /* With what a growing history allows to be remembered: the same bytes, also when the
+         * request is made again. */
+        req.epoch = 7;
+        for (int again = 0; again < 2; again++) {
+            buf_clear(&long_way);
+            assert_int_equal(dialect_anthropic.body(&req, &long_way, NULL), 0);
+            assert_string_equal(buf_cstr(&long_way), buf_cstr(&body));
+        }
         assert_int_equal(count_of(buf_str(&body), STR("cache_control")), turn == 0 ? 3 : 4);
         if (turn > 0) { /* the results of this turn and of the one before */
             snprintf(marked, sizeof(marked), "\"r%d\"" MARK, turn - 1);
