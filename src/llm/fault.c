@@ -260,9 +260,8 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
     /* The clock is needed for one form of the header only, a date. */
     f->wait_ms = retry_after_ms(retry_after_ms_value, retry_after, clock_wall_ms());
 
-    if (message.len)
-        fault_text(f, message);
-    else
+    fault_text(f, message);
+    if (!f->text[0])
         say_body(f, status, body);
     buf_add(&words, message);
     buf_addc(&words, '\n');

@@ -53,6 +53,8 @@ static const struct {
      "The model is overloaded."},
     {529, "{", ERR_RETRY_LATER, true, true, "HTTP 529: {"},
     {302, "", ERR_PROTOCOL, false, false, NULL},
+    {400, "{\"error\":{\"message\":\" \"}}", ERR_BAD_INPUT, false, false,
+     "HTTP 400: {\"error\":{\"message\":\" \"}}"}, /* a message nobody can read */
     {418, "null", ERR_BAD_INPUT, false, false, "HTTP 418: null"},
 };
 

@@ -128,8 +128,8 @@ int openai_error(const struct json *error, struct llm_fault *fault, struct err *
     refine(fault, error, status);
     if (!text.len)
         text = fault_message(error);
-    if (!text.len)
-        text = STR("the server did not say what went wrong");
     fault_text(fault, text);
+    if (!fault->text[0]) /* nothing that can be read, at least */
+        fault_text(fault, STR("the server did not say what went wrong"));
     return err_set(err, fault->code, "%s", fault->text);
 }
