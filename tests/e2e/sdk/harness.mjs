@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -199,8 +199,19 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
         });
     }
 
+    // Every process has its socket while it lives.
+    async all_ended() {
+        const run = join(this.home, '.tenax/run');
+        for (let i = 0; existsSync(run) && readdirSync(run).length; i++) {
+            assert.ok(i < 2000, 'tenax does not end');
+            await new Promise((r) => setTimeout(r, 10));
+        }
+        assert.doesNotMatch(this.stderr, /Sanitizer|runtime error/);
+    }
+
     async end(failed) {
         for (const q of this.queries) q.close();
+        if (!failed) await this.all_ended();
         if (this.fake) {
             this.fake.kill('SIGTERM');
             await this.fake_end;

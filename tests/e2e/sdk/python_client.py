@@ -210,7 +210,10 @@ class Client:
         """To the end. The exit code."""
         while self.take():
             pass
-        return self.process.wait(PATIENCE)
+        self.process.wait(PATIENCE)
+        said = self.process.stderr.read().decode(errors="replace")
+        assert "Sanitizer" not in said and "runtime error" not in said, said
+        return self.process.returncode
 
     def of(self, kind):
         return [m for m in self.messages if m["type"] == kind or f"{m['type']}/{m.get('subtype')}" == kind]
