@@ -143,6 +143,20 @@ static void note_servers(struct control_call *call)
     jw_array_end(&w);
 }
 
+/* What the client brings along and will look for in vain. */
+static void note_left_out(struct control_call *call)
+{
+    static const char *const later[] = {"agents", "plugins", "skills", "toolAliases"};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
+
+    for (size_t i = 0; i < ARRAY_LEN(later); i++) {
+        if (json_len(json_get(call->request, later[i])))
+            buf_addf(&text, "%s%s", text.len ? ", " : "not supported yet and left out: ", later[i]);
+    }
+    if (text.len)
+        host_notice(call->session->host, LEVEL_WARNING, buf_str(&text));
+}
+
 static int take_initialize(struct control_call *call, struct err *err)
 {
     const struct json *hooks = json_get(call->request, "hooks");
@@ -156,6 +170,7 @@ static int take_initialize(struct control_call *call, struct err *err)
     if (hooks && call->session->hooks && sdk_hooks_set(call->session->hooks, hooks, err) < 0)
         return -1;
     note_servers(call);
+    note_left_out(call);
     return 0;
 }
 

@@ -77,6 +77,11 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
     line_empty_list(w, "agents");
     line_empty_list(w, "skills");
     line_empty_list(w, "plugins");
+    jw_key(w, "capabilities"); /* of the control language: what an interrupt answers */
+    jw_array(w);
+    jw_cstr(w, "interrupt_receipt_v1");
+    jw_cstr(w, "interrupt_cancel_queued_v1");
+    jw_array_end(w);
     line_end(&l);
 }
 

@@ -276,7 +276,8 @@ static const struct row {
      "{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/w\",\"tools\":[\"Bash\"],"
      "\"mcp_servers\":[],\"model\":\"m\",\"permissionMode\":\"plan\",\"slash_commands\":[],"
      "\"apiKeySource\":\"none\",\"claude_code_version\":\"" TENAX_VERSION
-     "\",\"output_style\":\"default\",\"agents\":[],\"skills\":[],\"plugins\":[]" END},
+     "\",\"output_style\":\"default\",\"agents\":[],\"skills\":[],\"plugins\":[],"
+     "\"capabilities\":[\"interrupt_receipt_v1\",\"interrupt_cancel_queued_v1\"]" END},
     {"result of a tool",
      {0},
      {.kind = EVENT_TOOL_DONE,
