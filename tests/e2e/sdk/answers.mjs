@@ -329,3 +329,35 @@ test('a large tool result stays within the lines that clients can read', async (
     const longest = Math.max(...got.all.map((m) => JSON.stringify(m).length));
     assert.ok(longest < 1_000_000, `a line of ${longest} bytes`);
 });
+
+test('thinking and effort reach the model', async (t) => {
+    await t.model('step\n sticky\n text ok\n');
+    await t.ask('hi', { model: 'claude-sonnet-4-5', thinking: { type: 'enabled', budgetTokens: 4000 } });
+    await t.ask('hi', { model: 'claude-sonnet-4-5', thinking: { type: 'disabled' } });
+    await t.ask('hi', { model: 'claude-opus-4-5', effort: 'low' });
+    const [budget, off, effort] = t.requests();
+    assert.deepEqual(budget.thinking, { type: 'enabled', budget_tokens: 4000 });
+    assert.ok(!off.thinking || off.thinking.type === 'disabled', JSON.stringify(off.thinking));
+    assert.equal(effort.output_config.effort, 'low');
+});
+
+test('fallbackModel', async (t) => {
+    await t.model(`
+        step
+          if-model "claude-haiku-4-5"
+          text From the small one.
+        step
+          fault status 529 "Overloaded" times=20 retry-after-ms=1
+          text never
+    `, { left: true });
+    const got = await t.ask('hi', { model: 'claude-opus-4-5', fallbackModel: 'claude-haiku-4-5' });
+    assert.equal(got.result.result, 'From the small one.');
+    assert.ok(got.result.modelUsage['claude-haiku-4-5']);
+});
+
+test('a session to resume is refused with a reason until there are any', async (t) => {
+    await t.model('step\n text never\n', { left: true });
+    const got = await t.all(t.query('hi', { resume: '6f1b2c3d-0a1b-4c2d-8e3f-405060708090' }));
+    assert.ok(got.thrown);
+    assert.match(t.stderr, /sessions cannot be resumed yet/);
+});

@@ -146,17 +146,18 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
         return path;
     }
 
-    query(prompt, options = {}) {
-        const q = sdk.query({
-            prompt,
-            options: {
-                pathToClaudeCodeExecutable: this.program(),
-                cwd: this.dir,
-                stderr: (text) => (this.stderr += text),
-                ...options,
-                env: this.env(options.env),
-            },
-        });
+    options(more = {}) {
+        return {
+            pathToClaudeCodeExecutable: this.program(),
+            cwd: this.dir,
+            stderr: (text) => (this.stderr += text),
+            ...more,
+            env: this.env(more.env),
+        };
+    }
+
+    query(prompt, options) {
+        const q = sdk.query({ prompt, options: this.options(options) });
         this.queries.push(q);
         return q;
     }

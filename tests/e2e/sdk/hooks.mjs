@@ -288,3 +288,57 @@ test('hook events are shown when they are asked for', async (t) => {
     assert.equal(done.hook_id, started.hook_id);
     assert.equal(done.outcome, 'success');
 });
+
+test('PermissionRequest answers in the place of a person', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "echo one > one.txt"}
+        step
+          call Bash {"command": "echo two > two.txt"}
+        step
+          if-result "Once is enough."
+          text ok
+    `);
+    let asked = 0;
+    const got = await t.ask('go', {
+        canUseTool: async () => assert.fail('the hook has answered'),
+        hooks: {
+            PermissionRequest: hook(async (input) => ({
+                hookSpecificOutput: {
+                    hookEventName: 'PermissionRequest',
+                    decision: asked++ ? { behavior: 'deny', message: 'Once is enough.' }
+                        : { behavior: 'allow', updatedInput: { ...input.tool_input, command: 'echo 1 > one.txt' } },
+                },
+            })),
+        },
+    });
+    assert.equal(got.result.result, 'ok');
+    assert.equal(t.read('one.txt'), '1\n');
+    assert.ok(!existsSync(join(t.dir, 'two.txt')));
+});
+
+test('an interrupt is heard by a hook', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "echo hi > made.txt"}
+        step
+          text never
+    `, { left: true });
+    let aborted = false;
+    const q = t.query('go', {
+        ...all,
+        hooks: {
+            PreToolUse: hook((_, __, { signal }) => new Promise((answer) => {
+                signal.addEventListener('abort', () => {
+                    aborted = true;
+                    answer({});
+                });
+                q.interrupt();
+            })),
+        },
+    });
+    const got = await t.all(q);
+    assert.equal(got.result.terminal_reason, 'aborted_tools');
+    assert.ok(aborted);
+    assert.ok(!existsSync(join(t.dir, 'made.txt')));
+});

@@ -212,7 +212,6 @@ test('bypassPermissions', async (t) => {
     const got = await t.ask('go', {
         permissionMode: 'bypassPermissions',
         allowDangerouslySkipPermissions: true,
-        canUseTool: async () => assert.fail('nobody is to be asked'),
     });
     assert.equal(got.init.permissionMode, 'bypassPermissions');
     assert.equal(t.read('made.txt'), 'hi\n');
@@ -258,5 +257,58 @@ test('plan mode', async (t) => {
     assert.equal(got.tool_results[0].is_error, true);
     assert.ok(asked.includes('ExitPlanMode'));
     assert.equal(t.read('new.txt'), 'new');
+    assert.equal(got.result.result, 'ok');
+});
+
+test('what the client is suggested can be given back', async (t) => {
+    await t.model(`
+        step
+          call Write {"file_path": "one.txt", "content": "1"}
+        step
+          call Write {"file_path": "two.txt", "content": "2"}
+        step
+          text ok
+    `);
+    const asked = [];
+    const got = await t.ask('go', {
+        canUseTool: async (_, input, { suggestions }) => {
+            asked.push(suggestions);
+            return { behavior: 'allow', updatedInput: input, updatedPermissions: suggestions };
+        },
+    });
+    assert.equal(got.result.result, 'ok');
+    assert.equal(asked.length, 1, JSON.stringify(asked));
+    assert.ok(asked[0].length > 0);
+    assert.equal(t.read('two.txt'), '2');
+});
+
+test('AskUserQuestion is answered by canUseTool', async (t) => {
+    const question = 'Which color?';
+    const asks = { questions: [{ question, header: 'Color', multiSelect: false,
+        options: [{ label: 'Red', description: 'warm' }, { label: 'Blue', description: 'cold' }] }] };
+    await t.model(`
+        step
+          call AskUserQuestion ${JSON.stringify(asks)}
+        step
+          if-result "Blue"
+          text Blue it is.
+    `);
+    const got = await t.ask('paint it', {
+        canUseTool: async (name, input) => {
+            assert.equal(name, 'AskUserQuestion');
+            assert.equal(input.questions[0].question, question);
+            return { behavior: 'allow', updatedInput: { ...input, answers: { [question]: 'Blue' } } };
+        },
+    });
+    assert.equal(got.result.result, 'Blue it is.');
+    assert.deepEqual(got.of('user')[0].tool_use_result.answers, { [question]: 'Blue' });
+});
+
+test('rules for tools of servers that are not there do no harm', async (t) => {
+    await t.model('step\n text ok\n');
+    const got = await t.ask('go', {
+        allowedTools: ['mcp__clock__now', 'mcp__files', 'Task', 'Skill(x)', 'WebSearch'],
+        disallowedTools: ['mcp__clock__set'],
+    });
     assert.equal(got.result.result, 'ok');
 });

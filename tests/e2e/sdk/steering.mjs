@@ -13,15 +13,18 @@ const user = (content, more = {}) => ({
 });
 const all = { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true };
 
-// Says the next thing when the last one has been answered.
+// Input that goes on as long as the case wants.
 class Talk {
     constructor(...first) {
-        this.lines = first;
+        this.lines = first.map((message) => ({ message, sent: promise() }));
         this.more = promise();
     }
+    // The promise is kept when the line is on its way; a request after that is answered after it is read.
     say(message) {
-        this.lines.push(message);
+        const line = { message, sent: promise() };
+        this.lines.push(line);
         this.more.keep();
+        return line.sent;
     }
     end() {
         this.over = true;
@@ -29,7 +32,11 @@ class Talk {
     }
     async *[Symbol.asyncIterator]() {
         for (;;) {
-            while (this.lines.length) yield this.lines.shift();
+            while (this.lines.length) {
+                const line = this.lines.shift();
+                yield line.message;
+                line.sent.keep();
+            }
             if (this.over) return;
             await this.more;
             this.more = promise();
@@ -368,4 +375,84 @@ test('close() in the middle ends the process', async (t) => {
     }
     assert.equal(pids.length, 2);
     await gone(...pids);
+});
+
+test('a message while a tool runs is heard between two steps', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "while ! test -e go; do sleep 0.01; done"}
+        step
+          if-prompt "the other one"
+          text The other one, then.
+    `);
+    const talk = new Talk(user('do this'));
+    const q = t.query(talk, { ...all, extraArgs: { 'replay-user-messages': null } });
+    const got = await t.all(q, async (m) => {
+        if (m.type === 'assistant' && m.message.content[0].type === 'tool_use') {
+            await talk.say(user('no, the other one', { priority: 'next', uuid: '6f1b2c3d-0a1b-4c2d-8e3f-405060708090' }));
+            await q.getContextUsage(); // it has read the line before
+            t.file('go', '');
+        }
+        if (m.type === 'result') talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    assert.equal(got.results.length, 1);
+    assert.equal(got.result.result, 'The other one, then.');
+    const replays = got.of('user').filter((m) => m.isReplay);
+    assert.deepEqual(replays.map((m) => text_of(m.message.content)), ['do this', 'no, the other one']);
+    assert.equal(replays[1].uuid, '6f1b2c3d-0a1b-4c2d-8e3f-405060708090');
+});
+
+test('an interrupt says what is still queued', async (t) => {
+    await t.model(`
+        step
+          call Bash {"command": "sleep 600"}
+        step
+          if-prompt "second"
+          text Here.
+    `);
+    const queued = '6f1b2c3d-0a1b-4c2d-8e3f-405060708090';
+    const talk = new Talk(user('first'));
+    const q = t.query(talk, all);
+    let receipt;
+    const got = await t.all(q, async (m, seen) => {
+        if (m.type === 'assistant' && m.message.content[0].type === 'tool_use') {
+            await talk.say(user('second', { uuid: queued }));
+            receipt = await q.interrupt();
+        }
+        if (seen.filter((x) => x.type === 'result').length === 2) talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    assert.deepEqual(receipt.still_queued, [queued]);
+    assert.deepEqual(got.results.map((r) => r.terminal_reason), ['aborted_tools', 'completed']);
+    assert.ok(got.init.capabilities.includes('interrupt_receipt_v1'));
+});
+
+test('words that wait for an answer are only added', async (t) => {
+    await t.model(`
+        step
+          if-prompt "by the way"
+          if-prompt "hello"
+          text Hello.
+    `);
+    const talk = new Talk(user('by the way, it rains', { shouldQuery: false }), user('hello'));
+    talk.end();
+    const got = await t.all(t.query(talk));
+    assert.equal(got.thrown, undefined);
+    assert.equal(got.result.result, 'Hello.');
+});
+
+test('a process that is started before it is needed', async (t) => {
+    await t.model('step\n text Ready.\n');
+    const warm = await sdk.startup({ options: t.options() });
+    const got = await t.all(warm.query('go'));
+    assert.equal(got.thrown, undefined);
+    assert.equal(got.result.result, 'Ready.');
+});
+
+test('what is not supported yet is said', async (t) => {
+    await t.model('step\n text ok\n');
+    const got = await t.ask('go', { agents: { reviewer: { description: 'reviews', prompt: 'You review.' } } });
+    assert.equal(got.result.result, 'ok');
+    assert.match(got.of('system/informational')[0].content, /agents/);
 });
