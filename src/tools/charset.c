@@ -1,5 +1,6 @@
 /*
- * Encodings of the web: told by mark, label or look, and read into UTF-8. Pure; any thread.
+ * Encodings of the web: told by mark, label or look. What all texts share is read by decode.c; only
+ * windows-1252 is the web's own. Pure; any thread.
  */
 #include "tools/charset.h"
 
@@ -8,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "tools/decode.h"
 
 #define META_BYTES 2048 /* how far into a page its <meta> is looked for */
 
@@ -79,72 +81,30 @@ static struct str meta_label(struct str bytes)
     return str_first(value, len);
 }
 
-static void add_code(struct buf *out, uint32_t code)
-{
-    char text[4];
-
-    buf_add(out, str_make(text, utf8_encode(code, text)));
-}
-
-static void add_utf8(struct buf *out, struct str bytes)
-{
-    while (bytes.len) {
-        size_t good = utf8_valid_len(bytes);
-
-        buf_add(out, str_first(bytes, good));
-        bytes = str_from(bytes, good);
-        if (bytes.len) {
-            add_code(out, 0xfffd);
-            bytes = str_from(bytes, 1);
-        }
-    }
-}
-
 static void add_1252(struct buf *out, struct str bytes)
 {
-    for (size_t i = 0; i < bytes.len; i++)
-        add_code(out, charset_1252((unsigned char)bytes.ptr[i]));
-}
+    for (size_t i = 0; i < bytes.len; i++) {
+        char text[4];
 
-static uint32_t unit_at(struct str bytes, size_t i, bool big)
-{
-    unsigned char a = (unsigned char)bytes.ptr[i];
-    unsigned char b = (unsigned char)bytes.ptr[i + 1];
-
-    return big ? (uint32_t)a << 8 | b : (uint32_t)b << 8 | a;
-}
-
-static void add_utf16(struct buf *out, struct str bytes, bool big)
-{
-    size_t i = 0;
-
-    for (; i + 1 < bytes.len; i += 2) {
-        uint32_t code = unit_at(bytes, i, big);
-        uint32_t low = i + 3 < bytes.len ? unit_at(bytes, i + 2, big) : 0;
-
-        if (code >= 0xd800 && code < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
-            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-            i += 2;
-        } else if (code >= 0xd800 && code < 0xe000) {
-            code = 0xfffd;
-        }
-        add_code(out, code);
+        buf_add(out, str_make(text, utf8_encode(charset_1252((unsigned char)bytes.ptr[i]), text)));
     }
-    if (i < bytes.len)
-        add_code(out, 0xfffd);
 }
 
 bool charset_to_utf8(struct str bytes, struct str label, bool is_html, struct buf *ret)
 {
+    static const enum charset of_mark[] = {
+        [ENCODING_UTF8] = CHARSET_UTF8,
+        [ENCODING_UTF16_LE] = CHARSET_UTF16LE,
+        [ENCODING_UTF16_BE] = CHARSET_UTF16BE,
+    };
     enum charset charset = CHARSET_UNKNOWN;
     bool known = true;
+    size_t mark_len;
+    enum encoding marked = decode_mark(bytes, &mark_len);
 
-    if (str_starts(bytes, STR("\xef\xbb\xbf"))) {
-        charset = CHARSET_UTF8;
-        bytes = str_from(bytes, 3);
-    } else if (str_starts(bytes, STR("\xff\xfe")) || str_starts(bytes, STR("\xfe\xff"))) {
-        charset = bytes.ptr[0] == '\xff' ? CHARSET_UTF16LE : CHARSET_UTF16BE;
-        bytes = str_from(bytes, 2);
+    if (mark_len) {
+        charset = of_mark[marked];
+        bytes = str_from(bytes, mark_len);
     } else if (label.len) {
         charset = by_label(label);
         known = charset != CHARSET_UNKNOWN;
@@ -158,10 +118,10 @@ bool charset_to_utf8(struct str bytes, struct str label, bool is_html, struct bu
         charset = !known || utf8_is_valid(bytes) ? CHARSET_UTF8 : CHARSET_1252;
 
     if (charset == CHARSET_UTF8)
-        add_utf8(ret, bytes);
+        decode_utf8(bytes, ret);
     else if (charset == CHARSET_1252)
         add_1252(ret, bytes);
     else
-        add_utf16(ret, bytes, charset == CHARSET_UTF16BE);
+        decode_utf16(bytes, charset == CHARSET_UTF16BE, ret);
     return known;
 }
