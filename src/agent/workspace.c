@@ -147,40 +147,19 @@ void workspace_dirs(struct workspace *w, struct strv *ret)
     lock_give(&w->lock);
 }
 
-/* Adds the parts of a path to an absolute one, taking out "." and "..". */
-static void workspace_walk(struct buf *to, struct str path)
-{
-    while (path.len) {
-        struct str part;
-
-        str_cut(&path, '/', &part);
-        if (!part.len || str_is(part, "."))
-            continue;
-        if (str_is(part, "..")) {
-            while (to->len && to->ptr[to->len - 1] != '/')
-                buf_cut(to, to->len - 1, 1);
-            if (to->len)
-                buf_cut(to, to->len - 1, 1);
-            continue;
-        }
-        buf_addc(to, '/');
-        buf_add(to, part);
-    }
-}
-
 char *workspace_resolve(struct workspace *w, struct str path)
 {
     struct buf full = BUF_INIT(WORKSPACE_MAX_PATH);
 
     if (str_is(path, "~") || str_starts(path, STR("~/"))) {
-        workspace_walk(&full, str_of(path_home()));
+        path_walk(&full, str_of(path_home()));
         path = str_from(path, 1);
     } else if (!str_starts(path, STR("/"))) {
         CLEANUP(mem_freep) char *cwd = workspace_cwd(w);
 
-        workspace_walk(&full, str_of(cwd));
+        path_walk(&full, str_of(cwd));
     }
-    workspace_walk(&full, path);
+    path_walk(&full, path);
     if (!full.len)
         buf_addc(&full, '/');
     return buf_take(&full);

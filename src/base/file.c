@@ -187,6 +187,25 @@ char *path_join(const char *dir, const char *name)
     return buf_take(&path);
 }
 
+void path_walk(struct buf *to, struct str path)
+{
+    struct str part;
+
+    while (str_cut(&path, '/', &part)) {
+        if (!part.len || str_is(part, "."))
+            continue;
+        if (str_is(part, "..")) {
+            while (to->len && to->ptr[to->len - 1] != '/')
+                buf_cut(to, to->len - 1, 1);
+            if (to->len)
+                buf_cut(to, to->len - 1, 1);
+            continue;
+        }
+        buf_addc(to, '/');
+        buf_add(to, part);
+    }
+}
+
 char *path_dirname(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -36,6 +36,9 @@ int fd_write_all(int fd, struct str bytes, struct err *err);
 /* "dir" + "/" + "name"; name alone when it is absolute. Yours to free. */
 char *path_join(const char *dir, const char *name);
 char *path_dirname(const char *path);
+/* Adds a path to an absolute one by name only, "." and ".." taken out: "/a" and "../b/." make "/b".
+ * The root is empty. */
+void path_walk(struct buf *to, struct str path);
 const char *path_base(const char *path);  /* lent, points into path */
 char *path_expand_home(const char *path); /* "~/x" → "$HOME/x" */
 const char *path_home(void);              /* $HOME, else the password file's; never NULL */

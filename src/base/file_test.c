@@ -100,6 +100,25 @@ static void makes_folders(void **state)
     assert_int_equal(file_mkdirs(file, 0700, &err), -1);
 }
 
+static void paths_walk_by_name(void **state)
+{
+    static const struct {
+        const char *from, *path, *want;
+    } rows[] = {
+        {"/a", "b/c", "/a/b/c"}, {"/a", "../b/.", "/b"}, {"/a//b/", "./c//d/", "/a/b/c/d"},
+        {"/a", "../../..", ""},  {"", "/", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+        path_walk(&path, str_of(rows[i].from));
+        path_walk(&path, str_of(rows[i].path));
+        assert_string_equal(buf_cstr(&path), rows[i].want);
+    }
+}
+
 static void paths(void **state)
 {
     const struct {
@@ -169,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_the_old_text),
         cmocka_unit_test(makes_folders),
         cmocka_unit_test(paths),
+        cmocka_unit_test(paths_walk_by_name),
         cmocka_unit_test(a_full_pipe_is_waited_for),
     };
 
