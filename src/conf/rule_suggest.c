@@ -9,6 +9,7 @@
 #include "conf/rule.h"
 #include "conf/shell.h"
 #include "conf/shell_kind.h"
+#include "conf/shell_runner.h"
 
 #define SUGGEST_MAX 5         /* rules for one command */
 #define SUGGEST_MAX_TEXT 1000 /* bytes of one */

@@ -53,10 +53,9 @@ void shell_release(struct shell *s);
 /* The word with this number behind `first`; an empty one when there are fewer. */
 const struct shell_word *shell_word_at(const struct shell_part *p, size_t i);
 
-/* How many words a wrapper takes that only changes how the rest runs (timeout 5, nice, nohup, time,
- * stdbuf -oL, command, builtin, noglob, bare xargs), with its options; 0: the word at `from` is no
- * wrapper, or not one that is understood to the end. */
-size_t shell_wrapper_len(const struct shell_part *p, size_t from);
+bool shell_word_is_option(const struct shell_word *w);
+/* Whether the shell could make an option of it that is not seen here. */
+bool shell_word_could_be_option(const struct shell_word *w);
 
-/* NAME=value of a variable that changes how output looks and not what is run. */
-bool shell_is_safe_assignment(const struct shell_word *w);
+/* "NAME=", "NAME+=" at the start of a word as written: how many bytes, or 0. */
+size_t shell_assignment_len(struct str raw);

@@ -10,7 +10,6 @@
 #include "base/strv.h"
 #include "conf/rule.h"
 #include "conf/shell.h"
-#include "conf/shell_kind.h"
 #include "fuzz.h"
 
 static const struct rule_place place = {"/p", "/w", "/h"};

@@ -1,0 +1,14 @@
+/*
+ * Patterns of rules that are not paths: "*" is anything, also nothing; a backslash takes the
+ * meaning of a star, a parenthesis or a backslash away.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+bool rule_wild_match(struct str pattern, struct str text);
+/* boundary: the text may go on behind a blank. */
+bool rule_wild_match_to(struct str pattern, struct str text, bool boundary);
+bool rule_wild_has_star(struct str pattern);

@@ -1,0 +1,183 @@
+/*
+ * shell_runner: wrappers are understood option by option, because an allow rule looks behind them;
+ * all others that run their words are only known by name, for rules that forbid. Pure; any thread.
+ */
+#include "conf/shell_runner.h"
+
+#include <string.h>
+
+#include "conf/shell.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "5", "1.5s", "10m" */
+static bool is_duration(struct str s)
+{
+    if (s.len && strchr("smhd", s.ptr[s.len - 1]))
+        s.len--;
+    if (!s.len || !is_digit(s.ptr[0]))
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (!is_digit(s.ptr[i]) && s.ptr[i] != '.')
+            return false;
+    }
+    return true;
+}
+
+/* "-5", "+10" */
+static bool is_number(struct str s)
+{
+    if (s.len && (s.ptr[0] == '-' || s.ptr[0] == '+'))
+        s = str_from(s, 1);
+    for (size_t i = 0; i < s.len; i++) {
+        if (!is_digit(s.ptr[i]))
+            return false;
+    }
+    return s.len;
+}
+
+/* The options of one wrapper: those that stand alone, those with a value behind them. */
+struct wrapper {
+    const char *name;
+    const char *alone;  /* "--foreground -v"; "--signal=" takes what follows the sign */
+    const char *valued; /* "-k -s" */
+    bool duration;      /* a duration stands before the command */
+};
+
+static const struct wrapper wrappers[] = {
+    {"timeout", "--foreground --preserve-status -v --verbose --kill-after= --signal=", "-k -s",
+     true},
+    {"time", "-p", "", false},
+    {"nice", "--adjustment=", "-n", false},
+    {"nohup", "", "", false},
+    {"stdbuf", "-i0 -iL -o0 -oL -e0 -eL --input= --output= --error=", "-i -o -e", false},
+    {"command", "", "", false},
+    {"builtin", "", "", false},
+    {"noglob", "", "", false},
+    {"xargs", "", "", false},
+};
+
+static bool wrapper_takes(const char *list, struct str option)
+{
+    size_t equals = str_chr(option, '=');
+
+    return str_is_word_of(option, list) ||
+           (equals < option.len && str_is_word_of(str_first(option, equals + 1), list));
+}
+
+static const struct wrapper *wrapper_find(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(wrappers); i++) {
+        if (str_is(name, wrappers[i].name))
+            return &wrappers[i];
+    }
+    return NULL;
+}
+
+size_t shell_wrapper_len(const struct shell_part *p, size_t from)
+{
+    const struct wrapper *wrapper;
+    size_t i = from;
+
+    if (from >= p->words.len)
+        return 0;
+    wrapper = wrapper_find(p->words.ptr[from].raw);
+    if (!wrapper)
+        return 0;
+    for (i++; i < p->words.len; i++) {
+        struct str word = p->words.ptr[i].raw;
+
+        if (!str_starts(word, STR("-")))
+            break;
+        if (p->words.ptr[i].expands || p->words.ptr[i].globs)
+            return 0;
+        if (str_is_word_of(word, wrapper->valued)) {
+            i++;
+            if (i < p->words.len && (p->words.ptr[i].expands || p->words.ptr[i].globs))
+                return 0;
+        } else if (!wrapper_takes(wrapper->alone, word) &&
+                   !(str_is(str_of(wrapper->name), "nice") && is_number(word))) {
+            return 0;
+        }
+    }
+    if (wrapper->duration) {
+        if (i >= p->words.len || !is_duration(p->words.ptr[i].raw))
+            return 0;
+        i++;
+    }
+    return i < p->words.len ? i - from : 0;
+}
+
+#define SAFE_VARIABLES                                                                             \
+    "LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME TZ TERM COLUMNS "     \
+    "LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLORTERM CI NODE_ENV DEBUG "              \
+    "RUST_BACKTRACE RUST_LOG CARGO_TERM_COLOR GOOS GOARCH CGO_ENABLED GO111MODULE "                \
+    "PYTHONUNBUFFERED "                                                                            \
+    "PYTHONDONTWRITEBYTECODE PYTHONHASHSEED"
+
+bool shell_is_safe_assignment(const struct shell_word *w)
+{
+    size_t n = shell_assignment_len(w->raw);
+
+    return n > 1 && !w->expands && w->raw.ptr[n - 2] != '+' &&
+           str_is_word_of(str_first(w->raw, n - 1), SAFE_VARIABLES);
+}
+
+bool shell_part_unwrap(const struct shell_part *p, struct shell_part *ret, bool *ret_fed)
+{
+    *ret = *p;
+    *ret_fed = false;
+    for (size_t i = 0; i < p->first; i++) {
+        if (!shell_is_safe_assignment(&p->words.ptr[i]))
+            return false;
+    }
+    for (;;) {
+        size_t n = shell_wrapper_len(ret, ret->first);
+
+        if (!n)
+            return ret->first < ret->words.len;
+        *ret_fed |= str_is(ret->words.ptr[ret->first].raw, "xargs");
+        ret->first += n;
+    }
+}
+
+bool shell_part_is(const struct shell_part *p, const char *name)
+{
+    struct shell_part bare;
+    bool fed;
+
+    return shell_part_unwrap(p, &bare, &fed) && str_is(shell_word_at(&bare, 0)->text, name);
+}
+
+#define SHELLS "sh bash zsh dash ksh ash fish csh tcsh eval source . busybox"
+/* Programs that run what follows them. */
+#define RUNNERS                                                                                    \
+    SHELLS " sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "    \
+           "timeout stdbuf xargs parallel watch flock chroot unshare nsenter strace ltrace gdb "   \
+           "valgrind script ssh noglob trap coproc find fd firejail bwrap systemd-run runuser "    \
+           "setarch entr faketime fakeroot unbuffer rlwrap chronic"
+
+struct str shell_base_name(struct str path)
+{
+    while (str_chr(path, '/') < path.len)
+        path = str_from(path, str_chr(path, '/') + 1);
+    return path;
+}
+
+struct str shell_part_program(const struct shell_part *p)
+{
+    return shell_base_name(shell_word_at(p, 0)->text);
+}
+
+bool shell_part_is_shell(const struct shell_part *p)
+{
+    return str_is_word_of(shell_part_program(p), SHELLS);
+}
+
+bool shell_part_is_runner(const struct shell_part *p)
+{
+    return str_is_word_of(shell_part_program(p), RUNNERS);
+}

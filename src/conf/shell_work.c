@@ -1,0 +1,182 @@
+/*
+ * shell_work: a table of commands that only make, move and remove files, with the options they may
+ * have; and what a removal must not reach. Pure; any thread.
+ */
+#include "conf/shell_work.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/strv.h"
+#include "conf/shell.h"
+#include "conf/shell_kind.h"
+#include "conf/shell_runner.h"
+#include "conf/shell_sed.h"
+
+struct worker {
+    const char *name;
+    const char *letters; /* options that may be there */
+    const char *longs;
+    bool copies; /* the last path is where the others go */
+    bool globs;  /* a pattern in the last part of a path is fine */
+};
+
+static const struct worker workers[] = {
+    {"mkdir", "pv", "--parents --verbose", false, false},
+    {"touch", "amc", "--no-create", false, false},
+    {"rm", "rRfvdI", "--recursive --force --verbose --dir", false, true},
+    {"rmdir", "v", "--verbose --ignore-fail-on-non-empty", false, false},
+    {"mv", "fnvu", "--force --no-clobber --verbose --update", true, false},
+    {"cp", "rRafnvup", "--recursive --archive --force --no-clobber --verbose --update --preserve",
+     true, false},
+};
+
+static bool worker_takes_option(const struct worker *k, struct str text)
+{
+    if (str_starts(text, STR("--")))
+        return str_is_word_of(text, k->longs);
+    for (size_t i = 1; i < text.len; i++) {
+        if (!text.ptr[i] || !strchr(k->letters, text.ptr[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A pattern is fine where it cannot reach what begins with a dot, or another folder. */
+static bool is_tame_glob(struct str raw)
+{
+    size_t name = raw.len;
+
+    while (name && raw.ptr[name - 1] != '/')
+        name--;
+    for (size_t i = 0; i < raw.len; i++) {
+        if (raw.ptr[i] == '{' || (i < name && strchr("*?[", raw.ptr[i])))
+            return false;
+    }
+    return name < raw.len && raw.ptr[name] != '.' && raw.ptr[name] != '[';
+}
+
+static bool worker_takes(const struct worker *k, const struct shell_part *p, struct strv *ret)
+{
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    bool options = true;
+
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (w->expands || !w->text.len)
+            return false;
+        if (w->globs && (!k->globs || w->quoted || !is_tame_glob(w->raw)))
+            return false;
+        if (options && str_is(w->text, "--"))
+            options = false;
+        else if (options && shell_word_is_option(w) && !worker_takes_option(k, w->text))
+            return false;
+        else if (!options || !shell_word_is_option(w))
+            strv_add(&paths, w->text);
+    }
+    if (paths.len < (k->copies ? 2 : 1))
+        return false;
+    strv_add_all(ret, &paths);
+    /* The last may be a folder, and what it holds a link to elsewhere. */
+    for (size_t i = 0; k->copies && i + 1 < paths.len; i++) {
+        struct str path = str_of(paths.ptr[i]);
+
+        while (path.len && path.ptr[path.len - 1] == '/')
+            path.len--;
+        strv_addf(ret, "%s/%.*s", paths.ptr[paths.len - 1], STR_ARG(shell_base_name(path)));
+    }
+    return true;
+}
+
+static bool part_is_file_work(const struct shell_part *part, struct strv *ret)
+{
+    struct shell_part p;
+    bool in_place;
+    bool fed;
+    struct str name;
+
+    if (!shell_part_unwrap(part, &p, &fed) || fed)
+        return false;
+    name = shell_word_at(&p, 0)->text;
+    if (str_is(name, "sed")) {
+        size_t before = ret->len;
+
+        return shell_sed_take(&p, &in_place, ret) && in_place && ret->len > before;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(workers); i++) {
+        if (str_is(name, workers[i].name))
+            return worker_takes(&workers[i], &p, ret);
+    }
+    return false;
+}
+
+bool shell_is_file_work(const struct shell *s, struct strv *ret_paths)
+{
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    bool works = false;
+
+    if (!s->certain || s->writes.len)
+        return false;
+    VEC_EACH(&s->parts, p) {
+        if (part_is_file_work(p, &paths))
+            works = true;
+        else if (!shell_part_is_read_only(p) || shell_part_is(p, "cd"))
+            return false; /* behind a cd the paths would mean others */
+    }
+    if (works)
+        strv_add_all(ret_paths, &paths);
+    return works;
+}
+
+/* --- what must not go ----------------------------------------------------------------------- */
+
+static bool is_above(struct str above, struct str path)
+{
+    return str_starts(path, above) && (path.len == above.len || path.ptr[above.len] == '/');
+}
+
+static bool word_is_critical(const struct shell_word *w, const char *cwd, const char *home)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(SHELL_MAX_TEXT);
+    struct str text = w->text;
+
+    /* All in "$DIR" is all of the disk when DIR is unset. */
+    if (w->expands && (!text.len || text.ptr[0] == '/'))
+        return true;
+    if (str_is(text, "*") || str_is(text, "./*") || str_is(text, ".*"))
+        text = STR(".");
+    if (str_ends(text, STR("/*")))
+        text = str_first(text, text.len - 2);
+    if (str_is(text, "~") || str_starts(text, STR("~/"))) {
+        path_walk(&path, str_of(home));
+        text = str_from(text, 1);
+    } else if (text.len && text.ptr[0] != '/') {
+        path_walk(&path, str_of(cwd));
+    }
+    path_walk(&path, text);
+    if (!path.len || memrchr(path.ptr, '/', path.len) == path.ptr) /* "/", "/usr" */
+        return true;
+    return is_above(buf_str(&path), str_of(home)) || is_above(buf_str(&path), str_of(cwd));
+}
+
+bool shell_removes_critical(const struct shell *s, const char *cwd, const char *home)
+{
+    VEC_EACH(&s->parts, p) {
+        bool removes = false;
+        bool runs = shell_part_is_runner(p);
+
+        if (shell_part_is_read_only(p))
+            continue; /* find . -name rm */
+        for (size_t i = p->first; i < p->words.len; i++) {
+            const struct shell_word *w = &p->words.ptr[i];
+            struct str name = shell_base_name(w->text);
+
+            if (removes && !shell_word_is_option(w) && word_is_critical(w, cwd, home))
+                return true;
+            removes |= (i == p->first || runs) && (str_is(name, "rm") || str_is(name, "rmdir"));
+        }
+    }
+    return false;
+}
