@@ -98,6 +98,17 @@ static int run_big(struct tool_call *call, struct tool_result *ret, struct err *
     return 0;
 }
 
+static int run_picture(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    struct tool_image *image = vec_add(&ret->images);
+
+    (void)call;
+    (void)err;
+    *image = (struct tool_image){.media_type = "image/png", .bytes = BUF_INIT(100)};
+    buf_adds(&image->bytes, "pixels");
+    return 0;
+}
+
 #define ANY_SCHEMA                                                                                 \
     "{\"type\":\"object\",\"properties\":{\"say\":{\"type\":\"string\"},\"ms\":{\"type\":"         \
     "\"integer\"},\"stops\":{\"type\":\"boolean\"}},\"additionalProperties\":false}"
@@ -112,7 +123,10 @@ static const struct tool_entry fail = {
 static const struct tool_entry deaf = {"Deaf", "Hears nothing.", ANY_SCHEMA, TOOL_FREE,
                                        .run = run_deaf};
 static const struct tool_entry big = {"Big", "Says a lot.", ANY_SCHEMA, TOOL_FREE, .run = run_big};
-static const struct tool_entry *const table[] = {&echo, &effect, &asked, &fail, &deaf, &big, NULL};
+static const struct tool_entry picture = {"Picture", "Shows.", ANY_SCHEMA, TOOL_FREE,
+                                          .run = run_picture};
+static const struct tool_entry *const table[] = {&echo, &effect, &asked,   &fail,
+                                                 &deaf, &big,    &picture, NULL};
 
 /* ---- A bench with an agent on it ---- */
 
@@ -352,6 +366,15 @@ static const struct {
      "step\n  fault status 400 \"prompt is too long: 300000 tokens > 200000 maximum\"\n"
      "  text x\n",
      0, "", "TuE", END_PROMPT_TOO_LONG, NULL, "", 0, 0},
+    {"an image that is too large for the provider is left out",
+     "step\n  call Picture {}\n"
+     "step\n  if-result \"left out\"\n  text ok\n"
+     "step\n  fault status 400 \"image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes\"\n"
+     "  text never\n",
+     0, "", "TuSDrnSDE", END_COMPLETED, "ok", NULL, 0, 0},
+    {"without an image there is nothing to leave out",
+     "step\n  fault status 400 \"image exceeds 5 MB maximum\"\n  text never\n", 0, "", "TuE",
+     END_API_ERROR, "scripted: image exceeds 5 MB maximum (HTTP 400)", "", 0, 0},
     /* The stream breaks behind a complete call: what has an effect has it once. */
     {"an effect happens once",
      "step\n  fault cut 1\n  call Effect {\"say\":\"x\"}\n  text and more\nstep\n  text ok\n", 0,

@@ -4,6 +4,7 @@
  */
 #include "agent/history.h"
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/map.h"
@@ -109,6 +110,75 @@ const struct message *history_last_reply(const struct history *h)
             return h->list.ptr[i];
     }
     return NULL;
+}
+
+static size_t message_bytes(const struct message *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->len; i++)
+        n += history_block_bytes(&m->blocks[i]);
+    return n;
+}
+
+static bool is_media(const struct block *b)
+{
+    return b->kind == BLOCK_IMAGE || b->kind == BLOCK_DOCUMENT;
+}
+
+static size_t count_media(const struct message *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->len; i++) {
+        for (size_t c = 0; m->blocks[i].kind == BLOCK_TOOL_RESULT && c < m->blocks[i].content_len;
+             c++)
+            n += is_media(&m->blocks[i].content[c]);
+    }
+    return n;
+}
+
+/* A copy, because what was sent may be shared and remembers its bytes. */
+static struct message *without_media(const struct message *m)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct message *copy = message_new(m->role, m->len);
+
+    for (size_t i = 0; i < m->len; i++) {
+        struct block result = m->blocks[i];
+        struct block *content = arena_zalloc(&arena, (result.content_len + 1) * sizeof(*content));
+
+        for (size_t c = 0; c < result.content_len; c++) {
+            content[c] = result.content[c];
+            if (is_media(&content[c]))
+                content[c] = (struct block){
+                    .kind = BLOCK_TEXT,
+                    .text = content[c].kind == BLOCK_IMAGE
+                                ? STR("[The image is left out: the provider did not take it.]")
+                                : STR("[The file is left out: the provider did not take it.]")};
+        }
+        if (result.kind == BLOCK_TOOL_RESULT)
+            result.content = content;
+        message_add(copy, &result);
+    }
+    return copy;
+}
+
+size_t history_drop_media(struct history *h)
+{
+    for (size_t i = h->list.len; i-- > 0;) {
+        struct message *old = h->list.ptr[i];
+        size_t n = old->role == ROLE_USER ? count_media(old) : 0;
+
+        if (!n)
+            continue;
+        h->list.ptr[i] = without_media(old);
+        h->bytes = h->bytes - message_bytes(old) + message_bytes(h->list.ptr[i]);
+        message_unref(old);
+        h->epoch = 0; /* what was remembered of the old one must not be sent */
+        return n;
+    }
+    return 0;
 }
 
 /* The results of a user message against the calls of the assistant's before it. */

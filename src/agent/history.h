@@ -45,5 +45,9 @@ struct message *const *history_messages(struct history *h, size_t *ret_count);
 void history_reply(struct history *h, struct message *reply);
 const struct message *history_last_reply(const struct history *h); /* or NULL */
 
+/* Images and documents of the newest results that have some become a line of text: the provider
+ * would not take them. How many; 0: no result has any. */
+size_t history_drop_media(struct history *h);
+
 /* The rules above, checked from the outside: ERR_BAD_INPUT names the first one broken. */
 int history_check(struct message *const *list, size_t count, struct err *err);

@@ -124,11 +124,54 @@ static void one_message_between_answers(void **state)
     history_release(&h);
 }
 
+/* What the provider would not take is left out of results, newest first, and nowhere else. */
+static void media_of_results_can_go(void **state)
+{
+    struct block image = {.kind = BLOCK_IMAGE, .media_type = STR("image/png"), .data = STR("aGk=")};
+    struct history h = {0};
+    struct message *const *list;
+    struct err err = {0};
+    uint64_t epoch;
+    size_t count;
+
+    (void)state;
+    history_say(&h, &image); /* the user's own stays */
+    for (int i = 1; i <= 2; i++) {
+        struct message *reply = reply_of(i == 1 ? "t1" : "t2");
+        struct block parts[] = {{.kind = BLOCK_TEXT, .text = STR("seen")}, image};
+        struct block result = {.kind = BLOCK_TOOL_RESULT,
+                               .id = i == 1 ? STR("t1") : STR("t2"),
+                               .content = parts,
+                               .content_len = 2};
+
+        (void)history_messages(&h, &count);
+        history_reply(&h, reply);
+        message_unref(reply);
+        history_answer(&h, &result);
+    }
+    list = history_messages(&h, &count);
+    epoch = h.epoch;
+    assert_int_equal(history_drop_media(&h), 1);
+    list = history_messages(&h, &count);
+    assert_true(h.epoch && h.epoch != epoch); /* it did not only grow */
+    assert_int_equal(list[2]->blocks[0].content[1].kind, BLOCK_IMAGE);
+    assert_int_equal(list[4]->blocks[0].content[1].kind, BLOCK_TEXT);
+    assert_true(str_is(list[4]->blocks[0].content[0].text, "seen"));
+    assert_int_equal(history_drop_media(&h), 1);
+    assert_int_equal(list[2]->blocks[0].content[1].kind, BLOCK_TEXT);
+    assert_int_equal(history_drop_media(&h), 0);
+    assert_int_equal(list[0]->blocks[0].kind, BLOCK_IMAGE);
+    if (history_check(list, count, &err) < 0)
+        fail_msg("%s", err.text);
+    history_release(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check),
         cmocka_unit_test(one_message_between_answers),
+        cmocka_unit_test(media_of_results_can_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

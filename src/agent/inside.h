@@ -31,6 +31,7 @@ struct jw;
     X(NEXT_TURN, "next_turn")                                                                      \
     X(MORE_TOKENS, "max_output_tokens_escalate")                                                   \
     X(GO_ON, "max_output_tokens_recovery")                                                         \
+    X(NO_MEDIA, "media_dropped")                                                                   \
     X(PAUSED, "pause_turn")                                                                        \
     X(EMPTY, "empty_answer")                                                                       \
     X(QUEUED_INPUT, "queued_input")                                                                \

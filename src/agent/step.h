@@ -26,6 +26,7 @@ struct step {
     char message_id[80];
     struct buf refusal; /* why it refused, where the provider says */
     int api_status;     /* of the failure */
+    bool blames_media;  /* the provider would not take an image or a file */
     struct llm_call_result reply;
 };
 

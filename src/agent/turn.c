@@ -112,6 +112,21 @@ static bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
     return true;
 }
 
+/* The provider would not take an image or a file: one that a tool has read is left out, and the
+ * call made again. Newest first: the older ones were taken before. */
+static bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s)
+{
+    size_t n = s->blames_media ? history_drop_media(&a->history) : 0;
+
+    if (!n)
+        return false;
+    agent_notice(a, LEVEL_WARNING, "%s; going on without %s that a tool had read", t->err.text,
+                 n > 1 ? "the images and files" : "the image or file");
+    err_clear(&t->err);
+    turn_again(t, WHY_NO_MEDIA);
+    return true;
+}
+
 /* ---- Before the end ---- */
 
 /* True: the answer is still owed in the form that was asked for. */
@@ -286,6 +301,8 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
 static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn_end *ret)
 {
     if (step_call(s, &t->err) < 0) {
+        if (turn_drops_media(a, t, s))
+            return true;
         *ret = turn_failed(a, t, s);
         return false;
     }

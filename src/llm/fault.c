@@ -66,6 +66,23 @@ static const struct phrase tool_phrases[] = {
     {"no endpoints found that support tool use", NULL}, /* OpenRouter */
 };
 
+/* Of images and documents that are too large, or cannot be read. */
+static const struct phrase media_phrases[] = {
+    {"image exceeds", "maximum"},            /* Anthropic: 5 MB maximum */
+    {"image dimensions exceed", NULL},       /* Anthropic: 8000 pixels */
+    {"could not process image", NULL},       /* Anthropic */
+    {"maximum of", "pdf pages"},             /* Anthropic */
+    {"the pdf specified", NULL},             /* Anthropic: was not valid, is password protected */
+    {"could not process pdf", NULL},         /* Anthropic */
+    {"image_too_large", NULL},               /* OpenAI, code */
+    {"image_file_too_large", NULL},          /* OpenAI, code */
+    {"invalid_image", NULL},                 /* OpenAI, codes */
+    {"image_parse_error", NULL},             /* OpenAI, code */
+    {"unable to process input image", NULL}, /* Gemini */
+    {"request payload size exceeds", NULL},  /* Gemini */
+    {"the document has no pages", NULL},     /* Gemini */
+};
+
 static bool has_phrase(struct str text, const struct phrase *list, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -194,6 +211,7 @@ static void read_status(struct llm_fault *f, int status)
         return;
     case 413:
         f->code = ERR_TOO_BIG;
+        f->media = true; /* where there is one */
         return;
     case 405:
     case 415:
@@ -242,6 +260,10 @@ static void read_words(struct llm_fault *f, int status, struct str words)
         f->code = ERR_UNSUPPORTED;
         f->retry = false;
         f->no_tools = true;
+    } else if (status >= 400 && status < 500 &&
+               has_phrase(words, media_phrases, ARRAY_LEN(media_phrases))) {
+        f->code = ERR_TOO_BIG;
+        f->media = true;
     } else if (status >= 500 && str_find_nocase(words, STR("overloaded")) < words.len) {
         f->code = ERR_RETRY_LATER;
         f->overloaded = true;

@@ -22,6 +22,7 @@ struct llm_fault {
     bool overloaded;          /* 529 and its relatives: counts towards the fallback model */
     int64_t wait_ms;          /* asked for by the server, or -1 */
     bool no_tools;            /* this model cannot be given tools */
+    bool media;               /* an image or a file in the request is to blame, or may be */
     bool drop_stream_options; /* the same request may work without stream_options */
     char text[400];           /* what the server said, cleaned to one line */
     char request_id[80];

@@ -44,6 +44,10 @@ static const struct {
      ERR_QUOTA, false, false, NULL},
     {400, "{\"error\":{\"message\":\"gemma does not support tools\"}}", ERR_UNSUPPORTED, false,
      false, NULL},
+    {400,
+     "{\"error\":{\"message\":\"messages.4.content.0.image.source.base64: image exceeds 5 MB "
+     "maximum: 6000000 bytes > 5242880 bytes\"}}",
+     ERR_TOO_BIG, false, false, NULL},
     {500, "<!DOCTYPE html>\n<html><head><title> Bad\n gateway </title>", ERR_NETWORK, true, false,
      "HTTP 500 with an HTML page: Bad gateway"},
     {500, "{\"error\":{\"message\":\"x\",\"type\":\"exceed_context_size_error\"}}",
@@ -70,6 +74,35 @@ static void test_status(void **state)
             (rows[i].text && strcmp(f.text, rows[i].text) != 0))
             fail_msg("%d %s: %s%s%s \"%s\"", rows[i].status, rows[i].body, err_code_name(f.code),
                      f.retry ? " retry" : "", f.overloaded ? " overloaded" : "", f.text);
+    }
+}
+
+/* Whether an image or a file may be to blame. */
+static void test_media(void **state)
+{
+    static const struct {
+        int status;
+        const char *message;
+        bool media;
+    } cases[] = {
+        {400, "image exceeds 5 MB maximum", true},
+        {400, "At least one of the image dimensions exceed max allowed size: 8000 pixels", true},
+        {400, "A maximum of 100 PDF pages may be provided.", true},
+        {400, "Unable to process input image.", true},
+        {413, "Request exceeds the maximum size", true},
+        {400, "max_tokens exceeds the maximum", false},
+        {500, "could not process image", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char body[300];
+        struct llm_fault f = {0};
+
+        snprintf(body, sizeof(body), "{\"error\":{\"message\":\"%s\"}}", cases[i].message);
+        fault_from_status(&f, cases[i].status, str_of(body), STR(""), STR(""));
+        if (f.media != cases[i].media)
+            fail_msg("%d %s", cases[i].status, cases[i].message);
     }
 }
 
@@ -198,9 +231,9 @@ static void test_effort(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),        cmocka_unit_test(test_wait),
-        cmocka_unit_test(test_context_texts), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_effort),
+        cmocka_unit_test(test_status), cmocka_unit_test(test_media),
+        cmocka_unit_test(test_wait),   cmocka_unit_test(test_context_texts),
+        cmocka_unit_test(test_text),   cmocka_unit_test(test_effort),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

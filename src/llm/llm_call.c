@@ -58,6 +58,7 @@ struct llm_call {
     bool whole_tried;
     bool key_renewed;
     int status; /* of the last failed answer */
+    bool media; /* an image or a file was to blame for it */
 };
 
 static const struct retry_policy *call_policy(const struct llm_call *c)
@@ -198,6 +199,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
     int64_t delay_ms;
 
     c->status = facts->status;
+    c->media = fault->media;
     if (!fault->code) /* the listener's own error stands in err */
         return call_fail(c, err);
 
@@ -360,6 +362,11 @@ int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *e
 int llm_call_status(const struct llm_call *c)
 {
     return c->status;
+}
+
+bool llm_call_blames_media(const struct llm_call *c)
+{
+    return c->media;
 }
 
 void llm_call_result_release(struct llm_call_result *r)

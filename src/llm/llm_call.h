@@ -68,7 +68,8 @@ int llm_call_tick(struct llm_call *c, struct err *err);
 int64_t llm_call_deadline(const struct llm_call *c); /* clock_mono_ms() time, -1: none */
 int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err);
 int llm_call_status(const struct llm_call *c); /* HTTP status of the last failed answer, or 0 */
-void llm_call_free(struct llm_call *c);        /* cancels; NULL is fine */
+bool llm_call_blames_media(const struct llm_call *c); /* it would not take an image or a file */
+void llm_call_free(struct llm_call *c);               /* cancels; NULL is fine */
 
 int llm_call_run(struct net *net, const struct llm_call_options *options,
                  const struct llm_request *request, struct cancel *cancel, llm_event_fn fn,
