@@ -646,6 +646,76 @@ static void hooks_have_their_say(void **state)
     }
 }
 
+/* dontAsk refuses what would be asked; what a hook allows need not be. A rule still binds. */
+static void a_hook_allows_where_nobody_is_asked(void **state)
+{
+    static const struct {
+        const char *rules; /* JSON of a permission update, or NULL */
+        bool speaks;
+        int effects;
+    } cases[] = {
+        {NULL, false, 0},
+        {NULL, true, 1},
+        {"[{\"type\":\"addRules\",\"rules\":[{\"toolName\":\"Asked\"}],\"behavior\":\"ask\","
+         "\"destination\":\"session\"}]",
+         true, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct test_hook hook = {{test_wants, test_hook_run},
+                                 HOOK_PRE_TOOL_USE,
+                                 "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
+                                 "\"permissionDecision\":\"allow\"}}",
+                                 cases[i].speaks ? -1 : 0,
+                                 0};
+        struct hook_runner *runners[] = {&hook.runner, NULL};
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+        const struct json *updates;
+        struct err err = {0};
+        struct bench b;
+
+        bench_begin(&b, "step\n  call Asked {}\nstep\n  text ok\n");
+        assert_int_equal(permit_set_mode(b.permit, MODE_DONT_ASK, &err), 0);
+        if (cases[i].rules) {
+            assert_int_equal(json_parse(&arena, str_of(cases[i].rules), &updates, NULL, &err), 0);
+            assert_int_equal(permit_update(b.permit, updates, &warnings, &err), 0);
+        }
+        b.spec.hooks = runners;
+        bench_start(&b, "");
+        bench_say(&b, "go", INPUT_LATER);
+        bench_until(&b, EVENT_TURN_DONE);
+        if (atomic_load(&effects) != cases[i].effects)
+            fail_msg("case %zu: %d effects, %s", i, atomic_load(&effects), buf_cstr(&b.results));
+        bench_end(&b);
+    }
+}
+
+/* A failure of the provider is told to those who watch for it, also that of a full context. */
+static void failures_are_told(void **state)
+{
+    static const char *const faults[] = {"401 \"bad key\"", "400 \"prompt is too long\""};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+        struct test_hook hook = {{test_wants, test_hook_run}, HOOK_STOP_FAILURE, "{}", -1, 0};
+        struct hook_runner *runners[] = {&hook.runner, NULL};
+        char scenario[100];
+        struct bench b;
+
+        snprintf(scenario, sizeof(scenario), "step\n  fault status %s\n  text x\n", faults[i]);
+        bench_begin(&b, scenario);
+        b.spec.hooks = runners;
+        bench_start(&b, "");
+        bench_say(&b, "go", INPUT_LATER);
+        bench_until(&b, EVENT_TURN_DONE);
+        assert_string_equal(buf_cstr(&b.trace), "TuhE");
+        assert_int_equal(atomic_load(&hook.asked), 1);
+        bench_end(&b);
+    }
+}
+
 /* ---- From outside ---- */
 
 static void input_between_steps(void **state)
@@ -782,6 +852,8 @@ int main(void)
         cmocka_unit_test(long_results_are_kept_whole_elsewhere),
         cmocka_unit_test(answers_count),
         cmocka_unit_test(hooks_have_their_say),
+        cmocka_unit_test(a_hook_allows_where_nobody_is_asked),
+        cmocka_unit_test(failures_are_told),
         cmocka_unit_test(input_between_steps),
         cmocka_unit_test(inputs_wait_for_their_turn),
         cmocka_unit_test(interrupts_end_the_turn),

@@ -63,8 +63,10 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     r = hooks_run(a->spec.hooks, &in, cancel, io, err);
     e = hook_event_made(a, EVENT_HOOK_DONE, str_of(id), event, subject);
     e->is_error = r < 0;
-    if (r < 0)
+    if (r < 0) {
+        e->error = err->code;
         e->data = arena_str(&e->arena, str_of(err->text));
+    }
     agent_emit(a, e, cancel);
     if (io->message.len)
         agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&io->message));

@@ -45,6 +45,7 @@ struct permit_answer {
     const char *reason_type; /* as ask.h's */
     char reason[300];        /* for the model and for people: "denied by the rule Bash(rm:*)" */
     bool by_rule;            /* an explicit ask rule: binds also in bypassPermissions */
+    bool unasked;            /* denied only because the mode asks nobody: a hook may still allow */
     struct str path;         /* the path that is in the way; slices the subject; or empty */
 };
 

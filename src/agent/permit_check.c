@@ -41,8 +41,11 @@ static void judge_say(struct judge *j, enum permit_verdict verdict, const char *
 {
     va_list args;
 
-    if (verdict == PERMIT_ASK && j->state->mode == MODE_DONT_ASK)
+    if (verdict == PERMIT_ASK && j->state->mode == MODE_DONT_ASK) {
         verdict = PERMIT_DENY;
+        j->answer->unasked =
+            !j->answer->by_rule && !(j->flags & TOOL_PERSON) && strcmp(type, "safetyCheck") != 0;
+    }
     j->answer->verdict = verdict;
     j->answer->reason_type = type;
     va_start(args, fmt);

@@ -423,7 +423,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
 
     log_debug("agent", "turn %" PRId64 " ended: %s, %" PRId64 " steps", (int64_t)a->turn,
               turn_end_name(end), t->steps);
-    if (end == END_API_ERROR)
+    if (end == END_API_ERROR || end == END_PROMPT_TOO_LONG)
         turn_tell_failure(a, t);
     lock_take(&a->lock);
     a->turn_cancel = NULL;

@@ -46,6 +46,7 @@ void turn_tell_failure(struct agent *a, struct turn *t)
     agent_hook_begin(a, &w, HOOK_STOP_FAILURE);
     jw_kstr(&w, "error", category);
     jw_kcstr(&w, "error_details", t->err.text);
+    jw_kcstr(&w, "last_assistant_message", t->err.text); /* what is shown in its place */
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP_FAILURE, category, buf_str(&json), STR(""), t->cancel, &o,
                          &err);

@@ -49,17 +49,21 @@ static void print_not_yet(const struct args *args)
         OPT_AGENTS,
         OPT_CHANNELS,
         OPT_SESSION_MIRROR,
+        OPT_PROMPT_SUGGESTIONS,
         OPT_PROJECT_CONFIG_ROOT,
         OPT_PLUGIN_DIR,
         OPT_PLUGIN_DIR_NO_MCP,
         OPT_MANAGED_SETTINGS,
         OPT_PERMISSION_PROMPTS,
     };
+    const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
 
     for (size_t i = 0; i < ARRAY_LEN(later); i++) {
         if (args->given[later[i]])
             say("--%s is not used yet", option_table()[later[i]].name);
     }
+    if (asks && strcmp(asks, "stdio") != 0)
+        say("--permission-prompt-tool: only stdio can be asked yet, so what would ask is refused");
 }
 
 /* What must not be quietly left out. */

@@ -25,6 +25,7 @@
 #include "sync/wait.h"
 
 #define HOOK_TIMEOUT_MS (600 * 1000)
+#define HOOK_PROMPT_TIMEOUT_MS (30 * 1000) /* UserPromptSubmit: somebody waits */
 #define HOOK_MAX_ROWS 256
 
 /* One entry of an event's list. */
@@ -288,7 +289,7 @@ static int add_row(struct sdk_hooks *s, enum hook_event event, const struct json
     *row = (struct hook_row){
         .event = event,
         .matcher = mem_dup(matcher.ptr ? matcher.ptr : "", matcher.len),
-        .timeout_ms = HOOK_TIMEOUT_MS,
+        .timeout_ms = event == HOOK_USER_PROMPT_SUBMIT ? HOOK_PROMPT_TIMEOUT_MS : HOOK_TIMEOUT_MS,
         .blocks = str_is(json_get_str(entry, "onFailure"), "block"),
     };
     JSON_EACH(ids, id) {

@@ -152,7 +152,10 @@ static void render_hook(const struct stream_json *r, const struct event *e, stru
         jw_kstr(w, "output", e->json.len ? e->json : e->data);
         jw_kstr(w, "stdout", e->json);
         jw_kstr(w, "stderr", e->data);
-        jw_kcstr(w, "outcome", e->is_error ? "error" : "success");
+        jw_kcstr(w, "outcome",
+                 e->error == ERR_CANCELLED ? "cancelled"
+                 : e->is_error             ? "error"
+                                           : "success");
     }
     line_end(&l);
 }

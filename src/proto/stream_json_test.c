@@ -371,6 +371,18 @@ static const struct row {
      "{\"type\":\"system\",\"subtype\":\"hook_response\",\"hook_id\":\"h\",\"hook_name\":"
      "\"SessionStart:startup\",\"hook_event\":\"SessionStart\",\"output\":\"late\",\"stdout\":"
      "\"\",\"stderr\":\"late\",\"outcome\":\"error\"" END},
+    {"hook that an interrupt ended",
+     {.hooks = true},
+     {.kind = EVENT_HOOK_DONE,
+      .id = STR_INIT("h"),
+      .name = STR_INIT("Stop"),
+      .text = STR_INIT("Stop"),
+      .is_error = true,
+      .error = ERR_CANCELLED,
+      .data = STR_INIT("interrupted")},
+     "{\"type\":\"system\",\"subtype\":\"hook_response\",\"hook_id\":\"h\",\"hook_name\":"
+     "\"Stop\",\"hook_event\":\"Stop\",\"output\":\"interrupted\",\"stdout\":\"\",\"stderr\":"
+     "\"interrupted\",\"outcome\":\"cancelled\"" END},
     {"background command",
      {0},
      {.kind = EVENT_TASK_DONE,
