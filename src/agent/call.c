@@ -39,22 +39,29 @@ bool call_mail_is(const struct mail *m, const struct call *c)
     return m->kind == &call_mail_kind && ((const struct call_mail *)m)->call == c;
 }
 
-void call_fail(struct call *c, const char *fmt, ...)
+/* Of what failed, others get the words. */
+static void call_say_failure(struct call *c)
 {
-    va_list args;
     struct jw w;
 
-    buf_clear(&c->result.text);
     buf_clear(&c->result.data);
-    va_start(args, fmt);
-    buf_addv(&c->result.text, fmt, args);
-    va_end(args);
-    c->result.is_error = true;
     jw_init(&w, &c->result.data, 0);
     jw_str_begin(&w);
     jw_str_part(&w, STR("Error: "));
     jw_str_part(&w, buf_str(&c->result.text));
     jw_str_end(&w);
+}
+
+void call_fail(struct call *c, const char *fmt, ...)
+{
+    va_list args;
+
+    buf_clear(&c->result.text);
+    va_start(args, fmt);
+    buf_addv(&c->result.text, fmt, args);
+    va_end(args);
+    c->result.is_error = true;
+    call_say_failure(c);
 }
 
 void call_deny(struct call *c, struct str why)
@@ -309,6 +316,8 @@ static void call_pipeline(struct call *c)
     if (!c->result.is_capped)
         cap_text(c->agent->spec.workspace, c->id,
                  c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT, &c->result.text);
+    if (c->result.is_error)
+        call_say_failure(c);
 }
 
 static void call_thread(void *arg)
