@@ -113,5 +113,6 @@ int main(void)
         cmocka_unit_test(test_ignored_stays_ignored),
     };
 
+    signal(SIGHUP, SIG_DFL); /* also when the tests themselves run under nohup */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
