@@ -240,16 +240,28 @@ static size_t batch_count(const struct batch *b, size_t from, size_t to, enum ca
     return n;
 }
 
+/* As many of them run as may. Counted once: a message may hold thousands of calls. */
+static void batch_fill(struct batch *b, size_t from, size_t to)
+{
+    size_t running = batch_running(b);
+
+    for (size_t i = from; i < to && running < BATCH_WIDTH; i++) {
+        struct call *c = b->calls.ptr[i];
+
+        if (c->state != CALL_READY)
+            continue;
+        call_start(c);
+        running += c->state == CALL_RUNNING;
+    }
+}
+
 /* Runs the calls from..to beside each other. */
 static int batch_run_group(struct batch *b, size_t from, size_t to, struct err *err)
 {
     bool failed = false;
 
     for (;;) {
-        for (size_t i = from; i < to && batch_running(b) < BATCH_WIDTH; i++) {
-            if (b->calls.ptr[i]->state == CALL_READY)
-                call_start(b->calls.ptr[i]);
-        }
+        batch_fill(b, from, to);
         if (!failed && to - from > 1 && batch_group_failed(b, from, to)) {
             failed = true;
             batch_stop_group(b, from, to);
