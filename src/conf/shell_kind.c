@@ -49,7 +49,6 @@ struct reader {
 static const struct reader readers[] = {
     {"sort", "oT", "output compress-program temporary-directory", 0},
     {"uniq", "", "", 1}, /* the second one is written */
-    {"date", "s", "set", 0},
     {"file", "Czf", "compile uncompress files-from", 0},
     {"tree", "oR", "output", 0},
     {"rg", "z", "pre hostname-bin search-zip", 0},
@@ -84,9 +83,28 @@ static bool reader_takes(const struct reader *r, const struct shell_part *p)
             return false;
         if (shell_word_is_option(w) && w->text.ptr[1] != '-' && has_letter(w->text, r->letters))
             return false;
-        words += !shell_word_is_option(w) || (w->globs && r->max_words);
+        words += (size_t)!shell_word_is_option(w) + w->globs; /* a pattern may be several */
     }
     return !r->max_words || words <= r->max_words;
+}
+
+#define DATE_TAKES_VALUE "-d -r -f --date --reference --file"
+
+/* A word that is no format sets the clock: date 010203042020. */
+static bool date_reads(const struct shell_part *p)
+{
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (shell_word_could_be_option(w) || is_long_option_of(w->text, "set"))
+            return false;
+        if (shell_word_is_option(w)
+                ? w->text.ptr[1] != '-' && has_letter(w->text, "s")
+                : !str_starts(w->text, STR("+")) &&
+                      !str_is_word_of(shell_word_at(p, i - 1)->text, DATE_TAKES_VALUE))
+            return false;
+    }
+    return true;
 }
 
 #define FIND_ACTIONS "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"
@@ -209,6 +227,8 @@ bool shell_part_is_read_only(const struct shell_part *part)
         return false;
     if (str_is(name, "find"))
         return find_reads(&p);
+    if (str_is(name, "date"))
+        return date_reads(&p);
     if (str_is(name, "git"))
         return git_reads(&p) ||
                (p.words.len - p.first == 2 && str_is(shell_word_at(&p, 1)->text, "--version"));

@@ -70,6 +70,12 @@ static bool sed_script_is_simple(struct str script)
     return true;
 }
 
+/* Braces and patterns would give sed another script than the one looked at here. */
+static bool sed_script_is_written_out(const struct shell_word *w)
+{
+    return !w->expands && !w->globs && sed_script_is_simple(w->text);
+}
+
 bool shell_sed_take(const struct shell_part *p, bool *ret_in_place, struct strv *ret_files)
 {
     bool has_script = false;
@@ -88,8 +94,7 @@ bool shell_sed_take(const struct shell_part *p, bool *ret_in_place, struct strv 
                 return false;
             if (str_is(w->text, "-e") || str_is(w->text, "--expression")) {
                 i++;
-                if (shell_word_at(p, i)->expands ||
-                    !sed_script_is_simple(shell_word_at(p, i)->text))
+                if (!sed_script_is_written_out(shell_word_at(p, i)))
                     return false;
                 has_script = true;
             } else if (str_starts(w->text, STR("-i")) || str_is(w->text, "--in-place")) {
@@ -103,7 +108,7 @@ bool shell_sed_take(const struct shell_part *p, bool *ret_in_place, struct strv 
                 return false;
             }
         } else if (!has_script) {
-            if (!sed_script_is_simple(w->text))
+            if (!sed_script_is_written_out(w))
                 return false;
             has_script = true;
         } else {

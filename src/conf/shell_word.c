@@ -324,7 +324,8 @@ bool shell_word_is_option(const struct shell_word *w)
 
 bool shell_word_could_be_option(const struct shell_word *w)
 {
-    return w->expands || (w->globs && w->raw.len && strchr("*?[{", w->raw.ptr[0]));
+    /* By the text: ""{-a,-b} and -{a,b} make options, too. */
+    return w->expands || (w->globs && w->text.len && strchr("-*?[{", w->text.ptr[0]));
 }
 
 size_t shell_assignment_len(struct str raw)
