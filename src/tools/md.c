@@ -1,13 +1,14 @@
 /*
- * The markdown writer. One rule carries it: before_text() is the only place where owed white space,
- * prefixes and markers are written. Pure; any thread.
+ * The markdown writer: text and blocks. One rule carries it: before_text() is the only place where
+ * owed white space, prefixes and markers are written. Spans and tables, which take hold of text
+ * that is written already, have files of their own. Pure; any thread.
  */
 #include "tools/md.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#define UNSET SIZE_MAX
+#include "tools/md_line.h"
 
 void md_init(struct md *m, struct buf *out)
 {
@@ -15,7 +16,7 @@ void md_init(struct md *m, struct buf *out)
         .out = out,
         .start = out->len,
         .urls = BUF_INIT(BUF_NO_LIMIT), /* by the page */
-        .code_start = UNSET,
+        .code_start = MD_UNSET,
     };
 }
 
@@ -24,49 +25,33 @@ void md_release(struct md *m)
     buf_release(&m->urls);
 }
 
-static unsigned depth_of(unsigned depth, unsigned max)
-{
-    return depth < max ? depth : max;
-}
-
 static struct md_list *list_of(struct md *m)
 {
-    return m->list_depth ? &m->lists[depth_of(m->list_depth, MD_LISTS) - 1] : NULL;
-}
-
-static struct md_table *table_of(struct md *m)
-{
-    return m->table_depth && m->table_depth <= MD_TABLES ? &m->tables[m->table_depth - 1] : NULL;
+    return m->list_depth ? &m->lists[md_depth(m->list_depth, MD_LISTS) - 1] : NULL;
 }
 
 static void add_quotes(struct buf *out, unsigned depth)
 {
-    for (unsigned i = 0; i < depth_of(depth, MD_QUOTES); i++)
+    for (unsigned i = 0; i < md_depth(depth, MD_QUOTES); i++)
         buf_adds(out, "> ");
 }
 
-/* What a line begins with: quotes, then the room of the lists around it. */
-static void add_prefix(const struct md *m, struct buf *out, bool is_item)
+void md_add_prefix(const struct md *m, struct buf *out, bool is_item)
 {
-    unsigned lists = depth_of(m->list_depth, MD_LISTS);
+    unsigned lists = md_depth(m->list_depth, MD_LISTS);
 
     add_quotes(out, m->quote_depth);
     for (unsigned i = 0; i + is_item < lists; i++)
         buf_adds(out, m->lists[i].ordered ? "   " : "  ");
 }
 
-static void cut_to(struct buf *b, size_t len)
-{
-    buf_cut(b, len, b->len - len);
-}
-
-static void add_newline(struct md *m)
+void md_newline(struct md *m)
 {
     size_t len = m->out->len;
 
     while (len > m->start && m->out->ptr[len - 1] == ' ') /* the prefix of an empty line */
         len--;
-    cut_to(m->out, len);
+    md_cut(m->out, len);
     buf_addc(m->out, '\n');
     m->fresh++;
 }
@@ -82,17 +67,16 @@ static void add_marker(struct md *m)
         buf_adds(m->out, "- ");
 }
 
-/* Writes the newlines that are owed; the line they lead to is empty then. */
-static void settle_line(struct md *m)
+void md_settle_line(struct md *m)
 {
     if (m->out->len == m->start && !m->fresh) {
-        add_prefix(m, m->out, m->item_is_owed);
+        md_add_prefix(m, m->out, m->item_is_owed);
         m->fresh = 2;
     }
     while (m->fresh < m->owed) {
-        add_newline(m);
+        md_newline(m);
         if (m->fresh == m->owed)
-            add_prefix(m, m->out, m->item_is_owed);
+            md_add_prefix(m, m->out, m->item_is_owed);
         else /* an empty line belongs to a quote that goes on behind it */
             add_quotes(m->out, m->quote_depth < m->last_quotes ? m->quote_depth : m->last_quotes);
     }
@@ -103,7 +87,7 @@ static void settle_line(struct md *m)
 
 static void before_text(struct md *m)
 {
-    settle_line(m);
+    md_settle_line(m);
     if (m->space && !m->fresh)
         buf_addc(m->out, ' ');
     m->fresh = 0;
@@ -121,9 +105,9 @@ static void before_text(struct md *m)
         buf_adds(m->out, m->lead_owed);
         m->lead_owed = NULL;
     }
-    for (unsigned i = depth_of(m->span_depth, MD_SPANS); i-- && m->spans[i].start == UNSET;)
+    for (unsigned i = md_depth(m->span_depth, MD_SPANS); i-- && m->spans[i].start == MD_UNSET;)
         m->spans[i].start = m->out->len;
-    if (m->in_code && m->code_start == UNSET)
+    if (m->in_code && m->code_start == MD_UNSET)
         m->code_start = m->out->len;
 }
 
@@ -152,13 +136,13 @@ static void add_code_text(struct md *m, struct str text)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
 
-        if (c == '\r' || !c || (c == '\n' && m->code_start == UNSET))
+        if (c == '\r' || !c || (c == '\n' && m->code_start == MD_UNSET))
             continue; /* empty lines at the start are left out */
-        if (m->code_start == UNSET)
+        if (m->code_start == MD_UNSET)
             before_text(m);
         buf_addc(m->out, c);
         if (c == '\n')
-            add_prefix(m, m->out, /*is_item=*/false);
+            md_add_prefix(m, m->out, /*is_item=*/false);
     }
 }
 
@@ -299,142 +283,6 @@ void md_quote_end(struct md *m)
     md_break(m, 2);
 }
 
-/* Spans. */
-
-void md_open_span(struct md *m, enum md_span kind, struct str url)
-{
-    if (m->in_code)
-        return;
-    m->span_depth++;
-    if (m->span_depth > MD_SPANS)
-        return;
-    m->spans[m->span_depth - 1] =
-        (struct md_open){.kind = kind, .start = UNSET, .url = m->urls.len};
-    if (kind == MD_LINK) {
-        buf_add(&m->urls, url);
-        buf_addc(&m->urls, '\0');
-    }
-}
-
-static size_t longest_run(struct str text, char c)
-{
-    size_t longest = 0;
-    size_t run = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        run = text.ptr[i] == c ? run + 1 : 0;
-        longest = run > longest ? run : longest;
-    }
-    return longest;
-}
-
-static void wrap(struct md *m, size_t start, const char *before, const char *after)
-{
-    buf_insert(m->out, start, str_of(before));
-    buf_adds(m->out, after);
-}
-
-/* The sign that many pages put behind a heading, for its address. */
-static bool is_anchor_sign(struct str text, struct str url)
-{
-    return url.len && url.ptr[0] == '#' && text.len <= 4 && !str_is_alnum(text.ptr[0]);
-}
-
-static void finish_link(struct md *m, const struct md_open *span)
-{
-    struct str url = str_of(m->urls.ptr + span->url);
-    struct str text = str_from(buf_str(m->out), span->start);
-
-    if (is_anchor_sign(text, url)) {
-        cut_to(m->out, span->start);
-        return;
-    }
-    if (!url.len || url.ptr[0] == '#' || str_eq(text, url))
-        return;
-    if (str_chr(text, '\n') < text.len) {
-        buf_adds(m->out, " (");
-        buf_add(m->out, url);
-        buf_addc(m->out, ')');
-        return;
-    }
-    buf_insert(m->out, span->start, STR("["));
-    buf_adds(m->out, "](");
-    buf_add(m->out, url);
-    buf_addc(m->out, ')');
-}
-
-static void finish_span(struct md *m, const struct md_open *span)
-{
-    static const char *const marks[] = {
-        [MD_STRONG] = "**",
-        [MD_EM] = "*",
-        [MD_DEL] = "~~",
-    };
-    struct str text = str_from(buf_str(m->out), span->start);
-
-    if (span->kind == MD_LINK) {
-        finish_link(m, span);
-        return;
-    }
-    if (str_chr(text, '\n') < text.len)
-        return;
-    if (span->kind != MD_CODE)
-        wrap(m, span->start, marks[span->kind], marks[span->kind]);
-    else if (longest_run(text, '`'))
-        wrap(m, span->start, "`` ", " ``"); /* two in a row are rare enough */
-    else
-        wrap(m, span->start, "`", "`");
-}
-
-static void pop_span(struct md *m)
-{
-    struct md_open span;
-
-    m->span_depth--;
-    if (m->span_depth >= MD_SPANS)
-        return;
-    span = m->spans[m->span_depth];
-    if (span.start != UNSET && span.start < m->out->len)
-        finish_span(m, &span);
-    cut_to(&m->urls, span.url);
-}
-
-void md_close_span(struct md *m, enum md_span kind)
-{
-    const struct md_table *t = table_of(m);
-    unsigned floor = t && t->cell_start != UNSET ? t->spans : 0;
-    unsigned depth = depth_of(m->span_depth, MD_SPANS);
-
-    if (m->in_code || m->span_depth <= floor)
-        return;
-    if (m->span_depth > MD_SPANS) { /* whichever it was, it was not marked */
-        m->span_depth--;
-        return;
-    }
-    while (depth > floor && m->spans[depth - 1].kind != kind)
-        depth--;
-    while (depth > floor && m->span_depth >= depth)
-        pop_span(m);
-}
-
-void md_image(struct md *m, struct str alt, struct str url)
-{
-    if (m->in_code || !str_trim(alt).len)
-        return;
-    md_text(m, STR("!["));
-    md_text(m, alt);
-    m->space = false;
-    buf_adds(m->out, "](");
-    buf_add(m->out, url);
-    buf_addc(m->out, ')');
-}
-
-void md_spread_tables(struct md *m)
-{
-    for (unsigned i = 0; i < depth_of(m->table_depth, MD_TABLES); i++)
-        m->tables[i].is_layout = true;
-}
-
 /* Code blocks. */
 
 void md_code(struct md *m)
@@ -445,7 +293,7 @@ void md_code(struct md *m)
     md_break(m, 2);
     md_spread_tables(m);
     m->in_code = true;
-    m->code_start = UNSET;
+    m->code_start = MD_UNSET;
     m->language[0] = '\0';
 }
 
@@ -471,145 +319,23 @@ void md_code_end(struct md *m)
         return;
     while (len > m->code_start && strchr(" \t\n", m->out->ptr[len - 1]))
         len--;
-    cut_to(m->out, len);
+    md_cut(m->out, len);
     if (len == m->code_start) { /* nothing but space: we are at the start of its line again */
         m->fresh = 2;
         return;
     }
-    ticks = longest_run(str_from(buf_str(m->out), m->code_start), '`');
+    ticks = md_longest_run(str_from(buf_str(m->out), m->code_start), '`');
     for (size_t i = 0; i < 3 || i <= ticks; i++)
         buf_addc(&fence, '`');
 
     buf_add(&open, buf_str(&fence));
     buf_adds(&open, m->language);
     buf_addc(&open, '\n');
-    add_prefix(m, &open, /*is_item=*/false);
+    md_add_prefix(m, &open, /*is_item=*/false);
     buf_insert(m->out, m->code_start, buf_str(&open));
     buf_addc(m->out, '\n');
-    add_prefix(m, m->out, /*is_item=*/false);
+    md_add_prefix(m, m->out, /*is_item=*/false);
     buf_add(m->out, buf_str(&fence));
-    md_break(m, 2);
-}
-
-/* Tables. A cell is written like any other text and put into shape when it ends. */
-
-void md_table(struct md *m)
-{
-    md_heading_end(m);
-    md_break(m, 2);
-    md_spread_tables(m);
-    m->table_depth++;
-    if (table_of(m))
-        *table_of(m) = (struct md_table){.cell_start = UNSET};
-}
-
-void md_row(struct md *m)
-{
-    md_row_end(m);
-    md_break(m, 1);
-}
-
-void md_cell(struct md *m)
-{
-    struct md_table *t = table_of(m);
-
-    md_cell_end(m);
-    if (!t || m->in_code)
-        return;
-    if (t->is_layout) {
-        md_break(m, 1);
-        return;
-    }
-    md_heading_end(m);
-    m->item_is_owed = false;
-    if (t->cells)
-        m->owed = 0;
-    settle_line(m);
-    m->space = false;
-    t->cell_start = m->out->len;
-    t->spans = m->span_depth;
-}
-
-/* On one line, with its bars escaped. */
-static void add_cell(struct buf *out, struct str text)
-{
-    bool gap = false;
-
-    text = str_trim(text);
-    buf_adds(out, "| ");
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-
-        if (c == '\n' || c == ' ') {
-            gap = true;
-            continue;
-        }
-        if (gap)
-            buf_addc(out, ' ');
-        gap = false;
-        if (c == '|')
-            buf_addc(out, '\\');
-        buf_addc(out, c);
-    }
-    buf_addc(out, ' ');
-}
-
-void md_cell_end(struct md *m)
-{
-    CLEANUP(buf_release) struct buf cell = BUF_INIT(BUF_NO_LIMIT);
-    struct md_table *t = table_of(m);
-
-    if (!t || t->cell_start == UNSET || m->in_code)
-        return;
-    md_heading_end(m);
-    while (m->span_depth > t->spans)
-        pop_span(m);
-    if (!t->is_layout) {
-        add_cell(&cell, str_from(buf_str(m->out), t->cell_start));
-        cut_to(m->out, t->cell_start);
-        buf_add(m->out, buf_str(&cell));
-        for (unsigned i = 0; i < depth_of(m->span_depth, MD_SPANS); i++) {
-            if (m->spans[i].start != UNSET && m->spans[i].start >= t->cell_start)
-                m->spans[i].start = UNSET; /* its first text was this cell's */
-        }
-        m->owed = 0;
-        m->fresh = 0;
-        m->space = false;
-        m->item_is_owed = false;
-        m->lead_owed = NULL;
-        t->cells++;
-    }
-    t->cell_start = UNSET;
-}
-
-void md_row_end(struct md *m)
-{
-    struct md_table *t = table_of(m);
-
-    md_cell_end(m);
-    if (!t || m->in_code)
-        return;
-    if (t->cells && !t->is_layout) {
-        buf_addc(m->out, '|');
-        if (t->rows++ == 0) {
-            add_newline(m);
-            add_prefix(m, m->out, /*is_item=*/false);
-            for (size_t i = 0; i < t->cells; i++)
-                buf_adds(m->out, "|---");
-            buf_addc(m->out, '|');
-            m->fresh = 0;
-        }
-    }
-    t->cells = 0;
-    md_break(m, 1);
-}
-
-void md_table_end(struct md *m)
-{
-    if (!m->table_depth)
-        return;
-    md_row_end(m);
-    m->table_depth--;
     md_break(m, 2);
 }
 
@@ -619,5 +345,5 @@ void md_end(struct md *m)
     while (m->table_depth)
         md_table_end(m);
     while (m->span_depth)
-        pop_span(m);
+        md_pop_span(m);
 }
