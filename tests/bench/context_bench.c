@@ -16,29 +16,22 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "bench/bench.h"
 #include "conf/conf.h"
 #include "proc/proc.h"
 
 #define MAX_RUNS 1000
 
-static int compare(const void *a, const void *b)
+static void report(const char *what, double *ms, size_t runs)
 {
-    const int64_t *x = a;
-    const int64_t *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static void report(const char *what, int64_t *us, size_t runs)
-{
-    qsort(us, runs, sizeof(*us), compare);
-    printf("%-36s %8.2f ms median, %8.2f ms slowest of %zu\n", what, (double)us[runs / 2] / 1000,
-           (double)us[runs - 1] / 1000, runs);
+    bench_sort(ms, runs);
+    printf("%-36s %8.2f ms median, %8.2f ms slowest of %zu\n", what, ms[runs / 2], ms[runs - 1],
+           runs);
 }
 
 int main(int argc, char **argv)
 {
-    static int64_t us[MAX_RUNS];
+    static double ms[MAX_RUNS];
     char *dir = realpath(argc > 1 ? argv[1] : ".", NULL);
     int64_t wanted = 50;
     struct conf_sources from = {.dir = dir, .environ = environ, .trusted = true};
@@ -63,29 +56,29 @@ int main(int argc, char **argv)
         context_release(&c);
         if (context_gather(&spec, NULL, &c, &err) < 0)
             return 1;
-        us[i] = clock_mono_us() - start;
+        ms[i] = (double)(clock_mono_us() - start) / 1000;
         if (i == 0)
             printf("context of %zu bytes; the first, with the proc thread: %.2f ms\n", c.text.len,
-                   (double)us[i] / 1000);
+                   ms[i]);
     }
-    report("gather: git and instruction files", us, runs);
+    report("gather: git and instruction files", ms, runs);
     for (size_t i = 0; i < runs; i++) {
         int64_t start = clock_mono_us();
 
         if (context_news(&c, &spec, NULL, &news, &err) < 0)
             return 1;
-        us[i] = clock_mono_us() - start;
+        ms[i] = (double)(clock_mono_us() - start) / 1000;
     }
-    report("news: instruction files alone", us, runs);
+    report("news: instruction files alone", ms, runs);
     for (size_t i = 0; i < runs; i++) {
         int64_t start = clock_mono_us();
         struct branch b;
 
         branch_find(dir, &b);
         branch_release(&b);
-        us[i] = clock_mono_us() - start;
+        ms[i] = (double)(clock_mono_us() - start) / 1000;
     }
-    report("branch: read from .git", us, runs);
+    report("branch: read from .git", ms, runs);
     context_release(&c);
     buf_release(&news);
     workspace_unref(spec.workspace);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "bench/bench.h"
 #include "tools/grep_pattern.h"
 #include "tools/grep_results.h"
 #include "tools/grep_search.h"
@@ -126,16 +127,9 @@ static bool ask_ripgrep(const struct row *row, const char *root, bool pcre)
     return WIFEXITED(rc) && WEXITSTATUS(rc) <= 1;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(double *times, unsigned count)
 {
-    qsort(times, count, sizeof(*times), by_size);
+    bench_sort(times, count);
     return times[count / 2];
 }
 

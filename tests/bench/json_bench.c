@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "bench/bench.h"
 #include "fuzz/jansson_oracle.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -216,14 +217,6 @@ static void read_jansson(struct run *run, struct str line)
     oracle_free(v);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void measure(const char *name, line_fn fn, struct str text, unsigned rounds)
 {
     struct run run = {.out = BUF_INIT(BUF_NO_LIMIT)};
@@ -240,7 +233,7 @@ static void measure(const char *name, line_fn fn, struct str text, unsigned roun
         }
         speeds[i] = (double)text.len / 1e6 / (seconds() - from);
     }
-    qsort(speeds, rounds, sizeof(speeds[0]), by_size);
+    bench_sort(speeds, rounds);
     printf("%-24s %8.0f %8.0f MB/s", name, speeds[rounds - 1], speeds[rounds / 2]);
     if (run.arena_bytes)
         printf("   %.2f bytes of memory per byte of text",

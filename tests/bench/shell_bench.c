@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "bench/bench.h"
 #include "json/json.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
@@ -70,30 +71,21 @@ static int64_t run_tool(const char *command)
     return start_us;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void compare(const char *command, int runs)
 {
-    static int64_t bare[MAX_RUNS];
-    static int64_t tool[MAX_RUNS];
+    static double bare[MAX_RUNS];
+    static double tool[MAX_RUNS];
 
     for (int i = 0; i < runs; i++) {
-        bare[i] = run_bare(command);
-        tool[i] = run_tool(command);
+        bare[i] = (double)run_bare(command);
+        tool[i] = (double)run_tool(command);
     }
-    qsort(bare, (size_t)runs, sizeof(bare[0]), by_size);
-    qsort(tool, (size_t)runs, sizeof(tool[0]), by_size);
+    bench_sort(bare, (size_t)runs);
+    bench_sort(tool, (size_t)runs);
     printf(
-        "%-24s bare %5lld us (min %5lld)   tool %5lld us (min %5lld)   more %5lld us (min %5lld)\n",
-        command, (long long)bare[runs / 2], (long long)bare[0], (long long)tool[runs / 2],
-        (long long)tool[0], (long long)(tool[runs / 2] - bare[runs / 2]),
-        (long long)(tool[0] - bare[0]));
+        "%-24s bare %5.0f us (min %5.0f)   tool %5.0f us (min %5.0f)   more %5.0f us (min %5.0f)\n",
+        command, bare[runs / 2], bare[0], tool[runs / 2], tool[0], tool[runs / 2] - bare[runs / 2],
+        tool[0] - bare[0]);
 }
 
 static void flood(const char *command)

@@ -9,72 +9,41 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/mem.h"
+#include "bench/bench.h"
 #include "json/json.h"
 
 struct sample {
     double wall_ms;
-    double cpu_ms;
     long max_rss_kb;
     long pss_kb;
     int64_t forked_us;
 };
 
 struct bench {
-    const char *tenax;
+    char *tenax;
     const char *fake;
+    int runs;
+    double *wall; /* one of each run */
+    double *other;
     char dir[64];
-    char base[64]; /* http://127.0.0.1:port */
+    char scenario[96];
     char record[96];
-    pid_t server;
+    char base[64]; /* http://127.0.0.1:port */
+    struct bench_server server;
 };
-
-static int64_t now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-static void die(const char *what)
-{
-    fprintf(stderr, "start_bench: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static long pss_of(pid_t pid)
-{
-    char path[64];
-    char text[2048];
-    char *at;
-    ssize_t n;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    at = strstr(text, "\nPss:");
-    return at ? strtol(at + 5, NULL, 10) : 0;
-}
 
 /* Runs a command with a bare environment; watch: look at its memory all the while. */
 static struct sample run(const struct bench *b, char *const *argv, bool watch)
@@ -92,7 +61,7 @@ static struct sample run(const struct bench *b, char *const *argv, bool watch)
                    (char *)"GEMINI_API_KEY=bench-0123456789",
                    (char *)"PATH=/usr/bin:/bin",
                    NULL};
-    struct sample s = {.forked_us = now_us()};
+    struct sample s = {.forked_us = clock_mono_us()};
     struct rusage usage;
     int status;
     pid_t pid;
@@ -103,7 +72,7 @@ static struct sample run(const struct bench *b, char *const *argv, bool watch)
     snprintf(gemini, sizeof(gemini), "GOOGLE_GEMINI_BASE_URL=%s", b->base);
     pid = fork();
     if (pid < 0)
-        die("fork");
+        bench_die("fork", strerror(errno));
     if (pid == 0) {
         int null = open("/dev/null", O_RDWR);
 
@@ -114,17 +83,15 @@ static struct sample run(const struct bench *b, char *const *argv, bool watch)
     }
     if (watch) {
         while (wait4(pid, &status, WNOHANG, &usage) == 0) {
-            long pss = pss_of(pid);
+            long pss = bench_memory_kb(pid, "Pss");
 
             if (pss > s.pss_kb)
                 s.pss_kb = pss;
         }
     } else if (wait4(pid, &status, 0, &usage) < 0) {
-        die("wait4");
+        bench_die("wait4", strerror(errno));
     }
-    s.wall_ms = (double)(now_us() - s.forked_us) / 1000;
-    s.cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+    s.wall_ms = (double)(clock_mono_us() - s.forked_us) / 1000;
     s.max_rss_kb = usage.ru_maxrss;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         fprintf(stderr, "start_bench: '%s %s' failed (status %d)\n", argv[0], argv[1], status);
@@ -133,17 +100,9 @@ static struct sample run(const struct bench *b, char *const *argv, bool watch)
     return s;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static void row(const char *what, double *values, int n, const char *unit, const char *aim)
 {
-    qsort(values, (size_t)n, sizeof(*values), by_size);
+    bench_sort(values, (size_t)n);
     printf("%-44s %9.2f %9.2f %-4s %s\n", what, values[n / 2], values[0], unit, aim);
 }
 
@@ -159,17 +118,13 @@ static int64_t last_request_us(const struct bench *b)
     struct str last = STR("");
     int64_t t;
 
-    if (file_slurp(b->record, text.max, &text, &err) < 0) {
-        fprintf(stderr, "start_bench: %s\n", err.text);
-        exit(1);
-    }
+    if (file_slurp(b->record, text.max, &text, &err) < 0)
+        bench_die(b->record, err.text);
     rest = buf_str(&text);
     while (str_cut(&rest, '\n', &line))
         last = line.len ? line : last;
-    if (json_parse(&arena, last, &entry, NULL, &err) < 0) {
-        fprintf(stderr, "start_bench: the server's record: %s\n", err.text);
-        exit(1);
-    }
+    if (json_parse(&arena, last, &entry, NULL, &err) < 0)
+        bench_die("the server's record", err.text);
     t = json_get_i64(entry, "t_us", -1);
     arena_release(&arena);
     return t;
@@ -177,117 +132,91 @@ static int64_t last_request_us(const struct bench *b)
 
 static void serve(struct bench *b, const char *scenario)
 {
-    char path[96];
-    char port[32];
-    char line[64] = "";
+    const char *argv[] = {b->fake, "--scenario", b->scenario, "--record", b->record, NULL};
     struct err err = {0};
-    int out[2];
-    size_t len = 0;
 
-    snprintf(path, sizeof(path), "%s/scenario", b->dir);
-    if (file_replace(path, str_of(scenario), 0600, &err) < 0) {
-        fprintf(stderr, "start_bench: %s\n", err.text);
-        exit(1);
-    }
-    snprintf(b->record, sizeof(b->record), "%s/record", b->dir);
+    if (file_replace(b->scenario, str_of(scenario), 0600, &err) < 0)
+        bench_die(b->scenario, err.text);
     unlink(b->record);
-    if (pipe(out) < 0)
-        die("pipe");
-    b->server = fork();
-    if (b->server < 0)
-        die("fork");
-    if (b->server == 0) {
-        dup2(out[1], 1);
-        close(out[0]);
-        execl(b->fake, b->fake, "--scenario", path, "--record", b->record, (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    while (len < sizeof(line) - 1 && !memchr(line, '\n', len)) {
-        ssize_t n = read(out[0], line + len, sizeof(line) - 1 - len);
-
-        if (n <= 0) {
-            fprintf(stderr, "start_bench: the server did not start\n");
-            exit(1);
-        }
-        len += (size_t)n;
-    }
-    close(out[0]);
-    if (sscanf(line, "LISTENING %31[0-9]", port) != 1) {
-        fprintf(stderr, "start_bench: the server said '%s'\n", line);
-        exit(1);
-    }
-    snprintf(b->base, sizeof(b->base), "http://127.0.0.1:%s", port);
+    bench_server_start(&b->server, argv);
+    snprintf(b->base, sizeof(b->base), "http://127.0.0.1:%d", b->server.port);
 }
 
-static void stop(struct bench *b)
+static void bench_version(const struct bench *b)
 {
-    kill(b->server, SIGTERM);
-    waitpid(b->server, NULL, 0);
+    char *version[] = {b->tenax, (char *)"--version", NULL};
+
+    for (int i = 0; i < b->runs; i++) {
+        struct sample s = run(b, version, /*watch=*/false);
+
+        b->wall[i] = s.wall_ms;
+        b->other[i] = (double)s.max_rss_kb / 1024;
+    }
+    row("--version, wall", b->wall, b->runs, "ms", "(aim 3)");
+    row("--version, peak RSS", b->other, b->runs, "MB", "");
+}
+
+static void bench_model(const struct bench *b, const char *model)
+{
+    char *ask[] = {b->tenax, (char *)"-p", (char *)"hello", (char *)"--model", (char *)model, NULL};
+    char what[64];
+
+    for (int i = 0; i < b->runs; i++) {
+        struct sample s = run(b, ask, /*watch=*/false);
+
+        b->wall[i] = s.wall_ms;
+        b->other[i] = (double)(last_request_us(b) - s.forked_us) / 1000;
+    }
+    snprintf(what, sizeof(what), "-p hello, start to first request byte (%.9s)", model);
+    row(what, b->other, b->runs, "ms", "(aim 10)");
+    snprintf(what, sizeof(what), "-p hello, wall (%.9s)", model);
+    row(what, b->wall, b->runs, "ms", "(aim 15)");
+}
+
+static void bench_memory(const struct bench *b)
+{
+    char *ask[] = {b->tenax, (char *)"-p", (char *)"hello", NULL};
+    int runs = b->runs < 10 ? b->runs : 10;
+
+    for (int i = 0; i < runs; i++)
+        b->other[i] = (double)run(b, ask, /*watch=*/true).pss_kb / 1024;
+    row("-p hello, peak PSS", b->other, runs, "MB", "(aim 10)");
 }
 
 int main(int argc, char **argv)
 {
     static const char *const models[] = {"anthropic/claude-sonnet-5", "openai/gpt-5",
                                          "gemini/gemini-2.5-flash"};
-    struct bench b = {.tenax = argv[1], .fake = argv[2]};
-    int runs = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 40;
-    double *values = NULL;
-    double *wire = NULL;
-    char *version[] = {argv[1], (char *)"--version", NULL};
-    char what[64];
+    struct bench b = {.dir = "/tmp/tenax-bench-XXXXXX"};
 
-    if (argc < 3 || runs < 1) {
+    b.runs = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 40;
+    if (argc < 3 || b.runs < 1) {
         fprintf(stderr, "usage: start_bench TENAX FAKE [RUNS]\n");
         return 2;
     }
-    values = calloc((size_t)runs, sizeof(*values));
-    wire = calloc((size_t)runs, sizeof(*wire));
-    snprintf(b.dir, sizeof(b.dir), "/tmp/tenax-bench-XXXXXX");
-    if (!values || !wire || !mkdtemp(b.dir))
-        die("mkdtemp");
+    b.tenax = argv[1];
+    b.fake = argv[2];
+    b.wall = mem_zalloc((size_t)b.runs * sizeof(*b.wall));
+    b.other = mem_zalloc((size_t)b.runs * sizeof(*b.other));
+    if (!mkdtemp(b.dir))
+        bench_die("mkdtemp", strerror(errno));
+    snprintf(b.scenario, sizeof(b.scenario), "%s/scenario", b.dir);
+    snprintf(b.record, sizeof(b.record), "%s/record", b.dir);
+
     printf("%-44s %9s %9s\n", "", "median", "least");
-    for (int i = 0; i < runs; i++) {
-        struct sample s = run(&b, version, false);
-
-        values[i] = s.wall_ms;
-        wire[i] = (double)s.max_rss_kb / 1024;
-    }
-    row("--version, wall", values, runs, "ms", "(aim 3)");
-    row("--version, peak RSS", wire, runs, "MB", "");
-
+    bench_version(&b);
     serve(&b, "step\n  sticky\n  text Hello.\n");
-    for (size_t m = 0; m < ARRAY_LEN(models); m++) {
-        char *ask[] = {argv[1],           (char *)"-p",      (char *)"hello",
-                       (char *)"--model", (char *)models[m], NULL};
-
-        for (int i = 0; i < runs; i++) {
-            struct sample s = run(&b, ask, false);
-
-            values[i] = s.wall_ms;
-            wire[i] = (double)(last_request_us(&b) - s.forked_us) / 1000;
-        }
-        snprintf(what, sizeof(what), "-p hello, start to first request byte (%.9s)", models[m]);
-        row(what, wire, runs, "ms", "(aim 10)");
-        snprintf(what, sizeof(what), "-p hello, wall (%.9s)", models[m]);
-        row(what, values, runs, "ms", "(aim 15)");
-    }
-    stop(&b);
-
+    for (size_t i = 0; i < ARRAY_LEN(models); i++)
+        bench_model(&b, models[i]);
+    bench_server_stop(&b.server);
     serve(&b, "step\n  sticky\n  text Hello\n  pause 60ms\n  text , world.\n");
-    for (int i = 0; i < runs && i < 10; i++) {
-        char *ask[] = {argv[1], (char *)"-p", (char *)"hello", NULL};
+    bench_memory(&b);
+    bench_server_stop(&b.server);
 
-        values[i] = (double)run(&b, ask, true).pss_kb / 1024;
-    }
-    row("-p hello, peak PSS", values, runs < 10 ? runs : 10, "MB", "(aim 10)");
-    stop(&b);
-
-    snprintf(what, sizeof(what), "%s/scenario", b.dir);
-    unlink(what);
+    unlink(b.scenario);
     unlink(b.record);
     rmdir(b.dir);
-    free(values);
-    free(wire);
+    free(b.wall);
+    free(b.other);
     return 0;
 }

@@ -14,21 +14,21 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/vec.h"
+#include "bench/bench.h"
 #include "json/json.h"
 
 #define WINDOW 20
@@ -49,59 +49,27 @@ struct bench {
     char dir[64];
     char record[96];
     char base[64];
-    int port;
-    pid_t server;
+    struct bench_server server;
     VEC(struct request) requests;
 };
 
-static int64_t now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 static void die(const char *what)
 {
-    fprintf(stderr, "steps_bench: %s: %s\n", what, strerror(errno));
-    exit(1);
+    bench_die(what, strerror(errno));
 }
 
 static void server_start(struct bench *b)
 {
     char path[96];
-    char line[64];
-    int fds[2];
-    ssize_t n;
+    const char *argv[] = {b->fake, "--scenario", path, "--record", b->record, NULL};
     struct err err = {0};
 
     snprintf(path, sizeof(path), "%s/s.scenario", b->dir);
     snprintf(b->record, sizeof(b->record), "%s/record", b->dir);
-    unlink(b->record);
-    if (file_replace(path, STR(scenario), 0600, &err) < 0 || pipe(fds) < 0)
-        die(path);
-    b->server = fork();
-    if (b->server == 0) {
-        dup2(fds[1], 1);
-        execl(b->fake, b->fake, "--scenario", path, "--record", b->record, NULL);
-        _exit(127);
-    }
-    close(fds[1]);
-    n = read(fds[0], line, sizeof(line) - 1);
-    close(fds[0]);
-    line[n > 0 ? n : 0] = '\0';
-    if (sscanf(line, "LISTENING %d", &b->port) != 1)
-        die("the server does not start");
-    snprintf(b->base, sizeof(b->base), "http://127.0.0.1:%d", b->port);
-}
-
-static void server_stop(struct bench *b)
-{
-    int status;
-
-    kill(b->server, SIGTERM);
-    waitpid(b->server, &status, 0);
+    if (file_replace(path, STR(scenario), 0600, &err) < 0)
+        bench_die(path, err.text);
+    bench_server_start(&b->server, argv);
+    snprintf(b->base, sizeof(b->base), "http://127.0.0.1:%d", b->server.port);
 }
 
 static void requests_clear(struct bench *b)
@@ -122,7 +90,7 @@ static void requests_read(struct bench *b)
 
     requests_clear(b);
     if (file_slurp(b->record, (size_t)8 << 30, &text, &err) < 0)
-        die(err.text);
+        bench_die(b->record, err.text);
     rest = buf_str(&text);
     while (str_cut(&rest, '\n', &line)) {
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -142,27 +110,6 @@ static void requests_read(struct bench *b)
     }
     if (truncate(b->record, 0) < 0)
         die(b->record);
-}
-
-static long pss_of(pid_t pid)
-{
-    char path[64];
-    char text[2048];
-    const char *at;
-    ssize_t n;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    at = strstr(text, "\nPss:");
-    return at ? strtol(at + 5, NULL, 10) : 0;
 }
 
 /* Runs tenax for so many steps; *ret_pss, unless NULL, gets the most it held. */
@@ -185,7 +132,7 @@ static double run_tenax(const struct bench *b, int steps, long *ret_pss)
                     (char *)"--model",
                     (char *)"anthropic/claude-sonnet-5",
                     NULL};
-    int64_t start = now_us();
+    int64_t start = clock_mono_us();
     int status;
     pid_t pid;
 
@@ -204,7 +151,7 @@ static double run_tenax(const struct bench *b, int steps, long *ret_pss)
     }
     if (ret_pss) {
         while (waitpid(pid, &status, WNOHANG) == 0) {
-            long pss = pss_of(pid);
+            long pss = bench_memory_kb(pid, "Pss");
 
             if (pss > *ret_pss)
                 *ret_pss = pss;
@@ -214,14 +161,14 @@ static double run_tenax(const struct bench *b, int steps, long *ret_pss)
     }
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) /* it ends at --max-turns */
         fprintf(stderr, "steps_bench: tenax ended with status %x\n", (unsigned)status);
-    return (double)(now_us() - start) / 1000;
+    return (double)(clock_mono_us() - start) / 1000;
 }
 
 static double run_bare_shells(int n)
 {
     char *argv[] = {(char *)"bash", (char *)"-c", (char *)"true", NULL};
     char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
-    int64_t start = now_us();
+    int64_t start = clock_mono_us();
 
     for (int i = 0; i < n; i++) {
         pid_t pid;
@@ -231,7 +178,7 @@ static double run_bare_shells(int n)
             die("posix_spawn");
         waitpid(pid, &status, 0);
     }
-    return (double)(now_us() - start) / 1000;
+    return (double)(clock_mono_us() - start) / 1000;
 }
 
 /* Reads one answer in chunks, to its end. */
@@ -267,11 +214,11 @@ static void read_answer(int fd)
 static double run_bare_exchanges(struct bench *b, size_t count)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)b->port),
+                             .sin_port = htons((uint16_t)b->server.port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int one = 1;
-    int64_t start = now_us();
+    int64_t start = clock_mono_us();
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
@@ -290,15 +237,7 @@ static double run_bare_exchanges(struct bench *b, size_t count)
         read_answer(fd);
     }
     close(fd);
-    return (double)(now_us() - start) / 1000;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    return (double)(clock_mono_us() - start) / 1000;
 }
 
 /* The median distance between two requests, in ms, from step `from` on. */
@@ -309,7 +248,7 @@ static double window_ms(const struct bench *b, size_t from)
     for (size_t i = 0; i < WINDOW; i++)
         gaps[i] =
             (double)(b->requests.ptr[from + i + 1].at_us - b->requests.ptr[from + i].at_us) / 1000;
-    qsort(gaps, WINDOW, sizeof(gaps[0]), by_size);
+    bench_sort(gaps, WINDOW);
     return gaps[WINDOW / 2];
 }
 
@@ -355,11 +294,9 @@ static void bench_steps(struct bench *b, int steps)
     }
     run_tenax(b, steps, &pss);
     requests_read(b);
-    if (truncate(b->record, 0) < 0)
-        die(b->record);
-    qsort(own, ROUNDS, sizeof(own[0]), by_size);
-    qsort(wall, ROUNDS, sizeof(wall[0]), by_size);
-    qsort(bare, ROUNDS, sizeof(bare[0]), by_size);
+    bench_sort(own, ROUNDS);
+    bench_sort(wall, ROUNDS);
+    bench_sort(bare, ROUNDS);
     printf("%d steps of `true`, %d rounds   median    min\n", steps, ROUNDS);
     printf("  wall per step            %7.2f ms %6.2f ms\n", wall[ROUNDS / 2], wall[0]);
     printf("  bare shell and exchange  %7.2f ms %6.2f ms\n", bare[ROUNDS / 2], bare[0]);
@@ -396,10 +333,21 @@ static void bench_flat(struct bench *b, int steps)
     vec_release(&replay.requests);
 }
 
+/* tenax has left its home in it. */
+static void remove_all(char *dir)
+{
+    char *argv[] = {(char *)"rm", (char *)"-rf", dir, NULL};
+    char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+    pid_t pid;
+    int status;
+
+    if (posix_spawnp(&pid, "rm", NULL, NULL, argv, env) == 0)
+        waitpid(pid, &status, 0);
+}
+
 int main(int argc, char **argv)
 {
     struct bench b = {0};
-    char command[100];
     int steps = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 50;
     int many = argc > 4 ? (int)strtol(argv[4], NULL, 10) : 0;
 
@@ -416,18 +364,9 @@ int main(int argc, char **argv)
     bench_steps(&b, steps);
     if (many > 2 * WINDOW)
         bench_flat(&b, many);
-    server_stop(&b);
+    bench_server_stop(&b.server);
     requests_clear(&b);
     vec_release(&b.requests);
-    snprintf(command, sizeof(command), "%s", b.dir);
-    {
-        char *rm[] = {(char *)"rm", (char *)"-rf", command, NULL};
-        char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
-        pid_t pid;
-        int status;
-
-        if (posix_spawnp(&pid, "rm", NULL, NULL, rm, env) == 0)
-            waitpid(pid, &status, 0);
-    }
+    remove_all(b.dir);
     return 0;
 }

@@ -7,19 +7,17 @@
  * together. Prints what a stream costs; fails when one of them does not arrive whole.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "bench/bench.h"
 #include "net/net.h"
 #include "net/sse.h"
 
@@ -32,7 +30,7 @@ struct server {
     char scenario[96];
     char ca_file[96];
     char url[96];
-    pid_t pid;
+    struct bench_server fake;
 };
 
 struct one {
@@ -44,32 +42,12 @@ struct one {
     bool whole;   /* and then it ended as it should */
 };
 
-static void die(const char *what, const char *why)
-{
-    fprintf(stderr, "streams_bench: %s: %s\n", what, why);
-    exit(1);
-}
-
-/* Kilobytes of a line of /proc/self/smaps_rollup. */
-static long memory_kb(const char *name)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(10000);
-    CLEANUP(fd_closep) int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-    const char *at;
-
-    if (fd < 0 || buf_add_fd(&text, fd, NULL) < 0)
-        return 0;
-    at = strstr(buf_cstr(&text), name);
-    return at ? strtol(at + strlen(name), NULL, 10) : 0;
-}
-
 static double cpu_ms(void)
 {
     struct rusage u;
 
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+    return bench_cpu_ms(&u);
 }
 
 /* The server. */
@@ -87,45 +65,21 @@ static void server_write_scenario(struct server *s, int pause_ms)
     snprintf(s->scenario, sizeof(s->scenario), "%s/scenario", s->dir);
     snprintf(s->ca_file, sizeof(s->ca_file), "%s/ca.pem", s->dir);
     if (file_replace(s->scenario, buf_str(&text), 0600, &err) < 0)
-        die("scenario", err.text);
+        bench_die("scenario", err.text);
 }
 
 static void server_start(struct server *s)
 {
-    char line[200] = "";
-    size_t len = 0;
-    int port;
-    int out[2];
+    const char *argv[] = {s->program, "--scenario", s->scenario, "--tls",
+                          "--ca-out", s->ca_file,   NULL};
 
-    if (pipe2(out, O_CLOEXEC) < 0)
-        die("pipe2", strerror(errno));
-    s->pid = fork();
-    if (s->pid < 0)
-        die("fork", strerror(errno));
-    if (s->pid == 0) {
-        dup2(out[1], 1);
-        execl(s->program, s->program, "--scenario", s->scenario, "--tls", "--ca-out", s->ca_file,
-              (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    while (len < sizeof(line) - 1 && !memchr(line, '\n', len)) {
-        ssize_t n = read(out[0], line + len, sizeof(line) - 1 - len);
-
-        if (n <= 0)
-            die(s->program, "did not start");
-        len += (size_t)n;
-    }
-    close(out[0]);
-    if (sscanf(line, "LISTENING %d", &port) != 1)
-        die(s->program, line);
-    snprintf(s->url, sizeof(s->url), "https://127.0.0.1:%d/v1/messages", port);
+    bench_server_start(&s->fake, argv);
+    snprintf(s->url, sizeof(s->url), "https://127.0.0.1:%d/v1/messages", s->fake.port);
 }
 
 static void server_stop(struct server *s)
 {
-    kill(s->pid, SIGTERM);
-    waitpid(s->pid, NULL, 0);
+    bench_server_stop(&s->fake);
     unlink(s->scenario);
     unlink(s->ca_file);
     rmdir(s->dir);
@@ -157,7 +111,7 @@ static void one_start(struct one *one, struct net *n, const char *url, struct ma
     one->sse = sse_new(1 << 20, on_event, one);
     one->stream = net_start(n, &r, mb, &err);
     if (!one->stream)
-        die("net_start", err.text);
+        bench_die("net_start", err.text);
 }
 
 static void one_release(struct one *one)
@@ -186,12 +140,12 @@ static struct str address_of(struct net_stream *const *stream)
 
 static void look_at_memory(struct run *r)
 {
-    long pss_kb = memory_kb("\nPss:");
+    long pss_kb = bench_memory_kb(getpid(), "Pss");
 
     if (pss_kb < r->pss_kb)
         return;
     r->pss_kb = pss_kb;
-    r->rss_kb = memory_kb("\nRss:");
+    r->rss_kb = bench_memory_kb(getpid(), "Rss");
 }
 
 static void take_mail(struct run *r, const struct net_mail *m)
@@ -237,7 +191,7 @@ static void run_streams(struct run *r, struct net *n, const char *url)
         struct mail *m;
 
         if (mailbox_take(mb, NULL, clock_mono_ms() + 120 * 1000, &m, &err) < 0)
-            die("waiting", err.text);
+            bench_die("waiting", err.text);
         take_mail(r, (struct net_mail *)m);
         mail_free(m);
     }
@@ -255,7 +209,7 @@ static void raise_limits(int streams)
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < (rlim_t)streams + 100)
-        die("open files", "the limit is too low (ulimit -n)");
+        bench_die("open files", "the limit is too low (ulimit -n)");
 }
 
 int main(int argc, char **argv)
@@ -280,14 +234,14 @@ int main(int argc, char **argv)
     raise_limits(count);
     server.program = argv[1];
     if (!mkdtemp(server.dir))
-        die("mkdtemp", strerror(errno));
+        bench_die("mkdtemp", strerror(errno));
     server_write_scenario(&server, pause_ms);
     server_start(&server);
     n = net_new(&options, &err);
     if (!n)
-        die("net_new", err.text);
+        bench_die("net_new", err.text);
     run_streams(&warm, n, server.url); /* what the first one loads is not the price of a stream */
-    base_pss_kb = memory_kb("\nPss:");
+    base_pss_kb = bench_memory_kb(getpid(), "Pss");
     base_cpu_ms = cpu_ms();
     start_ms = clock_mono_ms();
     run_streams(&run, n, server.url);
