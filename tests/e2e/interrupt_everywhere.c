@@ -6,7 +6,11 @@
  * The waits of a whole run are counted first (sync/wait.h). Then come POINTS runs, spread over all
  * of them, that get SIGINT at one, and a tenth as many each with SIGTERM and SIGKILL. Whatever the
  * point: the run ends soon, says how it ended, every call on its output has its result, and nobody
- * it has started goes on. The model is the scripted one. Main thread.
+ * it has started goes on. The model is the scripted one.
+ *
+ * Most waits of the workshop belong to the command that says 20 MB. A fifth of the points is spread
+ * over them all; the others over a copy of the scenario where it says a thousandth of that, so that
+ * every call has its share. Main thread.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "json/json.h"
 #include "said.h"
 #include "stage.h"
@@ -38,6 +43,7 @@ struct show {
     struct strv args;
     uint64_t random;
     int64_t points;       /* waits of a whole run */
+    bool stopped_in[256]; /* by the number of calls that had run until then */
     VEC(int64_t) said_us; /* from a signal to the last line */
     VEC(int64_t) exit_us; /* to the exit */
     VEC(int64_t) gone_us; /* from SIGKILL until nobody was left */
@@ -76,6 +82,7 @@ static int show_count(struct show *s, struct err *err)
         return err_set(err, ERR_PROTOCOL, "the whole run: exit code %d: %s", run.code,
                        buf_cstr(&run.err));
     s->points = n;
+    printf("%lld waits\n", n);
     return 0;
 }
 
@@ -117,6 +124,7 @@ static int check_asked(struct show *s, const struct kind *kind, const struct sta
                        int64_t sent_us, struct err *err)
 {
     CLEANUP(said_release) struct said said = {0};
+    size_t ran = 0;
 
     if (said_read(&said, buf_str(&run->out), err) < 0)
         return -1;
@@ -127,6 +135,10 @@ static int check_asked(struct show *s, const struct kind *kind, const struct sta
     if (check_end(s, &said, kind, run->code, err) < 0 ||
         stage_alone(&s->stage, ALONE_MS, err) < 0 || stage_is_tidy(&s->stage, err) < 0)
         return -1;
+    VEC_EACH(&said.calls, c) {
+        ran += !str_starts(c->text, STR("Not run"));
+    }
+    s->stopped_in[ran % ARRAY_LEN(s->stopped_in)] = true;
     vec_push(&s->said_us, run->said_us > sent_us ? run->said_us - sent_us : 0);
     vec_push(&s->exit_us, run->exit_us - sent_us);
     if (run->exit_us - sent_us > END_MS * 1000)
@@ -203,25 +215,59 @@ static void print_times(const char *what, int64_t *us, size_t n)
 
 static void show_report(struct show *s)
 {
-    printf("%lld waits; %zu runs were through before the signal, %zu had fewer waits\n",
-           (long long)s->points, s->completed, s->unreached);
+    size_t places = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(s->stopped_in); i++)
+        places += s->stopped_in[i];
+    printf("stopped behind %zu different calls; %zu runs were through before the signal, %zu had "
+           "fewer waits\n",
+           places, s->completed, s->unreached);
     print_times("signal to last line:", s->said_us.ptr, s->said_us.len);
     print_times("signal to exit:", s->exit_us.ptr, s->exit_us.len);
     print_times("kill to nobody left:", s->gone_us.ptr, s->gone_us.len);
 }
 
+/* The scenario with little to say, as <stage>/quiet.scenario. */
+static int write_quiet(const struct show *s, const char *scenario, struct err *err)
+{
+    static const char loud[] = "head -c 20000000";
+    CLEANUP(mem_freep) char *file = path_join(s->stage.dir, "quiet.scenario");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    size_t at;
+
+    if (file_slurp(scenario, 1 << 20, &text, err) < 0)
+        return -1;
+    at = str_find(buf_str(&text), STR(loud));
+    if (at >= text.len)
+        return err_set(err, ERR_BAD_INPUT, "'%s' is not in the scenario", loud);
+    buf_cut(&text, at + strlen("head -c 20000"), strlen("000"));
+    return file_replace(file, buf_str(&text), 0600, err);
+}
+
+static int show_choose(struct show *s, const char *scenario, struct err *err)
+{
+    CLEANUP(buf_release) struct buf model = BUF_INIT(4096);
+
+    buf_addf(&model, "scripted/%s", scenario);
+    strv_clear(&s->args);
+    workshop_args(&s->args, buf_cstr(&model));
+    return show_count(s, err);
+}
+
 static int show_run(struct show *s, const char *scenario, int64_t count, struct err *err)
 {
-    char model[4096];
+    CLEANUP(mem_freep) char *quiet = path_join(s->stage.dir, "quiet.scenario");
     int64_t few = count / 10 > 1 ? count / 10 : 2;
+    int64_t loud = count / 5;
 
-    snprintf(model, sizeof(model), "scripted/%s", scenario);
-    workshop_args(&s->args, model);
-    if (show_count(s, err) < 0)
+    if (write_quiet(s, scenario, err) < 0 || show_choose(s, quiet, err) < 0)
         return -1;
-    show_spread(s, &kind_int, count);
+    show_spread(s, &kind_int, count - loud);
     show_spread(s, &kind_term, few);
     show_spread(s, &kind_kill, few);
+    if (show_choose(s, scenario, err) < 0)
+        return -1;
+    show_spread(s, &kind_int, loud);
     show_report(s);
     if (s->failed)
         return err_set(err, ERR_PROTOCOL, "%zu runs failed", s->failed);
