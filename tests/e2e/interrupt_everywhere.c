@@ -171,6 +171,8 @@ static int show_stop(struct show *s, const struct kind *kind, int64_t at, struct
     sent_us = signal_us(&run);
     if (run.is_stuck) {
         (void)stage_alone(&s->stage, ALONE_KILL_MS, /*err=*/NULL);
+        printf("%sthe last words:\n%.*s\n", buf_cstr(&run.err),
+               STR_ARG(str_from(buf_str(&run.out), run.out.len > 3000 ? run.out.len - 3000 : 0)));
         return err_set(err, ERR_TIMEOUT, "it hangs%s", sent_us ? "" : " (no signal was sent)");
     }
     if (kind == &kind_kill)

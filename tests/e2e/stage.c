@@ -184,6 +184,36 @@ static int stage_collect(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+/* Where the threads of a process are that does not end, for whoever has to find out why. */
+static void stage_explain(pid_t pid, struct buf *out)
+{
+    static const char *const files[] = {"comm", "wchan", "syscall"};
+    char path[300];
+    DIR *dir;
+    struct dirent *e;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    while (dir && ((void)(e = readdir(dir)), e)) {
+        if (e->d_name[0] == '.')
+            continue;
+        buf_addf(out, "thread %s:", e->d_name);
+        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+            CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+            CLEANUP(fd_closep) int fd = -1;
+
+            snprintf(path, sizeof(path), "/proc/%d/task/%s/%s", (int)pid, e->d_name, files[i]);
+            fd = open(path, O_RDONLY | O_CLOEXEC);
+            if (fd >= 0)
+                (void)buf_add_fd(&text, fd, /*err=*/NULL);
+            buf_addf(out, " %.*s", STR_ARG(str_trim(buf_str(&text))));
+        }
+        buf_addc(out, '\n');
+    }
+    if (dir)
+        closedir(dir);
+}
+
 /* Reads until the process has ended and, as far as they are open then, its pipes are empty. */
 static int stage_watch(struct stage_child *c, int64_t limit_ms, struct stage_result *ret,
                        struct err *err)
@@ -203,6 +233,7 @@ static int stage_watch(struct stage_child *c, int64_t limit_ms, struct stage_res
             return 0;
         if (n == 0) {
             ret->is_stuck = true;
+            stage_explain(c->pid, &ret->err);
             kill(c->pid, SIGKILL);
         }
         if (fds[0].revents) {

@@ -41,7 +41,7 @@ void stage_unserve(struct stage *s, struct buf *ret_complaints);
 int stage_record(const struct stage *s, struct buf *ret, struct err *err);
 
 struct stage_result {
-    bool is_stuck; /* past the limit: it was killed */
+    bool is_stuck; /* past the limit: it was killed; err ends with where its threads were */
     int code;      /* of exit, or -signal */
     struct buf out, err;
     int64_t said_us; /* clock_mono_us() when it last wrote to standard output */
