@@ -716,6 +716,23 @@ static void failures_are_told(void **state)
     }
 }
 
+/* A model that takes no images is not even sent one that a tool has read. */
+static void a_model_without_eyes(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Picture {}\nstep\n  if-result \"left out\"\n  text ok\n");
+    b.provider.model.known = true;
+    b.provider.model.images = false;
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(buf_cstr(&b.trace), "TuSDrnSDE");
+    assert_string_equal(b.result, "ok");
+    bench_end(&b);
+}
+
 /* ---- From outside ---- */
 
 static void input_between_steps(void **state)
@@ -854,6 +871,7 @@ int main(void)
         cmocka_unit_test(hooks_have_their_say),
         cmocka_unit_test(a_hook_allows_where_nobody_is_asked),
         cmocka_unit_test(failures_are_told),
+        cmocka_unit_test(a_model_without_eyes),
         cmocka_unit_test(input_between_steps),
         cmocka_unit_test(inputs_wait_for_their_turn),
         cmocka_unit_test(interrupts_end_the_turn),

@@ -31,6 +31,29 @@ static size_t history_block_bytes(const struct block *b)
     return b->kind == BLOCK_IMAGE ? n + 6000 : n + b->data.len;
 }
 
+static bool is_media(const struct block *b)
+{
+    return b->kind == BLOCK_IMAGE || b->kind == BLOCK_DOCUMENT;
+}
+
+static size_t result_media(const struct block *result)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; result->kind == BLOCK_TOOL_RESULT && i < result->content_len; i++)
+        n += is_media(&result->content[i]);
+    return n;
+}
+
+static size_t count_media(const struct message *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->len; i++)
+        n += result_media(&m->blocks[i]);
+    return n;
+}
+
 static struct message *history_draft(struct history *h)
 {
     struct message *last = h->list.len ? h->list.ptr[h->list.len - 1] : NULL;
@@ -71,6 +94,7 @@ void history_answer(struct history *h, const struct block *result)
             h->open.len ? h->open.ptr[0] : "no call");
     message_add(history_draft(h), result);
     h->bytes += history_block_bytes(result);
+    h->media += result_media(result);
     mem_freep(&h->open.ptr[0]);
     for (size_t i = 0; i < h->open.len; i++) /* with the NULL behind the last */
         h->open.ptr[i] = h->open.ptr[i + 1];
@@ -121,23 +145,6 @@ static size_t message_bytes(const struct message *m)
     return n;
 }
 
-static bool is_media(const struct block *b)
-{
-    return b->kind == BLOCK_IMAGE || b->kind == BLOCK_DOCUMENT;
-}
-
-static size_t count_media(const struct message *m)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < m->len; i++) {
-        for (size_t c = 0; m->blocks[i].kind == BLOCK_TOOL_RESULT && c < m->blocks[i].content_len;
-             c++)
-            n += is_media(&m->blocks[i].content[c]);
-    }
-    return n;
-}
-
 /* A copy, because what was sent may be shared and remembers its bytes. */
 static struct message *without_media(const struct message *m)
 {
@@ -154,8 +161,8 @@ static struct message *without_media(const struct message *m)
                 content[c] = (struct block){
                     .kind = BLOCK_TEXT,
                     .text = content[c].kind == BLOCK_IMAGE
-                                ? STR("[The image is left out: the provider did not take it.]")
-                                : STR("[The file is left out: the provider did not take it.]")};
+                                ? STR("[The image is left out: it cannot be given to this model.]")
+                                : STR("[The file is left out: it cannot be given to this model.]")};
         }
         if (result.kind == BLOCK_TOOL_RESULT)
             result.content = content;
@@ -166,7 +173,7 @@ static struct message *without_media(const struct message *m)
 
 size_t history_drop_media(struct history *h)
 {
-    for (size_t i = h->list.len; i-- > 0;) {
+    for (size_t i = h->media ? h->list.len : 0; i-- > 0;) {
         struct message *old = h->list.ptr[i];
         size_t n = old->role == ROLE_USER ? count_media(old) : 0;
 
@@ -175,6 +182,7 @@ size_t history_drop_media(struct history *h)
         h->list.ptr[i] = without_media(old);
         h->bytes = h->bytes - message_bytes(old) + message_bytes(h->list.ptr[i]);
         message_unref(old);
+        h->media -= n;
         h->epoch = 0; /* what was remembered of the old one must not be sent */
         return n;
     }

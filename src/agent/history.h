@@ -28,6 +28,7 @@ struct history {
     struct strv open;           /* ids of calls that have no result yet, in order */
     uint64_t epoch;             /* llm_request.epoch; made with the first call */
     size_t bytes;               /* of all texts, about: for estimates */
+    size_t media;               /* images and documents in results */
 };
 
 void history_release(struct history *h);
@@ -45,8 +46,8 @@ struct message *const *history_messages(struct history *h, size_t *ret_count);
 void history_reply(struct history *h, struct message *reply);
 const struct message *history_last_reply(const struct history *h); /* or NULL */
 
-/* Images and documents of the newest results that have some become a line of text: the provider
- * would not take them. How many; 0: no result has any. */
+/* Images and documents of the newest results that have some become a line of text: the model or its
+ * provider does not take them. How many; 0: no result has any. Not what is still in the draft. */
 size_t history_drop_media(struct history *h);
 
 /* The rules above, checked from the outside: ERR_BAD_INPUT names the first one broken. */

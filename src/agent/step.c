@@ -189,6 +189,22 @@ static int64_t step_estimate(const struct agent *a)
     return (int64_t)((bytes + a->spec.system.len + toolbox_bytes(a->spec.toolbox)) / 4);
 }
 
+/* A model that is known to take no images is given none: what a tool has read is left out
+ * beforehand. */
+static void step_drop_images(struct step *s, const struct model *m)
+{
+    struct history *h = &s->agent->history;
+    size_t count;
+
+    if (m->images || !m->known || !h->media)
+        return;
+    (void)history_messages(h, &count); /* with what was said last */
+    while (history_drop_media(h))
+        continue;
+    agent_notice(s->agent, LEVEL_WARNING, "%.*s takes no images; going on without what a tool read",
+                 STR_ARG(m->name));
+}
+
 static void step_request(struct step *s, struct llm_request *ret)
 {
     struct agent *a = s->agent;
@@ -203,6 +219,7 @@ static void step_request(struct step *s, struct llm_request *ret)
         .thinking_budget = a->spec.thinking_budget,
         .cache = step_cache(a->spec.conf, &p->model),
     };
+    step_drop_images(s, &p->model);
     ret->messages = history_messages(&a->history, &ret->message_count);
     ret->epoch = a->history.epoch;
     if (p->model.tools)

@@ -78,6 +78,10 @@ static const struct phrase media_phrases[] = {
     {"image_file_too_large", NULL},          /* OpenAI, code */
     {"invalid_image", NULL},                 /* OpenAI, codes */
     {"image_parse_error", NULL},             /* OpenAI, code */
+    {"not support image", NULL},             /* Ollama, DeepSeek, xAI and others: ... input */
+    {"image input is not supported", NULL},  /* llama.cpp */
+    {"image_url is only supported", NULL},   /* OpenAI */
+    {"support image input", NULL},           /* OpenRouter: no endpoints found that ... */
     {"unable to process input image", NULL}, /* Gemini */
     {"request payload size exceeds", NULL},  /* Gemini */
     {"the document has no pages", NULL},     /* Gemini */

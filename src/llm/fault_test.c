@@ -90,6 +90,8 @@ static void test_media(void **state)
         {400, "A maximum of 100 PDF pages may be provided.", true},
         {400, "Unable to process input image.", true},
         {413, "Request exceeds the maximum size", true},
+        {400, "this model does not support image input", true},
+        {404, "No endpoints found that support image input", true},
         {400, "max_tokens exceeds the maximum", false},
         {500, "could not process image", false},
     };
