@@ -18,6 +18,7 @@
 #include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/strv.h"
@@ -49,6 +50,8 @@ struct host {
     char *key_source;
     struct net *net;
     struct workspace *workspace;
+    char *state_dir;
+    bool forget; /* --no-session-persistence: nothing of it stays */
     struct permit *permit;
     struct toolbox *toolbox;
     struct strv only_tools;
@@ -240,7 +243,9 @@ static void host_make_workspace(struct host *h)
 
     project_session_dir(str_of(conf_home(h->conf)), str_of(conf_dir(h->conf)), str_of(h->session),
                         &state);
-    h->workspace = workspace_new(conf_dir(h->conf), buf_cstr(&state), conf_environ(h->conf));
+    h->state_dir = mem_dup(state.ptr, state.len);
+    h->forget = h->args->given[OPT_NO_SESSION_PERSISTENCE] && !file_exists(h->state_dir);
+    h->workspace = workspace_new(conf_dir(h->conf), h->state_dir, conf_environ(h->conf));
 }
 
 static bool host_needs_net(const struct host *h)
@@ -311,6 +316,9 @@ void host_free(struct host *h)
     toolbox_free(h->toolbox);
     permit_unref(h->permit);
     workspace_unref(h->workspace);
+    if (h->forget)
+        project_forget(h->state_dir);
+    mem_freep(&h->state_dir);
     for (size_t i = 0; i < h->provider_count; i++)
         provider_release(&h->providers[i]);
     net_free(h->net);

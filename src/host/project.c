@@ -1,9 +1,15 @@
 /*
- * project: names of folders. Pure.
+ * project: names of folders, and their end. Any thread.
  */
 #include "host/project.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 #define KEY_MAX 200
@@ -62,4 +68,19 @@ void project_session_dir(struct str home, struct str dir, struct str session, st
     project_key(dir, ret);
     buf_addc(ret, '/');
     buf_add(ret, session);
+}
+
+void project_forget(const char *session_dir)
+{
+    CLEANUP(mem_freep) char *outputs = path_join(session_dir, "tool-results");
+    CLEANUP(mem_freep) char *project = path_dirname(session_dir);
+    DIR *d = opendir(outputs);
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
+        (void)unlinkat(dirfd(d), e->d_name, 0); /* "." and ".." are no files */
+    if (d)
+        closedir(d);
+    (void)rmdir(outputs);
+    (void)rmdir(session_dir);
+    (void)rmdir(project);
 }

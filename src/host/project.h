@@ -12,3 +12,6 @@ struct buf;
 void project_key(struct str dir, struct buf *ret);
 /* <home>/projects/<key>/<session>. */
 void project_session_dir(struct str home, struct str dir, struct str session, struct buf *ret);
+/* Removes a session's folder with the long outputs in it, and the project's when it is empty then.
+ * Whatever else is in there stays. */
+void project_forget(const char *session_dir);
