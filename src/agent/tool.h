@@ -3,8 +3,9 @@
  *
  * A tool is a const struct tool_entry at the top of tools/<name>.c, the words the model reads in
  * tools/<name>.md (the text, then its JSON schema in a fenced block; the build makes tool_<name>_md
- * and tool_<name>_schema of them), and one line in tools/tools.c. The toolbox test fails while a
- * tool has no text, a schema that does not parse, or the whole table is larger than 12 KB.
+ * and tool_<name>_schema of them), and its name in tools/tools.def and tools/meson.build.
+ * tools_test fails while a tool has no text, a schema that does not parse, or the whole table is
+ * larger than 12 KB.
  *
  * run() is called on a tool thread and sees only its call. Schema check, hooks, permission, time,
  * cancelling siblings, capping and spilling are done around it (agent/call.c); it knows none of
