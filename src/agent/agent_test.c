@@ -603,8 +603,6 @@ static const struct {
     {"adds something at the end", HOOK_STOP,
      "{\"hookSpecificOutput\":{\"hookEventName\":\"Stop\",\"additionalContext\":\"by the way\"}}",
      1, "TuSDrSDhSDhE", "done x|", END_COMPLETED, 1},
-    {"sends back for ever", HOOK_STOP, "{\"decision\":\"block\",\"reason\":\"not yet\"}", -1,
-     "TuSDrSDhuSDhuSDhuSDhuSDhuSDhuSDhuSDhuSDhnE", "done x|", END_COMPLETED, 1},
     {"keeps the prompt", HOOK_USER_PROMPT_SUBMIT, "{\"decision\":\"block\",\"reason\":\"no\"}", -1,
      "ThE", "", END_HOOK_STOPPED, 0},
     {"adds to a result", HOOK_POST_TOOL_USE,
