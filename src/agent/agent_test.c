@@ -308,7 +308,7 @@ static void bench_end(struct bench *b)
         fail_msg("after %s: %s", buf_cstr(&b->trace), err.text);
     agent_free(b->agent);
     toolbox_free(b->toolbox);
-    permit_unref(b->permit);
+    permit_free(b->permit);
     workspace_unref(b->workspace);
     provider_release(&b->provider);
     conf_unref(b->conf);

@@ -308,7 +308,7 @@ static void call_pipeline(struct call *c)
     if (call_leave(c) < 0)
         return;
     if (cancel_is_set(c->cancel)) {
-        call_interrupted(c);
+        call_fail(c, "The call was interrupted; what it had done until then may have had effects.");
         return;
     }
     call_run(c);
@@ -367,11 +367,6 @@ void call_collect(struct call *c)
     c->state = CALL_ENDED;
     log_debug("agent", "%.*s %.*s: %" PRId64 " ms%s", STR_ARG(c->name), STR_ARG(c->id),
               c->duration_ms, c->result.is_error ? ", error" : "");
-}
-
-void call_interrupted(struct call *c)
-{
-    call_fail(c, "The call was interrupted; what it had done until then may have had effects.");
 }
 
 void call_start_skipped(struct call *c, struct str because)

@@ -71,9 +71,8 @@ struct call_mail {
  * the turn's. */
 struct call *call_new(const struct agent *a, const struct block *block, struct mailbox *to,
                       struct cancel *cancel);
-void call_start(struct call *c);       /* CALL_READY → CALL_RUNNING, or CALL_ENDED on failure */
-void call_collect(struct call *c);     /* its mail has come: CALL_ENDED */
-void call_interrupted(struct call *c); /* instead of a result; not while it runs */
+void call_start(struct call *c);   /* CALL_READY → CALL_RUNNING, or CALL_ENDED on failure */
+void call_collect(struct call *c); /* its mail has come: CALL_ENDED */
 /* For one that never ran and never will: TOOL_STARTED, and CALL_ENDED with the reason. */
 void call_start_skipped(struct call *c, struct str because);
 /* The tool_result for the conversation; slices live in the call. */

@@ -44,7 +44,6 @@ enum turn_why {
     TURN_WHYS(X)
 #undef X
 };
-const char *turn_why_name(enum turn_why why);
 
 /* One turn: what is carried from step to step. */
 struct turn {

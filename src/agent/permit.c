@@ -127,8 +127,9 @@ void permit_abandon(struct permit *p, struct permit_state *s)
     permit_state_unref(s);
 }
 
-int permit_state_set_mode(const struct permit *p, struct permit_state *s, enum permit_mode mode,
-                          struct err *err)
+/* ERR_DENIED, see permit_set_mode(). */
+static int permit_state_set_mode(const struct permit *p, struct permit_state *s,
+                                 enum permit_mode mode, struct err *err)
 {
     if (mode == MODE_BYPASS && p->never_bypass)
         return err_set(
@@ -299,7 +300,6 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     const char *home = conf_env(conf, "HOME");
     struct permit_state *s = permit_state_new();
 
-    atomic_init(&p->refs, 1);
     lock_init(&p->lock);
     p->state = s; /* nobody else sees it yet, so it is filled in place */
     p->workspace = workspace_ref(w);
@@ -310,22 +310,16 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     permit_add_list(p, s, conf, "permissions.ask", RULE_ASK, ret_warnings);
     permit_add_list(p, s, conf, "permissions.allow", RULE_ALLOW, ret_warnings);
     if (permit_first_mode(p, s, conf, err) < 0) {
-        permit_unref(p);
+        permit_free(p);
         return -1;
     }
     *ret = p;
     return 0;
 }
 
-struct permit *permit_ref(struct permit *p)
+void permit_free(struct permit *p)
 {
-    atomic_fetch_add(&p->refs, 1);
-    return p;
-}
-
-void permit_unref(struct permit *p)
-{
-    if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
+    if (!p)
         return;
     permit_state_unref(p->state);
     VEC_EACH(&p->all, r) {

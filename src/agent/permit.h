@@ -54,8 +54,7 @@ struct permit_answer {
  * sense are left out and said in warnings. */
 int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_warnings,
                struct permit **ret, struct err *err);
-struct permit *permit_ref(struct permit *p);
-void permit_unref(struct permit *p);
+void permit_free(struct permit *p);
 
 enum permit_mode permit_mode(struct permit *p);
 /* ERR_DENIED when settings forbid it (disableBypassPermissionsMode) or the run was not started with

@@ -29,7 +29,6 @@ struct permit_state {
 };
 
 struct permit {
-    atomic_int refs;
     struct workspace *workspace;
     char *home;
     bool may_bypass;
@@ -61,9 +60,6 @@ void permit_abandon(struct permit *p, struct permit_state *s);
 /* Between begin and commit. Takes the rule over, also when it fails. */
 int permit_state_add(struct permit *p, struct permit_state *s, struct permit_rule *r,
                      struct err *err);
-/* ERR_DENIED, see permit_set_mode(). */
-int permit_state_set_mode(const struct permit *p, struct permit_state *s, enum permit_mode mode,
-                          struct err *err);
 
 const char *permit_list_name(enum rule_list list); /* "allow" */
 bool permit_list_parse(struct str name, enum rule_list *ret);

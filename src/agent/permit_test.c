@@ -109,7 +109,7 @@ struct setting {
 
 static void setting_release(struct setting *s)
 {
-    permit_unref(s->permit);
+    permit_free(s->permit);
     workspace_unref(s->workspace);
     conf_unref(s->conf);
     strv_release(&s->warnings);

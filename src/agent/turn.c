@@ -27,7 +27,7 @@
 #define TURN_SENT_BACK 8 /* times Stop hooks may send a turn back before they are overruled */
 #define TURN_MAX_NOTE ((size_t)64 << 10)
 
-const char *turn_why_name(enum turn_why why)
+static const char *turn_why_name(enum turn_why why)
 {
     static const char *const names[] = {
 #define X(id, name) name,

@@ -96,7 +96,8 @@ static bool glob_steps(struct str p, struct str t, size_t *steps)
     }
 }
 
-bool rule_path_glob(struct str pattern, struct str text)
+/* "**" and all: does the pattern match the whole of the text? */
+static bool rule_path_glob(struct str pattern, struct str text)
 {
     size_t steps = 0;
 

@@ -24,6 +24,3 @@ struct rule_path {
 int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
                     const struct rule_place *place, struct rule_path *ret, struct err *err);
 bool rule_path_matches(const struct rule_path *p, struct str path);
-
-/* "**" and all: does the pattern match the whole of the text? */
-bool rule_path_glob(struct str pattern, struct str text);

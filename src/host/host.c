@@ -314,7 +314,7 @@ void host_free(struct host *h)
         return;
     agent_free(h->agent);
     toolbox_free(h->toolbox);
-    permit_unref(h->permit);
+    permit_free(h->permit);
     workspace_unref(h->workspace);
     if (h->forget)
         project_forget(h->state_dir);

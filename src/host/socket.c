@@ -296,11 +296,6 @@ int socket_start(const char *home, const struct socket_speaker *speaker, void *a
     return 0;
 }
 
-const char *socket_path(const struct socket *s)
-{
-    return s->path;
-}
-
 void socket_stop(struct socket *s)
 {
     if (!s)

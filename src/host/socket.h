@@ -40,7 +40,6 @@ struct socket_speaker {
  * long for a socket, ERR_IO when the home cannot be written. */
 int socket_start(const char *home, const struct socket_speaker *speaker, void *arg,
                  struct socket **ret, struct err *err);
-const char *socket_path(const struct socket *s);
 /* Closes all connections, joins the thread, removes the socket (and the folders, if they were made
  * for it and nothing else is in them). NULL is fine. */
 void socket_stop(struct socket *s);

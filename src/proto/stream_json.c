@@ -31,9 +31,10 @@ void stream_json_release(struct stream_json *r)
     buf_release(&r->model);
 }
 
-const char *stream_json_category(int err_code, int status)
+/* "rate_limit", "overloaded", …: how the lines call an error. */
+static const char *error_category(enum err_code code, int status)
 {
-    switch ((enum err_code)err_code) {
+    switch (code) {
     case ERR_RETRY_LATER:
         return status == 529 || status == 503 ? "overloaded" : "rate_limit";
     case ERR_AUTH:
@@ -119,7 +120,7 @@ static void render_retry(const struct event *e, struct buf *out)
         jw_i64(w, e->status);
     else
         jw_null(w);
-    jw_kcstr(w, "error", stream_json_category((int)e->error, e->status));
+    jw_kcstr(w, "error", error_category(e->error, e->status));
     jw_kstr(w, "message", e->text);
     line_end(&l);
 }

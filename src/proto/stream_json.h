@@ -58,7 +58,5 @@ void stream_json_event(struct stream_json *r, const struct event *e, struct buf 
 
 #define STREAM_JSON_MAX_LINE ((size_t)256 << 20) /* of all lines of one event */
 
-/* "rate_limit", "overloaded", …: how the lines call an error. */
-const char *stream_json_category(int err_code, int status);
 /* modelUsage of a result. */
 void stream_json_model_usage(struct jw *w, const struct turn_report *report);

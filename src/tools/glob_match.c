@@ -288,7 +288,7 @@ void glob_match_free(struct glob_match *g)
     free(g);
 }
 
-void glob_match_freep(struct glob_match **g)
+static void glob_match_freep(struct glob_match **g)
 {
     glob_match_free(*g);
 }

@@ -23,7 +23,6 @@ struct glob_match;
 /* ERR_BAD_INPUT ("a '[' is not closed"), ERR_TOO_BIG. */
 int glob_match_parse(struct str pattern, struct glob_match **ret, struct err *err);
 void glob_match_free(struct glob_match *g);
-void glob_match_freep(struct glob_match **g); /* for CLEANUP() */
 
 /* path: relative to where the pattern stands, without "./" and without a slash at either end. */
 bool glob_match_fits(const struct glob_match *g, struct str path);

@@ -231,11 +231,6 @@ struct str grep_results_first_fault(const struct grep_results *r)
     return buf_str(&r->first_fault);
 }
 
-size_t grep_results_len(const struct grep_results *r)
-{
-    return r->found.len;
-}
-
 const char *grep_results_path(const struct grep_results *r, size_t i)
 {
     return r->found.ptr[i].path;

@@ -45,6 +45,5 @@ struct grep_summary {
 };
 void grep_results_write(struct grep_results *r, const struct grep_page *page, struct buf *ret,
                         struct grep_summary *ret_summary);
-struct str grep_results_first_fault(const struct grep_results *r); /* "path: why" */
-size_t grep_results_len(const struct grep_results *r);
+struct str grep_results_first_fault(const struct grep_results *r);     /* "path: why" */
 const char *grep_results_path(const struct grep_results *r, size_t i); /* sorted once written */

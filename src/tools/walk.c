@@ -70,7 +70,8 @@ void walk_report_release(struct walk_report *r)
     buf_release(&r->unreadable1);
 }
 
-unsigned walk_threads(void)
+/* As many as may run at once. */
+static unsigned walk_threads(void)
 {
     cpu_set_t cpus;
     int n = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;

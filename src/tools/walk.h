@@ -48,7 +48,5 @@ struct walk_report {
 };
 void walk_report_release(struct walk_report *r);
 
-unsigned walk_threads(void); /* how many a walk uses */
-
 /* ERR_NOT_FOUND or ERR_IO: the root cannot be opened; ERR_CANCELLED. */
 int walk_run(const struct walk *w, struct walk_report *ret, struct err *err);
