@@ -16,7 +16,6 @@
 #include "agent/news.h"
 #include "agent/reminder.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"

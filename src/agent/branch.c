@@ -4,8 +4,6 @@
  */
 #include "agent/branch.h"
 
-#include <sys/stat.h>
-
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"

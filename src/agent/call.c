@@ -6,13 +6,11 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "agent/cap.h"
 #include "agent/inside.h"
 #include "agent/permit.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"

@@ -13,7 +13,6 @@
 #include <pcre2.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "json/json.h"
 #include "json/jw.h"
 

@@ -2,7 +2,6 @@
  * The agent's side of hooks: what every input has in common, and the events around a run. Called
  * from the agent's thread and from those of its calls; touches only what never changes.
  */
-#include <inttypes.h>
 
 #include "agent/inside.h"
 #include "agent/permit.h"

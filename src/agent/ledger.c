@@ -4,7 +4,6 @@
 #include "agent/ledger.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "agent/tool.h"
 #include "base/arena.h"

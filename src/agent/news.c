@@ -4,8 +4,6 @@
  */
 #include "agent/news.h"
 
-#include <stdlib.h>
-
 #include "agent/workspace.h"
 #include "base/mem.h"
 #include "sync/thread.h"

@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/conf.h"
-#include "conf/option.h"
 #include "json/json.h"
 
 static const char *const mode_names[] = {

@@ -4,18 +4,14 @@
  */
 #include "agent/step.h"
 
-#include <string.h>
-
 #include "agent/inside.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "conf/conf.h"
 #include "json/json.h"
 #include "llm/message.h"
 #include "llm/provider.h"
-#include "sync/cancel.h"
 
 #define STEP_MAX_REASON ((size_t)64 << 10)
 

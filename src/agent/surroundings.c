@@ -16,7 +16,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "proc/proc.h"
-#include "sync/cancel.h"
 #include "sync/mailbox.h"
 
 #define GIT_MAX_OUTPUT ((size_t)256 << 10)

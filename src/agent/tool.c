@@ -3,8 +3,6 @@
  */
 #include "agent/tool.h"
 
-#include <string.h>
-
 #include "agent/workspace.h"
 #include "base/arena.h"
 #include "json/json.h"

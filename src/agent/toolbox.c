@@ -13,7 +13,6 @@
 #include "conf/nearest.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "json/schema.h"
 #include "llm/dialect.h"
 
 #define TOOLBOX_MAX_SCHEMA ((size_t)1 << 20)

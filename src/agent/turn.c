@@ -3,7 +3,6 @@
  * this page is one of its sentences. Agent thread.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "agent/inside.h"
 #include "agent/journal.h"

@@ -4,7 +4,6 @@
  */
 #include "cmd/activity.h"
 
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "agent/event.h"

@@ -26,7 +26,6 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "proc/kernel.h"
-#include "sync/cancel.h"
 #include "tools/grep.h"
 
 #define DOCTOR_REACH_MS 10000

@@ -11,7 +11,6 @@
 #include "agent/agent.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/text.h"
@@ -22,7 +21,6 @@
 #include "proto/listen.h"
 #include "proto/peer.h"
 #include "proto/stdio.h"
-#include "sync/cancel.h"
 
 #define PRINT_MAX_TEXT ((size_t)64 << 20)
 

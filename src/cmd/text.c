@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "base/secret.h"
 #include "base/utf8.h"
 #include "cmd/activity.h"
@@ -23,7 +22,6 @@
 #include "cmd/text.h"
 #include "host/feed.h"
 #include "host/host.h"
-#include "sync/cancel.h"
 #include "sync/mailbox.h"
 
 #define TEXT_MAX_ANSWER ((size_t)64 << 20)

@@ -6,11 +6,9 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 #define RULE_PATH_MAX_STEPS 100000 /* of one match: hostile patterns end in "no" */
 

@@ -4,7 +4,6 @@
  */
 #include "conf/source.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
  */
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "conf/usage.h"
 
 static bool is_completed_as(const struct option *o, const char *kind)

@@ -4,7 +4,6 @@
 #include "host/conn.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

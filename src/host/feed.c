@@ -8,7 +8,6 @@
 #include "host/feed.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "agent/event.h"
 #include "base/vec.h"

@@ -6,7 +6,6 @@
  */
 #include "host/host.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "agent/agent.h"
@@ -20,7 +19,6 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
-#include "base/log.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
@@ -32,7 +30,6 @@
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "net/net.h"
-#include "sync/cancel.h"
 #include "sync/thread.h"
 #include "tools/tools.h"
 

@@ -5,14 +5,12 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/mem.h"
 
 /* Younger than some distributions' headers. */

@@ -4,11 +4,9 @@
  */
 #include "proc/launch.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "proc/proc.h"
 #include "sync/signals.h"

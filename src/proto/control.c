@@ -14,7 +14,6 @@
 #include "agent/event.h"
 #include "agent/permit.h"
 #include "agent/workspace.h"
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "base/utf8.h"

@@ -10,7 +10,6 @@
 #include "host/socket.h"
 #include "json/jw.h"
 #include "proto/peer.h"
-#include "sync/mailbox.h"
 
 static void on_send(void *arg, struct str lines)
 {

@@ -7,7 +7,6 @@
 #include "proto/sdk_hooks.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"

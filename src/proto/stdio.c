@@ -10,11 +10,9 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "agent/agent.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "host/conn.h"
-#include "host/feed.h"
 #include "host/host.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"

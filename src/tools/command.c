@@ -6,7 +6,6 @@
  */
 #include "tools/command.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "agent/workspace.h"

@@ -5,7 +5,6 @@
  * shown. Runs on tool threads.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -4,8 +4,6 @@
  */
 #include "tools/fetch.h"
 
-#include <string.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "net/net.h"

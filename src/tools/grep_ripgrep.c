@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "proc/proc.h"
-#include "sync/cancel.h"
 #include "tools/decode.h"
 #include "tools/grep_pattern.h"
 #include "tools/grep_results.h"

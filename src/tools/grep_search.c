@@ -3,9 +3,7 @@
  */
 #include "tools/grep_search.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/file.h"

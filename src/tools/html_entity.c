@@ -5,8 +5,6 @@
 #include "tools/html.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"

@@ -7,7 +7,6 @@
  */
 #include "tools/ignore.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"

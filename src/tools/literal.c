@@ -10,8 +10,6 @@
 #include <emmintrin.h>
 #endif
 
-#include "base/mem.h"
-
 static bool is_letter(unsigned char c)
 {
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';

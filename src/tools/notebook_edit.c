@@ -2,7 +2,6 @@
  * NotebookEdit: replaces, inserts or deletes one cell of a notebook; everything else in the file
  * stays as it is, byte for byte. Runs on a tool thread; sees only its call.
  */
-#include <string.h>
 
 #include "agent/tool.h"
 #include "base/err.h"

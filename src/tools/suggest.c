@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/workspace.h"
 #include "base/buf.h"

@@ -14,7 +14,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"

@@ -6,7 +6,6 @@
  * steer the reader. Runs on a tool thread.
  */
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
