@@ -5,12 +5,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/permit.h"
 #include "agent/permit_state.h"
 #include "agent/protected.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 /* A question with what is worked out once for it. */
@@ -158,6 +160,46 @@ static bool judge_is_critical(const struct judge *j)
                                     j->permit->home);
 }
 
+static bool folder_has(const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    struct stat st;
+
+    return lstat(path, &st) == 0;
+}
+
+/* Among the words of a command, quotes taken away. */
+static bool judge_names_git(const struct judge *j)
+{
+    for (size_t i = 0; i < j->reads.len; i++) {
+        if (strcmp(path_base(j->reads.ptr[i]), "git") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A folder with HEAD and objects is a repository to git, and its file "config" names programs that
+ * even git status runs. Edits and checkouts can make one; .git itself is protected. */
+static bool judge_is_git_trap(const struct judge *j)
+{
+    CLEANUP(mem_freep) char *at = NULL;
+
+    if (!judge_names_git(j))
+        return false;
+    at = workspace_cwd(j->permit->workspace);
+    for (;;) {
+        char *slash = strrchr(at, '/');
+
+        if (folder_has(at, ".git"))
+            return false;
+        if (folder_has(at, "HEAD") && (folder_has(at, "objects") || folder_has(at, "commondir")))
+            return true;
+        if (!slash || slash == at)
+            return false;
+        *slash = '\0';
+    }
+}
+
 /* An edit of this path needs no question: by mode, or by a rule for the path and where it leads. */
 static bool judge_may_edit(const struct judge *j, const char *given)
 {
@@ -248,7 +290,7 @@ static bool judge_rules_allow(const struct judge *j)
 static bool judge_only_looks(const struct judge *j)
 {
     if (j->subject->about == ABOUT_COMMAND)
-        return rule_command_is_read_only(j->subject->text);
+        return rule_command_is_read_only(j->subject->text) && !judge_is_git_trap(j);
     return j->flags & TOOL_READ_ONLY && !j->subject->writes;
 }
 
@@ -294,6 +336,11 @@ static void permit_judge(struct judge *j)
     }
     if (judge_is_protected(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
+        return;
+    }
+    if (judge_is_git_trap(j)) {
+        judge_say(j, PERMIT_ASK, "safetyCheck",
+                  "git would run what the bare repository in this folder says");
         return;
     }
     if (judge_mode_allows(j)) {

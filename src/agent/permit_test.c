@@ -342,6 +342,59 @@ static void reasons(void **state)
     }
 }
 
+/* Files that make a folder a bare repository: its config would decide what "git status" runs. */
+static void bare_repository(void **state)
+{
+    static const struct {
+        const char *folder; /* the shell is in */
+        const char *call;
+        const char *expect;
+    } rows[] = {
+        {"w", "Bash: git status", "++++++"},
+        {"w/src", "Bash: git status", "++++++"},
+        {"w/bare", "Bash: git status", "~~-~-+"},
+        {"w/bare", "Bash: cat x | git log", "~~-~-+"},
+        {"w/bare", "Bash: timeout 5 g''it log", "~~-~-+"},
+        {"w/bare", "Bash: ls", "++++++"},
+        {"w/bare/in", "Bash: git diff", "~~-~-+"},
+    };
+    static const char *const made[] = {"w/bare",      "w/bare/objects", "w/bare/in",
+                                       "w/bare/HEAD", "w/bare/in/HEAD", "w/bare/in/objects"};
+    static const char *const allow_bypass[] = {"--allow-dangerously-skip-permissions", NULL};
+    CLEANUP(setting_release) struct setting s;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        CLEANUP(mem_freep) char *path = below(made[i]);
+
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    setting_make(&s, "{}", allow_bypass);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(mem_freep) char *folder = below(rows[i].folder);
+        struct rule_subject subject;
+        unsigned flags = call_of(rows[i].call, &arena, &subject);
+        char got[7] = {0};
+
+        workspace_set_cwd(s.workspace, folder);
+        for (int m = MODE_DEFAULT; m <= MODE_BYPASS; m++) {
+            struct permit_answer answer;
+
+            assert_int_equal(permit_set_mode(s.permit, (enum permit_mode)m, NULL), 0);
+            permit_check(s.permit, &subject, flags, &answer);
+            got[m] = "+~-"[answer.verdict];
+        }
+        if (strcmp(got, rows[i].expect) != 0)
+            fail_msg("row %zu: %s: %s instead of %s", i, rows[i].call, got, rows[i].expect);
+    }
+    for (size_t i = ARRAY_LEN(made); i-- > 0;) {
+        CLEANUP(mem_freep) char *path = below(made[i]);
+
+        rmdir(path);
+    }
+}
+
 /* How a run starts, and whether it may go to bypassPermissions. */
 static void starts(void **state)
 {
@@ -672,10 +725,11 @@ static void threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes),       cmocka_unit_test(reasons),
-        cmocka_unit_test(starts),      cmocka_unit_test(plan),
-        cmocka_unit_test(updates),     cmocka_unit_test(threads),
-        cmocka_unit_test(suggestions), cmocka_unit_test(offers_and_lists),
+        cmocka_unit_test(modes),           cmocka_unit_test(reasons),
+        cmocka_unit_test(starts),          cmocka_unit_test(plan),
+        cmocka_unit_test(updates),         cmocka_unit_test(threads),
+        cmocka_unit_test(suggestions),     cmocka_unit_test(offers_and_lists),
+        cmocka_unit_test(bare_repository),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
