@@ -92,3 +92,29 @@ const char *turn_end_subtype(enum turn_end end)
 {
     return ends[end].subtype;
 }
+
+const char *event_error_name(enum err_code code, int status)
+{
+    switch (code) {
+    case ERR_AUTH:
+        return "authentication_failed";
+    case ERR_QUOTA:
+        return "billing_error";
+    case ERR_RETRY_LATER:
+        return status == 429 ? "rate_limit" : "overloaded";
+    case ERR_NOT_FOUND:
+        return "model_not_found";
+    case ERR_BAD_INPUT:
+    case ERR_TOO_BIG:
+    case ERR_CONTEXT_FULL:
+    case ERR_UNSUPPORTED:
+    case ERR_DENIED:
+        return "invalid_request";
+    case ERR_NETWORK:
+    case ERR_TIMEOUT:
+    case ERR_PROTOCOL:
+        return "server_error";
+    default:
+        return "unknown";
+    }
+}

@@ -147,6 +147,9 @@ struct event {
     struct arena arena; /* of all slices */
 };
 
+/* What the reference calls a failure of the provider: "rate_limit", "overloaded", … */
+const char *event_error_name(enum err_code code, int status);
+
 struct event *event_new(enum event_kind kind);
 struct event *event_ref(struct event *e);
 void event_unref(struct event *e);

@@ -6,37 +6,11 @@
 #include "base/err.h"
 #include "json/jw.h"
 
-/* The reference's word for a failure of the provider. */
-static const char *turn_category(const struct turn *t)
-{
-    switch (t->err.code) {
-    case ERR_AUTH:
-        return "authentication_failed";
-    case ERR_QUOTA:
-        return "billing_error";
-    case ERR_RETRY_LATER:
-        return t->api_status == 429 ? "rate_limit" : "overloaded";
-    case ERR_NOT_FOUND:
-        return "model_not_found";
-    case ERR_BAD_INPUT:
-    case ERR_TOO_BIG:
-    case ERR_CONTEXT_FULL:
-    case ERR_UNSUPPORTED:
-        return "invalid_request";
-    case ERR_NETWORK:
-    case ERR_TIMEOUT:
-    case ERR_PROTOCOL:
-        return t->api_status >= 500 ? "server_error" : "unknown";
-    default:
-        return "unknown";
-    }
-}
-
 void turn_tell_failure(struct agent *a, struct turn *t)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-    struct str category = str_of(turn_category(t));
+    struct str category = str_of(event_error_name(t->err.code, t->api_status));
     struct err err = {0};
     struct jw w;
 
@@ -66,7 +40,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED && end != END_STOP_HOOK_PREVENTED;
     r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
     r->result = api ? r->error : arena_str(&e->arena, t->last_text);
-    r->category = api ? str_of(turn_category(t)) : STR("");
+    r->category = api ? str_of(event_error_name(t->err.code, t->api_status)) : STR("");
     r->api_status = api ? t->api_status : 0;
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;

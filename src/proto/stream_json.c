@@ -31,33 +31,6 @@ void stream_json_release(struct stream_json *r)
     buf_release(&r->model);
 }
 
-/* "rate_limit", "overloaded", …: how the lines call an error. */
-static const char *error_category(enum err_code code, int status)
-{
-    switch (code) {
-    case ERR_RETRY_LATER:
-        return status == 529 || status == 503 ? "overloaded" : "rate_limit";
-    case ERR_AUTH:
-        return "authentication_failed";
-    case ERR_QUOTA:
-        return "billing_error";
-    case ERR_NOT_FOUND:
-        return "model_not_found";
-    case ERR_BAD_INPUT:
-    case ERR_TOO_BIG:
-    case ERR_CONTEXT_FULL:
-    case ERR_UNSUPPORTED:
-    case ERR_DENIED:
-        return "invalid_request";
-    case ERR_NETWORK:
-    case ERR_TIMEOUT:
-    case ERR_PROTOCOL:
-        return "server_error";
-    default:
-        return "unknown";
-    }
-}
-
 /* ---- system lines ---- */
 
 static void render_init(struct stream_json *r, const struct event *e, struct buf *out)
@@ -120,7 +93,7 @@ static void render_retry(const struct event *e, struct buf *out)
         jw_i64(w, e->status);
     else
         jw_null(w);
-    jw_kcstr(w, "error", error_category(e->error, e->status));
+    jw_kcstr(w, "error", event_error_name(e->error, e->status));
     jw_kstr(w, "message", e->text);
     line_end(&l);
 }
