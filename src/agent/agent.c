@@ -14,6 +14,7 @@
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/news.h"
+#include "agent/pace.h"
 #include "agent/reminder.h"
 #include "base/err.h"
 #include "llm/message.h"
@@ -303,6 +304,7 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec.context.ptr = a->context;
     lock_init(&a->lock);
     a->mail = mailbox_new();
+    a->pace = mem_zalloc(sizeof(*a->pace));
     news_send_to(a->spec.workspace, a->mail);
     a->thread = thread_start("agent", agent_thread, a, err);
     if (!a->thread) {
@@ -344,6 +346,8 @@ void agent_free(struct agent *a)
         provider_release(a->own_provider);
     mem_freep(&a->own_provider);
     news_send_to(a->spec.workspace, NULL);
+    pace_release(a->pace);
+    mem_freep(&a->pace);
     history_release(&a->history);
     ledger_release(&a->ledger);
     mailbox_close(a->mail);

@@ -9,6 +9,7 @@
 #include "agent/call.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/pace.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -187,6 +188,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
     if (!running) {
         call_result(c, &arena, &result);
         batch_heed(b, c);
+        pace_tool(b->agent->pace, c->duration_ms);
     }
     history_answer(&b->agent->history, &result);
     batch_emit_done(b, &result, data, running ? 0 : c->duration_ms);

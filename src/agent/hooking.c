@@ -4,8 +4,10 @@
  */
 
 #include "agent/inside.h"
+#include "agent/pace.h"
 #include "agent/permit.h"
 #include "agent/workspace.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -53,6 +55,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         .json = json,
         .tool_use_id = tool_use_id,
     };
+    int64_t start_ms = clock_mono_ms();
     char id[ID_UUID_LEN + 1];
     struct event *e;
     int r;
@@ -60,6 +63,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     id_uuid(id);
     agent_emit(a, hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject), cancel);
     r = hooks_run(a->spec.hooks, &in, cancel, io, err);
+    pace_hook(a->pace, clock_mono_ms() - start_ms);
     e = hook_event_made(a, EVENT_HOOK_DONE, str_of(id), event, subject);
     e->is_error = r < 0;
     if (r < 0) {

@@ -22,6 +22,7 @@
 
 struct call;
 struct jw;
+struct pace;
 
 #define AGENT_MAX_TEXT ((size_t)64 << 20)
 
@@ -105,6 +106,7 @@ struct agent {
     int64_t last_input_tokens;  /* of the last call, all of them; with history bytes then */
     size_t last_bytes;
     VEC(struct call *) stragglers; /* tool threads that were left behind by a cancel */
+    struct pace *pace;             /* of the running turn */
 };
 
 /* agent.c */

@@ -5,6 +5,7 @@
 #include "agent/step.h"
 
 #include "agent/inside.h"
+#include "agent/pace.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -270,6 +271,7 @@ static void step_account(struct step *s)
 
     ledger_add(&a->ledger, s->reply.model, u);
     llm_usage_add(&s->turn->usage, u);
+    pace_call(a->pace, &s->reply);
     if (u->known) {
         a->last_input_tokens = u->input + u->cache_read + u->cache_write;
         a->last_bytes = a->history.bytes;

@@ -6,6 +6,7 @@
 
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/pace.h"
 #include "agent/permit.h"
 #include "agent/referee.h"
 #include "agent/step.h"
@@ -393,6 +394,7 @@ static void turn_begin(struct agent *a, struct turn *t, const struct agent_input
     CLEANUP(mem_freep) char *cwd = workspace_cwd(a->spec.workspace);
 
     t->start_ms = clock_mono_ms();
+    pace_begin(a->pace);
     buf_init(&t->structured_json, AGENT_MAX_TEXT);
     buf_init(&t->denials, AGENT_MAX_TEXT);
     buf_init(&t->note, TURN_MAX_NOTE);
@@ -428,6 +430,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     a->turn_cancel = NULL;
     lock_give(&a->lock);
     turn_report(a, t, end);
+    pace_end(a->pace, a->turn);
     a->step = 0;
     e = agent_event(a, EVENT_STATE);
     e->state = STATE_IDLE;

@@ -1,0 +1,64 @@
+/*
+ * pace: sums, and a median at the end.
+ */
+#include "agent/pace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "llm/llm_call.h"
+
+void pace_begin(struct pace *p)
+{
+    p->first_ms.len = 0;
+    p->tokens = 0;
+    p->seconds = 0;
+    p->tool_ms = 0;
+    atomic_store(&p->hook_ms, 0);
+}
+
+void pace_call(struct pace *p, const struct llm_call_result *r)
+{
+    vec_push(&p->first_ms, r->first_token_ms);
+    if (r->tokens_per_s > 0) {
+        p->tokens += (double)r->usage.output;
+        p->seconds += (double)r->usage.output / r->tokens_per_s;
+    }
+}
+
+void pace_tool(struct pace *p, int64_t ms)
+{
+    p->tool_ms += ms;
+}
+
+void pace_hook(struct pace *p, int64_t ms)
+{
+    atomic_fetch_add(&p->hook_ms, ms);
+}
+
+static int compare_ms(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void pace_end(struct pace *p, int64_t turn)
+{
+    size_t n = p->first_ms.len;
+
+    if (n)
+        qsort(p->first_ms.ptr, n, sizeof(p->first_ms.ptr[0]), compare_ms);
+    log_debug("agent",
+              "turn %" PRId64 ": %zu calls, first token after %" PRId64
+              " ms (median), %.0f tokens/s, tools %" PRId64 " ms, hooks %" PRId64 " ms",
+              turn, n, n ? p->first_ms.ptr[n / 2] : 0, p->seconds > 0 ? p->tokens / p->seconds : 0,
+              p->tool_ms, (int64_t)atomic_load(&p->hook_ms));
+}
+
+void pace_release(struct pace *p)
+{
+    vec_release(&p->first_ms);
+}

@@ -1,0 +1,27 @@
+/*
+ * Where a turn's time went: one line in the log at its end; for src/agent only. The agent's thread,
+ * but for pace_hook(), which the threads of calls use too.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct llm_call_result;
+
+struct pace {
+    VEC(int64_t) first_ms; /* to the first token, of each call */
+    double tokens;         /* of those calls that took long enough to tell ... */
+    double seconds;        /* ... and how long they spoke */
+    int64_t tool_ms;       /* added up: calls beside each other count each */
+    _Atomic int64_t hook_ms;
+};
+
+void pace_begin(struct pace *p);
+void pace_call(struct pace *p, const struct llm_call_result *r);
+void pace_tool(struct pace *p, int64_t ms);
+void pace_hook(struct pace *p, int64_t ms);
+void pace_end(struct pace *p, int64_t turn); /* says it */
+void pace_release(struct pace *p);
