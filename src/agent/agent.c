@@ -215,6 +215,7 @@ static void agent_append(struct agent *a, const struct agent_input *in)
 
     for (size_t i = 0; i < in->message->len; i++)
         history_say(&a->history, &in->message->blocks[i]);
+    agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
     if (journal && journal->user(journal, in->message->blocks, in->message->len, in->uuid,
                                  /*is_meta=*/false, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);

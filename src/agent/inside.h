@@ -137,7 +137,10 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
 /* turn.c */
 void turn_run(struct agent *a, struct agent_input *input);
 
-/* turn_say.c: the user's side. -1: a hook kept the input back (the turn's note says why), or it
+/* turn_say.c: the user's side. */
+void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
+                     const char *uuid, enum event_user user, struct cancel *cancel);
+/* -1: a hook kept the input back (the turn's note says why), or it
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);

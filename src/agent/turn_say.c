@@ -11,8 +11,8 @@
 #include "llm/message.h"
 #include "llm/provider.h"
 
-static void turn_emit_user(struct agent *a, struct turn *t, const struct block *blocks,
-                           size_t count, const char *uuid, enum event_user user)
+void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
+                     const char *uuid, enum event_user user, struct cancel *cancel)
 {
     struct event *e = agent_event(a, EVENT_USER);
     CLEANUP(message_unrefp) struct message *m = message_new(ROLE_USER, count);
@@ -27,7 +27,7 @@ static void turn_emit_user(struct agent *a, struct turn *t, const struct block *
     e->text = arena_str(&e->arena, buf_str(&text));
     e->id = arena_str(&e->arena, str_of(uuid));
     e->user = user;
-    agent_emit(a, e, t->cancel);
+    agent_emit(a, e, cancel);
 }
 
 /* Into the conversation, onto the disk and out to the observers. */
@@ -38,7 +38,7 @@ static int turn_say(struct agent *a, struct turn *t, const struct block *blocks,
 
     for (size_t i = 0; i < count; i++)
         history_say(&a->history, &blocks[i]);
-    turn_emit_user(a, t, blocks, count, uuid, user);
+    agent_emit_user(a, blocks, count, uuid, user, t->cancel);
     return journal ? journal->user(journal, blocks, count, uuid, user == USER_ADDED, err) : 0;
 }
 
