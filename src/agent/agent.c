@@ -247,25 +247,29 @@ static void agent_run_note(struct agent *a)
     agent_input_release(&in);
 }
 
-static bool agent_is_over(struct agent *a)
+/* gone: whoever asked for turns has been told to stop, so what still waits does not count. */
+static bool agent_is_over(struct agent *a, bool gone)
 {
     bool over;
 
     lock_take(&a->lock);
-    over = a->finishing && !a->queue.len;
+    over = a->finishing && (gone || !a->queue.len);
     lock_give(&a->lock);
     return over;
 }
 
+/* Ends when it was told to finish, and only then: until somebody has asked for it, nobody would
+ * hear that it is done. The first input gets its result even when a signal has overtaken it. */
 static void agent_thread(void *arg)
 {
     struct agent *a = arg;
 
-    while (!cancel_is_set(a->spec.cancel)) {
+    for (;;) {
+        bool gone = a->turn && cancel_is_set(a->spec.cancel);
         struct agent_input in;
         struct mail *m;
 
-        if (agent_next_input(a, /*between=*/false, &in)) {
+        if (!gone && agent_next_input(a, /*between=*/false, &in)) {
             if (in.no_query)
                 agent_append(a, &in);
             else
@@ -273,13 +277,13 @@ static void agent_thread(void *arg)
             agent_input_release(&in);
             continue;
         }
-        if (agent_is_over(a))
+        if (agent_is_over(a, gone))
             break;
-        if (agent_is_woken(a)) {
+        if (!gone && agent_is_woken(a)) {
             agent_run_note(a);
             continue;
         }
-        if (mailbox_take(a->mail, a->spec.cancel, /*deadline_ms=*/-1, &m, /*err=*/NULL) < 0)
+        if (mailbox_take(a->mail, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, /*err=*/NULL) < 0)
             continue;
         agent_reap(a, m);
         mail_free(m);

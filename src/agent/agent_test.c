@@ -826,6 +826,22 @@ static void interrupts_end_the_turn(void **state)
     }
 }
 
+/* A signal that comes before the first input is taken up: it gets its result all the same. */
+static void an_input_that_was_overtaken(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  text never\n");
+    cancel_set(b.cancel);
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_int_equal(b.end, END_ABORTED_STREAMING);
+    assert_string_equal(buf_cstr(&b.trace), "TuuE");
+    bench_end(&b);
+}
+
 static void a_note_starts_a_turn(void **state)
 {
     struct bench b;
@@ -873,6 +889,7 @@ int main(void)
         cmocka_unit_test(input_between_steps),
         cmocka_unit_test(inputs_wait_for_their_turn),
         cmocka_unit_test(interrupts_end_the_turn),
+        cmocka_unit_test(an_input_that_was_overtaken),
         cmocka_unit_test(a_note_starts_a_turn),
     };
 

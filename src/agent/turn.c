@@ -374,6 +374,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
                     t->steps);
             return END_MAX_TURNS;
         }
+        if (cancel_is_set(t->cancel)) /* nothing is sent for somebody who has gone */
+            return turn_aborted(a, t, END_ABORTED_STREAMING);
         a->step = t->steps + 1;
         (void)turn_take_mail(a, t);
         step_init(&step, a, t);
@@ -381,8 +383,6 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
         step_release(&step);
         if (!again)
             return end;
-        if (cancel_is_set(t->cancel))
-            return turn_aborted(a, t, END_ABORTED_STREAMING);
     }
 }
 
@@ -451,6 +451,8 @@ void turn_run(struct agent *a, struct agent_input *input)
     turn_begin(a, &t, input);
     if (turn_take_input(a, &t, input) == 0)
         end = turn_loop(a, &t);
+    else if (cancel_is_set(t.cancel))
+        end = turn_aborted(a, &t, END_ABORTED_STREAMING);
     else if (t.err.code)
         end = END_API_ERROR;
     turn_finish(a, &t, end);
