@@ -360,6 +360,8 @@ static const struct {
      "more", "", 0, 0},
     {"refusal", "step\n  text no\n  stop refusal\n", 0, "", "TuSDE", END_MODEL_ERROR, NULL, "", 0,
      0},
+    {"a refusal runs nothing", "step\n  call Effect {}\n  stop refusal\n", 0, "", "TuSDrE",
+     END_MODEL_ERROR, NULL, NULL, 0, 0},
     {"the provider says no", "step\n  fault status 401 \"bad key\"\n  text x\n", 0, "", "TuE",
      END_API_ERROR, NULL, "", 0, 0},
     {"too long",

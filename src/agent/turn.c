@@ -325,6 +325,11 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         batch_refuse(&s->batch, STR("the answer could not be written down"));
         return false;
     }
+    if (s->reply.stop == STOP_REFUSAL) {
+        batch_refuse(&s->batch, STR("the answer was a refusal"));
+        *ret = turn_refused(t, s);
+        return false;
+    }
     if (s->batch.calls.len) {
         if (batch_settle(&s->batch, &t->err) < 0) {
             *ret = t->err.code == ERR_CANCELLED ? turn_aborted(a, t, END_ABORTED_TOOLS)
@@ -344,9 +349,6 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         agent_remind(a, STR("Go on."));
         turn_again(t, WHY_PAUSED);
         return true;
-    case STOP_REFUSAL:
-        *ret = turn_refused(t, s);
-        return false;
     case STOP_MAX_TOKENS:
         agent_notice(a, LEVEL_WARNING,
                      "the answer was cut at the output limit (%" PRId64 " tokens)",
