@@ -445,7 +445,7 @@ static void test_rows(void **state)
     "\"stop_reason\":" stop ",\"total_cost_usd\":0.5,\"usage\":" NO_USAGE                          \
     ",\"modelUsage\":{\"m\":"                                                                      \
     "{\"inputTokens\":3,\"outputTokens\":0,\"cacheReadInputTokens\":0,"                            \
-    "\"cacheCreationInputTokens\":0,\"webSearchRequests\":0,\"costUSD\":null,"                     \
+    "\"cacheCreationInputTokens\":0,\"webSearchRequests\":0,\"costUSD\":0,\"costUnknown\":true,"   \
     "\"contextWindow\":100,\"maxOutputTokens\":10}},\"permission_denials\":[]" end
 #define TIMES "\"duration_ms\":5,\"duration_api_ms\":4,\"num_turns\":2,"
 

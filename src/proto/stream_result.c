@@ -1,6 +1,7 @@
 /*
  * stream_result: how a turn ended and what it cost. Pure.
  */
+#include <math.h>
 #include <string.h>
 
 #include "agent/event.h"
@@ -52,8 +53,10 @@ void stream_json_model_usage(struct jw *w, const struct turn_report *report)
         jw_ki64(w, "cacheReadInputTokens", m->usage.cache_read);
         jw_ki64(w, "cacheCreationInputTokens", m->usage.cache_write);
         jw_ki64(w, "webSearchRequests", m->usage.web_searches);
-        jw_key(w, "costUSD");
-        jw_double(w, m->usd); /* null when the prices are not known */
+        jw_key(w, "costUSD"); /* clients count on a number */
+        jw_double(w, isnan(m->usd) ? 0 : m->usd);
+        if (isnan(m->usd))
+            jw_kbool(w, "costUnknown", true);
         jw_ki64(w, "contextWindow", m->window);
         jw_ki64(w, "maxOutputTokens", m->max_output);
         jw_object_end(w);
