@@ -11,8 +11,23 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "proc/launch.h"
+
+void child_close_from(int lowest)
+{
+    struct rlimit limit;
+
+    if (close_range((unsigned)lowest, ~0U, 0) == 0)
+        return;
+    /* Before Linux 5.9. Descriptors above the limit exist only if it was lowered after they were
+     * opened, which we never do. */
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > 1 << 20)
+        limit.rlim_cur = 1 << 20;
+    for (int fd = lowest; fd < (int)limit.rlim_cur; fd++)
+        close(fd);
+}
 
 CHILD_FN static _Noreturn void child_fail(struct child_failure *ret, enum child_stage stage,
                                           int sys)

@@ -26,5 +26,8 @@ struct child_failure {
     int sys;
 };
 
+/* Closes lowest and everything above. */
+void child_close_from(int lowest);
+
 /* Descriptors 0 to 2 are in place, everything else is close-on-exec, every signal is blocked. */
 _Noreturn void child_exec(const struct launch *l, pid_t parent, struct child_failure *ret);

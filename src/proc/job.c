@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/loop.h"
+#include "proc/zygote.h"
 
 #define JOB_WARDEN_PATIENCE_MS 5000           /* from KILLING until we take over from the warden */
 #define JOB_STRAY_PATIENCE_MS 5000            /* from STRAYING until we go on without proof */
@@ -124,22 +125,12 @@ static void job_order_warden(struct proc *p, int what, int signo)
 
 int job_open(struct proc *p, struct loop *loop, struct err *err)
 {
-    int sockets[2];
-
     p->start_ms = loop_now_ms();
     p->next_ms = -1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-        return err_sys(err, ERR_IO, "cannot make a socket pair");
-    p->warden = fork();
-    if (p->warden == 0)
-        warden_main(&p->launch, sockets[1]);
-    close(sockets[1]);
+    p->warden = zygote_start_warden(loop_zygote(loop), &p->launch, &p->fds[JOB_WARDEN].fd, err);
     launch_close(&p->launch);
-    if (p->warden < 0) {
-        close(sockets[0]);
-        return err_sys(err, ERR_IO, "cannot fork");
-    }
-    p->fds[JOB_WARDEN].fd = sockets[0];
+    if (p->warden < 0)
+        return -1;
     loop_watch(loop, &p->fds[JOB_WARDEN], EPOLLIN);
     return 0;
 }

@@ -97,8 +97,8 @@ bool job_was_read(struct proc *p, size_t bytes);
 /* Tells proc_start() how it went; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
-/* Below: proc thread only. job_open() forks; it and all others move the job on, and the loop looks
- * at its phase afterwards. */
+/* Below: proc thread only. job_open() starts a warden; it and all others move the job on, and the
+ * loop looks at its phase afterwards. */
 int job_open(struct proc *p, struct loop *loop, struct err *err);
 void job_event(struct job_fd *f, struct loop *loop, uint32_t events);
 void job_tick(struct proc *p, int64_t now_ms);      /* when next_ms has come */

@@ -6,8 +6,11 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "proc/proc.h"
 #include "sync/signals.h"
 
@@ -126,6 +129,110 @@ int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_en
         return -1;
     }
     *ret = ends;
+    return 0;
+}
+
+/* An image begins with this; then come the pointers, as offsets into the image and 0 for NULL:
+ * argv, envp, paths, each with a NULL behind it, and dir. Then the strings. */
+struct launch_head {
+    size_t args;
+    size_t vars;
+    size_t paths;
+    sigset_t mask;
+    bool pty;
+    bool tell_dir;
+};
+
+static size_t launch_pointers(const struct launch_head *head)
+{
+    return head->args + 1 + head->vars + 1 + head->paths + 1 + 1;
+}
+
+static size_t launch_count(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list[n])
+        n++;
+    return n;
+}
+
+static void launch_pack_string(struct buf *image, size_t *at, const char *text)
+{
+    size_t offset = image->len;
+
+    if (text) {
+        memcpy(image->ptr + *at, &offset, sizeof(offset));
+        buf_add(image, str_make(text, strlen(text) + 1));
+    }
+    *at += sizeof(offset);
+}
+
+static void launch_pack_list(struct buf *image, size_t *at, const char *const *list, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        launch_pack_string(image, at, list[i]);
+    launch_pack_string(image, at, NULL);
+}
+
+int launch_pack(const struct launch *l)
+{
+    CLEANUP(buf_release) struct buf image = BUF_INIT(BUF_NO_LIMIT);
+    int fd = memfd_create("tenax-launch", MFD_CLOEXEC);
+    const struct launch_head head = {
+        .args = launch_count(l->argv),
+        .vars = launch_count(l->envp),
+        .paths = l->paths.len,
+        .mask = l->mask,
+        .pty = l->pty,
+        .tell_dir = l->tell_dir,
+    };
+    size_t at = sizeof(head);
+    size_t before_strings = at + launch_pointers(&head) * sizeof(size_t);
+
+    if (fd < 0)
+        return -1;
+    memset(buf_room(&image, before_strings), 0, before_strings);
+    buf_grown(&image, before_strings);
+    memcpy(image.ptr, &head, sizeof(head));
+    launch_pack_list(&image, &at, l->argv, head.args);
+    launch_pack_list(&image, &at, l->envp, head.vars);
+    launch_pack_list(&image, &at, (const char *const *)strv_get(&l->paths), head.paths);
+    launch_pack_string(&image, &at, l->dir);
+    if (fd_write_all(fd, buf_str(&image), /*err=*/NULL) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int launch_unpack(struct launch *ret, int image, const int stdio[static 3])
+{
+    const struct launch_head *head;
+    struct stat st;
+    char **pointers;
+    char *base;
+
+    if (fstat(image, &st) < 0)
+        return -1;
+    base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, image, 0);
+    if (base == MAP_FAILED)
+        return -1;
+    head = (const struct launch_head *)base;
+    pointers = (char **)(base + sizeof(*head));
+    for (size_t i = 0; i < launch_pointers(head); i++) {
+        if (pointers[i])
+            pointers[i] = base + (uintptr_t)pointers[i];
+    }
+    ret->argv = (const char *const *)pointers;
+    ret->envp = ret->argv + head->args + 1;
+    ret->paths.ptr = pointers + head->args + 1 + head->vars + 1;
+    ret->paths.len = head->paths;
+    ret->dir = ret->paths.ptr[head->paths + 1];
+    ret->mask = head->mask;
+    ret->pty = head->pty;
+    ret->tell_dir = head->tell_dir;
+    memcpy(ret->stdio, stdio, sizeof(ret->stdio));
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /*
- * The proc thread. It forks, watches all descriptors of all jobs, and is the parent of all wardens;
- * it lives as long as they do, because a parent-death signal belongs to the thread that forked.
+ * The proc thread. It watches all descriptors of all jobs, and is the parent of the zygote and of
+ * all wardens; it lives as long as they do, because a parent-death signal belongs to the thread
+ * that forked.
  *
  * Each round: events, orders, then one pass over the jobs for what time or an event has moved on.
  * Jobs are a handful, so that pass is a plain loop.
@@ -19,6 +20,7 @@
 #include "base/vec.h"
 #include "proc/job.h"
 #include "proc/tree.h"
+#include "proc/zygote.h"
 #include "sync/thread.h"
 
 #define LOOP_EVENTS 64
@@ -36,6 +38,7 @@ struct loop {
     int64_t strays_at_ms;    /* when to look for strays again; -1: there are none */
     int64_t strays_pause_ms;
     struct tree tree;
+    struct zygote zygote;
     char scratch[LOOP_READ_BYTES];
 };
 
@@ -53,6 +56,11 @@ int64_t loop_now_ms(void)
 char *loop_scratch(struct loop *loop)
 {
     return loop->scratch;
+}
+
+struct zygote *loop_zygote(struct loop *loop)
+{
+    return &loop->zygote;
 }
 
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events)
@@ -174,8 +182,8 @@ static bool loop_is_warden(struct loop *loop, pid_t pid)
     return false;
 }
 
-/* Strays: children that fell to us because their warden was killed. No process of ours outside a
- * job leaves our session, and nobody below a warden can be in it. */
+/* Strays: children that fell to us because their warden was killed. Nobody of ours outside a job
+ * but the zygote leaves our session, and nobody below a warden can be in it. */
 static void loop_mark_strays(struct tree *t, void *arg)
 {
     struct loop *loop = arg;
@@ -185,7 +193,8 @@ static void loop_mark_strays(struct tree *t, void *arg)
     for (size_t i = 0; i < t->len; i++) {
         struct tree_proc *p = &t->procs[i];
 
-        p->marked = p->ppid == self && p->session != session && !loop_is_warden(loop, p->pid);
+        p->marked = p->ppid == self && p->session != session && p->pid != loop->zygote.pid &&
+                    !loop_is_warden(loop, p->pid);
     }
 }
 
@@ -297,6 +306,7 @@ static void loop_main(void *arg)
     struct loop *loop = arg;
     struct epoll_event events[LOOP_EVENTS];
 
+    zygote_init(&loop->zygote);
     while (!loop->stopping || loop->jobs.len) {
         int n = epoll_wait(loop->epoll_fd, events, LOOP_EVENTS, loop_patience(loop));
 
@@ -311,6 +321,7 @@ static void loop_main(void *arg)
         loop_take_orders(loop);
         loop_tick(loop);
     }
+    zygote_release(&loop->zygote);
     loop_end_strays(loop);
 }
 

@@ -16,6 +16,7 @@ struct err;
 struct job_fd;
 struct loop;
 struct proc;
+struct zygote;
 
 enum order_what {
     ORDER_START,
@@ -45,7 +46,8 @@ void loop_stop(void);
 /* Below: proc thread only. */
 #define LOOP_READ_BYTES ((size_t)64 * 1024)
 char *loop_scratch(struct loop *loop); /* LOOP_READ_BYTES, for the caller until it returns */
-int64_t loop_now_ms(void);             /* real time, also under a virtual clock */
+struct zygote *loop_zygote(struct loop *loop);
+int64_t loop_now_ms(void); /* real time, also under a virtual clock */
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events); /* adds or changes */
 void loop_unwatch(struct loop *loop, struct job_fd *f); /* a hangup is not heard of, either */
 void loop_close(struct loop *loop, struct job_fd *f);

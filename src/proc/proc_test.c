@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -187,6 +188,29 @@ static int count_children(void)
         n += t.procs[i].ppid == getpid();
     tree_release(&t);
     return n;
+}
+
+/* 0: none. */
+static pid_t find_zygote(void)
+{
+    struct tree t = {0};
+    pid_t found = 0;
+
+    assert_int_equal(tree_read(&t), 0);
+    for (size_t i = 0; i < t.len; i++) {
+        CLEANUP(buf_release) struct buf name = BUF_INIT(64);
+        CLEANUP(fd_closep) int fd = -1;
+        char path[64];
+
+        if (t.procs[i].ppid != getpid() || t.procs[i].state == 'Z')
+            continue;
+        snprintf(path, sizeof(path), "/proc/%d/comm", t.procs[i].pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && buf_add_fd(&name, fd, NULL) == 0 && str_is(buf_str(&name), "tenax-zygote\n"))
+            found = t.procs[i].pid;
+    }
+    tree_release(&t);
+    return found;
 }
 
 /* A bare chroot has none. */
@@ -938,7 +962,7 @@ static void test_many_leave_nothing(void **state)
             fds = count_fds();
     }
     assert_int_equal(count_fds(), fds);
-    assert_int_equal(count_children(), 0);
+    assert_int_equal(count_children(), 1); /* the zygote */
 }
 
 static void run_some(void *arg)
@@ -964,6 +988,159 @@ static void test_many_threads(void **state)
         threads[i] = thread_start("run", run_some, NULL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)
         thread_join(threads[i]);
+}
+
+/* ---- the zygote ---- */
+
+static void assert_hello(void)
+{
+    const char *argv[] = {"echo", "hello", NULL};
+    struct proc_spec spec = {.argv = argv};
+    struct proc_result r = {0};
+    struct err err = {0};
+
+    if (proc_run(&spec, NULL, &r, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(buf_cstr(&r.out), "hello\n");
+    proc_result_release(&r);
+}
+
+/* Its socket, and nothing that would keep a pipe or a terminal of ours open. */
+static void test_zygote_holds_nothing(void **state)
+{
+    struct watch w;
+    char path[64];
+    struct dirent *e;
+    int n = 0;
+    DIR *dir;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.keep_stdin = true}, "echo ready; read x");
+    watch_lines(&w, 1);
+    snprintf(path, sizeof(path), "/proc/%d/fd", find_zygote());
+    dir = opendir(path);
+    assert_non_null(dir);
+    while ((e = readdir(dir)))
+        n += e->d_name[0] != '.';
+    closedir(dir);
+    assert_int_equal(n, 1);
+    proc_close_input(w.proc);
+    watch_over(&w);
+    watch_release(&w);
+}
+
+/* A job has our user and may do that. */
+static void test_zygote_killed(void **state)
+{
+    static const int signals[] = {SIGKILL, SIGSTOP, SIGTERM, SIGSEGV, SIGTSTP};
+    struct watch w;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.keep_stdin = true}, "echo ready; read x; exit 4");
+    watch_lines(&w, 1);
+    for (size_t i = 0; i < 10 * ARRAY_LEN(signals); i++) {
+        pid_t zygote = find_zygote();
+
+        assert_true(zygote > 1);
+        assert_int_equal(kill(zygote, signals[i % ARRAY_LEN(signals)]), 0);
+        assert_hello();
+        assert_hello();
+    }
+    proc_close_input(w.proc); /* who started before does not care */
+    watch_over(&w);
+    assert_int_equal(w.code, 4);
+    watch_release(&w);
+    assert_int_equal(count_children(), 1);
+}
+
+static atomic_bool hunting;
+
+static void hunt_zygotes(void *arg)
+{
+    (void)arg;
+    while (atomic_load(&hunting)) {
+        pid_t zygote = find_zygote();
+
+        if (zygote)
+            kill(zygote, SIGKILL);
+    }
+}
+
+/* Killed at any moment: no program runs twice, and what is said to have run has. Who kills all that
+ * looks like a zygote hits a warden that was just born, too, and that may fail. */
+static void test_zygote_hunted(void **state)
+{
+    char path[] = "/tmp/tenax-hunt-XXXXXX";
+    CLEANUP(buf_release) struct buf ran = BUF_INIT(4096);
+    CLEANUP(fd_closep) int fd = mkstemp(path);
+    char letter[2] = "";
+    const char *argv[] = {"sh", "-c", "printf %s $1 >>$0", path, letter, NULL};
+    struct proc_spec spec = {.argv = argv};
+    struct thread *hunter;
+    int failed = 0;
+
+    (void)state;
+    atomic_store(&hunting, true);
+    hunter = thread_start("hunter", hunt_zygotes, NULL, NULL);
+    for (int i = 0; i < 60; i++) {
+        struct proc_result r = {0};
+        struct err err = {0};
+        size_t before = ran.len;
+        int rc;
+
+        letter[0] = (char)('a' + i % 26);
+        rc = proc_run(&spec, NULL, &r, &err);
+        assert_int_equal(buf_add_fd(&ran, fd, NULL), 0);
+        for (size_t at = before; rc == 0 && r.how == PROC_EXITED && at < ran.len; at++)
+            assert_int_equal(ran.ptr[at], letter[0]);
+        if (rc == 0 && r.how == PROC_EXITED)
+            assert_int_equal(ran.len - before, 1);
+        else
+            assert_true(ran.len - before <= 1);
+        if (rc < 0)
+            assert_int_equal(err.code, ERR_IO);
+        failed += rc < 0 || r.how != PROC_EXITED;
+        proc_result_release(&r);
+    }
+    atomic_store(&hunting, false);
+    thread_join(hunter);
+    print_message("  %d of 60 lost their warden\n", failed);
+    assert_true(failed < 60);
+    unlink(path);
+}
+
+/* A launch of any size that the kernel takes arrives whole. */
+static void test_big_launch(void **state)
+{
+    const size_t arg_len = 100 * 1024;
+    const size_t vars_len = 1024 * 1024;
+    CLEANUP(mem_freep) char *arg = mem_zalloc(arg_len + 1);
+    CLEANUP(strv_release) struct strv vars = STRV_INIT;
+    const char *argv[] = {"sh", "-c", "printf '%s %s ' ${#1} \"$2\"; env | wc -c", "sh", arg,
+                          "",   NULL};
+    struct proc_spec spec = {.argv = argv};
+    struct proc_result r = {0};
+    struct err err = {0};
+    int64_t bytes = 0;
+
+    (void)state;
+    memset(arg, 'a', arg_len);
+    strv_adds(&vars, "PATH=/usr/bin:/bin");
+    for (size_t i = 0; i < vars_len / 1024; i++)
+        strv_addf(&vars, "V%zu=%.*s", i, 1024, arg);
+    spec.envp = (const char *const *)strv_get(&vars);
+    if (proc_run(&spec, NULL, &r, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(str_starts(buf_str(&r.out), STR("102400  ")));
+    assert_int_equal(str_to_i64(str_trim(str_from(buf_str(&r.out), 8)), &bytes, NULL), 0);
+    assert_true(bytes > (int64_t)vars_len);
+    proc_result_release(&r);
+
+    for (size_t i = 0; i < 8 * vars_len / 1024; i++)
+        strv_addf(&vars, "W%zu=%.*s", i, 1024, arg);
+    spec.envp = (const char *const *)strv_get(&vars);
+    assert_int_equal(proc_run(&spec, NULL, &r, &err), -1);
+    assert_int_equal(err.code, ERR_TOO_BIG);
 }
 
 /* ---- kill -9 of ourselves ---- */
@@ -1029,8 +1206,11 @@ static void test_kill_of_the_parent(void **state)
             fail_msg("process %zu outlived its tenax: %s", i, buf_cstr(&said));
         close(gone[i].fd);
     }
-    /* We are a subreaper, so the victim's warden fell to us; it ends when its work is done. */
+    /* We are a subreaper, so the victim's warden and zygote fell to us; they end when their work is
+     * done. */
     assert_true(waitpid(-1, NULL, 0) > 0);
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    assert_int_equal(waitpid(-1, NULL, 0), -1);
     close(fds[0]);
 }
 
@@ -1065,6 +1245,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_slow_receiver, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_leave_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_zygote_holds_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_zygote_killed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_zygote_hunted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_big_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),
     };
     struct err err = {0};

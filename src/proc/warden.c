@@ -1,8 +1,9 @@
 /*
  * The warden process: starts the leader, reaps, reports, obeys.
  *
- * It lives on after a fork from a program with threads and never execs, so only plain system calls
- * are made here and in what it calls (tree.h, child.h). Its whole state is on its stack.
+ * It is a copy of the zygote, which is one of a program with threads, and never execs, so only
+ * plain system calls are made here and in what it calls (tree.h, child.h). Its whole state is on
+ * its stack.
  */
 #include "proc/warden.h"
 
@@ -14,7 +15,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -51,6 +51,7 @@ static void warden_report(struct warden_report *report)
 {
     size_t len = offsetof(struct warden_report, dir) + strlen(report->dir) + 1;
 
+    report->warden = getpid();
     send(WARDEN_SOCKET, report, len, MSG_NOSIGNAL);
 }
 
@@ -59,21 +60,6 @@ static void warden_report_failure(int stage, int sys)
     struct warden_report report = {.what = WARDEN_FAILED, .a = stage, .b = sys, .alone = true};
 
     warden_report(&report);
-}
-
-/* Everything but descriptors 0 to 3. */
-static void warden_close_rest(void)
-{
-    struct rlimit limit;
-
-    if (close_range(WARDEN_SOCKET + 1, ~0U, 0) == 0)
-        return;
-    /* Before Linux 5.9. Descriptors above the limit exist only if it was lowered after they were
-     * opened, which we never do. */
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > 1 << 20)
-        limit.rlim_cur = 1 << 20;
-    for (int fd = WARDEN_SOCKET + 1; fd < (int)limit.rlim_cur; fd++)
-        close(fd);
 }
 
 /* Puts the job's descriptors at 0, 1, 2 and the socket at 3, whatever numbers they had. */
@@ -91,7 +77,7 @@ static bool warden_place_fds(const struct launch *l, int socket)
     }
     if (dup3(high[WARDEN_SOCKET], WARDEN_SOCKET, O_CLOEXEC) < 0)
         return false;
-    warden_close_rest();
+    child_close_from(WARDEN_SOCKET + 1);
     return true;
 }
 

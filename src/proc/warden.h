@@ -28,6 +28,7 @@ enum warden_report_what {
 
 struct warden_report {
     int what;
+    int warden; /* its own pid */
     int a;
     int b;
     bool alone;         /* LEADER: no other is left, and the warden ends */
@@ -46,5 +47,5 @@ struct warden_order {
     int signo;
 };
 
-/* Runs in the forked child and never returns; exits with 0 when nobody is left. */
+/* Runs in a process of its own (zygote.h) and never returns; exits with 0 when nobody is left. */
 _Noreturn void warden_main(const struct launch *l, int socket);

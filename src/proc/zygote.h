@@ -1,0 +1,35 @@
+/*
+ * The zygote: one small, long-lived process from which every warden is made.
+ *
+ * A fork costs what the forking process holds: tenax with a long conversation pays for copying its
+ * page tables, and afterwards for every page it writes to. So the proc thread forks only once, when
+ * it starts, and that copy, which never grows, makes the wardens. They are its siblings, not its
+ * children (CLONE_PARENT): to tenax they are children like any other.
+ *
+ * The zygote holds one descriptor, its end of a socket, and ends when tenax's end closes. What a
+ * job is to be travels in a file in memory that only the warden looks into, so that no job's
+ * environment stays behind. It blocks every signal. A job may kill it all the same, as it may kill
+ * everything of its user: then the next warden is made by a new one. What tenax should ever change
+ * about itself later, such as a limit, jobs do not inherit.
+ *
+ * Proc thread only.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+struct err;
+struct launch;
+
+struct zygote {
+    pid_t pid; /* 0: none */
+    int socket;
+};
+
+/* Failure is not fatal: the next zygote_start_warden() tries again. */
+void zygote_init(struct zygote *z);
+void zygote_release(struct zygote *z); /* ends and reaps it; its wardens live on */
+
+/* Gives the warden's pid, and our end of its socket; -1: nobody is left of it. */
+pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
+                          struct err *err);
