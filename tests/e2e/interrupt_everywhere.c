@@ -288,6 +288,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: interrupt_everywhere BUILD_DIR SCENARIO POINTS [SEED]\n");
         return 2;
     }
+    signal(SIGINT,
+           SIG_DFL); /* ignored in the background of a script, and then tenax ignores it too */
     if (argc > 4 && str_to_i64(str_of(argv[4]), &seed, /*err=*/NULL) == 0 && seed)
         s.random = (uint64_t)seed;
     r = stage_open(&s.stage, argv[1], /*dialect=*/NULL, &err);
