@@ -150,13 +150,15 @@ void agent_say_reminders(struct agent *a, struct str blocks)
 {
     struct journal *journal = a->spec.journal;
     struct block block = {.kind = BLOCK_TEXT, .text = blocks};
-    struct err err = {0};
+    char uuid[ID_UUID_LEN + 1];
 
     if (!blocks.len)
         return;
+    id_uuid(uuid);
+    block.entry = str_of(uuid);
     history_say(&a->history, &block);
-    if (journal && journal->user(journal, &block, 1, "", /*is_meta=*/true, &err) < 0)
-        agent_notice(a, LEVEL_WARNING, "%s", err.text);
+    if (journal)
+        journal->remind(journal, &block);
 }
 
 void agent_remind(struct agent *a, struct str text)
@@ -210,15 +212,11 @@ void agent_reap(struct agent *a, const struct mail *m)
 /* Only added to the conversation. */
 static void agent_append(struct agent *a, const struct agent_input *in)
 {
-    struct journal *journal = a->spec.journal;
     struct err err = {0};
 
-    for (size_t i = 0; i < in->message->len; i++)
-        history_say(&a->history, &in->message->blocks[i]);
-    agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
-    if (journal && journal->user(journal, in->message->blocks, in->message->len, in->uuid,
-                                 /*is_meta=*/false, &err) < 0)
+    if (agent_keep_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
+    agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
 }
 
 static bool agent_is_woken(struct agent *a)

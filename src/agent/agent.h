@@ -76,10 +76,7 @@ struct agent_spec {
     void *news_arg;          /* of both */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
-    /* Before a tool changes this file (absolute); NULL: nobody wants to know. Any thread. */
-    void (*before_edit)(void *arg, const char *path, struct str tool_use_id);
-    void *before_edit_arg;
-    struct cancel *cancel; /* of the process: ends turn and agent */
+    struct cancel *cancel;   /* of the process: ends turn and agent */
 };
 
 struct agent *agent_start(const struct agent_spec *spec, struct err *err);

@@ -160,7 +160,20 @@ static void batch_emit_done(struct batch *b, const struct block *result, struct 
     e->text = arena_str(&e->arena, result->content[0].text);
     e->data = arena_str(&e->arena, data);
     e->duration_ms = duration_ms;
+    memcpy(e->uuid, result->entry.ptr, ID_UUID_LEN);
     agent_emit(b->agent, e, b->turn->cancel);
+}
+
+/* The line of the transcript that a call stands in. */
+static struct str batch_call_entry(const struct batch *b, const struct call *c)
+{
+    const struct message *m = history_last_reply(&b->agent->history);
+
+    for (size_t i = 0; m && i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TOOL_USE && str_eq(m->blocks[i].id, c->id))
+            return m->blocks[i].entry;
+    }
+    return STR("");
 }
 
 /* The next result goes into the history. A call that still runs is not touched: it belongs to its
@@ -183,6 +196,8 @@ static int batch_settle_one(struct batch *b, struct err *err)
         .is_error = true,
     };
     bool running = c->state == CALL_RUNNING;
+    char uuid[ID_UUID_LEN + 1];
+    int r = 0;
     struct str data = running ? STR("\"Error: interrupted\"") : buf_str(&c->result.data);
 
     if (!running) {
@@ -190,10 +205,14 @@ static int batch_settle_one(struct batch *b, struct err *err)
         batch_heed(b, c);
         pace_tool(b->agent->pace, c->duration_ms);
     }
+    id_uuid(uuid);
+    result.entry = str_of(uuid);
     history_answer(&b->agent->history, &result);
+    if (journal)
+        r = journal->result(journal, &result, data, batch_call_entry(b, c), err);
     batch_emit_done(b, &result, data, running ? 0 : c->duration_ms);
     b->settled++;
-    return journal ? journal->result(journal, &result, data, err) : 0;
+    return r;
 }
 
 /* All results that are due in order. */

@@ -9,6 +9,7 @@
 
 #include "agent/cap.h"
 #include "agent/inside.h"
+#include "agent/journal.h"
 #include "agent/permit.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
@@ -230,6 +231,18 @@ void call_heed(struct call *c, const struct hook_outcome *o)
     }
 }
 
+/* The file as it is goes into the journal before a tool changes it. */
+static int call_keep_file(struct call *c, struct err *err)
+{
+    struct journal *journal = c->agent->spec.journal;
+    struct rule_subject subject;
+
+    if (!(c->flags & TOOL_EDITS) || !journal)
+        return 0;
+    call_subject(c, &subject);
+    return journal->before_edit(journal, arena_cstr(&c->arena, subject.text), c->id, err);
+}
+
 static void call_run(struct call *c)
 {
     const struct agent_spec *spec = &c->agent->spec;
@@ -249,11 +262,9 @@ static void call_run(struct call *c)
         .agent = c,
     };
 
-    if (c->flags & TOOL_EDITS && spec->before_edit) {
-        struct rule_subject subject;
-
-        call_subject(c, &subject);
-        spec->before_edit(spec->before_edit_arg, arena_cstr(&c->arena, subject.text), c->id);
+    if (call_keep_file(c, &err) < 0) {
+        call_fail(c, "%s", err.text);
+        return;
     }
     if (!c->entry->run) { /* StructuredOutput: the input is the output */
         buf_adds(&c->result.text, "The answer is taken.");

@@ -109,6 +109,7 @@ const char *event_error_name(enum err_code code, int status)
     case ERR_CONTEXT_FULL:
     case ERR_UNSUPPORTED:
     case ERR_DENIED:
+    case ERR_BUSY:
         return "invalid_request";
     case ERR_NETWORK:
     case ERR_TIMEOUT:

@@ -140,6 +140,9 @@ void turn_run(struct agent *a, struct agent_input *input);
 /* turn_say.c: the user's side. */
 void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
                      const char *uuid, enum event_user user, struct cancel *cancel);
+/* Into the conversation and onto the disk. */
+int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, const char *uuid,
+                    enum event_user user, struct err *err);
 /* -1: a hook kept the input back (the turn's note says why), or it
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in);

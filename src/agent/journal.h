@@ -1,24 +1,82 @@
 /*
  * Where a conversation is written down as it happens.
  *
- * The agent calls these before it goes on: a user's words before the first byte goes to the
- * provider, an answer before a tool with effects starts, a result before the next call. A failure
- * (disk full) ends the turn with its text: nothing is done that could not be remembered.
+ * The agent calls these before it goes on, and before anybody is told: a user's words before the
+ * first byte goes to the provider, an answer before a tool with effects starts and before it is
+ * reported as complete, a result before the next call. A failure (disk full) ends the turn with its
+ * text: nothing is done that could not be remembered.
+ *
+ * Every block that is written has the uuid of its line in block.entry; the events that show it to
+ * others have the same. All but queue() and before_edit() are the agent thread's.
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/event.h"
 #include "base/str.h"
 
+struct agent_input;
 struct block;
 struct err;
+struct ledger;
 struct llm_call_result;
-struct message;
+
+/* What a compaction did; blocks have their entry. */
+struct journal_compact {
+    struct str trigger;      /* "manual", "auto" */
+    struct str instructions; /* what the user asked to keep; or empty */
+    struct str boundary;     /* uuid of the boundary's line */
+    const struct block *summary;
+    const struct block *attached; /* state said again behind it: reminders */
+    size_t attached_count;
+    const struct str *kept; /* uuids of lines before the boundary that stay, in order */
+    size_t kept_count;
+    int64_t pre_tokens, post_tokens, duration_ms;
+    size_t summarized; /* messages */
+    struct str todos;  /* JSON array, as it was; so that a later load finds it */
+};
+
+/* A result that became a stub; what it was stands in the file. */
+struct journal_replacement {
+    struct str entry;       /* uuid of the line */
+    struct str tool_use_id; /* whose result */
+    size_t block_index;     /* in the line's content */
+    struct str stub;        /* what stands for it */
+};
+
+enum journal_queue {
+    QUEUE_ENQUEUE,
+    QUEUE_DEQUEUE, /* taken up */
+    QUEUE_REMOVE,  /* taken back */
+    QUEUE_POP_ALL, /* dropped, all of them; input is NULL */
+};
 
 struct journal {
-    /* What was said by a person, a client or tenax itself (is_meta). */
+    /* One line: what was said by a person, a client, or tenax in their place. */
     int (*user)(struct journal *self, const struct block *blocks, size_t count, const char *uuid,
-                bool is_meta, struct err *err);
+                enum event_user user, struct err *err);
+    /* A reminder. It is written with the next line, in the same write: alone it means nothing. */
+    void (*remind)(struct journal *self, const struct block *block);
+    /* One line per block. */
     int (*reply)(struct journal *self, const struct llm_call_result *reply, struct err *err);
+    /* call_entry: the line of the tool_use. */
     int (*result)(struct journal *self, const struct block *result, struct str data,
-                  struct err *err);
+                  struct str call_entry, struct err *err);
+    int (*compacted)(struct journal *self, const struct journal_compact *c, struct err *err);
+    int (*replaced)(struct journal *self, const struct journal_replacement *list, size_t count,
+                    struct err *err);
+    /* A middle part of the conversation is gone: these lines. */
+    int (*snipped)(struct journal *self, const struct str *entries, size_t count, struct err *err);
+    /* Input that waits for its turn. Any thread. */
+    int (*queue)(struct journal *self, enum journal_queue what, const struct agent_input *input,
+                 struct err *err);
+    /* The turn is over; on disk when this returns. */
+    int (*turn_done)(struct journal *self, const struct turn_report *report, struct err *err);
+    /* A tool is about to change this file (absolute). -1: it must not, the state before could not
+     * be kept. Any thread. */
+    int (*before_edit)(struct journal *self, const char *path, struct str tool_use_id,
+                       struct err *err);
 };

@@ -4,6 +4,8 @@
  */
 #include "agent/step.h"
 
+#include <string.h>
+
 #include "agent/inside.h"
 #include "agent/pace.h"
 #include "agent/toolbox.h"
@@ -27,6 +29,7 @@ void step_release(struct step *s)
 {
     batch_release(&s->batch);
     buf_release(&s->refusal);
+    vec_release(&s->entries);
     llm_call_result_release(&s->reply);
 }
 
@@ -42,6 +45,7 @@ void step_drop(struct step *s, struct str why)
 {
     batch_void(&s->batch);
     buf_clear(&s->refusal);
+    s->entries.len = 0;
     if (s->open) {
         struct event *e = step_event_made(s, EVENT_STEP_VOID);
 
@@ -49,6 +53,23 @@ void step_drop(struct step *s, struct str why)
         agent_emit(s->agent, e, s->turn->cancel);
     }
     s->open = false;
+}
+
+void step_name_blocks(struct step *s)
+{
+    struct message *m = s->reply.message;
+
+    for (size_t i = 0; i < m->len; i++) {
+        char uuid[ID_UUID_LEN + 1] = "";
+
+        VEC_EACH(&s->entries, it) {
+            if (it->index == i)
+                memcpy(uuid, it->uuid, sizeof(uuid));
+        }
+        if (!uuid[0])
+            id_uuid(uuid);
+        m->blocks[i].entry = arena_str(&m->arena, str_of(uuid));
+    }
 }
 
 void step_keep(struct step *s)
@@ -91,7 +112,10 @@ static void step_block(struct step *s, const struct llm_event *ev, enum event_ki
         e->text = arena_str(&e->arena, ev->text);
     if (kind == EVENT_BLOCK_DONE) {
         CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+        struct step_entry entry = {.index = ev->index};
 
+        memcpy(entry.uuid, e->uuid, sizeof(entry.uuid));
+        vec_push(&s->entries, entry);
         block_write(ev->block, &json);
         e->json = arena_str(&e->arena, buf_str(&json));
         if (ev->block->kind == BLOCK_TEXT)

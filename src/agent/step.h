@@ -10,12 +10,20 @@
 
 #include "agent/batch.h"
 #include "base/buf.h"
+#include "base/id.h"
+#include "base/vec.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
 
 struct agent;
 struct err;
 struct turn;
+
+/* The uuid a block was shown under; its line in the transcript has the same. */
+struct step_entry {
+    size_t index;
+    char uuid[ID_UUID_LEN + 1];
+};
 
 struct step {
     struct agent *agent;
@@ -28,6 +36,7 @@ struct step {
     int api_status;     /* of the failure */
     bool blames_media;  /* the provider would not take an image or a file */
     struct llm_call_result reply;
+    VEC(struct step_entry) entries; /* of the blocks that are complete */
 };
 
 void step_init(struct step *s, struct agent *a, struct turn *t);
@@ -35,6 +44,8 @@ void step_release(struct step *s);
 
 /* The history goes out; reply holds what came back. */
 int step_call(struct step *s, struct err *err);
+/* Every block of the reply gets its entry. */
+void step_name_blocks(struct step *s);
 /* The reply counts: STEP_DONE. */
 void step_keep(struct step *s);
 /* It does not: STEP_VOID, if anybody has seen it, and its calls are void. */

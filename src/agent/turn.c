@@ -60,11 +60,15 @@ static int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
 {
     struct journal *journal = a->spec.journal;
 
+    int r;
+
     t->stop = s->reply.stop;
+    step_name_blocks(s);
     history_reply(&a->history, s->reply.message);
     turn_keep_text(t, s->reply.message);
+    r = journal ? journal->reply(journal, &s->reply, &t->err) : 0;
     step_keep(s);
-    return journal ? journal->reply(journal, &s->reply, &t->err) : 0;
+    return r;
 }
 
 /* Nothing a person could read and nothing to do. */

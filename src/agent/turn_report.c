@@ -2,6 +2,7 @@
  * How a turn ended, for those who watch: one event with everything a script may want. Agent thread.
  */
 #include "agent/inside.h"
+#include "agent/journal.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "json/jw.h"
@@ -33,6 +34,8 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     CLEANUP(buf_release) struct buf denials = BUF_INIT(AGENT_MAX_TEXT + 2);
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
     bool api = end == END_API_ERROR || end == END_PROMPT_TOO_LONG;
+    struct journal *journal = a->spec.journal;
+    struct err err = {0};
 
     buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
     agent_queued(a, &queued);
@@ -54,5 +57,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->structured = arena_str(&e->arena, buf_str(&t->structured_json));
     r->queued = queued.len;
     e->report = r;
+    if (journal && journal->turn_done(journal, r, &err) < 0)
+        agent_notice(a, LEVEL_ERROR, "%s", err.text);
     agent_emit(a, e, /*cancel=*/a->spec.cancel);
 }

@@ -2,6 +2,8 @@
  * The user's side of a turn: input, reminders and markers, on their way into the conversation, onto
  * the disk and out to the observers. Agent thread.
  */
+#include <string.h>
+
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/permit.h"
@@ -26,27 +28,42 @@ void agent_emit_user(const struct agent *a, const struct block *blocks, size_t c
     e->json = arena_str(&e->arena, buf_str(&json));
     e->text = arena_str(&e->arena, buf_str(&text));
     e->id = arena_str(&e->arena, str_of(uuid));
+    memcpy(e->uuid, uuid, ID_UUID_LEN);
     e->user = user;
     agent_emit(a, e, cancel);
+}
+
+int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, const char *uuid,
+                    enum event_user user, struct err *err)
+{
+    struct journal *journal = a->spec.journal;
+
+    for (size_t i = 0; i < count; i++) {
+        struct block block = blocks[i];
+
+        block.entry = str_of(uuid);
+        history_say(&a->history, &block);
+    }
+    return journal ? journal->user(journal, blocks, count, uuid, user, err) : 0;
 }
 
 /* Into the conversation, onto the disk and out to the observers. */
 static int turn_say(struct agent *a, struct turn *t, const struct block *blocks, size_t count,
                     const char *uuid, enum event_user user, struct err *err)
 {
-    struct journal *journal = a->spec.journal;
+    int r = agent_keep_user(a, blocks, count, uuid, user, err);
 
-    for (size_t i = 0; i < count; i++)
-        history_say(&a->history, &blocks[i]);
     agent_emit_user(a, blocks, count, uuid, user, t->cancel);
-    return journal ? journal->user(journal, blocks, count, uuid, user == USER_ADDED, err) : 0;
+    return r;
 }
 
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user)
 {
     struct block block = {.kind = BLOCK_TEXT, .text = text};
+    char uuid[ID_UUID_LEN + 1];
 
-    return turn_say(a, t, &block, 1, "", user, &t->err);
+    id_uuid(uuid);
+    return turn_say(a, t, &block, 1, uuid, user, &t->err);
 }
 
 /* A hook may keep the prompt from the model. 0: it goes on; -1: the turn is over. */

@@ -17,6 +17,7 @@
     X(QUOTA, "the account has nothing left to spend")                                              \
     X(BAD_INPUT, "the request does not make sense")                                                \
     X(TOO_BIG, "a stated limit was reached")                                                       \
+    X(BUSY, "somebody else is at it")                                                              \
     X(NOT_FOUND, "there is no such thing")                                                         \
     X(UNSUPPORTED, "this build or the other side cannot do that")                                  \
     X(TIMEOUT, "nothing happened for too long")                                                    \

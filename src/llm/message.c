@@ -83,6 +83,7 @@ static void copy_block(struct arena *arena, struct block *to, const struct block
     to->title = copy(arena, from->title);
     to->raw = copy(arena, from->raw);
     to->provider_data = copy(arena, from->provider_data);
+    to->entry = copy(arena, from->entry);
     to->content = NULL;
     to->content_len = 0;
 }

@@ -51,6 +51,7 @@ struct block {
     struct str title;
     struct str raw;           /* OTHER: the whole block; TEXT: its citations array, if any */
     struct str provider_data; /* JSON object or empty */
+    struct str entry;         /* uuid of the transcript's line it stands in; empty: in none */
     struct block *content;    /* TOOL_RESULT: text, image and document blocks */
     size_t content_len;
 };

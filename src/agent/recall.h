@@ -1,0 +1,52 @@
+/*
+ * A conversation remembered: from the lines of a transcript to what an agent goes on with.
+ *
+ * The wire view is made here: boundaries and other system lines dropped, recorded replacements
+ * applied again, calls without results and thinking without an answer left out, roles in turn
+ * (history_check() holds). Nothing of this changes the file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/agent.h"
+#include "agent/ledger.h"
+#include "base/buf.h"
+#include "base/vec.h"
+
+struct cancel;
+struct err;
+struct load;
+struct message;
+
+/* How the last turn was left. Both interrupted kinds mean: there is a prompt to go on with. */
+enum recall_state {
+    RECALL_COMPLETE,
+    RECALL_INTERRUPTED_PROMPT, /* a prompt nobody answered */
+    RECALL_INTERRUPTED_TURN,   /* results nobody looked at */
+};
+
+struct recall {
+    VEC(struct message *) messages; /* blocks have their entry */
+    VEC(struct agent_input) queued; /* waited for their turn */
+    enum recall_state state;
+    struct buf context; /* the reminders before the first input, as they were */
+    struct buf todos;   /* JSON array; empty: none */
+    struct buf cwd;     /* where the last message was said */
+    struct buf leaf;    /* uuid of the entry the next one hangs on; empty: none */
+    struct ledger ledger;
+    int64_t preserved_tokens; /* estimate of what the next request holds; 0: from bytes */
+    bool is_compacted;        /* there is a boundary before it */
+};
+
+#define RECALL_INIT                                                                                \
+    {                                                                                              \
+        .context = BUF_INIT((size_t)64 << 20), .todos = BUF_INIT((size_t)1 << 20),                 \
+        .cwd = BUF_INIT(1 << 16), .leaf = BUF_INIT(256)                                            \
+    }
+void recall_release(struct recall *r);
+
+/* ERR_IO, ERR_CANCELLED; a line that cannot be used is left out with a warning in the load's. */
+int recall_read(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err);

@@ -1,0 +1,80 @@
+/*
+ * The lines of a transcript: their kinds, and the fields that all messages share.
+ *
+ * A transcript is append-only JSONL. *Messages* (user, assistant, attachment, system) have a uuid
+ * and a parentUuid and make the chain that is the conversation; everything else is *facts* beside
+ * it (title, mode, queue, replacements, …). Field names are those other agents' viewers read. What
+ * only tenax knows is a system line with a subtype of its own and isMeta, or a field that others
+ * skip.
+ *
+ * The writer puts what the reader looks for before what is long: all shared fields, then the
+ * message.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct jw;
+
+/* X(id, name in the file, is a link of the chain) */
+#define ENTRY_KINDS(X)                                                                             \
+    X(USER, "user", true)                                                                          \
+    X(ASSISTANT, "assistant", true)                                                                \
+    X(ATTACHMENT, "attachment", true)                                                              \
+    X(SYSTEM, "system", true)                                                                      \
+    X(PROGRESS, "progress", false) /* in old files a link: children hang on its parent then */     \
+    X(SUMMARY, "summary", false)                                                                   \
+    X(CUSTOM_TITLE, "custom-title", false)                                                         \
+    X(AI_TITLE, "ai-title", false)                                                                 \
+    X(LAST_PROMPT, "last-prompt", false)                                                           \
+    X(TAG, "tag", false)                                                                           \
+    X(MODE, "mode", false)                                                                         \
+    X(PERMISSION_MODE, "permission-mode", false)                                                   \
+    X(WORKTREE_STATE, "worktree-state", false)                                                     \
+    X(PR_LINK, "pr-link", false)                                                                   \
+    X(AGENT_NAME, "agent-name", false)                                                             \
+    X(AGENT_SETTING, "agent-setting", false)                                                       \
+    X(QUEUE_OPERATION, "queue-operation", false)                                                   \
+    X(FILE_HISTORY, "file-history-snapshot", false)                                                \
+    X(CONTENT_REPLACEMENT, "content-replacement", false)                                           \
+    X(TASK_SUMMARY, "task-summary", false)                                                         \
+    X(ATTRIBUTION, "attribution-snapshot", false)                                                  \
+    X(SPECULATION_ACCEPT, "speculation-accept", false)                                             \
+    X(COLLAPSE_COMMIT, "marble-origami-commit", false)                                             \
+    X(COLLAPSE_SNAPSHOT, "marble-origami-snapshot", false)
+
+enum entry_kind {
+#define X(id, name, link) ENTRY_##id,
+    ENTRY_KINDS(X)
+#undef X
+    ENTRY_OTHER, /* kept in the file, meant for somebody else */
+};
+
+const char *entry_kind_name(enum entry_kind kind);
+enum entry_kind entry_kind_of(struct str name);
+bool entry_kind_is_link(enum entry_kind kind);
+
+/* What all messages of a session carry; lent. */
+struct entry_head {
+    struct str session;
+    struct str cwd;
+    struct str version;    /* "0.1.0" */
+    struct str branch;     /* empty: left out */
+    struct str entrypoint; /* "cli", "sdk-cli"; empty: left out */
+    struct str agent_id;   /* of a sidechain; empty: the main chain */
+};
+
+/* {"parentUuid":…,…,"type":"user","uuid":…,"timestamp":…: further keys and jw_object_end() are the
+ * caller's. parent empty: null. */
+void entry_begin(struct jw *w, const struct entry_head *head, enum entry_kind kind, struct str uuid,
+                 struct str parent, int64_t time_ms);
+
+/* {"type":"custom-title": the same for facts. */
+void entry_begin_fact(struct jw *w, enum entry_kind kind);
+
+/* "2026-11-14T10:00:00.000Z" and back; -1 for what is no time. */
+void entry_time(int64_t time_ms, char out[static 25]);
+int64_t entry_time_parse(struct str text);

@@ -1,0 +1,44 @@
+/*
+ * A transcript as it is written: whole lines, appended, each acknowledged only when it is in the
+ * file.
+ *
+ * One write(2) per call under an advisory lock, so that processes never interleave; nothing of ours
+ * buffers. A torn last line is completed with a newline first. The file appears with the first
+ * message; what came before waits in memory and is written right before it, in the same write. What
+ * cannot be written is an error, and nothing that stands in the file is touched: a line that went
+ * in only partly counts as torn.
+ *
+ * Safe from any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct err;
+struct transcript;
+
+enum transcript_sync {
+    SYNC_NEVER,
+    SYNC_TURN,   /* after a prompt and at the end of a turn */
+    SYNC_ALWAYS, /* after each entry */
+};
+
+/* Nothing is made or opened yet. The path's folders are made with the file, 0700. */
+struct transcript *transcript_new(const char *path, enum transcript_sync sync);
+void transcript_free(struct transcript *t);
+const char *transcript_path(const struct transcript *t);
+bool transcript_exists(struct transcript *t);
+
+/* Whole lines, each with its newline. */
+/* Waits in memory until the next write: for what means nothing without the line behind it. */
+void transcript_hold(struct transcript *t, struct str lines);
+/* A fact: written at once when the file exists, else it waits. */
+int transcript_fact(struct transcript *t, struct str lines, struct err *err);
+/* A message: makes the file. is_durable: a prompt, or the end of a turn. */
+int transcript_message(struct transcript *t, struct str lines, bool is_durable, struct err *err);
+
+/* A second reader of everything that is written, such as a mirror; called behind each write, in
+ * order. NULL: none. */
+void transcript_mirror(struct transcript *t, void (*fn)(void *arg, struct str lines), void *arg);
