@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -203,6 +204,7 @@ int main(int argc, char **argv)
     struct cmd c = {0};
     struct err err = {0};
     const char *point = getenv("TENAX_TEST_POINT");
+    const char *writes = getenv("TENAX_TEST_WRITE");
     int code;
 
     /* Asked for by scripts and SDKs before anything else: no tables, no threads. */
@@ -216,6 +218,8 @@ int main(int argc, char **argv)
     }
     if (point)
         wait_test_mode(point);
+    if (writes)
+        disk_test_mode(writes);
     c.cancel = cancel_new(/*parent=*/NULL);
     code = main_with_args(&c);
     cancel_unref(c.cancel);

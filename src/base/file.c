@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/id.h"
 
@@ -62,6 +63,19 @@ int fd_write_all(int fd, struct str bytes, struct err *err)
     return 0;
 }
 
+/* The same for a regular file, whose bytes must not be lost. */
+static int file_write_all(int fd, struct str bytes, struct err *err)
+{
+    while (bytes.len) {
+        ssize_t n = disk_write(fd, bytes.ptr, bytes.len);
+
+        if (n < 0)
+            return err_sys(err, ERR_IO, "cannot write");
+        bytes = str_from(bytes, (size_t)n);
+    }
+    return 0;
+}
+
 /* What a file is to be made like; nothing known: as the umask has it. */
 struct file_look {
     bool has_mode;
@@ -81,7 +95,7 @@ static int file_fill(int fd, struct str text, const struct file_look *look, stru
         (void)!fchown(fd, (uid_t)-1, look->gid);
     if (look->has_mode && fchmod(fd, look->mode) < 0)
         return err_sys(err, ERR_IO, "cannot set the mode");
-    if (fd_write_all(fd, text, err) < 0)
+    if (file_write_all(fd, text, err) < 0)
         return -1;
     if (fsync(fd) < 0)
         return err_sys(err, ERR_IO, "cannot sync");

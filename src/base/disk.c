@@ -1,0 +1,127 @@
+/*
+ * Numbered writes. Any thread; a run is repeatable exactly when its writers run one at a time.
+ */
+#include "base/disk.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum disk_test {
+    DISK_OFF,
+    DISK_KILL,
+    DISK_TORN,
+    DISK_AFTER,
+    DISK_FULL,
+    DISK_EIO,
+    DISK_COUNT,
+};
+
+static atomic_int disk_test = DISK_OFF;
+static atomic_int_fast64_t disk_seen;
+static int64_t disk_target; /* written before disk_test leaves OFF */
+
+static void disk_print_count(void)
+{
+    if (atomic_load(&disk_test) == DISK_COUNT)
+        fprintf(stderr, "writes: %lld\n", (long long)atomic_load(&disk_seen));
+}
+
+void disk_test_mode(const char *spec)
+{
+    static const struct {
+        const char *name;
+        enum disk_test test;
+    } numbered[] = {
+        {"kill", DISK_KILL}, {"torn", DISK_TORN}, {"after", DISK_AFTER},
+        {"full", DISK_FULL}, {"eio", DISK_EIO},
+    };
+    static atomic_flag registered = ATOMIC_FLAG_INIT;
+    struct str number = str_of(spec);
+    struct str name;
+
+    atomic_store(&disk_test, DISK_OFF);
+    atomic_store(&disk_seen, 0);
+    if (!spec)
+        return;
+    if (str_is(number, "count")) {
+        atomic_store(&disk_test, DISK_COUNT);
+        if (!atomic_flag_test_and_set(&registered))
+            atexit(disk_print_count);
+        return;
+    }
+    str_cut(&number, ':', &name);
+    for (size_t i = 0; i < ARRAY_LEN(numbered); i++) {
+        if (str_is(name, numbered[i].name) && str_to_i64(number, &disk_target, NULL) == 0) {
+            atomic_store(&disk_test, numbered[i].test);
+            return;
+        }
+    }
+    BUG("TENAX_TEST_WRITE=%s: expected kill:N, torn:N, after:N, full:N, eio:N or count", spec);
+}
+
+static ssize_t disk_write_through(int fd, const void *bytes, size_t len)
+{
+    ssize_t n;
+
+    do {
+        n = write(fd, bytes, len);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static ssize_t disk_fail(int code)
+{
+    errno = code;
+    return -1;
+}
+
+static ssize_t disk_write_in_test(int fd, const void *bytes, size_t len)
+{
+    int64_t number = atomic_fetch_add(&disk_seen, 1) + 1;
+    enum disk_test test = (enum disk_test)atomic_load(&disk_test);
+
+    if (test == DISK_FULL && number > disk_target)
+        return disk_fail(ENOSPC);
+    if (number != disk_target || test == DISK_COUNT)
+        return disk_write_through(fd, bytes, len);
+    switch (test) {
+    case DISK_EIO:
+        return disk_fail(EIO);
+    case DISK_FULL:
+        return len > 1 ? disk_write_through(fd, bytes, len / 2) : disk_fail(ENOSPC);
+    case DISK_TORN:
+        (void)disk_write_through(fd, bytes, len / 2);
+        break;
+    case DISK_AFTER:
+        (void)disk_write_through(fd, bytes, len);
+        break;
+    default:
+        break;
+    }
+    kill(getpid(), SIGKILL);
+    return disk_fail(EIO); /* until it arrives */
+}
+
+ssize_t disk_write(int fd, const void *bytes, size_t len)
+{
+    if (atomic_load_explicit(&disk_test, memory_order_relaxed) != DISK_OFF)
+        return disk_write_in_test(fd, bytes, len);
+    return disk_write_through(fd, bytes, len);
+}
+
+int disk_sync(int fd)
+{
+    int r;
+
+    do {
+        r = fdatasync(fd);
+    } while (r < 0 && errno == EINTR);
+    return r;
+}

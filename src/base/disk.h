@@ -1,0 +1,23 @@
+/*
+ * Writes that must not be lost, numbered, so that tests can make exactly the n-th one fail.
+ *
+ * Everything that keeps a user's work goes through here: transcripts, files replaced whole, what is
+ * kept of files before an edit. Outside test mode a call costs one relaxed load more than the
+ * system call. Tests set TENAX_TEST_WRITE to
+ *
+ *   kill:N   SIGKILL to ourselves before the N-th write        torn:N  … in the middle of it
+ *   after:N  … behind it, before the caller knows
+ *   full:N   the N-th write ends half-way with ENOSPC, all further ones at once
+ *   eio:N    the N-th write fails with EIO; those behind it do not
+ *   count    the total is printed on stderr at exit
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+void disk_test_mode(const char *spec); /* from main(), when the variable is set */
+
+/* As write(2) and fdatasync(2), but for EINTR. */
+ssize_t disk_write(int fd, const void *bytes, size_t len);
+int disk_sync(int fd);

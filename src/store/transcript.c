@@ -1,0 +1,266 @@
+/*
+ * One file, appended to. The lock of the file (an OFD lock) keeps processes apart for the length of
+ * one write; threads take turns (transcript_enter()). With SYNC_TURN the disk is waited for on a
+ * thread of its own, so that neither the request nor the answer waits for it; whoever frees the
+ * transcript waits for the last sync.
+ */
+#include "store/transcript.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/disk.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "sync/thread.h"
+
+struct transcript {
+    char *path;
+    enum transcript_sync sync;
+    void (*mirror)(void *arg, struct str lines);
+    void *mirror_arg;
+
+    struct gate gate;
+    bool busy;        /* whoever set it owns the next four */
+    int fd;           /* -1: not opened yet */
+    bool exists;      /* there is a file, ours or an older one */
+    struct buf waits; /* whole lines that go before the next message */
+    struct buf once;  /* what is being written, kept for its memory */
+
+    struct thread *syncer;
+    bool sync_wanted, ending; /* under the gate */
+};
+
+struct transcript *transcript_new(const char *path, enum transcript_sync sync)
+{
+    struct transcript *t = mem_zalloc(sizeof(*t));
+
+    t->path = mem_dup(path, strlen(path));
+    t->sync = sync;
+    t->fd = -1;
+    t->exists = file_exists(path);
+    buf_init(&t->waits, BUF_NO_LIMIT);
+    buf_init(&t->once, BUF_NO_LIMIT);
+    gate_init(&t->gate);
+    return t;
+}
+
+/* One thread at a time, without a lock held over what may take long. */
+static void transcript_enter(struct transcript *t)
+{
+    gate_take(&t->gate);
+    while (t->busy)
+        gate_wait(&t->gate, /*deadline_ms=*/-1);
+    t->busy = true;
+    gate_give(&t->gate);
+}
+
+static void transcript_leave(struct transcript *t)
+{
+    gate_take(&t->gate);
+    t->busy = false;
+    gate_wake(&t->gate);
+    gate_give(&t->gate);
+}
+
+/* ---- To the disk, beside everything else ---- */
+
+static void transcript_sync_loop(void *arg)
+{
+    struct transcript *t = arg;
+
+    gate_take(&t->gate);
+    for (;;) {
+        while (!t->sync_wanted && !t->ending)
+            gate_wait(&t->gate, /*deadline_ms=*/-1);
+        if (!t->sync_wanted)
+            break;
+        t->sync_wanted = false;
+        gate_give(&t->gate);
+        (void)disk_sync(t->fd); /* set once, before the first wish */
+        gate_take(&t->gate);
+    }
+    gate_give(&t->gate);
+}
+
+static int transcript_sync_now(struct transcript *t, struct err *err)
+{
+    if (disk_sync(t->fd) < 0)
+        return err_sys(err, ERR_IO, "'%s' could not be brought to the disk", t->path);
+    return 0;
+}
+
+static int transcript_sync_soon(struct transcript *t, struct err *err)
+{
+    gate_take(&t->gate);
+    t->sync_wanted = true;
+    gate_wake(&t->gate);
+    gate_give(&t->gate);
+    if (t->syncer)
+        return 0;
+    t->syncer = thread_start("tenax-sync", transcript_sync_loop, t, /*err=*/NULL);
+    return t->syncer ? 0 : transcript_sync_now(t, err);
+}
+
+void transcript_free(struct transcript *t)
+{
+    if (!t)
+        return;
+    gate_take(&t->gate);
+    t->ending = true;
+    gate_wake(&t->gate);
+    gate_give(&t->gate);
+    thread_join(t->syncer);
+    if (t->fd >= 0)
+        close(t->fd);
+    buf_release(&t->waits);
+    buf_release(&t->once);
+    gate_release(&t->gate);
+    mem_freep(&t->path);
+    mem_freep(&t);
+}
+
+const char *transcript_path(const struct transcript *t)
+{
+    return t->path;
+}
+
+bool transcript_exists(struct transcript *t)
+{
+    bool exists;
+
+    transcript_enter(t);
+    exists = t->exists;
+    transcript_leave(t);
+    return exists;
+}
+
+void transcript_mirror(struct transcript *t, void (*fn)(void *arg, struct str lines), void *arg)
+{
+    transcript_enter(t);
+    t->mirror = fn;
+    t->mirror_arg = arg;
+    transcript_leave(t);
+}
+
+/* ---- Into the file ---- */
+
+static int transcript_open(struct transcript *t, struct err *err)
+{
+    CLEANUP(mem_freep) char *dir = path_dirname(t->path);
+
+    if (t->fd >= 0)
+        return 0;
+    if (file_mkdirs(dir, 0700, err) < 0)
+        return -1;
+    t->fd = open(t->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    if (t->fd < 0)
+        return err_sys(err, ERR_IO, "cannot open '%s'", t->path);
+    return 0;
+}
+
+static int transcript_lock_file(struct transcript *t, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+    int r;
+
+    do {
+        r = fcntl(t->fd, F_OFD_SETLKW, &lock);
+    } while (r < 0 && errno == EINTR);
+    return r;
+}
+
+/* The last line has no end: somebody was killed, or the disk was full. */
+static bool transcript_is_torn(const struct transcript *t)
+{
+    struct stat st;
+    char last;
+
+    if (fstat(t->fd, &st) < 0 || st.st_size == 0)
+        return false;
+    return pread(t->fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+}
+
+static int transcript_write(struct transcript *t, struct str lines, struct err *err)
+{
+    ssize_t n;
+
+    if (transcript_open(t, err) < 0)
+        return -1;
+    /* Some file systems have no locks; O_APPEND keeps lines whole there too, nearly always. */
+    (void)transcript_lock_file(t, F_WRLCK);
+    buf_clear(&t->once);
+    if (transcript_is_torn(t))
+        buf_addc(&t->once, '\n');
+    buf_add(&t->once, lines);
+    n = disk_write(t->fd, t->once.ptr, t->once.len);
+    if (n < 0)
+        err_sys(err, ERR_IO, "cannot write '%s'", t->path);
+    else if ((size_t)n < t->once.len)
+        err_set(err, ERR_IO, "cannot write '%s': No space left on device", t->path);
+    (void)transcript_lock_file(t, F_UNLCK);
+    if (n < 0 || (size_t)n < t->once.len)
+        return -1;
+    t->exists = true;
+    if (t->mirror)
+        t->mirror(t->mirror_arg, lines);
+    return 0;
+}
+
+/* What waited and this, in one write. */
+static int transcript_append(struct transcript *t, struct str lines, bool is_durable,
+                             struct err *err)
+{
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+
+    if (t->waits.len) {
+        buf_add(&all, buf_str(&t->waits));
+        buf_add(&all, lines);
+        lines = buf_str(&all);
+    }
+    if (transcript_write(t, lines, err) < 0)
+        return -1;
+    buf_clear(&t->waits);
+    if (t->sync == SYNC_ALWAYS)
+        return transcript_sync_now(t, err);
+    if (t->sync == SYNC_TURN && is_durable)
+        return transcript_sync_soon(t, err);
+    return 0;
+}
+
+void transcript_hold(struct transcript *t, struct str lines)
+{
+    transcript_enter(t);
+    buf_add(&t->waits, lines);
+    transcript_leave(t);
+}
+
+int transcript_fact(struct transcript *t, struct str lines, struct err *err)
+{
+    int r = 0;
+
+    transcript_enter(t);
+    if (!t->exists)
+        buf_add(&t->waits, lines);
+    else
+        r = transcript_write(t, lines, err);
+    if (r == 0 && t->exists && t->sync == SYNC_ALWAYS)
+        r = transcript_sync_now(t, err);
+    transcript_leave(t);
+    return r;
+}
+
+int transcript_message(struct transcript *t, struct str lines, bool is_durable, struct err *err)
+{
+    int r;
+
+    transcript_enter(t);
+    r = transcript_append(t, lines, is_durable, err);
+    transcript_leave(t);
+    return r;
+}

@@ -1,0 +1,255 @@
+/*
+ * What is in the file after each call, also when the disk does not want any more; and several
+ * threads and processes at one file.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/disk.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/transcript.h"
+#include "sync/thread.h"
+
+static char *dir; /* of all tests */
+
+static char *in_dir(const char *name)
+{
+    return path_join(dir, name);
+}
+
+static void assert_file(const char *path, const char *want)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    struct err err = {0};
+
+    if (file_slurp(path, 1 << 20, &text, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(buf_cstr(&text), want);
+}
+
+static void test_file_appears_with_the_first_message(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("deep/er/a.jsonl");
+    struct transcript *t = transcript_new(path, SYNC_NEVER);
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(transcript_fact(t, STR("title\n"), &err), 0);
+    transcript_hold(t, STR("reminder\n"));
+    assert_false(file_exists(path));
+    assert_false(transcript_exists(t));
+    assert_int_equal(transcript_message(t, STR("hello\n"), true, &err), 0);
+    assert_true(transcript_exists(t));
+    assert_file(path, "title\nreminder\nhello\n");
+    /* From here on facts go in at once, and what is held stays held. */
+    transcript_hold(t, STR("held\n"));
+    assert_int_equal(transcript_fact(t, STR("fact\n"), &err), 0);
+    assert_file(path, "title\nreminder\nhello\nfact\n");
+    assert_int_equal(transcript_message(t, STR("more\n"), false, &err), 0);
+    assert_file(path, "title\nreminder\nhello\nfact\nheld\nmore\n");
+    transcript_free(t);
+    /* An older file is there already. */
+    t = transcript_new(path, SYNC_ALWAYS);
+    assert_true(transcript_exists(t));
+    assert_int_equal(transcript_fact(t, STR("again\n"), &err), 0);
+    transcript_free(t);
+    assert_file(path, "title\nreminder\nhello\nfact\nheld\nmore\nagain\n");
+}
+
+static void test_torn_tail_is_completed(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("torn.jsonl");
+    struct transcript *t;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(file_replace(path, STR("whole\nto"), 0600, &err), 0);
+    t = transcript_new(path, SYNC_TURN);
+    assert_int_equal(transcript_message(t, STR("next\n"), true, &err), 0);
+    transcript_free(t);
+    assert_file(path, "whole\nto\nnext\n");
+}
+
+static void test_disk_that_fails(void **state)
+{
+    static const struct {
+        const char *fault, *file;
+        int ok; /* bits of the three messages that went in */
+    } rows[] = {
+        {"eio:2", "one1\nheld\nthree\n", 5},
+        {"full:2", "one1\nheld\n", 1}, /* held is half of what was to be written */
+        {"full:1", "on", 0},
+        {"eio:1", "held\ntwotwo\nthree\n", 6},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(mem_freep) char *path = in_dir("fails.jsonl");
+        struct transcript *t = transcript_new(path, SYNC_NEVER);
+        struct err err = {0};
+        int ok = 0;
+
+        disk_test_mode(rows[i].fault);
+        ok |= transcript_message(t, STR("one1\n"), false, &err) == 0;
+        transcript_hold(t, STR("held\n"));
+        ok |= (transcript_message(t, STR("twotwo\n"), false, &err) == 0) << 1;
+        ok |= (transcript_message(t, STR("three\n"), false, &err) == 0) << 2;
+        disk_test_mode(NULL);
+        transcript_free(t);
+        if (ok != rows[i].ok)
+            fail_msg("%s: %d", rows[i].fault, ok);
+        if (ok != 7)
+            assert_true(strstr(err.text, "fails.jsonl") != NULL);
+        if (strcmp(rows[i].fault, "full:2") == 0) {
+            CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+
+            assert_int_equal(file_slurp(path, 1 << 20, &text, &err), 0);
+            assert_true(str_starts(buf_str(&text), STR("one1\nheld")));
+        } else {
+            assert_file(path, rows[i].file);
+        }
+        unlink(path);
+    }
+}
+
+struct writer {
+    struct transcript *t;
+    char name;
+};
+
+static void write_many(void *arg)
+{
+    struct writer *w = arg;
+    char line[2000];
+
+    memset(line, w->name, sizeof(line));
+    line[sizeof(line) - 1] = '\n';
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(
+            transcript_message(w->t, str_make(line, sizeof(line)), i % 50 == 0, /*err=*/NULL), 0);
+}
+
+/* Two processes with two threads each: every line is whole. */
+static void test_nobody_interleaves(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("many.jsonl");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4 << 20);
+    struct err err = {0};
+    struct str rest, line;
+    size_t count[256] = {0};
+    pid_t child = fork();
+
+    (void)state;
+    assert_true(child >= 0);
+    {
+        struct transcript *t = transcript_new(path, SYNC_TURN);
+        struct writer w[2] = {{t, child ? 'a' : 'c'}, {t, child ? 'b' : 'd'}};
+        struct thread *threads[2];
+        int status;
+
+        for (int i = 0; i < 2; i++)
+            threads[i] = thread_start("writer", write_many, &w[i], /*err=*/NULL);
+        for (int i = 0; i < 2; i++)
+            thread_join(threads[i]);
+        transcript_free(t);
+        if (!child)
+            _exit(0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(file_slurp(path, 4 << 20, &text, &err), 0);
+    rest = buf_str(&text);
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        assert_int_equal(line.len, 1999);
+        for (size_t i = 1; i < line.len; i++)
+            assert_int_equal(line.ptr[i], line.ptr[0]);
+        count[(unsigned char)line.ptr[0]]++;
+    }
+    for (int c = 'a'; c <= 'd'; c++)
+        assert_int_equal(count[c], 200);
+}
+
+static void mirror_into(void *arg, struct str lines)
+{
+    buf_add(arg, lines);
+}
+
+static void test_mirror_sees_what_is_written(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("mirrored.jsonl");
+    CLEANUP(buf_release) struct buf seen = BUF_INIT(1 << 12);
+    struct transcript *t = transcript_new(path, SYNC_NEVER);
+
+    (void)state;
+    transcript_mirror(t, mirror_into, &seen);
+    transcript_hold(t, STR("a\n"));
+    assert_int_equal(transcript_message(t, STR("b\n"), false, NULL), 0);
+    assert_int_equal(transcript_fact(t, STR("c\n"), NULL), 0);
+    assert_string_equal(buf_cstr(&seen), "a\nb\nc\n");
+    transcript_free(t);
+}
+
+static void test_says_why(void **state)
+{
+    struct transcript *t = transcript_new("/proc/none/a.jsonl", SYNC_NEVER);
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(transcript_message(t, STR("b\n"), false, &err), -1);
+    assert_true(strstr(err.text, "/proc/none") != NULL);
+    assert_false(transcript_exists(t));
+    transcript_free(t);
+}
+
+static int make_dir(void **state)
+{
+    char name[] = "/tmp/transcript_test_XXXXXX";
+
+    (void)state;
+    if (!mkdtemp(name))
+        return -1;
+    dir = mem_dup(name, strlen(name));
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    static const char *const names[] = {"deep/er/a.jsonl", "deep/er",    "deep",
+                                        "torn.jsonl",      "many.jsonl", "mirrored.jsonl"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        CLEANUP(mem_freep) char *path = in_dir(names[i]);
+
+        (void)remove(path);
+    }
+    (void)rmdir(dir);
+    mem_freep(&dir);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file_appears_with_the_first_message),
+        cmocka_unit_test(test_torn_tail_is_completed),
+        cmocka_unit_test(test_disk_that_fails),
+        cmocka_unit_test(test_nobody_interleaves),
+        cmocka_unit_test(test_mirror_sees_what_is_written),
+        cmocka_unit_test(test_says_why),
+    };
+
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
