@@ -1,8 +1,11 @@
 /*
  * Who works on a session: one process at a time.
  *
- * The holder keeps an flock on $TENAX_HOME/run/<session>.lock, which the kernel frees however the
- * process ends; pid, host and control socket stand in the file for those who come second.
+ * The holder keeps a lock on $TENAX_HOME/run/<session>.lock, which the kernel frees however the
+ * process ends; pid, host and control socket stand in the file for those who come second. A file
+ * that a killed process left behind is no obstacle. The lock belongs to the open file
+ * (F_OFD_SETLK): two holds of one process exclude each other as well, and looking takes nothing, so
+ * that a look never makes a take fail. Safe from any thread.
  */
 #pragma once
 
@@ -14,13 +17,15 @@ struct err;
 struct hold;
 
 struct holder {
-    int64_t pid;
+    int64_t pid; /* 0: it holds the session but has not said who it is */
     struct buf host, socket;
-    int64_t since_ms;
+    int64_t since_ms; /* wall clock */
 };
 void holder_release(struct holder *h);
 
-/* ERR_BUSY with who has it and what to do ("--fork-session"). socket: "" when there is none. */
+/* ERR_BUSY with who has it and what to do ("--fork-session"). ERR_UNSUPPORTED on a file system
+ * without locks, where nobody is protected from anybody; ERR_BAD_INPUT for a session that is no
+ * file name. socket: "" when there is none. */
 int hold_take(const char *home, const char *session, const char *socket, struct hold **ret,
               struct err *err);
 void hold_give(struct hold *h); /* NULL is fine */
