@@ -104,21 +104,26 @@ static int context_look(struct context *c, const struct context_spec *spec, stru
     return 0;
 }
 
-int context_gather(const struct context_spec *spec, struct cancel *cancel, struct context *ret,
-                   struct err *err)
+struct surroundings *context_begin(const struct context_spec *spec)
 {
     struct surroundings_spec place = {
         .dir = workspace_dir(spec->workspace),
         .environ = workspace_environ(spec->workspace),
     };
-    struct surroundings *around = surroundings_start(&place);
+
+    return surroundings_start(&place);
+}
+
+int context_gather(const struct context_spec *spec, struct surroundings *begun,
+                   struct cancel *cancel, struct context *ret, struct err *err)
+{
     CLEANUP(context_release) struct context c = {.text = BUF_INIT(CONTEXT_MAX_TEXT)};
     CLEANUP(buf_release) struct buf part = BUF_INIT(CONTEXT_MAX_TEXT);
     int rc = context_look(&c, spec, cancel, err);
 
     if (rc == 0)
-        rc = surroundings_write(around, cancel, &part, err);
-    surroundings_free(around);
+        rc = surroundings_write(begun, cancel, &part, err);
+    surroundings_free(begun);
     if (rc < 0)
         return -1;
     reminder_add(&c.text, buf_str(&part));

@@ -2,9 +2,9 @@
  * Context: what the model is told before the user speaks.
  *
  * The surroundings and the instruction files are gathered once, when a session starts, git running
- * while files are read, and become the reminders that stand before the first input. The text is
- * kept with the session and used again, byte for byte, when it is resumed. What changes later is
- * said in further reminders: context_news(), context_near() and those of reminder.h.
+ * while other things are made and read, and become the reminders that stand before the first input.
+ * The text is kept with the session and used again, byte for byte, when it is resumed. What changes
+ * later is said in further reminders: context_news(), context_near() and those of reminder.h.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ struct args;
 struct cancel;
 struct conf;
 struct err;
+struct surroundings;
 struct workspace;
 
 struct context_spec {
@@ -36,9 +37,12 @@ struct context {
 
 void context_release(struct context *c);
 
-/* ERR_CANCELLED; nothing else fails. */
-int context_gather(const struct context_spec *spec, struct cancel *cancel, struct context *ret,
-                   struct err *err);
+/* Starts git; what the spec points to is lent until surroundings_free() or context_gather(). */
+struct surroundings *context_begin(const struct context_spec *spec);
+
+/* Takes what was begun, also on failure: ERR_CANCELLED, nothing else. */
+int context_gather(const struct context_spec *spec, struct surroundings *begun,
+                   struct cancel *cancel, struct context *ret, struct err *err);
 
 /* For a session that is resumed: the text is the stored one, and ret_news gets reminders of what is
  * different now: the instruction files, the date. ERR_CANCELLED. */

@@ -39,7 +39,7 @@ struct job {
 };
 
 struct surroundings {
-    const struct surroundings_spec *spec;
+    struct surroundings_spec spec;
     struct branch branch;
     struct mailbox *mail;
     int64_t started_ms;
@@ -65,10 +65,10 @@ static void job_start(struct job *j, struct surroundings *s, const char *const *
 {
     struct proc_spec spec = {
         .argv = argv,
-        .envp = (const char *const *)s->spec->environ,
-        .dir = s->spec->dir,
+        .envp = (const char *const *)s->spec.environ,
+        .dir = s->spec.dir,
         .max_output = GIT_MAX_OUTPUT,
-        .timeout_ms = s->spec->git_ms ? s->spec->git_ms : SURROUNDINGS_GIT_MS,
+        .timeout_ms = s->spec.git_ms ? s->spec.git_ms : SURROUNDINGS_GIT_MS,
         .grace_ms = GIT_GRACE_MS,
     };
     struct err err = {0};
@@ -103,7 +103,7 @@ struct surroundings *surroundings_start(const struct surroundings_spec *spec)
 {
     struct surroundings *s = mem_zalloc(sizeof(*s));
 
-    s->spec = spec;
+    s->spec = *spec;
     s->mail = mailbox_new();
     s->started_ms = clock_mono_ms();
     branch_find(spec->dir, &s->branch);
@@ -165,7 +165,7 @@ static void job_give_up(struct job *j)
 static int surroundings_collect(struct surroundings *s, bool *ret_quick, struct cancel *cancel,
                                 struct err *err)
 {
-    int64_t total_ms = s->spec->git_ms ? s->spec->git_ms : SURROUNDINGS_GIT_MS;
+    int64_t total_ms = s->spec.git_ms ? s->spec.git_ms : SURROUNDINGS_GIT_MS;
 
     *ret_quick = false;
     if (surroundings_wait(s, &s->status, &s->status, total_ms * 7 / 10, cancel, err) < 0)
@@ -299,7 +299,7 @@ void surroundings_today(char out[static 11])
 int surroundings_write(struct surroundings *s, struct cancel *cancel, struct buf *ret,
                        struct err *err)
 {
-    const char *shell = environ_get(s->spec->environ, "SHELL");
+    const char *shell = environ_get(s->spec.environ, "SHELL");
     struct utsname os;
     char today[11];
     bool is_quick;
@@ -308,7 +308,7 @@ int surroundings_write(struct surroundings *s, struct cancel *cancel, struct buf
         return -1;
     surroundings_today(today);
     buf_addf(ret, "Surroundings, as they are at the start of the session\nWorking directory: %s",
-             s->spec->dir);
+             s->spec.dir);
     if (uname(&os) == 0)
         buf_addf(ret, "\nSystem: %s %s (%s)", os.sysname, os.release, os.machine);
     write_distribution(ret);

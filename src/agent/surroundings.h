@@ -28,7 +28,8 @@ struct surroundings_spec {
     int64_t git_ms;       /* 0: SURROUNDINGS_GIT_MS */
 };
 
-/* Never fails: what cannot be started is said in the text. *spec is lent until it is freed. */
+/* Never fails: what cannot be started is said in the text. What *spec points to is lent until it is
+ * freed. */
 struct surroundings *surroundings_start(const struct surroundings_spec *spec);
 void surroundings_free(struct surroundings *s); /* git that still runs is ended in the background */
 

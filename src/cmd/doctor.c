@@ -276,6 +276,10 @@ static int doctor_run(struct cmd *c)
         doctor_home(&d, conf);
         selected = provider_select(conf, str_of(want), c->cancel, &provider, &err) == 0;
         net = connect_net(conf, &net_err);
+        if (net && net_ready(net, &net_err) < 0) {
+            net_free(net);
+            net = NULL;
+        }
         doctor_libraries(&d, net, &net_err);
         doctor_search(&d, conf, c->cancel);
         if (selected)

@@ -13,6 +13,7 @@
 #include "agent/event.h"
 #include "agent/permit.h"
 #include "agent/prompt.h"
+#include "agent/surroundings.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
@@ -260,11 +261,6 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         return -1;
     if (host_select(h, ret_notes, err) < 0 || host_check_budget(h, err) < 0)
         return -1;
-    if (host_needs_net(h)) {
-        h->net = connect_net(h->conf, err);
-        if (!h->net)
-            return -1;
-    }
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
@@ -449,15 +445,32 @@ static void host_near(void *arg, const char *path, struct cancel *cancel, struct
         host_say_notices(h, &h->context.notices);
 }
 
+/* What takes its time, all at once: git works while libcurl is loaded and files are read. git
+ * first, because nobody can start a thread, such as the one that looks after git, while a library
+ * is being loaded. */
+static int host_gather(struct host *h, struct err *err)
+{
+    struct context_spec where = host_context_spec(h);
+    struct surroundings *around = context_begin(&where);
+
+    if (host_needs_net(h) && !h->net)
+        h->net = connect_net(h->conf, err);
+    if (host_needs_net(h) && !h->net) {
+        surroundings_free(around);
+        return -1;
+    }
+    if (context_gather(&where, around, h->cancel, &h->context, err) < 0)
+        return -1;
+    return h->net ? net_ready(h->net, err) : 0;
+}
+
 static struct agent *host_build(struct host *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
-    struct context_spec where = host_context_spec(h);
     struct agent_spec spec = {
         .session = h->session,
         .name = "main",
         .conf = h->conf,
-        .net = h->net,
         .providers = h->providers,
         .provider_count = h->provider_count,
         .toolbox = h->toolbox,
@@ -479,10 +492,11 @@ static struct agent *host_build(struct host *h, struct err *err)
     };
 
     effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
-    if (context_gather(&where, h->cancel, &h->context, err) < 0)
+    if (host_gather(h, err) < 0)
         return NULL;
     host_say_notices(h, &h->context.notices);
     prompt_system(&h->prompt, h->conf, &system);
+    spec.net = h->net;
     spec.system = buf_str(&system);
     spec.context = buf_str(&h->context.text);
     return agent_start(&spec, err);
@@ -591,7 +605,7 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
         want = str_of(args_get(h->args, OPT_MODEL));
     if (provider_select(h->conf, want, h->cancel, &p, err) < 0)
         return -1;
-    if (p.dialect && !h->net)
+    if (p.dialect && !host_needs_net(h))
         return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
     if (h->max_usd > 0 && !model_price_known(&p.model))
         return err_set(err, ERR_UNSUPPORTED,

@@ -14,11 +14,10 @@
 
 struct curl_table curl;
 
-/* Guards the two below. Held across dlopen(): there is nothing another thread could do with half a
+/* Guards the one below. Held across dlopen(): there is nothing another thread could do with half a
  * table. */
 static struct lock load_lock = LOCK_INIT;
 static bool loaded;
-static struct thread *preloader; /* until somebody joins it */
 
 static int load_symbols(void *library, struct err *err)
 {
@@ -42,7 +41,8 @@ static int load_symbols(void *library, struct err *err)
 
 static int load_library(struct err *err)
 {
-    void *library = dlopen(CURL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    /* Lazily: of what its 33 libraries refer to, most is never called. */
+    void *library = dlopen(CURL_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
 
     if (!library)
         return err_set(err, ERR_UNSUPPORTED,
@@ -51,7 +51,7 @@ static int load_library(struct err *err)
     return load_symbols(library, err);
 }
 
-static int load_once(struct err *err)
+int curl_table_load(struct err *err)
 {
     int r = 0;
 
@@ -62,29 +62,4 @@ static int load_once(struct err *err)
         loaded = true;
     lock_give(&load_lock);
     return r;
-}
-
-static void preload_main(void *arg)
-{
-    (void)arg;
-    load_once(NULL); /* when it fails, curl_table_load() fails again and says why */
-}
-
-void curl_table_preload(void)
-{
-    lock_take(&load_lock);
-    if (!loaded && !preloader)
-        preloader = thread_start("curl", preload_main, NULL, NULL);
-    lock_give(&load_lock);
-}
-
-int curl_table_load(struct err *err)
-{
-    struct thread *started;
-
-    lock_take(&load_lock);
-    started = TAKE_PTR(preloader);
-    lock_give(&load_lock);
-    thread_join(started);
-    return load_once(err);
 }

@@ -48,6 +48,6 @@ struct curl_table {
 
 extern struct curl_table curl;
 
-/* Any thread, any number of times; the library stays loaded until the process ends. */
+/* Takes some milliseconds. Any thread, any number of times; the library stays loaded until the
+ * process ends. */
 int curl_table_load(struct err *err);
-void curl_table_preload(void); /* the same, on a thread of its own */

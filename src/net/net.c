@@ -1,9 +1,10 @@
 /*
  * The network thread: one curl multi handle, driven by epoll.
  *
- * Other threads never touch curl. They change atomics of a stream (cancelled, unread) and nudge it:
- * the stream is put into a queue, once, and an eventfd wakes the thread, which looks at every
- * nudged stream and does what its state asks for: open, close or resume it.
+ * Other threads never touch curl, which this one loads before anything else (curl_table.h). They
+ * change atomics of a stream (cancelled, unread) and nudge it: the stream is put into a queue,
+ * once, and an eventfd wakes the thread, which looks at every nudged stream and does what its state
+ * asks for: open, close or resume it.
  *
  * Limits on idle and total time are ours rather than curl's, because curl's go on while a stream is
  * paused. Deadlines only move away while bytes arrive, so the thread keeps the earliest one as of
@@ -31,6 +32,10 @@ struct net {
     struct thread *thread;
     int epoll_fd;
     int wake_fd;
+
+    struct gate gate; /* guards what net_ready() waits for */
+    bool settled;
+    struct err failure; /* code ERR_NONE: libcurl is there */
 
     struct lock lock; /* the three below, and what streams have for this queue */
     struct net_stream *first_nudged;
@@ -308,10 +313,42 @@ static bool net_round(struct net *n)
     return !(nudged && net_is_stopping(n));
 }
 
+static int net_make_curl(struct net *n, struct err *err)
+{
+    if (curl_table_load(err) < 0)
+        return -1;
+    n->multi = curl.multi_init();
+    n->config.share = curl.share_init();
+    if (!n->multi || !n->config.share)
+        return err_set(err, ERR_NETWORK, "libcurl does not start");
+    curl.share_setopt(n->config.share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    curl.multi_setopt(n->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
+    curl.multi_setopt(n->multi, CURLMOPT_SOCKETDATA, n);
+    curl.multi_setopt(n->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
+    curl.multi_setopt(n->multi, CURLMOPT_TIMERDATA, n);
+    curl.multi_setopt(n->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS);
+    return 0;
+}
+
+static int net_settle(struct net *n)
+{
+    struct err failure = {0};
+    int rc = net_make_curl(n, &failure);
+
+    gate_take(&n->gate);
+    n->settled = true;
+    n->failure = failure;
+    gate_wake(&n->gate);
+    gate_give(&n->gate);
+    return rc;
+}
+
 static void net_main(void *arg)
 {
     struct net *n = arg;
 
+    if (net_settle(n) < 0)
+        return; /* net_start() lets nobody in */
     while (net_round(n))
         continue;
     net_look_at_nudged(n); /* stopping: none comes behind these */
@@ -331,34 +368,13 @@ static void net_unref(struct net *n)
     fd_closep(&n->epoll_fd);
     fd_closep(&n->wake_fd);
     lock_release(&n->lock);
+    gate_release(&n->gate);
     free(n);
 }
 
 void net_free_if_last(struct net *n)
 {
     net_unref(n);
-}
-
-void net_preload(void)
-{
-    curl_table_preload();
-}
-
-static int net_make_curl(struct net *n, struct err *err)
-{
-    if (curl_table_load(err) < 0)
-        return -1;
-    n->multi = curl.multi_init();
-    n->config.share = curl.share_init();
-    if (!n->multi || !n->config.share)
-        return err_set(err, ERR_NETWORK, "libcurl does not start");
-    curl.share_setopt(n->config.share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-    curl.multi_setopt(n->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
-    curl.multi_setopt(n->multi, CURLMOPT_SOCKETDATA, n);
-    curl.multi_setopt(n->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
-    curl.multi_setopt(n->multi, CURLMOPT_TIMERDATA, n);
-    curl.multi_setopt(n->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS);
-    return 0;
 }
 
 static int net_make_loop(struct net *n, struct err *err)
@@ -384,16 +400,33 @@ struct net *net_new(const struct net_options *options, struct err *err)
         options = &none;
     atomic_init(&n->refs, 1);
     lock_init(&n->lock);
+    gate_init(&n->gate);
     n->epoll_fd = -1;
     n->wake_fd = -1;
     n->curl_at_ms = -1;
     n->notes.look_at_ms = INT64_MAX;
     net_config_init(&n->config, options);
-    if (net_make_curl(n, err) < 0 || net_make_loop(n, err) < 0) {
+    if (net_make_loop(n, err) < 0) {
         net_free(n);
         return NULL;
     }
     return n;
+}
+
+int net_ready(struct net *n, struct err *err)
+{
+    struct err failure;
+
+    gate_take(&n->gate);
+    while (!n->settled)
+        gate_wait(&n->gate, /*deadline_ms=*/-1);
+    failure = n->failure;
+    gate_give(&n->gate);
+    if (!failure.code)
+        return 0;
+    if (err)
+        *err = failure;
+    return -1;
 }
 
 void net_free(struct net *n)
@@ -455,7 +488,7 @@ struct net_stream *net_start(struct net *n, struct net_request *request, struct 
         err_set(err, ERR_BAD_INPUT, "the method of the request is not a word");
         return NULL;
     }
-    if (check_headers(&request->headers, err) < 0)
+    if (check_headers(&request->headers, err) < 0 || net_ready(n, err) < 0)
         return NULL;
     atomic_fetch_add_explicit(&n->refs, 1, memory_order_relaxed);
     s = net_stream_new(n, &n->config, request, &url, to);

@@ -18,7 +18,7 @@
  * Redirects are never followed: a 3xx answer is delivered as such (a key must not travel to another
  * host). Bodies encoded with gzip or deflate arrive decoded. Proxies come from the usual
  * environment (https_proxy, no_proxy, …), certificates from SSL_CERT_FILE and SSL_CERT_DIR, else
- * the system's. HTTP/1.1 unless http2 is set. libcurl is loaded when the first net_new() runs.
+ * the system's. HTTP/1.1 unless http2 is set.
  */
 #pragma once
 
@@ -89,15 +89,16 @@ struct net_mail {
 /* The value of one of a HEAD mail's headers, by lower-case name; empty when absent. */
 struct str net_mail_header(const struct strv *headers, const char *name);
 
-/* For a program that will need the network soon: loads libcurl, which takes some milliseconds, on a
- * thread of its own. net_new() waits for that, and reports what went wrong. */
-void net_preload(void);
-
+/* Starts the network thread, which first loads libcurl: that takes some milliseconds, and the
+ * caller may do something else meanwhile. net_ready() waits for it and says what went wrong;
+ * whoever does not call it hears of that from net_start(). */
 struct net *net_new(const struct net_options *options, struct err *err);
+int net_ready(struct net *n, struct err *err);
 void net_free(struct net *n); /* cancels what runs, joins the thread */
 
 /* Takes the request's content (the struct is left empty), but not on failure: ERR_BAD_INPUT for a
- * URL, method or header that makes no sense. The stream is yours: net_stream_unref(). */
+ * URL, method or header that makes no sense, or as net_ready(). The stream is yours:
+ * net_stream_unref(). */
 struct net_stream *net_start(struct net *n, struct net_request *request, struct mailbox *to,
                              struct err *err);
 void net_used(struct net_stream *s, size_t bytes);
@@ -111,7 +112,8 @@ struct net_stats {
 };
 void net_stream_stats(const struct net_stream *s, struct net_stats *ret); /* after NET_END */
 
-const char *net_library(struct net *n); /* "libcurl/7.88.1 OpenSSL/3.0.16 …", for doctor */
+/* "libcurl/7.88.1 OpenSSL/3.0.16 …", for doctor; once it is ready. */
+const char *net_library(struct net *n);
 
 /* A URL this program can use: http or https, a host, no credentials inside. ERR_BAD_INPUT says what
  * is wrong with it. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,17 @@ noreturn void bench_die(const char *what, const char *why)
 {
     fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, why);
     exit(1);
+}
+
+void bench_remove(char *dir)
+{
+    char *argv[] = {(char *)"rm", (char *)"-rf", dir, NULL};
+    char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+    pid_t pid;
+    int status;
+
+    if (posix_spawnp(&pid, "rm", NULL, NULL, argv, env) == 0)
+        waitpid(pid, &status, 0);
 }
 
 static int by_size(const void *a, const void *b)

@@ -11,6 +11,8 @@ struct rusage;
 
 noreturn void bench_die(const char *what, const char *why);
 
+void bench_remove(char *dir); /* and all that is in it */
+
 /* Least first, so that values[count / 2] is the median. */
 void bench_sort(double *values, size_t count);
 

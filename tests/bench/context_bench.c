@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         int64_t start = clock_mono_us();
 
         context_release(&c);
-        if (context_gather(&spec, NULL, &c, &err) < 0)
+        if (context_gather(&spec, context_begin(&spec), NULL, &c, &err) < 0)
             return 1;
         ms[i] = (double)(clock_mono_us() - start) / 1000;
         if (i == 0)

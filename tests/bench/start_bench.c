@@ -5,6 +5,7 @@
  *
  * Prints medians and minima; nothing here passes or fails. The server records when the first byte
  * of each request arrived, on the same monotonic clock that this program reads before it forks.
+ * Asked once outside of any git checkout, and once in a fresh one with FILES files.
  * Memory is the largest PSS seen while the answer is held up for a moment by the scenario.
  */
 #include <errno.h>
@@ -25,6 +26,9 @@
 #include "bench/bench.h"
 #include "json/json.h"
 
+#define FILES 1200
+#define FILES_PER_FOLDER 50
+
 struct sample {
     double wall_ms;
     long max_rss_kb;
@@ -39,6 +43,8 @@ struct bench {
     double *wall; /* one of each run */
     double *other;
     char dir[64];
+    char plain[96]; /* folders to work in */
+    char checkout[96];
     char scenario[96];
     char record[96];
     char base[64]; /* http://127.0.0.1:port */
@@ -156,9 +162,11 @@ static void bench_version(const struct bench *b)
     row("--version, peak RSS", b->other, b->runs, "MB", "");
 }
 
-static void bench_model(const struct bench *b, const char *model)
+static void bench_model(const struct bench *b, const char *model, const char *dir)
 {
-    char *ask[] = {b->tenax, (char *)"-p", (char *)"hello", (char *)"--model", (char *)model, NULL};
+    char *ask[] = {b->tenax,      (char *)"-p", (char *)"hello", (char *)"--model",
+                   (char *)model, (char *)"-C", (char *)dir,     NULL};
+    const char *where = dir == b->checkout ? ", git" : "";
     char what[64];
 
     for (int i = 0; i < b->runs; i++) {
@@ -167,20 +175,60 @@ static void bench_model(const struct bench *b, const char *model)
         b->wall[i] = s.wall_ms;
         b->other[i] = (double)(last_request_us(b) - s.forked_us) / 1000;
     }
-    snprintf(what, sizeof(what), "-p hello, start to first request byte (%.9s)", model);
+    snprintf(what, sizeof(what), "-p hello, start to request (%.9s%s)", model, where);
     row(what, b->other, b->runs, "ms", "(aim 10)");
-    snprintf(what, sizeof(what), "-p hello, wall (%.9s)", model);
+    snprintf(what, sizeof(what), "-p hello, wall (%.9s%s)", model, where);
     row(what, b->wall, b->runs, "ms", "(aim 15)");
 }
 
 static void bench_memory(const struct bench *b)
 {
-    char *ask[] = {b->tenax, (char *)"-p", (char *)"hello", NULL};
+    char *ask[] = {b->tenax, (char *)"-p", (char *)"hello", (char *)"-C", (char *)b->plain, NULL};
     int runs = b->runs < 10 ? b->runs : 10;
 
     for (int i = 0; i < runs; i++)
         b->other[i] = (double)run(b, ask, /*watch=*/true).pss_kb / 1024;
     row("-p hello, peak PSS", b->other, runs, "MB", "(aim 10)");
+}
+
+/* Runs a shell command in a folder. */
+static void shell(const char *dir, const char *command)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid < 0)
+        bench_die("fork", strerror(errno));
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", "cd \"$0\" && eval \"$1\"", dir, command, NULL);
+        _exit(127);
+    }
+    if (waitpid(pid, &status, 0) < 0 || status != 0)
+        bench_die(command, "failed");
+}
+
+static void make_folders(struct bench *b)
+{
+    struct err err = {0};
+
+    snprintf(b->plain, sizeof(b->plain), "%s/plain", b->dir);
+    snprintf(b->checkout, sizeof(b->checkout), "%s/checkout", b->dir);
+    if (file_mkdirs(b->plain, 0700, &err) < 0)
+        bench_die(b->plain, err.text);
+    for (int i = 0; i < FILES; i++) {
+        char path[160];
+        size_t len =
+            (size_t)snprintf(path, sizeof(path), "%s/%d", b->checkout, i / FILES_PER_FOLDER);
+
+        if (i % FILES_PER_FOLDER == 0 && file_mkdirs(path, 0700, &err) < 0)
+            bench_die(path, err.text);
+        snprintf(path + len, sizeof(path) - len, "/%d.c", i);
+        if (file_replace(path, str_of(path), 0600, &err) < 0)
+            bench_die(path, err.text);
+    }
+    /* The files are made older than the index: git takes a second look at those that are not. */
+    shell(b->checkout, "find . -type f -exec touch -d '1 hour ago' {} + && git init -q && "
+                       "git add . && git -c user.name=a -c user.email=a@b commit -q -m one");
 }
 
 int main(int argc, char **argv)
@@ -202,20 +250,20 @@ int main(int argc, char **argv)
         bench_die("mkdtemp", strerror(errno));
     snprintf(b.scenario, sizeof(b.scenario), "%s/scenario", b.dir);
     snprintf(b.record, sizeof(b.record), "%s/record", b.dir);
+    make_folders(&b);
 
     printf("%-44s %9s %9s\n", "", "median", "least");
     bench_version(&b);
     serve(&b, "step\n  sticky\n  text Hello.\n");
     for (size_t i = 0; i < ARRAY_LEN(models); i++)
-        bench_model(&b, models[i]);
+        bench_model(&b, models[i], b.plain);
+    bench_model(&b, models[0], b.checkout);
     bench_server_stop(&b.server);
     serve(&b, "step\n  sticky\n  text Hello\n  pause 60ms\n  text , world.\n");
     bench_memory(&b);
     bench_server_stop(&b.server);
 
-    unlink(b.scenario);
-    unlink(b.record);
-    rmdir(b.dir);
+    bench_remove(b.dir);
     free(b.wall);
     free(b.other);
     return 0;

@@ -333,18 +333,6 @@ static void bench_flat(struct bench *b, int steps)
     vec_release(&replay.requests);
 }
 
-/* tenax has left its home in it. */
-static void remove_all(char *dir)
-{
-    char *argv[] = {(char *)"rm", (char *)"-rf", dir, NULL};
-    char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
-    pid_t pid;
-    int status;
-
-    if (posix_spawnp(&pid, "rm", NULL, NULL, argv, env) == 0)
-        waitpid(pid, &status, 0);
-}
-
 int main(int argc, char **argv)
 {
     struct bench b = {0};
@@ -367,6 +355,6 @@ int main(int argc, char **argv)
     bench_server_stop(&b.server);
     requests_clear(&b);
     vec_release(&b.requests);
-    remove_all(b.dir);
+    bench_remove(b.dir); /* tenax has left its home in it */
     return 0;
 }
