@@ -231,21 +231,31 @@ void call_heed(struct call *c, const struct hook_outcome *o)
     }
 }
 
-/* The file as it is goes into the journal before a tool changes it. */
-static int call_keep_file(struct call *c, struct err *err)
+/* The file this call changes, when there is a journal to keep it in; NULL. */
+static const char *call_kept_file(struct call *c)
 {
-    struct journal *journal = c->agent->spec.journal;
     struct rule_subject subject;
 
-    if (!(c->flags & TOOL_EDITS) || !journal)
-        return 0;
+    if (!(c->flags & TOOL_EDITS) || !c->agent->spec.journal)
+        return NULL;
     call_subject(c, &subject);
-    return journal->before_edit(journal, arena_cstr(&c->arena, subject.text), c->id, err);
+    return arena_cstr(&c->arena, subject.text);
+}
+
+/* How it left the file: at once, and again when hooks (formatters) were at it. */
+static void call_keep_left(struct call *c)
+{
+    struct journal *journal = c->agent->spec.journal;
+
+    if (c->changed_file && journal->after_edit)
+        journal->after_edit(journal, c->changed_file);
 }
 
 static void call_run(struct call *c)
 {
     const struct agent_spec *spec = &c->agent->spec;
+    struct journal *journal = spec->journal;
+    const char *file = call_kept_file(c);
     struct err err = {0};
     struct tool_call tool_call = {
         .entry = c->entry,
@@ -262,7 +272,7 @@ static void call_run(struct call *c)
         .agent = c,
     };
 
-    if (call_keep_file(c, &err) < 0) {
+    if (file && journal->before_edit(journal, file, c->id, &err) < 0) {
         call_fail(c, "%s", err.text);
         return;
     }
@@ -272,6 +282,8 @@ static void call_run(struct call *c)
     }
     if (c->entry->run(&tool_call, &c->result, &err) < 0)
         call_fail(c, "%s", err.text);
+    c->changed_file = file;
+    call_keep_left(c);
     if (c->result.text.over)
         call_fail(c, "%s gave more than %zu MB", c->entry->name, TOOL_MAX_TEXT >> 20);
 }
@@ -322,6 +334,7 @@ static void call_pipeline(struct call *c)
     }
     call_run(c);
     call_after(c);
+    call_keep_left(c);
     if (!c->result.is_capped)
         cap_text(c->agent->spec.workspace, c->id,
                  c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT, &c->result.text);

@@ -49,6 +49,7 @@ struct call {
     enum call_state state; /* the agent's view */
     int64_t start_ms, duration_ms;
 
+    const char *changed_file; /* absolute; NULL: none */
     struct tool_result result;
     struct buf context;     /* what hooks add for the model */
     struct buf stop_reason; /* what hooks tell the user */

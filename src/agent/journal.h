@@ -7,7 +7,7 @@
  * text: nothing is done that could not be remembered.
  *
  * Every block that is written has the uuid of its line in block.entry; the events that show it to
- * others have the same. All but queue() and before_edit() are the agent thread's.
+ * others have the same. All but queue(), before_edit() and after_edit() are the agent thread's.
  */
 #pragma once
 
@@ -79,4 +79,7 @@ struct journal {
      * be kept. Any thread. */
     int (*before_edit)(struct journal *self, const char *path, struct str tool_use_id,
                        struct err *err);
+    /* The tool is done with the file, or hooks behind it are. Any thread. NULL: nobody wants to
+     * know. */
+    void (*after_edit)(struct journal *self, const char *path);
 };

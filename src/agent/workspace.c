@@ -23,7 +23,6 @@
 #define WORKSPACE_MAX_TODOS ((size_t)1 << 20)
 #define WORKSPACE_MAX_PATH ((size_t)64 << 10)
 #define WORKSPACE_SPILL_TRIES 1000
-#define WORKSPACE_MAX_LINKS 40 /* followed, one behind the other */
 
 struct thing {
     const struct workspace_kind *kind;
@@ -184,54 +183,9 @@ static bool workspace_is_below(struct str path, struct str dir)
            (str_starts(path, dir) && path.ptr[dir.len] == '/');
 }
 
-/* A link that leads to nothing: where it leads, else NULL. */
-static char *workspace_dangling(const char *path)
-{
-    char target[PATH_MAX];
-    ssize_t n = readlink(path, target, sizeof(target) - 1);
-    CLEANUP(mem_freep) char *dir = NULL;
-
-    if (n <= 0)
-        return NULL;
-    target[n] = '\0';
-    if (target[0] == '/')
-        return mem_dup(target, (size_t)n);
-    dir = path_dirname(path);
-    return path_join(dir, target);
-}
-
-/* What is not there yet is added by name. */
 char *workspace_real(const char *path)
 {
-    struct buf rest = BUF_INIT(WORKSPACE_MAX_PATH);
-    char *at = mem_dup(path, strlen(path));
-    unsigned links = 0;
-    char real[PATH_MAX];
-
-    while (!realpath(at, real)) {
-        char *target = links < WORKSPACE_MAX_LINKS ? workspace_dangling(at) : NULL;
-        char *slash;
-
-        if (target) {
-            links++;
-            mem_freep(&at);
-            at = target;
-            continue;
-        }
-        slash = strrchr(at, '/');
-        if (!slash || slash == at) {
-            memcpy(real, "/", 2);
-            buf_insert(&rest, 0, str_of(at));
-            break;
-        }
-        buf_insert(&rest, 0, str_of(slash));
-        *slash = '\0';
-    }
-    buf_insert(&rest, 0, str_of(strcmp(real, "/") == 0 ? "" : real));
-    mem_freep(&at);
-    if (!rest.len)
-        buf_addc(&rest, '/');
-    return buf_take(&rest);
+    return path_real(path);
 }
 
 bool workspace_contains(struct workspace *w, const char *path)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 #include "base/disk.h"
 #include "base/err.h"
 #include "base/id.h"
+
+#define PATH_MAX_REAL ((size_t)64 << 10)
+#define PATH_MAX_LINKS 40 /* followed, one behind the other */
 
 int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err)
 {
@@ -218,6 +222,56 @@ void path_walk(struct buf *to, struct str path)
         buf_addc(to, '/');
         buf_add(to, part);
     }
+}
+
+/* A link that leads to nothing: where it leads, else NULL. */
+static char *path_dangling(const char *path)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(path, target, sizeof(target) - 1);
+    CLEANUP(mem_freep) char *dir = NULL;
+
+    if (n <= 0)
+        return NULL;
+    target[n] = '\0';
+    if (target[0] == '/')
+        return mem_dup(target, (size_t)n);
+    dir = path_dirname(path);
+    return path_join(dir, target);
+}
+
+/* What is not there yet is added by name. */
+char *path_real(const char *path)
+{
+    struct buf rest = BUF_INIT(PATH_MAX_REAL);
+    char *at = mem_dup(path, strlen(path));
+    unsigned links = 0;
+    char real[PATH_MAX];
+
+    while (!realpath(at, real)) {
+        char *target = links < PATH_MAX_LINKS ? path_dangling(at) : NULL;
+        char *slash;
+
+        if (target) {
+            links++;
+            mem_freep(&at);
+            at = target;
+            continue;
+        }
+        slash = strrchr(at, '/');
+        if (!slash || slash == at) {
+            memcpy(real, "/", 2);
+            buf_insert(&rest, 0, str_of(at));
+            break;
+        }
+        buf_insert(&rest, 0, str_of(slash));
+        *slash = '\0';
+    }
+    buf_insert(&rest, 0, str_of(strcmp(real, "/") == 0 ? "" : real));
+    mem_freep(&at);
+    if (!rest.len)
+        buf_addc(&rest, '/');
+    return buf_take(&rest);
 }
 
 char *path_dirname(const char *path)

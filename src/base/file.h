@@ -39,6 +39,9 @@ char *path_dirname(const char *path);
 /* Adds a path to an absolute one by name only, "." and ".." taken out: "/a" and "../b/." make "/b".
  * The root is empty. */
 void path_walk(struct buf *to, struct str path);
+/* The path with its links followed as far as it exists, also those that lead to nothing yet: what a
+ * write would make. Yours to free. */
+char *path_real(const char *path);
 const char *path_base(const char *path);  /* lent, points into path */
 char *path_expand_home(const char *path); /* "~/x" → "$HOME/x" */
 const char *path_home(void);              /* $HOME, else the password file's; never NULL */

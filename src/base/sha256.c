@@ -1,0 +1,82 @@
+/*
+ * sha256: FIPS 180-4, over bytes that are all there already. Pure function.
+ */
+#include "base/sha256.h"
+
+#include <string.h>
+
+#define BLOCK 64
+
+static const uint32_t round_words[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t turn_right(uint32_t x, unsigned n)
+{
+    return x >> n | x << (32 - n);
+}
+
+static uint32_t read_big_endian(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void take_block(uint32_t state[static 8], const unsigned char *block)
+{
+    uint32_t w[64];
+    uint32_t s[8];
+
+    for (int i = 0; i < 16; i++)
+        w[i] = read_big_endian(block + 4 * i);
+    for (int i = 16; i < 64; i++) {
+        uint32_t a = turn_right(w[i - 15], 7) ^ turn_right(w[i - 15], 18) ^ w[i - 15] >> 3;
+        uint32_t b = turn_right(w[i - 2], 17) ^ turn_right(w[i - 2], 19) ^ w[i - 2] >> 10;
+
+        w[i] = w[i - 16] + a + w[i - 7] + b;
+    }
+    memcpy(s, state, sizeof(s));
+    for (int i = 0; i < 64; i++) {
+        uint32_t e = turn_right(s[4], 6) ^ turn_right(s[4], 11) ^ turn_right(s[4], 25);
+        uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
+        uint32_t a = turn_right(s[0], 2) ^ turn_right(s[0], 13) ^ turn_right(s[0], 22);
+        uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+        uint32_t t = s[7] + e + choice + round_words[i] + w[i];
+
+        memmove(s + 1, s, 7 * sizeof(*s));
+        s[4] += t;
+        s[0] = t + a + majority;
+    }
+    for (int i = 0; i < 8; i++)
+        state[i] += s[i];
+}
+
+void sha256_hex(struct str bytes, char out[static SHA256_HEX + 1])
+{
+    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    const unsigned char *at = (const unsigned char *)bytes.ptr;
+    uint64_t bits = (uint64_t)bytes.len * 8;
+    size_t rest = bytes.len % BLOCK;
+    unsigned char tail[2 * BLOCK] = {0};
+    size_t tail_len = rest < BLOCK - 8 ? BLOCK : 2 * BLOCK;
+
+    for (size_t i = 0; i < bytes.len / BLOCK; i++)
+        take_block(state, at + i * BLOCK);
+    if (rest)
+        memcpy(tail, at + bytes.len - rest, rest);
+    tail[rest] = 0x80;
+    for (int i = 0; i < 8; i++)
+        tail[tail_len - 1 - (size_t)i] = (unsigned char)(bits >> 8 * i);
+    for (size_t i = 0; i < tail_len; i += BLOCK)
+        take_block(state, tail + i);
+    for (int i = 0; i < SHA256_HEX; i++)
+        out[i] = "0123456789abcdef"[state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    out[SHA256_HEX] = '\0';
+}
