@@ -233,6 +233,7 @@ int hold_look(const char *home, const char *session, struct holder *ret, struct 
         return err_sys(err, ERR_UNSUPPORTED, "cannot ask who holds '%s'", path);
     if (lock.l_type == F_UNLCK)
         return 0;
-    hold_read_patiently(fd, ret);
+    if (ret)
+        hold_read_patiently(fd, ret);
     return 1;
 }

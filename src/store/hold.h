@@ -30,5 +30,5 @@ int hold_take(const char *home, const char *session, const char *socket, struct 
               struct err *err);
 void hold_give(struct hold *h); /* NULL is fine */
 
-/* 1 and who, 0: nobody, -1. */
+/* 1 and who (ret may be NULL), 0: nobody, -1. */
 int hold_look(const char *home, const char *session, struct holder *ret, struct err *err);

@@ -58,6 +58,7 @@ static void test_one_at_a_time(void **state)
         !strstr(err.text, SESSION) || !strstr(err.text, ", since 2"))
         fail_msg("%s", err.text);
 
+    assert_int_equal(hold_look(home, SESSION, /*ret=*/NULL, &err), 1);
     assert_int_equal(hold_look(home, SESSION, &who, &err), 1);
     assert_int_equal(who.pid, getpid());
     assert_string_equal(buf_cstr(&who.socket), "/s.sock");

@@ -10,12 +10,15 @@
  */
 #include "sync/cancel.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "sync/thread.h"
+#include "sync/wait.h"
 
 enum hook_state {
     HOOK_WAITING,
@@ -198,6 +201,15 @@ int cancel_fd(struct cancel *c)
     fd = c->fd;
     gate_give(&c->gate);
     return fd;
+}
+
+int cancel_wait(struct cancel *c, int64_t ms, struct err *err)
+{
+    struct pollfd set = {.fd = c ? cancel_fd(c) : -1, .events = POLLIN};
+
+    wait_point(WAIT_POLL, c);
+    (void)poll(&set, 1, ms > INT_MAX ? INT_MAX : (int)ms); /* signals are blocked: no EINTR */
+    return cancel_check(c, err);
 }
 
 struct cancel_hook *cancel_on(struct cancel *c, cancel_fn fn, void *arg)

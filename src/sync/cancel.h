@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cancel;
 struct err;
@@ -26,6 +27,9 @@ int cancel_check(const struct cancel *c, struct err *err); /* -1 with ERR_CANCEL
 /* Readable for good once set: for code that polls descriptors. Lent; -1 when the process has run
  * out of descriptors. */
 int cancel_fd(struct cancel *c);
+
+/* Waits so long, or until it is set: -1 with ERR_CANCELLED then. NULL is never set. */
+int cancel_wait(struct cancel *c, int64_t ms, struct err *err);
 
 /* fn(arg) runs once, on the thread that sets the token (at once, here, when it is set already). It
  * must not block. Every hook is given back to cancel_off(), which returns only when fn is not

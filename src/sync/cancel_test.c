@@ -221,6 +221,23 @@ static void test_race(void **state)
     }
 }
 
+static void test_wait(void **state)
+{
+    CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(/*parent=*/NULL);
+    struct thread *other;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(cancel_wait(/*c=*/NULL, 1, &err), 0);
+    assert_int_equal(cancel_wait(c, 1, &err), 0);
+    other = thread_start("setter", set_token, c, &err);
+    assert_non_null(other);
+    assert_int_equal(cancel_wait(c, INT64_MAX, &err), -1);
+    assert_int_equal(err.code, ERR_CANCELLED);
+    thread_join(other);
+    assert_int_equal(cancel_wait(c, INT64_MAX, &err), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_off_inside_the_hook),
         cmocka_unit_test(test_off_waits_for_a_running_hook),
         cmocka_unit_test(test_race),
+        cmocka_unit_test(test_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,488 @@
+/*
+ * The store on SQLite: opening, its format, and the one way to work on it.
+ *
+ * SQLite is told to wait for nobody. Whatever meets a busy database fails at once, is rolled back
+ * as a whole and tried again by store_run(), which waits with a cancel and lets other threads go on
+ * meanwhile. A writer says so when it begins (BEGIN IMMEDIATE), so that it never has to give up
+ * half-way. Threads take turns on one connection (store_enter()).
+ */
+#include "store/store_sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/strv.h"
+#include "store/sqlite_table.h"
+#include "sync/cancel.h"
+#include "sync/thread.h"
+
+#define STORE_FIRST_PAUSE_MS 1
+#define STORE_LONGEST_PAUSE_MS 64
+#define STORE_FRESH_STARTS 2 /* of a damaged file, per call */
+
+/* Each brings a database from the format of its number to the next. Never change one that was
+ * released: add another. */
+static const char *const store_formats[] = {
+    /* 0: an empty file */
+    "CREATE TABLE session("
+    " project TEXT NOT NULL, id TEXT NOT NULL,"
+    " title TEXT NOT NULL, ai_title TEXT NOT NULL, cwd TEXT NOT NULL, branch TEXT NOT NULL,"
+    " first_prompt TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, messages INTEGER NOT NULL,"
+    " cost_usd REAL NOT NULL,"
+    " size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,"
+    " counted INTEGER NOT NULL,"
+    " PRIMARY KEY(project, id)) WITHOUT ROWID;"
+    "CREATE TABLE trust("
+    " dir TEXT PRIMARY KEY NOT NULL, trusted INTEGER NOT NULL, time_ms INTEGER NOT NULL"
+    ") WITHOUT ROWID;",
+    /* 1: without prompts */
+    "CREATE TABLE prompt("
+    " number INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " project TEXT NOT NULL, text TEXT NOT NULL, time_ms INTEGER NOT NULL);"
+    "CREATE INDEX prompt_of_project ON prompt(project, number);",
+};
+
+#define STORE_FORMAT ((int64_t)ARRAY_LEN(store_formats))
+
+struct store_watch {
+    enum store_key key;
+    store_watch_fn fn;
+    void *arg;
+};
+
+struct store {
+    char *path; /* NULL: in memory */
+    struct gate gate;
+    bool busy; /* whoever set it owns what follows */
+    sqlite3 *db;
+    ino_t inode; /* of the file that db is */
+    int code;    /* SQLite's, of the last failure */
+    struct strv warnings;
+    VEC(struct store_watch *) watches;
+};
+
+/* ---- One thread at a time, without a lock held over system calls ---- */
+
+static void store_enter(struct store *s)
+{
+    gate_take(&s->gate);
+    while (s->busy)
+        gate_wait(&s->gate, /*deadline_ms=*/-1);
+    s->busy = true;
+    gate_give(&s->gate);
+}
+
+static void store_leave(struct store *s)
+{
+    gate_take(&s->gate);
+    s->busy = false;
+    gate_wake(&s->gate);
+    gate_give(&s->gate);
+}
+
+/* ---- What SQLite says ---- */
+
+static int store_fail(struct store *s, int code, struct err *err)
+{
+    s->code = code & 0xff; /* without the details of the extended one */
+    return err_set(err, ERR_IO, "state.db: %s", s->db ? sqlite.errmsg(s->db) : "out of memory");
+}
+
+static bool store_is_busy(const struct store *s)
+{
+    return s->code == SQLITE_BUSY || s->code == SQLITE_LOCKED || s->code == SQLITE_PROTOCOL;
+}
+
+static bool store_is_damaged(const struct store *s)
+{
+    return s->code == SQLITE_CORRUPT || s->code == SQLITE_NOTADB;
+}
+
+static int store_exec(struct store *s, const char *sql, struct err *err)
+{
+    int code = sqlite.exec(s->db, sql, NULL, NULL, NULL);
+
+    return code == SQLITE_OK ? 0 : store_fail(s, code, err);
+}
+
+int query_make(struct query *q, struct store *s, const char *sql, struct err *err)
+{
+    int code;
+
+    *q = (struct query){.store = s};
+    code = sqlite.prepare_v2(s->db, sql, -1, &q->statement, NULL);
+    return code == SQLITE_OK ? 0 : store_fail(s, code, err);
+}
+
+void query_release(struct query *q)
+{
+    if (q->statement)
+        sqlite.finalize(q->statement);
+    q->statement = NULL;
+}
+
+void query_again(struct query *q)
+{
+    sqlite.reset(q->statement);
+    q->bound = 0;
+}
+
+void query_str(struct query *q, struct str s)
+{
+    sqlite.bind_text(q->statement, ++q->bound, s.len ? s.ptr : "", (int)s.len, SQLITE_STATIC);
+}
+
+void query_i64(struct query *q, int64_t n)
+{
+    sqlite.bind_int64(q->statement, ++q->bound, n);
+}
+
+void query_double(struct query *q, double n)
+{
+    sqlite.bind_double(q->statement, ++q->bound, n);
+}
+
+int query_step(struct query *q, struct err *err)
+{
+    int code = sqlite.step(q->statement);
+
+    q->column = 0;
+    if (code == SQLITE_ROW)
+        return 1;
+    return code == SQLITE_DONE ? 0 : store_fail(q->store, code, err);
+}
+
+int query_do(struct query *q, struct err *err)
+{
+    return query_step(q, err) < 0 ? -1 : 0;
+}
+
+struct str query_get_str(struct query *q, struct arena *arena)
+{
+    int column = q->column++;
+    const char *text = (const char *)sqlite.column_text(q->statement, column);
+
+    if (!text)
+        return STR("");
+    return arena_str(arena, str_make(text, (size_t)sqlite.column_bytes(q->statement, column)));
+}
+
+int64_t query_get_i64(struct query *q)
+{
+    return sqlite.column_int64(q->statement, q->column++);
+}
+
+double query_get_double(struct query *q)
+{
+    return sqlite.column_double(q->statement, q->column++);
+}
+
+/* ---- Opening ---- */
+
+static void store_close(struct store *s)
+{
+    if (s->db)
+        sqlite.close_v2(s->db);
+    s->db = NULL;
+}
+
+static int store_get_format(struct store *s, int64_t *ret, struct err *err)
+{
+    CLEANUP(query_release) struct query q = {0};
+
+    if (query_make(&q, s, "PRAGMA user_version", err) < 0 || query_step(&q, err) < 0)
+        return -1;
+    *ret = query_get_i64(&q);
+    return 0;
+}
+
+/* Several processes may come here at once; the first one does it. */
+static int store_bring_up(struct store *s, struct err *err)
+{
+    int64_t format;
+
+    if (store_exec(s, "PRAGMA journal_mode=WAL", err) < 0 || store_exec(s, "BEGIN IMMEDIATE", err))
+        return -1;
+    if (store_get_format(s, &format, err) < 0)
+        return -1;
+    for (; format < STORE_FORMAT; format++) {
+        CLEANUP(buf_release) struct buf sql = BUF_INIT(16384);
+
+        buf_adds(&sql, store_formats[format]);
+        buf_addf(&sql, "PRAGMA user_version=%lld", (long long)format + 1);
+        if (store_exec(s, buf_cstr(&sql), err) < 0)
+            return -1;
+    }
+    return store_exec(s, "COMMIT", err);
+}
+
+/* ERR_UNSUPPORTED: written by a newer tenax. */
+static int store_check_format(struct store *s, struct err *err)
+{
+    int64_t format;
+
+    if (store_get_format(s, &format, err) < 0)
+        return -1;
+    if (format > STORE_FORMAT)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a newer tenax wrote it (format %lld; this one knows %lld)",
+                       (long long)format, (long long)STORE_FORMAT);
+    if (format < STORE_FORMAT && store_bring_up(s, err) < 0)
+        return -1;
+    /* Durable against kill -9; power loss may take the last moments with it, which no transcript
+     * depends on. */
+    return store_exec(s, "PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=4194304", err);
+}
+
+/* Made by us and not by SQLite, for its mode. Only when it is new: closing a descriptor of a
+ * database that this process has open would give up its locks. */
+static void store_make_file(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    fd_closep(&fd);
+}
+
+static int store_connect(struct store *s, struct err *err)
+{
+    const char *path = s->path ? s->path : ":memory:";
+    struct stat st = {0};
+    int code;
+
+    if (s->path)
+        store_make_file(s->path);
+    code = sqlite.open_v2(path, &s->db,
+                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return store_fail(s, code, err);
+    sqlite.extended_result_codes(s->db, 1);
+    if (sqlite.db_readonly(s->db, "main") == 1) {
+        s->code = SQLITE_READONLY;
+        return err_set(err, ERR_IO, "it cannot be written");
+    }
+    if (s->path && stat(s->path, &st) == 0)
+        s->inode = st.st_ino;
+    return store_check_format(s, err);
+}
+
+/* Out of the way, with what belongs to it; unless another process was faster. */
+static void store_move_aside(struct store *s, const struct err *why)
+{
+    static const char *const parts[] = {"", "-wal", "-shm"};
+    CLEANUP(buf_release) struct buf to = BUF_INIT(BUF_NO_LIMIT);
+    struct stat st;
+    char when[25];
+
+    if (stat(s->path, &st) < 0 || st.st_ino != s->inode)
+        return;
+    clock_iso(clock_wall_ms(), when);
+    buf_addf(&to, "%s.damaged-%.10s-%08x", s->path, when, (unsigned)id_random());
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        CLEANUP(buf_release) struct buf part = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf part_to = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&part, "%s%s", s->path, parts[i]);
+        buf_addf(&part_to, "%s%s", buf_cstr(&to), parts[i]);
+        (void)rename(buf_cstr(&part), buf_cstr(&part_to));
+    }
+    strv_addf(&s->warnings,
+              "'%s' is damaged (%s) and was moved to '%s'; sessions are listed anew from their "
+              "files, trusted folders and typed prompts are forgotten",
+              s->path, why->text, buf_cstr(&to));
+}
+
+static int store_use_memory(struct store *s, const struct err *why, struct err *err)
+{
+    strv_addf(&s->warnings,
+              "'%s' is not used: %s; sessions are kept as always, but what is trusted or typed now "
+              "is forgotten when this process ends",
+              s->path, why->text);
+    mem_freep(&s->path);
+    return store_connect(s, err);
+}
+
+/* One try. Fails only when it is worth another one, or hopeless. */
+static int store_connect_somehow(struct store *s, struct err *err)
+{
+    struct err why = {0};
+
+    s->code = SQLITE_OK;
+    if (store_connect(s, &why) == 0)
+        return 0;
+    log_debug("store", "cannot use the database: %s", why.text);
+    store_close(s);
+    if (!s->path || store_is_busy(s) || store_is_damaged(s)) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    return store_use_memory(s, &why, err);
+}
+
+/* ---- Working on it ---- */
+
+static int store_try(struct store *s, enum store_access access, store_work_fn fn, void *arg,
+                     struct err *err)
+{
+    int rc;
+
+    s->code = SQLITE_OK;
+    if (!s->db && store_connect_somehow(s, err) < 0)
+        return -1;
+    if (!fn)
+        return 0;
+    if (store_exec(s, access == STORE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", err) < 0)
+        return -1;
+    rc = fn(s, arg, err);
+    if (rc >= 0 && store_exec(s, "COMMIT", err) < 0)
+        rc = -1;
+    if (rc < 0)
+        (void)sqlite.exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* may have happened already */
+    return rc;
+}
+
+static void store_tell(struct store *s, enum store_key changed)
+{
+    VEC_EACH(&s->watches, it) {
+        if ((*it)->key == changed)
+            (*it)->fn((*it)->arg, changed);
+    }
+}
+
+/* A damaged file gets a fresh start: 1. Everything else that is not busy is final: -1. */
+static int store_recover(struct store *s, int *starts, const struct err *why)
+{
+    if (store_is_busy(s))
+        return 0;
+    if (!store_is_damaged(s) || !s->path || (*starts)++ >= STORE_FRESH_STARTS)
+        return -1;
+    store_close(s);
+    store_move_aside(s, why);
+    return 1;
+}
+
+int store_run(struct store *s, enum store_access access, enum store_key changed, store_work_fn fn,
+              void *arg, struct cancel *cancel, struct err *err)
+{
+    int64_t give_up_ms = clock_mono_ms() + STORE_PATIENCE_MS;
+    int64_t pause_ms = STORE_FIRST_PAUSE_MS;
+    int starts = 0;
+
+    for (;;) {
+        struct err why = {0};
+        int again;
+        int rc;
+
+        if (cancel_check(cancel, err) < 0)
+            return -1;
+        store_enter(s);
+        rc = store_try(s, access, fn, arg, &why);
+        if (rc >= 0)
+            store_tell(s, changed);
+        again = rc < 0 ? store_recover(s, &starts, &why) : 0;
+        store_leave(s);
+        if (rc >= 0)
+            return rc;
+        if (again < 0) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+        if (again > 0)
+            continue;
+        if (clock_mono_ms() >= give_up_ms)
+            return err_set(err, ERR_RETRY_LATER, "'%s' is in use by many processes at once",
+                           s->path ? s->path : "state.db");
+        /* Not all at the same time again. */
+        if (cancel_wait(cancel, 1 + (int64_t)(id_random() % (uint64_t)pause_ms), err) < 0)
+            return -1;
+        if (pause_ms < STORE_LONGEST_PAUSE_MS)
+            pause_ms *= 2;
+    }
+}
+
+/* ---- The store itself ---- */
+
+int store_open(const char *backend, const char *home, struct cancel *cancel, struct store **ret,
+               struct err *err)
+{
+    CLEANUP(store_freep) struct store *s = NULL;
+    bool in_memory = strcmp(backend, "memory") == 0;
+
+    if (!in_memory && strcmp(backend, "sqlite") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "there is no store '%s'", backend);
+    if (sqlite_table_load(err) < 0)
+        return -1;
+    s = mem_zalloc(sizeof(*s));
+    gate_init(&s->gate);
+    if (!in_memory) {
+        (void)file_mkdirs(home, 0700, NULL); /* if not, opening says why */
+        s->path = path_join(home, "state.db");
+    }
+    if (store_run(s, STORE_READ, STORE_NOTHING, /*fn=*/NULL, NULL, cancel, err) < 0)
+        return -1;
+    *ret = TAKE_PTR(s);
+    return 0;
+}
+
+void store_free(struct store *s)
+{
+    if (!s)
+        return;
+    store_close(s);
+    VEC_EACH(&s->watches, it) {
+        free(*it);
+    }
+    vec_release(&s->watches);
+    strv_release(&s->warnings);
+    gate_release(&s->gate);
+    free(s->path);
+    free(s);
+}
+
+void store_freep(struct store **s)
+{
+    store_free(*s);
+}
+
+void store_warnings(struct store *s, struct strv *ret)
+{
+    store_enter(s);
+    strv_add_all(ret, &s->warnings);
+    strv_clear(&s->warnings);
+    store_leave(s);
+}
+
+struct store_watch *store_watch(struct store *s, enum store_key key, store_watch_fn fn, void *arg)
+{
+    struct store_watch *w = mem_zalloc(sizeof(*w));
+
+    *w = (struct store_watch){key, fn, arg};
+    store_enter(s);
+    vec_push(&s->watches, w);
+    store_leave(s);
+    return w;
+}
+
+void store_unwatch(struct store *s, struct store_watch *w)
+{
+    store_enter(s);
+    for (size_t i = 0; i < s->watches.len; i++) {
+        if (s->watches.ptr[i] == w) {
+            s->watches.ptr[i] = s->watches.ptr[--s->watches.len];
+            break;
+        }
+    }
+    store_leave(s);
+    free(w);
+}

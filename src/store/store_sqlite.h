@@ -1,0 +1,51 @@
+/*
+ * What store_*.c share: a transaction that is tried until it goes through, and one statement.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "store/store.h"
+
+struct sqlite3_stmt;
+
+enum store_access {
+    STORE_READ,
+    STORE_WRITE,
+};
+
+typedef int (*store_work_fn)(struct store *s, void *arg, struct err *err);
+
+/* Calls fn inside a transaction; again, from the start, when the database was busy or had to be
+ * begun anew. So fn undoes first what an earlier try of it may have left in arg. Returns fn's
+ * answer; watchers of `changed` hear of a success. */
+int store_run(struct store *s, enum store_access access, enum store_key changed, store_work_fn fn,
+              void *arg, struct cancel *cancel, struct err *err);
+
+/* One statement: made, its values bound in order, stepped; again after query_again(). */
+struct query {
+    struct store *store;
+    struct sqlite3_stmt *statement;
+    int bound;
+    int column;
+};
+
+int query_make(struct query *q, struct store *s, const char *sql, struct err *err);
+void query_release(struct query *q);
+void query_again(struct query *q);
+
+void query_str(struct query *q, struct str s); /* lent until the step */
+void query_i64(struct query *q, int64_t n);
+void query_double(struct query *q, double n);
+
+/* 1: a row, 0: no more, -1. */
+int query_step(struct query *q, struct err *err);
+int query_do(struct query *q, struct err *err); /* for those without rows */
+
+/* The row's columns, in order. */
+struct str query_get_str(struct query *q, struct arena *arena);
+int64_t query_get_i64(struct query *q);
+double query_get_double(struct query *q);

@@ -1,0 +1,111 @@
+/*
+ * Folders that a person was asked about. Any thread.
+ */
+#include "base/arena.h"
+#include "base/err.h"
+#include "store/store_sqlite.h"
+
+struct trust_get {
+    struct str dir;
+    bool trusted;
+};
+
+static int trust_get(struct store *s, void *arg, struct err *err)
+{
+    struct trust_get *get = arg;
+    CLEANUP(query_release) struct query q = {0};
+    int found;
+
+    if (query_make(&q, s, "SELECT trusted FROM trust WHERE dir=?", err) < 0)
+        return -1;
+    query_str(&q, get->dir);
+    found = query_step(&q, err);
+    if (found > 0)
+        get->trusted = query_get_i64(&q) != 0;
+    return found;
+}
+
+int store_trust_get(struct store *s, struct str dir, bool *ret_trusted, struct cancel *cancel,
+                    struct err *err)
+{
+    struct trust_get get = {.dir = dir};
+    int found = store_run(s, STORE_READ, STORE_NOTHING, trust_get, &get, cancel, err);
+
+    if (found > 0)
+        *ret_trusted = get.trusted;
+    return found;
+}
+
+static int trust_set(struct store *s, void *arg, struct err *err)
+{
+    const struct store_trust *t = arg;
+    CLEANUP(query_release) struct query q = {0};
+
+    if (query_make(&q, s, "INSERT OR REPLACE INTO trust(dir, trusted, time_ms) VALUES(?,?,?)",
+                   err) < 0)
+        return -1;
+    query_str(&q, t->dir);
+    query_i64(&q, t->trusted);
+    query_i64(&q, t->time_ms);
+    return query_do(&q, err);
+}
+
+int store_trust_set(struct store *s, const struct store_trust *t, struct cancel *cancel,
+                    struct err *err)
+{
+    struct store_trust copy = *t;
+
+    if (!t->dir.len || t->dir.ptr[0] != '/' || t->dir.len > STORE_MAX_TEXT)
+        return err_set(err, ERR_BAD_INPUT, "'%.*s' is no absolute path",
+                       STR_ARG(str_clip(t->dir, 100)));
+    return store_run(s, STORE_WRITE, STORE_TRUST, trust_set, &copy, cancel, err);
+}
+
+static int trust_remove(struct store *s, void *arg, struct err *err)
+{
+    CLEANUP(query_release) struct query q = {0};
+
+    if (query_make(&q, s, "DELETE FROM trust WHERE dir=? RETURNING dir", err) < 0)
+        return -1;
+    query_str(&q, *(struct str *)arg);
+    return query_step(&q, err);
+}
+
+int store_trust_remove(struct store *s, struct str dir, struct cancel *cancel, struct err *err)
+{
+    return store_run(s, STORE_WRITE, STORE_TRUST, trust_remove, &dir, cancel, err);
+}
+
+struct trust_list {
+    struct arena *arena;
+    store_trust_vec *rows;
+};
+
+static int trust_list(struct store *s, void *arg, struct err *err)
+{
+    struct trust_list *list = arg;
+    CLEANUP(query_release) struct query q = {0};
+
+    list->rows->len = 0;
+    if (query_make(&q, s, "SELECT dir, trusted, time_ms FROM trust ORDER BY dir", err) < 0)
+        return -1;
+    for (;;) {
+        int rc = query_step(&q, err);
+        struct store_trust *row;
+
+        if (rc <= 0)
+            return rc;
+        row = vec_add(list->rows);
+        row->dir = query_get_str(&q, list->arena);
+        row->trusted = query_get_i64(&q) != 0;
+        row->time_ms = query_get_i64(&q);
+    }
+}
+
+int store_trust_list(struct store *s, struct arena *arena, store_trust_vec *ret,
+                     struct cancel *cancel, struct err *err)
+{
+    struct trust_list list = {arena, ret};
+
+    return store_run(s, STORE_READ, STORE_NOTHING, trust_list, &list, cancel, err);
+}
