@@ -48,15 +48,18 @@ static inline void scratch_make(void)
     mem_freep(&real);
 }
 
+/* As tools do it: what a link points to, with the mode it has. */
 static inline void scratch_write(const char *name, const char *text)
 {
+    char *path = path_real(scratch(name));
     struct err err = {0};
     struct stat st;
 
-    if (stat(scratch(name), &st) < 0)
+    if (stat(path, &st) < 0)
         st.st_mode = 0644;
-    if (file_replace(scratch(name), str_of(text), st.st_mode & 07777, &err) < 0)
+    if (file_replace(path, str_of(text), st.st_mode & 07777, &err) < 0)
         fail_msg("%s", err.text);
+    mem_freep(&path);
 }
 
 static inline void scratch_one(struct str line)
