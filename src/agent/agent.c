@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/call.h"
+#include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/news.h"
@@ -94,7 +95,10 @@ bool agent_next_input(struct agent *a, bool between, struct agent_input *ret)
 
     lock_take(&a->lock);
     for (size_t i = 0; i < a->queue.len && !found; i++) {
-        if (between && a->queue.ptr[i].when != INPUT_NEXT)
+        struct str keep;
+
+        if (between &&
+            (a->queue.ptr[i].when != INPUT_NEXT || compact_is_wanted(&a->queue.ptr[i], &keep)))
             continue;
         *ret = a->queue.ptr[i];
         memmove(&a->queue.ptr[i], &a->queue.ptr[i + 1],
@@ -167,6 +171,46 @@ void agent_remind(struct agent *a, struct str text)
 
     reminder_add(&block, text);
     agent_say_reminders(a, buf_str(&block));
+}
+
+static void agent_snip_now(struct agent *a, struct strv *entries)
+{
+    struct journal *journal = a->spec.journal;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct str *list;
+    struct err err = {0};
+
+    if (history_snip_check(&a->history, entries, &err) < 0) {
+        agent_notice(a, LEVEL_ERROR, "nothing was taken out: %s", err.text);
+        return;
+    }
+    list = arena_alloc(&arena, entries->len * sizeof(*list));
+    for (size_t i = 0; i < entries->len; i++)
+        list[i] = str_of(entries->ptr[i]);
+    if (journal && journal->snipped(journal, list, entries->len, &err) < 0) {
+        agent_notice(a, LEVEL_ERROR, "nothing was taken out: %s", err.text);
+        return;
+    }
+    history_snip(&a->history, entries);
+    agent_notice(a, LEVEL_INFO, "%zu lines were taken out of the conversation", entries->len);
+}
+
+/* False: there was none. */
+static bool agent_take_snip(struct agent *a)
+{
+    CLEANUP(strv_release) struct strv entries = STRV_INIT;
+    bool found;
+
+    lock_take(&a->lock);
+    found = a->snips.len;
+    if (found) {
+        entries = a->snips.ptr[0];
+        memmove(a->snips.ptr, a->snips.ptr + 1, --a->snips.len * sizeof(entries));
+    }
+    lock_give(&a->lock);
+    if (found)
+        agent_snip_now(a, &entries);
+    return found;
 }
 
 /* The begin or end of a background command: for observers, and the end for the model too. */
@@ -267,6 +311,8 @@ static void agent_thread(void *arg)
         struct agent_input in;
         struct mail *m;
 
+        if (agent_take_snip(a))
+            continue;
         if (!gone && agent_next_input(a, /*between=*/false, &in)) {
             if (in.no_query)
                 agent_append(a, &in);
@@ -342,6 +388,10 @@ void agent_free(struct agent *a)
         mem_freep(note);
     }
     vec_release(&a->notes);
+    VEC_EACH(&a->snips, entries) {
+        strv_release(entries);
+    }
+    vec_release(&a->snips);
     if (a->new_provider)
         provider_release(a->new_provider);
     mem_freep(&a->new_provider);
@@ -384,6 +434,28 @@ void agent_send(struct agent *a, struct agent_input *input)
     if (running)
         cancel_set(running);
     cancel_unref(running);
+    agent_wake(a);
+}
+
+void agent_compact(struct agent *a, struct str instructions)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
+    struct agent_input in = {0};
+
+    buf_addf(&text, "/compact %.*s", STR_ARG(instructions));
+    in.message = message_user_text(buf_str(&text));
+    id_uuid(in.uuid);
+    agent_send(a, &in);
+}
+
+void agent_snip(struct agent *a, const struct strv *entries)
+{
+    struct strv mine = STRV_INIT;
+
+    strv_add_all(&mine, entries);
+    lock_take(&a->lock);
+    vec_push(&a->snips, mine);
+    lock_give(&a->lock);
     agent_wake(a);
 }
 

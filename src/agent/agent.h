@@ -73,7 +73,10 @@ struct agent_spec {
     void (*news)(void *arg, struct cancel *cancel, struct buf *ret);
     /* After a file was read: the same for what applies to files like it (nested instructions). */
     void (*near)(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
-    void *news_arg;          /* of both */
+    /* After a compaction: the reminders before the first input, as they would be now. NULL or
+     * nothing: context is said again. */
+    void (*again)(void *arg, struct cancel *cancel, struct buf *ret);
+    void *news_arg;          /* of all three */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
     struct cancel *cancel;   /* of the process: ends turn and agent */
@@ -93,11 +96,19 @@ struct agent_input {
     char uuid[ID_UUID_LEN + 1];
     struct message *message; /* taken */
     enum input_when when;
-    bool no_query; /* only added to the conversation; no turn */
+    bool no_query;   /* only added to the conversation; no turn */
+    bool is_literal; /* "/compact" in it is no command */
 };
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
 void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */
 bool agent_unqueue(struct agent *a, struct str uuid);        /* false: not there (any more) */
+
+/* The older part of the conversation becomes a summary, in a turn of its own that waits like input;
+ * the same as "/compact …" said by the user. instructions: what to keep; or empty. */
+void agent_compact(struct agent *a, struct str instructions);
+/* Takes lines of the transcript, by uuid, out of the conversation, when it is idle; a notice says
+ * what came of it. */
+void agent_snip(struct agent *a, const struct strv *entries);
 
 /* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits is
  * dropped. */

@@ -109,6 +109,7 @@ struct surroundings *context_begin(const struct context_spec *spec)
     struct surroundings_spec place = {
         .dir = workspace_dir(spec->workspace),
         .environ = workspace_environ(spec->workspace),
+        .is_later = spec->is_later,
     };
 
     return surroundings_start(&place);

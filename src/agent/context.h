@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "agent/instructions.h"
 #include "base/buf.h"
 #include "base/strv.h"
@@ -24,6 +26,7 @@ struct context_spec {
     const struct args *args; /* --setting-sources; NULL: all of them */
     struct workspace *workspace;
     const char *etc; /* as in conf.h; NULL: "/etc" */
+    bool is_later;   /* the session has begun before */
 };
 
 struct context {

@@ -47,7 +47,9 @@ enum event_kind {
     EVENT_HOOK_DONE,     /* the same, is_error; json: what it answered, or data: the error text */
     EVENT_TASK_STARTED,  /* a background command: id, tool_id, text: what it is */
     EVENT_TASK_DONE,     /* id, tool_id, text, name: completed failed killed, data: output file */
-    EVENT_COMPACTED,     /* text, usage; comes with compaction */
+    EVENT_COMPACTING,    /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
+    EVENT_COMPACTED,     /* the same; is_error and text: why not; else post_tokens, usage.input is
+                            the same, text for a person; duration_ms; uuid: of the boundary */
     EVENT_NOTICE,        /* level, text: something a person should know */
     EVENT_TURN_DONE,     /* report */
 };
@@ -141,6 +143,7 @@ struct event {
     int attempt, max_tries, status;
     enum err_code error;
     int64_t processed, total, cached;
+    int64_t pre_tokens, post_tokens; /* about */
     const struct turn_report *report;
 
     atomic_int refs;

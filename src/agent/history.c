@@ -54,6 +54,15 @@ static size_t count_media(const struct message *m)
     return n;
 }
 
+size_t message_bytes(const struct message *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->len; i++)
+        n += history_block_bytes(&m->blocks[i]);
+    return n;
+}
+
 static struct message *history_draft(struct history *h)
 {
     struct message *last = h->list.len ? h->list.ptr[h->list.len - 1] : NULL;
@@ -101,12 +110,17 @@ void history_answer(struct history *h, const struct block *result)
     h->open.len--;
 }
 
-struct message *const *history_messages(struct history *h, size_t *ret_count)
+void history_seal(struct history *h)
 {
     if (h->open.len)
-        BUG("a model call while %s has no result", h->open.ptr[0]);
+        BUG("call %s has no result yet", h->open.ptr[0]);
     if (h->draft)
         vec_push(&h->list, TAKE_PTR(h->draft));
+}
+
+struct message *const *history_messages(struct history *h, size_t *ret_count)
+{
+    history_seal(h);
     if (!h->list.len || h->list.ptr[h->list.len - 1]->role != ROLE_USER)
         BUG("a model call with nothing said");
     if (!h->epoch)
@@ -136,15 +150,6 @@ const struct message *history_last_reply(const struct history *h)
     return NULL;
 }
 
-static size_t message_bytes(const struct message *m)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < m->len; i++)
-        n += history_block_bytes(&m->blocks[i]);
-    return n;
-}
-
 /* A copy, because what was sent may be shared and remembers its bytes. */
 static struct message *without_media(const struct message *m)
 {
@@ -171,6 +176,25 @@ static struct message *without_media(const struct message *m)
     return copy;
 }
 
+size_t history_bytes(const struct history *h, size_t first)
+{
+    size_t n = h->draft ? message_bytes(h->draft) : 0;
+
+    for (size_t i = first; i < h->list.len; i++)
+        n += message_bytes(h->list.ptr[i]);
+    return n;
+}
+
+void history_recount(struct history *h)
+{
+    h->epoch = 0; /* what was remembered of the old messages must not be sent */
+    h->bytes = history_bytes(h, 0);
+    h->media = h->draft ? count_media(h->draft) : 0;
+    VEC_EACH(&h->list, m) {
+        h->media += count_media(*m);
+    }
+}
+
 size_t history_drop_media(struct history *h)
 {
     for (size_t i = h->media ? h->list.len : 0; i-- > 0;) {
@@ -180,10 +204,8 @@ size_t history_drop_media(struct history *h)
         if (!n)
             continue;
         h->list.ptr[i] = without_media(old);
-        h->bytes = h->bytes - message_bytes(old) + message_bytes(h->list.ptr[i]);
         message_unref(old);
-        h->media -= n;
-        h->epoch = 0; /* what was remembered of the old one must not be sent */
+        history_recount(h);
         return n;
     }
     return 0;

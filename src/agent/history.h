@@ -4,7 +4,7 @@
  *   - user and assistant take turns;
  *   - every tool_use has exactly one tool_result, in the user message behind it, results first and
  *     in the order of the calls;
- *   - what the model said is never changed.
+ *   - what the model said is never changed, only left out.
  *
  * Whatever is said on the user's side between two model calls (results, input, reminders) is
  * gathered in a draft, which becomes a message when the next call is made. Breaking a rule from
@@ -49,6 +49,37 @@ const struct message *history_last_reply(const struct history *h); /* or NULL */
 /* Images and documents of the newest results that have some become a line of text: the model or its
  * provider does not take them. How many; 0: no result has any. Not what is still in the draft. */
 size_t history_drop_media(struct history *h);
+
+/* ---- Changes of what was said (history_change.c); each begins a new epoch ---- */
+
+/* The draft becomes a message, if there is one; no call may be open. */
+void history_seal(struct history *h);
+/* The messages are others now: counts, and the epoch. */
+void history_recount(struct history *h);
+
+/* Where the newest part begins that has at most max_bytes and can stand behind other words of the
+ * user: an answer with the results of its calls, or words that answer no call. Words at the very
+ * end belong to it whatever they take: they are what is to be done. list.len: there is no such
+ * part; 0: all of it. */
+size_t history_tail(struct history *h, size_t max_bytes);
+/* Of the messages from there on, and of the draft; an image counts as 6000. */
+size_t history_bytes(const struct history *h, size_t first);
+size_t message_bytes(const struct message *m);
+/* The lines they stand in, each once, in order. */
+void history_entries(const struct history *h, size_t first, struct strv *ret);
+
+/* What stands before message `first`, which history_tail() has found, is gone, and these blocks
+ * stand in its place. */
+void history_compact(struct history *h, const struct block *blocks, size_t count, size_t first);
+
+/* A text result of the draft becomes this one. The epoch stays: nobody was sent the draft. */
+void history_stub(struct history *h, struct str tool_use_id, struct str text);
+
+/* Takes lines out of the middle. The check adds what must go with them (an answer goes whole, with
+ * the results of its calls) and changes nothing. ERR_NOT_FOUND; ERR_BAD_INPUT when what is left
+ * would be no conversation: two answers in a row, or one to nothing. */
+int history_snip_check(struct history *h, struct strv *io_entries, struct err *err);
+void history_snip(struct history *h, const struct strv *entries);
 
 /* The rules above, checked from the outside: ERR_BAD_INPUT names the first one broken. */
 int history_check(struct message *const *list, size_t count, struct err *err);

@@ -33,6 +33,7 @@ struct pace;
     X(MORE_TOKENS, "max_output_tokens_escalate")                                                   \
     X(GO_ON, "max_output_tokens_recovery")                                                         \
     X(NO_MEDIA, "media_dropped")                                                                   \
+    X(MORE_ROOM, "reactive_compact_retry")                                                         \
     X(PAUSED, "pause_turn")                                                                        \
     X(EMPTY, "empty_answer")                                                                       \
     X(QUEUED_INPUT, "queued_input")                                                                \
@@ -59,6 +60,7 @@ struct turn {
     int go_on;          /* "go on from where you were cut" rounds */
     int structured;     /* answers that did not have the form that was asked for */
     bool asked_again;   /* after an empty answer */
+    bool made_room;     /* tried to, after "too long" */
     int sent_back;      /* by Stop hooks */
     bool stopped;       /* a hook said "continue": false */
     bool interrupted;   /* an answer to an ask said so */
@@ -85,6 +87,7 @@ struct agent {
     struct lock lock;
     VEC(struct agent_input) queue;
     VEC(char *) notes;          /* reminders that wait */
+    VEC(struct strv) snips;     /* lines to be taken out when idle */
     bool wake;                  /* one of them wants a turn */
     struct cancel *turn_cancel; /* of the running turn; NULL: idle */
     bool pushed;                /* INPUT_NOW caused the interrupt: no marker */
@@ -105,6 +108,9 @@ struct agent {
     _Atomic int64_t turn, step; /* read by calls' threads for their events */
     int64_t last_input_tokens;  /* of the last call, all of them; with history bytes then */
     size_t last_bytes;
+    int compact_failures;          /* in a row */
+    bool compacted_before;         /* unasked, the last time */
+    int64_t calls_since;           /* then */
     VEC(struct call *) stragglers; /* tool threads that were left behind by a cancel */
     struct pace *pace;             /* of the running turn */
 };
@@ -147,6 +153,9 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
+/* SessionStart hooks; source: startup, compact. They may add to what the model is told. */
+void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
+                          struct buf *ret_context);
 /* What was said meanwhile and wants to be heard now. True when there was something. */
 bool turn_take_mail(struct agent *a, struct turn *t);
 

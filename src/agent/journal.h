@@ -24,13 +24,15 @@ struct err;
 struct ledger;
 struct llm_call_result;
 
-/* What a compaction did; blocks have their entry. */
+/* What a compaction did; blocks have their entry. The conversation is then: summary, attached, kept
+ * lines, whatever is said next. */
 struct journal_compact {
     struct str trigger;      /* "manual", "auto" */
     struct str instructions; /* what the user asked to keep; or empty */
     struct str boundary;     /* uuid of the boundary's line */
     const struct block *summary;
-    const struct block *attached; /* state said again behind it: reminders */
+    const struct block *attached; /* state said again behind it: reminders; the first one is the
+                                     context (agent_spec.context, as it is now), if there is any */
     size_t attached_count;
     const struct str *kept; /* uuids of lines before the boundary that stay, in order */
     size_t kept_count;

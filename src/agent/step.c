@@ -8,6 +8,7 @@
 
 #include "agent/inside.h"
 #include "agent/pace.h"
+#include "agent/room.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -139,12 +140,21 @@ static void step_retry(struct step *s, const struct llm_event *ev)
     agent_emit(s->agent, e, s->turn->cancel);
 }
 
+/* What is said aside is nobody's business. */
+static bool step_is_said(enum llm_event_kind kind)
+{
+    return kind == LLM_MESSAGE_START || kind == LLM_BLOCK_START || kind == LLM_BLOCK_DELTA ||
+           kind == LLM_BLOCK_STOP;
+}
+
 static int step_event(const struct llm_event *ev, void *arg, struct err *err)
 {
     struct step *s = arg;
     struct event *e;
 
     (void)err;
+    if (s->aside && step_is_said(ev->kind))
+        return 0;
     switch (ev->kind) {
     case LLM_MESSAGE_START:
         step_started(s, ev);
@@ -199,15 +209,14 @@ static enum cache_ttl step_cache(const struct conf *conf, const struct model *mo
     return str_is(ttl, "1h") ? CACHE_1H : CACHE_5M;
 }
 
-/* Tokens the request will have, about: what the last one really had and four bytes a token since.
- */
-static int64_t step_estimate(const struct agent *a)
+int64_t step_estimate(const struct agent *a)
 {
     size_t bytes = a->history.bytes;
 
     if (a->last_input_tokens && bytes >= a->last_bytes)
-        return a->last_input_tokens + (int64_t)((bytes - a->last_bytes) / 4);
-    return (int64_t)((bytes + a->spec.system.len + toolbox_bytes(a->spec.toolbox)) / 4);
+        return a->last_input_tokens + (int64_t)((bytes - a->last_bytes) / ROOM_TOKEN_BYTES);
+    return (int64_t)((bytes + a->spec.system.len + toolbox_bytes(a->spec.toolbox)) /
+                     ROOM_TOKEN_BYTES);
 }
 
 /* A model that is known to take no images is given none: what a tool has read is left out
@@ -240,9 +249,16 @@ static void step_request(struct step *s, struct llm_request *ret)
         .thinking_budget = a->spec.thinking_budget,
         .cache = step_cache(a->spec.conf, &p->model),
     };
-    step_drop_images(s, &p->model);
-    ret->messages = history_messages(&a->history, &ret->message_count);
-    ret->epoch = a->history.epoch;
+    if (s->aside) {
+        ret->messages = s->aside->messages;
+        ret->message_count = s->aside->count;
+        ret->epoch = s->aside->epoch;
+        ret->choice = s->aside->choice;
+    } else {
+        step_drop_images(s, &p->model);
+        ret->messages = history_messages(&a->history, &ret->message_count);
+        ret->epoch = a->history.epoch;
+    }
     if (p->model.tools)
         ret->tools = toolbox_llm(a->spec.toolbox, &ret->tool_count);
 }
@@ -296,7 +312,8 @@ static void step_account(struct step *s)
     ledger_add(&a->ledger, s->reply.model, u);
     llm_usage_add(&s->turn->usage, u);
     pace_call(a->pace, &s->reply);
-    if (u->known) {
+    a->calls_since += !s->aside;
+    if (u->known && !s->aside) {
         a->last_input_tokens = u->input + u->cache_read + u->cache_write;
         a->last_bytes = a->history.bytes;
     }
@@ -337,4 +354,10 @@ int step_call(struct step *s, struct err *err)
     }
     step_account(s);
     return 0;
+}
+
+int step_ask(struct step *s, const struct step_aside *aside, struct err *err)
+{
+    s->aside = aside;
+    return step_call(s, err);
 }

@@ -25,9 +25,18 @@ struct step_entry {
     char uuid[ID_UUID_LEN + 1];
 };
 
+/* A question beside the conversation: the prefix of any step, other words at its end. */
+struct step_aside {
+    struct message *const *messages;
+    size_t count;
+    uint64_t epoch; /* of the request */
+    enum tool_choice choice;
+};
+
 struct step {
     struct agent *agent;
     struct turn *turn;
+    const struct step_aside *aside; /* NULL: the history goes out */
     struct batch batch;
     bool open;             /* STEP_STARTED was told, neither DONE nor VOID */
     enum block_kind block; /* being said */
@@ -44,6 +53,11 @@ void step_release(struct step *s);
 
 /* The history goes out; reply holds what came back. */
 int step_call(struct step *s, struct err *err);
+/* These messages instead. Nobody sees what is said, and no call is run; the costs count. */
+int step_ask(struct step *s, const struct step_aside *aside, struct err *err);
+/* Tokens the next request will have, about: what the last one really had and four bytes a token
+ * since. */
+int64_t step_estimate(const struct agent *a);
 /* Every block of the reply gets its entry. */
 void step_name_blocks(struct step *s);
 /* The reply counts: STEP_DONE. */

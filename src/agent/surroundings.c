@@ -307,8 +307,8 @@ int surroundings_write(struct surroundings *s, struct cancel *cancel, struct buf
     if (surroundings_collect(s, &is_quick, cancel, err) < 0)
         return -1;
     surroundings_today(today);
-    buf_addf(ret, "Surroundings, as they are at the start of the session\nWorking directory: %s",
-             s->spec.dir);
+    buf_addf(ret, "Surroundings, as they are %s\nWorking directory: %s",
+             s->spec.is_later ? "now" : "at the start of the session", s->spec.dir);
     if (uname(&os) == 0)
         buf_addf(ret, "\nSystem: %s %s (%s)", os.sysname, os.release, os.machine);
     write_distribution(ret);

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct buf;
@@ -26,6 +27,7 @@ struct surroundings_spec {
     const char *dir;
     char *const *environ; /* of git, and for $SHELL */
     int64_t git_ms;       /* 0: SURROUNDINGS_GIT_MS */
+    bool is_later;        /* the session has begun before */
 };
 
 /* Never fails: what cannot be started is said in the text. What *spec points to is lent until it is

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
@@ -131,6 +132,23 @@ static bool turn_drops_media(struct agent *a, struct turn *t, const struct step 
     return true;
 }
 
+/* Too long for the model: what was said is not shown, the conversation compacted once, and the call
+ * made again. */
+static bool turn_makes_room(struct agent *a, struct turn *t, struct step *s)
+{
+    bool too_long = t->err.code == ERR_CONTEXT_FULL ||
+                    (t->err.code == ERR_TOO_BIG && !s->message_id[0]) ||
+                    (s->reply.stop == STOP_CONTEXT_FULL && s->reply.message &&
+                     !message_count(s->reply.message, BLOCK_TOOL_USE));
+
+    if (!too_long || !compact_for_room(a, t))
+        return false;
+    step_drop(s, STR("the model's context was full"));
+    err_clear(&t->err);
+    turn_again(t, WHY_MORE_ROOM);
+    return true;
+}
+
 /* ---- Before the end ---- */
 
 /* True: the answer is still owed in the form that was asked for. */
@@ -214,7 +232,8 @@ static int turn_ask_referee(struct agent *a, struct turn *t)
 
 /* ---- The loop ---- */
 
-static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
+/* Input has interrupted the turn. */
+static bool agent_was_pushed(struct agent *a)
 {
     bool pushed;
 
@@ -222,7 +241,12 @@ static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end
     pushed = a->pushed;
     a->pushed = false;
     lock_give(&a->lock);
-    if (!pushed) /* input that interrupted is explanation enough */
+    return pushed;
+}
+
+static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
+{
+    if (!agent_was_pushed(a)) /* input that interrupted is explanation enough */
         (void)turn_say_text(a, t,
                             end == END_ABORTED_TOOLS
                                 ? STR("[Request interrupted by user for tool use]")
@@ -304,13 +328,21 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
 /* One step. True: once more; false: *ret says why not. */
 static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn_end *ret)
 {
+    if (compact_when_due(a, t, &t->err) < 0) {
+        *ret = turn_failed(a, t, s);
+        return false;
+    }
     if (step_call(s, &t->err) < 0) {
-        if (turn_drops_media(a, t, s))
+        if (turn_drops_media(a, t, s) || turn_makes_room(a, t, s))
             return true;
+        if (cancel_is_set(t->cancel)) /* also while room was made */
+            err_set(&t->err, ERR_CANCELLED, "interrupted");
         *ret = turn_failed(a, t, s);
         return false;
     }
     t->steps++;
+    if (turn_makes_room(a, t, s))
+        return true;
     if (s->reply.stop == STOP_MAX_TOKENS && !message_count(s->reply.message, BLOCK_TOOL_USE) &&
         turn_after_cut(a, t, s))
         return true;
@@ -449,13 +481,46 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     arena_release(&t->last_arena);
 }
 
+/* "/compact": a turn without steps, whose answer says what came of it. */
+static enum turn_end turn_compact(struct agent *a, struct turn *t, const struct agent_input *in,
+                                  struct str instructions)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(TURN_MAX_NOTE);
+    struct err err = {0};
+
+    agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, t->cancel);
+    if (compact_asked(a, t, instructions, &text, &err) == 0) {
+        t->last_text = arena_str(&t->last_arena, buf_str(&text));
+        return END_COMPLETED;
+    }
+    if (err.code == ERR_DENIED) {
+        buf_adds(&t->note, err.text);
+        return END_HOOK_STOPPED;
+    }
+    t->err = err;
+    switch (err.code) {
+    case ERR_CANCELLED:
+        (void)agent_was_pushed(a);
+        return END_ABORTED_STREAMING;
+    case ERR_CONTEXT_FULL:
+        return END_PROMPT_TOO_LONG;
+    case ERR_PROTOCOL:
+        return END_MODEL_ERROR;
+    default:
+        return END_API_ERROR;
+    }
+}
+
 void turn_run(struct agent *a, struct agent_input *input)
 {
     struct turn t = {0};
     enum turn_end end = END_HOOK_STOPPED;
+    struct str keep;
 
     turn_begin(a, &t, input);
-    if (turn_take_input(a, &t, input) == 0)
+    if (compact_is_wanted(input, &keep))
+        end = turn_compact(a, &t, input, keep);
+    else if (turn_take_input(a, &t, input) == 0)
         end = turn_loop(a, &t);
     else if (cancel_is_set(t.cancel))
         end = turn_aborted(a, &t, END_ABORTED_STREAMING);

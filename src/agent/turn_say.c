@@ -114,13 +114,12 @@ static void turn_say_mode(struct agent *a)
     agent_say_reminders(a, buf_str(&blocks));
 }
 
-/* The session begins: hooks may add to what the model is told first. They cannot keep it from
- * beginning. */
-static void turn_ask_start_hooks(struct agent *a, struct turn *t)
+/* They cannot keep a session from beginning. */
+void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
+                          struct buf *ret_context)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-    struct str source = STR("startup");
     struct err err = {0};
     struct jw w;
 
@@ -133,8 +132,7 @@ static void turn_ask_start_hooks(struct agent *a, struct turn *t)
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_SESSION_START, source, buf_str(&json), STR(""), t->cancel, &o,
                          &err);
-    if (o.context.len)
-        agent_remind(a, buf_str(&o.context));
+    buf_add(ret_context, buf_str(&o.context));
 }
 
 /* The first input has the surroundings before it, later ones what has changed since. */
@@ -149,8 +147,12 @@ static void turn_say_news(struct agent *a, struct turn *t)
         a->spec.news(a->spec.news_arg, t->cancel, &blocks);
     a->said_context = true;
     agent_say_reminders(a, buf_str(&blocks));
-    if (first)
-        turn_ask_start_hooks(a, t);
+    if (first) {
+        CLEANUP(buf_release) struct buf context = BUF_INIT(HOOK_MAX_TEXT);
+
+        turn_ask_start_hooks(a, t, STR("startup"), &context);
+        agent_remind(a, buf_str(&context));
+    }
     turn_say_mode(a);
 }
 

@@ -29,7 +29,8 @@
 
 /* What a reader of pipes hears of before the end. */
 #define TEXT_URGENT                                                                                \
-    (1u << EVENT_NOTICE | 1u << EVENT_RETRY | 1u << EVENT_STEP_VOID | 1u << EVENT_TURN_DONE)
+    (1u << EVENT_NOTICE | 1u << EVENT_RETRY | 1u << EVENT_STEP_VOID | 1u << EVENT_COMPACTED |      \
+     1u << EVENT_TURN_DONE)
 
 struct text {
     bool live;        /* standard output is a terminal */
@@ -156,6 +157,15 @@ static void text_event(struct text *t, const struct event *e)
         text_break(t);
         say("%.*s", STR_ARG(e->text));
         break;
+    case EVENT_COMPACTING:
+        say_status("%s", "summing up the conversation");
+        break;
+    case EVENT_COMPACTED:
+        text_break(t);
+        say_status("%s", "");
+        if (!e->is_error) /* of a failure a notice or the result tells */
+            say("%.*s", STR_ARG(e->text));
+        break;
     case EVENT_TOOL_STARTED:
         text_break(t);
         activity_started(&t->activity, e);
@@ -216,8 +226,8 @@ static int text_end(struct text *t)
             STR_ARG(report->error.len ? report->error : str_of(turn_end_name(report->end))));
         return EXIT_FAILED;
     }
-    if (!t->live || report->structured.len)
-        text_answer(t, report);
+    if (!t->live || report->structured.len || (!report->steps && report->result.len))
+        text_answer(t, report); /* of a command nothing was shown yet */
     if (report->error.len)
         say("%.*s", STR_ARG(report->error)); /* why a hook ended it */
     return t->code;

@@ -96,7 +96,7 @@ static void host_emit(void *arg, struct event *e, struct cancel *cancel)
     h->step = e->step;
     if (e->kind == EVENT_TURN_DONE)
         keep_event(&h->last_turn, e);
-    if (e->kind == EVENT_STEP_DONE)
+    if (e->kind == EVENT_STEP_DONE || (e->kind == EVENT_COMPACTED && !e->is_error))
         keep_event(&h->last_step, e);
     gate_give(&h->gate);
     feed_emit(h->feed, e, cancel);
@@ -464,6 +464,22 @@ static int host_gather(struct host *h, struct err *err)
     return h->net ? net_ready(h->net, err) : 0;
 }
 
+/* After a compaction: from now on the model knows what it is told now. Agent thread. */
+static void host_again(void *arg, struct cancel *cancel, struct buf *ret)
+{
+    struct host *h = arg;
+    struct context_spec where = host_context_spec(h);
+    struct context now = {0};
+
+    where.is_later = true;
+    if (context_gather(&where, context_begin(&where), cancel, &now, /*err=*/NULL) < 0)
+        return;
+    context_release(&h->context);
+    h->context = now;
+    host_say_notices(h, &h->context.notices);
+    buf_add(ret, buf_str(&h->context.text));
+}
+
 static struct agent *host_build(struct host *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
@@ -487,6 +503,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .emit_arg = h,
         .news = host_news,
         .near = host_near,
+        .again = host_again,
         .news_arg = h,
         .cancel = h->cancel,
     };
@@ -569,6 +586,16 @@ void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
         return;
     agent_queued(a, ret_queued);
     agent_interrupt(a, drop_queued);
+}
+
+int host_snip(struct host *h, const struct strv *entries, struct err *err)
+{
+    struct agent *a = host_running(h);
+
+    if (!a)
+        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+    agent_snip(a, entries);
+    return 0;
 }
 
 bool host_unqueue(struct host *h, struct str uuid)

@@ -80,6 +80,9 @@ int host_send(struct host *h, struct agent_input *input, struct err *err);
  * what waited and was dropped. */
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
 bool host_unqueue(struct host *h, struct str uuid);
+/* Takes lines of the transcript, by uuid, out of the conversation when it is idle (agent_snip()). A
+ * notice says what came of it; here only ERR_NOT_FOUND, for a session that has not begun. */
+int host_snip(struct host *h, const struct strv *entries, struct err *err);
 /* No more input: fn(arg) is called once all is done, on some thread; at once when nothing was ever
  * sent. Only once. */
 void host_finish(struct host *h, void (*fn)(void *arg), void *arg);
@@ -93,6 +96,7 @@ void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
 /* Something a person should know, as an event. */
 void host_notice(struct host *h, int level, struct str text);
 
-/* The last TURN_DONE and STEP_DONE; NULL when there was none. Yours: event_unref(). */
+/* The last TURN_DONE, and the last STEP_DONE or COMPACTED: what the context holds; NULL when there
+ * was none. Yours: event_unref(). */
 struct event *host_last_turn(struct host *h);
 struct event *host_last_step(struct host *h);

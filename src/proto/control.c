@@ -13,6 +13,7 @@
 
 #include "agent/event.h"
 #include "agent/permit.h"
+#include "agent/room.h"
 #include "agent/workspace.h"
 #include "base/err.h"
 #include "base/strv.h"
@@ -173,6 +174,19 @@ static int take_initialize(struct control_call *call, struct err *err)
     return 0;
 }
 
+/* What may be typed instead of words for the model. */
+static void write_commands(struct jw *w)
+{
+    jw_key(w, "commands");
+    jw_array(w);
+    jw_object(w);
+    jw_kcstr(w, "name", "compact");
+    jw_kcstr(w, "description", "Replace the older part of the conversation by a summary");
+    jw_kcstr(w, "argumentHint", "[what to keep]");
+    jw_object_end(w);
+    jw_array_end(w);
+}
+
 static int do_initialize(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct json *hooks = json_get(call->request, "hooks");
@@ -180,7 +194,7 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
 
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
-    write_none(w, "commands");
+    write_commands(w);
     write_none(w, "agents");
     jw_kcstr(w, "output_style", "default");
     jw_key(w, "available_output_styles");
@@ -314,6 +328,8 @@ static int do_get_context_usage(struct control_call *call, struct jw *w, struct 
     struct event *step = host_last_step(call->session->host);
     int64_t used = context_tokens(step);
     int64_t window = 0;
+    struct model model;
+    struct room room;
 
     (void)err;
     event_unref(step);
@@ -332,7 +348,9 @@ static int do_get_context_usage(struct control_call *call, struct jw *w, struct 
     write_none(w, "memoryFiles");
     write_none(w, "mcpTools");
     write_none(w, "agents");
-    jw_kbool(w, "isAutoCompactEnabled", false);
+    model_find(buf_str(&provider), buf_str(&name), &model);
+    room_of(host_conf(call->session->host), &model, &room);
+    jw_kbool(w, "isAutoCompactEnabled", room.automatic);
     jw_key(w, "apiUsage");
     jw_null(w);
     return 0;
@@ -499,9 +517,26 @@ static int do_read_file(struct control_call *call, struct jw *w, struct err *err
     return 0;
 }
 
-/* ---- only on the socket: our own ---- */
+/* ---- our own ---- */
 
-/* from_seq: absent, only what is to come. answer_asks: and permissions may be asked of it. */
+/* uuids: of lines that shall leave the conversation. It happens when the agent is idle, and a
+ * notice says what came of it. */
+static int do_snip_messages(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(strv_release) struct strv uuids = STRV_INIT;
+
+    (void)w;
+    JSON_EACH(json_get(call->request, "uuids"), it) {
+        if (json_str(it).len)
+            strv_add(&uuids, json_str(it));
+    }
+    if (!uuids.len)
+        return err_set(err, ERR_BAD_INPUT, "uuids must name at least one message");
+    return host_snip(call->session->host, &uuids, err);
+}
+
+/* Only on the socket. from_seq: absent, only what is to come. answer_asks: and permissions may be
+ * asked of it. */
 static int do_observe(struct control_call *call, struct jw *w, struct err *err)
 {
     struct feed *feed = host_feed(call->session->host);
@@ -541,6 +576,7 @@ static const struct control_row {
     {"list_permission_rules", do_list_permission_rules},
     {"get_binary_version", do_get_binary_version},
     {"read_file", do_read_file},
+    {"snip_messages", do_snip_messages},
     {"observe", do_observe},
 };
 

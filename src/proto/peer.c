@@ -305,7 +305,8 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
     struct agent_input input = {.when = str_is(priority, "now")    ? INPUT_NOW
                                         : str_is(priority, "next") ? INPUT_NEXT
                                                                    : INPUT_LATER,
-                                .no_query = !json_get_bool(line, "shouldQuery", true)};
+                                .no_query = !json_get_bool(line, "shouldQuery", true),
+                                .is_literal = json_get_bool(line, "client_composed", false)};
 
     if (message_parse(json_get(line, "message"), &m, err) < 0 || check_blocks(m, err) < 0)
         return -1;

@@ -44,7 +44,10 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
     jw_kraw(w, "mcp_servers", servers && servers->len ? buf_str(servers) : STR("[]"));
     jw_kstr(w, "model", e->model);
     jw_kcstr(w, "permissionMode", e->mode);
-    line_empty_list(w, "slash_commands");
+    jw_key(w, "slash_commands");
+    jw_array(w);
+    jw_cstr(w, "compact");
+    jw_array_end(w);
     jw_kcstr(w, "apiKeySource", r->session->key_source);
     jw_kcstr(w, "claude_code_version", TENAX_VERSION);
     jw_kcstr(w, "output_style", r->session->output_style);
@@ -160,15 +163,36 @@ static void render_task_done(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+static void render_compacting(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 0, "system", "status");
+
+    jw_kcstr(w, "status", "compacting");
+    line_end(&l);
+}
+
+/* That it is over, and the boundary, under the uuid it has in the transcript. */
 static void render_compacted(const struct event *e, struct buf *out)
 {
     struct stream_line l;
-    struct jw *w = line_begin(&l, out, e, 0, "system", "compact_boundary");
+    struct jw *w = line_begin(&l, out, e, e->is_error ? 0 : 1, "system", "status");
 
+    jw_key(w, "status");
+    jw_null(w);
+    jw_kcstr(w, "compact_result", e->is_error ? "failed" : "success");
+    if (e->is_error)
+        jw_kstr(w, "compact_error", e->text);
+    line_end(&l);
+    if (e->is_error)
+        return;
+    w = line_begin(&l, out, e, 0, "system", "compact_boundary");
     jw_key(w, "compact_metadata");
     jw_object(w);
-    jw_kcstr(w, "trigger", "auto");
-    jw_ki64(w, "pre_tokens", e->usage.input + e->usage.cache_read + e->usage.cache_write);
+    jw_kstr(w, "trigger", e->name);
+    jw_ki64(w, "pre_tokens", e->pre_tokens);
+    jw_ki64(w, "post_tokens", e->post_tokens);
+    jw_ki64(w, "duration_ms", e->duration_ms);
     jw_object_end(w);
     line_end(&l);
 }
@@ -315,6 +339,9 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         break;
     case EVENT_TASK_DONE:
         render_task_done(e, out);
+        break;
+    case EVENT_COMPACTING:
+        render_compacting(e, out);
         break;
     case EVENT_COMPACTED:
         render_compacted(e, out);

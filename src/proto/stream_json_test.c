@@ -274,7 +274,8 @@ static const struct row {
       .text = STR_INIT("/w"),
       .json = STR_INIT("[\"Bash\"]")},
      "{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/w\",\"tools\":[\"Bash\"],"
-     "\"mcp_servers\":[],\"model\":\"m\",\"permissionMode\":\"plan\",\"slash_commands\":[],"
+     "\"mcp_servers\":[],\"model\":\"m\",\"permissionMode\":\"plan\",\"slash_commands\":["
+     "\"compact\"],"
      "\"apiKeySource\":\"none\",\"claude_code_version\":\"" TENAX_VERSION
      "\",\"output_style\":\"default\",\"agents\":[],\"skills\":[],\"plugins\":[],"
      "\"capabilities\":[\"interrupt_receipt_v1\",\"interrupt_cancel_queued_v1\"]" END},
@@ -398,6 +399,30 @@ static const struct row {
      {.kind = EVENT_NOTICE, .level = LEVEL_WARNING, .text = STR_INIT("key hush-hush-hush")},
      "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"key [hidden]\",\"level\":"
      "\"warning\"" END},
+    {"compacting",
+     {0},
+     {.kind = EVENT_COMPACTING, .name = STR_INIT("auto"), .pre_tokens = 9},
+     "{\"type\":\"system\",\"subtype\":\"status\",\"status\":\"compacting\"" END},
+    {"compacted",
+     {0},
+     {.kind = EVENT_COMPACTED,
+      .name = STR_INIT("manual"),
+      .text = STR_INIT("Compacted."),
+      .pre_tokens = 90,
+      .post_tokens = 9,
+      .duration_ms = 5},
+     "{\"type\":\"system\",\"subtype\":\"status\",\"status\":null,\"compact_result\":"
+     "\"success\"" END
+     "{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"compact_metadata\":{\"trigger\":"
+     "\"manual\",\"pre_tokens\":90,\"post_tokens\":9,\"duration_ms\":5}" END},
+    {"not compacted",
+     {0},
+     {.kind = EVENT_COMPACTED,
+      .name = STR_INIT("auto"),
+      .text = STR_INIT("no room"),
+      .is_error = true},
+     "{\"type\":\"system\",\"subtype\":\"status\",\"status\":null,\"compact_result\":"
+     "\"failed\",\"compact_error\":\"no room\"" END},
     {"progress",
      {0},
      {.kind = EVENT_TOOL_PROGRESS,

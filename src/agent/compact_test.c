@@ -1,0 +1,578 @@
+/*
+ * Long conversations, played by a scripted model: when they are compacted, what becomes of them,
+ * and what happens when that fails. The journal is a fake that notes what it is told; every
+ * conversation is checked by history_check() after each compaction and at the end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/inside.h"
+#include "agent/journal.h"
+#include "agent/permit.h"
+#include "agent/tool.h"
+#include "agent/toolbox.h"
+#include "agent/workspace.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "conf/conf.h"
+#include "json/json.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+#include "sync/thread.h"
+
+static char root[] = "/tmp/tenax-compact-XXXXXX";
+
+/* ---- Tools ---- */
+
+/* So many kilobytes. */
+static int run_big(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    int64_t kb = json_get_i64(call->args, "kb", 8);
+
+    (void)err;
+    for (int64_t i = 0; i < kb * 64; i++)
+        buf_addf(&ret->text, "%.*s %011ld\n", 3, "big", (long)i);
+    return 0;
+}
+
+/* Looks at a file, as Read does. */
+static int run_look(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    CLEANUP(mem_freep)
+    char *path = workspace_resolve(call->workspace, json_get_str(call->args, "file"));
+    struct stat st;
+
+    if (file_slurp(path, 1 << 20, &ret->text, err) < 0 || stat(path, &st) < 0)
+        return -1;
+    workspace_saw(call->workspace, path, &st, buf_str(&ret->text), /*partial=*/false);
+    return 0;
+}
+
+#define SCHEMA                                                                                     \
+    "{\"type\":\"object\",\"properties\":{\"kb\":{\"type\":\"integer\"},\"file\":{\"type\":"       \
+    "\"string\"}},\"additionalProperties\":false}"
+
+static const struct tool_entry big = {"Big",      "Says a lot.",
+                                      SCHEMA,     TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_FREE,
+                                      200 * 1000, .run = run_big};
+static const struct tool_entry look = {
+    "Look", "Looks.", SCHEMA, TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_FREE, .run = run_look};
+static const struct tool_entry *const table[] = {&big, &look, NULL};
+
+/* ---- A bench with an agent on it ---- */
+
+struct bench {
+    struct conf *conf;
+    struct provider provider;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct toolbox *toolbox;
+    struct agent *agent;
+    struct cancel *cancel;
+    struct agent_spec spec;
+    struct mailbox *mail; /* events */
+    struct journal journal;
+    struct hook_runner hook;
+    struct hook_runner *hooks[2];
+
+    const char *blocks; /* name of a hook's event that says no */
+    bool disk_full;     /* compactions and replacements cannot be written */
+
+    struct buf trace;   /* one letter per event */
+    struct buf log;     /* what the journal and hooks were told */
+    struct buf notices; /* one line each */
+    enum turn_end end;
+    char result[500];
+    char error[500];
+    int64_t steps, input_tokens;
+};
+
+struct event_mail {
+    struct mail mail;
+    struct event *event;
+};
+
+static void event_mail_free(struct mail *m)
+{
+    event_unref(((struct event_mail *)m)->event);
+    mem_freep(&m);
+}
+
+static const struct mail_kind event_mail_kind = {"event", event_mail_free};
+
+static void check_rules(struct agent *a)
+{
+    struct err err = {0};
+
+    if (history_check(a->history.list.ptr, a->history.list.len, &err) < 0)
+        BUG("%s", err.text);
+}
+
+/* On the agent's thread. */
+static void bench_emit(void *arg, struct event *e, struct cancel *cancel)
+{
+    struct bench *b = arg;
+    struct event_mail *m = mem_zalloc(sizeof(*m));
+
+    (void)cancel;
+    if (e->kind == EVENT_COMPACTED)
+        check_rules(b->agent);
+    m->mail.kind = &event_mail_kind;
+    m->event = e;
+    mailbox_send(b->mail, &m->mail);
+}
+
+static struct bench *bench_of(struct journal *self)
+{
+    return (struct bench *)((char *)self - offsetof(struct bench, journal));
+}
+
+static int fake_user(struct journal *self, const struct block *blocks, size_t count,
+                     const char *uuid, enum event_user user, struct err *err)
+{
+    (void)self, (void)blocks, (void)count, (void)uuid, (void)user, (void)err;
+    return 0;
+}
+
+static void fake_remind(struct journal *self, const struct block *block)
+{
+    (void)self, (void)block;
+}
+
+static int fake_reply(struct journal *self, const struct llm_call_result *reply, struct err *err)
+{
+    (void)self, (void)reply, (void)err;
+    return 0;
+}
+
+static int fake_result(struct journal *self, const struct block *result, struct str data,
+                       struct str call_entry, struct err *err)
+{
+    (void)self, (void)result, (void)data, (void)call_entry, (void)err;
+    return 0;
+}
+
+/* What is told must be enough to make the same conversation again. */
+static int fake_compacted(struct journal *self, const struct journal_compact *c, struct err *err)
+{
+    struct bench *b = bench_of(self);
+
+    if (b->disk_full)
+        return err_set(err, ERR_IO, "the disk is full");
+    assert_int_equal(c->boundary.len, ID_UUID_LEN);
+    assert_int_equal(c->summary->entry.len, ID_UUID_LEN);
+    for (size_t i = 0; i < c->attached_count; i++)
+        assert_int_equal(c->attached[i].entry.len, ID_UUID_LEN);
+    for (size_t i = 0; i < c->kept_count; i++)
+        assert_int_equal(c->kept[i].len, ID_UUID_LEN);
+    buf_addf(&b->log, "compacted %.*s keep='%.*s' attached=%zu kept=%zu summed=%zu todos=%.*s\n",
+             STR_ARG(c->trigger), STR_ARG(c->instructions), c->attached_count, c->kept_count,
+             c->summarized, STR_ARG(c->todos));
+    return 0;
+}
+
+static int fake_replaced(struct journal *self, const struct journal_replacement *list, size_t count,
+                         struct err *err)
+{
+    struct bench *b = bench_of(self);
+
+    if (b->disk_full)
+        return err_set(err, ERR_IO, "the disk is full");
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(list[i].entry.len, ID_UUID_LEN);
+        assert_true(str_starts(list[i].stub, STR("[This result has ")));
+    }
+    buf_addf(&b->log, "replaced %zu\n", count);
+    return 0;
+}
+
+static int fake_snipped(struct journal *self, const struct str *entries, size_t count,
+                        struct err *err)
+{
+    struct bench *b = bench_of(self);
+
+    (void)entries, (void)err;
+    buf_addf(&b->log, "snipped %zu\n", count);
+    return 0;
+}
+
+static int fake_queue(struct journal *self, enum journal_queue what,
+                      const struct agent_input *input, struct err *err)
+{
+    (void)self, (void)what, (void)input, (void)err;
+    return 0;
+}
+
+static int fake_turn_done(struct journal *self, const struct turn_report *report, struct err *err)
+{
+    (void)self, (void)report, (void)err;
+    return 0;
+}
+
+static bool hook_wants(struct hook_runner *self, enum hook_event event, struct str subject)
+{
+    (void)self, (void)subject;
+    return event == HOOK_PRE_COMPACT || event == HOOK_POST_COMPACT || event == HOOK_SESSION_START;
+}
+
+static int hook_run(struct hook_runner *self, const struct hook_input *in, struct cancel *cancel,
+                    struct hook_outcome *io, struct err *err)
+{
+    struct bench *b = (struct bench *)((char *)self - offsetof(struct bench, hook));
+    struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    (void)cancel;
+    assert_int_equal(json_parse(&arena, in->json, &v, NULL, err), 0);
+    buf_addf(&b->log, "%s %.*s %.*s%.*s\n", hook_event_name(in->event), STR_ARG(in->subject),
+             STR_ARG(json_get_str(v, "custom_instructions")),
+             STR_ARG(json_get_str(v, "compact_summary")));
+    arena_release(&arena);
+    if (in->event == HOOK_SESSION_START)
+        buf_addf(&io->context, "hooked at %.*s", STR_ARG(in->subject));
+    if (b->blocks && strcmp(b->blocks, hook_event_name(in->event)) == 0) {
+        io->decision = HOOK_DENY;
+        buf_adds(&io->reason, "not now");
+    }
+    return 0;
+}
+
+static void put_file(const char *name, const char *text)
+{
+    char path[300];
+    struct err err = {0};
+
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    if (file_replace(path, str_of(text), 0600, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void bench_begin(struct bench *b, const char *scenario, const char *settings)
+{
+    static char home[100];
+    static char *environ[] = {home, NULL};
+    struct conf_sources from = {.dir = root, .environ = environ, .etc = root, .trusted = true};
+    CLEANUP(buf_release) struct buf model = BUF_INIT(4096);
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    struct err err = {0};
+    char state[200];
+
+    *b = (struct bench){
+        .trace = BUF_INIT(1 << 20), .log = BUF_INIT(1 << 20), .notices = BUF_INIT(1 << 20)};
+    snprintf(home, sizeof(home), "TENAX_HOME=%s", root);
+    snprintf(state, sizeof(state), "%s/state", root);
+    put_file("settings.json", settings ? settings : "{}");
+    put_file("s.scenario", scenario);
+    buf_addf(&model, "scripted/%s/s.scenario", root);
+    if (conf_load(&from, &b->conf, &err) < 0 ||
+        provider_select(b->conf, buf_str(&model), NULL, &b->provider, &err) < 0)
+        fail_msg("%s", err.text);
+    b->cancel = cancel_new(NULL);
+    b->mail = mailbox_new();
+    b->workspace = workspace_new(root, state, environ);
+    if (permit_new(b->conf, b->workspace, &warnings, &b->permit, &err) < 0)
+        fail_msg("%s", err.text);
+    b->journal = (struct journal){
+        .user = fake_user,
+        .remind = fake_remind,
+        .reply = fake_reply,
+        .result = fake_result,
+        .compacted = fake_compacted,
+        .replaced = fake_replaced,
+        .snipped = fake_snipped,
+        .queue = fake_queue,
+        .turn_done = fake_turn_done,
+    };
+    b->hook = (struct hook_runner){.wants = hook_wants, .run = hook_run};
+    b->hooks[0] = &b->hook;
+    b->spec = (struct agent_spec){
+        .session = "00000000-0000-4000-8000-000000000000",
+        .name = "main",
+        .conf = b->conf,
+        .providers = &b->provider,
+        .provider_count = 1,
+        .workspace = b->workspace,
+        .permit = b->permit,
+        .hooks = b->hooks,
+        .system = STR("You are a test."),
+        .context = STR("<system-reminder>\nthe surroundings\n</system-reminder>\n"),
+        .transcript_path = "/t.jsonl",
+        .journal = &b->journal,
+        .emit = bench_emit,
+        .emit_arg = b,
+        .cancel = b->cancel,
+    };
+}
+
+static void bench_start(struct bench *b)
+{
+    struct toolbox_spec spec = {
+        .table = table,
+        .conf = b->conf,
+        .provider = &b->provider,
+        .permit = b->permit,
+    };
+    struct err err = {0};
+
+    if (toolbox_new(&spec, &b->toolbox, &err) < 0)
+        fail_msg("%s", err.text);
+    b->spec.toolbox = b->toolbox;
+    b->agent = agent_start(&b->spec, &err);
+    if (!b->agent)
+        fail_msg("%s", err.text);
+}
+
+static void bench_say(struct bench *b, const char *text, enum input_when when)
+{
+    struct agent_input in = {.message = message_user_text(str_of(text)), .when = when};
+
+    id_uuid(in.uuid);
+    agent_send(b->agent, &in);
+}
+
+/* Waits for the next event; its letter goes into the trace. */
+static enum event_kind bench_event(struct bench *b)
+{
+    static const char letters[] = {
+        [EVENT_TURN_STARTED] = 'T', [EVENT_STEP_STARTED] = 'S', [EVENT_STEP_DONE] = 'D',
+        [EVENT_STEP_VOID] = 'V',    [EVENT_TOOL_DONE] = 'r',    [EVENT_RETRY] = 'R',
+        [EVENT_NOTICE] = 'n',       [EVENT_COMPACTING] = 'c',   [EVENT_COMPACTED] = 'C',
+        [EVENT_TURN_DONE] = 'E',
+    };
+    enum event_kind kind;
+    struct event *e;
+    struct mail *m;
+
+    if (mailbox_take(b->mail, NULL, clock_mono_ms() + 60000, &m, NULL) < 0)
+        fail_msg("nothing happens after %s", buf_cstr(&b->trace));
+    e = ((struct event_mail *)m)->event;
+    kind = e->kind;
+    if ((size_t)kind < sizeof(letters) && letters[kind])
+        buf_addc(&b->trace, kind == EVENT_COMPACTED && e->is_error ? 'F' : letters[kind]);
+    if (kind == EVENT_NOTICE)
+        buf_addf(&b->notices, "%.*s\n", STR_ARG(e->text));
+    if (kind == EVENT_TURN_DONE) {
+        b->end = e->report->end;
+        b->steps = e->report->steps;
+        b->input_tokens = e->report->usage.input;
+        snprintf(b->result, sizeof(b->result), "%.*s", STR_ARG(e->report->result));
+        snprintf(b->error, sizeof(b->error), "%.*s", STR_ARG(e->report->error));
+    }
+    mail_free(m);
+    return kind;
+}
+
+static void bench_until(struct bench *b, enum event_kind kind)
+{
+    while (bench_event(b) != kind)
+        continue;
+}
+
+static void bench_turn(struct bench *b, const char *text)
+{
+    bench_say(b, text, INPUT_LATER);
+    bench_until(b, EVENT_TURN_DONE);
+}
+
+/* The agent's thread has ended; its insides may be looked at. */
+static void bench_stop(struct bench *b)
+{
+    agent_finish(b->agent, NULL, NULL);
+    thread_join(TAKE_PTR(b->agent->thread));
+    history_seal(&b->agent->history);
+    check_rules(b->agent);
+}
+
+static void bench_end(struct bench *b)
+{
+    if (b->agent->thread)
+        bench_stop(b);
+    agent_free(b->agent);
+    toolbox_free(b->toolbox);
+    permit_free(b->permit);
+    workspace_unref(b->workspace);
+    provider_release(&b->provider);
+    conf_unref(b->conf);
+    mailbox_close(b->mail);
+    mailbox_unref(b->mail);
+    cancel_unref(b->cancel);
+    buf_release(&b->trace);
+    buf_release(&b->log);
+    buf_release(&b->notices);
+}
+
+/* ---- Rows: one or two inputs, and what comes of them ---- */
+
+#define SUMMARY                                                                                    \
+    "step sum\n"                                                                                   \
+    "  if-prompt \"Write that summary now\"\n"                                                     \
+    "  sticky\n"                                                                                   \
+    "  text the gist\n"
+/* An answer with a result of 8 KB, in a conversation that has got long. */
+#define LONG                                                                                       \
+    "step\n"                                                                                       \
+    "  call Big {}\n"                                                                              \
+    "  usage input=160000 output=10\n"
+#define OFF "{\"autoCompactEnabled\":false}"
+
+static const struct {
+    const char *name;
+    const char *scenario;
+    const char *settings;
+    const char *blocks;
+    bool disk_full;
+    const char *second; /* input; NULL: none */
+    const char *trace;
+    enum turn_end end;
+    const char *result; /* part of it; of a failure of the error */
+    const char *log;    /* part of it, or NULL */
+    const char *notice; /* part of it; NULL: there is none */
+} rows[] = {
+    {"auto", SUMMARY LONG "step\n  text done\n", NULL, NULL, false, NULL, "TSDrcCSDE",
+     END_COMPLETED, "done",
+     "SessionStart startup \n"
+     "PreCompact auto \n"
+     "SessionStart compact \n"
+     "compacted auto keep='' attached=2 kept=0 summed=3 todos=[]\n"
+     "PostCompact auto the gist\n",
+     NULL},
+    {"below the threshold",
+     "step\n  call Big {}\n  usage input=150000 output=10\nstep\n  text done\n", NULL, NULL, false,
+     NULL, "TSDrSDE", END_COMPLETED, "done", NULL, NULL},
+    {"earlier by setting",
+     SUMMARY "step\n  call Big {}\n  usage input=100000 output=10\nstep\n  text done\n",
+     "{\"env\":{\"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE\":\"40\"}}", NULL, false, NULL, "TSDrcCSDE",
+     END_COMPLETED, "done", "compacted auto", NULL},
+    {"a hook blocks", LONG "step\n  text done\n", NULL, "PreCompact", false, NULL, "TSDrSDE",
+     END_COMPLETED, "done", "PreCompact auto", NULL},
+    {"the disk is full", SUMMARY LONG "step\n  if-result \"big\"\n  text done\n", NULL, NULL, true,
+     NULL, "TSDrcFnSDE", END_COMPLETED, "done", NULL, "could not be compacted: the disk is full"},
+    {"a tool instead of a summary, then one",
+     "step\n  if-prompt \"Only text is wanted now\"\n  text the gist\n"
+     "step\n  if-prompt \"Write that summary now\"\n  call Big {}\n" LONG "step\n  text done\n",
+     NULL, NULL, false, NULL, "TSDrcCSDE", END_COMPLETED, "done", "PostCompact auto the gist",
+     NULL},
+    {"never a summary",
+     "step\n  if-prompt \"Write that summary now\"\n  sticky\n  call Big {}\n" LONG
+     "step\n  if-result \"big\"\n  text done\n",
+     NULL, NULL, false, NULL, "TSDrcFnSDE", END_COMPLETED, "done", NULL,
+     "the model called a tool instead of summing up"},
+    {"too long, says the provider",
+     SUMMARY "step\n  call Big {}\n"
+             "step\n  fault status 400 \"prompt is too long: 9 tokens > 8 maximum\"\n  text done\n",
+     NULL, NULL, false, NULL, "TSDrcCSDE", END_COMPLETED, "done", "compacted auto", NULL},
+    {"too large, says the provider",
+     SUMMARY "step\n  call Big {}\n"
+             "step\n  fault status 413 \"Request exceeds the maximum size\"\n  text done\n",
+     NULL, NULL, false, NULL, "TSDrcCSDE", END_COMPLETED, "done", "compacted auto", NULL},
+    {"too long once more",
+     SUMMARY "step\n  call Big {}\n"
+             "step\n  fault status 400 \"prompt is too long: 9 tokens > 8 maximum\" times=2\n"
+             "  text done\n",
+     NULL, NULL, false, NULL, "TSDrcCE", END_PROMPT_TOO_LONG, "prompt is too long", NULL, NULL},
+    {"too long, also for a summary",
+     "step\n  if-prompt \"Write that summary now\"\n  sticky\n"
+     "  fault status 400 \"prompt is too long: 7 tokens > 6 maximum\" times=9\n  text no\n"
+     "step\n  call Big {}\n"
+     "step\n  fault status 400 \"prompt is too long: 9 tokens > 8 maximum\"\n  text done\n",
+     NULL, NULL, false, NULL, "TSDrcFnE", END_PROMPT_TOO_LONG, "9 tokens > 8", NULL,
+     "7 tokens > 6"},
+    {"too long for a summary of all, not of a part",
+     "step\n  if-prompt \"Write that summary now\"\n"
+     "  fault status 400 \"prompt is too long: 7 tokens > 6 maximum\" times=2\n  text the gist\n"
+     "step\n  call Big {}\nstep\n  call Big {}\nstep\n  call Big {}\nstep\n  call Big {}\n"
+     "step\n  call Big {}\n"
+     "step\n  fault status 400 \"prompt is too long: 9 tokens > 8 maximum\"\n  text done\n",
+     NULL, NULL, false, NULL, "TSDrSDrSDrSDrSDrcCSDE", END_COMPLETED, "done", "compacted auto",
+     NULL},
+    {"too long, and not to be compacted",
+     "step\n  call Big {}\n"
+     "step\n  fault status 400 \"prompt is too long: 9 tokens > 8 maximum\"\n  text done\n",
+     OFF, NULL, false, NULL, "TSDrE", END_PROMPT_TOO_LONG, "prompt is too long", NULL, NULL},
+    {"full while it spoke",
+     SUMMARY "step\n  call Big {}\n"
+             "step\n  text half an\n  stop model_context_window_exceeded\n"
+             "step\n  text a whole answer\n",
+     NULL, NULL, false, NULL, "TSDrScCVSDE", END_COMPLETED, "a whole answer", "compacted auto",
+     NULL},
+    {"off, and at the limit", "step\n  call Big {}\n  usage input=164000 output=10\n", OFF, NULL,
+     false, NULL, "TSDrE", END_PROMPT_TOO_LONG, "/compact makes room", NULL, NULL},
+    {"off, and below the limit",
+     "step\n  call Big {}\n  usage input=160000 output=10\nstep\n  text done\n", OFF, NULL, false,
+     NULL, "TSDrSDE", END_COMPLETED, "done", NULL, NULL},
+    {"asked for", SUMMARY "step\n  call Big {}\nstep\n  text done\n", OFF, NULL, false,
+     "/compact keep the names", "TSDrSDETcCE", END_COMPLETED, "Compacted: about ",
+     "PreCompact manual keep the names\n"
+     "SessionStart compact \n"
+     "compacted manual keep='keep the names' attached=2 kept=1 summed=3 todos=[]\n",
+     NULL},
+    {"asked for too early", "step\n  text done\n", NULL, NULL, false, "/compact", "TSDETE",
+     END_COMPLETED, "There is too little to compact", NULL, NULL},
+    {"asked for and blocked", "step\n  call Big {}\nstep\n  text done\n", NULL, "PreCompact", false,
+     "/compact", "TSDrSDETE", END_HOOK_STOPPED, "", "PreCompact manual", NULL},
+    {"asked for, and it fails",
+     "step\n  if-prompt \"Write that summary now\"\n  sticky\n  stop refusal\n  text no\n"
+     "step\n  call Big {}\nstep\n  text done\n",
+     NULL, NULL, false, "/compact", "TSDrSDETcFE", END_MODEL_ERROR, "the model refused to sum up",
+     NULL, NULL},
+    {"another word", "step\n  text done\nstep\n  if-prompt \"/compactor\"\n  text indeed\n", NULL,
+     NULL, false, "/compactor", "TSDETSDE", END_COMPLETED, "indeed", NULL, NULL},
+};
+
+static void play(size_t i)
+{
+    struct bench b;
+
+    bench_begin(&b, rows[i].scenario, rows[i].settings);
+    b.blocks = rows[i].blocks;
+    b.disk_full = rows[i].disk_full;
+    bench_start(&b);
+    bench_turn(&b, "go");
+    if (rows[i].second)
+        bench_turn(&b, rows[i].second);
+    if (strcmp(buf_cstr(&b.trace), rows[i].trace) != 0 || b.end != rows[i].end)
+        fail_msg("%s: %s, %s\n%s%s", rows[i].name, buf_cstr(&b.trace), turn_end_name(b.end),
+                 b.error, buf_cstr(&b.notices));
+    if (!strstr(b.error[0] ? b.error : b.result, rows[i].result))
+        fail_msg("%s: %s / %s", rows[i].name, b.result, b.error);
+    if (rows[i].log && !strstr(buf_cstr(&b.log), rows[i].log))
+        fail_msg("%s: the journal has\n%s", rows[i].name, buf_cstr(&b.log));
+    if (rows[i].notice ? !strstr(buf_cstr(&b.notices), rows[i].notice) : b.notices.len > 0)
+        fail_msg("%s: notices: %s", rows[i].name, buf_cstr(&b.notices));
+    bench_end(&b);
+}
+
+static void what_happens(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        play(i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_happens),
+    };
+    int r;
+
+    if (!mkdtemp(root))
+        return 1;
+    r = cmocka_run_group_tests(tests, NULL, NULL);
+    return r;
+}
