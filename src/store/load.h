@@ -65,6 +65,7 @@ struct load_facts {
     VEC(struct load_line) queue;        /* enqueued and not taken out again, in order */
     VEC(struct load_line) file_history; /* in order */
     VEC(struct load_line) collapses;    /* commits in order; empty behind a boundary */
+    struct load_line collapse_snapshot; /* the same */
     int64_t first_ms, last_ms;          /* timestamps of messages; 0: none */
     uint64_t messages;                  /* user and assistant lines of the main chain's file */
     uint64_t skipped;                   /* lines that are no entry */

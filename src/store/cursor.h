@@ -1,0 +1,33 @@
+/*
+ * One line's JSON, walked through a window: into what matters, over the rest.
+ *
+ * All of these pass white space before what they look for, go on into the next piece of a long line
+ * by themselves, and answer false (or -1) when the line ends or is not as asked. Structure is
+ * checked as far as it is walked: braces count, control characters inside strings are wrong. What
+ * is inside values that are passed over (escapes, digits, which bracket closes which) is for the
+ * parser of whoever reads the line.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct window;
+
+int cursor_peek(struct window *w);          /* the next byte, or -1 */
+bool cursor_take(struct window *w, char c); /* passes it, if it is that one */
+
+/* Members of an object or elements of an array, entered with cursor_take(): true when there is
+ * another one to be read or skipped, false behind its end; *is_bad tells an end from a fault.
+ * is_first starts as true. */
+bool cursor_next(struct window *w, char end, bool *is_first, bool *is_bad);
+
+/* A key with its colon, or a string value, decoded; good until the cursor moves on. One longer than
+ * WINDOW_TEXT is given as empty. */
+bool cursor_key(struct window *w, struct str *ret);
+bool cursor_string(struct window *w, struct str *ret);
+
+bool cursor_bool(struct window *w, bool *ret); /* anything else than true and false is false */
+bool cursor_skip(struct window *w);            /* a value of any kind */
+bool cursor_leave(struct window *w);           /* the rest of the object or array we are in */

@@ -1,0 +1,24 @@
+/*
+ * The facts beside the chain, put together from the notes of a scan.
+ */
+#pragma once
+
+#include "store/load.h"
+#include "store/scan.h"
+
+struct chain;
+struct err;
+
+/* What the file's first lines tell: whose it is, when it began, and what was asked first. */
+struct head {
+    bool is_agent; /* its first message is a sidechain's */
+    struct span time;
+    struct buf prompt;
+};
+int head_read(struct head *h, const struct source *source, uint64_t max_bytes, struct err *err);
+void head_release(struct head *h);
+
+/* ret must be zeroed. name: of the file. chain: which summaries are meant; NULL: lines are left
+ * out, for a list of sessions. */
+void facts_merge(struct load_facts *ret, const struct scan *s, const struct chain *chain,
+                 const struct head *head, struct str name);

@@ -1,0 +1,35 @@
+/*
+ * A transcript's file, as long as it was when it was opened, and pieces of it by their place.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct arena;
+struct buf;
+struct err;
+struct json;
+struct span;
+
+struct source {
+    int fd;
+    uint64_t size;
+};
+
+/* ERR_NOT_FOUND, ERR_IO; ERR_BAD_INPUT for what is no regular file. */
+int source_open(struct source *s, const char *path, struct err *err);
+void source_release(struct source *s);
+
+/* The bytes, in place of what buf held; its limit is the reader's to set. ERR_IO also when the file
+ * is shorter by now; ERR_TOO_BIG above what JSON can be. */
+int source_read(const struct source *s, uint64_t offset, uint64_t len, struct buf *ret,
+                struct err *err);
+
+/* A line parsed into the arena, text and all; NULL: it cannot be read, or it is no object. */
+const struct json *source_json(const struct source *s, uint64_t offset, uint64_t len,
+                               struct arena *arena);
+
+/* A string of a line, decoded, at most about max_bytes of it; buf is empty when it is none. */
+void source_string(const struct source *s, struct span at, size_t max_bytes, struct buf *ret);
