@@ -1,0 +1,242 @@
+/*
+ * event_line: one function per kind of event that has more to it than ids. Pure but for the start
+ * of the running step. The log's thread.
+ */
+#include "host/event_line.h"
+
+#include "agent/event.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "json/jw.h"
+
+#define LINE_MAX_ID 128 /* bytes of an id or a name: others choose them */
+
+static void put_id(struct jw *w, const char *key, struct str id)
+{
+    if (id.len)
+        jw_kstr(w, key, str_clip(id, LINE_MAX_ID));
+}
+
+static void put_usage(struct jw *w, const struct llm_usage *u)
+{
+    jw_key(w, "tokens");
+    jw_object(w);
+    jw_ki64(w, "input", u->input);
+    jw_ki64(w, "cache_read", u->cache_read);
+    jw_ki64(w, "cache_write", u->cache_write);
+    jw_ki64(w, "output", u->output);
+    jw_object_end(w);
+}
+
+static void put_nothing(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    (void)e;
+    (void)w;
+}
+
+static void put_turn_started(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "message", e->id);
+    put_id(w, "model", e->model);
+    jw_kcstr(w, "mode", e->mode);
+}
+
+static void put_step_started(struct event_line *l, const struct event *e, struct jw *w)
+{
+    l->step_ms = e->time_ms;
+    put_id(w, "response", e->message_id);
+    put_id(w, "model", e->model);
+}
+
+static int64_t step_duration(const struct event_line *l, const struct event *e)
+{
+    return l->step_ms && e->time_ms > l->step_ms ? e->time_ms - l->step_ms : 0;
+}
+
+static void put_step_done(struct event_line *l, const struct event *e, struct jw *w)
+{
+    put_id(w, "response", e->message_id);
+    put_id(w, "request", e->request_id);
+    put_id(w, "model", e->model);
+    jw_kcstr(w, "stop", llm_stop_name(e->stop));
+    jw_ki64(w, "ms", step_duration(l, e));
+    jw_ki64(w, "first_ms", e->ttft_ms);
+    put_usage(w, &e->usage);
+}
+
+static void put_step_void(struct event_line *l, const struct event *e, struct jw *w)
+{
+    jw_ki64(w, "ms", step_duration(l, e));
+}
+
+static void put_block_done(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    jw_ki64(w, "index", (int64_t)e->index);
+    put_id(w, "tool", e->id);
+    put_id(w, "name", e->name);
+    jw_ki64(w, "bytes", (int64_t)e->json.len);
+}
+
+static void put_tool_started(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "tool", e->id);
+    put_id(w, "name", e->name);
+    jw_ki64(w, "bytes", (int64_t)e->json.len);
+}
+
+static void put_tool_done(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "tool", e->id);
+    put_id(w, "name", e->name);
+    jw_ki64(w, "ms", e->duration_ms);
+    jw_ki64(w, "bytes", (int64_t)e->text.len);
+    jw_kbool(w, "error", e->is_error);
+}
+
+static void put_user(struct event_line *l, const struct event *e, struct jw *w)
+{
+    static const char *const names[] = {"input", "marker", "added"};
+
+    (void)l;
+    put_id(w, "message", e->id);
+    jw_kcstr(w, "kind", names[e->user]);
+    jw_ki64(w, "bytes", (int64_t)e->json.len);
+}
+
+static void put_retry(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    jw_ki64(w, "attempt", e->attempt);
+    jw_ki64(w, "of", e->max_tries);
+    jw_ki64(w, "wait_ms", e->delay_ms);
+    jw_ki64(w, "status", e->status);
+    jw_kcstr(w, "error", event_error_name(e->error, e->status));
+}
+
+static void put_state(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    jw_kcstr(w, "state", event_state_name(e->state));
+}
+
+static void put_mode(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    jw_kcstr(w, "mode", e->mode);
+}
+
+static void put_hook(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "hook", e->id);
+    put_id(w, "name", e->name);
+    if (e->kind == EVENT_HOOK_DONE)
+        jw_kbool(w, "error", e->is_error);
+}
+
+static void put_task(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "task", e->id);
+    put_id(w, "tool", e->tool_id);
+    if (e->kind == EVENT_TASK_DONE)
+        put_id(w, "end", e->name);
+}
+
+static void put_notice(struct event_line *l, const struct event *e, struct jw *w)
+{
+    static const char *const names[] = {"info", "warning", "error"};
+
+    (void)l;
+    jw_kcstr(w, "level", names[e->level]);
+    jw_ki64(w, "bytes", (int64_t)e->text.len);
+}
+
+static void put_turn_done(struct event_line *l, const struct event *e, struct jw *w)
+{
+    const struct turn_report *r = e->report;
+
+    (void)l;
+    jw_kcstr(w, "end", turn_end_name(r->end));
+    jw_kbool(w, "error", r->is_error);
+    if (r->api_status)
+        jw_ki64(w, "status", r->api_status);
+    jw_ki64(w, "ms", r->duration_ms);
+    jw_ki64(w, "model_ms", r->duration_api_ms);
+    jw_ki64(w, "steps", r->steps);
+    put_usage(w, &r->usage);
+    jw_key(w, "session_usd");
+    jw_double(w, r->total_usd);
+    jw_ki64(w, "queued", (int64_t)r->queued);
+}
+
+static const struct {
+    const char *name; /* NULL: has no line */
+    void (*put)(struct event_line *l, const struct event *e, struct jw *w);
+} rows[] = {
+    [EVENT_TURN_STARTED] = {"turn_started", put_turn_started},
+    [EVENT_STEP_STARTED] = {"step_started", put_step_started},
+    [EVENT_BLOCK_DONE] = {"block_done", put_block_done},
+    [EVENT_STEP_DONE] = {"step_done", put_step_done},
+    [EVENT_STEP_VOID] = {"step_void", put_step_void},
+    [EVENT_TOOL_STARTED] = {"tool_started", put_tool_started},
+    [EVENT_TOOL_DONE] = {"tool_done", put_tool_done},
+    [EVENT_USER] = {"user", put_user},
+    [EVENT_RETRY] = {"retry", put_retry},
+    [EVENT_STATE] = {"state", put_state},
+    [EVENT_MODE] = {"mode", put_mode},
+    [EVENT_HOOK_STARTED] = {"hook_started", put_hook},
+    [EVENT_HOOK_DONE] = {"hook_done", put_hook},
+    [EVENT_TASK_STARTED] = {"task_started", put_task},
+    [EVENT_TASK_DONE] = {"task_done", put_task},
+    [EVENT_COMPACTED] = {"compacted", put_nothing},
+    [EVENT_NOTICE] = {"notice", put_notice},
+    [EVENT_TURN_DONE] = {"turn_done", put_turn_done},
+};
+
+static void begin(struct jw *w, const char *session, int64_t time_ms)
+{
+    char time[25];
+
+    clock_iso(time_ms, time);
+    jw_object(w);
+    jw_kcstr(w, "time", time);
+    jw_kcstr(w, "session", session);
+}
+
+bool event_line_write(struct event_line *l, const struct event *e, struct buf *out)
+{
+    struct jw w;
+
+    if (e->kind >= ARRAY_LEN(rows) || !rows[e->kind].name)
+        return false;
+    jw_init(&w, out, 0);
+    begin(&w, e->session, e->time_ms);
+    jw_ki64(&w, "seq", (int64_t)e->seq);
+    jw_kcstr(&w, "event", rows[e->kind].name);
+    jw_kcstr(&w, "agent", e->agent);
+    jw_ki64(&w, "turn", e->turn);
+    jw_ki64(&w, "step", e->step);
+    rows[e->kind].put(l, e, &w);
+    jw_object_end(&w);
+    buf_addc(out, '\n');
+    return true;
+}
+
+void event_line_gap(const char *session, uint64_t from, uint64_t to, struct buf *out)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    begin(&w, session, clock_wall_ms());
+    jw_ki64(&w, "seq", (int64_t)from);
+    jw_kcstr(&w, "event", "missing");
+    jw_ki64(&w, "to", (int64_t)to);
+    jw_object_end(&w);
+    buf_addc(out, '\n');
+}
