@@ -29,6 +29,14 @@ void child_close_from(int lowest)
         close(fd);
 }
 
+void child_reset_signals(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    for (int signo = 1; signo < NSIG; signo++)
+        sigaction(signo, &action, NULL); /* fails for KILL, STOP and libc's own */
+}
+
 CHILD_FN static _Noreturn void child_fail(struct child_failure *ret, enum child_stage stage,
                                           int sys)
 {
@@ -36,43 +44,35 @@ CHILD_FN static _Noreturn void child_fail(struct child_failure *ret, enum child_
     _exit(127);
 }
 
-/* Handlers are reset by exec, but "ignored" is inherited; SIGPIPE is, for one. */
-CHILD_FN static void child_reset_signals(const sigset_t *mask)
-{
-    struct sigaction action = {.sa_handler = SIG_DFL};
-
-    for (int signo = 1; signo < NSIG; signo++)
-        sigaction(signo, &action, NULL); /* fails for KILL, STOP and libc's own */
-    sigprocmask(SIG_SETMASK, mask, NULL);
-}
-
 /* As shells look: a file that may not be run is remembered while better ones are looked for, but a
  * folder of PATH that we may not enter says nothing about the program. */
-CHILD_FN static int child_try_paths(const struct launch *l)
+CHILD_FN static int child_try_paths(const struct launch_plan *plan)
 {
+    bool is_only = !plan->paths[0] || !plan->paths[1];
     int worst = ENOENT;
 
-    for (size_t i = 0; i < l->paths.len; i++) {
-        execve(l->paths.ptr[i], (char *const *)l->argv, (char *const *)l->envp);
+    for (char *const *path = plan->paths; *path; path++) {
+        execve(*path, plan->argv, plan->envp);
         if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
             return errno;
-        if (errno == EACCES && (l->paths.len == 1 || access(l->paths.ptr[i], F_OK) == 0))
+        if (errno == EACCES && (is_only || access(*path, F_OK) == 0))
             worst = EACCES;
     }
     return worst;
 }
 
-CHILD_FN _Noreturn void child_exec(const struct launch *l, pid_t parent, struct child_failure *ret)
+CHILD_FN _Noreturn void child_exec(const struct launch_plan *plan, pid_t parent,
+                                   struct child_failure *ret)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127); /* it died before the line above; nobody would ever end us */
-    if (l->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+    if (plan->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
         child_fail(ret, CHILD_TERMINAL, errno);
     /* In brackets because the macro of base/banned.h guards the program's own directory. */
-    if (l->dir && (chdir)(l->dir) < 0)
+    if (plan->dir && (chdir)(plan->dir) < 0)
         child_fail(ret, CHILD_DIR, errno);
-    child_reset_signals(&l->mask);
-    child_fail(ret, CHILD_EXEC, child_try_paths(l));
+    sigprocmask(SIG_SETMASK, &plan->mask, NULL);
+    child_fail(ret, CHILD_EXEC, child_try_paths(plan));
 }

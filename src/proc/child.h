@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct launch;
+struct launch_plan;
 
 /* For functions that run on borrowed memory and never return: what AddressSanitizer notes about
  * their frames would stay behind. */
@@ -29,5 +29,9 @@ struct child_failure {
 /* Closes lowest and everything above. */
 void child_close_from(int lowest);
 
-/* Descriptors 0 to 2 are in place, everything else is close-on-exec, every signal is blocked. */
-_Noreturn void child_exec(const struct launch *l, pid_t parent, struct child_failure *ret);
+/* Handlers are reset by exec, but "ignored" is inherited; SIGPIPE is, for one. */
+void child_reset_signals(void);
+
+/* Descriptors 0 to 2 are in place, everything else is close-on-exec, signals are reset and every
+ * one is blocked. */
+_Noreturn void child_exec(const struct launch_plan *plan, pid_t parent, struct child_failure *ret);

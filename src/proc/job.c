@@ -158,7 +158,7 @@ static void job_started(struct proc *p, struct loop *loop, pid_t pid)
 static void job_not_started(struct proc *p, int stage, int sys)
 {
     struct err err = {0};
-    const char *name = p->launch.argv[0];
+    const char *name = p->launch.name;
 
     p->failed = true;
     errno = sys;
@@ -245,6 +245,7 @@ void job_tick(struct proc *p, int64_t now_ms)
         job_order_warden(p, WARDEN_KILL, 0);
         break;
     case JOB_KILLING:
+    case JOB_LEFT:
         /* Stopped again and again by its job, or held up by processes it may not kill. What it
          * watched falls to us when it dies. */
         log_debug("proc", "warden %d of %d does not end: taking over", p->warden, p->pid);
@@ -269,7 +270,7 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
     /* Its end of the socket closes when it exits, so this waits for microseconds at most. */
     while (waitpid(p->warden, &status, 0) < 0 && errno == EINTR)
         continue;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (p->phase == JOB_LEFT || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
         p->phase = JOB_OVER;
     } else {
         p->phase = JOB_STRAYING;
@@ -280,10 +281,18 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
             p->code = SIGKILL; /* what its death sends the leader */
     }
     if (!p->started && !p->failed) {
-        err_set(&err, ERR_IO, "cannot start '%s': its warden was killed", p->launch.argv[0]);
+        err_set(&err, ERR_IO, "cannot start '%s': its warden was killed", p->launch.name);
         p->failed = true;
         job_settle(p, &err);
     }
+}
+
+/* Nobody waits for the warden's own end, which takes longer than all the rest. */
+static void job_left(struct proc *p, struct loop *loop)
+{
+    p->phase = JOB_LEFT;
+    p->next_ms = loop_now_ms() + JOB_WARDEN_PATIENCE_MS;
+    job_finish(p, loop);
 }
 
 static void job_read_warden(struct proc *p, struct loop *loop)
@@ -299,6 +308,8 @@ static void job_read_warden(struct proc *p, struct loop *loop)
         return;
     }
     switch (report.what) {
+    case WARDEN_READY: /* of one that was made for this job */
+        break;
     case WARDEN_STARTED:
         job_started(p, loop, report.a);
         break;
@@ -308,6 +319,8 @@ static void job_read_warden(struct proc *p, struct loop *loop)
     default:
         if (p->started)
             job_leader_done(p, &report);
+        if (p->started && report.alone)
+            job_left(p, loop);
         break;
     }
 }
@@ -472,12 +485,16 @@ static void job_drain(struct proc *p, struct loop *loop, enum job_fd_kind kind)
 
 void job_finish(struct proc *p, struct loop *loop)
 {
+    if (p->finished)
+        return;
+    p->finished = true;
     if (p->started) {
         job_drain(p, loop, JOB_OUT);
         job_drain(p, loop, JOB_ERR);
     }
-    for (int kind = 0; kind < JOB_FD_KINDS; kind++)
-        loop_close(loop, &p->fds[kind]);
+    loop_close(loop, &p->fds[JOB_IN]);
+    loop_close(loop, &p->fds[JOB_OUT]);
+    loop_close(loop, &p->fds[JOB_ERR]);
     if (p->started)
         job_report_exit(p);
 }

@@ -1,11 +1,11 @@
 /*
  * A job as the proc thread sees it: struct proc and what happens to it. Private to this folder.
  *
- *     RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ OVER
+ *     RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ LEFT ──▶ OVER
  *
- * A job is OVER when its warden has ended, which means that the leader is reaped and nobody is
- * left. If the warden was killed itself, the job is STRAYING until the loop has ended what fell to
- * us.
+ * A job is LEFT when its warden says that the leader is reaped and nobody else is there, which is
+ * when PROC_EXIT is sent, and OVER when the warden has ended, too. If the warden was killed itself,
+ * the job is STRAYING until the loop has ended what fell to us.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ enum job_phase {
     JOB_RUNNING,
     JOB_ENDING,
     JOB_KILLING,
+    JOB_LEFT,
     JOB_STRAYING,
     JOB_OVER,
 };
@@ -77,6 +78,7 @@ struct proc {
     bool started; /* exec'ed */
     bool failed;  /* did not get that far; proc_start() knows why */
     bool leader_done;
+    bool finished;     /* PROC_EXIT is sent, if there is one to send */
     bool ended_rest;   /* descendants that outlived the leader were ended */
     struct buf dir;    /* where the leader was in the end */
     enum proc_how how; /* valid when the leader is done or the job is being ended */
@@ -108,4 +110,5 @@ void job_close_input(struct proc *p, struct loop *loop);
 void job_resize(struct proc *p, unsigned short rows, unsigned short cols);
 void job_signal(struct proc *p, int signo);
 void job_end(struct proc *p, enum proc_how how, int64_t grace_ms);
-void job_finish(struct proc *p, struct loop *loop); /* OVER: reads what is left, sends PROC_EXIT */
+/* LEFT or OVER: reads what is there to read, sends PROC_EXIT; only the first call counts. */
+void job_finish(struct proc *p, struct loop *loop);

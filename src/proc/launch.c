@@ -1,9 +1,10 @@
 /*
- * Getting a child ready: pipes or a pty, and the list of files that its argv[0] may mean. Runs on
- * the thread that calls proc_start(); every descriptor made here is close-on-exec.
+ * Getting a child ready: pipes or a pty, and the plan, with the list of files that its argv[0] may
+ * mean. Runs on the thread that calls proc_start(); every descriptor made here is close-on-exec.
  */
 #include "proc/launch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -11,6 +12,8 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/strv.h"
+#include "proc/packet.h"
 #include "proc/proc.h"
 #include "sync/signals.h"
 
@@ -25,21 +28,20 @@ static struct str launch_path_of(const char *const *envp)
     return STR(LAUNCH_DEFAULT_PATH);
 }
 
-static void launch_find_program(struct launch *l)
+static void launch_find_program(const char *name, const char *const *envp, struct strv *ret)
 {
-    const char *name = l->argv[0];
-    struct str rest = launch_path_of(l->envp);
+    struct str rest = launch_path_of(envp);
     struct str dir;
 
     if (strchr(name, '/')) {
-        strv_adds(&l->paths, name);
+        strv_adds(ret, name);
         return;
     }
     while (str_cut(&rest, ':', &dir)) {
         if (dir.len)
-            strv_addf(&l->paths, "%.*s/%s", STR_ARG(dir), name);
+            strv_addf(ret, "%.*s/%s", STR_ARG(dir), name);
         else
-            strv_addf(&l->paths, "./%s", name); /* an empty part means the current directory */
+            strv_addf(ret, "./%s", name); /* an empty part means the current directory */
     }
 }
 
@@ -104,36 +106,8 @@ static int launch_terminal(struct launch *l, const struct proc_spec *spec, struc
     return 0;
 }
 
-int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
-                struct err *err)
-{
-    struct launch_ends ends = {-1, -1, -1};
-    int rc;
-
-    *l = (struct launch){
-        .argv = spec->argv,
-        .envp = spec->envp ? spec->envp : (const char *const *)environ,
-        .dir = spec->dir,
-        .mask = *signals_original(),
-        .pty = spec->pty,
-        .tell_dir = spec->tell_dir,
-        .stdio = {-1, -1, -1},
-    };
-    launch_find_program(l);
-    rc = l->pty ? launch_terminal(l, spec, &ends, err) : launch_pipes(l, spec, &ends, err);
-    if (rc < 0) {
-        fd_closep(&ends.in);
-        fd_closep(&ends.out);
-        fd_closep(&ends.err);
-        launch_release(l);
-        return -1;
-    }
-    *ret = ends;
-    return 0;
-}
-
-/* An image begins with this; then come the pointers, as offsets into the image and 0 for NULL:
- * argv, envp, paths, each with a NULL behind it, and dir. Then the strings. */
+/* A plan begins with this; then come the pointers, as offsets into the file and 0 for NULL: argv,
+ * envp, paths, each with a NULL behind it, and dir. Then the strings. */
 struct launch_head {
     size_t args;
     size_t vars;
@@ -157,82 +131,84 @@ static size_t launch_count(const char *const *list)
     return n;
 }
 
-static void launch_pack_string(struct buf *image, size_t *at, const char *text)
+static void launch_pack_string(struct buf *plan, size_t *at, const char *text)
 {
-    size_t offset = image->len;
+    size_t offset = plan->len;
 
     if (text) {
-        memcpy(image->ptr + *at, &offset, sizeof(offset));
-        buf_add(image, str_make(text, strlen(text) + 1));
+        memcpy(plan->ptr + *at, &offset, sizeof(offset));
+        buf_add(plan, str_make(text, strlen(text) + 1));
     }
     *at += sizeof(offset);
 }
 
-static void launch_pack_list(struct buf *image, size_t *at, const char *const *list, size_t len)
+static void launch_pack_list(struct buf *plan, size_t *at, const char *const *list, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        launch_pack_string(image, at, list[i]);
-    launch_pack_string(image, at, NULL);
+        launch_pack_string(plan, at, list[i]);
+    launch_pack_string(plan, at, NULL);
 }
 
-int launch_pack(const struct launch *l)
+static void launch_pack(const struct proc_spec *spec, struct buf *ret)
 {
-    CLEANUP(buf_release) struct buf image = BUF_INIT(BUF_NO_LIMIT);
-    int fd = memfd_create("tenax-launch", MFD_CLOEXEC);
-    const struct launch_head head = {
-        .args = launch_count(l->argv),
-        .vars = launch_count(l->envp),
-        .paths = l->paths.len,
-        .mask = l->mask,
-        .pty = l->pty,
-        .tell_dir = l->tell_dir,
+    const char *const *envp = spec->envp ? spec->envp : (const char *const *)environ;
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    struct launch_head head = {
+        .args = launch_count(spec->argv),
+        .vars = launch_count(envp),
+        .mask = *signals_original(),
+        .pty = spec->pty,
+        .tell_dir = spec->tell_dir,
     };
     size_t at = sizeof(head);
-    size_t before_strings = at + launch_pointers(&head) * sizeof(size_t);
+    size_t before_strings;
 
-    if (fd < 0)
-        return -1;
-    memset(buf_room(&image, before_strings), 0, before_strings);
-    buf_grown(&image, before_strings);
-    memcpy(image.ptr, &head, sizeof(head));
-    launch_pack_list(&image, &at, l->argv, head.args);
-    launch_pack_list(&image, &at, l->envp, head.vars);
-    launch_pack_list(&image, &at, (const char *const *)strv_get(&l->paths), head.paths);
-    launch_pack_string(&image, &at, l->dir);
-    if (fd_write_all(fd, buf_str(&image), /*err=*/NULL) < 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    launch_find_program(spec->argv[0], envp, &paths);
+    head.paths = paths.len;
+    before_strings = at + launch_pointers(&head) * sizeof(size_t);
+    memset(buf_room(ret, before_strings), 0, before_strings);
+    buf_grown(ret, before_strings);
+    memcpy(ret->ptr, &head, sizeof(head));
+    launch_pack_list(ret, &at, spec->argv, head.args);
+    launch_pack_list(ret, &at, envp, head.vars);
+    launch_pack_list(ret, &at, (const char *const *)strv_get(&paths), head.paths);
+    launch_pack_string(ret, &at, spec->dir);
 }
 
-int launch_unpack(struct launch *ret, int image, const int stdio[static 3])
+static int launch_write_plan(struct launch *l, const struct proc_spec *spec, struct err *err)
 {
-    const struct launch_head *head;
-    struct stat st;
-    char **pointers;
-    char *base;
+    CLEANUP(buf_release) struct buf plan = BUF_INIT(BUF_NO_LIMIT);
 
-    if (fstat(image, &st) < 0)
+    launch_pack(spec, &plan);
+    l->plan = memfd_create("tenax-launch", MFD_CLOEXEC);
+    if (l->plan < 0)
+        return err_sys(err, ERR_IO, "cannot make a file in memory");
+    return fd_write_all(l->plan, buf_str(&plan), err);
+}
+
+int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
+                struct err *err)
+{
+    struct launch_ends ends = {-1, -1, -1};
+    int rc;
+
+    *l = (struct launch){
+        .name = mem_dup(spec->argv[0], strlen(spec->argv[0])),
+        .dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL,
+        .plan = -1,
+        .stdio = {-1, -1, -1},
+    };
+    rc = spec->pty ? launch_terminal(l, spec, &ends, err) : launch_pipes(l, spec, &ends, err);
+    if (rc == 0)
+        rc = launch_write_plan(l, spec, err);
+    if (rc < 0) {
+        fd_closep(&ends.in);
+        fd_closep(&ends.out);
+        fd_closep(&ends.err);
+        launch_release(l);
         return -1;
-    base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, image, 0);
-    if (base == MAP_FAILED)
-        return -1;
-    head = (const struct launch_head *)base;
-    pointers = (char **)(base + sizeof(*head));
-    for (size_t i = 0; i < launch_pointers(head); i++) {
-        if (pointers[i])
-            pointers[i] = base + (uintptr_t)pointers[i];
     }
-    ret->argv = (const char *const *)pointers;
-    ret->envp = ret->argv + head->args + 1;
-    ret->paths.ptr = pointers + head->args + 1 + head->vars + 1;
-    ret->paths.len = head->paths;
-    ret->dir = ret->paths.ptr[head->paths + 1];
-    ret->mask = head->mask;
-    ret->pty = head->pty;
-    ret->tell_dir = head->tell_dir;
-    memcpy(ret->stdio, stdio, sizeof(ret->stdio));
+    *ret = ends;
     return 0;
 }
 
@@ -242,10 +218,72 @@ void launch_close(struct launch *l)
         fd_closep(&l->stdio[i]);
         l->stdio[i] = -1;
     }
+    fd_closep(&l->plan);
+    l->plan = -1;
 }
 
 void launch_release(struct launch *l)
 {
     launch_close(l);
-    strv_release(&l->paths);
+    mem_freep(&l->name);
+    mem_freep(&l->dir);
+}
+
+/* ---- from tenax to the warden ---- */
+
+#define LAUNCH_FDS 4 /* the child's three, and the plan */
+
+int launch_send(const struct launch *l, int socket)
+{
+    const int fds[LAUNCH_FDS] = {l->stdio[0], l->stdio[1], l->stdio[2], l->plan};
+
+    return packet_send(socket, fds, LAUNCH_FDS);
+}
+
+static int launch_map(int file, struct launch_plan *ret)
+{
+    const struct launch_head *head;
+    struct stat st;
+    char **pointers;
+    char *base;
+
+    if (fstat(file, &st) < 0)
+        return -1;
+    base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    if (base == MAP_FAILED)
+        return -1;
+    head = (const struct launch_head *)base;
+    pointers = (char **)(base + sizeof(*head));
+    for (size_t i = 0; i < launch_pointers(head); i++) {
+        if (pointers[i])
+            pointers[i] = base + (uintptr_t)pointers[i];
+    }
+    *ret = (struct launch_plan){
+        .argv = pointers,
+        .envp = pointers + head->args + 1,
+        .paths = pointers + head->args + 1 + head->vars + 1,
+        .dir = pointers[launch_pointers(head) - 1],
+        .mask = head->mask,
+        .pty = head->pty,
+        .tell_dir = head->tell_dir,
+    };
+    return 0;
+}
+
+int launch_receive(int socket, struct launch_plan *ret)
+{
+    int fds[LAUNCH_FDS];
+    int rc;
+
+    if (packet_receive(socket, fds, LAUNCH_FDS) < 0)
+        return -1;
+    for (int i = 0; i < 3; i++) {
+        if (fds[i] != i) { /* descriptors arrive in order, each as the lowest that is free */
+            errno = EBADF;
+            return -1;
+        }
+    }
+    rc = launch_map(fds[3], ret);
+    close(fds[3]);
+    return rc;
 }

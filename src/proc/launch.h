@@ -1,29 +1,25 @@
 /*
- * Everything a child needs, made ready before the fork: descriptors, the files to try, the mask.
+ * Everything a child needs, made ready before there is one: descriptors, the files to try, the
+ * mask.
  *
- * Made by the thread that calls proc_start(), used by the proc thread and, as an image that the
- * zygote passes on, by the warden and the child, where nothing can be allocated any more. argv,
- * envp and dir are the caller's and stay valid until proc_start() returns.
+ * The thread that calls proc_start() writes it all into a file in memory and keeps nothing of the
+ * caller's; the proc thread sends that and the child's descriptors to a warden, which shares no
+ * memory with us and maps the file. Only the warden looks into it.
  */
 #pragma once
 
 #include <signal.h>
 #include <stdbool.h>
 
-#include "base/strv.h"
-
 struct err;
 struct proc_spec;
 
+/* In tenax. */
 struct launch {
-    const char *const *argv;
-    const char *const *envp;
-    const char *dir;   /* NULL: ours */
-    struct strv paths; /* argv[0], looked up: tried in this order */
-    sigset_t mask;
-    bool pty;
-    bool tell_dir;
-    int stdio[3]; /* the child's ends; the same one three times for a pty */
+    char *name;   /* argv[0] and the directory, for what may have to be said */
+    char *dir;    /* NULL: ours */
+    int plan;     /* the file in memory */
+    int stdio[3]; /* the child's ends */
 };
 
 /* Our ends. err is -1 for a pty and with merge_stderr, in is -1 when there is nothing to feed. */
@@ -35,12 +31,21 @@ struct launch_ends {
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
                 struct err *err);
+int launch_send(const struct launch *l, int socket); /* -1: errno says why */
+void launch_close(struct launch *l);                 /* the descriptors, once they are sent */
+void launch_release(struct launch *l);               /* the rest, too */
 
-/* The image of a launch, for a process that does not share our memory: a file in memory with all of
- * it but the descriptors. -1: errno says why. */
-int launch_pack(const struct launch *l);
-/* Plain system calls only; what it fills is never released. */
-int launch_unpack(struct launch *ret, int image, const int stdio[static 3]);
+/* In the warden: plain system calls only. */
+struct launch_plan {
+    char *const *argv;
+    char *const *envp;
+    char *const *paths; /* argv[0], looked up: tried in this order, up to NULL */
+    const char *dir;    /* NULL: where we are */
+    sigset_t mask;
+    bool pty;
+    bool tell_dir;
+};
 
-void launch_close(struct launch *l);   /* the child's ends, once it has them */
-void launch_release(struct launch *l); /* the rest, too */
+/* Waits for a launch. Its descriptors are then 0, 1 and 2, which must have been free; the plan is
+ * never released. -1: none will come (errno is 0), or it could not be taken. */
+int launch_receive(int socket, struct launch_plan *ret);

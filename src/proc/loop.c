@@ -182,8 +182,9 @@ static bool loop_is_warden(struct loop *loop, pid_t pid)
     return false;
 }
 
-/* Strays: children that fell to us because their warden was killed. Nobody of ours outside a job
- * but the zygote leaves our session, and nobody below a warden can be in it. */
+/* Strays: children that fell to us because their warden was killed, or wardens killed at birth.
+ * Nobody of ours outside a job but the zygote leaves our session, and nobody below a warden can be
+ * in it. */
 static void loop_mark_strays(struct tree *t, void *arg)
 {
     struct loop *loop = arg;
@@ -193,7 +194,7 @@ static void loop_mark_strays(struct tree *t, void *arg)
     for (size_t i = 0; i < t->len; i++) {
         struct tree_proc *p = &t->procs[i];
 
-        p->marked = p->ppid == self && p->session != session && p->pid != loop->zygote.pid &&
+        p->marked = p->ppid == self && p->session != session && !zygote_is(&loop->zygote, p->pid) &&
                     !loop_is_warden(loop, p->pid);
     }
 }
@@ -221,8 +222,9 @@ static bool loop_end_strays(struct loop *loop)
 
 static void loop_settle_strays(struct loop *loop, int64_t now_ms)
 {
-    bool straying = false;
+    bool straying = loop->zygote.lost_one;
 
+    loop->zygote.lost_one = false;
     VEC_EACH(&loop->jobs, job) {
         straying = straying || (*job)->phase == JOB_STRAYING;
     }

@@ -1,5 +1,5 @@
 /*
- * The warden process: starts the leader, reaps, reports, obeys.
+ * The warden process: waits for its job, starts the leader, reaps, reports, obeys.
  *
  * It is a copy of the zygote, which is one of a program with threads, and never execs, so only
  * plain system calls are made here and in what it calls (tree.h, child.h). Its whole state is on
@@ -26,14 +26,14 @@
 #include "proc/launch.h"
 #include "proc/tree.h"
 
-#define WARDEN_SOCKET 3
+#define WARDEN_SOCKET 3 /* the job's own are below */
+#define WARDEN_SIGNALS 4
 #define WARDEN_SLOWEST_MS 64 /* between two looks for survivors */
 #define WARDEN_LEADER_STACK (32 * 1024)
 
 struct warden {
-    int signals_fd; /* SIGCHLD */
-    pid_t leader;   /* 0 once reaped */
-    pid_t group;    /* the leader's pid, for good */
+    pid_t leader; /* 0 once reaped */
+    pid_t group;  /* the leader's pid, for good */
     bool tell_dir;
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
@@ -42,7 +42,7 @@ struct warden {
 };
 
 struct warden_leader {
-    const struct launch *launch;
+    const struct launch_plan *plan;
     pid_t warden;
     struct child_failure failure;
 };
@@ -62,22 +62,29 @@ static void warden_report_failure(int stage, int sys)
     warden_report(&report);
 }
 
-/* Puts the job's descriptors at 0, 1, 2 and the socket at 3, whatever numbers they had. */
-static bool warden_place_fds(const struct launch *l, int socket)
+static void warden_close_stdio(void)
 {
-    int high[WARDEN_SOCKET + 1];
+    for (int fd = 0; fd < WARDEN_SOCKET; fd++)
+        close(fd);
+}
 
-    /* Out of the way first: one of them may have the number that another one is to get. */
-    for (int i = 0; i < 3; i++)
-        high[i] = fcntl(l->stdio[i], F_DUPFD_CLOEXEC, WARDEN_SOCKET + 1);
-    high[WARDEN_SOCKET] = fcntl(socket, F_DUPFD_CLOEXEC, WARDEN_SOCKET + 1);
-    for (int i = 0; i < 3; i++) {
-        if (dup2(high[i], i) < 0)
-            return false;
-    }
-    if (dup3(high[WARDEN_SOCKET], WARDEN_SOCKET, O_CLOEXEC) < 0)
+/* Socket and signals in their places, whatever numbers they have; 0 to 2 free, nothing else open.
+ */
+static bool warden_place_fds(int socket)
+{
+    sigset_t child;
+    int signals;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    /* Out of the way first: one may have the number that the other is to get. */
+    signals = fcntl(signals, F_DUPFD_CLOEXEC, WARDEN_SIGNALS + 1);
+    socket = fcntl(socket, F_DUPFD_CLOEXEC, WARDEN_SIGNALS + 1);
+    if (dup3(socket, WARDEN_SOCKET, O_CLOEXEC) < 0 || dup3(signals, WARDEN_SIGNALS, O_CLOEXEC) < 0)
         return false;
-    child_close_from(WARDEN_SOCKET + 1);
+    child_close_from(WARDEN_SIGNALS + 1);
+    warden_close_stdio();
     return true;
 }
 
@@ -85,19 +92,20 @@ CHILD_FN static int warden_become_leader(void *arg)
 {
     struct warden_leader *leader = arg;
 
-    child_exec(leader->launch, leader->warden, &leader->failure);
+    child_exec(leader->plan, leader->warden, &leader->failure);
 }
 
 /* Returns when the leader has exec'ed, or failed to. Until then it runs in our memory, on a part of
  * our stack, while we stand still: far cheaper than a second copy of tenax's page tables, and an
  * error needs no pipe to come back. */
-static int warden_start_leader(struct warden *w, const struct launch *l)
+static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
 {
     _Alignas(64) char stack[WARDEN_LEADER_STACK];
-    struct warden_leader leader = {.launch = l, .warden = getpid()};
+    struct warden_leader leader = {.plan = plan, .warden = getpid()};
     struct warden_report report = {.what = WARDEN_STARTED};
-    int flags = CLONE_VM | CLONE_VFORK | (l->tell_dir ? CLONE_FS : 0) | SIGCHLD;
+    int flags = CLONE_VM | CLONE_VFORK | (plan->tell_dir ? CLONE_FS : 0) | SIGCHLD;
 
+    w->tell_dir = plan->tell_dir;
     w->leader = clone(warden_become_leader, stack + sizeof(stack), flags, &leader);
     if (w->leader < 0)
         return -1;
@@ -107,8 +115,7 @@ static int warden_start_leader(struct warden *w, const struct launch *l)
         warden_report_failure(leader.failure.stage, leader.failure.sys);
     else
         warden_report(&report);
-    for (int fd = 0; fd < 3; fd++)
-        close(fd); /* else the job's pipes would never end */
+    warden_close_stdio(); /* else the job's pipes would never end */
     return 0;
 }
 
@@ -128,7 +135,7 @@ static void warden_reap(struct warden *w)
     bool leader_ended = false;
     bool alone;
     siginfo_t info;
-    ssize_t len = read(w->signals_fd, &ignored, sizeof(ignored));
+    ssize_t len = read(WARDEN_SIGNALS, &ignored, sizeof(ignored));
     int rc;
 
     (void)len; /* only to make it unreadable; waitid() is the truth */
@@ -261,7 +268,7 @@ static void warden_obey(struct warden *w)
 static void warden_step(struct warden *w)
 {
     struct pollfd fds[] = {
-        {.fd = w->signals_fd, .events = POLLIN},
+        {.fd = WARDEN_SIGNALS, .events = POLLIN},
         {.fd = w->killing ? -1 : WARDEN_SOCKET, .events = POLLIN},
     };
 
@@ -271,25 +278,31 @@ static void warden_step(struct warden *w)
     warden_reap(w);
 }
 
-_Noreturn void warden_main(const struct launch *l, int socket)
+static void warden_report_ready(void)
 {
-    struct warden w = {.tell_dir = l->tell_dir};
+    struct warden_report report = {.what = WARDEN_READY};
+
+    warden_report(&report);
+}
+
+_Noreturn void warden_main(int socket)
+{
+    struct warden w = {0};
+    struct launch_plan plan;
     sigset_t all;
-    sigset_t child;
 
     setsid(); /* a signal to tenax's group, from a terminal say, is not for us */
     prctl(PR_SET_NAME, "tenax-job");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-
-    if (!warden_place_fds(l, socket))
+    child_reset_signals();
+    if (!warden_place_fds(socket))
         _exit(1);
-    w.signals_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (w.signals_fd < 0 || warden_start_leader(&w, l) < 0) {
-        warden_report_failure(CHILD_FORK, errno);
+
+    warden_report_ready();
+    if (launch_receive(WARDEN_SOCKET, &plan) < 0 || warden_start_leader(&w, &plan) < 0) {
+        warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
         _exit(0);
     }
     for (;;)

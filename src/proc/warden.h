@@ -1,6 +1,9 @@
 /*
  * A warden: one small process per job, between tenax and the job's leader.
  *
+ * It is made before there is a job for it (zygote.h), says that it is there, and waits for a launch
+ * (launch.h); when none comes it ends.
+ *
  * It is a child subreaper, so that whatever the job leaves behind, by double fork, setsid() or an
  * emptied environment, comes back to this job's warden and to nobody else's: which job a stray
  * belongs to is never guessed. It ends when it has no child left, which is the proof that nobody
@@ -8,8 +11,9 @@
  * kills all that is below. A job that kills its own warden gains nothing: tenax is a subreaper as
  * well and kills what then falls to it (loop.c).
  *
- * Where the leader is in the end (launch.tell_dir) the warden knows because the two share their
- * working directory: whatever the leader does last, exit, exec or be killed, it is there to ask.
+ * Where the leader is in the end (launch_plan.tell_dir) the warden knows because the two share
+ * their working directory: whatever the leader does last, exit, exec or be killed, it is there to
+ * ask.
  *
  * The two talk in packets over a SOCK_SEQPACKET pair.
  */
@@ -18,12 +22,11 @@
 #include <limits.h>
 #include <stdbool.h>
 
-struct launch;
-
 enum warden_report_what {
+    WARDEN_READY,   /* for a launch */
     WARDEN_STARTED, /* a: pid of the leader, which has exec'ed */
     WARDEN_FAILED,  /* a: enum child_stage, b: errno; the warden then ends */
-    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status */
+    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status. Alone, the warden ends */
 };
 
 struct warden_report {
@@ -31,9 +34,9 @@ struct warden_report {
     int warden; /* its own pid */
     int a;
     int b;
-    bool alone;         /* LEADER: no other is left, and the warden ends */
-    char dir[PATH_MAX]; /* LEADER: where it was in the end; "" unless launch.tell_dir. Sent as far
-                         * as it is used, NUL included */
+    bool alone;         /* LEADER: no other is left */
+    char dir[PATH_MAX]; /* LEADER: where it was in the end; "" unless tell_dir. Sent as far as it is
+                         * used, NUL included */
 };
 
 enum warden_order_what {
@@ -48,4 +51,4 @@ struct warden_order {
 };
 
 /* Runs in a process of its own (zygote.h) and never returns; exits with 0 when nobody is left. */
-_Noreturn void warden_main(const struct launch *l, int socket);
+_Noreturn void warden_main(int socket);

@@ -1,9 +1,9 @@
 /*
- * Both ends of the zygote: what the proc thread asks, and the process that answers.
+ * Both ends of the zygote: what the proc thread asks, and the process that obeys.
  *
- * An order is one packet with descriptors: the job's three, the warden's end of its socket, and the
- * launch as an image (launch.h). The answer is the warden's pid, or -1. The zygote was forked from
- * a program with threads, so its side is made of plain system calls.
+ * An order is one descriptor: the end of a socket that a new warden shall have. Nothing comes back
+ * but what the warden itself says over it, or the end of it, when there is none. The zygote was
+ * forked from a program with threads, so its side is made of plain system calls.
  */
 #include "proc/zygote.h"
 
@@ -21,75 +21,27 @@
 #include "base/mem.h"
 #include "proc/child.h"
 #include "proc/launch.h"
+#include "proc/packet.h"
 #include "proc/warden.h"
 
-#define ZYGOTE_SOCKET 0       /* in the zygote; a warden puts its job's standard input there */
-#define ZYGOTE_LOOK_MS 20     /* between two pushes, should a job have stopped it */
-#define ZYGOTE_LOOKS 100      /* then it is replaced */
-#define ZYGOTE_SEARCH_MS 2000 /* for the warden of one that died: to its exec, mostly at once */
-
-enum {
-    ZYGOTE_FD_STDIO = 0, /* and the two behind it */
-    ZYGOTE_FD_WARDEN = 3,
-    ZYGOTE_FD_IMAGE,
-    ZYGOTE_FDS,
-};
-
-/* A packet with room for an order's descriptors. The byte is there because a packet without any
- * looks like the end. */
-struct zygote_packet {
-    char byte;
-    struct iovec part;
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(ZYGOTE_FDS * sizeof(int))];
-    struct msghdr message;
-};
-
-static void zygote_packet_init(struct zygote_packet *p)
-{
-    memset(p, 0, sizeof(*p));
-    p->part = (struct iovec){&p->byte, sizeof(p->byte)};
-    p->message = (struct msghdr){
-        .msg_iov = &p->part,
-        .msg_iovlen = 1,
-        .msg_control = p->control,
-        .msg_controllen = sizeof(p->control),
-    };
-}
+#define ZYGOTE_SOCKET 0   /* in the zygote */
+#define ZYGOTE_LOOK_MS 20 /* between two pushes, should a job have stopped it */
+#define ZYGOTE_LOOKS 100  /* then it is replaced */
+#define ZYGOTE_TRIES 3    /* at a warden; one for a spare that was killed, one for the zygote */
 
 /* ---- in the zygote ---- */
 
-static _Noreturn void zygote_become_warden(const int *fds)
-{
-    struct launch l = {0};
-
-    if (launch_unpack(&l, fds[ZYGOTE_FD_IMAGE], fds + ZYGOTE_FD_STDIO) < 0)
-        _exit(1);
-    warden_main(&l, fds[ZYGOTE_FD_WARDEN]);
-}
-
 static void zygote_serve(void)
 {
-    struct zygote_packet order;
-    struct cmsghdr *head;
+    int socket;
     pid_t pid;
-    int fds[ZYGOTE_FDS];
-    ssize_t len;
 
-    zygote_packet_init(&order);
-    len = recvmsg(ZYGOTE_SOCKET, &order.message, MSG_CMSG_CLOEXEC);
-    if (len < 0 && errno == EINTR)
-        return;
-    head = CMSG_FIRSTHDR(&order.message);
-    if (len <= 0 || !head || head->cmsg_len != CMSG_LEN(sizeof(fds)))
+    if (packet_receive(ZYGOTE_SOCKET, &socket, 1) < 0)
         _exit(0); /* tenax is gone, or we are out of descriptors and the next one will do better */
-    memcpy(fds, CMSG_DATA(head), sizeof(fds));
-
     pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
     if (pid == 0)
-        zygote_become_warden(fds);
-    for (int i = 0; i < ZYGOTE_FDS; i++)
-        close(fds[i]);
-    send(ZYGOTE_SOCKET, &pid, sizeof(pid), MSG_NOSIGNAL);
+        warden_main(socket);
+    close(socket);
 }
 
 static _Noreturn void zygote_main(int socket)
@@ -110,11 +62,26 @@ static _Noreturn void zygote_main(int socket)
 
 /* ---- in tenax ---- */
 
+/* Asks for a spare and does not wait for it. What goes wrong shows when it is taken. */
+static void zygote_order(struct zygote *z)
+{
+    int sockets[2];
+
+    if (z->pid <= 0 || z->spare >= 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return;
+    if (packet_send(z->socket, &sockets[1], 1) == 0)
+        z->spare = sockets[0];
+    else
+        close(sockets[0]);
+    close(sockets[1]);
+}
+
 void zygote_init(struct zygote *z)
 {
     int sockets[2];
 
-    *z = (struct zygote){.socket = -1};
+    *z = (struct zygote){.socket = -1, .spare = -1, .lost_one = z->lost_one};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return;
     z->pid = fork();
@@ -127,97 +94,78 @@ void zygote_init(struct zygote *z)
         return;
     }
     z->socket = sockets[0];
+    zygote_order(z);
+}
+
+/* The spare's pid, which it says itself. Waits for microseconds, unless a job has stopped the
+ * zygote or it. -1: there is no spare. */
+static pid_t zygote_hear_spare(struct zygote *z)
+{
+    struct pollfd p = {.fd = z->spare, .events = POLLIN};
+    struct warden_report report;
+
+    for (int look = 0; z->spare >= 0 && !z->spare_pid && look < ZYGOTE_LOOKS; look++) {
+        if (poll(&p, 1, ZYGOTE_LOOK_MS) > 0) {
+            ssize_t len = recv(z->spare, &report, sizeof(report), MSG_DONTWAIT);
+
+            z->spare_pid = len > 0 ? report.warden : -1;
+        } else {
+            kill(z->pid, SIGCONT);
+        }
+    }
+    return z->spare_pid > 0 ? z->spare_pid : -1;
+}
+
+bool zygote_is(struct zygote *z, pid_t pid)
+{
+    return pid == z->pid || pid == zygote_hear_spare(z);
+}
+
+static void zygote_reap(pid_t pid)
+{
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
 }
 
 void zygote_release(struct zygote *z)
 {
+    pid_t spare = zygote_hear_spare(z);
+
+    z->lost_one = z->lost_one || (z->spare >= 0 && spare < 0);
     fd_closep(&z->socket);
-    if (z->pid <= 0)
-        return;
-    kill(z->pid, SIGKILL); /* not reaped, so it is ours; somebody may have stopped it */
-    while (waitpid(z->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    fd_closep(&z->spare);
+    /* Neither is reaped, so both are ours; somebody may have stopped them. */
+    if (z->pid > 0)
+        kill(z->pid, SIGKILL);
+    if (spare > 0)
+        kill(spare, SIGKILL);
+    zygote_reap(z->pid);
+    zygote_reap(spare);
     z->pid = 0;
+    z->spare_pid = 0;
 }
 
-static int zygote_send(struct zygote *z, const struct launch *l, int socket, int image)
+/* Makes the spare the warden of l. -1: there is none, or it was killed. */
+static pid_t zygote_use_spare(struct zygote *z, const struct launch *l, int *ret_socket)
 {
-    struct zygote_packet order;
-    const int fds[ZYGOTE_FDS] = {l->stdio[0], l->stdio[1], l->stdio[2], socket, image};
-    struct cmsghdr *head;
+    pid_t warden = zygote_hear_spare(z);
+    int socket = z->spare;
 
-    zygote_packet_init(&order);
-    head = CMSG_FIRSTHDR(&order.message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(fds));
-    memcpy(CMSG_DATA(head), fds, sizeof(fds));
-    return sendmsg(z->socket, &order.message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
-}
-
-/* Waits for microseconds, unless a job has stopped it. -1 when it is gone. */
-static int zygote_receive(struct zygote *z, pid_t *ret)
-{
-    struct pollfd p = {.fd = z->socket, .events = POLLIN};
-
-    for (int look = 0; look < ZYGOTE_LOOKS; look++) {
-        if (poll(&p, 1, ZYGOTE_LOOK_MS) > 0)
-            return recv(z->socket, ret, sizeof(*ret), MSG_DONTWAIT) == sizeof(*ret) ? 0 : -1;
-        kill(z->pid, SIGCONT);
+    z->spare = -1;
+    z->spare_pid = 0;
+    if (warden > 0)
+        kill(warden, SIGCONT); /* a job may have stopped it */
+    if (warden > 0 && launch_send(l, socket) == 0) {
+        *ret_socket = socket;
+        return warden;
     }
-    return -1;
-}
-
-enum zygote_outcome {
-    ZYGOTE_DONE,
-    ZYGOTE_DEAD,    /* before it did anything */
-    ZYGOTE_REFUSED, /* it, or something on the way to it, could not */
-    ZYGOTE_UNSURE,
-};
-
-/* The zygote died with an order: has it made the warden? Then the program runs, and must not run a
- * second time. Only that warden can have the other end of the socket, and its first report, which
- * is left where it is, says who it is. */
-static enum zygote_outcome zygote_search(int socket, pid_t *ret)
-{
-    struct pollfd p = {.fd = socket, .events = POLLIN};
-    struct warden_report report;
-    ssize_t len;
-
-    if (poll(&p, 1, ZYGOTE_SEARCH_MS) <= 0)
-        return ZYGOTE_UNSURE;
-    len = recv(socket, &report, sizeof(report), MSG_PEEK | MSG_DONTWAIT);
-    if (len <= 0)
-        return ZYGOTE_DEAD;
-    *ret = report.warden;
-    return ZYGOTE_DONE;
-}
-
-/* One try; all but DONE leave no descriptor. */
-static enum zygote_outcome zygote_try(struct zygote *z, const struct launch *l, int image,
-                                      pid_t *ret, int *ret_socket)
-{
-    enum zygote_outcome outcome = ZYGOTE_REFUSED;
-    bool sent;
-    bool dead;
-    int sockets[2];
-
-    if (z->pid <= 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-        return ZYGOTE_REFUSED;
-    sent = zygote_send(z, l, sockets[1], image) == 0;
-    dead = !sent && (errno == EPIPE || errno == ECONNRESET);
-    close(sockets[1]);
-    if (sent && zygote_receive(z, ret) == 0) {
-        outcome = *ret > 0 ? ZYGOTE_DONE : ZYGOTE_REFUSED;
-    } else if (sent || dead) {
-        zygote_release(z);
-        outcome = sent ? zygote_search(sockets[0], ret) : ZYGOTE_DEAD;
-    }
-    if (outcome == ZYGOTE_DONE)
-        *ret_socket = sockets[0];
+    fd_closep(&socket);
+    if (warden > 0)
+        kill(warden, SIGKILL);
     else
-        close(sockets[0]); /* which ends a warden, should there be one */
-    return outcome;
+        z->lost_one = true;
+    zygote_reap(warden);
+    return -1;
 }
 
 /* Without help: dear, but as good. */
@@ -230,32 +178,35 @@ static pid_t zygote_fork_here(const struct launch *l, int *ret_socket, struct er
         return err_sys(err, ERR_IO, "cannot make a socket pair");
     pid = fork();
     if (pid == 0)
-        warden_main(l, sockets[1]);
+        warden_main(sockets[1]);
     close(sockets[1]);
-    if (pid < 0) {
-        close(sockets[0]);
-        return err_sys(err, ERR_IO, "cannot fork");
+    if (pid > 0 && launch_send(l, sockets[0]) == 0) {
+        *ret_socket = sockets[0];
+        return pid;
     }
-    *ret_socket = sockets[0];
-    return pid;
+    err_sys(err, ERR_IO, "cannot make a process for '%s'", l->name);
+    close(sockets[0]); /* which ends a warden, should there be one */
+    zygote_reap(pid);
+    return -1;
 }
 
 pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
                           struct err *err)
 {
-    CLEANUP(fd_closep) int image = launch_pack(l);
-    enum zygote_outcome outcome = image < 0 ? ZYGOTE_REFUSED : ZYGOTE_DEAD;
-    pid_t warden;
+    for (int i = 0; i < ZYGOTE_TRIES; i++) {
+        pid_t warden;
 
-    for (int i = 0; i < 2 && outcome == ZYGOTE_DEAD; i++) {
-        if (z->pid <= 0)
+        zygote_order(z);
+        if (z->spare < 0) { /* nobody takes orders */
+            zygote_release(z);
             zygote_init(z);
-        outcome = zygote_try(z, l, image, &warden, ret_socket);
+        }
+        warden = zygote_use_spare(z, l, ret_socket);
+        if (warden > 0) {
+            zygote_order(z); /* the next one */
+            return warden;
+        }
     }
-    if (outcome == ZYGOTE_DONE)
-        return warden;
-    if (outcome == ZYGOTE_UNSURE)
-        return err_set(err, ERR_IO, "cannot start '%s': its warden was lost", l->argv[0]);
     log_debug("proc", "no warden from the zygote: forking");
     return zygote_fork_here(l, ret_socket, err);
 }
