@@ -78,6 +78,21 @@ void id_uuid(char out[static ID_UUID_LEN + 1])
              (unsigned long long)(b & 0xFFFFFFFFFFFFu));
 }
 
+bool id_is_uuid(struct str s)
+{
+    if (s.len != ID_UUID_LEN)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        char c = s.ptr[i];
+        bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+
+        if (dash ? c != '-' : !hex)
+            return false;
+    }
+    return true;
+}
+
 struct str id_make(char *out, size_t size, const char *prefix, size_t n)
 {
     size_t len = strlen(prefix);

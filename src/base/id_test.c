@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "base/mem.h"
 
 static void shapes(void **state)
 {
@@ -44,6 +45,33 @@ static void seeds_repeat(void **state)
     assert_string_not_equal(b, c);
 }
 
+static const struct uuid_case {
+    const char *text;
+    bool is_uuid;
+} uuid_cases[] = {
+    {"01234567-89ab-4def-8123-456789abcdef", true},
+    {"01234567-89AB-1DEF-0123-456789ABCDEF", true},
+    {"01234567-89ab-4def-8123-456789abcde", false},
+    {"01234567-89ab-4def-8123-456789abcdefa", false},
+    {"01234567089ab-4def-8123-456789abcdef", false},
+    {"01234567-89ab-4def-8123-456789abcdeg", false},
+    {"01234567-89ab-4def-8123-456789abc-ef", false},
+    {"", false},
+};
+
+static void uuids(void **state)
+{
+    char made[ID_UUID_LEN + 1];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(uuid_cases); i++) {
+        if (id_is_uuid(str_of(uuid_cases[i].text)) != uuid_cases[i].is_uuid)
+            fail_msg("'%s'", uuid_cases[i].text);
+    }
+    id_uuid(made);
+    assert_true(id_is_uuid(str_of(made)));
+}
+
 static void clocks(void **state)
 {
     char text[25];
@@ -69,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),
         cmocka_unit_test(seeds_repeat),
+        cmocka_unit_test(uuids),
         cmocka_unit_test(clocks),
     };
 

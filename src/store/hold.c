@@ -8,6 +8,7 @@
  */
 #include "store/hold.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,9 +21,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/strv.h"
 #include "json/json.h"
 #include "json/jw.h"
 
+#define HOLD_SUFFIX ".lock"
 #define HOLD_MAX_TEXT 8192 /* of a lock file */
 #define HOLD_MAX_NAME 200
 #define HOLD_TRIES 100 /* the file vanished between open and lock, again and again */
@@ -49,7 +52,7 @@ static int hold_path(const char *home, const char *session, char **ret, struct e
     if (!name.len || name.len > HOLD_MAX_NAME || name.ptr[0] == '.' ||
         str_chr(name, '/') < name.len)
         return err_set(err, ERR_BAD_INPUT, "'%.*s' is no session id", STR_ARG(str_clip(name, 60)));
-    buf_addf(&path, "%s/run/%s.lock", home, session);
+    buf_addf(&path, "%s/run/%s" HOLD_SUFFIX, home, session);
     if (buf_check(&path, err) < 0)
         return -1;
     *ret = buf_take(&path);
@@ -236,4 +239,23 @@ int hold_look(const char *home, const char *session, struct holder *ret, struct 
     if (ret)
         hold_read_patiently(fd, ret);
     return 1;
+}
+
+void hold_list(const char *home, struct strv *ret)
+{
+    CLEANUP(mem_freep) char *run = path_join(home, "run");
+    DIR *d = opendir(run);
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        struct str name = str_of(e->d_name);
+        CLEANUP(mem_freep) char *session = NULL;
+
+        if (!str_ends(name, STR(HOLD_SUFFIX)))
+            continue;
+        session = mem_dup(name.ptr, name.len - strlen(HOLD_SUFFIX));
+        if (hold_look(home, session, /*ret=*/NULL, /*err=*/NULL) > 0)
+            strv_adds(ret, session);
+    }
+    if (d)
+        closedir(d);
 }

@@ -15,6 +15,7 @@
 
 struct err;
 struct hold;
+struct strv;
 
 struct holder {
     int64_t pid; /* 0: it holds the session but has not said who it is */
@@ -32,3 +33,6 @@ void hold_give(struct hold *h); /* NULL is fine */
 
 /* 1 and who (ret may be NULL), 0: nobody, -1. */
 int hold_look(const char *home, const char *session, struct holder *ret, struct err *err);
+
+/* All sessions that somebody holds. */
+void hold_list(const char *home, struct strv *ret);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/strv.h"
 
 #define SESSION "0b6c1d8e-0000-4000-8000-000000000001"
 
@@ -204,6 +205,26 @@ static void test_unnamed_holder(void **state)
     hold_give(h);
 }
 
+static void test_list(void **state)
+{
+    CLEANUP(strv_release) struct strv held = STRV_INIT;
+    struct hold *h = take();
+    char path[200];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/run/stale.lock", home);
+    assert_int_equal(file_replace(path, STR("{}"), 0600, NULL), 0);
+    hold_list(home, &held);
+    assert_int_equal(held.len, 1);
+    assert_string_equal(held.ptr[0], SESSION);
+    hold_give(h);
+    unlink(path);
+    strv_clear(&held);
+    hold_list(home, &held);
+    assert_int_equal(held.len, 0);
+    hold_list("/proc/nowhere", &held);
+}
+
 static const char *const bad_names[] = {"", ".", "../x", "a/b", ".hidden"};
 
 static void test_bad_names(void **state)
@@ -316,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_given_back_with_a_copy_alive),
         cmocka_unit_test(test_stale_text),
         cmocka_unit_test(test_unnamed_holder),
+        cmocka_unit_test(test_list),
         cmocka_unit_test(test_bad_names),
         cmocka_unit_test(test_home_that_cannot_be_written),
         cmocka_unit_test(test_race),

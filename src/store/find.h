@@ -1,0 +1,27 @@
+/*
+ * A session by what a person calls it.
+ */
+#pragma once
+
+#include "base/str.h"
+
+struct buf;
+struct cancel;
+struct err;
+
+struct find_scope {
+    const char *home;   /* $TENAX_HOME */
+    const char *dir;    /* what relative paths begin at */
+    struct str project; /* this folder's key: sessions of others count only when none of its own
+                           fits */
+};
+
+/*
+ * The transcript that `want` means: the path of a .jsonl file, an id, the beginning of one (4
+ * characters), a title (index_name()) or a part of one. Whatever is exact goes before what is not,
+ * and this folder before others. Only titles need the store.
+ *
+ * ERR_NOT_FOUND with what to do, ERR_BAD_INPUT when several fit: it names them.
+ */
+int find_session(const struct find_scope *scope, struct str want, struct cancel *cancel,
+                 struct buf *ret_path, struct err *err);

@@ -1,0 +1,52 @@
+/*
+ * The sessions there are, as a list of them shows: read from the transcripts, remembered in the
+ * store.
+ *
+ * The files are the truth. index_refresh() looks at each one's size and time; only what differs
+ * from the row that was made of it is read again, and of a file that has grown only what is new. So
+ * a list costs a stat() per session, and the rows may be lost at any time. What another process
+ * writes meanwhile is seen by the next refresh.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "store/store.h"
+
+struct buf;
+struct cancel;
+struct err;
+
+struct index {
+    struct arena arena; /* of all texts */
+    store_session_vec rows;
+};
+
+#define INDEX_INIT                                                                                 \
+    {                                                                                              \
+        .arena = ARENA_INIT                                                                        \
+    }
+
+void index_release(struct index *ix);
+
+/* Those of a project, or of all when it is empty, newest first; files without a message are left
+ * out. Fails on cancel only: without a store (NULL), or with one that cannot be read, everything is
+ * read from the files, and what cannot be written to it is written next time. */
+int index_refresh(struct store *s, const char *home, struct str project, struct cancel *cancel,
+                  struct index *ret, struct err *err);
+
+/* One transcript, wherever it is; texts are in the arena. ERR_NOT_FOUND, ERR_IO. */
+int index_read(const char *path, struct cancel *cancel, struct arena *arena,
+               struct store_session *ret, struct err *err);
+
+/* What to call it: a person's title, a model's, the first prompt. */
+struct str index_name(const struct store_session *row);
+/* <home>/projects/<project>/<id>.jsonl */
+void index_path(const struct store_session *row, const char *home, struct buf *ret);
+/* Whether a file is called as a session's is: <uuid>.jsonl. */
+bool index_is_session(struct str name);
+/* Whether a path is that of a transcript below home, where tenax may write. */
+bool index_is_ours(const char *home, const char *path);

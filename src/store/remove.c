@@ -1,0 +1,273 @@
+/*
+ * Files of sessions, removed. Whoever removes holds the session meanwhile, so that nobody can go on
+ * with one that is about to vanish. The transcript goes first: what a crash leaves then is a folder
+ * that no list shows, and the next sweep takes.
+ */
+#include "store/remove.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/hold.h"
+#include "store/index.h"
+#include "sync/cancel.h"
+#include "sync/thread.h"
+
+#define SUFFIX ".jsonl"
+#define TREE_MAX_DEPTH 64
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+#define SWEEP_STAMP ".last-sweep" /* in home; its time says when */
+
+static void dir_closep(DIR **d)
+{
+    if (*d)
+        closedir(*d);
+}
+
+static void hold_givep(struct hold **h)
+{
+    hold_give(*h);
+}
+
+/* ---- One session ---- */
+
+/* Links are removed, not followed. What cannot be removed stays, and errno says why. */
+static int remove_tree(int at, const char *name, int depth)
+{
+    CLEANUP(dir_closep) DIR *d = NULL;
+    int fd;
+
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if ((errno != EISDIR && errno != EPERM) || depth >= TREE_MAX_DEPTH)
+        return -1;
+    fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        fd_closep(&fd);
+        return -1;
+    }
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            remove_tree(dirfd(d), e->d_name, depth + 1) < 0)
+            return -1;
+    }
+    return unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* Held by us, or ERR_BUSY in words for somebody who wants it gone. */
+static int remove_hold(const char *home, const char *id, struct hold **ret, struct err *err)
+{
+    struct err why = {0};
+
+    if (hold_take(home, id, /*socket=*/"", ret, &why) == 0)
+        return 0;
+    if (why.code == ERR_BUSY) {
+        CLEANUP(holder_release) struct holder who = {0};
+
+        (void)hold_look(home, id, &who, NULL);
+        return err_set(err, ERR_BUSY, "session %s is open (pid %lld on %s) and stays", id,
+                       (long long)who.pid, who.host.len ? buf_cstr(&who.host) : "?");
+    }
+    if (why.code == ERR_UNSUPPORTED)
+        return 0; /* no locks on this file system: nobody can hold it */
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* name: "<id>.jsonl"; the transcript may be gone already. */
+static int remove_files(const char *home, const char *dir, const char *name, struct err *err)
+{
+    CLEANUP(mem_freep) char *id = mem_dup(name, ID_UUID_LEN);
+    CLEANUP(hold_givep) struct hold *hold = NULL;
+    CLEANUP(fd_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_sys(err, ERR_IO, "cannot open '%s'", dir);
+    if (remove_hold(home, id, &hold, err) < 0)
+        return -1;
+    if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
+        return err_sys(err, ERR_IO, "cannot remove '%s/%s'", dir, name);
+    if (remove_tree(fd, id, 0) < 0)
+        return err_sys(err, ERR_IO, "cannot remove '%s/%s'", dir, id);
+    (void)rmdir(dir); /* if that was the last one */
+    return 0;
+}
+
+int remove_session(const char *home, const char *path, struct err *err)
+{
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    const char *name = path_base(path);
+
+    if (!file_exists(path))
+        return err_set(err, ERR_NOT_FOUND, "there is no file '%s'", path);
+    if (!index_is_ours(home, path))
+        return err_set(err, ERR_DENIED, "'%s' is not in %s/projects: it is not for tenax to remove",
+                       path, home);
+    return remove_files(home, dir, name, err);
+}
+
+/* ---- Those that are old ---- */
+
+struct old {
+    const char *home;
+    time_t before; /* what has not changed since */
+    struct cancel *cancel;
+    int removed;
+};
+
+static bool old_is(const struct old *o, int at, const char *name)
+{
+    struct stat st;
+
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec < o->before;
+}
+
+/* "<id>.jsonl", or the folder of one that is gone. */
+static void old_take(struct old *o, DIR *project, const char *dir, const char *entry)
+{
+    char name[ID_UUID_LEN + sizeof(SUFFIX)] = "";
+    struct str id = str_first(str_of(entry), ID_UUID_LEN);
+    bool is_folder = id_is_uuid(str_of(entry));
+    struct err why = {0};
+
+    if (!index_is_session(str_of(entry)) && !is_folder)
+        return;
+    snprintf(name, sizeof(name), "%.*s" SUFFIX, STR_ARG(id));
+    if (!old_is(o, dirfd(project), entry) ||
+        (is_folder && faccessat(dirfd(project), name, F_OK, 0) == 0))
+        return;
+    if (remove_files(o->home, dir, name, &why) < 0)
+        log_debug("store", "sweep: %s", why.text);
+    else
+        o->removed++;
+}
+
+static void old_take_project(struct old *o, const char *projects, const char *name)
+{
+    CLEANUP(mem_freep) char *dir = path_join(projects, name);
+    CLEANUP(dir_closep) DIR *d = opendir(dir);
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !cancel_is_set(o->cancel); e = readdir(d))
+        old_take(o, d, dir, e->d_name);
+}
+
+static void old_take_projects(struct old *o)
+{
+    CLEANUP(mem_freep) char *projects = path_join(o->home, "projects");
+    CLEANUP(dir_closep) DIR *d = opendir(projects);
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !cancel_is_set(o->cancel); e = readdir(d)) {
+        if (e->d_name[0] != '.')
+            old_take_project(o, projects, e->d_name);
+    }
+}
+
+/* A lock that can be had was left behind by somebody killed; giving it back removes the file. */
+static void old_take_locks(struct old *o)
+{
+    CLEANUP(mem_freep) char *run = path_join(o->home, "run");
+    CLEANUP(dir_closep) DIR *d = opendir(run);
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !cancel_is_set(o->cancel); e = readdir(d)) {
+        CLEANUP(hold_givep) struct hold *hold = NULL;
+        CLEANUP(mem_freep) char *id = mem_dup(e->d_name, strlen(e->d_name));
+
+        if (!str_ends(str_of(id), STR(".lock")) || !old_is(o, dirfd(d), e->d_name))
+            continue;
+        id[strlen(id) - strlen(".lock")] = '\0';
+        (void)hold_take(o->home, id, /*socket=*/"", &hold, NULL);
+    }
+}
+
+static bool sweep_is_due(const char *home, int64_t days, int64_t now_ms)
+{
+    CLEANUP(mem_freep) char *stamp = path_join(home, SWEEP_STAMP);
+    CLEANUP(mem_freep) char *projects = path_join(home, "projects");
+    struct stat st;
+
+    if (days <= 0)
+        return false;
+    if (stat(stamp, &st) < 0)
+        return file_is_dir(projects);
+    return (int64_t)st.st_mtim.tv_sec * 1000 + DAY_MS <= now_ms;
+}
+
+/* Before the work: others shall not begin it too. */
+static int sweep_stamp(const char *home, int64_t now_ms)
+{
+    CLEANUP(mem_freep) char *stamp = path_join(home, SWEEP_STAMP);
+    CLEANUP(fd_closep) int fd = open(stamp, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    struct timespec times[2] = {{.tv_sec = now_ms / 1000}, {.tv_sec = now_ms / 1000}};
+
+    return fd < 0 ? -1 : futimens(fd, times);
+}
+
+int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *cancel,
+               struct err *err)
+{
+    struct old o = {
+        .home = home,
+        .before = (time_t)((now_ms - days * DAY_MS) / 1000),
+        .cancel = cancel,
+    };
+
+    if (!sweep_is_due(home, days, now_ms) || sweep_stamp(home, now_ms) < 0)
+        return 0;
+    old_take_projects(&o);
+    old_take_locks(&o);
+    log_debug("store", "sweep: %d sessions older than %lld days", o.removed, (long long)days);
+    return cancel_check(cancel, err) < 0 ? -1 : o.removed;
+}
+
+/* ---- Beside everything else ---- */
+
+struct sweep {
+    char *home;
+    int64_t days, now_ms;
+    struct cancel *cancel;
+    struct thread *thread;
+};
+
+static void sweep_main(void *arg)
+{
+    struct sweep *s = arg;
+
+    (void)remove_old(s->home, s->days, s->now_ms, s->cancel, NULL);
+}
+
+struct sweep *sweep_begin(const char *home, int64_t days, int64_t now_ms)
+{
+    struct sweep *s;
+
+    if (!sweep_is_due(home, days, now_ms))
+        return NULL;
+    s = mem_zalloc(sizeof(*s));
+    s->home = mem_dup(home, strlen(home));
+    s->days = days;
+    s->now_ms = now_ms;
+    s->cancel = cancel_new(/*parent=*/NULL);
+    s->thread = thread_start("sweep", sweep_main, s, NULL);
+    return s; /* without a thread: tomorrow, perhaps */
+}
+
+void sweep_end(struct sweep *s)
+{
+    if (!s)
+        return;
+    cancel_set(s->cancel);
+    thread_join(s->thread);
+    cancel_unref(s->cancel);
+    free(s->home);
+    free(s);
+}

@@ -1,0 +1,31 @@
+/*
+ * Sessions taken away: by name, and those that nobody has looked at for long.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cancel;
+struct err;
+struct sweep;
+
+/*
+ * The transcript at path and the folder beside it, with long outputs and kept files. ERR_BUSY:
+ * somebody works on it; ERR_DENIED: it is not below home, so not ours to remove; ERR_NOT_FOUND.
+ * The project's folder goes when it is empty then. The index notices by itself.
+ */
+int remove_session(const char *home, const char *path, struct err *err);
+
+/*
+ * All that have not changed for so many days; folders of sessions that are gone; lock files that
+ * nobody holds. At most once a day, whichever process comes first; never one that is open. days 0:
+ * nothing is ever swept. Returns how many sessions went, or -1 on cancel.
+ */
+int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *cancel,
+               struct err *err);
+
+/* The same on a thread of its own, if the day has come; else NULL, for the price of a stat().
+ * sweep_end() stops it where it is and waits for that. */
+struct sweep *sweep_begin(const char *home, int64_t days, int64_t now_ms);
+void sweep_end(struct sweep *s); /* NULL is fine */

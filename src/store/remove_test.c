@@ -1,0 +1,215 @@
+/*
+ * What goes, what stays, and what is never touched.
+ */
+#include "store/remove.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "store/hold.h"
+#include "store/test_home.h"
+#include "sync/cancel.h"
+
+#define P "-w"
+#define ONE HOME_ID(1)
+#define TWO HOME_ID(2)
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+#define NOW_MS ((int64_t)1800000000 * 1000)
+
+static void put(const char *path, const char *text)
+{
+    CLEANUP(mem_freep) char *full = path_join(test_home, path);
+    CLEANUP(mem_freep) char *dir = path_dirname(full);
+
+    assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
+    assert_int_equal(file_replace(full, str_of(text), 0600, NULL), 0);
+}
+
+static bool there(const char *path)
+{
+    CLEANUP(mem_freep) char *full = path_join(test_home, path);
+    struct stat st;
+
+    return lstat(full, &st) == 0;
+}
+
+static void age(const char *path, int days)
+{
+    CLEANUP(mem_freep) char *full = path_join(test_home, path);
+    struct timespec times[2] = {{.tv_sec = (NOW_MS - days * DAY_MS) / 1000},
+                                {.tv_sec = (NOW_MS - days * DAY_MS) / 1000}};
+
+    assert_int_equal(utimensat(AT_FDCWD, full, times, 0), 0);
+}
+
+static void test_one(void **state)
+{
+    CLEANUP(mem_freep) char *path = home_path(P, ONE);
+    CLEANUP(mem_freep) char *link = path_join(test_home, "projects/" P "/" ONE "/link");
+    struct err err = {0};
+
+    (void)state;
+    home_clear();
+    put("outside/kept", "x");
+    home_say(P, ONE, "user", 1, "a");
+    home_say(P, TWO, "user", 1, "b");
+    put("projects/" P "/" ONE "/tool-results/1.txt", "x");
+    put("projects/" P "/" ONE "/subagents/deep/er/2.txt", "x");
+    assert_int_equal(symlink("../../../outside", link), 0);
+    assert_int_equal(remove_session(test_home, path, &err), 0);
+    assert_false(there("projects/" P "/" ONE ".jsonl"));
+    assert_false(there("projects/" P "/" ONE));
+    assert_true(there("projects/" P "/" TWO ".jsonl"));
+    assert_true(there("outside/kept")); /* links are not followed */
+    assert_false(there("run/" ONE ".lock"));
+
+    assert_int_equal(remove_session(test_home, path, &err), -1);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    mem_freep(&path);
+    path = home_path(P, TWO);
+    assert_int_equal(remove_session(test_home, path, &err), 0);
+    assert_false(there("projects/" P)); /* the last one */
+}
+
+static void test_open_one(void **state)
+{
+    CLEANUP(mem_freep) char *path = home_path(P, ONE);
+    struct hold *hold = NULL;
+    struct err err = {0};
+
+    (void)state;
+    home_clear();
+    home_say(P, ONE, "user", 1, "a");
+    assert_int_equal(hold_take(test_home, ONE, "", &hold, &err), 0);
+    assert_int_equal(remove_session(test_home, path, &err), -1);
+    assert_int_equal(err.code, ERR_BUSY);
+    assert_non_null(strstr(err.text, "is open (pid "));
+    assert_true(there("projects/" P "/" ONE ".jsonl"));
+    hold_give(hold);
+    assert_int_equal(remove_session(test_home, path, &err), 0);
+}
+
+static void test_not_ours(void **state)
+{
+    CLEANUP(mem_freep) char *claude = path_join(test_home, "claude/projects/" P "/" ONE ".jsonl");
+    CLEANUP(mem_freep) char *odd = path_join(test_home, "projects/" P "/notes.jsonl");
+    struct err err = {0};
+
+    (void)state;
+    home_clear();
+    put("claude/projects/" P "/" ONE ".jsonl", "{}\n");
+    put("projects/" P "/notes.jsonl", "{}\n");
+    assert_int_equal(remove_session(test_home, claude, &err), -1);
+    assert_int_equal(err.code, ERR_DENIED);
+    assert_int_equal(remove_session(test_home, odd, &err), -1);
+    assert_int_equal(err.code, ERR_DENIED);
+    assert_true(there("claude/projects/" P "/" ONE ".jsonl"));
+    assert_true(there("projects/" P "/notes.jsonl"));
+}
+
+static void fill(void)
+{
+    home_clear();
+    for (int i = 1; i <= 5; i++) {
+        char id[] = HOME_ID(0);
+        char path[200];
+
+        id[7] = (char)('0' + i);
+        home_say(P, id, "user", 1, "a");
+        snprintf(path, sizeof(path), "projects/" P "/%s/tool-results/1.txt", id);
+        put(path, "x");
+        snprintf(path, sizeof(path), "projects/" P "/%s.jsonl", id);
+        age(path, i * 10); /* 10, 20, … days */
+    }
+    put("projects/" P "/memory/notes.md", "x");
+    age("projects/" P "/memory", 900);
+    put("projects/-gone/" HOME_ID(7) "/tool-results/1.txt", "x"); /* its transcript is gone */
+    age("projects/-gone/" HOME_ID(7), 900);
+    put("run/" HOME_ID(8) ".lock", "{}\n");
+    age("run/" HOME_ID(8) ".lock", 900);
+    put("run/1.sock", "");
+    age("run/1.sock", 900);
+}
+
+static void test_old(void **state)
+{
+    struct hold *hold = NULL;
+
+    (void)state;
+    fill();
+    assert_int_equal(hold_take(test_home, HOME_ID(5), "", &hold, NULL), 0);
+    assert_int_equal(remove_old(test_home, 25, NOW_MS, NULL, NULL), 3); /* 30, 40, the folder */
+    assert_true(there("projects/" P "/" HOME_ID(1) ".jsonl"));
+    assert_true(there("projects/" P "/" HOME_ID(2) "/tool-results/1.txt"));
+    assert_false(there("projects/" P "/" HOME_ID(3) ".jsonl"));
+    assert_false(there("projects/" P "/" HOME_ID(3)));
+    assert_false(there("projects/" P "/" HOME_ID(4) ".jsonl"));
+    assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl")); /* open */
+    assert_true(there("projects/" P "/memory/notes.md"));
+    assert_false(there("projects/-gone"));
+    assert_false(there("run/" HOME_ID(8) ".lock"));
+    assert_true(there("run/1.sock"));
+    hold_give(hold);
+
+    /* Once a day. */
+    assert_int_equal(remove_old(test_home, 25, NOW_MS + DAY_MS / 2, NULL, NULL), 0);
+    assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl"));
+    assert_int_equal(remove_old(test_home, 25, NOW_MS + DAY_MS, NULL, NULL), 1);
+    assert_false(there("projects/" P "/" HOME_ID(5) ".jsonl"));
+}
+
+static void test_kept_for_good(void **state)
+{
+    (void)state;
+    fill();
+    assert_int_equal(remove_old(test_home, 0, NOW_MS, NULL, NULL), 0);
+    assert_null(sweep_begin(test_home, 0, NOW_MS));
+    assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl"));
+    assert_false(there(".last-sweep"));
+}
+
+static void test_sweep_beside(void **state)
+{
+    struct sweep *s;
+
+    (void)state;
+    home_clear();
+    assert_null(sweep_begin(test_home, 25, NOW_MS)); /* nobody has ever said anything */
+    assert_false(there(".last-sweep"));
+    fill();
+    s = sweep_begin(test_home, 25, NOW_MS);
+    assert_non_null(s);
+    sweep_end(s); /* may have come before it did anything */
+    sweep_end(NULL);
+    assert_true(there("projects/" P "/" HOME_ID(1) ".jsonl"));
+}
+
+static void test_cancelled(void **state)
+{
+    CLEANUP(cancel_unrefp) struct cancel *cancel = cancel_new(/*parent=*/NULL);
+    struct err err = {0};
+
+    (void)state;
+    fill();
+    cancel_set(cancel);
+    assert_int_equal(remove_old(test_home, 25, NOW_MS, cancel, &err), -1);
+    assert_int_equal(err.code, ERR_CANCELLED);
+    assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one),           cmocka_unit_test(test_open_one),
+        cmocka_unit_test(test_not_ours),      cmocka_unit_test(test_old),
+        cmocka_unit_test(test_kept_for_good), cmocka_unit_test(test_sweep_beside),
+        cmocka_unit_test(test_cancelled),
+    };
+
+    return cmocka_run_group_tests(tests, home_setup, home_teardown);
+}
