@@ -37,6 +37,8 @@ static void refresh(struct store *s, const char *project, struct index *ix)
         fail_msg("%s", err.text);
 }
 
+static const char *about = ""; /* what a failure is about */
+
 /* "id:messages:name,…", ids by their eighth digit, newest first; with the store and without. */
 static void expect(struct store *s, const char *project, const char *want)
 {
@@ -50,8 +52,8 @@ static void expect(struct store *s, const char *project, const char *want)
                      (long long)row->messages, STR_ARG(index_name(row)));
         }
         if (strcmp(buf_cstr(&got), want) != 0)
-            fail_msg("%s store: '%s' instead of '%s'", i ? "without" : "with", buf_cstr(&got),
-                     want);
+            fail_msg("%s%s store: '%s' instead of '%s'", about, i ? "without" : "with",
+                     buf_cstr(&got), want);
     }
 }
 
@@ -153,11 +155,12 @@ static void test_no_sessions(void **state)
         home_clear();
         s = open_store();
         home_append(P, not_cases[i].name, not_cases[i].text);
-        print_message("row %zu\n", i);
+        about = not_cases[i].text;
         expect(s, P, "");
         expect(s, "", "");
         store_free(s);
     }
+    about = "";
 }
 
 static void test_one_row(void **state)

@@ -194,7 +194,9 @@ int load_peek(const char *path, struct load_facts *ret, struct err *err)
 
     if (source_open(&source, path, err) < 0 || head_read(&head, &source, PEEK_BYTES, err) < 0)
         return -1;
-    scan_init(&scan, &source, head.is_agent, /*cancel=*/NULL, source.size / 2 + 1);
+    /* In two parts only where something lies between them: a line in the middle would be cut. */
+    scan_init(&scan, &source, head.is_agent, /*cancel=*/NULL,
+              source.size > 2 * PEEK_BYTES ? source.size / 2 + 1 : source.size + 1);
     if (scan.part_count == 2) {
         if (scan.parts[0].end > PEEK_BYTES)
             scan.parts[0].end = PEEK_BYTES;
