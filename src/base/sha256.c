@@ -31,30 +31,42 @@ static uint32_t read_big_endian(const unsigned char *p)
 static void take_block(uint32_t state[static 8], const unsigned char *block)
 {
     uint32_t w[64];
-    uint32_t s[8];
+    /* Eight variables, not an array that is shifted: they stay in registers. */
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
 
     for (int i = 0; i < 16; i++)
         w[i] = read_big_endian(block + 4 * i);
     for (int i = 16; i < 64; i++) {
-        uint32_t a = turn_right(w[i - 15], 7) ^ turn_right(w[i - 15], 18) ^ w[i - 15] >> 3;
-        uint32_t b = turn_right(w[i - 2], 17) ^ turn_right(w[i - 2], 19) ^ w[i - 2] >> 10;
+        uint32_t x = turn_right(w[i - 15], 7) ^ turn_right(w[i - 15], 18) ^ w[i - 15] >> 3;
+        uint32_t y = turn_right(w[i - 2], 17) ^ turn_right(w[i - 2], 19) ^ w[i - 2] >> 10;
 
-        w[i] = w[i - 16] + a + w[i - 7] + b;
+        w[i] = w[i - 16] + x + w[i - 7] + y;
     }
-    memcpy(s, state, sizeof(s));
     for (int i = 0; i < 64; i++) {
-        uint32_t e = turn_right(s[4], 6) ^ turn_right(s[4], 11) ^ turn_right(s[4], 25);
-        uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t a = turn_right(s[0], 2) ^ turn_right(s[0], 13) ^ turn_right(s[0], 22);
-        uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        uint32_t t = s[7] + e + choice + round_words[i] + w[i];
+        uint32_t x = turn_right(e, 6) ^ turn_right(e, 11) ^ turn_right(e, 25);
+        uint32_t y = turn_right(a, 2) ^ turn_right(a, 13) ^ turn_right(a, 22);
+        uint32_t choice = g ^ (e & (f ^ g));
+        uint32_t majority = (a & b) | (c & (a | b));
+        uint32_t t = h + x + choice + round_words[i] + w[i];
 
-        memmove(s + 1, s, 7 * sizeof(*s));
-        s[4] += t;
-        s[0] = t + a + majority;
+        h = g;
+        g = f;
+        f = e;
+        e = d + t;
+        d = c;
+        c = b;
+        b = a;
+        a = t + y + majority;
     }
-    for (int i = 0; i < 8; i++)
-        state[i] += s[i];
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+    state[5] += f;
+    state[6] += g;
+    state[7] += h;
 }
 
 void sha256_hex(struct str bytes, char out[static SHA256_HEX + 1])
