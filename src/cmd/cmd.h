@@ -46,6 +46,7 @@ extern const struct command cmd_completion;
 extern const struct command cmd_doctor;
 extern const struct command cmd_help;
 extern const struct command cmd_man;
+extern const struct command cmd_rewind;
 extern const struct command cmd_sessions;
 
 /* `tenax -p`: no word names it, an option does. */

@@ -241,34 +241,36 @@ int rewind_find(const struct rewind *r, struct str which, const struct rewind_po
 
 /* ---- Files ---- */
 
+static void count_lines(const struct restore_plan *plan, struct restore_row *row)
+{
+    CLEANUP(buf_release) struct buf now = BUF_INIT(FILE_HISTORY_MAX_FILE);
+    CLEANUP(buf_release) struct buf then = BUF_INIT(FILE_HISTORY_MAX_FILE);
+    struct patch patch;
+
+    if (restore_row_texts(plan, row, &now, &then, /*err=*/NULL) < 0)
+        return;
+    patch_make(&patch, buf_str(&now), buf_str(&then), /*context=*/0);
+    for (size_t i = 0; i < patch.olds.len; i++)
+        row->removed += patch.is_deleted[i] != 0;
+    for (size_t i = 0; i < patch.news.len; i++)
+        row->added += patch.is_added[i] != 0;
+    patch_release(&patch);
+}
+
 const struct restore_plan *rewind_plan(struct rewind *r, const struct rewind_point *to, bool force)
 {
     restore_plan_release(&r->plan);
     restore_plan_make(&r->plan, &r->changes, to->first, r->folder, force);
+    VEC_EACH(&r->plan.rows, row) {
+        if (restore_does(row->what))
+            count_lines(&r->plan, row);
+    }
     return &r->plan;
 }
 
 const struct restore_plan *rewind_planned(const struct rewind *r)
 {
     return &r->plan;
-}
-
-void rewind_count_lines(const struct restore_plan *plan, const struct restore_row *row,
-                        size_t *ret_added, size_t *ret_removed)
-{
-    CLEANUP(buf_release) struct buf now = BUF_INIT(FILE_HISTORY_MAX_FILE);
-    CLEANUP(buf_release) struct buf then = BUF_INIT(FILE_HISTORY_MAX_FILE);
-    struct patch patch;
-
-    *ret_added = *ret_removed = 0;
-    if (restore_row_texts(plan, row, &now, &then, /*err=*/NULL) < 0)
-        return;
-    patch_make(&patch, buf_str(&now), buf_str(&then), /*context=*/0);
-    for (size_t i = 0; i < patch.olds.len; i++)
-        *ret_removed += patch.is_deleted[i] != 0;
-    for (size_t i = 0; i < patch.news.len; i++)
-        *ret_added += patch.is_added[i] != 0;
-    patch_release(&patch);
 }
 
 /* ---- Going there ---- */

@@ -50,13 +50,10 @@ const struct rewind_point *rewind_at(const struct rewind *r, size_t i);
 int rewind_find(const struct rewind *r, struct str which, const struct rewind_point **ret,
                 struct err *err);
 
-/* What would happen to files; the rewind's, until the next call. And the plan made last, which
- * after rewind_do() says what has happened. */
+/* What would happen to files, with lines counted; the rewind's, until the next call. And the plan
+ * made last, which after rewind_do() says what has happened. */
 const struct restore_plan *rewind_plan(struct rewind *r, const struct rewind_point *to, bool force);
 const struct restore_plan *rewind_planned(const struct rewind *r);
-/* Lines that the plan's row adds and takes away. */
-void rewind_count_lines(const struct restore_plan *plan, const struct restore_row *row,
-                        size_t *ret_added, size_t *ret_removed);
 
 /* Where it is written, and what is done. */
 struct rewind_order {

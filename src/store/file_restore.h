@@ -47,6 +47,7 @@ struct restore_row {
     const struct file_change *to;  /* how it was before this one */
     const struct file_change *end; /* the session's last change of it */
     struct file_look now;          /* when the plan was made */
+    size_t added, removed;         /* lines; for whoever can compare texts to set */
 };
 
 struct restore_plan {
