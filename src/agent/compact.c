@@ -183,16 +183,22 @@ static void compact_write_summary(struct compact *c)
                          }));
 }
 
+/* As many tokens a byte as there were before, within reason: prose has five bytes a token, tables
+ * have two. */
 static int64_t compact_estimate(const struct compact *c)
 {
     const struct agent *a = c->agent;
-    size_t bytes =
-        a->spec.system.len + toolbox_bytes(a->spec.toolbox) + history_bytes(&a->history, c->first);
+    size_t fixed = a->spec.system.len + toolbox_bytes(a->spec.toolbox);
+    double before = (double)(fixed + history_bytes(&a->history, 0));
+    double after = (double)(fixed + history_bytes(&a->history, c->first));
+    double bytes_a_token;
 
     VEC_EACH(&c->attached.blocks, b) {
-        bytes += b->text.len;
+        after += (double)b->text.len;
     }
-    return (int64_t)(bytes / ROOM_TOKEN_BYTES);
+    bytes_a_token = c->pre_tokens ? before / (double)c->pre_tokens : ROOM_TOKEN_BYTES;
+    bytes_a_token = bytes_a_token < 2 ? 2 : bytes_a_token > 6 ? 6 : bytes_a_token;
+    return (int64_t)(after / bytes_a_token);
 }
 
 static int compact_keep(struct compact *c, struct err *err)
@@ -243,7 +249,9 @@ static int compact_work(struct compact *c, struct err *err)
     if (compact_keep(c, err) < 0)
         return -1;
     history_compact(&a->history, c->attached.blocks.ptr, c->attached.blocks.len, c->first);
-    a->last_input_tokens = 0; /* from bytes, until a call tells better */
+    a->last_input_tokens = c->post_tokens; /* until a call tells better */
+    a->last_bytes = a->history.bytes;
+    mem_trim();
     compact_tell_hooks(c);
     return 0;
 }

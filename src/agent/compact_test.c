@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,8 @@ struct bench {
     enum turn_end end;
     char result[500];
     char error[500];
-    int64_t steps, input_tokens;
+    char last_uuid[ID_UUID_LEN + 1]; /* of the last block of an answer */
+    int64_t input_tokens;
 };
 
 struct event_mail {
@@ -364,11 +366,12 @@ static enum event_kind bench_event(struct bench *b)
     kind = e->kind;
     if ((size_t)kind < sizeof(letters) && letters[kind])
         buf_addc(&b->trace, kind == EVENT_COMPACTED && e->is_error ? 'F' : letters[kind]);
+    if (kind == EVENT_BLOCK_DONE)
+        memcpy(b->last_uuid, e->uuid, sizeof(b->last_uuid));
     if (kind == EVENT_NOTICE)
         buf_addf(&b->notices, "%.*s\n", STR_ARG(e->text));
     if (kind == EVENT_TURN_DONE) {
         b->end = e->report->end;
-        b->steps = e->report->steps;
         b->input_tokens = e->report->usage.input;
         snprintf(b->result, sizeof(b->result), "%.*s", STR_ARG(e->report->result));
         snprintf(b->error, sizeof(b->error), "%.*s", STR_ARG(e->report->error));
@@ -422,7 +425,8 @@ static void bench_end(struct bench *b)
     "step sum\n"                                                                                   \
     "  if-prompt \"Write that summary now\"\n"                                                     \
     "  sticky\n"                                                                                   \
-    "  text the gist\n"
+    "  text the gist\n"                                                                            \
+    "  usage input=150000 output=9\n"
 /* An answer with a result of 8 KB, in a conversation that has got long. */
 #define LONG                                                                                       \
     "step\n"                                                                                       \
@@ -564,15 +568,265 @@ static void what_happens(void **state)
         play(i);
 }
 
+/* ---- What the model knows afterwards ---- */
+
+/* All texts of the first message. */
+static void head_text(struct bench *b, struct buf *ret)
+{
+    message_text(b->agent->history.list.ptr[0], ret);
+}
+
+static void change_file(void *arg, struct cancel *cancel, struct buf *ret)
+{
+    struct workspace *w = arg;
+
+    (void)cancel;
+    put_file("five.txt", "five, changed");
+    workspace_set_cwd(w, "/tmp");
+    buf_adds(ret, "<system-reminder>\nthe surroundings by now\n</system-reminder>\n");
+}
+
+static void state_is_said_again(void **state)
+{
+    static const char *const words[] = {
+        "goes on from an earlier part",
+        "the gist",
+        "/t.jsonl",
+        "the surroundings by now",
+        "[>] test it",
+        "hooked at compact",
+        "two, as it is",
+        "five, changed",
+        "Plan mode is on",
+        "The working directory is /tmp by now.",
+    };
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    char path[200];
+    struct seen_file seen;
+    struct bench b;
+
+    (void)state;
+    put_file("one.txt", "one, as it is");
+    put_file("two.txt", "two, as it is");
+    put_file("three.txt", "three, as it is");
+    put_file("four.txt", "four, as it is");
+    put_file("five.txt", "five, as it was");
+    put_file("six.txt", "six, as it is");
+    bench_begin(&b,
+                SUMMARY "step\n  call Look {\"file\": \"one.txt\"}\n"
+                        "step\n  call Look {\"file\": \"two.txt\"}\n"
+                        "step\n  call Look {\"file\": \"three.txt\"}\n"
+                        "step\n  call Look {\"file\": \"four.txt\"}\n"
+                        "step\n  call Look {\"file\": \"five.txt\"}\n"
+                        "step\n  call Look {\"file\": \"six.txt\"}\n" LONG
+                        "step\n  text done\n  usage input=7 output=1\n",
+                NULL);
+    b.spec.again = change_file;
+    b.spec.news_arg = b.workspace;
+    workspace_set_todos(b.workspace, STR("[{\"content\":\"test it\",\"status\":\"in_progress\"}]"));
+    permit_set_mode(b.permit, MODE_PLAN, /*err=*/NULL);
+    bench_start(&b);
+    bench_turn(&b, "go");
+    assert_int_equal(b.end, END_COMPLETED);
+    bench_stop(&b);
+    head_text(&b, &text);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (!strstr(buf_cstr(&text), words[i]))
+            fail_msg("'%s' is not in\n%s", words[i], buf_cstr(&text));
+    }
+    /* The file looked at first is one too many: it has to be read again. */
+    assert_false(strstr(buf_cstr(&text), "one, as it is"));
+    snprintf(path, sizeof(path), "%s/one.txt", root);
+    assert_false(workspace_seen(b.workspace, path, &seen));
+    snprintf(path, sizeof(path), "%s/two.txt", root);
+    assert_true(workspace_seen(b.workspace, path, &seen));
+    /* The summary's tokens count in the turn, and are not taken for the conversation's. */
+    assert_true(b.input_tokens > 160000 + 150000);
+    assert_int_equal(b.agent->last_input_tokens, 7);
+    bench_end(&b);
+}
+
+static void many_long_results(void **state)
+{
+    CLEANUP(buf_release) struct buf whole = BUF_INIT(1 << 20);
+    const struct message *m;
+    struct str stub;
+    struct bench b;
+    char path[300];
+    size_t at;
+
+    (void)state;
+    bench_begin(&b,
+                "step\n  call Big {\"kb\": 40}\n  call Big {\"kb\": 90}\n"
+                "  call Big {\"kb\": 90}\n  call Big {\"kb\": 1}\n"
+                "step\n  text done\n",
+                NULL);
+    bench_start(&b);
+    bench_turn(&b, "go");
+    assert_int_equal(b.end, END_COMPLETED);
+    assert_true(strstr(buf_cstr(&b.log), "replaced 1\n"));
+    bench_stop(&b);
+    m = b.agent->history.list.ptr[2];
+    assert_int_equal(m->len, 4);
+    assert_int_equal(m->blocks[0].content[0].text.len, 40 * 1024);
+    assert_int_equal(m->blocks[2].content[0].text.len, 90 * 1024);
+    stub = m->blocks[1].content[0].text; /* the older of the two largest */
+    assert_true(stub.len < 3000);
+    at = str_find(stub, STR("The whole is in "));
+    assert_true(at < stub.len);
+    snprintf(path, sizeof(path), "%.*s",
+             STR_ARG(str_first(str_from(stub, at + 16),
+                               str_find(str_from(stub, at + 16), STR(". It begins")))));
+    assert_int_equal(file_slurp(path, 1 << 20, &whole, NULL), 0);
+    assert_int_equal(whole.len, 90 * 1024);
+    bench_end(&b);
+
+    /* What cannot be remembered is not done. */
+    bench_begin(&b, "step\n  call Big {\"kb\": 150}\n  call Big {\"kb\": 150}\n", NULL);
+    b.disk_full = true;
+    bench_start(&b);
+    bench_turn(&b, "go");
+    assert_int_equal(b.end, END_API_ERROR);
+    assert_string_equal(b.error, "the disk is full");
+    bench_end(&b);
+}
+
+/* ---- When it does not help ---- */
+
+#define FAILING "step\n  if-prompt \"Write that summary now\"\n  sticky\n  text \" \"\n"
+#define LONG_AGAIN "step\n  if-result \"big\"\n  call Big {}\n  usage input=160000 output=10\n"
+
+static void three_failures(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                FAILING LONG LONG_AGAIN LONG_AGAIN LONG_AGAIN
+                "step\n  if-result \"big\"\n  text done\n  usage input=164999 output=10\n",
+                NULL);
+    bench_start(&b);
+    bench_turn(&b, "go");
+    assert_string_equal(buf_cstr(&b.trace), "TSDrcFnSDrcFnSDrcFnnSDrSDE");
+    assert_int_equal(b.end, END_COMPLETED);
+    assert_true(strstr(buf_cstr(&b.notices), "3 compactions in a row were in vain"));
+    bench_turn(&b, "and more words than there is room for");
+    assert_int_equal(b.end, END_PROMPT_TOO_LONG);
+    assert_true(strstr(b.error, "/compact makes room"));
+    bench_end(&b);
+}
+
+/* Each succeeds, and after one call the conversation is as long as before: a loop of its own. */
+static void no_room_is_made(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, SUMMARY LONG LONG LONG LONG LONG "step\n  text done\n", NULL);
+    bench_start(&b);
+    bench_turn(&b, "go");
+    assert_string_equal(buf_cstr(&b.trace), "TSDrcCSDrcCSDrcCSDrcCnSDrSDE");
+    assert_int_equal(b.end, END_COMPLETED);
+    bench_end(&b);
+}
+
+/* ---- From outside ---- */
+
+static void interrupted(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  if-prompt \"Write that summary now\"\n  pause 60s\n  text late\n" LONG,
+                NULL);
+    bench_start(&b);
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_COMPACTING);
+    agent_interrupt(b.agent, /*drop_queued=*/false);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(buf_cstr(&b.trace), "TSDrcFE");
+    assert_int_equal(b.end, END_ABORTED_STREAMING);
+    bench_stop(&b);
+    head_text(&b, &text);
+    assert_false(strstr(buf_cstr(&text), "earlier part"));
+    assert_int_equal(b.agent->compact_failures, 0); /* nobody's fault */
+    bench_end(&b);
+}
+
+/* A command that is said in the middle of a turn waits for its end. */
+static void asked_for_meanwhile(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                SUMMARY "step\n  pause 20ms\n  call Big {}\n"
+                        "step\n  if-result \"big\"\n  text done\n",
+                NULL);
+    bench_start(&b);
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_STARTED);
+    bench_say(&b, "/compact keep it", INPUT_NEXT);
+    bench_until(&b, EVENT_TURN_DONE);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(buf_cstr(&b.trace), "TSDrSDETcCE");
+    assert_true(strstr(buf_cstr(&b.log), "keep='keep it'"));
+    bench_end(&b);
+}
+
+static void snipped(void **state)
+{
+    CLEANUP(strv_release) struct strv uuids = STRV_INIT;
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                "step\n  call Big {}\nstep\n  text done\nstep\n  if-prompt \"next\"\n"
+                "  text really done\n",
+                NULL);
+    bench_start(&b);
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TOOL_DONE);
+    strv_adds(&uuids, b.last_uuid);
+    bench_until(&b, EVENT_TURN_DONE);
+    agent_snip(b.agent, &uuids);
+    bench_until(&b, EVENT_NOTICE);
+    assert_string_equal(buf_cstr(&b.log), "SessionStart startup \nsnipped 2\n");
+    agent_snip(b.agent, &uuids);
+    bench_until(&b, EVENT_NOTICE);
+    assert_true(strstr(buf_cstr(&b.notices), "the conversation has no message"));
+    bench_turn(&b, "next");
+    assert_string_equal(b.result, "really done");
+    bench_stop(&b);
+    assert_int_equal(b.agent->history.list.len, 4);
+    bench_end(&b);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void remove_all(void)
+{
+    (void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_happens),
+        cmocka_unit_test(what_happens),        cmocka_unit_test(state_is_said_again),
+        cmocka_unit_test(many_long_results),   cmocka_unit_test(three_failures),
+        cmocka_unit_test(no_room_is_made),     cmocka_unit_test(interrupted),
+        cmocka_unit_test(asked_for_meanwhile), cmocka_unit_test(snipped),
     };
     int r;
 
     if (!mkdtemp(root))
         return 1;
     r = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_all();
     return r;
 }

@@ -6,6 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <string.h>
 #include <unistd.h>
 
@@ -41,6 +44,13 @@ char *mem_dup(const void *p, size_t n)
         memcpy(copy, p, n);
     copy[n] = '\0';
     return copy;
+}
+
+void mem_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }
 
 void mem_freep(void *pp)

@@ -28,6 +28,9 @@ void *mem_zalloc(size_t n); /* zeroed */
 void *mem_realloc(void *p, size_t n);
 char *mem_dup(const void *p, size_t n); /* n bytes and a terminating NUL */
 
+/* Much was freed at once: what nobody needs goes back to the system. Takes a millisecond or so. */
+void mem_trim(void);
+
 /* Cleanup handlers: take the address of the variable and accept NULL inside. */
 void mem_freep(void *pp);
 void fd_closep(int *fd);
