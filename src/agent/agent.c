@@ -16,7 +16,9 @@
 #include "agent/journal.h"
 #include "agent/news.h"
 #include "agent/pace.h"
+#include "agent/recall.h"
 #include "agent/reminder.h"
+#include "agent/workspace.h"
 #include "base/err.h"
 #include "llm/message.h"
 #include "llm/provider.h"
@@ -81,6 +83,16 @@ struct provider *agent_provider(const struct agent *a, size_t i)
 size_t agent_provider_count(const struct agent *a)
 {
     return a->spec.provider_count;
+}
+
+/* Input that was taken up, or back. What was never written as waiting needs no word. */
+void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in)
+{
+    struct journal *journal = a->spec.journal;
+    struct err err = {0};
+
+    if (in->kept && journal->queue(journal, what, in, &err) < 0)
+        agent_notice(a, LEVEL_WARNING, "%s", err.text);
 }
 
 void agent_input_release(struct agent_input *in)
@@ -260,6 +272,7 @@ static void agent_append(struct agent *a, const struct agent_input *in)
 
     if (agent_keep_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
+    agent_unkeep(a, QUEUE_DEQUEUE, in);
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
 }
 
@@ -338,6 +351,26 @@ static void agent_thread(void *arg)
 
 /* ---- For everybody ---- */
 
+/* The conversation goes on where it was. */
+static void agent_recall(struct agent *a, struct recall *r)
+{
+    history_restore(&a->history, r->messages.ptr, r->messages.len);
+    a->ledger = r->ledger;
+    r->ledger = (struct ledger){0};
+    a->last_input_tokens = r->tokens;
+    a->last_bytes = a->history.bytes - history_bytes(&a->history, r->tokens_at);
+    if (r->todos.len)
+        workspace_set_todos(a->spec.workspace, buf_str(&r->todos));
+    VEC_EACH(&r->queued, in) {
+        in->kept = a->spec.journal;
+        vec_push(&a->queue, *in);
+        in->message = NULL;
+    }
+    r->queued.len = 0;
+    a->is_recalled = r->messages.len > 0;
+    a->left_open = r->state != RECALL_COMPLETE;
+}
+
 struct agent *agent_start(const struct agent_spec *spec, struct err *err)
 {
     struct agent *a = mem_zalloc(sizeof(*a));
@@ -352,6 +385,9 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec.system.ptr = a->system;
     a->spec.context.ptr = a->context;
     lock_init(&a->lock);
+    if (spec->recall)
+        agent_recall(a, spec->recall);
+    a->spec.recall = NULL;
     a->mail = mailbox_new();
     a->pace = mem_zalloc(sizeof(*a->pace));
     news_send_to(a->spec.workspace, a->mail);
@@ -375,7 +411,10 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    agent_interrupt(a, /*drop_queued=*/true);
+    lock_take(&a->lock);
+    agent_drop_queue(a); /* what is in the journal waits there */
+    lock_give(&a->lock);
+    agent_interrupt(a, /*drop_queued=*/false);
     agent_finish(a, /*fn=*/NULL, /*arg=*/NULL);
     thread_join(a->thread);
     VEC_EACH(&a->stragglers, c) {
@@ -413,10 +452,30 @@ void agent_free(struct agent *a)
     mem_freep(&a);
 }
 
+/* Input that has to wait is written down first. */
+static void agent_keep_waiting(struct agent *a, struct agent_input *input)
+{
+    struct journal *journal = a->spec.journal;
+    struct err err = {0};
+    bool waits;
+
+    lock_take(&a->lock);
+    waits = a->turn_cancel || a->queue.len;
+    lock_give(&a->lock);
+    input->kept = false;
+    if (!journal || !waits || input->go_on)
+        return;
+    if (journal->queue(journal, QUEUE_ENQUEUE, input, &err) < 0)
+        agent_notice(a, LEVEL_WARNING, "%s", err.text);
+    else
+        input->kept = true;
+}
+
 void agent_send(struct agent *a, struct agent_input *input)
 {
     struct cancel *running = NULL;
 
+    agent_keep_waiting(a, input);
     lock_take(&a->lock);
     if (input->when == INPUT_NOW) {
         vec_push(&a->queue, *input); /* makes the room */
@@ -484,20 +543,27 @@ bool agent_unqueue(struct agent *a, struct str uuid)
     lock_give(&a->lock);
     if (!in.message)
         return false;
+    agent_unkeep(a, QUEUE_REMOVE, &in);
     agent_input_release(&in);
     return true;
 }
 
 void agent_interrupt(struct agent *a, bool drop_queued)
 {
+    struct agent_input any = {0};
     struct cancel *running = NULL;
 
     lock_take(&a->lock);
     if (a->turn_cancel)
         running = cancel_ref(a->turn_cancel);
+    VEC_EACH(&a->queue, in) {
+        any.kept = any.kept || in->kept;
+    }
     if (drop_queued)
         agent_drop_queue(a);
     lock_give(&a->lock);
+    if (drop_queued)
+        agent_unkeep(a, QUEUE_POP_ALL, &any);
     if (running)
         cancel_set(running);
     cancel_unref(running);

@@ -36,6 +36,7 @@ struct message;
 struct net;
 struct permit;
 struct provider;
+struct recall;
 struct referee;
 struct strv;
 struct toolbox;
@@ -58,7 +59,10 @@ struct agent_spec {
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
     struct str context;               /* reminders that go before the first input; may be empty */
-    const char *transcript_path;      /* for hooks; "" until there are transcripts */
+    const char *transcript_path;      /* for hooks; "" when nothing is kept */
+    const char *source;               /* how it begins: "startup", "resume", "fork" */
+    struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
+                                         agent_start() alone */
     int64_t max_steps;                /* of a turn; 0: no limit */
     double max_usd;                   /* of the session; 0: no limit */
     enum thinking thinking;
@@ -98,6 +102,8 @@ struct agent_input {
     enum input_when when;
     bool no_query;   /* only added to the conversation; no turn */
     bool is_literal; /* "/compact" in it is no command */
+    bool go_on;    /* a turn without new words: what was left open is taken up. No message then */
+    bool kept;     /* it stands in the journal's queue; set by agent_send() */
 };
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
 void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */

@@ -110,6 +110,11 @@ void history_answer(struct history *h, const struct block *result)
     h->open.len--;
 }
 
+bool history_awaits_answer(const struct history *h)
+{
+    return h->draft || (h->list.len && h->list.ptr[h->list.len - 1]->role == ROLE_USER);
+}
+
 void history_seal(struct history *h)
 {
     if (h->open.len)
@@ -174,6 +179,21 @@ static struct message *without_media(const struct message *m)
         message_add(copy, &result);
     }
     return copy;
+}
+
+void history_restore(struct history *h, struct message *const *list, size_t count)
+{
+    struct err err = {0};
+
+    if (h->list.len || h->draft)
+        BUG("a conversation is remembered in the middle of another");
+    if (history_check(list, count, &err) < 0)
+        BUG("a conversation is remembered that breaks the rules: %s", err.text);
+    for (size_t i = 0; i < count; i++) {
+        vec_push(&h->list, message_ref(list[i]));
+        h->bytes += message_bytes(list[i]);
+        h->media += count_media(list[i]);
+    }
 }
 
 size_t history_bytes(const struct history *h, size_t first)

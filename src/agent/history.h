@@ -33,11 +33,18 @@ struct history {
 
 void history_release(struct history *h);
 
+/* A conversation that was remembered (recall.h): takes a reference to each. It must keep the
+ * rules; the last message may be the user's, and is added to then. */
+void history_restore(struct history *h, struct message *const *list, size_t count);
+
 /* On the user's side. Blocks are copied. A text that follows a text stays a block of its own. */
 void history_say(struct history *h, const struct block *block);
 void history_say_text(struct history *h, struct str text);
 /* The answer to the first open call; any other id is a BUG(). */
 void history_answer(struct history *h, const struct block *result);
+
+/* The user's side has spoken last. */
+bool history_awaits_answer(const struct history *h);
 
 /* For a model call: the draft becomes the last message. There must be one, and no call open. */
 struct message *const *history_messages(struct history *h, size_t *ret_count);

@@ -13,6 +13,7 @@
 #include "agent/event.h"
 #include "agent/history.h"
 #include "agent/hook.h"
+#include "agent/journal.h"
 #include "agent/ledger.h"
 #include "agent/permit.h"
 #include "base/buf.h"
@@ -104,6 +105,8 @@ struct agent {
     struct history history;
     struct ledger ledger;
     bool said_context;
+    bool left_open;             /* the last turn of the process before was cut off */
+    bool is_recalled;           /* the conversation began before this process */
     enum permit_mode told_mode; /* the mode the model knows of */
     _Atomic int64_t turn, step; /* read by calls' threads for their events */
     int64_t last_input_tokens;  /* of the last call, all of them; with history bytes then */
@@ -126,6 +129,7 @@ void agent_take_over(struct agent *a); /* what set_model and the like have left 
 /* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
 bool agent_next_input(struct agent *a, bool between, struct agent_input *ret);
 void agent_input_release(struct agent_input *in);
+void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in);
 bool agent_take_note(struct agent *a, struct buf *ret);
 /* Says something to the model that is not the user's: a <system-reminder>. */
 void agent_remind(struct agent *a, struct str text);

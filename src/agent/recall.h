@@ -32,21 +32,22 @@ struct recall {
     VEC(struct message *) messages; /* blocks have their entry */
     VEC(struct agent_input) queued; /* waited for their turn */
     enum recall_state state;
-    struct buf context; /* the reminders before the first input, as they were */
+    struct buf context; /* all reminders that the model has seen, as they were */
     struct buf todos;   /* JSON array; empty: none */
-    struct buf cwd;     /* where the last message was said */
-    struct buf leaf;    /* uuid of the entry the next one hangs on; empty: none */
+    struct buf lost;    /* calls that were running when it ended, for the model; empty: none */
     struct ledger ledger;
-    int64_t preserved_tokens; /* estimate of what the next request holds; 0: from bytes */
-    bool is_compacted;        /* there is a boundary before it */
+    /* The last real figure of how long the conversation is, and behind which message. */
+    int64_t tokens;
+    size_t tokens_at;
+    size_t unused; /* lines of the chain that could not be read as messages */
 };
 
 #define RECALL_INIT                                                                                \
     {                                                                                              \
-        .context = BUF_INIT((size_t)64 << 20), .todos = BUF_INIT((size_t)1 << 20),                 \
-        .cwd = BUF_INIT(1 << 16), .leaf = BUF_INIT(256)                                            \
+        .context = BUF_INIT((size_t)64 << 20), .todos = BUF_INIT((size_t)4 << 20),                 \
+        .lost = BUF_INIT(1 << 16)                                                                  \
     }
 void recall_release(struct recall *r);
 
-/* ERR_IO, ERR_CANCELLED; a line that cannot be used is left out with a warning in the load's. */
+/* ERR_IO, ERR_CANCELLED. A line that is no message is left out and counted. */
 int recall_read(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err);

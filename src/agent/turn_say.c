@@ -141,7 +141,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
     CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
     bool first = !a->said_context;
 
-    if (first)
+    if (first && !a->is_recalled)
         buf_add(&blocks, a->spec.context);
     else if (a->spec.news)
         a->spec.news(a->spec.news_arg, t->cancel, &blocks);
@@ -150,7 +150,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
     if (first) {
         CLEANUP(buf_release) struct buf context = BUF_INIT(HOOK_MAX_TEXT);
 
-        turn_ask_start_hooks(a, t, STR("startup"), &context);
+        turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"), &context);
         agent_remind(a, buf_str(&context));
     }
     turn_say_mode(a);
@@ -158,10 +158,20 @@ static void turn_say_news(struct agent *a, struct turn *t)
 
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
 {
+    int r = -1;
+
+    if (in->go_on && !a->left_open && !history_awaits_answer(&a->history))
+        return err_set(&t->err, ERR_BAD_INPUT,
+                       "the last turn is complete, so there is nothing to go on with; give a "
+                       "prompt");
+    a->left_open = false;
     turn_say_news(a, t);
-    if (turn_ask_prompt_hooks(a, t, in->message) < 0)
-        return -1;
-    return turn_say(a, t, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &t->err);
+    if (in->go_on)
+        return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
+    if (turn_ask_prompt_hooks(a, t, in->message) == 0)
+        r = turn_say(a, t, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &t->err);
+    agent_unkeep(a, QUEUE_DEQUEUE, in);
+    return r;
 }
 
 bool turn_take_mail(struct agent *a, struct turn *t)

@@ -64,20 +64,6 @@ static void print_not_yet(const struct args *args)
         say("--permission-prompt-tool: only stdio can be asked yet, so what would ask is refused");
 }
 
-/* What must not be quietly left out. */
-static int print_refuse(const struct args *args, struct err *err)
-{
-    static const enum option_id later[] = {OPT_CONTINUE, OPT_RESUME, OPT_FORK_SESSION,
-                                           OPT_RESUME_SESSION_AT, OPT_RESUME_DROPS_TURN};
-
-    for (size_t i = 0; i < ARRAY_LEN(later); i++) {
-        if (args->given[later[i]])
-            return err_set(err, ERR_UNSUPPORTED, "--%s: sessions cannot be resumed yet",
-                           option_table()[later[i]].name);
-    }
-    return 0;
-}
-
 static int print_number(const struct args *args, enum option_id id, int64_t least, int64_t *ret,
                         struct err *err)
 {
@@ -189,8 +175,6 @@ static int print_options(struct print *p, struct err *err)
     p->spec.cancel = p->cmd->cancel;
     p->spec.session = args_get(args, OPT_SESSION_ID);
     p->spec.output_schema = str_of(args_get(args, OPT_JSON_SCHEMA));
-    if (print_refuse(args, err) < 0)
-        return -1;
     if (p->spec.session && print_session_id(p->spec.session, err) < 0)
         return -1;
     if (print_number(args, OPT_MAX_TURNS, 1, &p->spec.max_steps, err) < 0 ||
@@ -271,7 +255,8 @@ static int print_with(struct print *p, struct host *host, struct str prompt)
     int code;
 
     id_uuid(input.uuid);
-    if (!p->input_lines)
+    input.go_on = !p->input_lines && !prompt.len;
+    if (prompt.len)
         input.message = message_user_text(prompt);
     peer_session_init(&p->session, host, &show);
     if (p->json || p->lines)

@@ -102,6 +102,10 @@ int prompt_gather(struct cmd *c, struct buf *ret, struct err *err)
                        "the prompt has more than %zu MB; put it into a file and name the file "
                        "instead",
                        PROMPT_MAX_BYTES >> 20);
+    /* A session that goes on may have something open: then there is nothing to add. */
+    if (str_trim(buf_str(&text)).len == 0 &&
+        (c->args.given[OPT_CONTINUE] || c->args.given[OPT_RESUME]))
+        return 0;
     if (prompt_check(buf_str(&text), err) < 0)
         return -1;
     buf_move(ret, &text);

@@ -13,6 +13,8 @@
 #include "agent/event.h"
 #include "agent/permit.h"
 #include "agent/prompt.h"
+#include "agent/recall.h"
+#include "agent/reminder.h"
 #include "agent/surroundings.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
@@ -26,11 +28,13 @@
 #include "host/asks.h"
 #include "host/connect.h"
 #include "host/feed.h"
-#include "host/project.h"
+#include "host/record.h"
+#include "host/session.h"
 #include "json/json.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "net/net.h"
+#include "store/load.h"
 #include "sync/thread.h"
 #include "tools/tools.h"
 
@@ -42,20 +46,19 @@ struct host {
     const struct conf *conf;
     const struct args *args;
     struct cancel *cancel;
-    char session[ID_UUID_LEN + 1];
+    struct session *session;
     struct provider providers[HOST_MAX_PROVIDERS];
     size_t provider_count;
     char *key_source;
     struct net *net;
     struct workspace *workspace;
-    char *state_dir;
-    bool forget; /* --no-session-persistence: nothing of it stays */
     struct permit *permit;
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;
     struct prompt_spec prompt;
     struct context context;
+    struct buf changed; /* since the session that goes on: told before its first input */
     struct buf schema;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
@@ -108,7 +111,7 @@ static struct event *own_event(struct host *h, enum event_kind kind)
     struct event *e = event_new(kind);
 
     gate_take(&h->gate);
-    e->session = arena_cstr(&e->arena, str_of(h->session));
+    e->session = arena_cstr(&e->arena, str_of(session_id(h->session)));
     e->agent = "main";
     e->turn = h->turn;
     e->step = h->step;
@@ -132,6 +135,26 @@ static void host_on_mode(enum permit_mode mode, void *arg)
 
     e->mode = permit_mode_name(mode);
     feed_emit(h->feed, e, /*cancel=*/NULL);
+    session_mode(h->session, str_of(permit_mode_name(mode)));
+}
+
+/* A session that goes on is in the mode it was in; what lifts all limits must be said each time. */
+static int host_restore_mode(struct host *h, struct err *err)
+{
+    const struct load_facts *facts = session_facts(h->session);
+    enum permit_mode mode;
+
+    if (!facts || h->args->given[OPT_PERMISSION_MODE] ||
+        h->args->given[OPT_DANGEROUSLY_SKIP_PERMISSIONS] ||
+        !permit_mode_parse(buf_str(&facts->permission_mode), &mode) ||
+        (mode != MODE_PLAN && mode != MODE_ACCEPT_EDITS))
+        return 0;
+    return permit_set_mode(h->permit, mode, err);
+}
+
+int host_rename(struct host *h, struct str title, struct err *err)
+{
+    return session_rename(h->session, title, err);
 }
 
 void host_notice(struct host *h, int level, struct str text)
@@ -237,13 +260,8 @@ static int host_make_toolbox(struct host *h, struct err *err)
 
 static void host_make_workspace(struct host *h)
 {
-    CLEANUP(buf_release) struct buf state = BUF_INIT(BUF_NO_LIMIT);
-
-    project_session_dir(str_of(conf_home(h->conf)), str_of(conf_dir(h->conf)), str_of(h->session),
-                        &state);
-    h->state_dir = mem_dup(state.ptr, state.len);
-    h->forget = h->args->given[OPT_NO_SESSION_PERSISTENCE] && !file_exists(h->state_dir);
-    h->workspace = workspace_new(conf_dir(h->conf), h->state_dir, conf_environ(h->conf));
+    h->workspace =
+        workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
 }
 
 static bool host_needs_net(const struct host *h)
@@ -264,8 +282,23 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
+    if (host_restore_mode(h, err) < 0)
+        return -1;
     permit_on_mode(h->permit, host_on_mode, h);
     return host_make_toolbox(h, err);
+}
+
+static void host_say_past(const struct host *h, struct strv *ret_notes)
+{
+    const struct recall *past = session_recall(h->session);
+    CLEANUP(buf_release) struct buf note = BUF_INIT(1 << 10);
+
+    if (past && past->queued.len) {
+        buf_addf(&note, "%zu %s when the session ended, and %s sent first", past->queued.len,
+                 past->queued.len == 1 ? "message waited" : "messages waited",
+                 past->queued.len == 1 ? "is" : "are");
+        strv_add(ret_notes, buf_str(&note));
+    }
 }
 
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
@@ -283,20 +316,19 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->prompt = (struct prompt_spec)PROMPT_SPEC_INIT;
     gate_init(&h->gate);
     buf_init(&h->schema, HOST_MAX_SCHEMA);
+    buf_init(&h->changed, BUF_NO_LIMIT);
     buf_add(&h->schema, spec->output_schema);
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
-    if (spec->session)
-        memcpy(h->session, spec->session, ID_UUID_LEN);
-    else
-        id_uuid(h->session);
     h->feed = feed_new(/*limits=*/NULL);
     h->asks = asks_new(host_on_waiting, h);
-    if (host_make_parts(h, ret_notes, err) < 0) {
+    if (session_open(h->conf, h->args, spec->session, h->cancel, ret_notes, &h->session, err) < 0 ||
+        host_make_parts(h, ret_notes, err) < 0) {
         host_free(h);
         return -1;
     }
+    host_say_past(h, ret_notes);
     *ret = h;
     return 0;
 }
@@ -309,9 +341,7 @@ void host_free(struct host *h)
     toolbox_free(h->toolbox);
     permit_free(h->permit);
     workspace_unref(h->workspace);
-    if (h->forget)
-        project_forget(h->state_dir);
-    mem_freep(&h->state_dir);
+    session_free(h->session);
     for (size_t i = 0; i < h->provider_count; i++)
         provider_release(&h->providers[i]);
     net_free(h->net);
@@ -323,6 +353,7 @@ void host_free(struct host *h)
     prompt_spec_release(&h->prompt);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
+    buf_release(&h->changed);
     mem_freep(&h->key_source);
     mem_freep(&h->model_provider);
     mem_freep(&h->model_name);
@@ -332,7 +363,7 @@ void host_free(struct host *h)
 
 const char *host_session(const struct host *h)
 {
-    return h->session;
+    return session_id(h->session);
 }
 
 const struct conf *host_conf(const struct host *h)
@@ -431,6 +462,10 @@ static void host_news(void *arg, struct cancel *cancel, struct buf *ret)
     struct host *h = arg;
     struct context_spec where = host_context_spec(h);
 
+    if (h->changed.len) {
+        buf_move(ret, &h->changed);
+        return;
+    }
     if (context_news(&h->context, &where, cancel, ret, /*err=*/NULL) == 0)
         host_say_notices(h, &h->context.notices);
 }
@@ -445,13 +480,35 @@ static void host_near(void *arg, const char *path, struct cancel *cancel, struct
         host_say_notices(h, &h->context.notices);
 }
 
+/* The surroundings of a session that goes on are those it was told at its start, and what is
+ * different now. */
+static int host_look_again(struct host *h, const struct recall *past, struct err *err)
+{
+    struct context_spec where = host_context_spec(h);
+    CLEANUP(buf_release) struct buf lost = BUF_INIT(HOST_MAX_PROMPT);
+
+    if (context_restore(&where, buf_str(&past->context), h->cancel, &h->context, &h->changed, err) <
+        0)
+        return -1;
+    if (!past->lost.len)
+        return 0;
+    buf_addf(&lost,
+             "tenax was stopped while these calls ran, and their results are lost. They may have "
+             "taken effect or not: look before you do them again.%s",
+             buf_cstr(&past->lost));
+    reminder_add(&h->changed, buf_str(&lost));
+    return 0;
+}
+
 /* What takes its time, all at once: git works while libcurl is loaded and files are read. git
  * first, because nobody can start a thread, such as the one that looks after git, while a library
  * is being loaded. */
 static int host_gather(struct host *h, struct err *err)
 {
     struct context_spec where = host_context_spec(h);
-    struct surroundings *around = context_begin(&where);
+    const struct recall *past = session_recall(h->session);
+    bool goes_on = past && past->messages.len;
+    struct surroundings *around = goes_on ? NULL : context_begin(&where);
 
     if (host_needs_net(h) && !h->net)
         h->net = connect_net(h->conf, err);
@@ -459,7 +516,8 @@ static int host_gather(struct host *h, struct err *err)
         surroundings_free(around);
         return -1;
     }
-    if (context_gather(&where, around, h->cancel, &h->context, err) < 0)
+    if (goes_on ? host_look_again(h, past, err)
+                : context_gather(&where, around, h->cancel, &h->context, err))
         return -1;
     return h->net ? net_ready(h->net, err) : 0;
 }
@@ -480,11 +538,26 @@ static void host_again(void *arg, struct cancel *cancel, struct buf *ret)
     buf_add(ret, buf_str(&h->context.text));
 }
 
+static void host_on_trouble(void *arg, struct str text)
+{
+    host_notice(arg, LEVEL_WARNING, text);
+}
+
+/* How tenax was started, as viewers of transcripts know it. */
+static const char *host_entrypoint(const struct host *h)
+{
+    const char *said = conf_env(h->conf, "CLAUDE_CODE_ENTRYPOINT");
+
+    return said && *said ? said : "sdk-cli";
+}
+
 static struct agent *host_build(struct host *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
+    struct record *record = session_begin(h->session, h->workspace, asks_asker(h->asks),
+                                          host_entrypoint(h), host_on_trouble, h);
     struct agent_spec spec = {
-        .session = h->session,
+        .session = session_id(h->session),
         .name = "main",
         .conf = h->conf,
         .providers = h->providers,
@@ -494,7 +567,10 @@ static struct agent *host_build(struct host *h, struct err *err)
         .permit = h->permit,
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
-        .transcript_path = "",
+        .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
+        .source = session_source(h->session),
+        .recall = session_recall(h->session),
+        .journal = record ? record_journal(record) : NULL,
         .max_steps = h->max_steps,
         .max_usd = h->max_usd,
         .thinking = h->thinking,

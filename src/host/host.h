@@ -93,6 +93,9 @@ void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget);
 void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
                 int64_t *ret_window);
 
+/* The title that lists of sessions show. */
+int host_rename(struct host *h, struct str title, struct err *err);
+
 /* Something a person should know, as an event. */
 void host_notice(struct host *h, int level, struct str text);
 

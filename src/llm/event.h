@@ -18,6 +18,7 @@
 
 struct block;
 struct json;
+struct jw;
 
 /* Anthropic's meaning everywhere: input is what was neither read from nor written to the cache. */
 struct llm_usage {
@@ -35,6 +36,10 @@ struct llm_usage {
  * beyond all sense counts as LLM_FIGURE_MAX, so that a few of them add up without overflow. */
 #define LLM_FIGURE_MAX INT64_C(1000000000000000)
 bool llm_figure(const struct json *v, int64_t *to);
+
+/* In Anthropic's shape, as streams and transcripts have it. */
+void llm_usage_write(struct jw *w, const struct llm_usage *u);
+void llm_usage_read(const struct json *v, struct llm_usage *ret); /* NULL and odd ones are fine */
 
 enum llm_stop {
     STOP_NONE,

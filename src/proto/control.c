@@ -234,6 +234,12 @@ static int do_interrupt(struct control_call *call, struct jw *w, struct err *err
     return 0;
 }
 
+static int do_rename_session(struct control_call *call, struct jw *w, struct err *err)
+{
+    (void)w;
+    return host_rename(call->session->host, json_get_str(call->request, "title"), err);
+}
+
 static int do_set_permission_mode(struct control_call *call, struct jw *w, struct err *err)
 {
     struct str name = json_get_str(call->request, "mode");
@@ -562,6 +568,7 @@ static const struct control_row {
 } control_rows[] = {
     {"initialize", do_initialize},
     {"interrupt", do_interrupt},
+    {"rename_session", do_rename_session},
     {"set_permission_mode", do_set_permission_mode},
     {"set_model", do_set_model},
     {"set_max_thinking_tokens", do_set_max_thinking_tokens},

@@ -92,23 +92,3 @@ void line_empty_list(struct jw *w, const char *key)
     jw_array(w);
     jw_array_end(w);
 }
-
-void line_usage(struct jw *w, const struct llm_usage *u)
-{
-    jw_object(w);
-    jw_ki64(w, "input_tokens", u->input);
-    jw_ki64(w, "cache_creation_input_tokens", u->cache_write);
-    jw_ki64(w, "cache_read_input_tokens", u->cache_read);
-    jw_ki64(w, "output_tokens", u->output);
-    jw_key(w, "server_tool_use");
-    jw_object(w);
-    jw_ki64(w, "web_search_requests", u->web_searches);
-    jw_object_end(w);
-    jw_kcstr(w, "service_tier", "standard");
-    jw_key(w, "cache_creation");
-    jw_object(w);
-    jw_ki64(w, "ephemeral_1h_input_tokens", u->cache_write_1h);
-    jw_ki64(w, "ephemeral_5m_input_tokens", u->cache_write - u->cache_write_1h);
-    jw_object_end(w);
-    jw_object_end(w);
-}

@@ -32,4 +32,3 @@ void line_empty_list(struct jw *w, const char *key);
 /* Values. A block goes out as the API has it: without the keys that are only ours. Results that
  * would make the line too long are shortened. */
 void line_block(struct jw *w, struct str json);
-void line_usage(struct jw *w, const struct llm_usage *u);

@@ -33,7 +33,7 @@ static void render_synthetic(const struct event *e, struct buf *out)
     jw_kcstr(w, "stop_reason", "stop_sequence");
     jw_kcstr(w, "stop_sequence", "");
     jw_key(w, "usage");
-    line_usage(w, &nothing);
+    llm_usage_write(w, &nothing);
     jw_object_end(w);
     line_no_parent(w);
     jw_kstr(w, "error", report->category);
@@ -89,7 +89,7 @@ static void render_result(const struct event *e, struct buf *out)
     jw_key(w, "total_cost_usd");
     jw_double(w, report->total_usd);
     jw_key(w, "usage");
-    line_usage(w, &report->usage);
+    llm_usage_write(w, &report->usage);
     jw_key(w, "modelUsage");
     stream_json_model_usage(w, report);
     jw_kraw(w, "permission_denials", report->denials.len ? report->denials : STR("[]"));

@@ -40,7 +40,7 @@ static void message_rest(const struct stream_json *r, struct jw *w)
     jw_key(w, "stop_sequence");
     jw_null(w);
     jw_key(w, "usage");
-    line_usage(w, &r->usage);
+    llm_usage_write(w, &r->usage);
 }
 
 static void render_assistant(const struct stream_json *r, const struct event *block,
@@ -202,7 +202,7 @@ static void partial_message_stop(const struct event *e, struct buf *out)
     jw_null(w);
     jw_object_end(w);
     jw_key(w, "usage");
-    line_usage(w, &e->usage);
+    llm_usage_write(w, &e->usage);
     partial_end(&l);
     partial_begin(&l, out, e, 1, "message_stop");
     partial_end(&l);

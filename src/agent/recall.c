@@ -1,0 +1,518 @@
+/*
+ * A transcript read back. Two passes: the lines become turns as they were said (recall_line()),
+ * with results set aside under the id of their call; then the turns become messages that a provider
+ * takes (recall_wire()). Runs on the thread that builds the session.
+ */
+#include "agent/recall.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "agent/history.h"
+#include "agent/tool.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/message.h"
+#include "store/load.h"
+#include "sync/cancel.h"
+
+#define RECALL_MAX_LOST 500 /* bytes of a lost call that are told */
+#define RECALL_CLEARED "[This result was taken out of the conversation to save room.]"
+
+/* What one side said before the other did; of a user without results. */
+struct part {
+    struct message *message;
+};
+
+struct reader {
+    struct load *load;
+    struct recall *to;
+    VEC(struct part) parts;
+    struct map results;      /* tool_use id → struct message * of one block */
+    struct map replacements; /* tool_use id → char *, what stands for the result */
+    struct map entries;      /* uuids of the chain's lines: what was queued and is said already */
+    struct map priced;       /* message ids whose usage is counted */
+    uint64_t counted_to;     /* lines before this offset are in the recorded cost */
+};
+
+void recall_release(struct recall *r)
+{
+    VEC_EACH(&r->messages, m) {
+        message_unref(*m);
+    }
+    vec_release(&r->messages);
+    VEC_EACH(&r->queued, in) {
+        message_unref(in->message);
+    }
+    vec_release(&r->queued);
+    buf_release(&r->context);
+    buf_release(&r->todos);
+    buf_release(&r->lost);
+    ledger_release(&r->ledger);
+}
+
+static void reader_release(struct reader *r)
+{
+    VEC_EACH(&r->parts, part) {
+        message_unref(part->message);
+    }
+    vec_release(&r->parts);
+    MAP_EACH(&r->results, it) {
+        message_unref(it->value);
+    }
+    map_release(&r->results);
+    MAP_EACH(&r->replacements, it) {
+        mem_freep(&it->value);
+    }
+    map_release(&r->replacements);
+    map_release(&r->entries);
+    map_release(&r->priced);
+}
+
+/* ---- Facts ---- */
+
+static int reader_parse(struct reader *r, uint64_t offset, uint32_t len, struct arena *arena,
+                        const struct json **ret, struct err *err)
+{
+    struct str text;
+
+    *ret = NULL;
+    if (load_read(r->load, offset, len, &text, err) < 0)
+        return -1;
+    if (json_parse(arena, text, ret, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        *ret = NULL; /* nested beyond all limits: the scanner does not look that deep */
+    return 0;
+}
+
+static int reader_replacements(struct reader *r, struct err *err)
+{
+    const struct load_facts *facts = load_facts(r->load);
+
+    VEC_EACH(&facts->replacements, line) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct json *v;
+
+        if (reader_parse(r, line->offset, line->len, &arena, &v, err) < 0)
+            return -1;
+        JSON_EACH(json_get(v, "replacements"), it) {
+            struct str stub = json_get_str(it, "replacement");
+            char *old;
+
+            if (!stub.len)
+                stub = STR(RECALL_CLEARED);
+            old = map_set(&r->replacements, json_get_str(it, "toolUseId"),
+                          mem_dup(stub.ptr, stub.len));
+            mem_freep(&old);
+        }
+    }
+    return 0;
+}
+
+/* The cost as it was recorded last; answers behind that line are added as they are read. */
+static int reader_cost(struct reader *r, struct err *err)
+{
+    const struct load_line *line = &load_facts(r->load)->last_turn;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v;
+
+    if (!line->len)
+        return 0;
+    if (reader_parse(r, line->offset, line->len, &arena, &v, err) < 0)
+        return -1;
+    if (!json_is(json_get(v, "cost"), JSON_OBJECT))
+        return 0;
+    r->counted_to = line->offset;
+    JSON_EACH(json_path(v, "cost.models"), it) {
+        struct tool_spend spend = {.model = json_get_str(it, "model"), .usd = NAN};
+
+        (void)json_double(json_get(it, "usd"), &spend.usd);
+        llm_usage_read(json_get(it, "usage"), &spend.usage);
+        ledger_add_spend(&r->to->ledger, &spend);
+    }
+    return 0;
+}
+
+static void reader_queued_line(struct reader *r, const struct json *v)
+{
+    struct agent_input in = {.when = INPUT_LATER};
+    struct str uuid = json_get_str(v, "uuid");
+    int64_t when = INPUT_LATER;
+
+    if (uuid.len == ID_UUID_LEN && map_has(&r->entries, uuid))
+        return; /* taken up, and killed before that was written */
+    if (uuid.len == ID_UUID_LEN)
+        memcpy(in.uuid, uuid.ptr, ID_UUID_LEN);
+    else
+        id_uuid(in.uuid);
+    if (json_i64(json_get(v, "when"), &when) && when == INPUT_NEXT)
+        in.when = INPUT_NEXT;
+    in.no_query = json_get_bool(v, "noQuery", false);
+    if (message_parse(json_get(v, "message"), &in.message, /*err=*/NULL) < 0)
+        in.message = message_user_text(json_get_str(v, "content"));
+    vec_push(&r->to->queued, in);
+}
+
+static int reader_queue(struct reader *r, struct err *err)
+{
+    const struct load_facts *facts = load_facts(r->load);
+
+    VEC_EACH(&facts->queue, line) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct json *v;
+
+        if (reader_parse(r, line->offset, line->len, &arena, &v, err) < 0)
+            return -1;
+        if (json_get_str(v, "content").len || json_get(v, "message"))
+            reader_queued_line(r, v);
+    }
+    return 0;
+}
+
+/* ---- Lines ---- */
+
+static struct message *reader_last(struct reader *r)
+{
+    return r->parts.len ? r->parts.ptr[r->parts.len - 1].message : NULL;
+}
+
+static struct message *reader_part(struct reader *r, enum role role)
+{
+    struct message *last = reader_last(r);
+    struct part part;
+
+    if (role == ROLE_USER && last && last->role == ROLE_USER)
+        return last;
+    part.message = message_new(role, 2);
+    vec_push(&r->parts, part);
+    return part.message;
+}
+
+/* A result waits under the id of its call; the first one counts. */
+static void reader_result(struct reader *r, const struct block *b)
+{
+    const char *stub = map_get(&r->replacements, b->id);
+    struct block text = {.kind = BLOCK_TEXT};
+    struct block result = *b;
+    struct message *m;
+
+    if (map_has(&r->results, b->id))
+        return;
+    if (stub) {
+        text.text = str_of(stub);
+        result.content = &text;
+        result.content_len = 1;
+    }
+    m = message_new(ROLE_USER, 1);
+    message_add(m, &result);
+    map_set(&r->results, b->id, m);
+}
+
+static void reader_user(struct reader *r, const struct message *m, struct str uuid, bool is_meta)
+{
+    for (size_t i = 0; i < m->len; i++) {
+        struct block b = m->blocks[i];
+
+        b.entry = uuid;
+        if (b.kind == BLOCK_TOOL_RESULT) {
+            reader_result(r, &b);
+            continue;
+        }
+        message_add(reader_part(r, ROLE_USER), &b);
+        if (is_meta && b.kind == BLOCK_TEXT && str_starts(b.text, STR("<system-reminder>")))
+            buf_add(&r->to->context, b.text);
+    }
+}
+
+/* Usage stands in every line of an answer; it counts once. */
+static void reader_usage(struct reader *r, const struct json *line, const struct json *message,
+                         const struct load_entry *e)
+{
+    struct tool_spend spend = {.model = json_get_str(message, "model"), .usd = NAN};
+
+    if (e->flags & LOAD_PRESERVED)
+        return;
+    llm_usage_read(json_get(message, "usage"), &spend.usage);
+    if (!spend.usage.known)
+        return;
+    r->to->tokens =
+        spend.usage.input + spend.usage.cache_read + spend.usage.cache_write + spend.usage.output;
+    r->to->tokens_at = r->parts.len;
+    if (e->offset < r->counted_to || map_has(&r->priced, json_get_str(message, "id")))
+        return;
+    map_set(&r->priced, json_get_str(message, "id"), r);
+    (void)json_double(json_get(line, "costUSD"), &spend.usd);
+    ledger_add_spend(&r->to->ledger, &spend);
+}
+
+/* The list of things to do, as the last call that changed it has it. */
+static void reader_todos(struct reader *r, const struct block *call)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *input;
+    struct jw w;
+
+    if (!str_is(call->name, "TodoWrite") ||
+        json_parse(&arena, call->input, &input, /*ret_info=*/NULL, /*err=*/NULL) < 0 ||
+        !json_is(json_get(input, "todos"), JSON_ARRAY))
+        return;
+    buf_clear(&r->to->todos);
+    jw_init(&w, &r->to->todos, 0);
+    jw_json(&w, json_get(input, "todos"));
+}
+
+static void reader_assistant(struct reader *r, const struct message *m, struct str uuid)
+{
+    struct message *to = NULL;
+
+    /* Blocks of one answer are lines of their own; results may stand between them. */
+    for (size_t i = r->parts.len; m->id.len && i-- > 0 && !to;) {
+        struct message *part = r->parts.ptr[i].message;
+
+        if (part->role == ROLE_ASSISTANT && str_eq(part->id, m->id))
+            to = part;
+        else if (part->role == ROLE_ASSISTANT)
+            break;
+    }
+    if (!to) {
+        to = reader_part(r, ROLE_ASSISTANT);
+        to->id = arena_str(&to->arena, m->id);
+        to->model = arena_str(&to->arena, m->model);
+    }
+    for (size_t i = 0; i < m->len; i++) {
+        struct block b = m->blocks[i];
+
+        b.entry = uuid;
+        message_add(to, &b);
+    }
+}
+
+/* Files and words that others attach: what is text is told as a reminder. */
+static void reader_attachment(struct reader *r, const struct json *line, struct str uuid)
+{
+    struct str text = json_get_str(json_get(line, "attachment"), "content");
+    struct block b = {.kind = BLOCK_TEXT, .text = text, .entry = uuid};
+
+    if (text.len)
+        message_add(reader_part(r, ROLE_USER), &b);
+}
+
+static void reader_boundary(struct reader *r, const struct json *line)
+{
+    const struct json *todos = json_path(line, "compactMetadata.todos");
+    struct jw w;
+
+    if (!json_is(todos, JSON_ARRAY))
+        return;
+    buf_clear(&r->to->todos);
+    jw_init(&w, &r->to->todos, 0);
+    jw_json(&w, todos);
+}
+
+static int reader_line(struct reader *r, const struct load_entry *e, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(message_unrefp) struct message *m = NULL;
+    const struct json *line;
+    struct str uuid;
+
+    if (reader_parse(r, e->offset, e->len, &arena, &line, err) < 0)
+        return -1;
+    uuid = json_get_str(line, "uuid");
+    map_set(&r->entries, uuid, r);
+    if (e->kind == ENTRY_SYSTEM && e->flags & LOAD_BOUNDARY)
+        reader_boundary(r, line);
+    if (e->kind == ENTRY_ATTACHMENT)
+        reader_attachment(r, line, uuid);
+    if ((e->kind != ENTRY_USER && e->kind != ENTRY_ASSISTANT) || e->flags & LOAD_API_ERROR)
+        return 0;
+    if (message_parse(json_get(line, "message"), &m, /*err=*/NULL) < 0) {
+        r->to->unused++;
+        return 0;
+    }
+    if (e->kind == ENTRY_USER) {
+        reader_user(r, m, uuid, e->flags & LOAD_META);
+        return 0;
+    }
+    reader_assistant(r, m, uuid);
+    reader_usage(r, line, json_get(line, "message"), e);
+    return 0;
+}
+
+/* ---- The wire ---- */
+
+static void wire_lost(struct recall *to, const struct block *call)
+{
+    buf_addf(&to->lost, "\n- %.*s %.*s", STR_ARG(call->name),
+             STR_ARG(str_clip(call->input, RECALL_MAX_LOST)));
+}
+
+static bool is_blank(const struct message *m)
+{
+    for (size_t i = 0; i < m->len; i++) {
+        const struct block *b = &m->blocks[i];
+
+        if (b->kind == BLOCK_TOOL_USE || b->kind == BLOCK_OTHER ||
+            (b->kind == BLOCK_TEXT && str_trim(b->text).len))
+            return false;
+    }
+    return true;
+}
+
+/* What the model said, but for calls without a result. NULL: nothing is left. */
+static struct message *wire_assistant(struct reader *r, const struct message *from,
+                                      struct map *seen)
+{
+    struct message *m = message_new(ROLE_ASSISTANT, from->len ? from->len : 1);
+
+    m->id = arena_str(&m->arena, from->id);
+    m->model = arena_str(&m->arena, from->model);
+    for (size_t i = 0; i < from->len; i++) {
+        const struct block *b = &from->blocks[i];
+
+        if (b->kind == BLOCK_TOOL_USE) {
+            if (map_has(seen, b->id))
+                continue;
+            if (!map_has(&r->results, b->id)) {
+                wire_lost(r->to, b);
+                continue;
+            }
+            map_set(seen, b->id, r);
+            reader_todos(r, b);
+        }
+        message_add(m, b);
+    }
+    if (!is_blank(m))
+        return m;
+    message_unref(m);
+    return NULL;
+}
+
+static struct message *wire_last(struct recall *to)
+{
+    return to->messages.len ? to->messages.ptr[to->messages.len - 1] : NULL;
+}
+
+/* The user's message to add to: the last one, or a new one. */
+static struct message *wire_user(struct recall *to)
+{
+    struct message *last = wire_last(to);
+
+    if (!last || last->role != ROLE_USER) {
+        last = message_new(ROLE_USER, 2);
+        vec_push(&to->messages, last);
+    }
+    return last;
+}
+
+static void wire_results(struct reader *r, const struct message *calls)
+{
+    for (size_t i = 0; i < calls->len; i++) {
+        const struct message *m;
+        struct block result;
+
+        if (calls->blocks[i].kind != BLOCK_TOOL_USE)
+            continue;
+        m = map_get(&r->results, calls->blocks[i].id);
+        result = m->blocks[0];
+        result.name = calls->blocks[i].name;
+        message_add(wire_user(r->to), &result);
+    }
+}
+
+/* Something must stand between two answers, and before the first. */
+static void wire_gap(struct recall *to, struct str text)
+{
+    struct block b = {.kind = BLOCK_TEXT, .text = text};
+
+    message_add(wire_user(to), &b);
+}
+
+static void recall_wire(struct reader *r)
+{
+    CLEANUP(map_release) struct map seen = MAP_INIT;
+    struct recall *to = r->to;
+    size_t tokens_at = 0;
+
+    for (size_t i = 0; i < r->parts.len; i++) {
+        const struct message *part = r->parts.ptr[i].message;
+        struct message *said;
+
+        if (part->role == ROLE_USER) {
+            for (size_t b = 0; b < part->len; b++)
+                message_add(wire_user(to), &part->blocks[b]);
+        } else {
+            buf_clear(&to->lost); /* only what was left at the very end is news */
+            said = wire_assistant(r, part, &seen);
+            if (said && !wire_last(to))
+                wire_gap(to, STR("<system-reminder>\nThe conversation began before this.\n"
+                                 "</system-reminder>"));
+            if (said && wire_last(to)->role == ROLE_ASSISTANT)
+                wire_gap(to, STR("<system-reminder>\nGo on.\n</system-reminder>"));
+            if (said) {
+                vec_push(&to->messages, said);
+                wire_results(r, said);
+            }
+        }
+        if (i + 1 == to->tokens_at)
+            tokens_at = to->messages.len;
+    }
+    to->tokens_at = tokens_at;
+}
+
+/* ---- How it was left ---- */
+
+/* The last line that says something about the turn. */
+static int recall_find_state(struct reader *r, struct err *err)
+{
+    struct recall *to = r->to;
+
+    to->state = to->lost.len ? RECALL_INTERRUPTED_TURN : RECALL_COMPLETE;
+    if (to->lost.len) /* it ended while calls ran */
+        return 0;
+    for (size_t i = load_count(r->load); i-- > 0;) {
+        const struct load_entry *e = load_at(r->load, i);
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct json *line;
+        struct str text;
+
+        if (e->kind == ENTRY_SYSTEM || e->kind == ENTRY_PROGRESS || e->flags & LOAD_API_ERROR)
+            continue;
+        if (e->kind == ENTRY_ASSISTANT && wire_last(to) && wire_last(to)->role == ROLE_USER)
+            continue; /* nothing of it is left */
+        if (e->kind == ENTRY_ASSISTANT || e->flags & LOAD_SUMMARY ||
+            (e->flags & LOAD_META && e->kind == ENTRY_USER))
+            return 0;
+        if (e->kind == ENTRY_ATTACHMENT || e->flags & LOAD_TOOL_RESULT) {
+            to->state = RECALL_INTERRUPTED_TURN;
+            return 0;
+        }
+        if (reader_parse(r, e->offset, e->len, &arena, &line, err) < 0)
+            return -1;
+        text = json_str(json_path(line, "message.content"));
+        if (!str_starts(text, STR("[Request interrupted by user")))
+            to->state = RECALL_INTERRUPTED_PROMPT;
+        return 0;
+    }
+    return 0;
+}
+
+int recall_read(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err)
+{
+    CLEANUP(reader_release) struct reader r = {.load = load, .to = ret};
+
+    if (reader_replacements(&r, err) < 0 || reader_cost(&r, err) < 0)
+        return -1;
+    for (size_t i = 0; i < load_count(load); i++) {
+        if (i % 1024 == 0 && cancel_is_set(cancel))
+            return err_set(err, ERR_CANCELLED, "interrupted");
+        if (reader_line(&r, load_at(load, i), err) < 0)
+            return -1;
+    }
+    if (reader_queue(&r, err) < 0)
+        return -1;
+    recall_wire(&r);
+    return recall_find_state(&r, err);
+}

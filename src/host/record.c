@@ -1,0 +1,463 @@
+/*
+ * The journal of a session, written as a transcript. What moves the chain runs on the agent's
+ * thread; facts (queue, title, files kept before an edit) come from any.
+ */
+#include "host/record.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/ask.h"
+#include "agent/branch.h"
+#include "agent/journal.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/mem.h"
+#include "host/record_line.h"
+#include "json/jw.h"
+#include "llm/llm_call.h"
+#include "llm/message.h"
+#include "llm/model.h"
+#include "store/entry.h"
+#include "store/file_history.h"
+
+/* Others name their lines as they like; ours are uuids. */
+#define RECORD_MAX_ID 256
+
+struct record {
+    struct journal journal; /* first: the contract's functions get it */
+    struct transcript *transcript;
+    char *session, *entrypoint;
+    struct workspace *workspace;
+    struct asker *asker;
+    atomic_bool forgets; /* somebody said: go on without it */
+    struct file_history *files;
+    void (*notice)(void *arg, struct str text);
+    void *notice_arg;
+
+    /* The agent's thread's. */
+    char *branch;
+    char *cwd;
+    char parent[RECORD_MAX_ID];
+    struct buf line; /* being made */
+};
+
+static struct record *record_of(struct journal *self)
+{
+    return (struct record *)self;
+}
+
+/* ---- When it cannot be written ---- */
+
+static void record_write_question(struct buf *out, const struct err *why)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "message", "The session can no longer be written down. Go on without keeping it?");
+    jw_kcstr(&w, "reason", why->text);
+    jw_object_end(&w);
+}
+
+/* 0: a person wants to go on without; -1: as it was. */
+static int record_ask(struct record *r, struct err *err)
+{
+    CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
+    CLEANUP(buf_release) struct buf input = BUF_INIT(1 << 12);
+    struct ask ask = {
+        .kind = ASK_PERMISSION,
+        .tool_name = STR("SessionRecord"),
+        .reason = str_of(err->text),
+        .reason_type = "other",
+        .needs_person = true,
+    };
+
+    record_write_question(&input, err);
+    ask.input = buf_str(&input);
+    if (!r->asker || r->asker->put(r->asker, &ask, /*cancel=*/NULL, &answer, /*err=*/NULL) < 0 ||
+        !answer.allowed)
+        return -1;
+    atomic_store(&r->forgets, true);
+    return 0;
+}
+
+static int record_failed(struct record *r, struct err *err)
+{
+    struct err why = {0};
+
+    if (err)
+        why = *err;
+    if (record_ask(r, &why) == 0)
+        return 0;
+    return err_prefix(err, "the session could not be written down, so the turn ends here; what was "
+                           "written before is safe, and --continue goes on when there is room");
+}
+
+/* What was made in r->line goes into the file. */
+static int record_put(struct record *r, bool is_durable, struct err *err)
+{
+    struct err why = {0};
+
+    if (atomic_load(&r->forgets))
+        return 0;
+    if (transcript_message(r->transcript, buf_str(&r->line), is_durable, &why) == 0)
+        return 0;
+    if (record_failed(r, &why) == 0)
+        return 0;
+    return err_set(err, why.code, "%s", why.text);
+}
+
+static int record_put_fact(struct record *r, struct str line, struct err *err)
+{
+    if (atomic_load(&r->forgets))
+        return 0;
+    return transcript_fact(r->transcript, line, err);
+}
+
+/* ---- The chain ---- */
+
+static void record_look(struct record *r)
+{
+    struct branch branch;
+
+    mem_freep(&r->cwd);
+    mem_freep(&r->branch);
+    r->cwd = workspace_cwd(r->workspace);
+    branch_find(r->cwd, &branch);
+    r->branch = TAKE_PTR(branch.current);
+    branch_release(&branch);
+}
+
+static struct entry_head record_head(const struct record *r)
+{
+    return (struct entry_head){
+        .session = str_of(r->session),
+        .cwd = str_of(r->cwd),
+        .version = STR(TENAX_VERSION),
+        .branch = str_of(r->branch),
+        .entrypoint = str_of(r->entrypoint),
+    };
+}
+
+static struct record_at record_at(const struct record *r, const struct entry_head *head,
+                                  struct str uuid)
+{
+    return (struct record_at){
+        .head = head,
+        .uuid = uuid,
+        .parent = str_of(r->parent),
+        .time_ms = clock_wall_ms(),
+    };
+}
+
+static void record_moved(struct record *r, struct str uuid)
+{
+    snprintf(r->parent, sizeof(r->parent), "%.*s", STR_ARG(uuid));
+}
+
+static int record_user(struct journal *self, const struct block *blocks, size_t count,
+                       const char *uuid, enum event_user user, struct err *err)
+{
+    struct record *r = record_of(self);
+    struct entry_head head;
+    struct record_at at;
+
+    record_look(r);
+    head = record_head(r);
+    at = record_at(r, &head, str_of(uuid));
+    buf_clear(&r->line);
+    record_line_user(&r->line, &at, blocks, count, user == USER_ADDED);
+    if (record_put(r, user == USER_INPUT, err) < 0)
+        return -1;
+    record_moved(r, at.uuid);
+    if (user == USER_INPUT)
+        file_history_begin(r->files, at.uuid);
+    return 0;
+}
+
+static void record_remind(struct journal *self, const struct block *block)
+{
+    struct record *r = record_of(self);
+    struct entry_head head;
+    struct record_at at;
+
+    if (!r->cwd)
+        record_look(r);
+    head = record_head(r);
+    at = record_at(r, &head, block->entry);
+    buf_clear(&r->line);
+    record_line_user(&r->line, &at, block, 1, /*is_meta=*/true);
+    transcript_hold(r->transcript, buf_str(&r->line));
+    record_moved(r, at.uuid);
+}
+
+/* What an answer cost, for viewers whose tables do not have the model. */
+static double record_cost(const struct llm_call_result *reply)
+{
+    double usd;
+
+    if (model_cost_usd(reply->model, &reply->usage, &usd, /*err=*/NULL) < 0)
+        return NAN;
+    return usd;
+}
+
+static int record_reply(struct journal *self, const struct llm_call_result *reply, struct err *err)
+{
+    struct record *r = record_of(self);
+    struct entry_head head;
+    const struct message *m = reply->message;
+    char parent[sizeof(r->parent)];
+    double cost = record_cost(reply);
+    char uuid[ID_UUID_LEN + 1];
+
+    record_look(r); /* calls may have moved it */
+    head = record_head(r);
+    memcpy(parent, r->parent, sizeof(parent));
+    buf_clear(&r->line);
+    for (size_t i = 0; i < m->len; i++) {
+        struct record_at at = record_at(r, &head, m->blocks[i].entry);
+
+        record_line_reply(&r->line, &at, reply, &m->blocks[i], cost);
+        record_moved(r, at.uuid);
+    }
+    if (!m->len) {
+        struct record_at at;
+
+        id_uuid(uuid);
+        at = record_at(r, &head, str_of(uuid));
+        record_line_reply(&r->line, &at, reply, /*block=*/NULL, cost);
+        record_moved(r, at.uuid);
+    }
+    if (record_put(r, /*is_durable=*/false, err) == 0)
+        return 0;
+    memcpy(r->parent, parent, sizeof(parent));
+    return -1;
+}
+
+static int record_result(struct journal *self, const struct block *result, struct str data,
+                         struct str call_entry, struct err *err)
+{
+    struct record *r = record_of(self);
+    struct entry_head head = record_head(r);
+    struct record_at at = record_at(r, &head, result->entry);
+
+    at.parent = call_entry;
+    buf_clear(&r->line);
+    record_line_result(&r->line, &at, result, data);
+    if (record_put(r, /*is_durable=*/false, err) < 0)
+        return -1;
+    record_moved(r, at.uuid);
+    return 0;
+}
+
+/* Boundary, summary and what is said again, in one write. The next line hangs on the last of them;
+ * what was kept is put between when it is read. */
+static int record_compacted(struct journal *self, const struct journal_compact *c, struct err *err)
+{
+    struct record *r = record_of(self);
+    char parent[sizeof(r->parent)];
+    struct entry_head head;
+    struct record_at at;
+    struct str anchor =
+        c->attached_count ? c->attached[c->attached_count - 1].entry : c->summary->entry;
+
+    record_look(r);
+    head = record_head(r);
+    memcpy(parent, r->parent, sizeof(parent));
+    buf_clear(&r->line);
+    at = record_at(r, &head, c->boundary);
+    record_line_boundary(&r->line, &at, c, anchor);
+    record_moved(r, at.uuid);
+    at = record_at(r, &head, c->summary->entry);
+    record_line_summary(&r->line, &at, c->summary);
+    record_moved(r, at.uuid);
+    for (size_t i = 0; i < c->attached_count; i++) {
+        at = record_at(r, &head, c->attached[i].entry);
+        record_line_user(&r->line, &at, &c->attached[i], 1, /*is_meta=*/true);
+        record_moved(r, at.uuid);
+    }
+    if (record_put(r, /*is_durable=*/true, err) == 0)
+        return 0;
+    memcpy(r->parent, parent, sizeof(parent));
+    return -1;
+}
+
+static int record_snipped(struct journal *self, const struct str *entries, size_t count,
+                          struct err *err)
+{
+    struct record *r = record_of(self);
+    struct entry_head head;
+    struct record_at at;
+    char uuid[ID_UUID_LEN + 1];
+
+    record_look(r);
+    head = record_head(r);
+    id_uuid(uuid);
+    at = record_at(r, &head, str_of(uuid));
+    buf_clear(&r->line);
+    record_line_snip(&r->line, &at, entries, count);
+    if (record_put(r, /*is_durable=*/true, err) < 0)
+        return -1;
+    record_moved(r, at.uuid);
+    return 0;
+}
+
+static int record_turn_done(struct journal *self, const struct turn_report *report, struct err *err)
+{
+    struct record *r = record_of(self);
+    struct entry_head head;
+    struct record_at at;
+    char uuid[ID_UUID_LEN + 1];
+
+    if (!transcript_exists(r->transcript)) /* a hook kept the prompt back */
+        return 0;
+    record_look(r);
+    head = record_head(r);
+    id_uuid(uuid);
+    at = record_at(r, &head, str_of(uuid));
+    buf_clear(&r->line);
+    record_line_turn(&r->line, &at, report);
+    if (record_put(r, /*is_durable=*/true, err) < 0)
+        return -1;
+    record_moved(r, at.uuid);
+    return 0;
+}
+
+/* ---- Facts ---- */
+
+static int record_replaced(struct journal *self, const struct journal_replacement *list,
+                           size_t count, struct err *err)
+{
+    struct record *r = record_of(self);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    record_line_replaced(&line, str_of(r->session), list, count);
+    return record_put_fact(r, buf_str(&line), err);
+}
+
+static int record_queue(struct journal *self, enum journal_queue what,
+                        const struct agent_input *input, struct err *err)
+{
+    struct record *r = record_of(self);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    record_line_queue(&line, str_of(r->session), clock_wall_ms(), what, input);
+    return record_put_fact(r, buf_str(&line), err);
+}
+
+static int record_before_edit(struct journal *self, const char *path, struct str tool_use_id,
+                              struct err *err)
+{
+    struct record *r = record_of(self);
+    CLEANUP(buf_release) struct buf note = BUF_INIT(1 << 10);
+    struct file_kept kept = {0};
+
+    if (atomic_load(&r->forgets))
+        return 0;
+    if (file_history_before(r->files, path, tool_use_id, &kept, err) < 0)
+        return -1;
+    if (kept.note)
+        buf_addf(&note, "%s: %s", path, kept.note);
+    if (kept.dropped)
+        buf_addf(&note, "%s%zu older %s to go to keep %s as it was", note.len ? "; " : "",
+                 kept.dropped, kept.dropped == 1 ? "file had" : "files had", path);
+    if (note.len && r->notice)
+        r->notice(r->notice_arg, buf_str(&note));
+    return 0;
+}
+
+static void record_after_edit(struct journal *self, const char *path)
+{
+    struct record *r = record_of(self);
+
+    if (!atomic_load(&r->forgets))
+        (void)file_history_after(r->files, path, /*err=*/NULL);
+}
+
+static int record_write_files(void *arg, struct str lines, struct err *err)
+{
+    return record_put_fact(arg, lines, err);
+}
+
+int record_title(struct record *r, struct str title, struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    record_line_title(&line, str_of(r->session), title);
+    return record_put_fact(r, buf_str(&line), err);
+}
+
+int record_mode(struct record *r, struct str mode, struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    record_line_mode(&line, str_of(r->session), mode);
+    return record_put_fact(r, buf_str(&line), err);
+}
+
+/* ---- Life ---- */
+
+struct record *record_new(const struct record_spec *spec)
+{
+    struct record *r = mem_zalloc(sizeof(*r));
+
+    r->journal = (struct journal){
+        .user = record_user,
+        .remind = record_remind,
+        .reply = record_reply,
+        .result = record_result,
+        .compacted = record_compacted,
+        .replaced = record_replaced,
+        .snipped = record_snipped,
+        .queue = record_queue,
+        .turn_done = record_turn_done,
+        .before_edit = record_before_edit,
+        .after_edit = record_after_edit,
+    };
+    r->transcript = transcript_new(spec->path, spec->sync);
+    r->session = mem_dup(spec->session, strlen(spec->session));
+    r->entrypoint = mem_dup(spec->entrypoint, strlen(spec->entrypoint));
+    r->workspace = workspace_ref(spec->workspace);
+    r->asker = spec->asker;
+    record_moved(r, spec->leaf);
+    buf_init(&r->line, BUF_NO_LIMIT);
+    r->notice = spec->notice;
+    r->notice_arg = spec->notice_arg;
+    r->files = file_history_new(spec->folder, record_write_files, r);
+    if (spec->changes)
+        file_history_recall(r->files, spec->changes);
+    if (spec->seed.len)
+        transcript_hold(r->transcript, spec->seed);
+    return r;
+}
+
+void record_free(struct record *r)
+{
+    if (!r)
+        return;
+    file_history_free(r->files);
+    transcript_free(r->transcript);
+    workspace_unref(r->workspace);
+    buf_release(&r->line);
+    mem_freep(&r->session);
+    mem_freep(&r->entrypoint);
+    mem_freep(&r->branch);
+    mem_freep(&r->cwd);
+    mem_freep(&r);
+}
+
+struct journal *record_journal(struct record *r)
+{
+    return &r->journal;
+}
+
+struct transcript *record_transcript(struct record *r)
+{
+    return r->transcript;
+}

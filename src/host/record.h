@@ -1,0 +1,46 @@
+/*
+ * The session on disk: a journal (agent/journal.h) that is a transcript.
+ *
+ * Knows which line the next one hangs on, and what all lines share. When the disk takes no more, a
+ * person is asked whether to go on without keeping what is said; where nobody is there, the turn
+ * ends with the reason. What stands in the file is never touched.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "store/transcript.h"
+
+struct asker;
+struct err;
+struct file_changes;
+struct journal;
+struct record;
+struct workspace;
+
+/* Everything is copied but for what is behind a pointer that is no string. */
+struct record_spec {
+    const char *path;    /* of the transcript */
+    const char *session; /* uuid */
+    const char *entrypoint;
+    enum transcript_sync sync;
+    struct workspace *workspace;  /* the current folder and its branch stand in every line */
+    struct asker *asker;          /* NULL: nobody to ask */
+    const char *folder;           /* of the session: files are kept there before they are changed */
+    struct file_changes *changes; /* of a session that goes on; given away. NULL: none */
+    /* Something a person should know. Any thread. */
+    void (*notice)(void *arg, struct str text);
+    void *notice_arg;
+    struct str leaf; /* the line that the first new one hangs on; empty: none */
+    struct str seed; /* lines that go before the first new one: of a fork */
+};
+
+struct record *record_new(const struct record_spec *spec);
+void record_free(struct record *r);
+struct journal *record_journal(struct record *r);
+struct transcript *record_transcript(struct record *r);
+
+/* Facts, at once or with the first message. Any thread. */
+int record_title(struct record *r, struct str title, struct err *err);
+int record_mode(struct record *r, struct str mode, struct err *err);

@@ -1,0 +1,292 @@
+/*
+ * Lines of a transcript, written. Pure functions, any thread.
+ */
+#include "host/record_line.h"
+
+#include <math.h>
+
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/llm_call.h"
+#include "llm/message.h"
+#include "llm/model.h"
+
+static void line_begin(struct jw *w, struct buf *out, const struct record_at *at,
+                       enum entry_kind kind)
+{
+    jw_init(w, out, 0);
+    entry_begin(w, at->head, kind, at->uuid, at->parent, at->time_ms);
+}
+
+static void line_end(struct jw *w)
+{
+    jw_object_end(w);
+    buf_addc(w->out, '\n');
+}
+
+static void write_block(struct jw *w, const struct block *b)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+
+    block_write(b, &json);
+    jw_raw(w, buf_str(&json));
+}
+
+/* {"role":"user","content":…}: a single text as a string, which every viewer knows. */
+static void write_message(struct jw *w, const struct block *blocks, size_t count)
+{
+    jw_key(w, "message");
+    jw_object(w);
+    jw_kcstr(w, "role", "user");
+    jw_key(w, "content");
+    if (count == 1 && blocks[0].kind == BLOCK_TEXT && !blocks[0].provider_data.len) {
+        jw_str(w, blocks[0].text);
+    } else {
+        jw_array(w);
+        for (size_t i = 0; i < count; i++)
+            write_block(w, &blocks[i]);
+        jw_array_end(w);
+    }
+    jw_object_end(w);
+}
+
+void record_line_user(struct buf *out, const struct record_at *at, const struct block *blocks,
+                      size_t count, bool is_meta)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_USER);
+    if (is_meta)
+        jw_kbool(&w, "isMeta", true);
+    write_message(&w, blocks, count);
+    line_end(&w);
+}
+
+void record_line_reply(struct buf *out, const struct record_at *at,
+                       const struct llm_call_result *reply, const struct block *block, double cost)
+{
+    const struct message *m = reply->message;
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_ASSISTANT);
+    jw_kcstr(&w, "requestId", reply->request_id);
+    if (!isnan(cost)) {
+        jw_key(&w, "costUSD");
+        jw_double(&w, cost);
+    }
+    jw_key(&w, "message");
+    jw_object(&w);
+    jw_kstr(&w, "id", m->id);
+    jw_kcstr(&w, "type", "message");
+    jw_kcstr(&w, "role", "assistant");
+    jw_kstr(&w, "model", m->model.len ? m->model : reply->model->name);
+    jw_kcstr(&w, "stop_reason", reply->stop == STOP_NONE ? NULL : llm_stop_name(reply->stop));
+    jw_key(&w, "stop_sequence");
+    jw_null(&w);
+    jw_key(&w, "usage");
+    llm_usage_write(&w, &reply->usage);
+    jw_key(&w, "content");
+    jw_array(&w);
+    if (block)
+        write_block(&w, block);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    line_end(&w);
+}
+
+void record_line_result(struct buf *out, const struct record_at *at, const struct block *result,
+                        struct str data)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_USER);
+    jw_kstr(&w, "sourceToolAssistantUUID", at->parent);
+    write_message(&w, result, 1);
+    if (data.len)
+        jw_kraw(&w, "toolUseResult", data);
+    line_end(&w);
+}
+
+void record_line_boundary(struct buf *out, const struct record_at *at,
+                          const struct journal_compact *c, struct str anchor)
+{
+    struct record_at root = *at;
+    struct jw w;
+
+    root.parent = STR("");
+    line_begin(&w, out, &root, ENTRY_SYSTEM);
+    jw_kcstr(&w, "subtype", "compact_boundary");
+    if (at->parent.len)
+        jw_kstr(&w, "logicalParentUuid", at->parent);
+    jw_kcstr(&w, "content", "Conversation compacted");
+    jw_kbool(&w, "isMeta", false);
+    jw_kcstr(&w, "level", "info");
+    jw_key(&w, "compactMetadata");
+    jw_object(&w);
+    jw_kstr(&w, "trigger", c->trigger);
+    jw_ki64(&w, "preTokens", c->pre_tokens);
+    jw_ki64(&w, "postTokens", c->post_tokens);
+    jw_ki64(&w, "durationMs", c->duration_ms);
+    jw_ki64(&w, "messagesSummarized", (int64_t)c->summarized);
+    if (c->instructions.len)
+        jw_kstr(&w, "userContext", c->instructions);
+    if (c->kept_count) {
+        jw_key(&w, "preservedMessages");
+        jw_object(&w);
+        jw_kstr(&w, "anchorUuid", anchor);
+        jw_key(&w, "uuids");
+        jw_array(&w);
+        for (size_t i = 0; i < c->kept_count; i++)
+            jw_str(&w, c->kept[i]);
+        jw_array_end(&w);
+        jw_object_end(&w);
+    }
+    if (c->todos.len)
+        jw_kraw(&w, "todos", c->todos);
+    jw_object_end(&w);
+    line_end(&w);
+}
+
+void record_line_summary(struct buf *out, const struct record_at *at, const struct block *summary)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_USER);
+    jw_kbool(&w, "isCompactSummary", true);
+    jw_kbool(&w, "isVisibleInTranscriptOnly", true);
+    write_message(&w, summary, 1);
+    line_end(&w);
+}
+
+void record_line_snip(struct buf *out, const struct record_at *at, const struct str *entries,
+                      size_t count)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_SYSTEM);
+    jw_kcstr(&w, "subtype", "snip");
+    jw_kbool(&w, "isMeta", true);
+    jw_key(&w, "removedUuids");
+    jw_array(&w);
+    for (size_t i = 0; i < count; i++)
+        jw_str(&w, entries[i]);
+    jw_array_end(&w);
+    line_end(&w);
+}
+
+static void write_cost(struct jw *w, const struct turn_report *r)
+{
+    jw_key(w, "cost");
+    jw_object(w);
+    jw_key(w, "usd");
+    jw_double(w, r->total_usd);
+    jw_kbool(w, "unknown", r->cost_unknown);
+    jw_key(w, "models");
+    jw_array(w);
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct model_spent *m = &r->models[i];
+
+        jw_object(w);
+        jw_kstr(w, "model", m->model);
+        jw_key(w, "usd");
+        jw_double(w, m->usd); /* NaN: null */
+        jw_ki64(w, "window", m->window);
+        jw_ki64(w, "maxOutput", m->max_output);
+        jw_key(w, "usage");
+        llm_usage_write(w, &m->usage);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+    jw_object_end(w);
+}
+
+void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_SYSTEM);
+    jw_kcstr(&w, "subtype", "turn_duration");
+    jw_ki64(&w, "durationMs", r->duration_ms);
+    jw_kbool(&w, "isMeta", true);
+    jw_kcstr(&w, "reason", turn_end_name(r->end));
+    write_cost(&w, r);
+    line_end(&w);
+}
+
+/* ---- Facts ---- */
+
+void record_line_replaced(struct buf *out, struct str session,
+                          const struct journal_replacement *list, size_t count)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    entry_begin_fact(&w, ENTRY_CONTENT_REPLACEMENT);
+    jw_kstr(&w, "sessionId", session);
+    jw_key(&w, "replacements");
+    jw_array(&w);
+    for (size_t i = 0; i < count; i++) {
+        jw_object(&w);
+        jw_kstr(&w, "messageUuid", list[i].entry);
+        jw_kstr(&w, "toolUseId", list[i].tool_use_id);
+        jw_ki64(&w, "blockIndex", (int64_t)list[i].block_index);
+        jw_kcstr(&w, "kind", "persisted");
+        jw_kstr(&w, "replacement", list[i].stub);
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    line_end(&w);
+}
+
+void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
+                       enum journal_queue what, const struct agent_input *input)
+{
+    static const char *const names[] = {"enqueue", "dequeue", "remove", "popAll"};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    char time[25];
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    entry_begin_fact(&w, ENTRY_QUEUE_OPERATION);
+    jw_kcstr(&w, "operation", names[what]);
+    entry_time(time_ms, time);
+    jw_kcstr(&w, "timestamp", time);
+    jw_kstr(&w, "sessionId", session);
+    if (input)
+        jw_kcstr(&w, "uuid", input->uuid);
+    if (input && what == QUEUE_ENQUEUE) {
+        message_text(input->message, &text);
+        jw_kstr(&w, "content", buf_str(&text));
+        jw_ki64(&w, "when", input->when);
+        if (input->no_query)
+            jw_kbool(&w, "noQuery", true);
+        if (message_count(input->message, BLOCK_TEXT) != input->message->len ||
+            input->message->len > 1)
+            write_message(&w, input->message->blocks, input->message->len);
+    }
+    line_end(&w);
+}
+
+void record_line_title(struct buf *out, struct str session, struct str title)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    entry_begin_fact(&w, ENTRY_CUSTOM_TITLE);
+    jw_kstr(&w, "customTitle", title);
+    jw_kstr(&w, "sessionId", session);
+    line_end(&w);
+}
+
+void record_line_mode(struct buf *out, struct str session, struct str mode)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    entry_begin_fact(&w, ENTRY_PERMISSION_MODE);
+    jw_kstr(&w, "permissionMode", mode);
+    jw_kstr(&w, "sessionId", session);
+    line_end(&w);
+}

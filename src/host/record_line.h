@@ -1,0 +1,44 @@
+/*
+ * The lines of a conversation, one function each; for record.c. All append to out, newline
+ * included; none can fail. Field names: store/entry.h.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/journal.h"
+#include "base/str.h"
+#include "store/entry.h"
+
+struct agent_input;
+struct buf;
+struct llm_call_result;
+
+/* Where a line hangs and when it was said. */
+struct record_at {
+    const struct entry_head *head;
+    struct str uuid, parent;
+    int64_t time_ms;
+};
+
+void record_line_user(struct buf *out, const struct record_at *at, const struct block *blocks,
+                      size_t count, bool is_meta);
+/* One block of an answer. cost: in USD, NAN: prices are known to others, or to nobody. */
+void record_line_reply(struct buf *out, const struct record_at *at,
+                       const struct llm_call_result *reply, const struct block *block, double cost);
+void record_line_result(struct buf *out, const struct record_at *at, const struct block *result,
+                        struct str data);
+void record_line_boundary(struct buf *out, const struct record_at *at,
+                          const struct journal_compact *c, struct str anchor);
+void record_line_summary(struct buf *out, const struct record_at *at, const struct block *summary);
+void record_line_snip(struct buf *out, const struct record_at *at, const struct str *entries,
+                      size_t count);
+void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r);
+
+void record_line_replaced(struct buf *out, struct str session,
+                          const struct journal_replacement *list, size_t count);
+void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
+                       enum journal_queue what, const struct agent_input *input);
+void record_line_title(struct buf *out, struct str session, struct str title);
+void record_line_mode(struct buf *out, struct str session, struct str mode);

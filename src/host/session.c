@@ -1,0 +1,385 @@
+/*
+ * session: found, held, read. Runs on the thread that makes the host.
+ */
+#include "host/session.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/recall.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "host/fork.h"
+#include "host/project.h"
+#include "host/record.h"
+#include "store/file_change.h"
+#include "store/file_history.h"
+#include "store/hold.h"
+#include "store/load.h"
+
+#define SESSION_MAX_TITLE 500
+
+struct session {
+    const struct conf *conf;
+    char id[ID_UUID_LEN + 1];
+    char *path, *folder;
+    const char *source;
+    bool is_kept;
+    bool made_folder; /* not kept, and not there before: goes with us */
+    struct hold *hold;
+    struct load *load;
+    struct recall recall;
+    bool is_recalled;
+    struct buf seed; /* of a fork */
+    struct file_changes changes;
+    struct record *record;
+};
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    record_free(s->record);
+    if (!s->is_kept && s->made_folder)
+        project_forget(s->folder);
+    hold_give(s->hold);
+    load_free(s->load);
+    recall_release(&s->recall);
+    buf_release(&s->seed);
+    file_changes_release(&s->changes);
+    mem_freep(&s->path);
+    mem_freep(&s->folder);
+    mem_freep(&s);
+}
+
+/* ---- Which ---- */
+
+/* "…/projects/<key>/<id>" and the same with ".jsonl". */
+static void session_place(struct session *s)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    project_session_dir(str_of(conf_home(s->conf)), str_of(conf_dir(s->conf)), str_of(s->id),
+                        &path);
+    s->folder = mem_dup(path.ptr, path.len);
+    buf_adds(&path, ".jsonl");
+    s->path = mem_dup(path.ptr, path.len);
+}
+
+/* The file that is gone on with: its folder is beside it, wherever that is. */
+static int session_adopt(struct session *s, const char *path, struct err *err)
+{
+    struct str name = str_of(path_base(path));
+    struct str stem = str_first(name, name.len > 6 ? name.len - 6 : 0);
+
+    if (!str_ends(name, STR(".jsonl")) || stem.len != ID_UUID_LEN)
+        return err_set(err, ERR_BAD_INPUT,
+                       "'%s' is not named <uuid>.jsonl, so nothing can be added to it; "
+                       "--fork-session goes on in a new file",
+                       path);
+    memcpy(s->id, stem.ptr, ID_UUID_LEN);
+    s->path = mem_dup(path, strlen(path));
+    s->folder = mem_dup(path, strlen(path) - strlen(".jsonl"));
+    return 0;
+}
+
+static int session_hold(struct session *s, struct err *err)
+{
+    CLEANUP(buf_release) struct buf socket = BUF_INIT(BUF_NO_LIMIT);
+    struct err why = {0};
+
+    if (!s->is_kept)
+        return 0;
+    buf_addf(&socket, "%s/run/%d.sock", conf_home(s->conf), (int)getpid());
+    if (hold_take(conf_home(s->conf), s->id, buf_cstr(&socket), &s->hold, &why) == 0)
+        return 0;
+    if (why.code == ERR_BUSY)
+        return err_set(err, why.code, "%s", why.text);
+    return err_set(err, why.code,
+                   "the session cannot be written down: %s (--no-session-persistence works without "
+                   "keeping anything)",
+                   why.text);
+}
+
+static int session_new(struct session *s, const char *id, struct err *err)
+{
+    if (id)
+        memcpy(s->id, id, ID_UUID_LEN);
+    else
+        id_uuid(s->id);
+    session_place(s);
+    s->made_folder = !file_exists(s->folder);
+    if (id && file_exists(s->path))
+        return err_set(err, ERR_BAD_INPUT, "session %s exists already; --resume %s goes on with it",
+                       id, id);
+    return session_hold(s, err);
+}
+
+/* ---- Going on ---- */
+
+static bool wants_past(const struct args *args)
+{
+    return args->given[OPT_CONTINUE] || args->given[OPT_RESUME];
+}
+
+static int check_options(const struct args *args, const char *id, struct err *err)
+{
+    static const enum option_id only[] = {OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,
+                                          OPT_RESUME_DROPS_TURN};
+
+    if (args->given[OPT_CONTINUE] && args->given[OPT_RESUME])
+        return err_set(err, ERR_BAD_INPUT, "--continue and --resume do not go together");
+    for (size_t i = 0; i < ARRAY_LEN(only); i++) {
+        if (args->given[only[i]] && !wants_past(args))
+            return err_set(err, ERR_BAD_INPUT, "--%s needs --resume or --continue",
+                           option_table()[only[i]].name);
+    }
+    if (args->given[OPT_RESUME_SESSION_AT] && args->given[OPT_RESUME_DROPS_TURN])
+        return err_set(err, ERR_BAD_INPUT,
+                       "--resume-session-at and --resume-drops-turn do not go together");
+    if (id && wants_past(args) && !args->given[OPT_FORK_SESSION])
+        return err_set(err, ERR_BAD_INPUT,
+                       "--session-id with --resume or --continue needs --fork-session");
+    return 0;
+}
+
+/* The newest transcript of a project that no process is at. */
+static int session_find_newest(const char *home, const char *key, struct cancel *cancel,
+                               struct buf *ret_path, struct err *err)
+{
+    CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
+    struct timespec newest = {0};
+    DIR *d;
+
+    (void)cancel;
+    buf_addf(&dir, "%s/projects/%s", home, key);
+    d = opendir(buf_cstr(&dir));
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        struct str name = str_of(e->d_name);
+        char id[ID_UUID_LEN + 1] = "";
+        struct stat st;
+
+        if (name.len != ID_UUID_LEN + 6 || !str_ends(name, STR(".jsonl")) ||
+            fstatat(dirfd(d), e->d_name, &st, 0) < 0 || st.st_size == 0 ||
+            (ret_path->len &&
+             (st.st_mtim.tv_sec < newest.tv_sec ||
+              (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec))))
+            continue;
+        memcpy(id, e->d_name, ID_UUID_LEN);
+        if (hold_look(home, id, /*ret=*/NULL, /*err=*/NULL) > 0)
+            continue;
+        newest = st.st_mtim;
+        buf_clear(ret_path);
+        buf_addf(ret_path, "%s/%s", buf_cstr(&dir), e->d_name);
+    }
+    if (d)
+        closedir(d);
+    if (!ret_path->len)
+        return err_set(err, ERR_NOT_FOUND, "there is no session of this folder to go on with");
+    return 0;
+}
+
+static int session_find(const char *home, const char *key, struct str want, struct cancel *cancel,
+                        struct buf *ret_path, struct err *err)
+{
+    (void)cancel;
+    if (str_ends(want, STR(".jsonl")))
+        buf_add(ret_path, want);
+    else
+        buf_addf(ret_path, "%s/projects/%s/%.*s.jsonl", home, key, STR_ARG(want));
+    if (!file_exists(buf_cstr(ret_path)))
+        return err_set(err, ERR_NOT_FOUND, "there is no session '%.*s'", STR_ARG(want));
+    return 0;
+}
+
+static int session_find_past(const struct session *s, const struct args *args,
+                             struct cancel *cancel, struct buf *ret_path, struct err *err)
+{
+    const char *home = conf_home(s->conf);
+    CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
+
+    project_key(str_of(conf_dir(s->conf)), &key);
+    if (args->given[OPT_CONTINUE])
+        return session_find_newest(home, buf_cstr(&key), cancel, ret_path, err);
+    return session_find(home, buf_cstr(&key), str_of(args_get(args, OPT_RESUME)), cancel, ret_path,
+                        err);
+}
+
+/* What tools have done to files so far. */
+static int session_read_changes(struct session *s, struct err *err)
+{
+    const struct load_facts *facts = load_facts(s->load);
+
+    VEC_EACH(&facts->file_history, line) {
+        struct str text;
+
+        if (load_read(s->load, line->offset, line->len, &text, err) < 0)
+            return -1;
+        file_changes_add(&s->changes, text, line->offset, str_of(conf_dir(s->conf)));
+    }
+    return 0;
+}
+
+static int session_read(struct session *s, const char *path, const struct args *args,
+                        struct cancel *cancel, struct strv *ret_notes, struct err *err)
+{
+    const char *at = args_get(args, OPT_RESUME_SESSION_AT);
+    const char *drops = args_get(args, OPT_RESUME_DROPS_TURN);
+    struct load_spec spec = {.leaf = str_of(at ? at : drops), .is_before = drops};
+
+    if (load_open(path, &spec, cancel, &s->load, err) < 0)
+        return -1;
+    strv_add_all(ret_notes, load_warnings(s->load));
+    if (recall_read(s->load, cancel, &s->recall, err) < 0)
+        return -1;
+    s->is_recalled = true;
+    return session_read_changes(s, err);
+}
+
+static int session_fork(struct session *s, const char *path, struct err *err)
+{
+    CLEANUP(mem_freep) char *folder = mem_dup(path, strlen(path) - strlen(".jsonl"));
+
+    if (fork_lines(s->load, s->id, &s->seed, err) < 0)
+        return -1;
+    return file_history_copy(folder, s->folder, err);
+}
+
+static int session_resume(struct session *s, const struct args *args, const char *id,
+                          struct cancel *cancel, struct strv *ret_notes, struct err *err)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    bool forks = args->given[OPT_FORK_SESSION];
+
+    if (session_find_past(s, args, cancel, &path, err) < 0)
+        return -1;
+    s->source = forks ? "fork" : "resume";
+    if (forks ? session_new(s, id, err) : session_adopt(s, buf_cstr(&path), err))
+        return -1;
+    /* Held before it is read: what another process adds would be missing. */
+    if (!forks && session_hold(s, err) < 0)
+        return -1;
+    if (session_read(s, buf_cstr(&path), args, cancel, ret_notes, err) < 0)
+        return -1;
+    return forks && s->is_kept ? session_fork(s, buf_cstr(&path), err) : 0;
+}
+
+int session_open(const struct conf *conf, const struct args *args, const char *id,
+                 struct cancel *cancel, struct strv *ret_notes, struct session **ret,
+                 struct err *err)
+{
+    struct session *s = mem_zalloc(sizeof(*s));
+    int r;
+
+    s->conf = conf;
+    s->source = "startup";
+    s->is_kept = !args->given[OPT_NO_SESSION_PERSISTENCE];
+    s->recall = (struct recall)RECALL_INIT;
+    buf_init(&s->seed, BUF_NO_LIMIT);
+    r = check_options(args, id, err);
+    if (r == 0)
+        r = wants_past(args) ? session_resume(s, args, id, cancel, ret_notes, err)
+                             : session_new(s, id, err);
+    if (r < 0) {
+        session_free(s);
+        return -1;
+    }
+    *ret = s;
+    return 0;
+}
+
+/* ---- What others need ---- */
+
+const char *session_id(const struct session *s)
+{
+    return s->id;
+}
+
+const char *session_path(const struct session *s)
+{
+    return s->path;
+}
+
+const char *session_folder(const struct session *s)
+{
+    return s->folder;
+}
+
+bool session_is_kept(const struct session *s)
+{
+    return s->is_kept;
+}
+
+const char *session_source(const struct session *s)
+{
+    return s->source;
+}
+
+struct recall *session_recall(struct session *s)
+{
+    return s->is_recalled ? &s->recall : NULL;
+}
+
+const struct load_facts *session_facts(const struct session *s)
+{
+    return s->load ? load_facts(s->load) : NULL;
+}
+
+static enum transcript_sync session_sync(const struct conf *conf)
+{
+    struct str how = conf_get_str(conf, "fsync");
+
+    if (str_is(how, "always"))
+        return SYNC_ALWAYS;
+    return str_is(how, "never") ? SYNC_NEVER : SYNC_TURN;
+}
+
+struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
+                             const char *entrypoint, session_notice_fn notice, void *notice_arg)
+{
+    struct record_spec spec = {
+        .path = s->path,
+        .session = s->id,
+        .entrypoint = entrypoint,
+        .sync = session_sync(s->conf),
+        .workspace = w,
+        .asker = asker,
+        .folder = s->folder,
+        .notice = notice,
+        .notice_arg = notice_arg,
+        .changes = &s->changes,
+        .leaf = s->load ? load_leaf(s->load) : STR(""),
+        .seed = buf_str(&s->seed),
+    };
+
+    if (s->is_kept && !s->record)
+        s->record = record_new(&spec);
+    return s->record;
+}
+
+void session_mode(struct session *s, struct str mode)
+{
+    if (s->record)
+        (void)record_mode(s->record, mode, /*err=*/NULL); /* not worth ending a turn for */
+}
+
+int session_rename(struct session *s, struct str title, struct err *err)
+{
+    title = str_trim(title);
+    if (!title.len || title.len > SESSION_MAX_TITLE || str_chr(title, '\n') < title.len)
+        return err_set(err, ERR_BAD_INPUT, "a title is one line of at most %d bytes",
+                       SESSION_MAX_TITLE);
+    if (!s->is_kept)
+        return err_set(err, ERR_UNSUPPORTED, "nothing of this session is kept");
+    if (!s->record)
+        return err_set(err, ERR_UNSUPPORTED, "the session has not begun yet");
+    return record_title(s->record, title, err);
+}

@@ -1,0 +1,55 @@
+/*
+ * The session of a host on disk: which one it is, who holds it, what is gone on with, and where
+ * things are kept.
+ *
+ * A new session has an id and a path, and no file before somebody has spoken. One that is resumed
+ * has its conversation read (agent/recall.h) before anything else is built; a fork has it too,
+ * under a new id, and its lines are copied into the new file with the first new message. With
+ * --no-session-persistence nothing is written, and nothing is held.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/id.h"
+#include "base/strv.h"
+
+struct args;
+struct asker;
+struct cancel;
+struct conf;
+struct err;
+struct journal;
+struct load_facts;
+struct recall;
+struct record;
+struct session;
+struct workspace;
+
+/* What the options --continue, --resume, --fork-session, --session-id, --resume-session-at,
+ * --resume-drops-turn and --no-session-persistence ask for. notes: for the user. ERR_NOT_FOUND,
+ * ERR_BUSY: another process has it; ERR_BAD_INPUT: options that do not go together. */
+int session_open(const struct conf *conf, const struct args *args, const char *id,
+                 struct cancel *cancel, struct strv *ret_notes, struct session **ret,
+                 struct err *err);
+void session_free(struct session *s); /* gives it free for others; NULL is fine */
+
+const char *session_id(const struct session *s);
+const char *session_path(const struct session *s);   /* of the transcript */
+const char *session_folder(const struct session *s); /* of everything else */
+bool session_is_kept(const struct session *s);
+const char *session_source(const struct session *s); /* "startup", "resume", "fork" */
+
+/* What is gone on with; NULL: nothing. */
+struct recall *session_recall(struct session *s);
+const struct load_facts *session_facts(const struct session *s); /* NULL: new */
+
+/* The permission mode has changed; a person gives the session a name. Any thread. */
+void session_mode(struct session *s, struct str mode);
+int session_rename(struct session *s, struct str title, struct err *err);
+
+/* From here on what is said is written down; NULL when nothing is to be kept. The record is the
+ * session's. */
+typedef void (*session_notice_fn)(void *arg, struct str text);
+struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
+                             const char *entrypoint, session_notice_fn notice, void *notice_arg);
