@@ -102,8 +102,8 @@ struct agent_input {
     enum input_when when;
     bool no_query;   /* only added to the conversation; no turn */
     bool is_literal; /* "/compact" in it is no command */
-    bool go_on;    /* a turn without new words: what was left open is taken up. No message then */
-    bool kept;     /* it stands in the journal's queue; set by agent_send() */
+    bool go_on;      /* a turn without new words: what was left open is taken up. No message then */
+    bool kept;       /* it stands in the journal's queue; set by agent_send() */
 };
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
 void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */

@@ -9,6 +9,7 @@
  * text` says that the lines passed over by the next wait must not have it, `end` closes the input.
  * {ID} is the request_id of the line that was waited for last, {DIR} the folder it all happens in.
  */
+#include <ftw.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,9 +209,24 @@ static void play(struct talk *t)
     }
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
 static void clean_up(const struct talk *t)
 {
     static const char *const files[] = {"scenario", "out.txt", "other.txt"};
+    CLEANUP(mem_freep) char *sessions = path_join(t->dir, ".tenax/projects");
+    CLEANUP(mem_freep) char *running = path_join(t->dir, ".tenax/run");
+    CLEANUP(mem_freep) char *home = path_join(t->dir, ".tenax");
+
+    (void)nftw(sessions, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)rmdir(running); /* nobody runs: nothing is in there */
+    (void)rmdir(home);
 
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         CLEANUP(mem_freep) char *path = path_join(t->dir, files[i]);

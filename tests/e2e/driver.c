@@ -38,6 +38,7 @@ struct run {
     char base[64]; /* the server's URL */
     char port[16];
     struct strv files; /* what was put there, and may stay */
+    bool is_kept;      /* sessions may stay too */
     struct proc *server;
     struct mailbox *mail;
     struct buf complaints; /* of the server at its end: steps that were never played */
@@ -293,6 +294,8 @@ static bool may_stay(const struct run *r, const char *path, struct str left)
 
     if (strv_has(&r->files, str_of(path)))
         return true;
+    if (r->is_kept && strstr(path, "/.tenax/projects/") && str_ends(str_of(path), STR(".jsonl")))
+        return true; /* the session, and the log of its events */
     while (str_cut(&rest, '\n', &line)) {
         struct str want;
 
@@ -426,6 +429,7 @@ static bool run_script(struct run *r, bool trusted, bool *ret_skipped)
     buf_addf(&work, "%s/work", r->dir);
     buf_addf(&temp, "%s/tmp", r->dir);
     buf_addf(&home, "%s/home", r->dir);
+    r->is_kept = !strstr(buf_cstr(&script), "--no-session-persistence");
     spec.argv = (const char *const[]){"/bin/sh", "-c", buf_cstr(&script), NULL};
     spec.envp = (const char *const *)strv_get(&env);
     spec.dir = buf_cstr(&work);
