@@ -22,6 +22,7 @@
 #include "host/record.h"
 #include "store/file_change.h"
 #include "store/file_history.h"
+#include "store/find.h"
 #include "store/hold.h"
 #include "store/load.h"
 
@@ -152,15 +153,14 @@ static int check_options(const struct args *args, const char *id, struct err *er
 }
 
 /* The newest transcript of a project that no process is at. */
-static int session_find_newest(const char *home, const char *key, struct cancel *cancel,
-                               struct buf *ret_path, struct err *err)
+static int session_find_newest(const struct find_scope *scope, struct buf *ret_path,
+                               struct err *err)
 {
     CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
     struct timespec newest = {0};
     DIR *d;
 
-    (void)cancel;
-    buf_addf(&dir, "%s/projects/%s", home, key);
+    buf_addf(&dir, "%s/projects/%.*s", scope->home, STR_ARG(scope->project));
     d = opendir(buf_cstr(&dir));
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         struct str name = str_of(e->d_name);
@@ -174,7 +174,7 @@ static int session_find_newest(const char *home, const char *key, struct cancel 
               (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec))))
             continue;
         memcpy(id, e->d_name, ID_UUID_LEN);
-        if (hold_look(home, id, /*ret=*/NULL, /*err=*/NULL) > 0)
+        if (hold_look(scope->home, id, /*ret=*/NULL, /*err=*/NULL) > 0)
             continue;
         newest = st.st_mtim;
         buf_clear(ret_path);
@@ -183,34 +183,24 @@ static int session_find_newest(const char *home, const char *key, struct cancel 
     if (d)
         closedir(d);
     if (!ret_path->len)
-        return err_set(err, ERR_NOT_FOUND, "there is no session of this folder to go on with");
-    return 0;
-}
-
-static int session_find(const char *home, const char *key, struct str want, struct cancel *cancel,
-                        struct buf *ret_path, struct err *err)
-{
-    (void)cancel;
-    if (str_ends(want, STR(".jsonl")))
-        buf_add(ret_path, want);
-    else
-        buf_addf(ret_path, "%s/projects/%s/%.*s.jsonl", home, key, STR_ARG(want));
-    if (!file_exists(buf_cstr(ret_path)))
-        return err_set(err, ERR_NOT_FOUND, "there is no session '%.*s'", STR_ARG(want));
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no session of this folder to go on with (tenax sessions list "
+                       "--all shows those of "
+                       "others)");
     return 0;
 }
 
 static int session_find_past(const struct session *s, const struct args *args,
                              struct cancel *cancel, struct buf *ret_path, struct err *err)
 {
-    const char *home = conf_home(s->conf);
+    struct find_scope scope = {.home = conf_home(s->conf), .dir = conf_dir(s->conf)};
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
 
     project_key(str_of(conf_dir(s->conf)), &key);
+    scope.project = buf_str(&key);
     if (args->given[OPT_CONTINUE])
-        return session_find_newest(home, buf_cstr(&key), cancel, ret_path, err);
-    return session_find(home, buf_cstr(&key), str_of(args_get(args, OPT_RESUME)), cancel, ret_path,
-                        err);
+        return session_find_newest(&scope, ret_path, err);
+    return find_session(&scope, str_of(args_get(args, OPT_RESUME)), cancel, ret_path, err);
 }
 
 /* What tools have done to files so far. */

@@ -62,6 +62,7 @@ void message_unref(struct message *m)
 void message_unrefp(struct message **m)
 {
     message_unref(*m);
+    *m = NULL;
 }
 
 static struct str copy(struct arena *arena, struct str s)

@@ -163,10 +163,10 @@ static pid_t start(const char *tenax, const char *dir, int *ret_in, int *ret_out
     pid = fork();
     CHECK(pid >= 0, "no fork");
     if (pid == 0) {
-        const char *const argv[] = {
-            "tenax",       "--output-format", "stream-json",    "--verbose", "--input-format",
-            "stream-json", "--model",         buf_cstr(&model), "-C",        dir,
-            NULL};
+        const char *const argv[] = {"tenax",     "--output-format",          "stream-json",
+                                    "--verbose", "--input-format",           "stream-json",
+                                    "--model",   buf_cstr(&model),           "-C",
+                                    dir,         "--no-session-persistence", NULL};
         const char *const envp[] = {buf_cstr(&home), buf_cstr(&own), "PATH=/usr/bin:/bin", NULL};
 
         dup2(in[0], STDIN_FILENO);
