@@ -32,7 +32,7 @@
 struct record {
     struct journal journal; /* first: the contract's functions get it */
     struct transcript *transcript;
-    char *session, *entrypoint;
+    char *session, *entrypoint, *agent_id;
     struct workspace *workspace;
     struct asker *asker;
     atomic_bool forgets; /* somebody said: go on without it */
@@ -142,6 +142,7 @@ static struct entry_head record_head(const struct record *r)
         .version = STR(TENAX_VERSION),
         .branch = str_of(r->branch),
         .entrypoint = str_of(r->entrypoint),
+        .agent_id = str_of(r->agent_id),
     };
 }
 
@@ -337,7 +338,7 @@ static int record_replaced(struct journal *self, const struct journal_replacemen
     struct record *r = record_of(self);
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
-    record_line_replaced(&line, str_of(r->session), list, count);
+    record_line_replaced(&line, str_of(r->session), str_of(r->agent_id), list, count);
     return record_put_fact(r, buf_str(&line), err);
 }
 
@@ -403,6 +404,11 @@ int record_mode(struct record *r, struct str mode, struct err *err)
 
 /* ---- Life ---- */
 
+void record_agent_path(const char *folder, const char *agent_id, struct buf *ret)
+{
+    buf_addf(ret, "%s/subagents/agent-%s.jsonl", folder, agent_id);
+}
+
 struct record *record_new(const struct record_spec *spec)
 {
     struct record *r = mem_zalloc(sizeof(*r));
@@ -423,6 +429,8 @@ struct record *record_new(const struct record_spec *spec)
     r->transcript = transcript_new(spec->path, spec->sync);
     r->session = mem_dup(spec->session, strlen(spec->session));
     r->entrypoint = mem_dup(spec->entrypoint, strlen(spec->entrypoint));
+    if (spec->agent_id)
+        r->agent_id = mem_dup(spec->agent_id, strlen(spec->agent_id));
     r->workspace = workspace_ref(spec->workspace);
     r->asker = spec->asker;
     record_moved(r, spec->leaf);
@@ -447,6 +455,7 @@ void record_free(struct record *r)
     buf_release(&r->line);
     mem_freep(&r->session);
     mem_freep(&r->entrypoint);
+    mem_freep(&r->agent_id);
     mem_freep(&r->branch);
     mem_freep(&r->cwd);
     mem_freep(&r);

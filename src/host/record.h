@@ -13,6 +13,7 @@
 #include "store/transcript.h"
 
 struct asker;
+struct buf;
 struct err;
 struct file_changes;
 struct journal;
@@ -23,6 +24,9 @@ struct workspace;
 struct record_spec {
     const char *path;    /* of the transcript */
     const char *session; /* uuid */
+    /* Of an agent that works for the session's own: all lines are sidechain lines, and path is
+     * record_agent_path(). NULL: the session's own. */
+    const char *agent_id;
     const char *entrypoint;
     enum transcript_sync sync;
     struct workspace *workspace;  /* the current folder and its branch stand in every line */
@@ -35,6 +39,9 @@ struct record_spec {
     struct str leaf; /* the line that the first new one hangs on; empty: none */
     struct str seed; /* lines that go before the first new one: of a fork */
 };
+
+/* <session's folder>/subagents/agent-<id>.jsonl */
+void record_agent_path(const char *folder, const char *agent_id, struct buf *ret);
 
 struct record *record_new(const struct record_spec *spec);
 void record_free(struct record *r);

@@ -217,7 +217,7 @@ void record_line_turn(struct buf *out, const struct record_at *at, const struct 
 
 /* ---- Facts ---- */
 
-void record_line_replaced(struct buf *out, struct str session,
+void record_line_replaced(struct buf *out, struct str session, struct str agent_id,
                           const struct journal_replacement *list, size_t count)
 {
     struct jw w;
@@ -225,6 +225,8 @@ void record_line_replaced(struct buf *out, struct str session,
     jw_init(&w, out, 0);
     entry_begin_fact(&w, ENTRY_CONTENT_REPLACEMENT);
     jw_kstr(&w, "sessionId", session);
+    if (agent_id.len)
+        jw_kstr(&w, "agentId", agent_id);
     jw_key(&w, "replacements");
     jw_array(&w);
     for (size_t i = 0; i < count; i++) {

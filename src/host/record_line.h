@@ -36,7 +36,7 @@ void record_line_snip(struct buf *out, const struct record_at *at, const struct 
                       size_t count);
 void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r);
 
-void record_line_replaced(struct buf *out, struct str session,
+void record_line_replaced(struct buf *out, struct str session, struct str agent_id,
                           const struct journal_replacement *list, size_t count);
 void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
                        enum journal_queue what, const struct agent_input *input);

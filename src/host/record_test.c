@@ -263,6 +263,46 @@ static void test_facts(void **state)
     end(&t);
 }
 
+/* An agent that works for another one has a file of its own, and says so in every line. */
+static void test_sidechain(void **state)
+{
+    struct journal_replacement gone = {
+        .entry = STR("u2"), .tool_use_id = STR("toolu_1"), .stub = STR("[stub]")};
+    struct record_spec spec = {.session = SESSION,
+                               .entrypoint = "sdk-cli",
+                               .agent_id = "a7",
+                               .sync = SYNC_NEVER,
+                               .folder = dir};
+    CLEANUP(buf_release) struct buf path = BUF_INIT(1 << 12);
+    CLEANUP(mem_freep) char *folder = NULL;
+    struct session_test t;
+    const struct json *v;
+
+    (void)state;
+    begin(&t, NULL, STR(""));
+    record_free(t.record);
+    record_agent_path(dir, "a7", &path);
+    mem_freep(&t.path);
+    t.path = mem_dup(path.ptr, path.len);
+    spec.path = t.path;
+    spec.workspace = t.workspace;
+    t.record = record_new(&spec);
+    t.journal = record_journal(t.record);
+    assert_int_equal(say(&t, "u1", "go", USER_INPUT, NULL), 0);
+    assert_int_equal(answer(&t, "a1", "a2", NULL), 0);
+    assert_int_equal(t.journal->replaced(t.journal, &gone, 1, NULL), 0);
+    for (size_t i = 0; i < 3; i++) {
+        v = line_at(&t, i);
+        assert_true(json_get_bool(v, "isSidechain", false));
+        assert_true(str_is(json_get_str(v, "sessionId"), SESSION));
+        assert_true(str_is(json_get_str(v, "agentId"), "a7"));
+    }
+    assert_true(str_is(json_get_str(line_at(&t, 3), "agentId"), "a7"));
+    folder = path_dirname(t.path);
+    end(&t);
+    (void)rmdir(folder);
+}
+
 struct yes_sayer {
     struct asker asker;
     int asked;
@@ -335,10 +375,9 @@ static int remove_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_compaction),
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_compaction),
+        cmocka_unit_test(test_facts),     cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_sidechain),
     };
 
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
