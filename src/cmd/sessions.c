@@ -84,35 +84,52 @@ int sessions_find(const struct sessions *s, const char *want, struct buf *ret_pa
     return find_session(&scope, str_of(want), s->cmd->cancel, ret_path, err);
 }
 
+/* Whether it may stand in a line as it is. */
+static bool is_printable(struct str text, size_t len)
+{
+    return len && (unsigned char)text.ptr[0] >= ' ' && text.ptr[0] != 0x7f;
+}
+
 void sessions_add_line(struct buf *out, struct str text, size_t max_chars)
 {
+    struct str run; /* added whole */
+    size_t chars = 0;
+
     text = str_trim(text);
-    for (size_t chars = 0; text.len; chars++) {
+    while (text.len && chars < max_chars) {
         size_t len = utf8_decode(text, NULL);
 
-        if (chars == max_chars) {
-            buf_adds(out, "…");
-            return;
+        run = text;
+        while (is_printable(text, len) && chars < max_chars) {
+            text = str_from(text, len);
+            chars++;
+            len = utf8_decode(text, NULL);
         }
-        if (!len || (unsigned char)text.ptr[0] < ' ' || text.ptr[0] == 0x7f)
+        buf_add(out, str_first(run, run.len - text.len));
+        if (text.len && chars < max_chars) {
             buf_addc(out, ' ');
-        else
-            buf_add(out, str_first(text, len));
-        text = str_from(text, len ? len : 1);
+            text = str_from(text, len ? len : 1);
+            chars++;
+        }
     }
+    if (text.len)
+        buf_adds(out, "…");
 }
 
 void sessions_add_size(struct buf *out, int64_t bytes)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
-    double size = (double)bytes;
+    int64_t tenths = bytes * 10;
     size_t unit = 0;
 
-    while (size >= 1000 && unit + 1 < ARRAY_LEN(units)) {
-        size /= 1024;
+    while (tenths >= 10000 && unit + 1 < ARRAY_LEN(units)) {
+        tenths = (tenths + 512) / 1024;
         unit++;
     }
-    buf_addf(out, "%.*f %s", unit > 1 && size < 10 ? 1 : 0, size, units[unit]);
+    if (unit > 1 && tenths < 100)
+        buf_addf(out, "%d.%d %s", (int)(tenths / 10), (int)(tenths % 10), units[unit]);
+    else
+        buf_addf(out, "%d %s", (int)((tenths + 5) / 10), units[unit]);
 }
 
 int sessions_say(const struct sessions *s, const struct buf *out)

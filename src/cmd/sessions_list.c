@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/map.h"
+#include "base/id.h"
 #include "base/strv.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
@@ -18,6 +18,9 @@
 #include "store/index.h"
 
 #define SHORT_ID 8
+#define AGE_CHARS 8
+#define COUNT_CHARS 8
+#define SIZE_CHARS 7
 #define FOLDER_CHARS 30
 #define BRANCH_CHARS 16
 #define TITLE_CHARS 100 /* where the width is not known */
@@ -25,24 +28,33 @@
 
 struct table {
     struct buf out;
+    struct buf cell;  /* the one in the making */
     struct strv open; /* ids of sessions that somebody holds */
     bool has_folder;
     bool has_branch;
     size_t id_chars;
-    size_t columns; /* of the terminal; 0: none */
+    size_t title_chars;
 };
+
+static int by_text(const void *a, const void *b)
+{
+    return memcmp(a, b, SHORT_ID);
+}
 
 /* Ids are shown by their beginnings, unless two begin alike. */
 static size_t table_id_chars(const struct index *ix)
 {
-    CLEANUP(map_release) struct map seen = MAP_INIT;
-    static int there;
+    CLEANUP(mem_freep) char *begins = mem_alloc(ix->rows.len * SHORT_ID + 1);
+    size_t chars = SHORT_ID;
 
-    VEC_EACH(&ix->rows, row) {
-        if (map_set(&seen, str_first(row->id, SHORT_ID), &there))
-            return row->id.len;
+    for (size_t i = 0; i < ix->rows.len; i++)
+        memcpy(begins + i * SHORT_ID, ix->rows.ptr[i].id.ptr, SHORT_ID);
+    qsort(begins, ix->rows.len, SHORT_ID, by_text);
+    for (size_t i = 1; i < ix->rows.len; i++) {
+        if (by_text(begins + (i - 1) * SHORT_ID, begins + i * SHORT_ID) == 0)
+            chars = ID_UUID_LEN;
     }
-    return SHORT_ID;
+    return chars;
 }
 
 static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)
@@ -61,25 +73,39 @@ static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)
         buf_addf(out, "%dw ago", (int)(minutes / 60 / 24 / 7));
 }
 
+/* All that do not go on with a character. */
 static size_t count_chars(struct str s)
 {
     size_t chars = 0;
 
-    for (; s.len; chars++) {
-        size_t len = utf8_decode(s, NULL);
-
-        s = str_from(s, len ? len : 1);
-    }
+    for (size_t i = 0; i < s.len; i++)
+        chars += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
     return chars;
 }
 
-/* A cell of so many characters and two spaces; to the right when width is negative. */
-static void add_cell(struct buf *out, struct str text, int width)
+static void add_spaces(struct buf *out, size_t count)
 {
-    int gap = abs(width) - (int)count_chars(text);
+    static const char spaces[] = "                                        ";
 
-    buf_addf(out, "%*s%.*s%*s  ", width < 0 && gap > 0 ? gap : 0, "", STR_ARG(text),
-             width > 0 && gap > 0 ? gap : 0, "");
+    buf_add(out, str_make(spaces, count < sizeof(spaces) ? count : sizeof(spaces) - 1));
+}
+
+/* A cell of so many characters and two spaces. */
+static void add_left(struct buf *out, struct str text, size_t width)
+{
+    size_t chars = count_chars(text);
+
+    buf_add(out, text);
+    add_spaces(out, (chars < width ? width - chars : 0) + 2);
+}
+
+static void add_right(struct buf *out, struct str text, size_t width)
+{
+    size_t chars = count_chars(text);
+
+    add_spaces(out, chars < width ? width - chars : 0);
+    buf_add(out, text);
+    add_spaces(out, 2);
 }
 
 /* "~/work/a", its end when it is long. */
@@ -112,59 +138,61 @@ static void add_folder(struct buf *out, struct str dir)
 }
 
 /* Room for titles behind the other columns. */
-static size_t table_title_chars(const struct table *t)
+static size_t table_title_chars(const struct table *t, size_t columns)
 {
-    size_t used = t->id_chars + 2 + 8 + 2 + 8 + 2 + 7 + 2 + (t->has_branch ? BRANCH_CHARS + 2 : 0) +
-                  (t->has_folder ? FOLDER_CHARS + 2 : 0);
+    size_t used = t->id_chars + 2 + AGE_CHARS + 2 + COUNT_CHARS + 2 + SIZE_CHARS + 2 +
+                  (t->has_branch ? BRANCH_CHARS + 2 : 0) + (t->has_folder ? FOLDER_CHARS + 2 : 0);
 
-    if (!t->columns)
+    if (!columns)
         return TITLE_CHARS;
-    return t->columns > used + TITLE_LEAST ? t->columns - used - 1 : TITLE_LEAST;
+    return columns > used + TITLE_LEAST ? columns - used - 1 : TITLE_LEAST;
+}
+
+/* Empties the cell and lends it. */
+static struct buf *table_cell(struct table *t)
+{
+    buf_clear(&t->cell);
+    return &t->cell;
 }
 
 static void table_row(struct table *t, const struct store_session *row, int64_t now_ms)
 {
-    CLEANUP(buf_release) struct buf age = BUF_INIT(100);
-    CLEANUP(buf_release) struct buf messages = BUF_INIT(100);
-    CLEANUP(buf_release) struct buf size = BUF_INIT(100);
-    CLEANUP(buf_release) struct buf branch = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf folder = BUF_INIT(BUF_NO_LIMIT);
-
+    add_left(&t->out, str_first(row->id, t->id_chars), t->id_chars);
     if (strv_has(&t->open, row->id))
-        buf_adds(&age, "open");
+        buf_adds(table_cell(t), "open");
     else
-        add_age(&age, row->last_ms, now_ms);
-    buf_addf(&messages, "%lld", (long long)row->messages);
-    sessions_add_size(&size, row->size);
-    add_cell(&t->out, str_first(row->id, t->id_chars), (int)t->id_chars);
-    add_cell(&t->out, buf_str(&age), 8);
-    add_cell(&t->out, buf_str(&messages), -8);
-    add_cell(&t->out, buf_str(&size), -7);
+        add_age(table_cell(t), row->last_ms, now_ms);
+    add_left(&t->out, buf_str(&t->cell), AGE_CHARS);
+    buf_addf(table_cell(t), "%lld", (long long)row->messages);
+    add_right(&t->out, buf_str(&t->cell), COUNT_CHARS);
+    sessions_add_size(table_cell(t), row->size);
+    add_right(&t->out, buf_str(&t->cell), SIZE_CHARS);
     if (t->has_branch) {
-        sessions_add_line(&branch, row->branch, BRANCH_CHARS - 1);
-        add_cell(&t->out, buf_str(&branch), BRANCH_CHARS);
+        sessions_add_line(table_cell(t), row->branch, BRANCH_CHARS - 1);
+        add_left(&t->out, buf_str(&t->cell), BRANCH_CHARS);
     }
     if (t->has_folder) {
-        add_folder(&folder, row->cwd);
-        add_cell(&t->out, buf_str(&folder), FOLDER_CHARS);
+        add_folder(table_cell(t), row->cwd);
+        add_left(&t->out, buf_str(&t->cell), FOLDER_CHARS);
     }
-    sessions_add_line(&t->out, index_name(row), table_title_chars(t));
+    sessions_add_line(&t->out, index_name(row), t->title_chars);
     buf_addc(&t->out, '\n');
 }
 
 static void table_head(struct table *t)
 {
-    add_cell(&t->out, STR("ID"), (int)t->id_chars);
-    add_cell(&t->out, STR("LAST"), 8);
-    add_cell(&t->out, STR("MESSAGES"), -8);
-    add_cell(&t->out, STR("SIZE"), -7);
+    add_left(&t->out, STR("ID"), t->id_chars);
+    add_left(&t->out, STR("LAST"), AGE_CHARS);
+    add_right(&t->out, STR("MESSAGES"), COUNT_CHARS);
+    add_right(&t->out, STR("SIZE"), SIZE_CHARS);
     if (t->has_branch)
-        add_cell(&t->out, STR("BRANCH"), BRANCH_CHARS);
+        add_left(&t->out, STR("BRANCH"), BRANCH_CHARS);
     if (t->has_folder)
-        add_cell(&t->out, STR("FOLDER"), FOLDER_CHARS);
+        add_left(&t->out, STR("FOLDER"), FOLDER_CHARS);
     buf_adds(&t->out, "TITLE\n");
 }
 
+/* 0: it is none. */
 static size_t terminal_columns(void)
 {
     struct winsize size;
@@ -178,9 +206,9 @@ static int list_text(const struct sessions *s, const struct index *ix)
 {
     struct table t = {
         .out = BUF_INIT(BUF_NO_LIMIT),
+        .cell = BUF_INIT(BUF_NO_LIMIT),
         .has_folder = s->cmd->args.given[OPT_ALL],
         .id_chars = table_id_chars(ix),
-        .columns = terminal_columns(),
     };
     int64_t now_ms = clock_wall_ms();
     int code;
@@ -188,6 +216,7 @@ static int list_text(const struct sessions *s, const struct index *ix)
     VEC_EACH(&ix->rows, row) {
         t.has_branch = t.has_branch || row->branch.len;
     }
+    t.title_chars = table_title_chars(&t, terminal_columns());
     hold_list(s->home, &t.open);
     if (ix->rows.len)
         table_head(&t);
@@ -200,6 +229,7 @@ static int list_text(const struct sessions *s, const struct index *ix)
     }
     code = sessions_say(s, &t.out);
     buf_release(&t.out);
+    buf_release(&t.cell);
     strv_release(&t.open);
     return code;
 }

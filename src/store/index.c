@@ -31,6 +31,7 @@ struct refresh {
     struct index *ix;
     store_session_vec known; /* by project and id */
     bool *seen;              /* one for each of them */
+    size_t from, to;         /* those of the project at hand */
     store_session_vec put, forget;
 };
 
@@ -187,16 +188,41 @@ static int index_compare(const struct store_session *a, const struct store_sessi
     return project ? project : str_cmp(a->id, b->id);
 }
 
-/* The row that was made of this file, or NULL. */
-static const struct store_session *index_find(struct refresh *r, struct str project, struct str id)
+/* The first row that is not before this project. */
+static size_t index_first_of(const struct refresh *r, struct str project)
 {
-    struct store_session want = {.project = project, .id = id};
-    size_t low = 0;
-    size_t high = r->known.len;
+    size_t from = 0;
+    size_t to = r->known.len;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (str_cmp(r->known.ptr[middle].project, project) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static void index_enter_project(struct refresh *r, struct str project)
+{
+    r->from = index_first_of(r, project);
+    for (r->to = r->from; r->to < r->known.len; r->to++) {
+        if (!str_eq(r->known.ptr[r->to].project, project))
+            break;
+    }
+}
+
+/* The row of the project at hand that was made of this file, or NULL. */
+static const struct store_session *index_find(struct refresh *r, struct str id)
+{
+    size_t low = r->from;
+    size_t high = r->to;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = index_compare(&want, &r->known.ptr[middle]);
+        int order = str_cmp(id, r->known.ptr[middle].id);
 
         if (order == 0) {
             r->seen[middle] = true;
@@ -215,7 +241,7 @@ static int index_take_file(struct refresh *r, int dir_fd, struct str project, co
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     struct str id = str_first(str_of(name), ID_UUID_LEN);
-    const struct store_session *known = index_find(r, project, id);
+    const struct store_session *known = index_find(r, id);
     struct store_session row = {.cost_usd = -1};
     struct err why = {0};
     struct stat st;
@@ -270,6 +296,7 @@ static int index_take_project(struct refresh *r, int projects_fd, const char *na
     CLEANUP(index_close_dir) DIR *d = index_open_dir(projects_fd, name);
     struct str project = arena_str(&r->ix->arena, str_of(name));
 
+    index_enter_project(r, project);
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         if (index_is_session(str_of(e->d_name)) &&
             index_take_file(r, dirfd(d), project, e->d_name, err) < 0)

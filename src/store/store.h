@@ -63,7 +63,8 @@ struct store_session {
 
 typedef VEC(struct store_session) store_session_vec;
 
-/* All of a project, or of all projects when it is empty. Texts are in the arena. No order. */
+/* All of a project, or of all projects when it is empty. By project and id; texts are in
+ * the arena. */
 int store_sessions(struct store *s, struct str project, struct arena *arena, store_session_vec *ret,
                    struct cancel *cancel, struct err *err);
 

@@ -15,17 +15,15 @@ struct sessions_read {
     store_session_vec *rows;
 };
 
-static void session_from_row(struct query *q, struct str project, struct arena *arena,
+static void session_from_row(struct query *q, const struct store_session *last, struct arena *arena,
                              struct store_session *ret)
 {
-    ret->project = query_get_str(q, arena);
-    if (str_eq(ret->project, project))
-        ret->project = project; /* neighbours share it */
+    ret->project = query_get_same(q, arena, last->project);
     ret->id = query_get_str(q, arena);
     ret->title = query_get_str(q, arena);
     ret->ai_title = query_get_str(q, arena);
-    ret->cwd = query_get_str(q, arena);
-    ret->branch = query_get_str(q, arena);
+    ret->cwd = query_get_same(q, arena, last->cwd);
+    ret->branch = query_get_same(q, arena, last->branch);
     ret->first_prompt = query_get_str(q, arena);
     ret->created_ms = query_get_i64(q);
     ret->last_ms = query_get_i64(q);
@@ -41,23 +39,23 @@ static int sessions_read(struct store *s, void *arg, struct err *err)
 {
     struct sessions_read *read = arg;
     CLEANUP(query_release) struct query q = {0};
+    struct store_session last = {0};
     int rc;
 
     read->rows->len = 0;
     if (query_make(&q, s,
-                   read->project.len ? "SELECT " COLUMNS " FROM session WHERE project=?"
-                                     : "SELECT " COLUMNS " FROM session",
+                   read->project.len ? "SELECT " COLUMNS " FROM session WHERE project=? ORDER BY id"
+                                     : "SELECT " COLUMNS " FROM session ORDER BY project, id",
                    err) < 0)
         return -1;
     if (read->project.len)
         query_str(&q, read->project);
     for (;;) {
-        struct str last = read->rows->len ? read->rows->ptr[read->rows->len - 1].project : STR("");
-
         rc = query_step(&q, err);
         if (rc <= 0)
             return rc;
-        session_from_row(&q, last, read->arena, vec_add(read->rows));
+        session_from_row(&q, &last, read->arena, vec_add(read->rows));
+        last = read->rows->ptr[read->rows->len - 1];
     }
 }
 

@@ -167,14 +167,20 @@ int query_do(struct query *q, struct err *err)
     return query_step(q, err) < 0 ? -1 : 0;
 }
 
-struct str query_get_str(struct query *q, struct arena *arena)
+struct str query_get_same(struct query *q, struct arena *arena, struct str last)
 {
     int column = q->column++;
     const char *text = (const char *)sqlite.column_text(q->statement, column);
+    struct str got = str_make(text, (size_t)sqlite.column_bytes(q->statement, column));
 
-    if (!text)
+    if (!got.len)
         return STR("");
-    return arena_str(arena, str_make(text, (size_t)sqlite.column_bytes(q->statement, column)));
+    return str_eq(got, last) ? last : arena_str(arena, got);
+}
+
+struct str query_get_str(struct query *q, struct arena *arena)
+{
+    return query_get_same(q, arena, /*last=*/STR(""));
 }
 
 int64_t query_get_i64(struct query *q)
@@ -241,7 +247,11 @@ static int store_check_format(struct store *s, struct err *err)
         return -1;
     /* Durable against kill -9; power loss may take the last moments with it, which no transcript
      * depends on. */
-    return store_exec(s, "PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=4194304", err);
+    return store_exec(s,
+                      "PRAGMA synchronous=NORMAL;"
+                      "PRAGMA journal_size_limit=4194304;"
+                      "PRAGMA cache_size=-512", /* KB: we read in one go, and once */
+                      err);
 }
 
 /* Made by us and not by SQLite, for its mode. Only when it is new: closing a descriptor of a

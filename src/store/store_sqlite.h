@@ -47,5 +47,7 @@ int query_do(struct query *q, struct err *err); /* for those without rows */
 
 /* The row's columns, in order. */
 struct str query_get_str(struct query *q, struct arena *arena);
+/* `last` itself when it says the same: neighbours often do. */
+struct str query_get_same(struct query *q, struct arena *arena, struct str last);
 int64_t query_get_i64(struct query *q);
 double query_get_double(struct query *q);

@@ -16,8 +16,10 @@
 
 void window_init(struct window *w, int fd, uint64_t end, size_t max_bytes)
 {
-    *w = (struct window){.fd = fd, .end = end, .cap = max_bytes};
-    w->buf = mem_zalloc(max_bytes + WINDOW_SLACK);
+    size_t cap = end < max_bytes ? (size_t)end + 1 : max_bytes; /* most files are short */
+
+    *w = (struct window){.fd = fd, .end = end, .cap = cap};
+    w->buf = mem_zalloc(cap + WINDOW_SLACK);
 }
 
 void window_release(struct window *w)
