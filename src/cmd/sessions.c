@@ -293,11 +293,34 @@ static int sessions_rm(const struct sessions *s)
 
 /* ---- Which ---- */
 
+/* Options that only one verb has a use for. */
+static bool sessions_options_fit(const struct args *args, struct str verb)
+{
+    static const struct {
+        enum option_id id;
+        const char *verbs;
+    } rows[] = {
+        {OPT_FORMAT, "export"}, {OPT_OUTPUT, "export"},  {OPT_OLDER_THAN, "rm"},
+        {OPT_ALL, "list rm"},   {OPT_JSON, "list show"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (args->given[rows[i].id] && !str_is_word_of(verb, rows[i].verbs)) {
+            say("'sessions %.*s' does not take --%s", STR_ARG(str_clip(verb, 40)),
+                option_table()[rows[i].id].name);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int sessions_dispatch(const struct sessions *s)
 {
     const struct strv *words = &s->cmd->args.words; /* "sessions", verb, … */
     struct str verb = words->len > 1 ? str_of(words->ptr[1]) : STR("list");
 
+    if (!sessions_options_fit(&s->cmd->args, verb))
+        return EXIT_USAGE;
     if (str_is(verb, "list") && words->len <= 2)
         return sessions_list(s);
     if (str_is(verb, "show") && words->len == 3)
