@@ -70,13 +70,14 @@ static void job_start(struct job *j, struct surroundings *s, const char *const *
         .max_output = GIT_MAX_OUTPUT,
         .timeout_ms = s->spec.git_ms ? s->spec.git_ms : SURROUNDINGS_GIT_MS,
         .grace_ms = GIT_GRACE_MS,
+        .at_once = true,
     };
     struct err err = {0};
 
     buf_init(&j->out, GIT_MAX_OUTPUT);
     buf_init(&j->complaint, GIT_MAX_OUTPUT);
     j->proc = proc_start(&spec, s->mail, &err);
-    j->state = j->proc ? JOB_RUNNING : err.code == ERR_NOT_FOUND ? JOB_MISSING : JOB_FAILED;
+    j->state = j->proc ? JOB_RUNNING : JOB_FAILED;
     if (!j->proc)
         buf_adds(&j->complaint, err.text);
 }
@@ -89,12 +90,20 @@ static void job_release(struct job *j)
     buf_release(&j->complaint);
 }
 
+static void job_not_started(struct job *j, const struct proc_mail *m)
+{
+    j->state = m->code == ERR_NOT_FOUND ? JOB_MISSING : JOB_FAILED;
+    buf_add(&j->complaint, buf_str(&m->bytes));
+}
+
 static void job_mail(struct job *j, struct proc_mail *m)
 {
     if (m->what == PROC_OUTPUT)
         buf_add(m->fd == 1 ? &j->out : &j->complaint, buf_str(&m->bytes));
     else if (m->how == PROC_TIMED_OUT)
         j->state = JOB_SLOW;
+    else if (m->how == PROC_NOT_STARTED)
+        job_not_started(j, m);
     else
         j->state = m->how == PROC_EXITED && m->code == 0 ? JOB_DONE : JOB_FAILED;
 }

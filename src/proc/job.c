@@ -2,8 +2,8 @@
  * One job on the proc thread: its warden, its pipes, its clock, its mail.
  *
  * The warden (warden.h) knows the processes; here is when to ask it for what, and everything that
- * has to do with bytes. Nothing here waits: reads and writes happen when the loop says so. Only the
- * first four functions are for any thread.
+ * has to do with bytes. Nothing here waits: reads and writes happen when the loop says so. Only
+ * those up to job_settle() are for any thread.
  */
 #include "proc/job.h"
 
@@ -43,18 +43,6 @@ void job_unref(struct proc *p)
     mailbox_unref(p->to);
     gate_release(&p->gate);
     free(p);
-}
-
-void job_settle(struct proc *p, const struct err *failure)
-{
-    gate_take(&p->gate);
-    if (!p->settled) {
-        p->settled = true;
-        if (failure)
-            p->failure = *failure;
-        gate_wake(&p->gate);
-    }
-    gate_give(&p->gate);
 }
 
 bool job_was_read(struct proc *p, size_t bytes)
@@ -111,6 +99,35 @@ static void job_report_exit(struct proc *p)
     buf_move(&m->bytes, &p->dir);
     m->wall_ms = loop_now_ms() - p->start_ms;
     mailbox_send(p->to, &m->mail);
+}
+
+static void job_report_failure(struct proc *p, const struct err *failure)
+{
+    struct proc_mail *m;
+
+    if (atomic_load(&p->unwatched))
+        return;
+    m = job_mail_new(p, PROC_EXIT, sizeof(*m));
+    m->how = PROC_NOT_STARTED;
+    m->code = failure->code;
+    buf_init(&m->bytes, sizeof(failure->text));
+    buf_adds(&m->bytes, failure->text);
+    mailbox_send(p->to, &m->mail);
+}
+
+void job_settle(struct proc *p, const struct err *failure)
+{
+    bool first;
+
+    gate_take(&p->gate);
+    first = !p->settled;
+    p->settled = true;
+    if (first && failure)
+        p->failure = *failure;
+    gate_wake(&p->gate);
+    gate_give(&p->gate);
+    if (first && failure && p->at_once)
+        job_report_failure(p, failure);
 }
 
 static void job_order_warden(struct proc *p, int what, int signo)

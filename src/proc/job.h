@@ -68,6 +68,7 @@ struct proc {
     bool input_ends;    /* close when it is written */
     bool input_in_line; /* the last byte was no newline */
     bool pty;
+    bool at_once; /* nobody waits for it to settle */
     size_t max_output;
     int64_t timeout_ms;
     int64_t grace_ms;
@@ -96,7 +97,7 @@ void job_unref(struct proc *p);
 /* A mail of so many bytes is freed; true when the job may go on talking, which is an order. */
 bool job_was_read(struct proc *p, size_t bytes);
 
-/* Tells proc_start() how it went; only the first call counts. */
+/* Tells proc_start(), or who gets the mail, how it went; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
 /* Below: proc thread only. job_open() starts a warden; it and all others move the job on, and the

@@ -55,6 +55,7 @@ static struct proc *proc_new(const struct proc_spec *spec, struct mailbox *to)
     buf_add(&p->input, spec->input);
     p->input_in_line = spec->input.len && spec->input.ptr[spec->input.len - 1] != '\n';
     p->pty = spec->pty;
+    p->at_once = spec->at_once;
     p->max_output = spec->max_output ? spec->max_output : PROC_MAX_OUTPUT;
     p->timeout_ms = spec->timeout_ms;
     p->grace_ms = spec->grace_ms ? spec->grace_ms : PROC_GRACE_MS;
@@ -97,8 +98,9 @@ struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct
     p->fds[JOB_ERR].fd = ends.err;
 
     proc_order(p, ORDER_START, 0, 0, STR(""));
-    proc_wait_settled(p);
-    if (p->failure.code) {
+    if (!p->at_once)
+        proc_wait_settled(p);
+    if (!p->at_once && p->failure.code) {
         if (err)
             *err = p->failure;
         job_unref(p);

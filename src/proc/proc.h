@@ -53,6 +53,7 @@ struct proc_spec {
     unsigned short rows, cols; /* of the pty; 0: 24 x 80 */
     bool merge_stderr;         /* 2>&1 */
     bool tell_dir;             /* PROC_EXIT says where the leader was in the end */
+    bool at_once;              /* proc_start() does not wait until the program runs */
     size_t max_output;         /* bytes delivered over the whole life; more is read and counted,
                                 * not delivered. 0: 64 MB */
     int64_t timeout_ms;        /* then the job is ended; 0: none */
@@ -66,10 +67,11 @@ enum proc_mail_what {
 };
 
 enum proc_how {
-    PROC_EXITED,    /* code is the exit status */
-    PROC_SIGNALLED, /* code is the signal, sent by somebody else */
-    PROC_TIMED_OUT, /* before the leader exited; code is its exit status, or 128 + signal */
-    PROC_KILLED,    /* the same, by proc_end() or proc_shutdown() */
+    PROC_EXITED,      /* code is the exit status */
+    PROC_SIGNALLED,   /* code is the signal, sent by somebody else */
+    PROC_TIMED_OUT,   /* before the leader exited; code is its exit status, or 128 + signal */
+    PROC_KILLED,      /* the same, by proc_end() or proc_shutdown() */
+    PROC_NOT_STARTED, /* with at_once: code is the enum err_code, bytes are the words */
 };
 
 extern const struct mail_kind proc_mail_kind;
@@ -78,8 +80,9 @@ struct proc_mail {
     struct mail mail;
     struct proc *proc; /* stays a valid pointer as long as the mail */
     enum proc_mail_what what;
-    int fd;            /* OUTPUT: 1 or 2 */
-    struct buf bytes;  /* OUTPUT; EXIT: the folder of tell_dir, empty when it is gone */
+    int fd;           /* OUTPUT: 1 or 2 */
+    struct buf bytes; /* OUTPUT; EXIT: the folder of tell_dir, empty when it is gone; why it did not
+                       * start */
     enum proc_how how; /* EXIT */
     int code;
     bool ended_rest; /* EXIT: descendants outlived the leader and were ended after linger_ms */
@@ -90,9 +93,11 @@ struct proc_mail {
 /* Returns when the program runs. Fails with ERR_NOT_FOUND (no such program), ERR_DENIED (not
  * executable), ERR_TOO_BIG (input, arguments), ERR_CANCELLED (during proc_shutdown()), ERR_IO (the
  * rest, such as a bad directory); an error of the child before exec is reported here, not as an
- * exit code, and no mail follows it. */
+ * exit code, and no mail follows it. With at_once only what goes wrong before there is a child is
+ * reported here, the rest as PROC_NOT_STARTED. */
 struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct err *err);
-int proc_pid(const struct proc *p); /* the leader's, which is also its group and session */
+int proc_pid(const struct proc *p); /* the leader's, which is also its group and session; not with
+                                     * at_once */
 
 /* Any thread, at any time; what comes too late does nothing. None of these waits. */
 

@@ -411,6 +411,51 @@ static void test_start_failures(void **state)
     mailbox_unref(mb);
 }
 
+/* Nobody waits for the start, so the mail says that there was none; the caller's words may be gone
+ * by then. */
+static void test_start_at_once(void **state)
+{
+    struct watch w;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fail_cases); i++) {
+        const struct fail_case *row = &fail_cases[i];
+        char program[64] = "";
+        char dir[64] = "";
+        const char *argv[] = {program, NULL};
+        struct proc_spec spec = {.argv = argv, .dir = row->dir ? dir : NULL, .at_once = true};
+
+        if (row->code == ERR_BAD_INPUT)
+            continue; /* told at once, as ever */
+        snprintf(program, sizeof(program), "%s", row->program);
+        snprintf(dir, sizeof(dir), "%s", row->dir ? row->dir : "");
+        w = (struct watch){.mb = mailbox_new()};
+        w.proc = proc_start(&spec, w.mb, NULL);
+        assert_non_null(w.proc);
+        memset(program, 'x', sizeof(program) - 1);
+        memset(dir, 'x', sizeof(dir) - 1);
+        watch_over(&w);
+        if (w.how != PROC_NOT_STARTED || w.code != (int)row->code)
+            fail_msg("%s: %d %d %s", row->name, w.how, w.code, buf_cstr(&w.dir));
+        assert_non_null(strstr(buf_cstr(&w.dir), row->dir ? row->dir : row->program));
+        watch_release(&w);
+    }
+    for (int i = 0; i < 20; i++) {
+        const char *argv[] = {"sh", "-c", "echo here; sleep 1000", NULL};
+        struct proc_spec spec = {.argv = argv, .at_once = true, .grace_ms = LONG_MS};
+
+        w = (struct watch){.mb = mailbox_new(), .out = BUF_INIT(BUF_NO_LIMIT)};
+        w.proc = proc_start(&spec, w.mb, NULL);
+        assert_non_null(w.proc);
+        if (i % 2)
+            watch_lines(&w, 1);
+        proc_end(w.proc); /* at any moment of its start */
+        watch_over(&w);
+        assert_int_equal(w.how, PROC_KILLED);
+        watch_release(&w);
+    }
+}
+
 static void test_environment(void **state)
 {
     char dir[] = "/tmp/tenax-proc-XXXXXX";
@@ -1262,6 +1307,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start_failures, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_start_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_big_input, setup, teardown),
         cmocka_unit_test_setup_teardown(test_output_cap, setup, teardown),
