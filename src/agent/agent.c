@@ -23,6 +23,7 @@
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"
+#include "sync/crew.h"
 
 #define AGENT_MAX_NOTICE ((size_t)64 << 10)
 
@@ -389,6 +390,7 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
         agent_recall(a, spec->recall);
     a->spec.recall = NULL;
     a->mail = mailbox_new();
+    a->crew = crew_new();
     a->pace = mem_zalloc(sizeof(*a->pace));
     news_send_to(a->spec.workspace, a->mail);
     a->thread = thread_start("agent", agent_thread, a, err);
@@ -417,6 +419,7 @@ void agent_free(struct agent *a)
     agent_interrupt(a, /*drop_queued=*/false);
     agent_finish(a, /*fn=*/NULL, /*arg=*/NULL);
     thread_join(a->thread);
+    crew_free(a->crew);
     VEC_EACH(&a->stragglers, c) {
         call_free(*c);
     }

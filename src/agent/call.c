@@ -22,7 +22,7 @@
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"
-#include "sync/thread.h"
+#include "sync/crew.h"
 
 #define CALL_PREVIEW 200
 
@@ -375,8 +375,7 @@ void call_start(struct call *c)
     if (c->state == CALL_ENDED)
         return;
     c->state = CALL_RUNNING;
-    c->thread = thread_start(c->entry->name, call_thread, c, &err);
-    if (!c->thread) {
+    if (crew_start(c->agent->crew, c->entry->name, call_thread, c, &err) < 0) {
         call_fail(c, "%s", err.text);
         c->result.stops_batch = true;
         c->state = CALL_ENDED;
@@ -385,7 +384,6 @@ void call_start(struct call *c)
 
 void call_collect(struct call *c)
 {
-    thread_join(TAKE_PTR(c->thread));
     c->state = CALL_ENDED;
     log_debug("agent", "%.*s %.*s: %" PRId64 " ms%s", STR_ARG(c->name), STR_ARG(c->id),
               c->duration_ms, c->result.is_error ? ", error" : "");
@@ -432,9 +430,6 @@ void call_free(struct call *c)
 {
     if (!c)
         return;
-    if (c->thread)
-        cancel_set(c->cancel);
-    thread_join(c->thread);
     tool_result_release(&c->result);
     buf_release(&c->expanded);
     buf_release(&c->context);

@@ -6,7 +6,7 @@
  *   PostToolUse or PostToolUseFailure hooks → cap and spill
  *
  * call_new() and call_start() run on the agent's thread, everything from the hooks on runs on a
- * thread of the call's own, which sends call_mail when it ends. From call_start() until that mail
+ * thread of the agent's crew, which sends call_mail when it ends. From call_start() until that mail
  * the call belongs to its thread; before and after, to the agent.
  */
 #pragma once
@@ -45,7 +45,6 @@ struct call {
     unsigned flags;
     bool is_free; /* allowed without asking or hooks: may start while the stream goes on */
     struct cancel *cancel;
-    struct thread *thread;
     enum call_state state; /* the agent's view */
     int64_t start_ms, duration_ms;
 
@@ -78,7 +77,6 @@ void call_collect(struct call *c); /* its mail has come: CALL_ENDED */
 void call_start_skipped(struct call *c, struct str because);
 /* The tool_result for the conversation; slices live in the call. */
 void call_result(struct call *c, struct arena *arena, struct block *ret);
-/* Waits for the thread, if there is one still. */
 void call_free(struct call *c);
 
 bool call_mail_is(const struct mail *m, const struct call *c);

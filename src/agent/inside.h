@@ -82,6 +82,7 @@ struct agent {
     char *system;
     char *context;
     struct thread *thread;
+    struct crew *crew; /* for calls */
     struct mailbox *mail;
 
     /* Shared, under the lock. */
@@ -114,7 +115,7 @@ struct agent {
     int compact_failures;          /* in a row */
     bool compacted_before;         /* unasked, the last time */
     int64_t calls_since;           /* then */
-    VEC(struct call *) stragglers; /* tool threads that were left behind by a cancel */
+    VEC(struct call *) stragglers; /* calls that still run, left behind by a cancel */
     struct pace *pace;             /* of the running turn */
 };
 

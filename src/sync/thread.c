@@ -38,11 +38,19 @@ struct thread {
     char name[16];
 };
 
+void thread_rename(const char *name)
+{
+    char shown[16];
+
+    snprintf(shown, sizeof(shown), "%s", name);
+    pthread_setname_np(pthread_self(), shown);
+}
+
 static void *thread_main(void *arg)
 {
     struct thread *t = arg;
 
-    pthread_setname_np(pthread_self(), t->name);
+    thread_rename(t->name);
     t->fn(t->arg);
     return NULL;
 }
