@@ -59,6 +59,18 @@ static inline uint64_t block_controls(const struct block *b)
     return BLOCK_MASK(x, _mm_cmpeq_epi8(_mm_min_epu8(x, last), x));
 }
 
+/* Quotes, backslashes and control characters among the first sixteen bytes alone: most strings are
+ * shorter than that. */
+static inline unsigned block_stops16(const char *at)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)at);
+    __m128i quotes = _mm_cmpeq_epi8(x, _mm_set1_epi8('"'));
+    __m128i slashes = _mm_cmpeq_epi8(x, _mm_set1_epi8('\\'));
+    __m128i controls = _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(0x1f)), x);
+
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, slashes), controls));
+}
+
 #else
 
 struct block {
@@ -98,7 +110,31 @@ static inline uint64_t block_controls(const struct block *b)
     return BLOCK_MASK(x, x < 0x20);
 }
 
+static inline unsigned block_stops16(const char *at)
+{
+    unsigned mask = 0;
+
+    for (unsigned i = 0; i < 16; i++)
+        mask |= (unsigned)(at[i] == '"' || at[i] == '\\' || (unsigned char)at[i] < 0x20) << i;
+    return mask;
+}
+
 #endif
+
+/* The first of them, or stop. */
+static inline const char *block_string_stop(const char *at, const char *stop)
+{
+    while (at < stop) {
+        unsigned stops = block_stops16(at);
+
+        if (stops) {
+            at += __builtin_ctz(stops);
+            return at < stop ? at : stop;
+        }
+        at += 16;
+    }
+    return stop;
+}
 
 /* The first n bits, n from 0 up. */
 static inline uint64_t block_first(uint64_t n)

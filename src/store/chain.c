@@ -115,15 +115,13 @@ static struct uid chain_parent(const struct chain *c, uint32_t i)
     return uid_of(json_get_str(chain_json(c, i, &arena), "logicalParentUuid"));
 }
 
-static void chain_link(struct chain *c)
+static void chain_link(struct chain *c, uint32_t i)
 {
-    for (uint32_t i = 0; i < c->count; i++) {
-        struct uid parent = chain_parent(c, i);
+    struct uid parent = chain_parent(c, i);
 
-        c->nodes[i].up = chain_find(c, parent);
-        if (!uid_is_none(parent) && c->nodes[i].up == NODE_NONE)
-            c->nodes[i].marks |= MARK_LOST;
-    }
+    c->nodes[i].up = chain_find(c, parent);
+    if (!uid_is_none(parent) && c->nodes[i].up == NODE_NONE)
+        c->nodes[i].marks |= MARK_LOST;
 }
 
 uint32_t chain_up(struct chain *c, uint32_t node)
@@ -182,10 +180,12 @@ static void chain_mark_children(struct chain *c)
 
         if (!chain_is_ours(c, n) || !(n->flags & LOAD_BOUNDARY))
             continue;
-        if (n->marks & MARK_CHILD)
+        if (n->marks & MARK_CHILD) {
             chain_mark_parent(c, i);
-        else
+        } else {
             n->marks |= MARK_GONE;
+            chain_link(c, i); /* to what it stood behind */
+        }
     }
 }
 
@@ -230,8 +230,7 @@ static uint32_t chain_newest(struct chain *c)
         if (any == NODE_NONE)
             any = i;
     }
-    if (any == NODE_NONE)
-        c->wants_more = c->is_partial;
+    c->wants_more = c->is_partial;
     /* Links that go in a circle leave no leaf. */
     return message != NODE_NONE ? message : any;
 }
@@ -302,7 +301,8 @@ int chain_build(struct chain *c, const struct scan *s, const struct load_spec *s
     chain_collect(c, s);
     chain_index(c);
     chain_apply_removals(c);
-    chain_link(c);
+    for (uint32_t i = 0; i < c->count; i++)
+        chain_link(c, i);
     chain_mark_children(c);
     if (!spec->leaf.len) {
         leaf = chain_newest(c);

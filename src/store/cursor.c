@@ -9,9 +9,8 @@
 
 #include "base/utf8.h"
 #include "store/block.h"
-#include "store/window.h"
 
-int cursor_peek(struct window *w)
+int cursor_peek_far(struct window *w)
 {
     for (;;) {
         while (w->at < w->stop) {
@@ -24,33 +23,16 @@ int cursor_peek(struct window *w)
     }
 }
 
-bool cursor_take(struct window *w, char c)
-{
-    if (cursor_peek(w) != (unsigned char)c)
-        return false;
-    w->at++;
-    return true;
-}
-
-bool cursor_next(struct window *w, char end, bool *is_first, bool *is_bad)
-{
-    bool was_first = *is_first;
-
-    *is_first = false;
-    *is_bad = false;
-    if (cursor_take(w, end))
-        return false;
-    if (was_first || cursor_take(w, ','))
-        return true;
-    *is_bad = true;
-    return false;
-}
-
 /* Behind the closing quote; at stands behind the opening one. */
 static bool cursor_skip_string(struct window *w)
 {
+    const char *end = block_string_stop(w->at, w->stop - w->at > 16 ? w->at + 16 : w->stop);
     uint64_t carry = 0;
 
+    if (end < w->stop && *end == '"') {
+        w->at = end + 1;
+        return true;
+    }
     do {
         while (w->at < w->stop) {
             struct block b = block_load(w->at);
@@ -60,10 +42,8 @@ static bool cursor_skip_string(struct window *w)
             uint64_t ends = ((block_eq(&b, '"') & ~escaped) | controls) & ours;
 
             if (ends) {
-                uint64_t end = ends & -ends;
-
                 w->at += __builtin_ctzll(ends) + 1;
-                return !(end & controls);
+                return !(ends & -ends & controls);
             }
             /* The byte behind the last one of a piece is the next piece's first. */
             if (w->stop - w->at < 64) {
@@ -96,19 +76,12 @@ bool cursor_leave(struct window *w)
 
             if (block_controls(&b) & strings & ours)
                 return false;
-            if ((uint64_t)__builtin_popcountll(closes) >= depth) {
-                for (uint64_t both = opens | closes; both; both &= both - 1) {
-                    uint64_t bit = both & -both;
-
-                    depth += opens & bit ? 1 : -(uint64_t)1;
-                    if (!depth) {
-                        w->at += __builtin_ctzll(bit) + 1;
-                        return true;
-                    }
+            for (uint64_t both = opens | closes; both; both &= both - 1) {
+                depth += opens & both & -both ? 1 : -(uint64_t)1;
+                if (!depth) {
+                    w->at += __builtin_ctzll(both) + 1;
+                    return true;
                 }
-            } else {
-                depth += (uint64_t)__builtin_popcountll(opens);
-                depth -= (uint64_t)__builtin_popcountll(closes);
             }
             inside = -(strings >> (n < 64 ? n - 1 : 63) & 1);
             if (n < 64)
@@ -253,20 +226,13 @@ static bool cursor_decode(struct window *w, struct str *ret)
 
 bool cursor_string(struct window *w, struct str *ret)
 {
+    const char *end;
+
     if (!cursor_take(w, '"'))
         return false;
-    for (const char *at = w->at; at < w->stop; at += 64) {
-        struct block b = block_load(at);
-        uint64_t stops = block_eq(&b, '"') | block_eq(&b, '\\') | block_controls(&b);
-        const char *end;
-
-        stops &= block_first((uint64_t)(w->stop - at));
-        if (!stops)
-            continue;
-        end = at + __builtin_ctzll(stops);
-        if (*end != '"')
-            break;
-        *ret = str_make(w->at, end - w->at > WINDOW_TEXT ? 0 : (size_t)(end - w->at));
+    end = block_string_stop(w->at, w->stop);
+    if (end < w->stop && *end == '"') {
+        *ret = (struct str){w->at, end - w->at > WINDOW_TEXT ? 0 : (size_t)(end - w->at)};
         w->at = end + 1;
         return true;
     }

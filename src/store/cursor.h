@@ -12,16 +12,40 @@
 #include <stdbool.h>
 
 #include "base/str.h"
+#include "store/window.h"
 
-struct window;
+/* The next byte, or -1. */
+int cursor_peek_far(struct window *w);
+static inline int cursor_peek(struct window *w)
+{
+    return w->at<w->stop && * w->at> ' ' ? *w->at : cursor_peek_far(w);
+}
 
-int cursor_peek(struct window *w);          /* the next byte, or -1 */
-bool cursor_take(struct window *w, char c); /* passes it, if it is that one */
+/* Passes the next byte, if it is that one. */
+static inline bool cursor_take(struct window *w, char c)
+{
+    if (cursor_peek(w) != (unsigned char)c)
+        return false;
+    w->at++;
+    return true;
+}
 
 /* Members of an object or elements of an array, entered with cursor_take(): true when there is
  * another one to be read or skipped, false behind its end; *is_bad tells an end from a fault.
  * is_first starts as true. */
-bool cursor_next(struct window *w, char end, bool *is_first, bool *is_bad);
+static inline bool cursor_next(struct window *w, char end, bool *is_first, bool *is_bad)
+{
+    bool was_first = *is_first;
+
+    *is_first = false;
+    *is_bad = false;
+    if (cursor_take(w, end))
+        return false;
+    if (was_first || cursor_take(w, ','))
+        return true;
+    *is_bad = true;
+    return false;
+}
 
 /* A key with its colon, or a string value, decoded; good until the cursor moves on. One longer than
  * WINDOW_TEXT is given as empty. */

@@ -56,33 +56,31 @@ struct look {
     bool has_kept;
 };
 
+/* As str_is(), with the length known where it is compiled. */
+#define is(text, word)                                                                             \
+    ((text).len == sizeof(word) - 1 && !memcmp((text).ptr, word, sizeof(word) - 1))
+
 static enum line_key key_of(struct str name)
 {
-    static const struct str names[] = {
-#define X(id, name) STR_INIT(name),
-        LINE_KEYS(X)
+#define X(id, text)                                                                                \
+    if (is(name, text))                                                                            \
+        return KEY_##id;
+    LINE_KEYS(X)
 #undef X
-    };
-
-    for (int i = 0; i < KEY_OTHER; i++) {
-        if (names[i].len == name.len && names[i].ptr[0] == name.ptr[0] &&
-            memcmp(names[i].ptr, name.ptr, name.len) == 0)
-            return (enum line_key)i;
-    }
     return KEY_OTHER;
 }
 
 static enum subtype subtype_of(struct str name)
 {
-    if (str_is(name, "compact_boundary"))
+    if (is(name, "compact_boundary"))
         return SUBTYPE_BOUNDARY;
-    if (str_is(name, "snip"))
+    if (is(name, "snip"))
         return SUBTYPE_SNIP;
-    if (str_is(name, "tombstone"))
+    if (is(name, "tombstone"))
         return SUBTYPE_TOMBSTONE;
-    if (str_is(name, "goal_status"))
+    if (is(name, "goal_status"))
         return SUBTYPE_GOAL;
-    return str_is(name, "turn_duration") ? SUBTYPE_TURN : SUBTYPE_OTHER;
+    return is(name, "turn_duration") ? SUBTYPE_TURN : SUBTYPE_OTHER;
 }
 
 /* A string if it is one; empty, and passed over, if not. */
@@ -147,15 +145,15 @@ static bool take_block(struct window *w, struct line *l)
     while (is_whole && cursor_next(w, '}', &is_first, &is_bad)) {
         if (!cursor_key(w, &key))
             return false;
-        if (str_is(key, "type")) {
+        if (is(key, "type")) {
             if (!take_text(w, &type))
                 return false;
-            is_text = str_is(type, "text");
-            if (str_is(type, "tool_use"))
+            is_text = is(type, "text");
+            if (is(type, "tool_use"))
                 l->flags |= LOAD_TOOL_USE;
-            if (str_is(type, "tool_result"))
+            if (is(type, "tool_result"))
                 l->flags |= LOAD_TOOL_RESULT;
-        } else if (str_is(key, "text")) {
+        } else if (is(key, "text")) {
             is_whole = take_span(w, &text);
         } else if (!cursor_skip(w)) {
             return false;
@@ -199,11 +197,11 @@ static bool take_message(struct window *w, struct line *l)
     while (cursor_next(w, '}', &is_first, &is_bad)) {
         if (!cursor_key(w, &key))
             return false;
-        if (str_is(key, "id")) {
+        if (is(key, "id")) {
             if (!take_uid(w, &id))
                 return false;
             l->answer = id.lo;
-        } else if (str_is(key, "content")) {
+        } else if (is(key, "content")) {
             l->flags &= ~(unsigned)(LOAD_TOOL_USE | LOAD_TOOL_RESULT);
             l->text_count = 0;
             if (!take_content(w, l))
@@ -228,7 +226,7 @@ static bool take_compact(struct window *w, struct look *look)
     while (cursor_next(w, '}', &is_first, &is_bad)) {
         if (!cursor_key(w, &key))
             return false;
-        look->has_kept |= str_is(key, "preservedSegment") || str_is(key, "preservedMessages");
+        look->has_kept |= is(key, "preservedSegment") || is(key, "preservedMessages");
         if (!cursor_skip(w))
             return false;
     }
@@ -290,9 +288,9 @@ static bool take_member(struct window *w, enum line_key key, struct line *l, str
     case KEY_TYPE:
         return take_kind(w, l);
     case KEY_UUID:
-        return take_uid(w, &l->id);
+        return look->depth == LINE_ALL ? take_uid(w, &l->id) : cursor_skip(w);
     case KEY_PARENT:
-        return take_uid(w, &l->parent);
+        return look->depth == LINE_ALL ? take_uid(w, &l->parent) : cursor_skip(w);
     case KEY_SIDECHAIN:
         look->knows_side = true;
         return take_flag(w, LOAD_SIDECHAIN, &l->flags);

@@ -198,10 +198,8 @@ int load_peek(const char *path, struct load_facts *ret, struct err *err)
     scan_init(&scan, &source, head.is_agent, /*cancel=*/NULL,
               source.size > 2 * PEEK_BYTES ? source.size / 2 + 1 : source.size + 1);
     if (scan.part_count == 2) {
-        if (scan.parts[0].end > PEEK_BYTES)
-            scan.parts[0].end = PEEK_BYTES;
-        if (source.size - scan.parts[1].begin > PEEK_BYTES)
-            scan.parts[1].begin = source.size - PEEK_BYTES;
+        scan.parts[0].end = PEEK_BYTES;
+        scan.parts[1].begin = source.size - PEEK_BYTES;
     }
     window_init(&w, source.fd, source.size, WINDOW_BYTES);
     for (size_t i = 0; i < scan.part_count; i++) {

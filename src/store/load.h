@@ -1,10 +1,11 @@
 /*
  * A transcript read for going on: the active chain, and the facts beside it.
  *
- * The file is never read into memory as a whole. Its bytes are scanned once, in mapped windows, for
- * the few keys that make the chain; a line is parsed only by whoever asks for it. What lies before
- * the last plain compact boundary is searched for facts only. A file that shrinks meanwhile is
- * ERR_IO, not a crash; one that grows is read as it was at the beginning.
+ * The file is never read into memory as a whole. Its bytes are scanned once, through a window of
+ * fixed size, for the few keys that make the chain; a line is parsed only by whoever asks for it,
+ * and may turn out to be broken inside then. What lies before the last compact boundary is searched
+ * for facts only, unless something behind it names it. A file that shrinks meanwhile is ERR_IO, not
+ * a crash; one that grows is read as it was at the beginning.
  *
  * The chain: newest leaf, parentUuid by parentUuid, reversed; order in the file means nothing but
  * "newest". Then: parallel calls and their results put back beside each other (by message.id, and

@@ -3,6 +3,7 @@
  * parts and windows, by threads) with one outcome.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,6 +21,8 @@
 #include "base/file.h"
 #include "json/json.h"
 #include "store/load_tune.h"
+#include "store/scan.h"
+#include "store/source.h"
 #include "sync/cancel.h"
 
 /* ---- lines ---- */
@@ -304,10 +308,477 @@ static void test_chains(void **state)
     }
 }
 
+/* ---- flags ---- */
+
+static void test_flags(void **state)
+{
+    static const struct {
+        const char *name, *line;
+        unsigned flags;
+        enum entry_kind kind;
+    } rows[] = {
+        {"plain", ROOT("x"), 0, ENTRY_USER},
+        {"meta", SAID("x", "null", ",\"isMeta\":true"), LOAD_META, ENTRY_USER},
+        {"not meta", SAID("x", "null", ",\"isMeta\":false"), 0, ENTRY_USER},
+        {"summary", SUMMARY("x", "x0"), LOAD_SUMMARY, ENTRY_USER},
+        {"result", RESULT("x", "x0"), LOAD_TOOL_RESULT, ENTRY_USER},
+        {"call", CALL("x", "x0", "m"), LOAD_TOOL_USE, ENTRY_ASSISTANT},
+        {"words", A("x", "x0", "m"), 0, ENTRY_ASSISTANT},
+        {"a call in words", BLOCK("x", "x0", "m", "{\"text\":\"\\\"type\\\":\\\"tool_use\\\"\"}"),
+         0, ENTRY_ASSISTANT},
+        {"a result within a result",
+         LINE(
+             "user", "x", "null",
+             ",\"message\":{\"content\":[{\"type\":\"text\",\"x\":[{\"type\":\"tool_result\"}]}]}"),
+         0, ENTRY_USER},
+        {"API error",
+         LINE("assistant", "x", "null", ",\"isApiErrorMessage\":true,\"message\":{\"content\":[]}"),
+         LOAD_API_ERROR, ENTRY_ASSISTANT},
+        {"attachment", LINE("attachment", "x", "null", ",\"attachment\":{}"), 0, ENTRY_ATTACHMENT},
+        {"boundary", BOUNDARY("x", "null", "") SUMMARY("y", "x"), LOAD_BOUNDARY, ENTRY_SYSTEM},
+        {"boundary, subtype first",
+         "{\"subtype\":\"compact_boundary\",\"uuid\":\"x\",\"type\":\"system\"}\n" SUMMARY("y",
+                                                                                           "x"),
+         LOAD_BOUNDARY, ENTRY_SYSTEM},
+        {"a user is no boundary",
+         "{\"subtype\":\"compact_boundary\",\"uuid\":\"x\",\"type\":\"user\"}\n", 0, ENTRY_USER},
+        {"sidechain", "{\"type\":\"user\",\"uuid\":\"x\",\"isSidechain\":true}\n", LOAD_SIDECHAIN,
+         ENTRY_USER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(mem_freep) char *path = put_file("s.jsonl", str_of(rows[i].line));
+        struct load *l;
+
+        assert_int_equal(load_open(path, NULL, NULL, &l, NULL), 0);
+        if (load_count(l) < 1 || load_at(l, 0)->flags != rows[i].flags ||
+            load_at(l, 0)->kind != rows[i].kind)
+            fail_msg("%s: %zu entries, flags %x, kind %d", rows[i].name, load_count(l),
+                     load_count(l) ? load_at(l, 0)->flags : 0,
+                     load_count(l) ? load_at(l, 0)->kind : 0);
+        load_free(l);
+        unlink(path);
+    }
+}
+
+/* ---- facts ---- */
+
+#define QUEUE(op, more) FACT("queue-operation", "\"operation\":\"" op "\"" more)
+#define WORDS(text) ",\"content\":\"" text "\""
+#define FAR BOUNDARY("b", "null", "") SUMMARY("s", "b") /* what is before is passed over */
+
+struct fact_case {
+    const char *name;
+    const char *text;
+    const char *want;
+};
+
+/* What of the facts is there, in the words of the rows. */
+static void describe_facts(struct load *l, const struct load_facts *f, struct buf *out)
+{
+    const struct {
+        const char *name;
+        const struct buf *text;
+    } texts[] = {
+        {"title", &f->title},         {"ai", &f->ai_title},
+        {"prompt", &f->first_prompt}, {"tag", &f->tag},
+        {"mode", &f->mode},           {"permission", &f->permission_mode},
+        {"agent", &f->agent_setting}, {"name", &f->agent_name},
+    };
+    const struct {
+        const char *name;
+        const struct load_line *lines;
+        size_t len;
+        const char *key;
+    } lists[] = {
+        {"queue", f->queue.ptr, f->queue.len, "content"},
+        {"replaced", f->replacements.ptr, f->replacements.len, "n"},
+        {"history", f->file_history.ptr, f->file_history.len, "messageId"},
+        {"collapses", f->collapses.ptr, f->collapses.len, "collapseId"},
+        {"snapshot", &f->collapse_snapshot, f->collapse_snapshot.len > 0, "n"},
+        {"worktree", &f->worktree, f->worktree.len > 0, "n"},
+        {"pr", &f->pr_link, f->pr_link.len > 0, "prNumber"},
+        {"goal", &f->goal_status, f->goal_status.len > 0, "uuid"},
+        {"turn", &f->last_turn, f->last_turn.len > 0, "uuid"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (texts[i].text->len)
+            buf_addf(out, "%s=%s ", texts[i].name, buf_cstr(texts[i].text));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (size_t j = 0; j < lists[i].len; j++) {
+            CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+            const struct json *root;
+            const struct json *value;
+            struct str line;
+
+            assert_int_equal(
+                load_read(l, lists[i].lines[j].offset, lists[i].lines[j].len, &line, NULL), 0);
+            assert_int_equal(json_parse(&arena, line, &root, NULL, NULL), 0);
+            value = json_get(root, lists[i].key);
+            buf_addf(out, "%s=%.*s ", lists[i].name,
+                     STR_ARG(json_is(value, JSON_STRING) ? json_str(value) : json_raw(value)));
+        }
+    }
+}
+
+/* clang-format off */
+static const struct fact_case fact_cases[] = {
+    {"titles", FACT("custom-title", "\"customTitle\":\"one\"") FACT("ai-title", "\"aiTitle\":\"made\"")
+     FACT("custom-title", "\"customTitle\":\"two\""), "title=two ai=made "},
+    {"an emptied title", FACT("custom-title", "\"customTitle\":\"one\"") FACT("custom-title", "\"customTitle\":\"\""), ""},
+    {"before a boundary", FACT("custom-title", "\"customTitle\":\"one\"") FACT("tag", "\"tag\":\"t\"")
+     SYSTEM("g", "null", "goal_status", "") SYSTEM("h", "null", "goal_status", "") SYSTEM("d", "null", "turn_duration", "")
+     FAR, "title=one tag=t goal=h turn=d "},
+    {"before a boundary, keys in another order", "{\"sessionId\":\"S\",\"customTitle\":\"one\",\"type\":\"custom-title\"}\n"
+     "{\"message\":{\"type\":\"x\"},\"subtype\":\"goal_status\",\"uuid\":\"g\",\"type\":\"system\"}\n" FAR, "title=one goal=g "},
+    {"what only looks like one", SAID("u", "null", ",\"x\":{\"type\":\"custom-title\",\"customTitle\":\"no\"}")
+     ",{\"type\":\"custom-title\",\"customTitle\":\"no\"}\n" FACT("custom-title", "\"x\":{\"customTitle\":\"no\"}"), "prompt=x "},
+    {"another session's", ROOT("u") FACT("custom-title", "\"customTitle\":\"ours\"")
+     "{\"type\":\"custom-title\",\"customTitle\":\"theirs\",\"sessionId\":\"T\"}\n", "title=ours prompt=x "},
+    {"without a session", ROOT("u") "{\"type\":\"tag\",\"tag\":\"t\"}\n", "prompt=x tag=t "},
+    {"modes and names", FACT("mode", "\"mode\":\"coordinator\"") FACT("permission-mode", "\"permissionMode\":\"plan\"")
+     FACT("agent-setting", "\"agentSetting\":\"r\"") FACT("agent-name", "\"agentName\":\"n\""),
+     "mode=coordinator permission=plan agent=r name=n "},
+    {"lines", FACT("worktree-state", "\"n\":1") FACT("worktree-state", "\"n\":2") FACT("pr-link", "\"prNumber\":7"),
+     "worktree=2 pr=7 "},
+    {"replacements, in order, the main chain's", FACT("content-replacement", "\"n\":1") FAR
+     FACT("content-replacement", "\"n\":2,\"agentId\":\"g\"") FACT("content-replacement", "\"n\":3"), "replaced=1 replaced=3 "},
+    {"an agent's own", "{\"type\":\"user\",\"uuid\":\"u\",\"isSidechain\":true,\"sessionId\":\"S\",\"message\":{\"content\":\"go\"}}\n"
+     FACT("content-replacement", "\"n\":2,\"agentId\":\"g\""), "prompt=go replaced=2 "},
+    {"file history", "{\"type\":\"file-history-snapshot\",\"messageId\":\"m1\",\"snapshot\":{}}\n" FAR
+     "{\"type\":\"file-history-snapshot\",\"messageId\":\"m2\",\"snapshot\":{}}\n", "history=m1 history=m2 "},
+    {"collapses", FACT("marble-origami-commit", "\"collapseId\":\"c1\"") FACT("marble-origami-snapshot", "\"n\":1") FAR
+     FACT("marble-origami-commit", "\"collapseId\":\"c2\"") FACT("marble-origami-commit", "\"collapseId\":\"c3\""),
+     "collapses=c2 collapses=c3 "},
+    {"a collapse's snapshot", FACT("marble-origami-snapshot", "\"n\":1") FACT("marble-origami-snapshot", "\"n\":2"), "snapshot=2 "},
+    {"an old summary", ROOT("u") "{\"type\":\"summary\",\"summary\":\"of ours\",\"leafUuid\":\"u\"}\n"
+     "{\"type\":\"summary\",\"summary\":\"of theirs\",\"leafUuid\":\"v\"}\n", "ai=of ours prompt=x "},
+
+    {"queue: first in, first out", QUEUE("enqueue", WORDS("a")) QUEUE("enqueue", WORDS("b")) QUEUE("dequeue", ""), "queue=b "},
+    {"queue: by words", QUEUE("enqueue", WORDS("a")) QUEUE("enqueue", WORDS("b")) QUEUE("remove", WORDS("b")), "queue=a "},
+    {"queue: by words, escaped", QUEUE("enqueue", WORDS("a")) QUEUE("enqueue", WORDS("b")) QUEUE("dequeue", WORDS("\\u0062")),
+     "queue=a "},
+    {"queue: by id", QUEUE("enqueue", WORDS("a") ",\"uuid\":\"1\"") QUEUE("enqueue", WORDS("a2") ",\"uuid\":\"2\"")
+     QUEUE("dequeue", ",\"uuid\":\"2\"") QUEUE("remove", ",\"uuid\":\"9\""), "queue=a "},
+    {"queue: unknown words", QUEUE("enqueue", WORDS("a")) QUEUE("remove", WORDS("z")), "queue=a "},
+    {"queue: all", QUEUE("enqueue", WORDS("a")) QUEUE("enqueue", WORDS("b")) QUEUE("popAll", "") QUEUE("enqueue", WORDS("c")),
+     "queue=c "},
+    {"queue: nothing there", QUEUE("dequeue", "") QUEUE("popAll", "") QUEUE("jump", ""), ""},
+    {"queue: over a boundary", QUEUE("enqueue", WORDS("a")) QUEUE("enqueue", WORDS("b")) FAR QUEUE("dequeue", ""), "queue=b "},
+    {"queue: blocks", QUEUE("enqueue", ",\"content\":[{\"type\":\"text\"}]") QUEUE("enqueue", ",\"content\":[1]")
+     QUEUE("remove", ",\"content\":[1]"), "queue=[{\"type\":\"text\"}] "},
+
+    {"the first prompt", ROOT("a") SAID("b", "null", ""), "prompt=x "},
+    {"a prompt in blocks", LINE("user", "u", "null", ",\"message\":{\"content\":[{\"type\":\"text\",\"text\":"
+     "\"<system-reminder>no</system-reminder>\"},{\"type\":\"image\"},{\"text\":\"  caf\\u00e9\\n\",\"type\":\"text\"}]}"),
+     "prompt=caf\u00e9 "},
+    {"no prompts", SAID("a", "null", ",\"isMeta\":true") SUMMARY("b", "a") RESULT("c", "b")
+     LINE("user", "d", "null", ",\"message\":{\"content\":\"<command-name>/x</command-name>\"}")
+     LINE("user", "e", "null", ",\"message\":{\"content\":\"<local-command-stdout>x</local-command-stdout>\"}")
+     LINE("user", "f", "null", ",\"message\":{\"content\":\"[Request interrupted by user]\"}")
+     LINE("user", "g", "null", ",\"message\":{\"content\":\"\\u003cbash-input>ls</bash-input>\"}"), ""},
+};
+/* clang-format on */
+
+static void test_facts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fact_cases) * ARRAY_LEN(tunes); i++) {
+        const struct fact_case *row = &fact_cases[i / ARRAY_LEN(tunes)];
+        CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
+        CLEANUP(mem_freep) char *path = put_file("S.jsonl", str_of(row->text));
+        struct load *l;
+        struct err err;
+
+        if (load_open_tuned(path, NULL, NULL, &tunes[i % ARRAY_LEN(tunes)], &l, &err) < 0)
+            fail_msg("%s: %s", row->name, err.text);
+        describe_facts(l, load_facts(l), &got);
+        if (strcmp(buf_cstr(&got), row->want) != 0)
+            fail_msg("%s, way %zu: '%s' instead of '%s'", row->name, i % ARRAY_LEN(tunes),
+                     buf_cstr(&got), row->want);
+        load_free(l);
+        unlink(path);
+    }
+}
+
+/* ---- a file as Claude Code writes it ---- */
+
+#define CC(n) "000000" n "-1111-4222-8333-444455556666"
+
+static void check_claude_code(const struct load_facts *f)
+{
+    assert_string_equal(buf_cstr(&f->session), "5f0c2f0e-6d7a-4d2b-9a51-0c1e6a2b7c10");
+    assert_string_equal(buf_cstr(&f->cwd), "/home/u/my.app");
+    assert_string_equal(buf_cstr(&f->branch), "main");
+    assert_string_equal(buf_cstr(&f->title), "Parser work");
+    assert_string_equal(buf_cstr(&f->ai_title), "Bug in the parser");
+    assert_string_equal(buf_cstr(&f->first_prompt), "fix the bug in \u201cparser.c\u201d");
+    assert_string_equal(buf_cstr(&f->permission_mode), "acceptEdits");
+    assert_int_equal(f->first_ms, 1794650401000);
+    assert_int_equal(f->last_ms, 1794650424000);
+    assert_int_equal(f->messages, 19);
+    assert_int_equal(f->skipped, 0);
+    assert_false(f->is_torn);
+}
+
+static void test_claude_code(void **state)
+{
+    CLEANUP(mem_freep)
+    char *path = path_join(getenv("TENAX_SOURCE") ? getenv("TENAX_SOURCE") : ".",
+                           "tests/data/transcripts/claude-code.jsonl");
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
+    CLEANUP(buf_release) struct buf facts = BUF_INIT(1 << 16);
+    struct load_spec people = {.whole = true};
+    struct load_facts peeked;
+    struct load *l;
+    struct err err;
+
+    (void)state;
+    if (load_open(path, NULL, NULL, &l, &err) < 0)
+        fail_msg("%s", err.text);
+    describe(l, &got);
+    assert_string_equal(buf_cstr(&got), CC("15") " " CC("16") " " CC("11") "+ " CC("14") "+ " CC(
+                                            "17") " " CC("18"));
+    assert_true(str_is(load_leaf(l), CC("18")));
+    assert_int_equal(load_warnings(l)->len, 0);
+    check_claude_code(load_facts(l));
+    describe_facts(l, load_facts(l), &facts);
+    assert_non_null(strstr(buf_cstr(&facts), "tag=todo mode=normal permission=acceptEdits "
+                                             "agent=reviewer name=scribe queue=then release "));
+    assert_int_equal(load_facts(l)->file_history.len, 2);
+    assert_int_equal(load_facts(l)->replacements.len, 1);
+    assert_int_equal(load_facts(l)->collapses.len, 1);
+    load_free(l);
+
+    buf_clear(&got);
+    assert_int_equal(load_open(path, &people, NULL, &l, NULL), 0);
+    describe(l, &got);
+    assert_int_equal(load_count(l), 21); /* all but progress, the dead branches and the sidechain */
+    assert_non_null(strstr(buf_cstr(&got), CC("07") " " CC("08") " " CC("0a") " " CC("0b")));
+    load_free(l);
+
+    assert_int_equal(load_peek(path, &peeked, NULL), 0);
+    check_claude_code(&peeked);
+    assert_int_equal(peeked.queue.len, 0);
+    load_facts_release(&peeked);
+}
+
+/* ---- looks at the ends ---- */
+
+static void test_peek(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 24);
+    CLEANUP(mem_freep) char *path = path_join(folder, "abc.jsonl");
+    struct load_facts f;
+    struct err err;
+
+    (void)state;
+    assert_int_equal(load_peek(path, &f, &err), -1);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+
+    /* The first prompt alone is longer than what is looked at, and so is the line in the middle. */
+    buf_adds(&text, "{\"type\":\"user\",\"uuid\":\"u\",\"cwd\":\"/w\",\"timestamp\":"
+                    "\"2026-11-14T10:00:00.000Z\",\"message\":{\"content\":\"do it ");
+    while (text.len < 200000)
+        buf_adds(&text, "again \\ud83d\\ude00 ");
+    buf_adds(&text, "\"}}\n" FACT("custom-title", "\"customTitle\":\"unseen\""));
+    while (text.len < 900000)
+        buf_adds(&text, U("v", "u"));
+    buf_adds(&text, FACT("tag", "\"tag\":\"seen\"") "{\"torn");
+    mem_freep(&path);
+    path = put_file("abc.jsonl", buf_str(&text));
+    assert_int_equal(load_peek(path, &f, &err), 0);
+    assert_true(str_starts(buf_str(&f.first_prompt), STR("do it again \U0001f600 ")));
+    assert_in_range(f.first_prompt.len, 400, 500);
+    assert_string_equal(buf_cstr(&f.session), "S");
+    assert_string_equal(buf_cstr(&f.cwd), "/w");
+    assert_string_equal(buf_cstr(&f.tag), "seen");
+    assert_string_equal(buf_cstr(&f.title), "");
+    assert_int_equal(f.size, text.len);
+    assert_true(f.is_torn);
+    assert_int_equal(f.last_ms, 1794650400000);
+    load_facts_release(&f);
+    unlink(path);
+    mem_freep(&path);
+
+    path = put_file("abc.jsonl", STR(""));
+    assert_int_equal(load_peek(path, &f, &err), 0);
+    assert_string_equal(buf_cstr(&f.session), "abc");
+    assert_false(f.is_torn);
+    load_facts_release(&f);
+    unlink(path);
+}
+
+/* ---- files that are not what they were ---- */
+
+static void make_long(struct buf *text, size_t lines)
+{
+    buf_adds(text, ROOT("n0"));
+    for (size_t i = 1; i <= lines; i++)
+        buf_addf(text,
+                 "{\"type\":\"user\",\"uuid\":\"n%zu\",\"parentUuid\":\"n%zu\",\"message\":{}}\n",
+                 i, i - 1);
+}
+
+static void test_shrunk(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 24);
+    CLEANUP(mem_freep) char *path = NULL;
+    const struct load_entry *last;
+    struct load *l;
+    struct str line;
+    struct err err;
+
+    (void)state;
+    make_long(&text, 20000);
+    path = put_file("s.jsonl", buf_str(&text));
+    assert_int_equal(load_open(path, NULL, NULL, &l, NULL), 0);
+    assert_int_equal(load_count(l), 20001);
+    last = load_at(l, 20000);
+    assert_int_equal(truncate(path, 1000), 0);
+    assert_int_equal(load_read(l, 0, load_at(l, 0)->len, &line, &err), 0);
+    assert_int_equal(load_read(l, last->offset, last->len, &line, &err), -1);
+    assert_int_equal(err.code, ERR_IO);
+    /* What was never there is no line. */
+    assert_int_equal(load_read(l, UINT64_MAX - 1, 10, &line, &err), -1);
+    assert_int_equal(err.code, ERR_BAD_INPUT);
+    load_free(l);
+    unlink(path);
+}
+
+/* The size is taken when the file is opened; the bytes are not there any more when it is read. */
+static void test_shrunk_before_the_scan(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 24);
+    CLEANUP(mem_freep) char *path = NULL;
+    struct source source;
+    struct scan scan;
+    struct err err;
+
+    (void)state;
+    make_long(&text, 20000);
+    path = put_file("s.jsonl", buf_str(&text));
+    assert_int_equal(source_open(&source, path, NULL), 0);
+    assert_int_equal(truncate(path, 300000), 0);
+    for (uint64_t part = 1 << 16; part <= 1 << 22; part *= 4) {
+        scan_init(&scan, &source, /*is_agent=*/false, /*cancel=*/NULL, part);
+        assert_int_equal(scan_run(&scan, /*is_whole=*/false, &err), -1);
+        assert_int_equal(err.code, ERR_IO);
+        assert_non_null(strstr(err.text, "cut short"));
+        scan_release(&scan);
+    }
+    source_release(&source);
+    unlink(path);
+}
+
+/* Somebody truncates and restores the file again and again while it is read: what comes out is a
+ * chain or ERR_IO, never a signal. */
+static void test_shrinking(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 24);
+    CLEANUP(mem_freep) char *path = NULL;
+    unsigned failed = 0;
+    pid_t child;
+
+    (void)state;
+    make_long(&text, 20000);
+    path = put_file("s.jsonl", buf_str(&text));
+    child = fork();
+    if (child == 0) {
+        for (;;) {
+            if (truncate(path, 0) < 0 || truncate(path, (off_t)text.len) < 0)
+                _exit(1);
+        }
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        struct load_tune tune = {.part_bytes = 1 << 16, .window_bytes = 4096, .threads = 2};
+        struct load *l;
+        struct err err;
+
+        if (load_open_tuned(path, NULL, NULL, &tune, &l, &err) == 0) {
+            load_free(l);
+            continue;
+        }
+        failed++;
+        if (err.code != ERR_IO)
+            fail_msg("%s: %s", err_code_name(err.code), err.text);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    print_message("[          ] %u of 50 were cut short\n", failed);
+    unlink(path);
+}
+
+static void test_refusals(void **state)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, "s.jsonl");
+    struct cancel *cancel = cancel_new(NULL);
+    struct load *l;
+    struct err err;
+
+    (void)state;
+    assert_int_equal(load_open(path, NULL, NULL, &l, &err), -1);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    assert_int_equal(load_open(folder, NULL, NULL, &l, &err), -1);
+    assert_int_equal(err.code, ERR_BAD_INPUT);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(load_open(path, NULL, NULL, &l, &err), -1);
+    assert_int_equal(err.code, ERR_BAD_INPUT);
+    unlink(path);
+    mem_freep(&path);
+    path = put_file("s.jsonl", STR(ROOT("u1")));
+    cancel_set(cancel);
+    assert_int_equal(load_open(path, NULL, cancel, &l, &err), -1);
+    assert_int_equal(err.code, ERR_CANCELLED);
+    cancel_unref(cancel);
+    unlink(path);
+}
+
+/* Bytes that no JSON has, and a line longer than any window. */
+static void test_bytes(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 24);
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 12);
+    CLEANUP(mem_freep) char *path = NULL;
+    struct load *l;
+
+    (void)state;
+    buf_add(&text, STR("\0\0\0\n"));
+    buf_add(&text, STR(ROOT("u1")));
+    buf_add(&text, STR("{\"type\":\"user\",\"uuid\":\"u2\",\"x\":\"a\0b\"}\n"));
+    buf_add(&text,
+            STR("{\"type\":\"user\",\"uuid\":\"u3\",\"parentUuid\":\"u1\",\"x\":\"\xff\xfe\"}\n"));
+    buf_adds(&text, "{\"message\":{\"content\":\"");
+    while (text.len < 3000000)
+        buf_adds(&text, "\\\\\\\" [{\\\\");
+    buf_adds(&text, "\"},\"uuid\":\"u4\",\"parentUuid\":\"u3\",\"type\":\"user\"}\n");
+    buf_add(&text, STR("\0"));
+    path = put_file("s.jsonl", buf_str(&text));
+    assert_int_equal(load_open(path, NULL, NULL, &l, NULL), 0);
+    describe(l, &got);
+    assert_string_equal(buf_cstr(&got), "u1 u3 u4");
+    assert_int_equal(load_facts(l)->skipped, 3);
+    assert_true(load_facts(l)->is_torn);
+    load_free(l);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_claude_code),
+        cmocka_unit_test(test_peek),
+        cmocka_unit_test(test_shrunk),
+        cmocka_unit_test(test_shrunk_before_the_scan),
+        cmocka_unit_test(test_shrinking),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bytes),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -4,6 +4,7 @@
  */
 #include "store/uid.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -14,13 +15,20 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* The same for all of the process: whoever comes first sets it, the others set the same. */
 static uint64_t seed(void)
 {
-    unsigned long random = getauxval(AT_RANDOM); /* address of 16 bytes */
-    uint64_t value = 0;
+    static _Atomic uint64_t known;
+    uint64_t value = atomic_load_explicit(&known, memory_order_relaxed);
+    unsigned long random;
 
+    if (value)
+        return value;
+    random = getauxval(AT_RANDOM); /* the address of 16 bytes */
     if (random)
-        memcpy(&value, (const void *)random, sizeof(value)); // NOLINT
+        memcpy(&value, (const void *)random, sizeof(value));
+    value |= 1;
+    atomic_store_explicit(&known, value, memory_order_relaxed);
     return value;
 }
 
