@@ -314,20 +314,29 @@ static int record_turn_done(struct journal *self, const struct turn_report *repo
     struct record *r = record_of(self);
     struct entry_head head;
     struct record_at at;
+    char parent[sizeof(r->parent)];
     char uuid[ID_UUID_LEN + 1];
 
     if (!transcript_exists(r->transcript)) /* a hook kept the prompt back */
         return 0;
     record_look(r);
     head = record_head(r);
+    memcpy(parent, r->parent, sizeof(parent));
+    buf_clear(&r->line);
+    if (report->category.len) {
+        id_uuid(uuid);
+        at = record_at(r, &head, str_of(uuid));
+        record_line_failure(&r->line, &at, report->result);
+        record_moved(r, at.uuid);
+    }
     id_uuid(uuid);
     at = record_at(r, &head, str_of(uuid));
-    buf_clear(&r->line);
     record_line_turn(&r->line, &at, report);
-    if (record_put(r, /*is_durable=*/true, err) < 0)
-        return -1;
     record_moved(r, at.uuid);
-    return 0;
+    if (record_put(r, /*is_durable=*/true, err) == 0)
+        return 0;
+    memcpy(r->parent, parent, sizeof(parent));
+    return -1;
 }
 
 /* ---- Facts ---- */

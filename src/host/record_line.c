@@ -176,6 +176,32 @@ void record_line_snip(struct buf *out, const struct record_at *at, const struct 
     line_end(&w);
 }
 
+void record_line_failure(struct buf *out, const struct record_at *at, struct str text)
+{
+    static const struct llm_usage nothing = {0};
+    struct block block = {.kind = BLOCK_TEXT, .text = text};
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_ASSISTANT);
+    jw_kbool(&w, "isApiErrorMessage", true);
+    jw_key(&w, "message");
+    jw_object(&w);
+    jw_kstr(&w, "id", at->uuid);
+    jw_kcstr(&w, "type", "message");
+    jw_kcstr(&w, "role", "assistant");
+    jw_kcstr(&w, "model", "<synthetic>");
+    jw_kcstr(&w, "stop_reason", "stop_sequence");
+    jw_kcstr(&w, "stop_sequence", "");
+    jw_key(&w, "usage");
+    llm_usage_write(&w, &nothing);
+    jw_key(&w, "content");
+    jw_array(&w);
+    write_block(&w, &block);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    line_end(&w);
+}
+
 static void write_cost(struct jw *w, const struct turn_report *r)
 {
     jw_key(w, "cost");

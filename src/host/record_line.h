@@ -34,6 +34,8 @@ void record_line_boundary(struct buf *out, const struct record_at *at,
 void record_line_summary(struct buf *out, const struct record_at *at, const struct block *summary);
 void record_line_snip(struct buf *out, const struct record_at *at, const struct str *entries,
                       size_t count);
+/* The provider's refusal, in the place of an answer; readers pass over it. */
+void record_line_failure(struct buf *out, const struct record_at *at, struct str text);
 void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r);
 
 void record_line_replaced(struct buf *out, struct str session, struct str agent_id,

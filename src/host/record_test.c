@@ -156,6 +156,7 @@ static void test_chain(void **state)
                            .content_len = 1,
                            .entry = STR("u2")};
     struct turn_report report = {.duration_ms = 12, .total_usd = 0.5};
+    struct turn_report failed = {.category = STR("overloaded"), .result = STR("try later")};
     struct session_test t;
     const struct json *v;
 
@@ -192,6 +193,14 @@ static void test_chain(void **state)
     v = line_at(&t, 6);
     assert_true(str_is(json_get_str(v, "subtype"), "turn_duration"));
     assert_line(&t, 7, "user", "u4", arena_cstr(&t.arena, json_get_str(v, "uuid")));
+    /* The provider's error stands where an answer would, and says so. */
+    assert_int_equal(t.journal->turn_done(t.journal, &failed, NULL), 0);
+    v = line_at(&t, 8);
+    assert_true(json_get_bool(v, "isApiErrorMessage", false));
+    assert_true(str_is(json_get_str(v, "parentUuid"), "u4"));
+    assert_true(str_is(json_str(json_path(v, "message.model")), "<synthetic>"));
+    assert_true(str_is(json_get_str(line_at(&t, 9), "parentUuid"),
+                       arena_cstr(&t.arena, json_get_str(v, "uuid"))));
     end(&t);
 }
 
