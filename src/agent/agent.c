@@ -34,7 +34,7 @@ static void wake_free(struct mail *m)
 
 static const struct mail_kind wake_kind = {"wake", wake_free};
 
-static void agent_wake(struct agent *a)
+void agent_wake(struct agent *a)
 {
     struct mail *m = mem_zalloc(sizeof(*m));
 
@@ -84,63 +84,6 @@ struct provider *agent_provider(const struct agent *a, size_t i)
 size_t agent_provider_count(const struct agent *a)
 {
     return a->spec.provider_count;
-}
-
-/* Input that was taken up, or back. What was never written as waiting needs no word. */
-void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in)
-{
-    struct journal *journal = a->spec.journal;
-    struct err err = {0};
-
-    if (in->kept && journal->queue(journal, what, in, &err) < 0)
-        agent_notice(a, LEVEL_WARNING, "%s", err.text);
-}
-
-void agent_input_release(struct agent_input *in)
-{
-    message_unref(in->message);
-    in->message = NULL;
-}
-
-bool agent_next_input(struct agent *a, bool between, struct agent_input *ret)
-{
-    bool found = false;
-
-    lock_take(&a->lock);
-    for (size_t i = 0; i < a->queue.len && !found; i++) {
-        struct str keep;
-
-        if (between &&
-            (a->queue.ptr[i].when != INPUT_NEXT || compact_is_wanted(&a->queue.ptr[i], &keep)))
-            continue;
-        *ret = a->queue.ptr[i];
-        memmove(&a->queue.ptr[i], &a->queue.ptr[i + 1],
-                (a->queue.len - i - 1) * sizeof(a->queue.ptr[0]));
-        a->queue.len--;
-        found = true;
-    }
-    lock_give(&a->lock);
-    return found;
-}
-
-bool agent_take_note(struct agent *a, struct buf *ret)
-{
-    char *note = NULL;
-
-    lock_take(&a->lock);
-    if (a->notes.len) {
-        note = a->notes.ptr[0];
-        memmove(a->notes.ptr, a->notes.ptr + 1, (a->notes.len - 1) * sizeof(note));
-        a->notes.len--;
-    }
-    if (!a->notes.len)
-        a->wake = false;
-    lock_give(&a->lock);
-    if (!note)
-        return false;
-    buf_adds(ret, note);
-    mem_freep(&note);
-    return true;
 }
 
 void agent_take_over(struct agent *a)
@@ -401,14 +344,6 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     return a;
 }
 
-static void agent_drop_queue(struct agent *a)
-{
-    VEC_EACH(&a->queue, in) {
-        agent_input_release(in);
-    }
-    a->queue.len = 0;
-}
-
 void agent_free(struct agent *a)
 {
     if (!a)
@@ -455,61 +390,6 @@ void agent_free(struct agent *a)
     mem_freep(&a);
 }
 
-/* Input that has to wait is written down first. */
-static void agent_keep_waiting(struct agent *a, struct agent_input *input)
-{
-    struct journal *journal = a->spec.journal;
-    struct err err = {0};
-    bool waits;
-
-    lock_take(&a->lock);
-    waits = a->turn_cancel || a->queue.len;
-    lock_give(&a->lock);
-    input->kept = false;
-    if (!journal || !waits || input->go_on)
-        return;
-    if (journal->queue(journal, QUEUE_ENQUEUE, input, &err) < 0)
-        agent_notice(a, LEVEL_WARNING, "%s", err.text);
-    else
-        input->kept = true;
-}
-
-void agent_send(struct agent *a, struct agent_input *input)
-{
-    struct cancel *running = NULL;
-
-    agent_keep_waiting(a, input);
-    lock_take(&a->lock);
-    if (input->when == INPUT_NOW) {
-        vec_push(&a->queue, *input); /* makes the room */
-        memmove(&a->queue.ptr[1], &a->queue.ptr[0], (a->queue.len - 1) * sizeof(a->queue.ptr[0]));
-        a->queue.ptr[0] = *input;
-        if (a->turn_cancel) {
-            running = cancel_ref(a->turn_cancel);
-            a->pushed = true;
-        }
-    } else {
-        vec_push(&a->queue, *input);
-    }
-    lock_give(&a->lock);
-    input->message = NULL;
-    if (running)
-        cancel_set(running);
-    cancel_unref(running);
-    agent_wake(a);
-}
-
-void agent_compact(struct agent *a, struct str instructions)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
-    struct agent_input in = {0};
-
-    buf_addf(&text, "/compact %.*s", STR_ARG(instructions));
-    in.message = message_user_text(buf_str(&text));
-    id_uuid(in.uuid);
-    agent_send(a, &in);
-}
-
 void agent_snip(struct agent *a, const struct strv *entries)
 {
     struct strv mine = STRV_INIT;
@@ -519,57 +399,6 @@ void agent_snip(struct agent *a, const struct strv *entries)
     vec_push(&a->snips, mine);
     lock_give(&a->lock);
     agent_wake(a);
-}
-
-void agent_queued(struct agent *a, struct strv *ret)
-{
-    lock_take(&a->lock);
-    VEC_EACH(&a->queue, in) {
-        strv_adds(ret, in->uuid);
-    }
-    lock_give(&a->lock);
-}
-
-bool agent_unqueue(struct agent *a, struct str uuid)
-{
-    struct agent_input in = {0};
-
-    lock_take(&a->lock);
-    for (size_t i = 0; i < a->queue.len && !in.message; i++) {
-        if (!str_is(uuid, a->queue.ptr[i].uuid))
-            continue;
-        in = a->queue.ptr[i];
-        memmove(&a->queue.ptr[i], &a->queue.ptr[i + 1],
-                (a->queue.len - i - 1) * sizeof(a->queue.ptr[0]));
-        a->queue.len--;
-    }
-    lock_give(&a->lock);
-    if (!in.message)
-        return false;
-    agent_unkeep(a, QUEUE_REMOVE, &in);
-    agent_input_release(&in);
-    return true;
-}
-
-void agent_interrupt(struct agent *a, bool drop_queued)
-{
-    struct agent_input any = {0};
-    struct cancel *running = NULL;
-
-    lock_take(&a->lock);
-    if (a->turn_cancel)
-        running = cancel_ref(a->turn_cancel);
-    VEC_EACH(&a->queue, in) {
-        any.kept = any.kept || in->kept;
-    }
-    if (drop_queued)
-        agent_drop_queue(a);
-    lock_give(&a->lock);
-    if (drop_queued)
-        agent_unkeep(a, QUEUE_POP_ALL, &any);
-    if (running)
-        cancel_set(running);
-    cancel_unref(running);
 }
 
 void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg)
@@ -607,15 +436,4 @@ void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget)
     a->thinking_wanted = thinking;
     a->thinking_budget_wanted = budget;
     lock_give(&a->lock);
-}
-
-void agent_notify(struct agent *a, struct str text, bool wake)
-{
-    char *note = mem_dup(text.ptr, text.len);
-
-    lock_take(&a->lock);
-    vec_push(&a->notes, note);
-    a->wake = a->wake || wake;
-    lock_give(&a->lock);
-    agent_wake(a);
 }

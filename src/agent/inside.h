@@ -127,16 +127,21 @@ void agent_notice(const struct agent *a, enum event_level level, const char *fmt
 struct provider *agent_provider(const struct agent *a, size_t i);
 size_t agent_provider_count(const struct agent *a);
 void agent_take_over(struct agent *a); /* what set_model and the like have left */
-/* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
-bool agent_next_input(struct agent *a, bool between, struct agent_input *ret);
-void agent_input_release(struct agent_input *in);
-void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in);
-bool agent_take_note(struct agent *a, struct buf *ret);
+void agent_wake(struct agent *a);      /* any thread */
 /* Says something to the model that is not the user's: a <system-reminder>. */
 void agent_remind(struct agent *a, struct str text);
 void agent_say_reminders(struct agent *a, struct str blocks); /* made by reminder.h; may be empty */
 /* Mail that nobody waits for: the end of a straggler, wake-ups, the rest of a cancelled call. */
 void agent_reap(struct agent *a, const struct mail *m);
+
+/* inbox.c: what waits to be heard. */
+/* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
+bool agent_next_input(struct agent *a, bool between, struct agent_input *ret);
+void agent_input_release(struct agent_input *in);
+/* Input that was taken up, or back, no longer stands in the journal's queue. */
+void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in);
+void agent_drop_queue(struct agent *a); /* the lock is held */
+bool agent_take_note(struct agent *a, struct buf *ret);
 
 /* hooking.c: the common fields of a hook's input, and a run with its events. Any thread. */
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event);
