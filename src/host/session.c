@@ -25,7 +25,9 @@
 #include "store/find.h"
 #include "store/hold.h"
 #include "store/load.h"
+#include "store/remove.h"
 
+#define SESSION_KEPT_DAYS 30
 #define SESSION_MAX_TITLE 500
 
 struct session {
@@ -42,12 +44,14 @@ struct session {
     struct buf seed; /* of a fork */
     struct file_changes changes;
     struct record *record;
+    struct sweep *sweep; /* of old sessions, once a day */
 };
 
 void session_free(struct session *s)
 {
     if (!s)
         return;
+    sweep_end(s->sweep);
     record_free(s->record);
     if (!s->is_kept && s->made_folder)
         project_forget(s->folder);
@@ -350,8 +354,12 @@ struct record *session_begin(struct session *s, struct workspace *w, struct aske
         .seed = buf_str(&s->seed),
     };
 
-    if (s->is_kept && !s->record)
+    if (s->is_kept && !s->record) {
         s->record = record_new(&spec);
+        s->sweep = sweep_begin(conf_home(s->conf),
+                               conf_get_i64(s->conf, "cleanupPeriodDays", SESSION_KEPT_DAYS),
+                               clock_wall_ms());
+    }
     return s->record;
 }
 

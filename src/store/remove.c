@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
@@ -25,7 +26,8 @@
 #define SUFFIX ".jsonl"
 #define TREE_MAX_DEPTH 64
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
-#define SWEEP_STAMP ".last-sweep" /* in home; its time says when */
+#define SWEEP_GRACE_MS 100
+#define SWEEP_STAMP "projects/.last-sweep" /* its time says when */
 
 static void dir_closep(DIR **d)
 {
@@ -213,6 +215,13 @@ static int sweep_stamp(const char *home, int64_t now_ms)
     return fd < 0 ? -1 : futimens(fd, times);
 }
 
+static void sweep_unstamp(const char *home)
+{
+    CLEANUP(mem_freep) char *stamp = path_join(home, SWEEP_STAMP);
+
+    (void)unlink(stamp);
+}
+
 int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *cancel,
                struct err *err)
 {
@@ -227,7 +236,10 @@ int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *ca
     old_take_projects(&o);
     old_take_locks(&o);
     log_debug("store", "sweep: %d sessions older than %lld days", o.removed, (long long)days);
-    return cancel_check(cancel, err) < 0 ? -1 : o.removed;
+    if (cancel_check(cancel, err) == 0)
+        return o.removed;
+    sweep_unstamp(home); /* the rest is for whoever comes next */
+    return -1;
 }
 
 /* ---- Beside everything else ---- */
@@ -237,6 +249,8 @@ struct sweep {
     int64_t days, now_ms;
     struct cancel *cancel;
     struct thread *thread;
+    struct gate gate;
+    bool is_done; /* under the gate */
 };
 
 static void sweep_main(void *arg)
@@ -244,6 +258,10 @@ static void sweep_main(void *arg)
     struct sweep *s = arg;
 
     (void)remove_old(s->home, s->days, s->now_ms, s->cancel, NULL);
+    gate_take(&s->gate);
+    s->is_done = true;
+    gate_wake(&s->gate);
+    gate_give(&s->gate);
 }
 
 struct sweep *sweep_begin(const char *home, int64_t days, int64_t now_ms)
@@ -257,17 +275,27 @@ struct sweep *sweep_begin(const char *home, int64_t days, int64_t now_ms)
     s->days = days;
     s->now_ms = now_ms;
     s->cancel = cancel_new(/*parent=*/NULL);
+    gate_init(&s->gate);
     s->thread = thread_start("sweep", sweep_main, s, NULL);
-    return s; /* without a thread: tomorrow, perhaps */
+    if (!s->thread)
+        s->is_done = true; /* another time, then */
+    return s;
 }
 
 void sweep_end(struct sweep *s)
 {
+    int64_t deadline_ms = clock_mono_ms() + SWEEP_GRACE_MS;
+
     if (!s)
         return;
+    gate_take(&s->gate);
+    while (!s->is_done && gate_wait(&s->gate, deadline_ms))
+        continue;
+    gate_give(&s->gate);
     cancel_set(s->cancel);
     thread_join(s->thread);
     cancel_unref(s->cancel);
+    gate_release(&s->gate);
     free(s->home);
     free(s);
 }

@@ -26,6 +26,6 @@ int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *ca
                struct err *err);
 
 /* The same on a thread of its own, if the day has come; else NULL, for the price of a stat().
- * sweep_end() stops it where it is and waits for that. */
+ * sweep_end() leaves it a moment to end, then stops it: the next process goes on with it. */
 struct sweep *sweep_begin(const char *home, int64_t days, int64_t now_ms);
 void sweep_end(struct sweep *s); /* NULL is fine */

@@ -170,7 +170,7 @@ static void test_kept_for_good(void **state)
     assert_int_equal(remove_old(test_home, 0, NOW_MS, NULL, NULL), 0);
     assert_null(sweep_begin(test_home, 0, NOW_MS));
     assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl"));
-    assert_false(there(".last-sweep"));
+    assert_false(there("projects/.last-sweep"));
 }
 
 static void test_sweep_beside(void **state)
@@ -180,7 +180,7 @@ static void test_sweep_beside(void **state)
     (void)state;
     home_clear();
     assert_null(sweep_begin(test_home, 25, NOW_MS)); /* nobody has ever said anything */
-    assert_false(there(".last-sweep"));
+    assert_false(there("projects/.last-sweep"));
     fill();
     s = sweep_begin(test_home, 25, NOW_MS);
     assert_non_null(s);
@@ -200,6 +200,7 @@ static void test_cancelled(void **state)
     assert_int_equal(remove_old(test_home, 25, NOW_MS, cancel, &err), -1);
     assert_int_equal(err.code, ERR_CANCELLED);
     assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl"));
+    assert_false(there("projects/.last-sweep")); /* somebody else may go on with it at once */
 }
 
 int main(void)

@@ -295,7 +295,8 @@ static bool may_stay(const struct run *r, const char *path, struct str left)
     if (strv_has(&r->files, str_of(path)))
         return true;
     if (r->is_kept && strstr(path, "/.tenax/projects/") &&
-        (str_ends(str_of(path), STR(".jsonl")) || strstr(path, "/file-history/")))
+        (str_ends(str_of(path), STR(".jsonl")) || strstr(path, "/file-history/") ||
+         str_ends(str_of(path), STR("/.last-sweep"))))
         return true; /* the session, the log of its events, files before they were changed */
     while (str_cut(&rest, '\n', &line)) {
         struct str want;
