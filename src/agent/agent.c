@@ -148,7 +148,8 @@ static void agent_snip_now(struct agent *a, struct strv *entries)
         return;
     }
     history_snip(&a->history, entries);
-    agent_notice(a, LEVEL_INFO, "%zu lines were taken out of the conversation", entries->len);
+    agent_notice(a, LEVEL_INFO, "%zu line%s taken out of the conversation", entries->len,
+                 entries->len == 1 ? " was" : "s were");
 }
 
 /* False: there was none. */
