@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
-#include "base/strv.h"
 #include "base/utf8.h"
 
 #define ATTACH_MAX_SLURP ((size_t)1 << 20)
@@ -22,6 +21,7 @@
 void attached_release(struct attached *s)
 {
     vec_release(&s->blocks);
+    strv_release(&s->forgotten);
     arena_release(&s->arena);
 }
 
@@ -122,7 +122,7 @@ static void attach_files(struct agent *a, const struct room *room, size_t first,
         if (file_is_kept(&a->history, first, paths.ptr[i]))
             continue;
         if (i >= last || !max || !file_show(a, paths.ptr[i], max, &text)) {
-            workspace_forget(w, paths.ptr[i]);
+            strv_adds(&s->forgotten, paths.ptr[i]);
             continue;
         }
         left -= max < text.len ? max : text.len;
@@ -147,8 +147,8 @@ static void attach_work(struct agent *a, struct attached *s)
         buf_addf(&where, "The working directory is %s by now.", cwd);
         reminder_add(&text, buf_str(&where));
     }
-    a->told_mode = permit_mode(a->spec.permit);
-    reminder_mode(&text, MODE_DEFAULT, a->told_mode);
+    s->mode = permit_mode(a->spec.permit);
+    reminder_mode(&text, MODE_DEFAULT, s->mode);
     attach(s, buf_str(&text));
 }
 
@@ -169,4 +169,11 @@ void attach_state(struct agent *a, struct turn *t, const struct room *room, size
     attach_files(a, room, first, ret);
     attach_work(a, ret);
     attach_hooks(a, t, ret);
+}
+
+void attach_done(struct agent *a, const struct attached *s)
+{
+    a->told_mode = s->mode;
+    for (size_t i = 0; i < s->forgotten.len; i++)
+        workspace_forget(a->spec.workspace, s->forgotten.ptr[i]);
 }

@@ -249,6 +249,7 @@ static int compact_work(struct compact *c, struct err *err)
     if (compact_keep(c, err) < 0)
         return -1;
     history_compact(&a->history, c->attached.blocks.ptr, c->attached.blocks.len, c->first);
+    attach_done(a, &c->attached);
     a->last_input_tokens = c->post_tokens; /* until a call tells better */
     a->last_bytes = a->history.bytes;
     mem_trim();

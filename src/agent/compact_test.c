@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <ftw.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ struct bench {
     struct hook_runner *hooks[2];
 
     const char *blocks; /* name of a hook's event that says no */
+    atomic_int waiting; /* inputs, as the journal has it */
     bool disk_full;     /* compactions and replacements cannot be written */
 
     struct buf trace;   /* one letter per event */
@@ -216,7 +218,8 @@ static int fake_snipped(struct journal *self, const struct str *entries, size_t 
 static int fake_queue(struct journal *self, enum journal_queue what,
                       const struct agent_input *input, struct err *err)
 {
-    (void)self, (void)what, (void)input, (void)err;
+    (void)input, (void)err;
+    bench_of(self)->waiting += what == QUEUE_ENQUEUE ? 1 : -1;
     return 0;
 }
 
@@ -768,10 +771,14 @@ static void asked_for_meanwhile(void **state)
     bench_say(&b, "go", INPUT_LATER);
     bench_until(&b, EVENT_TURN_STARTED);
     bench_say(&b, "/compact keep it", INPUT_NEXT);
+    agent_compact(b.agent, STR("and more"));
     bench_until(&b, EVENT_TURN_DONE);
     bench_until(&b, EVENT_TURN_DONE);
-    assert_string_equal(buf_cstr(&b.trace), "TSDrSDETcCE");
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(buf_cstr(&b.trace), "TSDrSDETcCETE");
     assert_true(strstr(buf_cstr(&b.log), "keep='keep it'"));
+    assert_true(strstr(b.result, "too little"));
+    assert_int_equal(b.waiting, 0); /* the journal has nothing left that waits */
     bench_end(&b);
 }
 

@@ -487,9 +487,12 @@ static enum turn_end turn_compact(struct agent *a, struct turn *t, const struct 
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(TURN_MAX_NOTE);
     struct err err = {0};
+    int r;
 
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, t->cancel);
-    if (compact_asked(a, t, instructions, &text, &err) == 0) {
+    r = compact_asked(a, t, instructions, &text, &err);
+    agent_unkeep(a, QUEUE_DEQUEUE, in);
+    if (r == 0) {
         t->last_text = arena_str(&t->last_arena, buf_str(&text));
         return END_COMPLETED;
     }
