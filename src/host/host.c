@@ -22,11 +22,13 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "host/asks.h"
 #include "host/connect.h"
+#include "host/event_log.h"
 #include "host/feed.h"
 #include "host/record.h"
 #include "host/session.h"
@@ -68,6 +70,7 @@ struct host {
     int64_t thinking_budget;
     struct feed *feed;
     struct asks *asks;
+    struct event_log *log; /* NULL: none */
 
     struct gate gate; /* of what follows */
     struct agent *agent;
@@ -338,6 +341,7 @@ void host_free(struct host *h)
     if (!h)
         return;
     agent_free(h->agent);
+    event_log_stop(h->log);
     toolbox_free(h->toolbox);
     permit_free(h->permit);
     workspace_unref(h->workspace);
@@ -551,11 +555,29 @@ static const char *host_entrypoint(const struct host *h)
     return said && *said ? said : "sdk-cli";
 }
 
+static struct record *host_record(struct host *h)
+{
+    return session_begin(h->session, h->workspace, asks_asker(h->asks), host_entrypoint(h),
+                         host_on_trouble, h);
+}
+
+/* Its failure is no reason not to work. */
+static void host_start_log(struct host *h)
+{
+    struct err err = {0};
+
+    if (h->log || !session_is_kept(h->session) || !conf_get_bool(h->conf, "eventLog", true))
+        return;
+    h->log = event_log_start(h->feed, session_id(h->session), session_folder(h->session),
+                             EVENT_LOG_MAX, &err);
+    if (!h->log)
+        log_debug("host", "no event log: %s", err.text);
+}
+
 static struct agent *host_build(struct host *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
-    struct record *record = session_begin(h->session, h->workspace, asks_asker(h->asks),
-                                          host_entrypoint(h), host_on_trouble, h);
+    struct record *record = host_record(h);
     struct agent_spec spec = {
         .session = session_id(h->session),
         .name = "main",
@@ -584,6 +606,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .cancel = h->cancel,
     };
 
+    host_start_log(h);
     effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
     if (host_gather(h, err) < 0)
         return NULL;
@@ -593,6 +616,15 @@ static struct agent *host_build(struct host *h, struct err *err)
     spec.system = buf_str(&system);
     spec.context = buf_str(&h->context.text);
     return agent_start(&spec, err);
+}
+
+static void host_built(struct host *h, struct agent *a)
+{
+    gate_take(&h->gate);
+    h->agent = a;
+    h->building = false;
+    gate_wake(&h->gate);
+    gate_give(&h->gate);
 }
 
 /* The agent, built when it is not there; NULL with the reason. */
@@ -609,11 +641,7 @@ static struct agent *host_agent(struct host *h, struct err *err)
     if (a)
         return a;
     a = host_build(h, err);
-    gate_take(&h->gate);
-    h->agent = a;
-    h->building = false;
-    gate_wake(&h->gate);
-    gate_give(&h->gate);
+    host_built(h, a);
     return a;
 }
 
@@ -747,4 +775,25 @@ void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name, 
     buf_adds(ret_name, h->model_name);
     *ret_window = h->model_window;
     gate_give(&h->gate);
+}
+
+/* ---- Going back ---- */
+
+int host_rewind_files(struct host *h, struct str uuid, bool dry_run, bool force,
+                      struct rewind **ret, struct err *err)
+{
+    struct agent *a;
+    int rc;
+
+    /* Whoever builds the agent makes the record, too: one at a time. */
+    gate_take(&h->gate);
+    while (h->building)
+        gate_wait(&h->gate, /*deadline_ms=*/-1);
+    a = h->agent;
+    h->building = true;
+    gate_give(&h->gate);
+    rc = session_rewind_files(h->session, dry_run ? NULL : host_record(h), uuid, force, h->cancel,
+                              ret, err);
+    host_built(h, a);
+    return rc;
 }

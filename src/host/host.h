@@ -33,6 +33,7 @@ struct host;
 struct model;
 struct permit;
 struct prompt_spec;
+struct rewind;
 struct strv;
 struct workspace;
 
@@ -95,6 +96,13 @@ void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
 
 /* The title that lists of sessions show. */
 int host_rename(struct host *h, struct str title, struct err *err);
+
+/* Files as they were before a message of the user (host/rewind.h); what commands did is not
+ * covered. *ret says what happened to each, or with dry_run would happen: rewind_planned(),
+ * rewind_free(). ERR_NOT_FOUND: no such message; ERR_UNSUPPORTED: nothing is kept of the session.
+ */
+int host_rewind_files(struct host *h, struct str uuid, bool dry_run, bool force,
+                      struct rewind **ret, struct err *err);
 
 /* Something a person should know, as an event. */
 void host_notice(struct host *h, int level, struct str text);

@@ -479,3 +479,8 @@ struct transcript *record_transcript(struct record *r)
 {
     return r->transcript;
 }
+
+struct file_history *record_files(struct record *r)
+{
+    return r->files;
+}

@@ -16,6 +16,7 @@ struct asker;
 struct buf;
 struct err;
 struct file_changes;
+struct file_history;
 struct journal;
 struct record;
 struct workspace;
@@ -47,6 +48,7 @@ struct record *record_new(const struct record_spec *spec);
 void record_free(struct record *r);
 struct journal *record_journal(struct record *r);
 struct transcript *record_transcript(struct record *r);
+struct file_history *record_files(struct record *r); /* how files were before they were changed */
 
 /* Facts, at once or with the first message. Any thread. */
 int record_title(struct record *r, struct str title, struct err *err);

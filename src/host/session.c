@@ -20,6 +20,8 @@
 #include "host/fork.h"
 #include "host/project.h"
 #include "host/record.h"
+#include "host/rewind.h"
+#include "store/entry.h"
 #include "store/file_change.h"
 #include "store/file_history.h"
 #include "store/find.h"
@@ -380,4 +382,41 @@ int session_rename(struct session *s, struct str title, struct err *err)
     if (!s->record)
         return err_set(err, ERR_UNSUPPORTED, "the session has not begun yet");
     return record_title(s->record, title, err);
+}
+
+static int session_rewind_now(struct rewind *r, const struct rewind_point *to,
+                              struct record *record, bool force, struct err *err)
+{
+    char uuid[ID_UUID_LEN + 1];
+    struct entry_head head;
+    struct rewind_order order = {
+        .files = true,
+        .force = force,
+        .transcript = record_transcript(record),
+        .history = record_files(record),
+        .head = &head,
+    };
+
+    rewind_head(r, &head);
+    return rewind_do(r, to, &order, uuid, err);
+}
+
+int session_rewind_files(struct session *s, struct record *record, struct str uuid, bool force,
+                         struct cancel *cancel, struct rewind **ret, struct err *err)
+{
+    CLEANUP(rewind_freep) struct rewind *r = NULL;
+    const struct rewind_point *to;
+
+    if (!s->is_kept)
+        return err_set(err, ERR_UNSUPPORTED, "nothing of this session is kept");
+    if (!file_exists(s->path))
+        return err_set(err, ERR_NOT_FOUND, "nothing has been said in this session yet");
+    if (rewind_open(s->path, s->folder, cancel, &r, err) < 0 || rewind_find(r, uuid, &to, err) < 0)
+        return -1;
+    if (!record)
+        (void)rewind_plan(r, to, force);
+    else if (session_rewind_now(r, to, record, force, err) < 0)
+        return -1;
+    *ret = TAKE_PTR(r);
+    return 0;
 }

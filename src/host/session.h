@@ -23,6 +23,7 @@ struct journal;
 struct load_facts;
 struct recall;
 struct record;
+struct rewind;
 struct session;
 struct workspace;
 
@@ -53,3 +54,8 @@ int session_rename(struct session *s, struct str title, struct err *err);
 typedef void (*session_notice_fn)(void *arg, struct str text);
 struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
                              const char *entrypoint, session_notice_fn notice, void *notice_arg);
+
+/* Files as they were before a message of the user; record NULL: only say what would happen.
+ * ERR_NOT_FOUND, ERR_UNSUPPORTED: nothing is kept. */
+int session_rewind_files(struct session *s, struct record *record, struct str uuid, bool force,
+                         struct cancel *cancel, struct rewind **ret, struct err *err);

@@ -26,6 +26,7 @@
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/model.h"
+#include "proto/control_rewind.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
 #include "tools/background.h"
@@ -583,6 +584,7 @@ static const struct control_row {
     {"list_permission_rules", do_list_permission_rules},
     {"get_binary_version", do_get_binary_version},
     {"read_file", do_read_file},
+    {"rewind_files", control_rewind_files},
     {"snip_messages", do_snip_messages},
     {"observe", do_observe},
 };
