@@ -308,11 +308,71 @@ test('what one may ask for', async (t) => {
     assert.equal(t.requests()[0].thinking.budget_tokens, 2048);
 });
 
+test('files go back to a message', async (t) => {
+    const ids = ['6f1b2c3d-0a1b-4c2d-8e3f-405060708091', '6f1b2c3d-0a1b-4c2d-8e3f-405060708092'];
+    t.file('old.txt', 'one\ntwo\n');
+    await t.model(`
+        step
+          call Read {"file_path": "old.txt"}
+        step
+          call Edit {"file_path": "old.txt", "old_string": "two", "new_string": "2"}
+          call Write {"file_path": "new.txt", "content": "a\\nb\\nc\\n"}
+        step
+          text Done.
+        step
+          call Edit {"file_path": "old.txt", "old_string": "one", "new_string": "1"}
+        step
+          text Done again.
+    `);
+    const talk = new Talk();
+    const q = t.query(talk, { ...all, enableFileCheckpointing: true });
+    const early = await q.rewindFiles(ids[0]);
+    assert.equal(early.canRewind, false);
+    assert.match(early.error, /nothing has been said/);
+
+    talk.say(user('first', { uuid: ids[0] }));
+    const paths = ['old.txt', 'new.txt'].map((name) => join(t.dir, name));
+    let turn = 0;
+    const got = await t.all(q, async (m) => {
+        if (m.type !== 'result') return;
+        if (++turn === 1) {
+            talk.say(user('second', { uuid: ids[1] }));
+            return;
+        }
+        assert.equal(t.read('old.txt'), '1\n2\n');
+        const unknown = await q.rewindFiles('6f1b2c3d-0a1b-4c2d-8e3f-405060708099');
+        assert.equal(unknown.canRewind, false);
+        assert.match(unknown.error, /no message/);
+
+        // What would happen, then it happens: line by line, from what there is to what there was.
+        const wanted = { canRewind: true, filesChanged: [paths[0]], insertions: 1, deletions: 1, filesSkipped: [], skippedLinks: 0 };
+        assert.deepEqual(await q.rewindFiles(ids[1], { dryRun: true }), wanted);
+        assert.equal(t.read('old.txt'), '1\n2\n');
+        assert.deepEqual(await q.rewindFiles(ids[1]), wanted);
+        assert.equal(t.read('old.txt'), 'one\n2\n');
+        assert.ok(existsSync(paths[1]));
+
+        // Somebody else was at one of them: it is left alone, and so is said.
+        t.file('old.txt', 'mine\n');
+        const rest = await q.rewindFiles(ids[0]);
+        assert.equal(rest.canRewind, true);
+        assert.deepEqual([rest.filesChanged, rest.insertions, rest.deletions], [[paths[1]], 0, 3]);
+        assert.deepEqual(rest.filesSkipped.map((f) => [f.path, f.action]), [[paths[0], 'conflict']]);
+        assert.equal(t.read('old.txt'), 'mine\n');
+        assert.ok(!existsSync(paths[1]));
+        const vain = await q.rewindFiles(ids[0]);
+        assert.equal(vain.canRewind, false);
+        assert.match(vain.error, /no file could be set back/);
+        talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    assert.equal(got.results.length, 2);
+});
+
 test('requests of features to come are answered', async (t) => {
     await t.model('step\n text ok\n');
     const talk = new Talk();
     const q = t.query(talk);
-    await assert.rejects(q.rewindFiles('6f1b2c3d-0a1b-4c2d-8e3f-405060708090'), /nsupported/);
     await assert.rejects(q.reconnectMcpServer('none'), /nsupported/);
     await assert.rejects(q.stopTask('none'));
     talk.say(user('hi'));
