@@ -153,6 +153,7 @@ static void check_chain(const struct chain_case *row, const struct load_tune *tu
 
 /* clang-format off */
 static const struct chain_case chain_cases[] = {
+    {"a fact with a message's id", ROOT("a") U("b", "a") FACT("queue-operation", "\"operation\":\"dequeue\",\"uuid\":\"b\"") A("c", "b", "m"), "a b c", NULL, NULL, false, false},
     {"empty", "", "", NULL},
     {"a turn", ROOT("u1") A("a1", "u1", "m1"), "u1 a1", NULL},
     {"order means nothing", A("a1", "u1", "m1") U("u2", "a1") ROOT("u1"), "u1 a1 u2", NULL},

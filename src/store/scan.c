@@ -81,7 +81,9 @@ static void part_take(struct part *p, const struct scan *s, const struct line *l
             p->messages[is_side]++;
         newest_take(&p->newest[is_side], l);
     }
-    if (!p->is_full || uid_is_none(l->id))
+    /* Facts may name a message by the same key: a prompt that waited, and was said later. */
+    if (!p->is_full || uid_is_none(l->id) ||
+        (!is_link && l->kind != ENTRY_PROGRESS && l->kind != ENTRY_OTHER))
         return;
     p->has_main |= is_link && !is_side;
     p->has_boundary |= (l->flags & LOAD_BOUNDARY) && is_side == s->is_agent;
