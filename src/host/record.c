@@ -99,7 +99,8 @@ static int record_failed(struct record *r, struct err *err)
                            "written before is safe, and --continue goes on when there is room");
 }
 
-/* What was made in r->line goes into the file. */
+/* What was made in r->line goes into the file. When that fails the transcript keeps it for the next
+ * time, so the chain has moved whatever comes of it. */
 static int record_put(struct record *r, bool is_durable, struct err *err)
 {
     struct err why = {0};
@@ -111,6 +112,16 @@ static int record_put(struct record *r, bool is_durable, struct err *err)
     if (record_failed(r, &why) == 0)
         return 0;
     return err_set(err, why.code, "%s", why.text);
+}
+
+/* The same for what the conversation does without when it cannot be written: the next line hangs
+ * where this one would have. */
+static int record_attempt(struct record *r, const char *parent, struct err *err)
+{
+    if (atomic_load(&r->forgets) || transcript_attempt(r->transcript, buf_str(&r->line), err) == 0)
+        return 0;
+    memcpy(r->parent, parent, sizeof(r->parent));
+    return -1;
 }
 
 static int record_put_fact(struct record *r, struct str line, struct err *err)
@@ -174,12 +185,10 @@ static int record_user(struct journal *self, const struct block *blocks, size_t 
     at = record_at(r, &head, str_of(uuid));
     buf_clear(&r->line);
     record_line_user(&r->line, &at, blocks, count, user == USER_ADDED);
-    if (record_put(r, user == USER_INPUT, err) < 0)
-        return -1;
     record_moved(r, at.uuid);
     if (user == USER_INPUT)
         file_history_begin(r->files, at.uuid);
-    return 0;
+    return record_put(r, user == USER_INPUT, err);
 }
 
 static void record_remind(struct journal *self, const struct block *block)
@@ -213,13 +222,11 @@ static int record_reply(struct journal *self, const struct llm_call_result *repl
     struct record *r = record_of(self);
     struct entry_head head;
     const struct message *m = reply->message;
-    char parent[sizeof(r->parent)];
     double cost = record_cost(reply);
     char uuid[ID_UUID_LEN + 1];
 
     record_look(r); /* calls may have moved it */
     head = record_head(r);
-    memcpy(parent, r->parent, sizeof(parent));
     buf_clear(&r->line);
     for (size_t i = 0; i < m->len; i++) {
         struct record_at at = record_at(r, &head, m->blocks[i].entry);
@@ -235,10 +242,7 @@ static int record_reply(struct journal *self, const struct llm_call_result *repl
         record_line_reply(&r->line, &at, reply, /*block=*/NULL, cost);
         record_moved(r, at.uuid);
     }
-    if (record_put(r, /*is_durable=*/false, err) == 0)
-        return 0;
-    memcpy(r->parent, parent, sizeof(parent));
-    return -1;
+    return record_put(r, /*is_durable=*/false, err);
 }
 
 static int record_result(struct journal *self, const struct block *result, struct str data,
@@ -251,10 +255,8 @@ static int record_result(struct journal *self, const struct block *result, struc
     at.parent = call_entry;
     buf_clear(&r->line);
     record_line_result(&r->line, &at, result, data);
-    if (record_put(r, /*is_durable=*/false, err) < 0)
-        return -1;
     record_moved(r, at.uuid);
-    return 0;
+    return record_put(r, /*is_durable=*/false, err);
 }
 
 /* Boundary, summary and what is said again, in one write. The next line hangs on the last of them;
@@ -283,10 +285,7 @@ static int record_compacted(struct journal *self, const struct journal_compact *
         record_line_user(&r->line, &at, &c->attached[i], 1, /*is_meta=*/true);
         record_moved(r, at.uuid);
     }
-    if (record_put(r, /*is_durable=*/true, err) == 0)
-        return 0;
-    memcpy(r->parent, parent, sizeof(parent));
-    return -1;
+    return record_attempt(r, parent, err);
 }
 
 static int record_snipped(struct journal *self, const struct str *entries, size_t count,
@@ -295,18 +294,18 @@ static int record_snipped(struct journal *self, const struct str *entries, size_
     struct record *r = record_of(self);
     struct entry_head head;
     struct record_at at;
+    char parent[sizeof(r->parent)];
     char uuid[ID_UUID_LEN + 1];
 
     record_look(r);
     head = record_head(r);
+    memcpy(parent, r->parent, sizeof(parent));
     id_uuid(uuid);
     at = record_at(r, &head, str_of(uuid));
     buf_clear(&r->line);
     record_line_snip(&r->line, &at, entries, count);
-    if (record_put(r, /*is_durable=*/true, err) < 0)
-        return -1;
     record_moved(r, at.uuid);
-    return 0;
+    return record_attempt(r, parent, err);
 }
 
 static int record_turn_done(struct journal *self, const struct turn_report *report, struct err *err)
@@ -314,14 +313,12 @@ static int record_turn_done(struct journal *self, const struct turn_report *repo
     struct record *r = record_of(self);
     struct entry_head head;
     struct record_at at;
-    char parent[sizeof(r->parent)];
     char uuid[ID_UUID_LEN + 1];
 
     if (!transcript_exists(r->transcript)) /* a hook kept the prompt back */
         return 0;
     record_look(r);
     head = record_head(r);
-    memcpy(parent, r->parent, sizeof(parent));
     buf_clear(&r->line);
     if (report->category.len) {
         id_uuid(uuid);
@@ -333,10 +330,7 @@ static int record_turn_done(struct journal *self, const struct turn_report *repo
     at = record_at(r, &head, str_of(uuid));
     record_line_turn(&r->line, &at, report);
     record_moved(r, at.uuid);
-    if (record_put(r, /*is_durable=*/true, err) == 0)
-        return 0;
-    memcpy(r->parent, parent, sizeof(parent));
-    return -1;
+    return record_put(r, /*is_durable=*/true, err);
 }
 
 /* ---- Facts ---- */
@@ -385,9 +379,14 @@ static int record_before_edit(struct journal *self, const char *path, struct str
 static void record_after_edit(struct journal *self, const char *path)
 {
     struct record *r = record_of(self);
+    CLEANUP(buf_release) struct buf note = BUF_INIT(1 << 12);
+    struct err err = {0};
 
-    if (!atomic_load(&r->forgets))
-        (void)file_history_after(r->files, path, /*err=*/NULL);
+    if (atomic_load(&r->forgets) || file_history_after(r->files, path, &err) == 0)
+        return;
+    buf_addf(&note, "%s: a rewind will take it for changed by others; %s", path, err.text);
+    if (r->notice)
+        r->notice(r->notice_arg, buf_str(&note));
 }
 
 static int record_write_files(void *arg, struct str lines, struct err *err)

@@ -354,9 +354,12 @@ static void test_full_disk(void **state)
         assert_int_equal(asker.asked, yes ? 1 : 2);
         disk_test_mode(NULL);
         assert_line(&t, 0, "user", "u1", NULL);
-        if (!yes) { /* there is room again: the chain goes on behind what is in the file */
+        if (!yes) { /* there is room again: what failed goes before it, behind a2 that is torn */
             assert_int_equal(say(&t, "u3", "again", USER_INPUT, &err), 0);
-            assert_line(&t, 3, "user", "u3", "u1"); /* behind a1, and a2 that is torn */
+            assert_line(&t, 3, "assistant", "a1", "u1");
+            assert_line(&t, 4, "assistant", "a2", "a1");
+            assert_line(&t, 5, "user", "u2", "a2");
+            assert_line(&t, 6, "user", "u3", "u2");
         }
         end(&t);
     }

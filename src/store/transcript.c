@@ -213,18 +213,20 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
 }
 
 /* What waited and this, in one write. */
-static int transcript_append(struct transcript *t, struct str lines, bool is_durable,
+static int transcript_append(struct transcript *t, struct str lines, bool is_durable, bool stays,
                              struct err *err)
 {
-    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    size_t waited = t->waits.len;
 
-    if (t->waits.len) {
-        buf_add(&all, buf_str(&t->waits));
-        buf_add(&all, lines);
-        lines = buf_str(&all);
-    }
-    if (transcript_write(t, lines, err) < 0)
+    if (waited)
+        buf_add(&t->waits, lines);
+    if (transcript_write(t, waited ? buf_str(&t->waits) : lines, err) < 0) {
+        if (!stays)
+            buf_cut(&t->waits, waited, t->waits.len - waited);
+        else if (!waited)
+            buf_add(&t->waits, lines);
         return -1;
+    }
     buf_clear(&t->waits);
     if (t->sync == SYNC_ALWAYS)
         return transcript_sync_now(t, err);
@@ -260,7 +262,17 @@ int transcript_message(struct transcript *t, struct str lines, bool is_durable, 
     int r;
 
     transcript_enter(t);
-    r = transcript_append(t, lines, is_durable, err);
+    r = transcript_append(t, lines, is_durable, /*stays=*/true, err);
+    transcript_leave(t);
+    return r;
+}
+
+int transcript_attempt(struct transcript *t, struct str lines, struct err *err)
+{
+    int r;
+
+    transcript_enter(t);
+    r = transcript_append(t, lines, /*is_durable=*/true, /*stays=*/false, err);
     transcript_leave(t);
     return r;
 }

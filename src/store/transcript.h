@@ -6,7 +6,8 @@
  * buffers. A torn last line is completed with a newline first. The file appears with the first
  * message; what came before waits in memory and is written right before it, in the same write. What
  * cannot be written is an error, and nothing that stands in the file is touched: a line that went
- * in only partly counts as torn.
+ * in only partly counts as torn. A message that failed is written again with the next one, before
+ * it, so that the chain never has a gap; it may then stand in the file twice.
  *
  * Safe from any thread.
  */
@@ -38,6 +39,8 @@ void transcript_hold(struct transcript *t, struct str lines);
 int transcript_fact(struct transcript *t, struct str lines, struct err *err);
 /* A message: makes the file. is_durable: a prompt, or the end of a turn. */
 int transcript_message(struct transcript *t, struct str lines, bool is_durable, struct err *err);
+/* A message that the conversation does without when it cannot be written: it is not tried again. */
+int transcript_attempt(struct transcript *t, struct str lines, struct err *err);
 
 /* A second reader of everything that is written, such as a mirror; called behind each write, in
  * order. NULL: none. */

@@ -88,10 +88,10 @@ static void test_disk_that_fails(void **state)
         const char *fault, *file;
         int ok; /* bits of the three messages that went in */
     } rows[] = {
-        {"eio:2", "one1\nheld\nthree\n", 5},
-        {"full:2", "one1\nheld\n", 1}, /* held is half of what was to be written */
+        {"eio:2", "one1\nheld\ntwotwo\nthree\n", 5}, /* what failed goes before the next */
+        {"full:2", "one1\nheld\n", 1},               /* held is half of what was to be written */
         {"full:1", "on", 0},
-        {"eio:1", "held\ntwotwo\nthree\n", 6},
+        {"eio:1", "one1\nheld\ntwotwo\nthree\n", 6},
     };
 
     (void)state;
@@ -122,6 +122,26 @@ static void test_disk_that_fails(void **state)
         }
         unlink(path);
     }
+}
+
+static void test_attempt(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("attempt.jsonl");
+    struct transcript *t = transcript_new(path, SYNC_NEVER);
+    struct err err = {0};
+
+    (void)state;
+    disk_test_mode("eio:2");
+    assert_int_equal(transcript_message(t, STR("one\n"), false, &err), 0);
+    assert_int_equal(transcript_attempt(t, STR("not this\n"), &err), -1);
+    disk_test_mode("eio:1");
+    assert_int_equal(transcript_message(t, STR("two\n"), false, &err), -1);
+    disk_test_mode("eio:1");
+    assert_int_equal(transcript_attempt(t, STR("nor this\n"), &err), -1);
+    disk_test_mode(NULL);
+    assert_int_equal(transcript_attempt(t, STR("three\n"), &err), 0);
+    transcript_free(t);
+    assert_file(path, "one\ntwo\nthree\n");
 }
 
 struct writer {
@@ -246,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_file_appears_with_the_first_message),
         cmocka_unit_test(test_torn_tail_is_completed),
         cmocka_unit_test(test_disk_that_fails),
+        cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_nobody_interleaves),
         cmocka_unit_test(test_mirror_sees_what_is_written),
         cmocka_unit_test(test_says_why),
