@@ -236,7 +236,7 @@ static void agent_run_note(struct agent *a)
 {
     CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
     CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
-    struct agent_input in = {0};
+    struct agent_input in = {.is_note = true};
 
     if (!agent_take_note(a, &note))
         return;

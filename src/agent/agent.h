@@ -103,6 +103,7 @@ struct agent_input {
     bool no_query;   /* only added to the conversation; no turn */
     bool is_literal; /* "/compact" in it is no command */
     bool go_on;      /* a turn without new words: what was left open is taken up. No message then */
+    bool is_note;    /* tenax's own words, in the place of a person's */
     bool kept;       /* it stands in the journal's queue; set by agent_send() */
 };
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */

@@ -47,6 +47,8 @@ bool agent_next_input(struct agent *a, bool between, struct agent_input *ret)
         a->queue.len--;
         found = true;
     }
+    if (!between)
+        a->busy = found;
     lock_give(&a->lock);
     return found;
 }
@@ -89,7 +91,7 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
     bool waits;
 
     lock_take(&a->lock);
-    waits = a->turn_cancel || a->queue.len;
+    waits = a->busy || a->turn_cancel || a->queue.len;
     lock_give(&a->lock);
     input->kept = false;
     if (!journal || !waits || input->go_on)

@@ -65,6 +65,7 @@ struct turn {
     int sent_back;      /* by Stop hooks */
     bool stopped;       /* a hook said "continue": false */
     bool interrupted;   /* an answer to an ask said so */
+    bool unwritten;     /* something said could not be written down; err says why */
     enum llm_stop stop;
     struct str last_text; /* of the last answer, in last_arena */
     struct arena last_arena;
@@ -91,6 +92,7 @@ struct agent {
     VEC(char *) notes;          /* reminders that wait */
     VEC(struct strv) snips;     /* lines to be taken out when idle */
     bool wake;                  /* one of them wants a turn */
+    bool busy;                  /* an input was taken: the next one has to wait */
     struct cancel *turn_cancel; /* of the running turn; NULL: idle */
     bool pushed;                /* INPUT_NOW caused the interrupt: no marker */
     bool finishing;

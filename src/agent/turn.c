@@ -68,6 +68,7 @@ static int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
     history_reply(&a->history, s->reply.message);
     turn_keep_text(t, s->reply.message);
     r = journal ? journal->reply(journal, &s->reply, &t->err) : 0;
+    t->unwritten = r < 0;
     step_keep(s);
     return r;
 }
@@ -108,7 +109,7 @@ static bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
         return false;
     t->go_on++;
     if (turn_keep_reply(a, t, s) < 0)
-        return false;
+        return true; /* and ends */
     agent_remind(a,
                  STR("Your answer was cut at the output limit. Go straight on where it stops: no "
                      "excuse, no summary, nothing repeated; and give the rest in smaller "
@@ -416,6 +417,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
             return turn_aborted(a, t, END_ABORTED_STREAMING);
         a->step = t->steps + 1;
         (void)turn_take_mail(a, t);
+        if (t->unwritten)
+            return END_API_ERROR;
         step_init(&step, a, t);
         again = turn_step(a, t, &step, &end);
         step_release(&step);

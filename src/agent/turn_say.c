@@ -53,6 +53,7 @@ static int turn_say(struct agent *a, struct turn *t, const struct block *blocks,
 {
     int r = agent_keep_user(a, blocks, count, uuid, user, err);
 
+    t->unwritten = t->unwritten || r < 0;
     agent_emit_user(a, blocks, count, uuid, user, t->cancel);
     return r;
 }
@@ -169,7 +170,8 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
     if (in->go_on)
         return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
     if (turn_ask_prompt_hooks(a, t, in->message) == 0)
-        r = turn_say(a, t, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &t->err);
+        r = turn_say(a, t, in->message->blocks, in->message->len, in->uuid,
+                     in->is_note ? USER_ADDED : USER_INPUT, &t->err);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     return r;
 }
