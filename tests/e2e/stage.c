@@ -130,24 +130,31 @@ void stage_close(struct stage *s)
 
 /* ---- Processes ---- */
 
-struct stage_child {
-    pid_t pid;
-    int out, err; /* err -1: goes where out does */
+enum stage_pipes {
+    STAGE_MERGED, /* errors go where the output does */
+    STAGE_APART,
+    STAGE_TALK, /* apart, and there is input */
 };
 
-static int stage_spawn(const struct stage *s, char *const *argv, char *const *env, bool merge,
-                       struct stage_child *ret, struct err *err)
+static int stage_spawn(const struct stage *s, char *const *argv, char *const *env,
+                       enum stage_pipes pipes, struct stage_child *ret, struct err *err)
 {
     CLEANUP(mem_freep) char *work = path_join(s->dir, "work");
+    bool merge = pipes == STAGE_MERGED;
     posix_spawn_file_actions_t actions;
+    int in[2] = {-1, -1};
     int out[2];
     int errs[2] = {-1, -1};
     int r;
 
-    if (pipe2(out, O_CLOEXEC) < 0 || (!merge && pipe2(errs, O_CLOEXEC) < 0))
+    if (pipe2(out, O_CLOEXEC) < 0 || (!merge && pipe2(errs, O_CLOEXEC) < 0) ||
+        (pipes == STAGE_TALK && pipe2(in, O_CLOEXEC) < 0))
         return err_sys(err, ERR_IO, "pipe");
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (pipes == STAGE_TALK)
+        posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, merge ? out[1] : errs[1], STDERR_FILENO);
     posix_spawn_file_actions_addchdir_np(&actions, work);
@@ -155,17 +162,19 @@ static int stage_spawn(const struct stage *s, char *const *argv, char *const *en
     posix_spawn_file_actions_destroy(&actions);
     close(out[1]);
     fd_closep(&errs[1]);
+    fd_closep(&in[0]);
+    ret->in = in[1];
     ret->out = out[0];
     ret->err = errs[0];
     if (r == 0)
         return 0;
+    fd_closep(&ret->in);
     fd_closep(&ret->out);
     fd_closep(&ret->err);
     return err_set(err, ERR_IO, "cannot start '%s': %s", argv[0], strerror(r));
 }
 
-/* Reads once; closes at the end. */
-static void stage_read(int *fd, struct buf *to)
+void stage_read(int *fd, struct buf *to)
 {
     char *room = buf_room(to, 65536);
     ssize_t n = room ? read(*fd, room, 65536) : 0;
@@ -255,28 +264,49 @@ void stage_result_release(struct stage_result *r)
     buf_release(&r->err);
 }
 
-int stage_play(const struct stage *s, const char *const *args, const char *extra, int64_t limit_ms,
-               struct stage_result *ret, struct err *err)
+static int stage_run(const struct stage *s, const char *const *args, const char *extra,
+                     enum stage_pipes pipes, struct stage_child *ret, struct err *err)
 {
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     CLEANUP(strv_release) struct strv env = STRV_INIT;
-    struct stage_child child;
-    int r;
 
-    *ret =
-        (struct stage_result){.out = BUF_INIT(STAGE_MAX_OUTPUT), .err = BUF_INIT(STAGE_MAX_OUTPUT)};
     strv_addf(&argv, "%s/src/tenax", s->build);
     while (*args)
         strv_adds(&argv, *args++);
     strv_add_all(&env, &s->env);
     if (extra)
         strv_adds(&env, extra);
-    if (stage_spawn(s, strv_get(&argv), strv_get(&env), /*merge=*/false, &child, err) < 0)
+    return stage_spawn(s, strv_get(&argv), strv_get(&env), pipes, ret, err);
+}
+
+int stage_start(const struct stage *s, const char *const *args, const char *extra,
+                struct stage_child *ret, struct err *err)
+{
+    return stage_run(s, args, extra, STAGE_TALK, ret, err);
+}
+
+int stage_end(struct stage_child *c)
+{
+    int code = stage_collect(c->pid);
+
+    fd_closep(&c->in);
+    fd_closep(&c->out);
+    fd_closep(&c->err);
+    return code;
+}
+
+int stage_play(const struct stage *s, const char *const *args, const char *extra, int64_t limit_ms,
+               struct stage_result *ret, struct err *err)
+{
+    struct stage_child child;
+    int r;
+
+    *ret =
+        (struct stage_result){.out = BUF_INIT(STAGE_MAX_OUTPUT), .err = BUF_INIT(STAGE_MAX_OUTPUT)};
+    if (stage_run(s, args, extra, STAGE_APART, &child, err) < 0)
         return -1;
     r = stage_watch(&child, limit_ms, ret, err);
-    ret->code = stage_collect(child.pid);
-    fd_closep(&child.out);
-    fd_closep(&child.err);
+    ret->code = stage_end(&child);
     return r;
 }
 
@@ -444,7 +474,7 @@ int stage_serve(struct stage *s, const char *scenario, struct err *err)
     strv_adds(&argv, scenario);
     strv_adds(&argv, "--record");
     strv_adds(&argv, record);
-    if (stage_spawn(s, strv_get(&argv), environ, /*merge=*/true, &child, err) < 0)
+    if (stage_spawn(s, strv_get(&argv), environ, STAGE_MERGED, &child, err) < 0)
         return -1;
     s->server = child.pid;
     s->server_says = child.out;

@@ -54,6 +54,18 @@ void stage_result_release(struct stage_result *r);
 int stage_play(const struct stage *s, const char *const *args, const char *extra, int64_t limit_ms,
                struct stage_result *ret, struct err *err);
 
+/* A run that is talked to while it goes on. */
+struct stage_child {
+    pid_t pid;
+    int in, out, err; /* in -1: nothing to read; err -1: goes where out does */
+};
+int stage_start(const struct stage *s, const char *const *args, const char *extra,
+                struct stage_child *ret, struct err *err);
+/* What it says now; a pipe that has ended is closed. */
+void stage_read(int *fd, struct buf *to);
+/* Waits for its end and closes its pipes: the code of exit, or -signal. */
+int stage_end(struct stage_child *c);
+
 /* Waits until nothing runs that was started on the stage; past the limit, says who does and kills
  * them: -1. */
 int stage_alone(const struct stage *s, int64_t limit_ms, struct err *err);
