@@ -196,6 +196,9 @@ static const struct chain_case chain_cases[] = {
      BOUNDARY("c", Q("n"), KEPT("t", "\"h\",\"n\"")) SUMMARY("t", "c") U("o", "n"), "c t h+ n+ o", NULL},
     {"kept, for people", ROOT("u1") U("h", "u1") A("t", "h", "m2")
      BOUNDARY("b", Q("t"), KEPT("s", "\"h\",\"t\"")) SUMMARY("s", "b") U("n", "t"), "u1 h t b s n", NULL, .whole = true},
+    {"whole, the end of a turn before the boundary", ROOT("u1") A("a1", "u1", "m1") U("h", "a1") A("t", "h", "m2")
+     SYSTEM("e", Q("t"), "turn_duration", "") BOUNDARY("b", Q("e"), KEPT("s", "\"h\",\"t\"")) SUMMARY("s", "b")
+     U("n", "s"), "u1 a1 h t e b s n", NULL, .whole = true},
     {"rewound to before what was kept", ROOT("u1") U("h", "u1") A("t", "h", "m2")
      BOUNDARY("b", Q("t"), KEPT("s", "\"h\",\"t\"")) SUMMARY("s", "b") U("n", "u1"), "u1 n", NULL},
     {"a kept one taken out", ROOT("u1") U("h", "u1") A("t", "h", "m2")

@@ -211,6 +211,10 @@ static void walk_drop_kept(struct chain *c, size_t from, uint32_t beyond)
 {
     size_t len = from;
 
+    /* The boundary may stand behind a line that is not kept, such as the end of a turn. */
+    for (uint32_t n = 0;
+         n < c->count && beyond != NODE_NONE && !(c->nodes[beyond].marks & MARK_KEPT); n++)
+        beyond = chain_up(c, beyond);
     if (beyond == NODE_NONE || !(c->nodes[beyond].marks & MARK_KEPT))
         return;
     for (size_t i = from; i < c->entries.len; i++) {
