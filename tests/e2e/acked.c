@@ -75,7 +75,8 @@ static int read_message(struct acked *a, const struct json *line, struct err *er
         a->said[message] = true;
         a->is_idle = false;
     }
-    vec_push(&a->lines, l);
+    if (message != COURSE_COMPACT)
+        vec_push(&a->lines, l);
     return 0;
 }
 
@@ -105,6 +106,11 @@ static int read_line(struct acked *a, const struct json *line, struct err *err)
 
     if (str_is(type, "assistant") || str_is(type, "user"))
         return read_message(a, line, err);
+    if (str_is(json_get_str(line, "subtype"), "compact_boundary")) {
+        struct acked_line boundary = {.uuid = json_get_str(line, "uuid")};
+
+        vec_push(&a->lines, boundary);
+    }
     if (str_is(type, "control_response"))
         return read_response(a, json_get(line, "response"), err);
     if (!str_is(type, "result"))

@@ -12,6 +12,7 @@
 
 #define COURSE_UUID "c0ffee00-0000-4000-8000-"
 #define COURSE_FILE_LINES 60
+#define COURSE_SUMMARY_WORDS "The conversation above is about to be replaced by a summary"
 
 enum place {
     PLACE_TEXT = 1,
@@ -55,6 +56,10 @@ int course_message_of(struct str uuid)
 
 void course_words(int message, struct buf *out)
 {
+    if (message == COURSE_COMPACT) {
+        buf_adds(out, "/compact");
+        return;
+    }
     buf_addf(out, "message-%02d, %s", message,
              place_of(message) == PLACE_ASIDE ? "by the way" : "please");
 }
@@ -148,7 +153,7 @@ void course_scenario(struct buf *out)
 {
     buf_adds(out, "chunk 4096\n");
     for (int i = 1; i <= COURSE_MESSAGES; i++) {
-        if (place_of(i) == PLACE_ASIDE)
+        if (place_of(i) == PLACE_ASIDE || i == COURSE_COMPACT)
             continue;
         if (place_of(i) != PLACE_TEXT) {
             buf_addf(out, "step\n  if-prompt \"message-%02d\"\n", i);
@@ -159,6 +164,7 @@ void course_scenario(struct buf *out)
         }
         buf_addf(out, "step\n  if-prompt \"message-%02d\"\n  text answer-%02d\n", i, i);
     }
+    buf_adds(out, "step\n  if-prompt \"" COURSE_SUMMARY_WORDS "\"\n  text all that was said\n");
     buf_adds(out, "step\n  sticky\n  text noted\n"); /* what else is said: asides, news */
 }
 

@@ -4,7 +4,8 @@
  * Four rounds of ten turns. A round says plain text, makes calls side by side, writes a file and
  * changes it twice, keeps a list of things to do, leaves a command running, and gives messages that
  * have to wait while others are worked on: one that is heard between two steps, two that get turns
- * of their own; each time the session is renamed behind them.
+ * of their own; each time the session is renamed behind them. In the middle of it all the user asks
+ * for a compaction.
  */
 #pragma once
 
@@ -19,6 +20,7 @@ struct buf;
 #define COURSE_ROUNDS 4
 #define COURSE_PER_ROUND 11 /* messages: ten turns and an aside */
 #define COURSE_MESSAGES (COURSE_ROUNDS * COURSE_PER_ROUND)
+#define COURSE_COMPACT (2 * COURSE_PER_ROUND + 1) /* this one: nothing for the transcript */
 
 /* What is done to a round's file. */
 enum course_change {
