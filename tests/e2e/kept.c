@@ -146,6 +146,9 @@ static int check_loaded(struct load *load, const char *path, const struct acked 
         r = check_queue(&recall, a, &ret->active, err);
     ret->messages = recall.messages.len;
     ret->queued = recall.queued.len;
+    VEC_EACH(&recall.queued, in) {
+        ret->compacts |= course_message_of(str_of(in->uuid)) == COURSE_COMPACT;
+    }
     ret->torn = load_facts(load)->skipped;
     ret->is_complete = recall.state == RECALL_COMPLETE;
     recall_release(&recall);
