@@ -185,6 +185,32 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
         return got;
     }
 
+    // Runs a program on this home; its output.
+    async run(program, args, more) {
+        const child = spawn(program, args, { cwd: this.dir, env: this.env(more), stdio: ['ignore', 'pipe', 'pipe'] });
+        let out = '';
+        let said = '';
+        child.stdout.on('data', (d) => (out += d));
+        child.stderr.on('data', (d) => (said += d));
+        const [code] = await once(child, 'close');
+        assert.equal(code, 0, `${program} ${args[0]}: ${said}`);
+        return out;
+    }
+    tenax(args) {
+        return this.run(join(build, 'src/tenax'), args);
+    }
+    // A function of the SDK that reads or writes transcripts itself. It looks at its environment, so it
+    // gets a process of its own.
+    async official(name, ...args) {
+        const at = pathToFileURL(from_installed.resolve('@anthropic-ai/claude-agent-sdk')).href;
+        const program = `const sdk = await import(${JSON.stringify(at)});
+            console.log(JSON.stringify({ is: await sdk[${JSON.stringify(name)}](...${JSON.stringify(args)}) }));`;
+        const out = await this.run(process.execPath, ['--input-type=module', '-e', program], {
+            CLAUDE_CONFIG_DIR: join(this.home, '.tenax'),
+        });
+        return JSON.parse(out).is;
+    }
+
     // Every call has its result, in order, and roles alternate: in the last request, which holds all.
     check_history() {
         const all = this.requests();

@@ -3,6 +3,7 @@ import { run_cases } from './harness.mjs';
 import './answers.mjs';
 import './permissions.mjs';
 import './hooks.mjs';
+import './sessions.mjs';
 import './steering.mjs';
 
 process.exit((await run_cases(process.argv.slice(4), 4)) ? 1 : 0);
