@@ -30,9 +30,9 @@
 #include "host/connect.h"
 #include "host/event_log.h"
 #include "host/feed.h"
+#include "host/models.h"
 #include "host/record.h"
 #include "host/session.h"
-#include "json/json.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "net/net.h"
@@ -49,9 +49,7 @@ struct host {
     const struct args *args;
     struct cancel *cancel;
     struct session *session;
-    struct provider providers[HOST_MAX_PROVIDERS];
-    size_t provider_count;
-    char *key_source;
+    struct models models;
     struct net *net;
     struct workspace *workspace;
     struct permit *permit;
@@ -76,8 +74,6 @@ struct host {
     struct agent *agent;
     bool building;
     bool finishing;
-    char *model_provider, *model_name; /* now in use */
-    int64_t model_window;
     int64_t turn, step; /* of the last event */
     struct event *last_turn, *last_step;
 };
@@ -191,64 +187,13 @@ struct event *host_last_step(struct host *h)
 
 /* ---- parts ---- */
 
-/* With the gate held, or before anybody else knows the host. */
-static void note_model(struct host *h, const struct model *m)
-{
-    mem_freep(&h->model_provider);
-    mem_freep(&h->model_name);
-    h->model_provider = mem_dup(m->provider.ptr, m->provider.len);
-    h->model_name = mem_dup(m->name.ptr, m->name.len);
-    h->model_window = m->window;
-}
-
-static int host_select(struct host *h, struct strv *ret_notes, struct err *err)
-{
-    const struct conf *conf = h->conf;
-    struct provider *first = &h->providers[0];
-
-    if (provider_select(conf, str_of(args_get(h->args, OPT_MODEL)), h->cancel, first, err) < 0)
-        return -1;
-    h->provider_count = 1;
-    strv_add_all(ret_notes, &first->notes);
-    JSON_EACH(conf_get(conf, "fallbackModel"), name) {
-        struct provider *next = &h->providers[h->provider_count];
-
-        if (h->provider_count == HOST_MAX_PROVIDERS)
-            return err_set(err, ERR_TOO_BIG, "more than %d fallback models",
-                           HOST_MAX_PROVIDERS - 1);
-        if (provider_select(conf, json_str(name), h->cancel, next, err) < 0)
-            return err_prefix(err, "fallback model");
-        h->provider_count++;
-        strv_add_all(ret_notes, &next->notes);
-    }
-    note_model(h, &first->model);
-    h->key_source = mem_dup(first->source_name ? first->source_name : "none",
-                            strlen(first->source_name ? first->source_name : "none"));
-    return 0;
-}
-
-/* A cap that cannot be kept is refused before anything is sent. */
-static int host_check_budget(const struct host *h, struct err *err)
-{
-    for (size_t i = 0; h->max_usd > 0 && i < h->provider_count; i++) {
-        const struct model *m = &h->providers[i].model;
-
-        if (!model_price_known(m))
-            return err_set(err, ERR_UNSUPPORTED,
-                           "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot "
-                           "be kept; add it under \"models\" in settings.json",
-                           STR_ARG(m->provider), STR_ARG(m->name));
-    }
-    return 0;
-}
-
 static int host_make_toolbox(struct host *h, struct err *err)
 {
     struct toolbox_spec spec = {
         .table = tools_table(),
         .only = h->has_only_tools ? &h->only_tools : NULL,
         .conf = h->conf,
-        .provider = &h->providers[0],
+        .provider = &h->models.list[0],
         .permit = h->permit,
         .output_schema = buf_str(&h->schema),
     };
@@ -267,20 +212,12 @@ static void host_make_workspace(struct host *h)
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
 }
 
-static bool host_needs_net(const struct host *h)
-{
-    for (size_t i = 0; i < h->provider_count; i++) {
-        if (h->providers[i].dialect)
-            return true;
-    }
-    return false;
-}
-
 static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *err)
 {
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
-    if (host_select(h, ret_notes, err) < 0 || host_check_budget(h, err) < 0)
+    if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)), h->max_usd,
+                      h->cancel, ret_notes, err) < 0)
         return -1;
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
@@ -318,6 +255,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->prompt = (struct prompt_spec)PROMPT_SPEC_INIT;
     gate_init(&h->gate);
+    models_init(&h->models);
     buf_init(&h->schema, HOST_MAX_SCHEMA);
     buf_init(&h->changed, BUF_NO_LIMIT);
     buf_add(&h->schema, spec->output_schema);
@@ -346,8 +284,7 @@ void host_free(struct host *h)
     permit_free(h->permit);
     workspace_unref(h->workspace);
     session_free(h->session);
-    for (size_t i = 0; i < h->provider_count; i++)
-        provider_release(&h->providers[i]);
+    models_release(&h->models);
     net_free(h->net);
     asks_free(h->asks);
     feed_unref(h->feed);
@@ -358,9 +295,6 @@ void host_free(struct host *h)
     strv_release(&h->only_tools);
     buf_release(&h->schema);
     buf_release(&h->changed);
-    mem_freep(&h->key_source);
-    mem_freep(&h->model_provider);
-    mem_freep(&h->model_name);
     gate_release(&h->gate);
     mem_freep(&h);
 }
@@ -377,7 +311,7 @@ const struct conf *host_conf(const struct host *h)
 
 const char *host_key_source(const struct host *h)
 {
-    return h->key_source;
+    return h->models.key_source;
 }
 
 struct feed *host_feed(struct host *h)
@@ -514,9 +448,9 @@ static int host_gather(struct host *h, struct err *err)
     bool goes_on = past && past->messages.len;
     struct surroundings *around = goes_on ? NULL : context_begin(&where);
 
-    if (host_needs_net(h) && !h->net)
+    if (models_need_net(&h->models) && !h->net)
         h->net = connect_net(h->conf, err);
-    if (host_needs_net(h) && !h->net) {
+    if (models_need_net(&h->models) && !h->net) {
         surroundings_free(around);
         return -1;
     }
@@ -582,8 +516,8 @@ static struct agent *host_build(struct host *h, struct err *err)
         .session = session_id(h->session),
         .name = "main",
         .conf = h->conf,
-        .providers = h->providers,
-        .provider_count = h->provider_count,
+        .providers = h->models.list,
+        .provider_count = h->models.count,
         .toolbox = h->toolbox,
         .workspace = h->workspace,
         .permit = h->permit,
@@ -736,23 +670,19 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
         want = str_of(args_get(h->args, OPT_MODEL));
     if (provider_select(h->conf, want, h->cancel, &p, err) < 0)
         return -1;
-    if (p.dialect && !host_needs_net(h))
+    if (p.dialect && !models_need_net(&h->models))
         return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
     if (h->max_usd > 0 && !model_price_known(&p.model))
         return err_set(err, ERR_UNSUPPORTED,
                        "the price of %.*s is unknown, so --max-budget-usd cannot be kept",
                        STR_ARG(p.model.name));
     buf_add(ret_name, p.model.name);
-    gate_take(&h->gate);
-    note_model(h, &p.model);
-    gate_give(&h->gate);
+    models_note(&h->models, &p.model);
     if (a) {
         agent_set_model(a, &p);
         return 0;
     }
-    provider_release(&h->providers[0]);
-    h->providers[0] = p;
-    p = (struct provider){0};
+    models_replace_first(&h->models, &p);
     return host_make_toolbox(h, err);
 }
 
@@ -770,11 +700,7 @@ void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
 
 void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name, int64_t *ret_window)
 {
-    gate_take(&h->gate);
-    buf_adds(ret_provider, h->model_provider);
-    buf_adds(ret_name, h->model_name);
-    *ret_window = h->model_window;
-    gate_give(&h->gate);
+    models_now(&h->models, ret_provider, ret_name, ret_window);
 }
 
 /* ---- Going back ---- */

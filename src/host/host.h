@@ -37,7 +37,6 @@ struct rewind;
 struct strv;
 struct workspace;
 
-#define HOST_MAX_PROVIDERS 9 /* the first and its fallbacks */
 #define HOST_MAX_HOOKS 4
 
 /* All lent for host_new() alone, but for conf, args and cancel, which outlive the host. */

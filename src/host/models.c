@@ -1,0 +1,111 @@
+/*
+ * models: a list made once, and a name that may change. Nothing here talks to a provider.
+ */
+#include "host/models.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "json/json.h"
+
+void models_init(struct models *m)
+{
+    *m = (struct models){0};
+    lock_init(&m->lock);
+}
+
+void models_release(struct models *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        provider_release(&m->list[i]);
+    mem_freep(&m->key_source);
+    mem_freep(&m->provider);
+    mem_freep(&m->name);
+    lock_release(&m->lock);
+}
+
+static int models_add(struct models *m, const struct conf *conf, struct str want,
+                      struct cancel *cancel, struct strv *ret_notes, struct err *err)
+{
+    struct provider *p = &m->list[m->count];
+
+    if (m->count == MODELS_MAX)
+        return err_set(err, ERR_TOO_BIG, "more than %d fallback models", MODELS_MAX - 1);
+    if (provider_select(conf, want, cancel, p, err) < 0)
+        return m->count ? err_prefix(err, "fallback model") : -1;
+    m->count++;
+    strv_add_all(ret_notes, &p->notes);
+    return 0;
+}
+
+/* A cap that cannot be kept is refused before anything is sent. */
+static int models_check_prices(const struct models *m, struct err *err)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct model *model = &m->list[i].model;
+
+        if (!model_price_known(model))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot "
+                           "be kept; add it under \"models\" in settings.json",
+                           STR_ARG(model->provider), STR_ARG(model->name));
+    }
+    return 0;
+}
+
+int models_choose(struct models *m, const struct conf *conf, struct str want, double max_usd,
+                  struct cancel *cancel, struct strv *ret_notes, struct err *err)
+{
+    const char *source;
+
+    if (models_add(m, conf, want, cancel, ret_notes, err) < 0)
+        return -1;
+    JSON_EACH(conf_get(conf, "fallbackModel"), name) {
+        if (models_add(m, conf, json_str(name), cancel, ret_notes, err) < 0)
+            return -1;
+    }
+    models_note(m, &m->list[0].model);
+    source = m->list[0].source_name ? m->list[0].source_name : "none";
+    m->key_source = mem_dup(source, strlen(source));
+    return max_usd > 0 ? models_check_prices(m, err) : 0;
+}
+
+bool models_need_net(const struct models *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->list[i].dialect)
+            return true;
+    }
+    return false;
+}
+
+void models_replace_first(struct models *m, struct provider *first)
+{
+    provider_release(&m->list[0]);
+    m->list[0] = *first;
+    *first = (struct provider){0};
+}
+
+void models_note(struct models *m, const struct model *in_use)
+{
+    lock_take(&m->lock);
+    mem_freep(&m->provider);
+    mem_freep(&m->name);
+    m->provider = mem_dup(in_use->provider.ptr, in_use->provider.len);
+    m->name = mem_dup(in_use->name.ptr, in_use->name.len);
+    m->window = in_use->window;
+    lock_give(&m->lock);
+}
+
+void models_now(struct models *m, struct buf *ret_provider, struct buf *ret_name,
+                int64_t *ret_window)
+{
+    lock_take(&m->lock);
+    buf_adds(ret_provider, m->provider);
+    buf_adds(ret_name, m->name);
+    *ret_window = m->window;
+    lock_give(&m->lock);
+}

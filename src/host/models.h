@@ -1,0 +1,52 @@
+/*
+ * The models of a session: the one that was chosen and those it falls back to, with their keys; and
+ * which of all models is in use now.
+ *
+ * What is in use may be asked and told on any thread; the rest belongs to the thread that builds
+ * the session.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "llm/provider.h"
+#include "sync/thread.h"
+
+struct buf;
+struct cancel;
+struct conf;
+struct err;
+struct strv;
+
+#define MODELS_MAX 9 /* the first and its fallbacks */
+
+struct models {
+    struct provider list[MODELS_MAX];
+    size_t count;
+    char *key_source; /* of the first: "ANTHROPIC_API_KEY"; "none" */
+
+    struct lock lock; /* of what follows */
+    char *provider;
+    char *name;
+    int64_t window;
+};
+
+void models_init(struct models *m);
+void models_release(struct models *m);
+
+/* The wanted one (empty: as settings and environment have it) and the settings' fallbacks, which
+ * must do for a cap on the price when there is one. ret_notes: what the user should know. Fails as
+ * provider_select(), and with ERR_UNSUPPORTED for a price that is not known. */
+int models_choose(struct models *m, const struct conf *conf, struct str want, double max_usd,
+                  struct cancel *cancel, struct strv *ret_notes, struct err *err);
+bool models_need_net(const struct models *m);
+
+/* Before there is an agent: takes the content of *first. */
+void models_replace_first(struct models *m, struct provider *first);
+
+void models_note(struct models *m, const struct model *in_use);
+void models_now(struct models *m, struct buf *ret_provider, struct buf *ret_name,
+                int64_t *ret_window);
