@@ -9,12 +9,9 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/context.h"
 #include "agent/event.h"
 #include "agent/permit.h"
 #include "agent/prompt.h"
-#include "agent/recall.h"
-#include "agent/reminder.h"
 #include "agent/surroundings.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
@@ -27,6 +24,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "host/asks.h"
+#include "host/briefing.h"
 #include "host/connect.h"
 #include "host/event_log.h"
 #include "host/feed.h"
@@ -57,8 +55,7 @@ struct host {
     struct strv only_tools;
     bool has_only_tools;
     struct prompt_spec prompt;
-    struct context context;
-    struct buf changed; /* since the session that goes on: told before its first input */
+    struct briefing briefing;
     struct buf schema;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
@@ -165,6 +162,11 @@ void host_notice(struct host *h, int level, struct str text)
     feed_emit(h->feed, e, /*cancel=*/NULL);
 }
 
+static void host_on_trouble(void *arg, struct str text)
+{
+    host_notice(arg, LEVEL_WARNING, text);
+}
+
 static struct event *host_last(struct host *h, struct event *const *place)
 {
     struct event *e;
@@ -210,6 +212,8 @@ static void host_make_workspace(struct host *h)
 {
     h->workspace =
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
+    h->briefing.where =
+        (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
 }
 
 static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *err)
@@ -228,19 +232,6 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     return host_make_toolbox(h, err);
 }
 
-static void host_say_past(const struct host *h, struct strv *ret_notes)
-{
-    const struct recall *past = session_recall(h->session);
-    CLEANUP(buf_release) struct buf note = BUF_INIT(1 << 10);
-
-    if (past && past->queued.len) {
-        buf_addf(&note, "%zu %s when the session ended, and %s sent first", past->queued.len,
-                 past->queued.len == 1 ? "message waited" : "messages waited",
-                 past->queued.len == 1 ? "is" : "are");
-        strv_add(ret_notes, buf_str(&note));
-    }
-}
-
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
              struct err *err)
 {
@@ -254,10 +245,12 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking = spec->thinking;
     h->thinking_budget = spec->thinking_budget;
     h->prompt = (struct prompt_spec)PROMPT_SPEC_INIT;
+    h->briefing = (struct briefing)BRIEFING_INIT;
+    h->briefing.notice = host_on_trouble;
+    h->briefing.notice_arg = h;
     gate_init(&h->gate);
     models_init(&h->models);
     buf_init(&h->schema, HOST_MAX_SCHEMA);
-    buf_init(&h->changed, BUF_NO_LIMIT);
     buf_add(&h->schema, spec->output_schema);
     h->has_only_tools = spec->tools;
     if (spec->tools)
@@ -269,7 +262,6 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         host_free(h);
         return -1;
     }
-    host_say_past(h, ret_notes);
     *ret = h;
     return 0;
 }
@@ -290,11 +282,10 @@ void host_free(struct host *h)
     feed_unref(h->feed);
     event_unref(h->last_turn);
     event_unref(h->last_step);
-    context_release(&h->context);
+    briefing_release(&h->briefing);
     prompt_spec_release(&h->prompt);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
-    buf_release(&h->changed);
     gate_release(&h->gate);
     mem_freep(&h);
 }
@@ -383,70 +374,13 @@ int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err)
 
 /* ---- the agent ---- */
 
-static void host_say_notices(struct host *h, const struct strv *notices)
-{
-    for (size_t i = 0; i < notices->len; i++)
-        host_notice(h, LEVEL_WARNING, str_of(notices->ptr[i]));
-}
-
-static struct context_spec host_context_spec(const struct host *h)
-{
-    return (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
-}
-
-/* Before each input behind the first. Agent thread. */
-static void host_news(void *arg, struct cancel *cancel, struct buf *ret)
-{
-    struct host *h = arg;
-    struct context_spec where = host_context_spec(h);
-
-    if (h->changed.len) {
-        buf_move(ret, &h->changed);
-        return;
-    }
-    if (context_news(&h->context, &where, cancel, ret, /*err=*/NULL) == 0)
-        host_say_notices(h, &h->context.notices);
-}
-
-/* After a file was read. Agent thread. */
-static void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret)
-{
-    struct host *h = arg;
-    struct context_spec where = host_context_spec(h);
-
-    if (context_near(&h->context, &where, path, cancel, ret, /*err=*/NULL) == 0)
-        host_say_notices(h, &h->context.notices);
-}
-
-/* The surroundings of a session that goes on are those it was told at its start, and what is
- * different now. */
-static int host_look_again(struct host *h, const struct recall *past, struct err *err)
-{
-    struct context_spec where = host_context_spec(h);
-    CLEANUP(buf_release) struct buf lost = BUF_INIT(HOST_MAX_PROMPT);
-
-    if (context_restore(&where, buf_str(&past->context), h->cancel, &h->context, &h->changed, err) <
-        0)
-        return -1;
-    if (!past->lost.len)
-        return 0;
-    buf_addf(&lost,
-             "tenax was stopped while these calls ran, and their results are lost. They may have "
-             "taken effect or not: look before you do them again.%s",
-             buf_cstr(&past->lost));
-    reminder_add(&h->changed, buf_str(&lost));
-    return 0;
-}
-
 /* What takes its time, all at once: git works while libcurl is loaded and files are read. git
  * first, because nobody can start a thread, such as the one that looks after git, while a library
  * is being loaded. */
 static int host_gather(struct host *h, struct err *err)
 {
-    struct context_spec where = host_context_spec(h);
     const struct recall *past = session_recall(h->session);
-    bool goes_on = past && past->messages.len;
-    struct surroundings *around = goes_on ? NULL : context_begin(&where);
+    struct surroundings *around = briefing_start(&h->briefing, past);
 
     if (models_need_net(&h->models) && !h->net)
         h->net = connect_net(h->conf, err);
@@ -454,31 +388,9 @@ static int host_gather(struct host *h, struct err *err)
         surroundings_free(around);
         return -1;
     }
-    if (goes_on ? host_look_again(h, past, err)
-                : context_gather(&where, around, h->cancel, &h->context, err))
+    if (briefing_gather(&h->briefing, past, around, h->cancel, err) < 0)
         return -1;
     return h->net ? net_ready(h->net, err) : 0;
-}
-
-/* After a compaction: from now on the model knows what it is told now. Agent thread. */
-static void host_again(void *arg, struct cancel *cancel, struct buf *ret)
-{
-    struct host *h = arg;
-    struct context_spec where = host_context_spec(h);
-    struct context now = {0};
-
-    where.is_later = true;
-    if (context_gather(&where, context_begin(&where), cancel, &now, /*err=*/NULL) < 0)
-        return;
-    context_release(&h->context);
-    h->context = now;
-    host_say_notices(h, &h->context.notices);
-    buf_add(ret, buf_str(&h->context.text));
-}
-
-static void host_on_trouble(void *arg, struct str text)
-{
-    host_notice(arg, LEVEL_WARNING, text);
 }
 
 /* How tenax was started, as viewers of transcripts know it. */
@@ -533,10 +445,10 @@ static struct agent *host_build(struct host *h, struct err *err)
         .thinking_budget = h->thinking_budget,
         .emit = host_emit,
         .emit_arg = h,
-        .news = host_news,
-        .near = host_near,
-        .again = host_again,
-        .news_arg = h,
+        .news = briefing_news,
+        .near = briefing_near,
+        .again = briefing_again,
+        .news_arg = &h->briefing,
         .cancel = h->cancel,
     };
 
@@ -544,11 +456,10 @@ static struct agent *host_build(struct host *h, struct err *err)
     effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
     if (host_gather(h, err) < 0)
         return NULL;
-    host_say_notices(h, &h->context.notices);
     prompt_system(&h->prompt, h->conf, &system);
     spec.net = h->net;
     spec.system = buf_str(&system);
-    spec.context = buf_str(&h->context.text);
+    spec.context = briefing_text(&h->briefing);
     return agent_start(&spec, err);
 }
 

@@ -224,6 +224,17 @@ static int session_read_changes(struct session *s, struct err *err)
     return 0;
 }
 
+static void session_note_queue(const struct session *s, struct strv *ret_notes)
+{
+    size_t n = s->recall.queued.len;
+    CLEANUP(buf_release) struct buf note = BUF_INIT(1 << 10);
+
+    buf_addf(&note, "%zu %s when the session ended, and %s sent first", n,
+             n == 1 ? "message waited" : "messages waited", n == 1 ? "is" : "are");
+    if (n)
+        strv_add(ret_notes, buf_str(&note));
+}
+
 static int session_read(struct session *s, const char *path, const struct args *args,
                         struct cancel *cancel, struct strv *ret_notes, struct err *err)
 {
@@ -237,6 +248,7 @@ static int session_read(struct session *s, const char *path, const struct args *
     if (recall_read(s->load, cancel, &s->recall, err) < 0)
         return -1;
     s->is_recalled = true;
+    session_note_queue(s, ret_notes);
     return session_read_changes(s, err);
 }
 

@@ -1,0 +1,41 @@
+/*
+ * What the model of a session is told beside what people say: the surroundings and instruction
+ * files at its start, what has changed when it goes on, and what changes while it works.
+ *
+ * Notices (instruction files that cannot be used, and why) go to whoever is to show them. Made on
+ * the thread that builds the agent; afterwards the agent thread's.
+ */
+#pragma once
+
+#include "agent/context.h"
+#include "base/buf.h"
+
+struct recall;
+struct surroundings;
+
+struct briefing {
+    struct context_spec where;
+    void (*notice)(void *arg, struct str text);
+    void *notice_arg;
+    struct context context;
+    struct buf changed; /* since the session that goes on: told before its next input */
+};
+
+#define BRIEFING_INIT                                                                              \
+    {                                                                                              \
+        .changed = BUF_INIT(BUF_NO_LIMIT)                                                          \
+    }
+void briefing_release(struct briefing *b);
+
+/* Starts what takes its time (git), so that other things can be done meanwhile; NULL when there is
+ * nothing to ask. Give it to briefing_gather() or surroundings_free(). */
+struct surroundings *briefing_start(const struct briefing *b, const struct recall *past);
+/* past: the conversation that goes on; NULL: none. ERR_CANCELLED. */
+int briefing_gather(struct briefing *b, const struct recall *past, struct surroundings *around,
+                    struct cancel *cancel, struct err *err);
+struct str briefing_text(const struct briefing *b); /* what goes before the first input */
+
+/* For agent_spec; arg is the briefing. */
+void briefing_news(void *arg, struct cancel *cancel, struct buf *ret);
+void briefing_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
+void briefing_again(void *arg, struct cancel *cancel, struct buf *ret);
