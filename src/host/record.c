@@ -352,7 +352,12 @@ static int record_queue(struct journal *self, enum journal_queue what,
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
     record_line_queue(&line, str_of(r->session), clock_wall_ms(), what, input);
-    return record_put_fact(r, buf_str(&line), err);
+    if (record_put_fact(r, buf_str(&line), err) == 0)
+        return 0;
+    /* What was taken up must not wait for ever: it would be said again by a resumed run. */
+    if (what != QUEUE_ENQUEUE)
+        transcript_hold(r->transcript, buf_str(&line));
+    return -1;
 }
 
 static int record_before_edit(struct journal *self, const char *path, struct str tool_use_id,

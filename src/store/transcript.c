@@ -26,10 +26,11 @@ struct transcript {
     void *mirror_arg;
 
     struct gate gate;
-    bool busy;        /* whoever set it owns the next four */
+    bool busy;        /* whoever set it owns the next five */
     int fd;           /* -1: not opened yet */
     bool exists;      /* there is a file, ours or an older one */
     struct buf waits; /* whole lines that go before the next message */
+    bool has_failed;  /* a message is among them */
     struct buf once;  /* what is being written, kept for its memory */
 
     struct thread *syncer;
@@ -225,8 +226,10 @@ static int transcript_append(struct transcript *t, struct str lines, bool is_dur
             buf_cut(&t->waits, waited, t->waits.len - waited);
         else if (!waited)
             buf_add(&t->waits, lines);
+        t->has_failed = t->has_failed || stays;
         return -1;
     }
+    t->has_failed = false;
     buf_clear(&t->waits);
     if (t->sync == SYNC_ALWAYS)
         return transcript_sync_now(t, err);
@@ -247,7 +250,9 @@ int transcript_fact(struct transcript *t, struct str lines, struct err *err)
     int r = 0;
 
     transcript_enter(t);
-    if (!t->exists)
+    if (t->has_failed) /* what waits in vain is not kept */
+        r = transcript_append(t, lines, /*is_durable=*/false, /*stays=*/false, err);
+    else if (!t->exists)
         buf_add(&t->waits, lines);
     else
         r = transcript_write(t, lines, err);

@@ -144,6 +144,26 @@ static void test_attempt(void **state)
     assert_file(path, "one\ntwo\nthree\n");
 }
 
+/* Before there is a file a fact waits; behind a message that could not be written it would wait in
+ * vain, and that must be told. */
+static void test_fact_behind_failure(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("fact.jsonl");
+    struct transcript *t = transcript_new(path, SYNC_NEVER);
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(transcript_fact(t, STR("title\n"), &err), 0);
+    disk_test_mode("eio:1");
+    assert_int_equal(transcript_message(t, STR("one\n"), false, &err), -1);
+    disk_test_mode("eio:1");
+    assert_int_equal(transcript_fact(t, STR("never\n"), &err), -1);
+    disk_test_mode(NULL);
+    assert_int_equal(transcript_fact(t, STR("mode\n"), &err), 0);
+    transcript_free(t);
+    assert_file(path, "title\none\nmode\n");
+}
+
 struct writer {
     struct transcript *t;
     char name;
@@ -267,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_torn_tail_is_completed),
         cmocka_unit_test(test_disk_that_fails),
         cmocka_unit_test(test_attempt),
+        cmocka_unit_test(test_fact_behind_failure),
         cmocka_unit_test(test_nobody_interleaves),
         cmocka_unit_test(test_mirror_sees_what_is_written),
         cmocka_unit_test(test_says_why),
