@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/history.h"
+#include "agent/reminder.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -292,11 +293,25 @@ static void reader_assistant(struct reader *r, const struct message *m, struct s
 /* Files and words that others attach: what is text is told as a reminder. */
 static void reader_attachment(struct reader *r, const struct json *line, struct str uuid)
 {
-    struct str text = json_get_str(json_get(line, "attachment"), "content");
-    struct block b = {.kind = BLOCK_TEXT, .text = text, .entry = uuid};
+    const struct json *content = json_path(line, "attachment.content");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf told = BUF_INIT(BUF_NO_LIMIT);
+    struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
 
-    if (text.len)
-        message_add(reader_part(r, ROLE_USER), &b);
+    buf_add(&text, json_str(content));
+    if (json_is(content, JSON_ARRAY)) {
+        JSON_EACH(content, part) {
+            struct str words =
+                json_is(part, JSON_STRING) ? json_str(part) : json_get_str(part, "text");
+
+            buf_addf(&text, "%s%.*s", text.len && words.len ? "\n" : "", STR_ARG(words));
+        }
+    }
+    if (!text.len)
+        return;
+    reminder_add(&told, buf_str(&text));
+    b.text = buf_str(&told);
+    message_add(reader_part(r, ROLE_USER), &b);
 }
 
 static void reader_boundary(struct reader *r, const struct json *line)

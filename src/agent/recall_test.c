@@ -114,7 +114,13 @@ static const struct {
     {"an attachment",
      USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("ok")) LINE(
          "attachment", "x1", "\"a1\"", "\"attachment\":{\"type\":\"file\",\"content\":\"a file\"}"),
-     "U go | A ok | U a file", RECALL_INTERRUPTED_TURN, ""},
+     "U go | A ok | U <system-reminder>\na file\n</system-reminder>\n", RECALL_INTERRUPTED_TURN,
+     ""},
+    {"an attachment in parts",
+     USER("u1", "null", "go") LINE("attachment", "x1", "\"u1\"",
+                                   "\"attachment\":{\"type\":\"hook_additional_context\","
+                                   "\"content\":[\"one\",{\"type\":\"text\",\"text\":\"two\"},7]}"),
+     "U go <system-reminder>\none\ntwo\n</system-reminder>\n", RECALL_INTERRUPTED_TURN, ""},
     {"two answers in a row",
      USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("one"))
          SAYS("a2", "\"a1\"", "m2", TEXT("two")),

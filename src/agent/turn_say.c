@@ -157,8 +157,22 @@ static void turn_say_news(struct agent *a, struct turn *t)
     turn_say_mode(a);
 }
 
+/* The id of the line that an input becomes: the client's own, unless it was used before. Two lines
+ * with one id would make the conversation a circle. */
+static void turn_name_input(const struct agent *a, const struct agent_input *in,
+                            char ret[static ID_UUID_LEN + 1])
+{
+    CLEANUP(strv_release) struct strv used = STRV_INIT;
+
+    memcpy(ret, in->uuid, ID_UUID_LEN + 1);
+    history_entries(&a->history, 0, &used);
+    if (strv_has(&used, str_of(in->uuid)))
+        id_uuid(ret);
+}
+
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
 {
+    char uuid[ID_UUID_LEN + 1];
     int r = -1;
 
     if (in->go_on && !a->left_open && !history_awaits_answer(&a->history))
@@ -169,8 +183,9 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
     turn_say_news(a, t);
     if (in->go_on)
         return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
+    turn_name_input(a, in, uuid);
     if (turn_ask_prompt_hooks(a, t, in->message) == 0)
-        r = turn_say(a, t, in->message->blocks, in->message->len, in->uuid,
+        r = turn_say(a, t, in->message->blocks, in->message->len, uuid,
                      in->is_note ? USER_ADDED : USER_INPUT, &t->err);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     return r;
