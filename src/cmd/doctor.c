@@ -26,6 +26,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "proc/kernel.h"
+#include "store/store.h"
 #include "tools/grep.h"
 
 #define DOCTOR_REACH_MS 10000
@@ -96,6 +97,8 @@ static void doctor_kernel(struct doctor *d)
 static void doctor_libraries(struct doctor *d, struct net *net, const struct err *net_err)
 {
     char pcre[64] = "";
+    struct err err = {0};
+    struct str sqlite;
 
     if (net)
         doctor_add(d, HEALTH_OK, "library", "%s", net_library(net));
@@ -103,6 +106,10 @@ static void doctor_libraries(struct doctor *d, struct net *net, const struct err
         doctor_add(d, HEALTH_BAD, "library", "%s", net_err->text);
     pcre2_config(PCRE2_CONFIG_VERSION, pcre);
     doctor_add(d, HEALTH_OK, "library", "PCRE2 %s", pcre);
+    if (store_library(&sqlite, &err) == 0)
+        doctor_add(d, HEALTH_OK, "library", "SQLite %.*s", STR_ARG(sqlite));
+    else
+        doctor_add(d, HEALTH_WARN, "library", "%s", err.text);
 }
 
 static void doctor_home(struct doctor *d, const struct conf *conf)

@@ -28,7 +28,8 @@ struct err;
     X(column_text)                                                                                 \
     X(column_bytes)                                                                                \
     X(column_int64)                                                                                \
-    X(column_double)
+    X(column_double)                                                                               \
+    X(libversion)
 
 struct sqlite_table {
 #define X(name) __typeof__(sqlite3_##name) *name;

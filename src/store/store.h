@@ -40,6 +40,10 @@ int store_open(const char *backend, const char *home, struct cancel *cancel, str
 void store_free(struct store *s);
 void store_freep(struct store **s);
 
+/* "3.40.1": SQLite's version, for whoever asks what is here. ERR_UNSUPPORTED: install what the text
+ * says. */
+int store_library(struct str *ret, struct err *err);
+
 /* For the user, each once: gives away what came up since the last call. */
 void store_warnings(struct store *s, struct strv *ret);
 

@@ -445,6 +445,14 @@ int store_open(const char *backend, const char *home, struct cancel *cancel, str
     return 0;
 }
 
+int store_library(struct str *ret, struct err *err)
+{
+    if (sqlite_table_load(err) < 0)
+        return -1;
+    *ret = str_of(sqlite.libversion());
+    return 0;
+}
+
 void store_free(struct store *s)
 {
     if (!s)
