@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/utf8.h"
-#include "store/block.h"
 
 int cursor_peek_far(struct window *w)
 {
@@ -23,16 +22,10 @@ int cursor_peek_far(struct window *w)
     }
 }
 
-/* Behind the closing quote; at stands behind the opening one. */
-static bool cursor_skip_string(struct window *w)
+bool cursor_skip_string(struct window *w)
 {
-    const char *end = block_string_stop(w->at, w->stop - w->at > 16 ? w->at + 16 : w->stop);
     uint64_t carry = 0;
 
-    if (end < w->stop && *end == '"') {
-        w->at = end + 1;
-        return true;
-    }
     do {
         while (w->at < w->stop) {
             struct block b = block_load(w->at);
@@ -110,7 +103,7 @@ static bool cursor_skip_word(struct window *w)
     return false; /* nothing that is alone in its line */
 }
 
-bool cursor_skip(struct window *w)
+bool cursor_skip_far(struct window *w)
 {
     int c = cursor_peek(w);
 
@@ -199,7 +192,7 @@ static bool cursor_escape(struct window *w, struct taken *t, uint32_t *high)
 }
 
 /* Byte by byte, for what has escapes or lies over the end of a piece. */
-static bool cursor_decode(struct window *w, struct str *ret)
+bool cursor_decode(struct window *w, struct str *ret)
 {
     struct taken t = {.text = w->text};
     uint32_t high = 0;
@@ -224,34 +217,12 @@ static bool cursor_decode(struct window *w, struct str *ret)
     return true;
 }
 
-bool cursor_string(struct window *w, struct str *ret)
+bool cursor_colon(struct window *w, struct str *key)
 {
-    const char *end;
-
-    if (!cursor_take(w, '"'))
-        return false;
-    end = block_string_stop(w->at, w->stop);
-    if (end < w->stop && *end == '"') {
-        *ret = (struct str){w->at, end - w->at > WINDOW_TEXT ? 0 : (size_t)(end - w->at)};
-        w->at = end + 1;
-        return true;
-    }
-    return cursor_decode(w, ret);
-}
-
-bool cursor_key(struct window *w, struct str *ret)
-{
-    if (!cursor_string(w, ret))
-        return false;
-    /* The colon is mostly there; only when the line's piece ends here would looking for it move the
-     * window, and the key with it. */
-    if (w->at < w->stop && *w->at == ':') {
-        w->at++;
-        return true;
-    }
-    if (ret->ptr != w->text) {
-        memmove(w->text, ret->ptr, ret->len);
-        ret->ptr = w->text;
+    /* Looking for it may move the window, and the key with it. */
+    if (key->ptr != w->text) {
+        memmove(w->text, key->ptr, key->len);
+        key->ptr = w->text;
     }
     return cursor_take(w, ':');
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
+#include "store/block.h"
 #include "store/window.h"
 
 /* The next byte, or -1. */
@@ -49,9 +50,48 @@ static inline bool cursor_next(struct window *w, char end, bool *is_first, bool 
 
 /* A key with its colon, or a string value, decoded; good until the cursor moves on. One longer than
  * WINDOW_TEXT is given as empty. */
-bool cursor_key(struct window *w, struct str *ret);
-bool cursor_string(struct window *w, struct str *ret);
+bool cursor_decode(struct window *w, struct str *ret); /* behind the quote; any string */
+static inline bool cursor_string(struct window *w, struct str *ret)
+{
+    const char *end;
+
+    if (!cursor_take(w, '"'))
+        return false;
+    end = block_string_stop(w->at, w->stop);
+    if (end == w->stop || *end != '"')
+        return cursor_decode(w, ret);
+    *ret = (struct str){w->at, end - w->at > WINDOW_TEXT ? 0 : (size_t)(end - w->at)};
+    w->at = end + 1;
+    return true;
+}
+
+bool cursor_colon(struct window *w, struct str *key); /* keeps the key where the window moves */
+static inline bool cursor_key(struct window *w, struct str *ret)
+{
+    if (!cursor_string(w, ret))
+        return false;
+    if (w->at == w->stop || *w->at != ':')
+        return cursor_colon(w, ret);
+    w->at++;
+    return true;
+}
 
 bool cursor_bool(struct window *w, bool *ret); /* anything else than true and false is false */
-bool cursor_skip(struct window *w);            /* a value of any kind */
-bool cursor_leave(struct window *w);           /* the rest of the object or array we are in */
+
+/* A value of any kind. */
+bool cursor_skip_far(struct window *w);
+bool cursor_skip_string(struct window *w); /* behind its opening quote, or anywhere in it */
+static inline bool cursor_skip(struct window *w)
+{
+    if (w->at == w->stop || *w->at != '"')
+        return cursor_skip_far(w);
+    w->at++;
+    /* Most strings are short, and have no escapes. */
+    w->at = block_string_stop(w->at, w->stop - w->at > 64 ? w->at + 64 : w->stop);
+    if (w->at == w->stop || *w->at != '"')
+        return cursor_skip_string(w);
+    w->at++;
+    return true;
+}
+
+bool cursor_leave(struct window *w); /* the rest of the object or array we are in */

@@ -10,30 +10,25 @@
 #include "store/cursor.h"
 #include "store/window.h"
 
-/* X(id, name): members of a line that are looked at. */
-#define LINE_KEYS(X)                                                                               \
-    X(TYPE, "type")                                                                                \
-    X(UUID, "uuid")                                                                                \
-    X(PARENT, "parentUuid")                                                                        \
-    X(SIDECHAIN, "isSidechain")                                                                    \
-    X(META, "isMeta")                                                                              \
-    X(SUMMARY, "isCompactSummary")                                                                 \
-    X(API_ERROR, "isApiErrorMessage")                                                              \
-    X(SUBTYPE, "subtype")                                                                          \
-    X(TIME, "timestamp")                                                                           \
-    X(AGENT, "agentId")                                                                            \
-    X(SESSION, "sessionId")                                                                        \
-    X(CWD, "cwd")                                                                                  \
-    X(BRANCH, "gitBranch")                                                                         \
-    X(MESSAGE, "message")                                                                          \
-    X(COMPACT, "compactMetadata")                                                                  \
-    X(REMOVED, "removedUuids")                                                                     \
-    X(SNIP, "snipMetadata")
-
+/* The members of a line that are looked at. */
 enum line_key {
-#define X(id, name) KEY_##id,
-    LINE_KEYS(X)
-#undef X
+    KEY_TYPE,
+    KEY_UUID,
+    KEY_PARENT,
+    KEY_SIDECHAIN,
+    KEY_META,
+    KEY_SUMMARY,
+    KEY_API_ERROR,
+    KEY_SUBTYPE,
+    KEY_TIME,
+    KEY_AGENT,
+    KEY_SESSION,
+    KEY_CWD,
+    KEY_BRANCH,
+    KEY_MESSAGE,
+    KEY_COMPACT,
+    KEY_REMOVED,
+    KEY_SNIP,
     KEY_OTHER,
 };
 
@@ -60,14 +55,43 @@ struct look {
 #define is(text, word)                                                                             \
     ((text).len == sizeof(word) - 1 && !memcmp((text).ptr, word, sizeof(word) - 1))
 
+/* By length first: this is asked for every member of every line. */
 static enum line_key key_of(struct str name)
 {
-#define X(id, text)                                                                                \
-    if (is(name, text))                                                                            \
-        return KEY_##id;
-    LINE_KEYS(X)
-#undef X
-    return KEY_OTHER;
+    switch (name.len) {
+    case 3:
+        return is(name, "cwd") ? KEY_CWD : KEY_OTHER;
+    case 4:
+        return is(name, "type") ? KEY_TYPE : is(name, "uuid") ? KEY_UUID : KEY_OTHER;
+    case 6:
+        return is(name, "isMeta") ? KEY_META : KEY_OTHER;
+    case 7:
+        return is(name, "message")   ? KEY_MESSAGE
+               : is(name, "subtype") ? KEY_SUBTYPE
+               : is(name, "agentId") ? KEY_AGENT
+                                     : KEY_OTHER;
+    case 9:
+        return is(name, "sessionId")   ? KEY_SESSION
+               : is(name, "timestamp") ? KEY_TIME
+               : is(name, "gitBranch") ? KEY_BRANCH
+                                       : KEY_OTHER;
+    case 10:
+        return is(name, "parentUuid") ? KEY_PARENT : KEY_OTHER;
+    case 11:
+        return is(name, "isSidechain") ? KEY_SIDECHAIN : KEY_OTHER;
+    case 12:
+        return is(name, "removedUuids")   ? KEY_REMOVED
+               : is(name, "snipMetadata") ? KEY_SNIP
+                                          : KEY_OTHER;
+    case 15:
+        return is(name, "compactMetadata") ? KEY_COMPACT : KEY_OTHER;
+    case 16:
+        return is(name, "isCompactSummary") ? KEY_SUMMARY : KEY_OTHER;
+    case 17:
+        return is(name, "isApiErrorMessage") ? KEY_API_ERROR : KEY_OTHER;
+    default:
+        return KEY_OTHER;
+    }
 }
 
 static enum subtype subtype_of(struct str name)

@@ -770,6 +770,43 @@ static void test_bytes(void **state)
     unlink(path);
 }
 
+/* A line that is longer than anything can be parsed, but has its links; and one of more than 4 GB
+ * of nothing. */
+static void test_endless_lines(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 24);
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 12);
+    CLEANUP(mem_freep) char *path = NULL;
+    FILE *f;
+    struct load *l;
+
+    (void)state;
+    if (!getenv("TENAX_HEAVY"))
+        skip();
+    path = put_file("s.jsonl", STR(ROOT("u1") "{\"type\":\"user\",\"uuid\":\"long\","
+                                              "\"parentUuid\":\"u1\",\"x\":\""));
+    while (text.len < 1 << 20)
+        buf_adds(&text, "0123456789abcdef");
+    f = fopen(path, "a");
+    assert_non_null(f);
+    for (unsigned i = 0; i < 1025; i++)
+        assert_int_equal(fwrite(text.ptr, 1, text.len, f), text.len);
+    assert_true(fputs("\"}\n" U("u2", "long"), f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(fseeko(f, ((off_t)1 << 32) + ((off_t)2 << 30), SEEK_SET), 0);
+    assert_true(fputs("\n" U("u3", "u2"), f) >= 0);
+    assert_int_equal(fclose(f), 0);
+
+    assert_int_equal(load_open(path, NULL, NULL, &l, NULL), 0);
+    describe(l, &got);
+    assert_string_equal(buf_cstr(&got), "u1 u2 u3");
+    assert_int_equal(load_facts(l)->skipped, 2);
+    load_free(l);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -783,6 +820,7 @@ int main(void)
         cmocka_unit_test(test_shrinking),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_endless_lines),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -76,31 +76,17 @@ static int compare_extras(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Two lists in the file's order as far as they are; the last one of the chain stays last when it
- * was asked for. */
-struct merge {
-    struct chain *c;
-    const uint32_t *chain;
-    size_t chain_len;
-    const struct extra *extras;
-    size_t extra_len;
-    uint32_t last; /* or NODE_NONE */
-};
-
-static void merge_into(const struct merge *m, uint32_t *out)
+/* How many entries up to and with `at` are the answer's blocks. */
+static size_t block_run(const struct chain *c, size_t at, uint64_t answer)
 {
-    size_t i = 0;
-    size_t j = 0;
+    size_t n = 0;
 
-    while (i < m->chain_len || j < m->extra_len) {
-        bool is_chain = j == m->extra_len || (i < m->chain_len && m->chain[i] != m->last &&
-                                              m->chain[i] < m->extras[j].node);
-
-        *out++ = is_chain ? m->chain[i++] : m->extras[j++].node;
-    }
+    while (n <= at && c->nodes[c->entries.ptr[at - n]].answer == answer)
+        n++;
+    return n;
 }
 
-/* How many entries from `at` on are results of the answer. */
+/* How many entries from `at` on are its results. */
 static size_t result_run(struct chain *c, size_t at, uint64_t answer)
 {
     size_t n = 0;
@@ -111,31 +97,37 @@ static size_t result_run(struct chain *c, size_t at, uint64_t answer)
     return n;
 }
 
-/* How many entries up to and with `at` are its blocks. */
-static size_t block_run(const struct chain *c, size_t at, uint64_t answer)
-{
-    size_t n = 0;
+struct numbers {
+    VEC(uint32_t) list;
+};
 
-    while (n <= at && c->nodes[c->entries.ptr[at - n]].answer == answer)
-        n++;
-    return n;
+/* A run of the chain and what belongs to it, in the file's order as far as the chain is; `last`
+ * stays behind all of it. */
+static void merge(struct numbers *out, const uint32_t *run, size_t run_len,
+                  const struct extra *extras, size_t extra_len, uint32_t last)
+{
+    size_t i = 0;
+    size_t j = 0;
+
+    while (i < run_len || j < extra_len) {
+        bool takes_run =
+            j == extra_len || (i < run_len && run[i] != last && run[i] < extras[j].node);
+
+        vec_push(&out->list, takes_run ? run[i++] : extras[j++].node);
+    }
 }
 
-void sibling_put_back(struct chain *c, uint32_t leaf)
+/* What belongs to answers on the chain and is not on it, by its place there. */
+static struct extra *find_extras(struct chain *c, uint32_t asked, size_t *ret_len)
 {
-    VEC(struct extra) extras = VEC_INIT;
-    VEC(uint32_t) all = VEC_INIT;
-    bool is_asked = c->spec->leaf.len > 0;
+    VEC(struct extra) found = VEC_INIT;
     struct groups groups;
-    size_t from = 0;
 
-    if (!c->entries.len || c->wants_more)
-        return;
     groups_make(&groups, c);
     for (uint32_t i = 0; i < c->count; i++) {
         const struct node *n = &c->nodes[i];
-        uint64_t answer;
         const struct group *g;
+        uint64_t answer;
 
         if (n->marks & (MARK_GONE | MARK_CHAIN) || (n->flags & LOAD_SIDECHAIN && !c->is_agent))
             continue;
@@ -143,49 +135,57 @@ void sibling_put_back(struct chain *c, uint32_t leaf)
         if (!answer)
             continue;
         g = groups_slot(&groups, answer);
-        /* Where the chain was asked to end, an answer's own results come behind. */
-        if (!g->answer || (is_asked && c->entries.ptr[g->last] == leaf))
-            continue;
-        *vec_add(&extras) = (struct extra){g->last, i, n->kind != ENTRY_ASSISTANT};
+        /* Where the chain was asked to end, the answer's results would come behind. */
+        if (g->answer && c->entries.ptr[g->last] != asked)
+            *vec_add(&found) = (struct extra){g->last, i, n->kind != ENTRY_ASSISTANT};
     }
     mem_freep(&groups.slots);
-    if (extras.len)
-        qsort(extras.ptr, extras.len, sizeof(*extras.ptr), compare_extras);
-    for (size_t i = 0, next; i < extras.len; i = next) {
-        size_t at = extras.ptr[i].at;
+    if (found.len)
+        qsort(found.ptr, found.len, sizeof(*found.ptr), compare_extras);
+    *ret_len = found.len;
+    return found.ptr;
+}
+
+void sibling_put_back(struct chain *c, uint32_t leaf)
+{
+    uint32_t asked = c->spec->leaf.len ? leaf : NODE_NONE;
+    struct numbers all = {VEC_INIT};
+    struct extra *extras;
+    size_t from = 0; /* entries before this are in `all` */
+    size_t len;
+    size_t next;
+
+    if (!c->entries.len || c->wants_more)
+        return;
+    extras = find_extras(c, asked, &len);
+    for (size_t i = 0; i < len; i = next) {
+        size_t at = extras[i].at;
         uint64_t answer = c->nodes[c->entries.ptr[at]].answer;
         size_t blocks = block_run(c, at, answer);
         size_t results = result_run(c, at + 1, answer);
-        size_t middle = i;
+        size_t middle = i; /* where its results begin */
 
-        if (blocks > at + 1 - from)
-            blocks = at + 1 - from;
-        while (middle < extras.len && extras.ptr[middle].at == at && !extras.ptr[middle].is_result)
+        while (middle < len && extras[middle].at == at && !extras[middle].is_result)
             middle++;
         next = middle;
-        while (next < extras.len && extras.ptr[next].at == at)
+        while (next < len && extras[next].at == at)
             next++;
         while (from < at + 1 - blocks)
-            vec_push(&all, c->entries.ptr[from++]);
-        for (size_t k = 0; k < blocks + results + (next - i); k++)
-            vec_add(&all);
-        merge_into(&(struct merge){c, c->entries.ptr + from, blocks, extras.ptr + i, middle - i,
-                                   NODE_NONE},
-                   all.ptr + all.len - (blocks + results + (next - i)));
-        merge_into(&(struct merge){c, c->entries.ptr + from + blocks, results, extras.ptr + middle,
-                                   next - middle, is_asked ? leaf : NODE_NONE},
-                   all.ptr + all.len - (results + (next - middle)));
+            vec_push(&all.list, c->entries.ptr[from++]);
+        merge(&all, c->entries.ptr + from, blocks, extras + i, middle - i, NODE_NONE);
+        merge(&all, c->entries.ptr + from + blocks, results, extras + middle, next - middle, asked);
         from += blocks + results;
     }
-    if (extras.len) {
-        while (from < c->entries.len)
-            vec_push(&all, c->entries.ptr[from++]);
-        for (size_t i = 0; i < extras.len; i++)
-            c->nodes[extras.ptr[i].node].marks |= MARK_CHAIN;
-        vec_release(&c->entries);
-        c->entries.ptr = all.ptr;
-        c->entries.len = all.len;
-        c->entries.cap = all.cap;
+    while (len && from < c->entries.len)
+        vec_push(&all.list, c->entries.ptr[from++]);
+    for (size_t i = 0; i < len; i++)
+        c->nodes[extras[i].node].marks |= MARK_CHAIN;
+    if (len) {
+        c->entries.len = 0;
+        VEC_EACH(&all.list, it) {
+            vec_push(&c->entries, *it);
+        }
     }
-    vec_release(&extras);
+    vec_release(&all.list);
+    mem_freep(&extras);
 }

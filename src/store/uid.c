@@ -32,24 +32,30 @@ static uint64_t seed(void)
     return value;
 }
 
+static void mix(struct uid *u, uint64_t word)
+{
+    u->hi = fold(u->hi ^ word, 0xd6e8feb86659fd93u);
+    u->lo = fold(u->lo + word, 0xa0761d6478bd642fu) ^ u->hi;
+}
+
 struct uid uid_of(struct str text)
 {
     uint64_t start = seed();
     struct uid u = {start ^ 0x9e3779b97f4a7c15u, ~start};
-    size_t i = 0;
+    uint64_t word;
+    size_t i;
 
     if (!text.len)
         return (struct uid){0};
-    while (i < text.len) {
-        size_t n = text.len - i < 8 ? text.len - i : 8;
-        uint64_t word = 0;
-
-        memcpy(&word, text.ptr + i, n);
-        u.hi = fold(u.hi ^ word, 0xd6e8feb86659fd93u);
-        u.lo = fold(u.lo + word, 0xa0761d6478bd642fu) ^ u.hi;
-        i += n;
+    for (i = 0; text.len - i >= sizeof(word); i += sizeof(word)) {
+        memcpy(&word, text.ptr + i, sizeof(word));
+        mix(&u, word);
     }
-    u.hi = fold(u.hi ^ text.len, 0xe7037ed1a0b428dbu);
+    word = text.len;
+    while (i < text.len)
+        word = word << 8 | (unsigned char)text.ptr[i++];
+    mix(&u, word);
+    u.hi = fold(u.hi, 0xe7037ed1a0b428dbu);
     u.lo = fold(u.lo ^ u.hi, 0x8ebc6af09c88c6e3u) | 1; /* never none */
     return u;
 }
