@@ -273,7 +273,6 @@ static void torn_tail(void **state)
 /* Something is in the way of the file; later it is not. */
 static void cannot_be_written(void **state)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
     CLEANUP(mem_freep) char *path = NULL;
     struct feed *feed = feed_new(NULL);
     struct event_log *l;
