@@ -290,28 +290,41 @@ static void reader_assistant(struct reader *r, const struct message *m, struct s
     }
 }
 
-/* Files and words that others attach: what is text is told as a reminder. */
+/* Words, a list of words or blocks, or a file: wherever an attachment of that kind has them. */
+static void attachment_text(const struct json *content, struct buf *ret)
+{
+    const struct json *file = json_get(content, "file");
+
+    buf_add(ret, json_str(content));
+    if (json_is(content, JSON_OBJECT))
+        buf_add(ret, json_get_str(file ? file : content, "content"));
+    if (!json_is(content, JSON_ARRAY))
+        return;
+    JSON_EACH(content, part) {
+        struct str words = json_is(part, JSON_STRING) ? json_str(part) : json_get_str(part, "text");
+
+        buf_addf(ret, "%s%.*s", ret->len && words.len ? "\n" : "", STR_ARG(words));
+    }
+}
+
+/* Files and words that others attach: what is text is told as a reminder. A prompt that was heard
+ * in the middle of a turn is one, too, and what the user said. */
 static void reader_attachment(struct reader *r, const struct json *line, struct str uuid)
 {
-    const struct json *content = json_path(line, "attachment.content");
+    const struct json *attachment = json_get(line, "attachment");
+    CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf told = BUF_INIT(BUF_NO_LIMIT);
     struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
 
-    buf_add(&text, json_str(content));
-    if (json_is(content, JSON_ARRAY)) {
-        JSON_EACH(content, part) {
-            struct str words =
-                json_is(part, JSON_STRING) ? json_str(part) : json_get_str(part, "text");
-
-            buf_addf(&text, "%s%.*s", text.len && words.len ? "\n" : "", STR_ARG(words));
-        }
-    }
-    if (!text.len)
-        return;
-    reminder_add(&told, buf_str(&text));
-    b.text = buf_str(&told);
-    message_add(reader_part(r, ROLE_USER), &b);
+    attachment_text(json_get(attachment, "prompt"), &prompt);
+    attachment_text(json_get(attachment, "content"), &text);
+    attachment_text(json_get(attachment, "snippet"), &text);
+    if (text.len)
+        reminder_add(&told, buf_str(&text));
+    b.text = prompt.len ? buf_str(&prompt) : buf_str(&told);
+    if (b.text.len)
+        message_add(reader_part(r, ROLE_USER), &b);
 }
 
 static void reader_boundary(struct reader *r, const struct json *line)
@@ -479,6 +492,23 @@ static void recall_wire(struct reader *r)
 
 /* ---- How it was left ---- */
 
+/* Whether all that was told last is that something has reached the user: then nothing is open. */
+static bool is_delivered(const struct recall *to)
+{
+    static const char *const names[] = {"Brief", "SendUserMessage", "SendUserFile"};
+    const struct message *last = to->messages.len ? to->messages.ptr[to->messages.len - 1] : NULL;
+
+    for (size_t i = 0; last && i < last->len; i++) {
+        bool is_one = false;
+
+        for (size_t n = 0; n < ARRAY_LEN(names); n++)
+            is_one |= str_is(last->blocks[i].name, names[n]);
+        if (last->blocks[i].kind != BLOCK_TOOL_RESULT || !is_one || last->blocks[i].is_error)
+            return false;
+    }
+    return last && last->len;
+}
+
 /* The last line that says something about the turn. */
 static int recall_find_state(struct reader *r, struct err *err)
 {
@@ -501,7 +531,8 @@ static int recall_find_state(struct reader *r, struct err *err)
             (e->flags & LOAD_META && e->kind == ENTRY_USER))
             return 0;
         if (e->kind == ENTRY_ATTACHMENT || e->flags & LOAD_TOOL_RESULT) {
-            to->state = RECALL_INTERRUPTED_TURN;
+            if (e->kind == ENTRY_ATTACHMENT || !is_delivered(to))
+                to->state = RECALL_INTERRUPTED_TURN;
             return 0;
         }
         if (reader_parse(r, e->offset, e->len, &arena, &line, err) < 0)

@@ -43,7 +43,10 @@ static char path[] = "/tmp/recall_test_XXXXXX";
          "\"output_tokens\":2}}")
 #define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
 #define THINK "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}"
-#define CALL(id) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Bash\",\"input\":{}}"
+#define CALLS(id, name)                                                                            \
+    "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"" name "\",\"input\":{}}"
+#define CALL(id) CALLS(id, "Bash")
+#define ATTACHED(uuid, parent, what) LINE("attachment", uuid, parent, "\"attachment\":{" what "}")
 
 static const struct {
     const char *name;
@@ -121,6 +124,30 @@ static const struct {
                                    "\"attachment\":{\"type\":\"hook_additional_context\","
                                    "\"content\":[\"one\",{\"type\":\"text\",\"text\":\"two\"},7]}"),
      "U go <system-reminder>\none\ntwo\n</system-reminder>\n", RECALL_INTERRUPTED_TURN, ""},
+    {"a file attached, as others have it",
+     USER("u1", "null", "go")
+         ATTACHED("x1", "\"u1\"",
+                  "\"type\":\"file\",\"filename\":\"/a\",\"content\":{\"type\":\"text\",\"file\":{"
+                  "\"filePath\":\"/a\",\"content\":\"its text\"}}"),
+     "U go <system-reminder>\nits text\n</system-reminder>\n", RECALL_INTERRUPTED_TURN, ""},
+    {"a message heard in the middle of a turn",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", CALL("t1"))
+         RESULT("u2", "\"a1\"", "t1", "out")
+             ATTACHED("x1", "\"u2\"", "\"type\":\"queued_command\",\"prompt\":\"and that\"")
+                 SAYS("a2", "\"x1\"", "m2", TEXT("ok")),
+     "U go | A +t1 | U =t1(out) and that | A ok", RECALL_COMPLETE, ""},
+    {"nothing in it",
+     USER("u1", "null", "go") ATTACHED("x1", "\"u1\"", "\"type\":\"todo\",\"content\":[]"), "U go",
+     RECALL_INTERRUPTED_TURN, ""},
+    {"a call whose job is the answer",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", CALLS("t1", "SendUserMessage"))
+         RESULT("u2", "\"a1\"", "t1", "sent"),
+     "U go | A +t1 | U =t1(sent)", RECALL_COMPLETE, ""},
+    {"the same beside another one",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", CALLS("t1", "SendUserFile"))
+         SAYS("a2", "\"a1\"", "m1", CALL("t2")) RESULT("u2", "\"a1\"", "t1", "sent")
+             RESULT("u3", "\"a2\"", "t2", "out"),
+     "U go | A +t1 +t2 | U =t1(sent) =t2(out)", RECALL_INTERRUPTED_TURN, ""},
     {"two answers in a row",
      USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("one"))
          SAYS("a2", "\"a1\"", "m2", TEXT("two")),
