@@ -190,6 +190,8 @@ static const struct chain_case chain_cases[] = {
      BOUNDARY("b", Q("t"), SEGMENT("h", "s", "t")) SUMMARY("s", "b") U("n", "s"), "b s n", "compaction kept"},
     {"preserved, not all there", ROOT("u1") U("h", "u1")
      BOUNDARY("b", Q("h"), KEPT("s", "\"h\",\"gone\"")) SUMMARY("s", "b") U("n", "s"), "b s n", "compaction kept"},
+    {"kept, in a copy of the conversation", BOUNDARY("b", Q("t"), KEPT("s", "\"h\",\"t\"")) SUMMARY("s", "b")
+     U("h", "gone") A("t", "h", "m2") U("n", "s"), "b s h+ t+ n", NULL},
     {"kept, then compacted again", ROOT("u1") U("h", "u1") BOUNDARY("b", Q("h"), KEPT("s", "\"h\""))
      SUMMARY("s", "b") U("n", "h") BOUNDARY("c", Q("n"), "") SUMMARY("t", "c") U("o", "t"), "c t o", NULL},
     {"kept twice", ROOT("u1") U("h", "u1") BOUNDARY("b", Q("h"), KEPT("s", "\"h\"")) SUMMARY("s", "b") U("n", "h")

@@ -134,6 +134,14 @@ static void keep_apply(struct chain *c, struct keep *k)
     }
 }
 
+/* A copy of the conversation has them behind their boundary, so where they stand does not tell. */
+static void keep_note(struct chain *c, const struct keep *k)
+{
+    VEC_EACH(&k->nodes, it) {
+        c->nodes[*it].flags |= LOAD_PRESERVED;
+    }
+}
+
 static void keep_undo(struct chain *c, struct keep *k)
 {
     for (size_t i = 0; i < k->written.len; i++) {
@@ -258,6 +266,8 @@ static uint32_t walk_part(struct chain *c, uint32_t leaf, uint32_t before)
             beyond = c->spec->whole ? walk_beyond(c, i) : NODE_NONE;
             if (c->spec->whole)
                 walk_drop_kept(c, from, beyond);
+            else
+                keep_note(c, &k);
             keep_undo(c, &k);
             c->has_boundary = true;
             c->boundary = c->nodes[i].offset;
