@@ -99,11 +99,13 @@ void record_line_reply(struct buf *out, const struct record_at *at,
 void record_line_result(struct buf *out, const struct record_at *at, const struct block *result,
                         struct str data)
 {
+    struct block plain = *result;
     struct jw w;
 
+    plain.name = STR(""); /* its call's line has it, and providers refuse a key they do not know */
     line_begin(&w, out, at, ENTRY_USER);
     jw_kstr(&w, "sourceToolAssistantUUID", at->parent);
-    write_message(&w, result, 1);
+    write_message(&w, &plain, 1);
     if (data.len)
         jw_kraw(&w, "toolUseResult", data);
     line_end(&w);
@@ -167,6 +169,8 @@ void record_line_snip(struct buf *out, const struct record_at *at, const struct 
 
     line_begin(&w, out, at, ENTRY_SYSTEM);
     jw_kcstr(&w, "subtype", "snip");
+    jw_kcstr(&w, "content", "Messages taken out of the conversation");
+    jw_kcstr(&w, "level", "info");
     jw_kbool(&w, "isMeta", true);
     jw_key(&w, "removedUuids");
     jw_array(&w);

@@ -188,6 +188,10 @@ static void test_chain(void **state)
     v = line_at(&t, 4);
     assert_true(str_is(json_str(json_path(v, "toolUseResult.stdout")), "a b"));
     assert_true(str_is(json_get_str(v, "sourceToolAssistantUUID"), "a2"));
+    JSON_EACH(json_path(v, "message.content"), block) { /* no key that a provider would refuse */
+        assert_true(str_is(json_get_str(block, "tool_use_id"), "toolu_1"));
+        assert_null(json_get(block, "name"));
+    }
     assert_line(&t, 5, "user", "u3", "u2");
     assert_true(json_get_bool(line_at(&t, 5), "isMeta", false));
     v = line_at(&t, 6);
@@ -241,6 +245,13 @@ static void test_compaction(void **state)
     assert_line(&t, 2, "user", "m1", "s1");
     assert_line(&t, 3, "user", "m2", "m1");
     assert_line(&t, 4, "user", "u9", "m2");
+    assert_int_equal(t.journal->snipped(t.journal, kept, 2, NULL), 0);
+    v = line_at(&t, 5);
+    assert_line(&t, 5, "system", arena_cstr(&t.arena, json_get_str(v, "uuid")), "u9");
+    assert_true(str_is(json_get_str(v, "subtype"), "snip"));
+    assert_true(json_get_bool(v, "isMeta", false));
+    assert_true(json_get_str(v, "content").len && str_is(json_get_str(v, "level"), "info"));
+    assert_int_equal(json_len(json_get(v, "removedUuids")), 2);
     end(&t);
 }
 
