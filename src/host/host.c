@@ -407,6 +407,20 @@ static struct record *host_record(struct host *h)
                          host_on_trouble, h);
 }
 
+/* The mode that the session is in from here on, where its file does not say so: whoever goes on
+ * finds it there. */
+static void host_record_mode(struct host *h)
+{
+    const struct load_facts *facts = session_facts(h->session);
+    const char *now = permit_mode_name(permit_mode(h->permit));
+    const char *then = permit_mode_name(MODE_DEFAULT);
+
+    if (facts && facts->permission_mode.len && strcmp(session_source(h->session), "fork") != 0)
+        then = buf_cstr(&facts->permission_mode);
+    if (strcmp(now, then) != 0)
+        session_mode(h->session, str_of(now));
+}
+
 /* Its failure is no reason not to work. */
 static void host_start_log(struct host *h)
 {
@@ -452,6 +466,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .cancel = h->cancel,
     };
 
+    host_record_mode(h);
     host_start_log(h);
     effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
     if (host_gather(h, err) < 0)
