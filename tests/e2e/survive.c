@@ -11,8 +11,9 @@
  *
  * After each end the session is read as a resumed run would read it and held against what stood on
  * standard output, then really resumed, against tests/fake, whose record says what a model was
- * told; then read again. Points are shared out among workers, processes with a stage each. Main
- * thread of each.
+ * told; then read again. SURVIVE_AT=N tries one write only, and with SURVIVE_KEEP=1 the first
+ * failure ends it and leaves the stage as it is. Points are shared out among workers, processes
+ * with a stage each. Main thread of each.
  */
 #include <poll.h>
 #include <signal.h>
