@@ -97,6 +97,14 @@ struct model_spent {
     int64_t window, max_output;
 };
 
+/* Where a turn's time went. */
+struct turn_pace {
+    int64_t calls;    /* of the model */
+    int64_t first_ms; /* to the first token, the median of them */
+    double tokens_per_s;
+    int64_t tool_ms, hook_ms; /* added up: calls beside each other count each */
+};
+
 struct turn_report {
     enum turn_end end;
     bool is_error;
@@ -106,6 +114,7 @@ struct turn_report {
     int api_status;      /* HTTP, 0: none */
     enum llm_stop stop;
     int64_t duration_ms, duration_api_ms;
+    struct turn_pace pace;
     int64_t steps;                    /* num_turns */
     struct llm_usage usage;           /* of this turn */
     double total_usd;                 /* of the session; what is known of it */

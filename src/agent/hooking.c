@@ -56,6 +56,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         .tool_use_id = tool_use_id,
     };
     int64_t start_ms = clock_mono_ms();
+    int64_t duration_ms;
     char id[ID_UUID_LEN + 1];
     struct event *e;
     int r;
@@ -63,8 +64,10 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     id_uuid(id);
     agent_emit(a, hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject), cancel);
     r = hooks_run(a->spec.hooks, &in, cancel, io, err);
-    pace_hook(a->pace, clock_mono_ms() - start_ms);
+    duration_ms = clock_mono_ms() - start_ms;
+    pace_hook(a->pace, duration_ms);
     e = hook_event_made(a, EVENT_HOOK_DONE, str_of(id), event, subject);
+    e->duration_ms = duration_ms;
     e->is_error = r < 0;
     if (r < 0) {
         e->error = err->code;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "agent/event.h"
 #include "base/log.h"
 #include "llm/llm_call.h"
 
@@ -45,17 +46,23 @@ static int compare_ms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void pace_end(struct pace *p, int64_t turn)
+void pace_end(struct pace *p, int64_t turn, struct turn_pace *ret)
 {
     size_t n = p->first_ms.len;
 
     if (n)
         qsort(p->first_ms.ptr, n, sizeof(p->first_ms.ptr[0]), compare_ms);
+    *ret = (struct turn_pace){
+        .calls = (int64_t)n,
+        .first_ms = n ? p->first_ms.ptr[n / 2] : 0,
+        .tokens_per_s = p->seconds > 0 ? p->tokens / p->seconds : 0,
+        .tool_ms = p->tool_ms,
+        .hook_ms = atomic_load(&p->hook_ms),
+    };
     log_debug("agent",
-              "turn %" PRId64 ": %zu calls, first token after %" PRId64
+              "turn %" PRId64 ": %" PRId64 " calls, first token after %" PRId64
               " ms (median), %.0f tokens/s, tools %" PRId64 " ms, hooks %" PRId64 " ms",
-              turn, n, n ? p->first_ms.ptr[n / 2] : 0, p->seconds > 0 ? p->tokens / p->seconds : 0,
-              p->tool_ms, (int64_t)atomic_load(&p->hook_ms));
+              turn, ret->calls, ret->first_ms, ret->tokens_per_s, ret->tool_ms, ret->hook_ms);
 }
 
 void pace_release(struct pace *p)

@@ -1,6 +1,6 @@
 /*
- * Where a turn's time went: one line in the log at its end; for src/agent only. The agent's thread,
- * but for pace_hook(), which the threads of calls use too.
+ * Where a turn's time went: told with its report and in the debug log; for src/agent only. The
+ * agent's thread, but for pace_hook(), which the threads of calls use too.
  */
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "base/vec.h"
 
 struct llm_call_result;
+struct turn_pace;
 
 struct pace {
     VEC(int64_t) first_ms; /* to the first token, of each call */
@@ -23,5 +24,5 @@ void pace_begin(struct pace *p);
 void pace_call(struct pace *p, const struct llm_call_result *r);
 void pace_tool(struct pace *p, int64_t ms);
 void pace_hook(struct pace *p, int64_t ms);
-void pace_end(struct pace *p, int64_t turn); /* says it */
+void pace_end(struct pace *p, int64_t turn, struct turn_pace *ret);
 void pace_release(struct pace *p);

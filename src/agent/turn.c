@@ -471,7 +471,6 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     a->turn_cancel = NULL;
     lock_give(&a->lock);
     turn_report(a, t, end);
-    pace_end(a->pace, a->turn);
     a->step = 0;
     e = agent_event(a, EVENT_STATE);
     e->state = STATE_IDLE;

@@ -3,6 +3,7 @@
  */
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/pace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "json/jw.h"
@@ -48,6 +49,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;
     r->duration_api_ms = t->api_ms;
+    pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;
     r->usage = t->usage;
     r->total_usd = a->ledger.usd;

@@ -28,13 +28,6 @@ static void put_usage(struct jw *w, const struct llm_usage *u)
     jw_object_end(w);
 }
 
-static void put_nothing(struct event_line *l, const struct event *e, struct jw *w)
-{
-    (void)l;
-    (void)e;
-    (void)w;
-}
-
 static void put_turn_started(struct event_line *l, const struct event *e, struct jw *w)
 {
     (void)l;
@@ -135,8 +128,10 @@ static void put_hook(struct event_line *l, const struct event *e, struct jw *w)
     (void)l;
     put_id(w, "hook", e->id);
     put_id(w, "name", e->name);
-    if (e->kind == EVENT_HOOK_DONE)
-        jw_kbool(w, "error", e->is_error);
+    if (e->kind != EVENT_HOOK_DONE)
+        return;
+    jw_ki64(w, "ms", e->duration_ms);
+    jw_kbool(w, "error", e->is_error);
 }
 
 static void put_task(struct event_line *l, const struct event *e, struct jw *w)
@@ -146,6 +141,26 @@ static void put_task(struct event_line *l, const struct event *e, struct jw *w)
     put_id(w, "tool", e->tool_id);
     if (e->kind == EVENT_TASK_DONE)
         put_id(w, "end", e->name);
+}
+
+static void put_compacted(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "trigger", e->name);
+    jw_ki64(w, "ms", e->duration_ms);
+    jw_ki64(w, "before", e->pre_tokens);
+    if (!e->is_error)
+        jw_ki64(w, "after", e->post_tokens);
+    jw_kbool(w, "error", e->is_error);
+}
+
+static void put_pace(struct jw *w, const struct turn_pace *p)
+{
+    jw_ki64(w, "calls", p->calls);
+    jw_ki64(w, "first_ms", p->first_ms);
+    jw_ki64(w, "tokens_per_s", (int64_t)p->tokens_per_s);
+    jw_ki64(w, "tool_ms", p->tool_ms);
+    jw_ki64(w, "hook_ms", p->hook_ms);
 }
 
 static void put_notice(struct event_line *l, const struct event *e, struct jw *w)
@@ -168,6 +183,7 @@ static void put_turn_done(struct event_line *l, const struct event *e, struct jw
         jw_ki64(w, "status", r->api_status);
     jw_ki64(w, "ms", r->duration_ms);
     jw_ki64(w, "model_ms", r->duration_api_ms);
+    put_pace(w, &r->pace);
     jw_ki64(w, "steps", r->steps);
     put_usage(w, &r->usage);
     jw_key(w, "session_usd");
@@ -194,7 +210,7 @@ static const struct {
     [EVENT_HOOK_DONE] = {"hook_done", put_hook},
     [EVENT_TASK_STARTED] = {"task_started", put_task},
     [EVENT_TASK_DONE] = {"task_done", put_task},
-    [EVENT_COMPACTED] = {"compacted", put_nothing},
+    [EVENT_COMPACTED] = {"compacted", put_compacted},
     [EVENT_NOTICE] = {"notice", put_notice},
     [EVENT_TURN_DONE] = {"turn_done", put_turn_done},
 };

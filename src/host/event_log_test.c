@@ -65,6 +65,7 @@ static struct event *make(enum event_kind kind)
         .denials = STR_INIT(PRIVATE),
         .structured = STR_INIT(PRIVATE),
         .duration_ms = 1234,
+        .pace = {.calls = 2, .first_ms = 7, .tokens_per_s = 50.9, .tool_ms = 8, .hook_ms = 9},
         .steps = 2,
         .usage = {.input = 10, .output = 20},
         .total_usd = 0.25,
@@ -84,6 +85,8 @@ static struct event *make(enum event_kind kind)
     e->text = e->json = e->data = STR(PRIVATE);
     e->mode = "default";
     e->duration_ms = 14;
+    e->pre_tokens = 9000;
+    e->post_tokens = 800;
     e->report = &report;
     return e;
 }
@@ -115,13 +118,15 @@ static void lines_of_all_kinds(void **state)
         {EVENT_STATE, ",\"state\":\"idle\"}"},
         {EVENT_MODE, ",\"mode\":\"default\"}"},
         {EVENT_HOOK_STARTED, ",\"hook\":\"toolu_1\",\"name\":\"Edit\"}"},
-        {EVENT_HOOK_DONE, ",\"hook\":\"toolu_1\",\"name\":\"Edit\",\"error\":false}"},
+        {EVENT_HOOK_DONE, ",\"hook\":\"toolu_1\",\"name\":\"Edit\",\"ms\":14,\"error\":false}"},
         {EVENT_TASK_STARTED, ",\"task\":\"toolu_1\",\"tool\":\"toolu_2\"}"},
         {EVENT_TASK_DONE, ",\"task\":\"toolu_1\",\"tool\":\"toolu_2\",\"end\":\"Edit\"}"},
-        {EVENT_COMPACTED, "}"},
+        {EVENT_COMPACTED, ",\"trigger\":\"Edit\",\"ms\":14,\"before\":9000,\"after\":800,"
+                          "\"error\":false}"},
         {EVENT_NOTICE, ",\"level\":\"info\",\"bytes\":19}"},
         {EVENT_TURN_DONE, ",\"end\":\"completed\",\"error\":false,\"ms\":1234,\"model_ms\":0,"
-                          "\"steps\":2,\"tokens\":{\"input\":10,\"cache_read\":0,"
+                          "\"calls\":2,\"first_ms\":7,\"tokens_per_s\":50,\"tool_ms\":8,"
+                          "\"hook_ms\":9,\"steps\":2,\"tokens\":{\"input\":10,\"cache_read\":0,"
                           "\"cache_write\":0,\"output\":20},\"session_usd\":0.25,\"queued\":0}"},
     };
 
