@@ -317,6 +317,9 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
     CLEANUP(buf_release) struct buf told = BUF_INIT(BUF_NO_LIMIT);
     struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
 
+    /* "skill_listing" and the like: what the other program had to offer is not here. */
+    if (str_ends(json_get_str(attachment, "type"), STR("_listing")))
+        return;
     attachment_text(json_get(attachment, "prompt"), &prompt);
     attachment_text(json_get(attachment, "content"), &text);
     attachment_text(json_get(attachment, "snippet"), &text);

@@ -119,6 +119,11 @@ static const struct {
          "attachment", "x1", "\"a1\"", "\"attachment\":{\"type\":\"file\",\"content\":\"a file\"}"),
      "U go | A ok | U <system-reminder>\na file\n</system-reminder>\n", RECALL_INTERRUPTED_TURN,
      ""},
+    {"an attachment that lists what others offer",
+     USER("u1", "null", "go")
+         LINE("attachment", "x1", "\"u1\"",
+              "\"attachment\":{\"type\":\"skill_listing\",\"content\":\"- a skill\"}"),
+     "U go", RECALL_INTERRUPTED_TURN, ""},
     {"an attachment in parts",
      USER("u1", "null", "go") LINE("attachment", "x1", "\"u1\"",
                                    "\"attachment\":{\"type\":\"hook_additional_context\","
