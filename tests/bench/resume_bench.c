@@ -144,16 +144,16 @@ struct figures {
     long anon_kb;
 };
 
-/* "RssAnon:" of this process, in kilobytes. */
-static long anon_kb(void)
+/* "VmRSS:" or "VmHWM:", its highest, of this process, in kilobytes. */
+static long memory_kb(const char *name)
 {
     struct buf text = BUF_INIT(1 << 16);
     long kb = 0;
     const char *at;
 
     if (file_slurp("/proc/self/status", 1 << 16, &text, NULL) == 0) {
-        at = strstr(buf_cstr(&text), "RssAnon:");
-        kb = at ? strtol(at + 8, NULL, 10) : 0;
+        at = strstr(buf_cstr(&text), name);
+        kb = at ? strtol(at + strlen(name), NULL, 10) : 0;
     }
     buf_release(&text);
     return kb;
@@ -194,11 +194,10 @@ static void open_once(const char *path, unsigned threads, struct figures *f)
     f->lines = load_facts(l)->messages;
     f->open_ms = (double)(opened - start) / 1000;
     f->read_ms = (double)(clock_mono_us() - opened) / 1000;
-    f->anon_kb = anon_kb();
     load_free(l);
 }
 
-/* In a process of its own, whose peak is this open's: what it had before is taken off. */
+/* In a process of its own, whose peak is this open's, less what it had before. */
 static void open_apart(const char *path, unsigned threads, struct figures *f)
 {
     int ends[2];
@@ -209,10 +208,10 @@ static void open_apart(const char *path, unsigned threads, struct figures *f)
     fflush(stdout);
     pid = fork();
     if (pid == 0) {
-        long before = anon_kb();
+        long before = memory_kb("VmRSS:");
 
         open_once(path, threads, f);
-        f->anon_kb -= before;
+        f->anon_kb = memory_kb("VmHWM:") - before; /* no file is mapped */
         _exit(write(ends[1], f, sizeof(*f)) == sizeof(*f) ? 0 : 1);
     }
     close(ends[1]);
