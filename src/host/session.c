@@ -21,6 +21,7 @@
 #include "host/project.h"
 #include "host/record.h"
 #include "host/rewind.h"
+#include "llm/message.h"
 #include "store/entry.h"
 #include "store/file_change.h"
 #include "store/file_history.h"
@@ -252,6 +253,15 @@ static int session_read(struct session *s, const char *path, const struct args *
     return session_read_changes(s, err);
 }
 
+/* What waits for its turn is the old session's, and is sent there. */
+static void session_leave_queue(struct session *s)
+{
+    VEC_EACH(&s->recall.queued, in) {
+        message_unref(in->message);
+    }
+    s->recall.queued.len = 0;
+}
+
 static int session_fork(struct session *s, const char *path, struct err *err)
 {
     CLEANUP(mem_freep) char *folder = mem_dup(path, strlen(path) - strlen(".jsonl"));
@@ -277,6 +287,8 @@ static int session_resume(struct session *s, const struct args *args, const char
         return -1;
     if (session_read(s, buf_cstr(&path), args, cancel, ret_notes, err) < 0)
         return -1;
+    if (forks || !s->is_kept)
+        session_leave_queue(s);
     return forks && s->is_kept ? session_fork(s, buf_cstr(&path), err) : 0;
 }
 
