@@ -62,22 +62,26 @@ static void load_take_entries(struct load *l, const struct chain *c)
     }
 }
 
-/* The last one's uuid is read again: what was scanned is only its hash. */
+/* The last one's uuid is read again: what was scanned is only its hash. One that turns out to be
+ * broken inside is no entry, and not what the next one hangs on. */
 static int load_take_leaf(struct load *l, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct load_entry *last;
-    const struct json *root;
-    struct str line;
 
-    if (!l->entries.len)
-        return 0;
-    last = &l->entries.ptr[l->entries.len - 1];
-    if (load_read(l, last->offset, last->len, &line, err) < 0)
-        return -1;
-    if (json_parse(&arena, line, &root, /*ret_info=*/NULL, err) < 0)
-        return err_prefix(err, "the transcript's last message");
-    buf_add(&l->leaf, json_get_str(root, "uuid"));
+    for (; l->entries.len; l->entries.len--) {
+        const struct load_entry *last = &l->entries.ptr[l->entries.len - 1];
+        const struct json *root;
+        struct str line;
+
+        if (load_read(l, last->offset, last->len, &line, err) < 0)
+            return -1;
+        arena_reset(&arena);
+        if (json_parse(&arena, line, &root, /*ret_info=*/NULL, /*err=*/NULL) == 0) {
+            buf_add(&l->leaf, json_get_str(root, "uuid"));
+            return 0;
+        }
+        l->facts.skipped++;
+    }
     return 0;
 }
 

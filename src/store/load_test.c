@@ -274,6 +274,8 @@ static const struct chain_case chain_cases[] = {
 
     {"a torn tail", ROOT("u1") "{\"parentUuid\":\"u1\",\"type\":\"user\",\"uuid\":\"u2", "u1", "1 line "},
     {"a last line without its end", ROOT("u1") "{\"type\":\"user\",\"parentUuid\":\"u1\",\"uuid\":\"u2\"}", "u1 u2", NULL},
+    {"a last line that is broken inside", ROOT("u1") "{\"type\":\"user\",\"parentUuid\":\"u1\",\"uuid\":\"u2\",\"x\":\"\\q\"}\n",
+     "u1", "1 line "},
     {"torn in the middle", ROOT("u1") "{\"parentUuid\":\"u1\",\"type\":\"user\",\"uuid\":\"u2\",\"message\":{\"c\n"
      U("u3", "u1"), "u1 u3", "1 line "},
     {"garbage", "garbage\n[1]\n\"{}\"\nnull\n{}\n" ROOT("u1") "}{\n{\"type\":\"user\"}\n", "u1", "7 lines "},
