@@ -102,6 +102,35 @@ static void chain_apply_removals(struct chain *c)
     }
 }
 
+/* A compaction is written in one piece, and what it keeps hangs on the last line of it. When that
+ * never reached the file, the compaction has not happened: it goes, with its summary and what else
+ * of it is there. */
+static void chain_drop_unfinished(struct chain *c, uint32_t boundary)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *line = chain_json(c, boundary, &arena);
+    struct str anchor = json_str(json_path(line, "compactMetadata.preservedMessages.anchorUuid"));
+    uint32_t last = boundary;
+
+    if (!anchor.len || chain_find(c, uid_of(anchor)) != NODE_NONE)
+        return;
+    c->nodes[boundary].marks |= MARK_GONE;
+    for (uint32_t i = boundary + 1; i < c->count && chain_find(c, c->nodes[i].parent) == last &&
+                                    c->nodes[i].flags & (LOAD_SUMMARY | LOAD_META);
+         i++) {
+        c->nodes[i].marks |= MARK_GONE;
+        last = i;
+    }
+}
+
+static void chain_finish_compactions(struct chain *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->nodes[i].flags & LINE_KEEPS && chain_is_live(&c->nodes[i]))
+            chain_drop_unfinished(c, i);
+    }
+}
+
 /* ---- links ---- */
 
 /* What a boundary that is taken out leaves to hang on: its parent, or what it stood behind. */
@@ -301,6 +330,7 @@ int chain_build(struct chain *c, const struct scan *s, const struct load_spec *s
     chain_collect(c, s);
     chain_index(c);
     chain_apply_removals(c);
+    chain_finish_compactions(c);
     for (uint32_t i = 0; i < c->count; i++)
         chain_link(c, i);
     chain_mark_children(c);

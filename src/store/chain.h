@@ -4,7 +4,8 @@
  *
  * What was taken out (snips, tombstones) and what is no message (progress, unknown kinds) is passed
  * over: what hung on it hangs on the nearest ancestor that is left. A boundary that nothing hangs
- * on was never finished, and counts as taken out. Of two lines with one id the later one counts.
+ * on, or whose last line is missing, was never finished, and counts as taken out. Of two lines with
+ * one id the later one counts.
  */
 #pragma once
 

@@ -198,6 +198,11 @@ static const struct chain_case chain_cases[] = {
      BOUNDARY("c", Q("n"), KEPT("t", "\"h\",\"n\"")) SUMMARY("t", "c") U("o", "n"), "c t h+ n+ o", NULL},
     {"kept, for people", ROOT("u1") U("h", "u1") A("t", "h", "m2")
      BOUNDARY("b", Q("t"), KEPT("s", "\"h\",\"t\"")) SUMMARY("s", "b") U("n", "t"), "u1 h t b s n", NULL, .whole = true},
+    {"a compaction that was cut off", ROOT("u1") A("a1", "u1", "m1") U("h", "a1") A("t", "h", "m2")
+     SYSTEM("e", Q("t"), "turn_duration", "") BOUNDARY("b", Q("e"), KEPT("r2", "\"h\",\"t\"")) SUMMARY("s", "b")
+     SAID("r1", "\"s\"", ",\"isMeta\":true") "{\"parentUuid\":\"r1\",\"isSi", "u1 a1 h t e", "no entry"},
+    {"and gone on behind", ROOT("u1") A("a1", "u1", "m1") U("h", "a1")
+     BOUNDARY("b", Q("h"), KEPT("r2", "\"h\"")) SUMMARY("s", "b") U("n", "s"), "u1 a1 h n", NULL},
     {"whole, the end of a turn before the boundary", ROOT("u1") A("a1", "u1", "m1") U("h", "a1") A("t", "h", "m2")
      SYSTEM("e", Q("t"), "turn_duration", "") BOUNDARY("b", Q("e"), KEPT("s", "\"h\",\"t\"")) SUMMARY("s", "b")
      U("n", "s"), "u1 a1 h t e b s n", NULL, .whole = true},
