@@ -11,6 +11,8 @@
 #include "json/jw.h"
 #include "store/load.h"
 
+#define FORK_MAX_TITLE 480 /* bytes of the old one */
+
 /* {"sessionId":"new",…,"forkedFrom":{"sessionId":"old","messageUuid":…}} */
 static void fork_line(const struct json *line, const char *session, struct buf *ret)
 {
@@ -56,12 +58,27 @@ static int fork_copy(struct load *load, uint64_t offset, uint32_t len, const cha
     return 0;
 }
 
+/* "title (fork)", as the official SDK names them: --resume by the old title means the old one. */
+static void fork_title(const struct load_facts *facts, const char *session, struct buf *ret)
+{
+    static const struct str mark = STR_INIT(" (fork)");
+    CLEANUP(buf_release) struct buf title = BUF_INIT(FORK_MAX_TITLE + mark.len);
+    struct str old = buf_str(&facts->title);
+
+    if (!old.len)
+        return;
+    if (str_ends(old, mark))
+        old.len -= mark.len;
+    buf_add(&title, str_clip(old, FORK_MAX_TITLE));
+    buf_add(&title, mark);
+    record_line_title(ret, str_of(session), buf_str(&title));
+}
+
 int fork_lines(struct load *load, const char *session, struct buf *ret, struct err *err)
 {
     const struct load_facts *facts = load_facts(load);
 
-    if (facts->title.len)
-        record_line_title(ret, str_of(session), buf_str(&facts->title));
+    fork_title(facts, session, ret);
     VEC_EACH(&facts->replacements, line) {
         if (fork_copy(load, line->offset, line->len, session, ret, err) < 0)
             return -1;
