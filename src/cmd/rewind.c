@@ -4,10 +4,8 @@
  * Without --to it lists the messages. What is going to happen to each file is said before and after
  * alike, by the same rows (store/file_restore.h). Main thread.
  */
-#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -57,34 +55,6 @@ struct run {
 
 /* ---- Which session ---- */
 
-static bool is_newer(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
-static int find_newest(const char *home, const struct buf *key, struct buf *ret, struct err *err)
-{
-    CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
-    struct timespec newest = {0};
-    DIR *d;
-
-    buf_addf(&dir, "%s/projects/%s", home, buf_cstr(key));
-    d = opendir(buf_cstr(&dir));
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        struct stat st;
-
-        if (!index_is_session(str_of(e->d_name)) || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
-            (ret->len && !is_newer(&st.st_mtim, &newest)))
-            continue;
-        newest = st.st_mtim;
-        buf_clear(ret);
-        buf_addf(ret, "%s/%s", buf_cstr(&dir), e->d_name);
-    }
-    if (d)
-        closedir(d);
-    return ret->len ? 0 : err_set(err, ERR_NOT_FOUND, "there is no session of this folder");
-}
-
 static int run_find(struct run *r, struct err *err)
 {
     const struct strv *words = &r->cmd->args.words; /* "rewind", SESSION */
@@ -97,7 +67,7 @@ static int run_find(struct run *r, struct err *err)
     project_key(str_of(r->cmd->dir), &key);
     scope.project = buf_str(&key);
     rc = words->len > 1 ? find_session(&scope, str_of(words->ptr[1]), r->cmd->cancel, &path, err)
-                        : find_newest(r->home, &key, &path, err);
+                        : find_newest(&scope, /*is_free=*/false, &path, err);
     if (rc < 0)
         return -1;
     name = str_of(path_base(buf_cstr(&path)));

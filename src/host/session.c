@@ -3,7 +3,6 @@
  */
 #include "host/session.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,6 +26,7 @@
 #include "store/file_history.h"
 #include "store/find.h"
 #include "store/hold.h"
+#include "store/index.h"
 #include "store/load.h"
 #include "store/remove.h"
 
@@ -86,14 +86,13 @@ static void session_place(struct session *s)
 static int session_adopt(struct session *s, const char *path, struct err *err)
 {
     struct str name = str_of(path_base(path));
-    struct str stem = str_first(name, name.len > 6 ? name.len - 6 : 0);
 
-    if (!str_ends(name, STR(".jsonl")) || stem.len != ID_UUID_LEN)
+    if (!index_is_session(name))
         return err_set(err, ERR_BAD_INPUT,
                        "'%s' is not named <uuid>.jsonl, so nothing can be added to it; "
                        "--fork-session goes on in a new file",
                        path);
-    memcpy(s->id, stem.ptr, ID_UUID_LEN);
+    memcpy(s->id, name.ptr, ID_UUID_LEN);
     s->path = mem_dup(path, strlen(path));
     s->folder = mem_dup(path, strlen(path) - strlen(".jsonl"));
     return 0;
@@ -117,6 +116,14 @@ static int session_hold(struct session *s, struct err *err)
                    why.text);
 }
 
+static int session_check_unused(const struct session *s, struct err *err)
+{
+    if (!file_exists(s->path))
+        return 0;
+    return err_set(err, ERR_BAD_INPUT, "session %s exists already; --resume %s goes on with it",
+                   s->id, s->id);
+}
+
 static int session_new(struct session *s, const char *id, struct err *err)
 {
     if (id)
@@ -125,10 +132,10 @@ static int session_new(struct session *s, const char *id, struct err *err)
         id_uuid(s->id);
     session_place(s);
     s->made_folder = !file_exists(s->folder);
-    if (id && file_exists(s->path))
-        return err_set(err, ERR_BAD_INPUT, "session %s exists already; --resume %s goes on with it",
-                       id, id);
-    return session_hold(s, err);
+    if ((id && session_check_unused(s, err) < 0) || session_hold(s, err) < 0)
+        return -1;
+    /* Again: whoever was given the same id may have come and gone meanwhile. */
+    return id ? session_check_unused(s, err) : 0;
 }
 
 /* ---- Going on ---- */
@@ -159,44 +166,6 @@ static int check_options(const struct args *args, const char *id, struct err *er
     return 0;
 }
 
-/* The newest transcript of a project that no process is at. */
-static int session_find_newest(const struct find_scope *scope, struct buf *ret_path,
-                               struct err *err)
-{
-    CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
-    struct timespec newest = {0};
-    DIR *d;
-
-    buf_addf(&dir, "%s/projects/%.*s", scope->home, STR_ARG(scope->project));
-    d = opendir(buf_cstr(&dir));
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        struct str name = str_of(e->d_name);
-        char id[ID_UUID_LEN + 1] = "";
-        struct stat st;
-
-        if (name.len != ID_UUID_LEN + 6 || !str_ends(name, STR(".jsonl")) ||
-            fstatat(dirfd(d), e->d_name, &st, 0) < 0 || st.st_size == 0 ||
-            (ret_path->len &&
-             (st.st_mtim.tv_sec < newest.tv_sec ||
-              (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec))))
-            continue;
-        memcpy(id, e->d_name, ID_UUID_LEN);
-        if (hold_look(scope->home, id, /*ret=*/NULL, /*err=*/NULL) > 0)
-            continue;
-        newest = st.st_mtim;
-        buf_clear(ret_path);
-        buf_addf(ret_path, "%s/%s", buf_cstr(&dir), e->d_name);
-    }
-    if (d)
-        closedir(d);
-    if (!ret_path->len)
-        return err_set(err, ERR_NOT_FOUND,
-                       "there is no session of this folder to go on with (tenax sessions list "
-                       "--all shows those of "
-                       "others)");
-    return 0;
-}
-
 static int session_find_past(const struct session *s, const struct args *args,
                              struct cancel *cancel, struct buf *ret_path, struct err *err)
 {
@@ -206,7 +175,7 @@ static int session_find_past(const struct session *s, const struct args *args,
     project_key(str_of(conf_dir(s->conf)), &key);
     scope.project = buf_str(&key);
     if (args->given[OPT_CONTINUE])
-        return session_find_newest(&scope, ret_path, err);
+        return find_newest(&scope, /*is_free=*/true, ret_path, err);
     return find_session(&scope, str_of(args_get(args, OPT_RESUME)), cancel, ret_path, err);
 }
 
@@ -262,12 +231,17 @@ static void session_leave_queue(struct session *s)
     s->recall.queued.len = 0;
 }
 
+/* A file of any name may be read; only beside one that is named as ours are kept files looked for.
+ */
 static int session_fork(struct session *s, const char *path, struct err *err)
 {
-    CLEANUP(mem_freep) char *folder = mem_dup(path, strlen(path) - strlen(".jsonl"));
+    CLEANUP(mem_freep) char *folder = NULL;
 
     if (fork_lines(s->load, s->id, &s->seed, err) < 0)
         return -1;
+    if (!index_is_session(str_of(path_base(path))))
+        return 0;
+    folder = mem_dup(path, strlen(path) - strlen(".jsonl"));
     return file_history_copy(folder, s->folder, err);
 }
 

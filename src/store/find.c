@@ -1,5 +1,6 @@
 /*
- * Which session is meant: by path, by the names of files, then by titles. Any thread.
+ * Which session is meant: by path, by the names of files, then by titles; or the newest. Any
+ * thread.
  */
 #include "store/find.h"
 
@@ -12,6 +13,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/hold.h"
 #include "store/index.h"
 #include "store/store.h"
 
@@ -228,4 +230,48 @@ int find_session(const struct find_scope *scope, struct str want, struct cancel 
                        "no session is called '%.*s'; `tenax sessions list --all` shows them",
                        STR_ARG(str_clip(want, 100)));
     return rc < 0 ? -1 : 0;
+}
+
+/* ---- The newest ---- */
+
+static bool is_newer(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static bool find_is_held(const char *home, const char *name)
+{
+    CLEANUP(mem_freep) char *id = mem_dup(name, ID_UUID_LEN);
+
+    return hold_look(home, id, /*ret=*/NULL, /*err=*/NULL) > 0;
+}
+
+int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_path, struct err *err)
+{
+    CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
+    struct timespec newest = {0};
+    DIR *d;
+
+    buf_addf(&dir, "%s/projects/%.*s", scope->home, STR_ARG(scope->project));
+    d = opendir(buf_cstr(&dir));
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        struct stat st;
+
+        if (!index_is_session(str_of(e->d_name)) || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
+            !S_ISREG(st.st_mode) || st.st_size == 0 ||
+            (ret_path->len && !is_newer(&st.st_mtim, &newest)) ||
+            (is_free && find_is_held(scope->home, e->d_name)))
+            continue;
+        newest = st.st_mtim;
+        buf_clear(ret_path);
+        buf_addf(ret_path, "%s/%s", buf_cstr(&dir), e->d_name);
+    }
+    if (d)
+        closedir(d);
+    if (!ret_path->len)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no session of this folder%s (tenax sessions list --all shows "
+                       "those of others)",
+                       is_free ? " to go on with" : "");
+    return 0;
 }

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 struct buf;
@@ -25,3 +27,8 @@ struct find_scope {
  */
 int find_session(const struct find_scope *scope, struct str want, struct cancel *cancel,
                  struct buf *ret_path, struct err *err);
+
+/* The transcript of this folder that was written last; is_free: and that no process holds. What
+ * only has the name of one (a folder, a pipe, an empty file) is passed over. ERR_NOT_FOUND. */
+int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_path,
+                struct err *err);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "store/hold.h"
 #include "store/test_home.h"
 
 #define HERE "-here"
@@ -113,12 +114,70 @@ static void test_nothing_there(void **state)
     assert_false(file_exists(db));
 }
 
+static void touch(const char *path, int second)
+{
+    struct timespec times[2] = {{.tv_sec = 1000000000 + second}, {.tv_sec = 1000000000 + second}};
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+static void touch_session(const char *id, int second)
+{
+    CLEANUP(mem_freep) char *path = home_path(HERE, id);
+
+    touch(path, second);
+}
+
+static void assert_newest(bool is_free, const char *id)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *want = home_path(HERE, id);
+    struct err err = {0};
+
+    if (find_newest(&scope, is_free, &path, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(buf_cstr(&path), want);
+}
+
+/* What is newer and has the name of a session, but is none, is in nobody's way. */
+static void test_newest(void **state)
+{
+    CLEANUP(mem_freep) char *folder = home_path(HERE, C);
+    CLEANUP(mem_freep) char *link = home_path(HERE, C2);
+    CLEANUP(mem_freep) char *odd = home_path(HERE, "this-name-is-as-long-as-that-of-an-i");
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    struct hold *hold = NULL;
+    struct err err = {0};
+
+    (void)state;
+    home_clear();
+    assert_int_equal(find_newest(&scope, true, &path, &err), -1);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    fill_home();
+    touch_session(A, 2);
+    touch_session(A2, 1);
+    touch_session(B, 3);
+    assert_newest(true, B);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    touch(folder, 4);
+    assert_int_equal(symlink("/dev/zero", link), 0);
+    home_append(HERE, "this-name-is-as-long-as-that-of-an-i", "x");
+    touch(odd, 5);
+    assert_newest(true, B);
+    assert_newest(false, B);
+    assert_int_equal(hold_take(test_home, B, "", &hold, &err), 0);
+    assert_newest(true, A);
+    assert_newest(false, B);
+    hold_give(hold);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_nothing_there),
+        cmocka_unit_test(test_newest),
     };
 
     return cmocka_run_group_tests(tests, home_setup, home_teardown);
