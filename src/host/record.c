@@ -25,9 +25,10 @@
 #include "llm/model.h"
 #include "store/entry.h"
 #include "store/file_history.h"
+#include "store/load.h"
 
 /* Others name their lines as they like; ours are uuids. */
-#define RECORD_MAX_ID 256
+#define RECORD_MAX_ID (LOAD_MAX_ID + 1)
 
 struct record {
     struct journal journal; /* first: the contract's functions get it */

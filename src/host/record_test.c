@@ -28,6 +28,7 @@
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/model.h"
+#include "store/load.h"
 
 #define SESSION "11111111-1111-4111-8111-111111111111"
 
@@ -395,12 +396,28 @@ static int remove_dir(void **state)
     return 0;
 }
 
+/* Others name their lines as they like: what is said next hangs on the whole name. */
+static void test_long_leaf(void **state)
+{
+    struct session_test t;
+    struct err err = {0};
+    char leaf[LOAD_MAX_ID + 1];
+
+    (void)state;
+    memset(leaf, 'z', LOAD_MAX_ID);
+    leaf[LOAD_MAX_ID] = '\0';
+    begin(&t, NULL, str_of(leaf));
+    assert_int_equal(say(&t, "u1", "go on", USER_INPUT, &err), 0);
+    assert_true(str_is(json_get_str(line_at(&t, 0), "parentUuid"), leaf));
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),     cmocka_unit_test(test_compaction),
         cmocka_unit_test(test_facts),     cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_sidechain),
+        cmocka_unit_test(test_sidechain), cmocka_unit_test(test_long_leaf),
     };
 
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

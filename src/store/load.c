@@ -137,7 +137,8 @@ int load_open_tuned(const char *path, const struct load_spec *spec, struct cance
     CLEANUP(load_freep) struct load *l = mem_zalloc(sizeof(*l));
 
     l->source.fd = -1;
-    buf_init(&l->leaf, WINDOW_TEXT);
+    _Static_assert(LOAD_MAX_ID == WINDOW_TEXT, "what is taken out of a line");
+    buf_init(&l->leaf, LOAD_MAX_ID);
     buf_init(&l->line, LINE_MAX_BYTES + 1);
     if (source_open(&l->source, path, err) < 0)
         return -1;

@@ -24,6 +24,8 @@
 #include "base/vec.h"
 #include "store/entry.h"
 
+#define LOAD_MAX_ID 512 /* bytes of a uuid; a longer one is none */
+
 struct cancel;
 struct err;
 
