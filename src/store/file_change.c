@@ -194,13 +194,14 @@ void file_change_write(const struct file_change *c, bool is_update, struct buf *
 static void read_look(const struct json *v, struct file_look *ret)
 {
     struct str hash = json_get_str(v, "hash");
+    bool is_absent = json_get_bool(v, "absent", false);
 
     *ret = (struct file_look){
         .size = json_get_i64(v, "size", -1),
         .mtime_ns = json_get_i64(v, "mtimeNs", -1),
-        .mode = (unsigned)json_get_i64(v, "mode", 0) & 07777,
+        .mode = (unsigned)json_get_i64(v, "mode", is_absent ? 0 : 0600) & 07777,
     };
-    if (json_get_bool(v, "absent", false)) {
+    if (is_absent) {
         ret->kind = LOOK_ABSENT;
     } else if (hash.len == SHA256_HEX) {
         ret->kind = LOOK_FILE;
@@ -214,9 +215,10 @@ static void read_change(const struct json *v, struct file_change *c)
 {
     const struct json *name = json_get(v, "backupFileName");
     int64_t folders = json_get_i64(v, "missingFolders", 0);
+    int64_t version = json_get_i64(v, "version", 1);
 
     c->tool = json_get_str(v, "toolUseId");
-    c->version = json_get_i64(v, "version", 1);
+    c->version = version > 0 && version < INT32_MAX ? version : 1; /* it is counted on from */
     c->time_ms = entry_time_parse(json_get_str(v, "backupTime"));
     c->backup = json_str(name);
     c->not_kept = json_get_str(v, "notKept");

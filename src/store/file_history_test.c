@@ -229,6 +229,39 @@ static void versions(void **state)
     end(&f);
 }
 
+/* Numbers in a file may be anybody's. */
+static void odd_versions(void **state)
+{
+    static const char *const versions[] = {"9223372036854775807", "-9223372036854775808", "1e300",
+                                           "2147483647", "\"x\""};
+    struct fixture f;
+
+    (void)state;
+    begin(&f);
+    scratch_setup("file a 0644 one");
+    for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
+        CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
+        struct file_changes all = {0};
+
+        buf_addf(
+            &line,
+            "{\"type\":\"file-history-snapshot\",\"messageId\":\"m\",\"snapshot\":{"
+            "\"trackedFileBackups\":{\"%s\":{\"version\":%s,\"before\":{\"hash\":\"%064d\"}}}}}",
+            scratch("a"), versions[i], 0);
+        file_changes_add(&all, buf_str(&line), 0, STR("/"));
+        assert_int_equal(all.list.len, 1);
+        assert_int_equal(all.list.ptr[0]->version, 1);
+        assert_int_equal(all.list.ptr[0]->before.mode, 0600); /* not one that nobody can read */
+        file_history_recall(f.history, &all);
+        edit(&f, "a", versions[i]);
+        read_lines(&f, &all);
+        assert_int_equal(all.list.ptr[all.list.len - 1]->version, 2);
+        file_changes_release(&all);
+        buf_clear(&f.lines.text);
+    }
+    end(&f);
+}
+
 /* The fields others read. */
 static void shape_of_a_line(void **state)
 {
@@ -441,6 +474,7 @@ int main(void)
         cmocka_unit_test(link_is_known_by_its_target),
         cmocka_unit_test(versions),
         cmocka_unit_test(shape_of_a_line),
+        cmocka_unit_test(odd_versions),
         cmocka_unit_test(big_files_are_not_kept),
         cmocka_unit_test(failures_forbid_the_edit),
         cmocka_unit_test(oldest_go_first),

@@ -257,7 +257,7 @@ static int index_take_file(struct refresh *r, int dir_fd, struct str project, co
     }
     row.project = project;
     row.id = arena_str(&r->ix->arena, id);
-    if (known && known->inode == row.inode && known->counted <= row.size) {
+    if (known && known->inode == row.inode && known->counted >= 0 && known->counted <= row.size) {
         row.counted = known->counted;
         row.messages = known->messages;
         row.cost_usd = known->cost_usd;

@@ -239,6 +239,8 @@ static int store_check_format(struct store *s, struct err *err)
 
     if (store_get_format(s, &format, err) < 0)
         return -1;
+    if (format < 0)
+        return err_set(err, ERR_UNSUPPORTED, "it is not tenax's (format %lld)", (long long)format);
     if (format > STORE_FORMAT)
         return err_set(err, ERR_UNSUPPORTED,
                        "a newer tenax wrote it (format %lld; this one knows %lld)",

@@ -467,6 +467,23 @@ static void test_newer_format(void **state)
     assert_true(str_eq(buf_str(&before), buf_str(&after)));
 }
 
+/* Whatever number somebody else has put there. */
+static void test_foreign_format(void **state)
+{
+    CLEANUP(buf_release) struct buf said = {0};
+    struct store *s;
+
+    (void)state;
+    empty_home();
+    run_sql("CREATE TABLE trust(theirs TEXT); PRAGMA user_version=-5");
+    s = open_store("sqlite");
+    warnings(s, &said);
+    if (!strstr(buf_cstr(&said), "is not used: it is not tenax's (format -5)"))
+        fail_msg("%s", buf_cstr(&said));
+    OK(store_trust_set(s, &(struct store_trust){STR("/w"), true, 5}, NULL, err)); /* in memory */
+    store_free(s);
+}
+
 static size_t count_damaged(void)
 {
     DIR *d = opendir(home);
@@ -726,6 +743,7 @@ int main(void)
         cmocka_unit_test(test_kept_and_private),
         cmocka_unit_test(test_older_format),
         cmocka_unit_test(test_newer_format),
+        cmocka_unit_test(test_foreign_format),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_damaged_while_open),
         cmocka_unit_test(test_unusable_places),
