@@ -250,6 +250,7 @@ int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_pa
 {
     CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
     struct timespec newest = {0};
+    char held[9] = ""; /* the beginning of one that was passed over */
     DIR *d;
 
     buf_addf(&dir, "%s/projects/%.*s", scope->home, STR_ARG(scope->project));
@@ -259,15 +260,23 @@ int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_pa
 
         if (!index_is_session(str_of(e->d_name)) || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
             !S_ISREG(st.st_mode) || st.st_size == 0 ||
-            (ret_path->len && !is_newer(&st.st_mtim, &newest)) ||
-            (is_free && find_is_held(scope->home, e->d_name)))
+            (ret_path->len && !is_newer(&st.st_mtim, &newest)))
             continue;
+        if (is_free && find_is_held(scope->home, e->d_name)) {
+            memcpy(held, e->d_name, sizeof(held) - 1);
+            continue;
+        }
         newest = st.st_mtim;
         buf_clear(ret_path);
         buf_addf(ret_path, "%s/%s", buf_cstr(&dir), e->d_name);
     }
     if (d)
         closedir(d);
+    if (!ret_path->len && held[0])
+        return err_set(err, ERR_NOT_FOUND,
+                       "every session of this folder is open in another process; --resume %s "
+                       "--fork-session goes on in a copy of one",
+                       held);
     if (!ret_path->len)
         return err_set(err, ERR_NOT_FOUND,
                        "there is no session of this folder%s (tenax sessions list --all shows "
