@@ -455,7 +455,7 @@ struct record *record_new(const struct record_spec *spec)
     if (spec->changes)
         file_history_recall(r->files, spec->changes);
     if (spec->seed.len)
-        transcript_hold(r->transcript, spec->seed);
+        transcript_copy(r->transcript, spec->seed);
     return r;
 }
 

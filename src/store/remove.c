@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "store/hold.h"
 #include "store/index.h"
+#include "store/transcript.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 
@@ -143,6 +144,11 @@ static void old_take(struct old *o, DIR *project, const char *dir, const char *e
     bool is_folder = id_is_uuid(str_of(entry));
     struct err why = {0};
 
+    if (id_is_uuid(id) && str_is(str_from(str_of(entry), ID_UUID_LEN), SUFFIX TRANSCRIPT_COPY)) {
+        if (old_is(o, dirfd(project), entry)) /* of a fork that was killed */
+            (void)unlinkat(dirfd(project), entry, 0);
+        return;
+    }
     if (!index_is_session(str_of(entry)) && !is_folder)
         return;
     snprintf(name, sizeof(name), "%.*s" SUFFIX, STR_ARG(id));

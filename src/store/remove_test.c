@@ -130,6 +130,10 @@ static void fill(void)
     age("projects/" P "/memory", 900);
     put("projects/-gone/" HOME_ID(7) "/tool-results/1.txt", "x"); /* its transcript is gone */
     age("projects/-gone/" HOME_ID(7), 900);
+    put("projects/" P "/" HOME_ID(6) ".jsonl.new", "x"); /* of a fork that was killed */
+    age("projects/" P "/" HOME_ID(6) ".jsonl.new", 900);
+    put("projects/" P "/" HOME_ID(9) ".jsonl.new", "x");
+    age("projects/" P "/" HOME_ID(9) ".jsonl.new", 1);
     put("run/" HOME_ID(8) ".lock", "{}\n");
     age("run/" HOME_ID(8) ".lock", 900);
     put("run/1.sock", "");
@@ -152,6 +156,8 @@ static void test_old(void **state)
     assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl")); /* open */
     assert_true(there("projects/" P "/memory/notes.md"));
     assert_false(there("projects/-gone"));
+    assert_false(there("projects/" P "/" HOME_ID(6) ".jsonl.new"));
+    assert_true(there("projects/" P "/" HOME_ID(9) ".jsonl.new"));
     assert_false(there("run/" HOME_ID(8) ".lock"));
     assert_true(there("run/1.sock"));
     hold_give(hold);

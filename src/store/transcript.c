@@ -26,9 +26,10 @@ struct transcript {
     void *mirror_arg;
 
     struct gate gate;
-    bool busy;        /* whoever set it owns the next five */
+    bool busy;        /* whoever set it owns the next six */
     int fd;           /* -1: not opened yet */
     bool exists;      /* there is a file, ours or an older one */
+    bool is_copy;     /* until it exists: written under another name, which no list shows */
     struct buf waits; /* whole lines that go before the next message */
     bool has_failed;  /* a message is among them */
     struct buf once;  /* what is being written, kept for its memory */
@@ -151,15 +152,44 @@ void transcript_mirror(struct transcript *t, void (*fn)(void *arg, struct str li
 
 /* ---- Into the file ---- */
 
+/* Where it is written now. */
+static void transcript_name(const struct transcript *t, struct buf *ret)
+{
+    buf_addf(ret, "%s%s", t->path, t->is_copy ? TRANSCRIPT_COPY : "");
+}
+
+/* A copy that was written whole gets its name; of one that was not, nothing stays. */
+static int transcript_settle(struct transcript *t, bool is_written, struct err *err)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!t->is_copy)
+        return 0;
+    transcript_name(t, &path);
+    if (is_written && rename(buf_cstr(&path), t->path) == 0) {
+        t->is_copy = false;
+        return 0;
+    }
+    if (is_written)
+        err_sys(err, ERR_IO, "cannot make '%s'", t->path);
+    (void)unlink(buf_cstr(&path));
+    fd_closep(&t->fd);
+    return -1;
+}
+
 static int transcript_open(struct transcript *t, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(t->path);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
 
     if (t->fd >= 0)
         return 0;
     if (file_mkdirs(dir, 0700, err) < 0)
         return -1;
-    t->fd = open(t->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    transcript_name(t, &path);
+    t->fd =
+        open(buf_cstr(&path),
+             O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | (t->is_copy ? O_TRUNC : 0), 0600);
     if (t->fd < 0)
         return err_sys(err, ERR_IO, "cannot open '%s'", t->path);
     return 0;
@@ -205,7 +235,8 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
     else if ((size_t)n < t->once.len)
         err_set(err, ERR_IO, "cannot write '%s': No space left on device", t->path);
     (void)transcript_lock_file(t, F_UNLCK);
-    if (n < 0 || (size_t)n < t->once.len)
+    if (transcript_settle(t, n >= 0 && (size_t)n == t->once.len, err) < 0 || n < 0 ||
+        (size_t)n < t->once.len)
         return -1;
     t->exists = true;
     if (t->mirror)
@@ -241,6 +272,14 @@ static int transcript_append(struct transcript *t, struct str lines, bool is_dur
 void transcript_hold(struct transcript *t, struct str lines)
 {
     transcript_enter(t);
+    buf_add(&t->waits, lines);
+    transcript_leave(t);
+}
+
+void transcript_copy(struct transcript *t, struct str lines)
+{
+    transcript_enter(t);
+    t->is_copy = !t->exists;
     buf_add(&t->waits, lines);
     transcript_leave(t);
 }

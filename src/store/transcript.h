@@ -20,6 +20,8 @@
 struct err;
 struct transcript;
 
+#define TRANSCRIPT_COPY ".new" /* behind the name of a file while it is copied */
+
 enum transcript_sync {
     SYNC_NEVER,
     SYNC_TURN,   /* after a prompt and at the end of a turn */
@@ -35,6 +37,9 @@ bool transcript_exists(struct transcript *t);
 /* Whole lines, each with its newline. */
 /* Waits in memory until the next write: for what means nothing without the line behind it. */
 void transcript_hold(struct transcript *t, struct str lines);
+/* What the file begins with, copied from another one: it appears with the first message, and only
+ * as a whole. Half of a conversation would be taken for one. */
+void transcript_copy(struct transcript *t, struct str lines);
 /* A fact: written at once when the file exists, else it waits. */
 int transcript_fact(struct transcript *t, struct str lines, struct err *err);
 /* A message: makes the file. is_durable: a prompt, or the end of a turn. */

@@ -164,6 +164,36 @@ static void test_fact_behind_failure(void **state)
     assert_file(path, "title\none\nmode\n");
 }
 
+/* Half a copy is none: nothing stays of it, and the next try makes it. */
+static void test_copy(void **state)
+{
+    static const char *const faults[] = {"full:1", "eio:1"};
+    CLEANUP(mem_freep) char *path = in_dir("copy.jsonl");
+    CLEANUP(mem_freep) char *made = in_dir("copy.jsonl.new");
+    struct err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+        struct transcript *t = transcript_new(path, SYNC_ALWAYS);
+
+        assert_int_equal(file_replace(made, STR("of one that was killed"), 0600, &err), 0);
+        transcript_copy(t, STR("copied\nalso\n"));
+        assert_false(file_exists(path));
+        disk_test_mode(faults[i]);
+        assert_int_equal(transcript_message(t, STR("one\n"), false, &err), -1);
+        assert_non_null(strstr(err.text, "copy.jsonl"));
+        disk_test_mode(NULL);
+        assert_false(file_exists(path));
+        assert_false(file_exists(made));
+        assert_int_equal(transcript_message(t, STR("two\n"), false, &err), 0);
+        assert_false(file_exists(made));
+        assert_int_equal(transcript_message(t, STR("three\n"), true, &err), 0);
+        transcript_free(t);
+        assert_file(path, "copied\nalso\none\ntwo\nthree\n");
+        unlink(path);
+    }
+}
+
 struct writer {
     struct transcript *t;
     char name;
@@ -286,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_file_appears_with_the_first_message),
         cmocka_unit_test(test_torn_tail_is_completed),
         cmocka_unit_test(test_disk_that_fails),
+        cmocka_unit_test(test_copy),
         cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_fact_behind_failure),
         cmocka_unit_test(test_nobody_interleaves),
