@@ -311,6 +311,7 @@ static void agent_recall(struct agent *a, struct recall *r)
         vec_push(&a->queue, *in);
         in->message = NULL;
     }
+    a->takes_up = r->queued.len > 0;
     r->queued.len = 0;
     a->is_recalled = r->messages.len > 0;
     a->left_open = r->state != RECALL_COMPLETE;

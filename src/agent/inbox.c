@@ -102,10 +102,25 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
         input->kept = true;
 }
 
+/* What waited when the session ended takes up what was left open: no other turn is needed for it.
+ */
+static bool agent_goes_on_by_itself(struct agent *a, const struct agent_input *input)
+{
+    bool takes_up;
+
+    lock_take(&a->lock);
+    takes_up = a->takes_up;
+    a->takes_up = false;
+    lock_give(&a->lock);
+    return takes_up && input->go_on;
+}
+
 void agent_send(struct agent *a, struct agent_input *input)
 {
     struct cancel *running = NULL;
 
+    if (agent_goes_on_by_itself(a, input))
+        return;
     agent_keep_waiting(a, input);
     lock_take(&a->lock);
     if (input->when == INPUT_NOW) {

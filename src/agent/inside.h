@@ -95,6 +95,7 @@ struct agent {
     bool busy;                  /* an input was taken: the next one has to wait */
     struct cancel *turn_cancel; /* of the running turn; NULL: idle */
     bool pushed;                /* INPUT_NOW caused the interrupt: no marker */
+    bool takes_up;              /* what waited in the session before does what "go on" would */
     bool finishing;
     void (*done)(void *arg);
     void *done_arg;

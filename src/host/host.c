@@ -534,7 +534,7 @@ int host_send(struct host *h, struct agent_input *input, struct err *err)
         return -1;
     }
     agent_queued(a, &queued);
-    if (queued.len >= HOST_MAX_QUEUED) {
+    if (queued.len >= HOST_MAX_QUEUED && !input->go_on) {
         message_unrefp(&input->message);
         return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
     }

@@ -46,7 +46,9 @@ static struct uid content_of(const struct json *op)
     return uid_of(json_is(content, JSON_STRING) ? json_str(content) : json_raw(content));
 }
 
-/* The one an operation means: by id, else by its words, else the first; len: none. */
+/* The one an operation means: by id, else by its words, else the first; len: none. An id that
+ * nothing was queued by is that of the first that has none: others write none, and it got one when
+ * it was taken up. */
 static size_t queue_find(const struct queued *items, size_t len, struct uid id, struct uid content)
 {
     size_t i = 0;
@@ -54,6 +56,8 @@ static size_t queue_find(const struct queued *items, size_t len, struct uid id, 
     if (!uid_is_none(id)) {
         while (i < len && !uid_eq(items[i].id, id))
             i++;
+        for (size_t at = 0; i == len && at < len; at++)
+            i = uid_is_none(items[at].id) ? at : i;
     } else if (!uid_is_none(content)) {
         while (i < len && !uid_eq(items[i].content, content))
             i++;

@@ -479,6 +479,8 @@ static const struct fact_case fact_cases[] = {
     {"queue: unknown words", QUEUE("enqueue", WORDS("a")) QUEUE("remove", WORDS("z")), "queue=a "},
     {"queue: all", QUEUE("enqueue", WORDS("a")) QUEUE("enqueue", WORDS("b")) QUEUE("popAll", "") QUEUE("enqueue", WORDS("c")),
      "queue=c "},
+    {"queue: an id that came later", QUEUE("enqueue", ",\"uuid\":\"1\"" WORDS("a")) QUEUE("enqueue", WORDS("b")) QUEUE("enqueue", WORDS("c"))
+     QUEUE("dequeue", ",\"uuid\":\"9\""), "queue=a queue=c "},
     {"queue: nothing there", QUEUE("dequeue", "") QUEUE("popAll", "") QUEUE("jump", ""), ""},
     {"queue: over a boundary", QUEUE("enqueue", WORDS("a")) QUEUE("enqueue", WORDS("b")) FAR QUEUE("dequeue", ""), "queue=b "},
     {"queue: blocks", QUEUE("enqueue", ",\"content\":[{\"type\":\"text\"}]") QUEUE("enqueue", ",\"content\":[1]")
