@@ -110,11 +110,6 @@ void history_answer(struct history *h, const struct block *result)
     h->open.len--;
 }
 
-bool history_awaits_answer(const struct history *h)
-{
-    return h->draft || (h->list.len && h->list.ptr[h->list.len - 1]->role == ROLE_USER);
-}
-
 void history_seal(struct history *h)
 {
     if (h->open.len)

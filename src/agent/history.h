@@ -43,9 +43,6 @@ void history_say_text(struct history *h, struct str text);
 /* The answer to the first open call; any other id is a BUG(). */
 void history_answer(struct history *h, const struct block *result);
 
-/* The user's side has spoken last. */
-bool history_awaits_answer(const struct history *h);
-
 /* For a model call: the draft becomes the last message. There must be one, and no call open. */
 struct message *const *history_messages(struct history *h, size_t *ret_count);
 

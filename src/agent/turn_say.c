@@ -175,7 +175,7 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
     char uuid[ID_UUID_LEN + 1];
     int r = -1;
 
-    if (in->go_on && !a->left_open && !history_awaits_answer(&a->history))
+    if (in->go_on && !a->left_open)
         return err_set(&t->err, ERR_BAD_INPUT,
                        "the last turn is complete, so there is nothing to go on with; give a "
                        "prompt");
