@@ -119,7 +119,8 @@ static bool find_is_id_begin(struct str want)
 }
 
 /* In one project's folder. */
-static void find_ids_in(const char *home, const char *project, struct str want, struct found *f)
+static void find_ids_in(const char *home, const char *project, struct str want, bool exact,
+                        struct found *f)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     DIR *d;
@@ -129,40 +130,52 @@ static void find_ids_in(const char *home, const char *project, struct str want, 
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         struct str name = str_of(e->d_name);
 
-        if (index_is_session(name) && str_eq_nocase(str_first(name, want.len), want))
+        if (index_is_session(name) && (exact ? str_eq(str_first(name, want.len), want)
+                                             : str_eq_nocase(str_first(name, want.len), want)))
             found_add(f, home, str_of(project), str_first(name, ID_UUID_LEN), STR(""));
     }
     if (d)
         closedir(d);
 }
 
-static void find_ids(const char *home, struct str want, struct found *f)
+static void find_ids(const char *home, struct str want, bool exact, struct found *f)
 {
     CLEANUP(mem_freep) char *projects = path_join(home, "projects");
     DIR *d = opendir(projects);
 
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         if (e->d_name[0] != '.')
-            find_ids_in(home, e->d_name, want, f);
+            find_ids_in(home, e->d_name, want, exact, f);
     }
     if (d)
         closedir(d);
 }
 
-static int find_by_id(const struct find_scope *scope, struct str want, struct buf *ret_path,
-                      struct err *err)
+static int find_by_id_as(const struct find_scope *scope, struct str want, bool exact,
+                         struct buf *ret_path, struct err *err)
 {
     CLEANUP(mem_freep) char *project = mem_dup(scope->project.ptr, scope->project.len);
     CLEANUP(found_release) struct found here = {0};
     CLEANUP(found_release) struct found anywhere = {0};
 
     found_init(&here);
-    find_ids_in(scope->home, project, want, &here);
+    find_ids_in(scope->home, project, want, exact, &here);
     if (here.count)
         return found_settle(&here, want, ret_path, err);
     found_init(&anywhere);
-    find_ids(scope->home, want, &anywhere);
+    find_ids(scope->home, want, exact, &anywhere);
     return found_settle(&anywhere, want, ret_path, err);
+}
+
+/* Of ids that differ only in the size of their letters, no more could be said than one of them. */
+static int find_by_id(const struct find_scope *scope, struct str want, struct buf *ret_path,
+                      struct err *err)
+{
+    int rc = 0;
+
+    if (want.len == ID_UUID_LEN)
+        rc = find_by_id_as(scope, want, /*exact=*/true, ret_path, err);
+    return rc ? rc : find_by_id_as(scope, want, /*exact=*/false, ret_path, err);
 }
 
 /* ---- By title ---- */

@@ -98,6 +98,26 @@ static void test_paths(void **state)
     assert_string_equal(buf_cstr(&again), want);
 }
 
+/* Two ids that differ only in the size of their letters. */
+static void test_letters(void **state)
+{
+    static const char *const ids[] = {A, "AAAA1111-1111-4222-8333-444444444444"};
+
+    (void)state;
+    home_clear();
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        home_say(HERE, ids[i], "user", 1, "hello");
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(mem_freep) char *want = home_path(HERE, ids[i]);
+        struct err err = {0};
+
+        if (find_session(&scope, str_of(ids[i]), NULL, &path, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_string_equal(buf_cstr(&path), want);
+    }
+}
+
 /* A question makes no files. */
 static void test_nothing_there(void **state)
 {
@@ -174,10 +194,9 @@ static void test_newest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_nothing_there),
-        cmocka_unit_test(test_newest),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_nothing_there), cmocka_unit_test(test_newest),
+        cmocka_unit_test(test_letters),
     };
 
     return cmocka_run_group_tests(tests, home_setup, home_teardown);
