@@ -1,12 +1,14 @@
 /*
  * resume_bench: what it costs to open a transcript for going on.
  *
- *     resume_bench [RUNS]
+ *     resume_bench [RUNS [TENAX]]
  *
  * Makes transcripts of 10 MB, 100 MB and 1 GB in a temporary folder, with no boundary and with one
  * near the end, opens each as a resuming session does, and reads the lines of its chain. Prints the
- * medians of the time, and the most anonymous memory a process of its own had while it did so. The
- * files come from the page cache. Nothing here passes or fails.
+ * medians of the time, and the most anonymous memory a process of its own had while it did so. With
+ * TENAX also what `tenax -p --resume FILE` takes in all, with a pretend model and nothing written;
+ * where the conversation no longer fits that model, until it says so. The files come from the page
+ * cache. Nothing here passes or fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,26 +250,88 @@ static void measure(const char *path, uint64_t size, bool has_boundary, size_t r
            (double)f.lines / open_ms[runs / 2] / 1000);
 }
 
+static void play_once(const char *tenax, const char *folder, const char *path, double *ret_ms,
+                      long *ret_kb)
+{
+    CLEANUP(buf_release) struct buf model = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf home = BUF_INIT(4096);
+    int64_t start_us;
+    struct rusage usage;
+    pid_t pid;
+
+    buf_addf(&model, "scripted/%s/hello.scenario", folder);
+    buf_addf(&home, "TENAX_HOME=%s/home", folder);
+    fflush(stdout);
+    start_us = clock_mono_us();
+    pid = fork();
+    if (pid == 0) {
+        const char *const argv[] = {tenax,
+                                    "-p",
+                                    "--resume",
+                                    path,
+                                    "--model",
+                                    buf_cstr(&model),
+                                    "--no-session-persistence",
+                                    "-C",
+                                    folder,
+                                    "and now?",
+                                    NULL};
+        const char *const envp[] = {buf_cstr(&home), "PATH=/usr/bin:/bin", "DISABLE_AUTO_COMPACT=1",
+                                    NULL};
+
+        if (freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr) &&
+            freopen("/dev/null", "r", stdin))
+            execve(tenax, (char *const *)argv, (char *const *)envp);
+        _exit(127);
+    }
+    if (pid < 0 || wait4(pid, NULL, 0, &usage) != pid)
+        bench_die(tenax, "cannot be started");
+    *ret_ms = (double)(clock_mono_us() - start_us) / 1000;
+    *ret_kb = usage.ru_maxrss;
+}
+
+static void measure_all(const char *tenax, const char *folder, const char *path, size_t runs)
+{
+    static double ms[MAX_RUNS];
+    long most = 0;
+
+    for (size_t i = 0; i < runs; i++) {
+        long kb;
+
+        play_once(tenax, folder, path, &ms[i], &kb);
+        most = kb > most ? kb : most;
+    }
+    bench_sort(ms, runs);
+    printf("          tenax -p --resume, all of it: %7.1f ms, %5.1f MB at most\n", ms[runs / 2],
+           (double)most / 1024);
+}
+
 int main(int argc, char **argv)
 {
     static const uint64_t sizes[] = {10, 100, 1024};
     char folder[] = "/tmp/tenax-resume-XXXXXX";
     int64_t wanted = 7;
     size_t runs;
-    char *path;
+    char *path, *scenario;
 
     if ((argc > 1 && str_to_i64(str_of(argv[1]), &wanted, NULL) < 0) || !mkdtemp(folder))
         bench_die("resume_bench", "bad arguments");
     runs = wanted < 1 ? 1 : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
     path = path_join(folder, "5f0c2f0e-6d7a-4d2b-9a51-0c1e6a2b7c10.jsonl");
+    scenario = path_join(folder, "hello.scenario");
+    if (file_replace(scenario, STR("step\n  text Hello.\n"), 0600, NULL) < 0)
+        bench_die(scenario, "cannot be written");
     printf("open for resume, medians of %zu\n", runs);
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
         for (int has_boundary = 0; has_boundary < 2; has_boundary++) {
             make_file(path, sizes[i] << 20, has_boundary);
             measure(path, sizes[i] << 20, has_boundary, runs);
+            if (argc > 2)
+                measure_all(argv[2], folder, path, runs);
         }
     }
     mem_freep(&path);
+    mem_freep(&scenario);
     bench_remove(folder);
     return 0;
 }
