@@ -56,8 +56,9 @@ static void rooms(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char home[200];
         char path[240];
-        char *environ[] = {home, (char *)cases[i].variable, NULL};
-        struct conf_sources from = {.dir = root, .environ = environ, .etc = root, .trusted = true};
+        char *variables[] = {home, (char *)cases[i].variable, NULL};
+        struct conf_sources from = {
+            .dir = root, .environ = variables, .etc = root, .trusted = true};
         struct model model = {.window = cases[i].window,
                               .max_output = cases[i].output,
                               .default_output = cases[i].output};
