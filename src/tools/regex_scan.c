@@ -214,6 +214,16 @@ static bool class_name_has_newline(struct str p)
     return true;
 }
 
+/* "alpha", "^alpha": anything else between [: and :] is no name to PCRE2 either. */
+static bool class_is_name(struct str name)
+{
+    for (size_t i = name.len && name.ptr[0] == '^'; i < name.len; i++) {
+        if (name.ptr[i] < 'a' || name.ptr[i] > 'z')
+            return false;
+    }
+    return true;
+}
+
 /* Measures the class at the start of p, brackets included; 0 when it makes no sense. */
 static size_t class_len(struct str p, bool *ret_has_newline)
 {
@@ -239,12 +249,13 @@ static size_t class_len(struct str p, bool *ret_has_newline)
                 p.ptr[i + 1] == '{')
                 i += str_chr(str_from(p, i), '}');
         } else if (c == '[' && i + 1 < p.len && p.ptr[i + 1] == ':') {
-            size_t end = str_find(str_from(p, i), STR(":]"));
+            struct str name = str_from(p, i + 2);
+            size_t len = str_find(name, STR(":]"));
 
-            if (i + end == p.len)
-                return 0;
+            if (len == name.len || !class_is_name(str_first(name, len)))
+                return 0; /* to PCRE2 this bracket may be a bracket */
             newline = newline || class_name_has_newline(str_from(p, i));
-            i += end + 1;
+            i += 2 + len + 1;
         } else if (c == '[' && i + 1 < p.len && (p.ptr[i + 1] == '.' || p.ptr[i + 1] == '=')) {
             return 0;
         } else if ((unsigned char)c < 0x20) { /* a newline, or a range that may hold one */
