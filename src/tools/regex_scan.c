@@ -244,7 +244,7 @@ static size_t class_len(struct str p, bool *ret_has_newline)
             if (p.ptr[i] == 'Q' || p.ptr[i] == 'E')
                 return 0;
             newline = newline || class_escape_has_newline(p.ptr[i]) ||
-                      (str_is_alnum(p.ptr[i]) && i + 1 < p.len && p.ptr[i + 1] == '-');
+                      (unsigned char)p.ptr[i] < 0x20 || (i + 1 < p.len && p.ptr[i + 1] == '-');
             if (i + 1 < p.len && (p.ptr[i] == 'p' || p.ptr[i] == 'P' || p.ptr[i] == 'x') &&
                 p.ptr[i + 1] == '{')
                 i += str_chr(str_from(p, i), '}');
