@@ -441,7 +441,9 @@ static void test_start_at_once(void **state)
         watch_release(&w);
     }
     for (int i = 0; i < 20; i++) {
-        const char *argv[] = {"sh", "-c", "echo here; sleep 1000", NULL};
+        /* One process: a child that the shell is just making may miss the signal, and would be
+         * waited for until the end of the grace. */
+        const char *argv[] = {"sh", "-c", "echo here; exec sleep 1000", NULL};
         struct proc_spec spec = {.argv = argv, .at_once = true, .grace_ms = LONG_MS};
 
         w = (struct watch){.mb = mailbox_new(), .out = BUF_INIT(BUF_NO_LIMIT)};
