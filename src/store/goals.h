@@ -1,0 +1,214 @@
+/*
+ * Goals in the store: one row per session (thread), and the ledger of what happened to it.
+ *
+ * The rules of the row are kept here, in one statement or one transaction each, so that threads and
+ * processes may all write at once and nobody reads, thinks and writes back:
+ *
+ *  - `used >= budget` is the test everywhere, and the budget compared is the one that holds after
+ * the change. The other limits (steps, money, time of day) count like the budget: a goal that has
+ *    reached any of them is spent.
+ *  - A change to active of a goal that is spent lands as budget_limited. Lowering a limit to or
+ * below what is used stops an active goal; raising it alone wakes nothing.
+ *  - budget_limited becomes neither paused nor blocked by an update; usage_limited may be paused.
+ *  - goal_id is new on replace and insert and is the lock of everybody who has looked before: an
+ *    update or a charge that names another one changes nothing.
+ *
+ * Texts that are returned live in the arena. All calls: see store.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/id.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+struct arena;
+struct cancel;
+struct err;
+struct store;
+
+#define GOAL_MAX_OBJECTIVE 4000            /* code points */
+#define GOAL_MAX_TEXT ((size_t)256 << 10)  /* of any other text of the row; longer: ERR_TOO_BIG */
+#define GOAL_MAX_NUMBER ((int64_t)1 << 53) /* of a counter or a limit; counters stay there */
+#define GOAL_MAX_EVENT ((size_t)64 << 10)  /* of an event's data; longer: ERR_TOO_BIG */
+#define GOAL_MAX_NEXT 100                  /* goals that wait behind one */
+
+#define GOAL_STATUSES(X)                                                                           \
+    X(ACTIVE, "active")                                                                            \
+    X(PAUSED, "paused")                                                                            \
+    X(BLOCKED, "blocked")                                                                          \
+    X(USAGE_LIMITED, "usage_limited")                                                              \
+    X(BUDGET_LIMITED, "budget_limited")                                                            \
+    X(COMPLETE, "complete")
+
+enum goal_status {
+#define X(id, name) GOAL_##id,
+    GOAL_STATUSES(X)
+#undef X
+    GOAL_STATUS_COUNT,
+};
+const char *goal_status_name(enum goal_status s);
+bool goal_status_parse(struct str name, enum goal_status *ret);
+
+struct store_goal {
+    struct str thread_id; /* the session's id */
+    struct str goal_id;   /* uuid v4 */
+    struct str objective;
+    enum goal_status status;
+    struct str phase;        /* of an active one: "working", "verifying", "waiting", "retrying" */
+    struct str phase_detail; /* JSON, goal room's; or empty */
+    int64_t token_budget;    /* 0: no limit */
+    int64_t max_turns;       /* steps of the main agent; 0: no limit */
+    double max_cost_usd;     /* 0: no limit */
+    int64_t deadline_ms;     /* of the wall clock; 0: none */
+    int64_t tokens_used, output_tokens;
+    int64_t steps;
+    int64_t time_used_seconds;
+    double cost_usd;
+    bool cost_unknown; /* somebody without prices had a part in it */
+    int64_t iterations;
+    struct str last_reason;
+    struct str checks; /* JSON, goal room's, as are the next four; may be empty */
+    struct str protect;
+    struct str baseline;
+    struct str options; /* how it was set: referee, on_deny, tokens_at_start, … */
+    struct str memory;  /* what the engine must not forget: stalls, blockers, claims, waits */
+    int64_t created_at_ms, updated_at_ms;
+};
+
+typedef VEC(struct store_goal) store_goal_vec;
+
+/* 1 and the row, 0: there is none, -1. */
+int store_goal_get(struct store *s, struct str thread, struct arena *arena, struct store_goal *ret,
+                   struct cancel *cancel, struct err *err);
+/* All, or those of one status (GOAL_STATUS_COUNT: all), newest change first, at most `max`. */
+int store_goals(struct store *s, enum goal_status status, size_t max, struct arena *arena,
+                store_goal_vec *ret, struct cancel *cancel, struct err *err);
+
+/* What happened, for whoever asks later; append-only. */
+struct goal_event {
+    int64_t id; /* grows; of those returned */
+    struct str goal_id;
+    int64_t time_ms;
+    struct str kind; /* "set", "verdict", "status", "charge", "wait", … */
+    struct str data; /* JSON object */
+};
+
+typedef VEC(struct goal_event) goal_event_vec;
+
+/* What is set: status, phase, limits, checks, protect, baseline, options, objective, status; usage
+ * is ignored and begins at 0. goal_id: the caller's (id.h). event (NULL: none) goes into the
+ * ledger in the same transaction; so for all below, and only when something was changed. */
+
+/* Puts it there, whatever was there before. *ret (NULL: not wanted) is the row as it landed. */
+int store_goal_replace(struct store *s, const struct store_goal *g, int64_t now_ms,
+                       const struct goal_event *event, struct arena *arena, struct store_goal *ret,
+                       struct cancel *cancel, struct err *err);
+/* Only where there is none, or a complete one. 1: done; 0: an unfinished goal is there, and *ret is
+ * that one. */
+int store_goal_insert(struct store *s, const struct store_goal *g, int64_t now_ms,
+                      const struct goal_event *event, struct arena *arena, struct store_goal *ret,
+                      struct cancel *cancel, struct err *err);
+
+enum goal_change {
+    CHANGE_KEEP,
+    CHANGE_SET,
+    CHANGE_CLEAR, /* no limit from here on */
+    CHANGE_ADD,   /* to the larger of the limit and what is used; no limit stays none */
+};
+
+struct goal_limit_change {
+    enum goal_change what;
+    int64_t value; /* > 0 */
+};
+
+struct goal_update {
+    struct str expected_goal_id; /* empty: whichever is there */
+    unsigned from;               /* 1 << GOAL_…: only a goal in one of these; 0: in any */
+    bool has_status;
+    enum goal_status status;
+    struct goal_limit_change token_budget, max_turns, deadline_ms;
+    enum goal_change max_cost; /* no CHANGE_ADD: value is max_cost_usd plus … */
+    double max_cost_usd;       /* CHANGE_ADD: so much more */
+    int64_t add_iterations;
+    /* NULL: left as it is. */
+    const struct str *objective, *phase, *phase_detail, *last_reason;
+    const struct str *checks, *protect, *baseline, *options, *memory;
+};
+
+/* 1: done, *ret is the row as it landed; 0: no row, another goal_id or another status: nothing was
+ * changed and *ret is the row, if any (thread_id is empty when there is none). A row that would
+ * look the same is done, too. */
+int store_goal_update(struct store *s, struct str thread, const struct goal_update *u,
+                      int64_t now_ms, const struct goal_event *event, struct arena *arena,
+                      struct store_goal *ret, struct cancel *cancel, struct err *err);
+
+/* 1: it is gone, *ret is what it was; 0: there was none, or another. The ledger stays. */
+int store_goal_delete(struct store *s, struct str thread, struct str expected_goal_id,
+                      int64_t now_ms, const struct goal_event *event, struct arena *arena,
+                      struct store_goal *ret, struct cancel *cancel, struct err *err);
+
+/* Which goals a charge reaches; and in which it may turn the status to budget_limited. */
+enum goal_mode {
+    CHARGE_ACTIVE_STATUS_ONLY, /* active */
+    CHARGE_ACTIVE_ONLY,        /* and budget_limited */
+    CHARGE_ACTIVE_OR_COMPLETE, /* and complete */
+    CHARGE_ACTIVE_OR_STOPPED,  /* all but complete; any of them may turn */
+};
+
+struct goal_charge {
+    struct str expected_goal_id; /* empty: whichever is there */
+    enum goal_mode mode;
+    int64_t seconds, tokens, output_tokens, steps; /* none negative: ERR_BAD_INPUT */
+    double cost_usd;
+    bool cost_unknown;
+};
+
+/* 1: updated, 0: unchanged (nothing to add, no such goal, not in this status); *ret is the row in
+ * both cases (thread_id is empty when there is none). */
+int store_goal_account(struct store *s, struct str thread, const struct goal_charge *c,
+                       int64_t now_ms, const struct goal_event *event, struct arena *arena,
+                       struct store_goal *ret, struct cancel *cancel, struct err *err);
+
+/* active → paused; active or budget_limited → usage_limited. As store_goal_update(). */
+int store_goal_pause_active(struct store *s, struct str thread, int64_t now_ms,
+                            const struct goal_event *event, struct arena *arena,
+                            struct store_goal *ret, struct cancel *cancel, struct err *err);
+int store_goal_usage_limit_active(struct store *s, struct str thread, int64_t now_ms,
+                                  const struct goal_event *event, struct arena *arena,
+                                  struct store_goal *ret, struct cancel *cancel, struct err *err);
+
+/* ---- The ledger ---- */
+
+int store_goal_note(struct store *s, struct str thread, const struct goal_event *e,
+                    struct cancel *cancel, struct err *err);
+/* Of one goal, or of all the session has had (goal_id empty), oldest first, behind `after`, at most
+ * `max`. */
+int store_goal_events(struct store *s, struct str thread, struct str goal_id, int64_t after,
+                      size_t max, struct arena *arena, goal_event_vec *ret, struct cancel *cancel,
+                      struct err *err);
+
+/* ---- Goals that wait for the session's present one to be complete ---- */
+
+struct goal_next {
+    int64_t id;
+    struct str objective;
+    struct str options; /* JSON, goal room's: checks, limits, … */
+};
+
+typedef VEC(struct goal_next) goal_next_vec;
+
+/* At the end; ERR_TOO_BIG past GOAL_MAX_NEXT. */
+int store_goal_next_add(struct store *s, struct str thread, const struct goal_next *n,
+                        struct cancel *cancel, struct err *err);
+int store_goal_next_list(struct store *s, struct str thread, struct arena *arena,
+                         goal_next_vec *ret, struct cancel *cancel, struct err *err);
+/* Takes the first one out: 1, or 0: none waits. */
+int store_goal_next_take(struct store *s, struct str thread, struct arena *arena,
+                         struct goal_next *ret, struct cancel *cancel, struct err *err);
+/* By place, from 1: moves it to another, or out (to 0). 1: done, 0: no such place. */
+int store_goal_next_move(struct store *s, struct str thread, size_t from, size_t to,
+                         struct cancel *cancel, struct err *err);
