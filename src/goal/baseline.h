@@ -1,0 +1,56 @@
+/*
+ * The workspace's states as git knows them: where a goal began, each verified step, and the way
+ * back.
+ *
+ * Everything is done with an index of our own (a copy of the user's, for its cached stats), so that
+ * branch, index and work tree of the user are never touched, but for baseline_undo(). States are
+ * commits under refs/tenax/<session>/: "base", "step-1", …, "undo-1", …. Their trees hold tracked
+ * and untracked files, not ignored ones. Outside of git, or without it, all this is ERR_UNSUPPORTED
+ * and goals do without. Each call has a time limit of BASELINE_TIMEOUT_MS. Any thread; waits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct cancel;
+struct err;
+
+#define BASELINE_TIMEOUT_MS 60000
+#define BASELINE_ID 65 /* a hash in hex, SHA-256 repositories included, with its NUL */
+
+struct baseline {
+    const char *dir;      /* of the workspace */
+    const char *session;  /* uuid */
+    const char *folder;   /* the session's, for the private index */
+    char *const *environ; /* as tenax was started; GIT_DIR and the like in it count */
+};
+
+/* The hash of the tree that the workspace is now; nothing is kept. */
+int baseline_tree(const struct baseline *b, struct cancel *cancel, char ret_tree[BASELINE_ID],
+                  struct err *err);
+/* Keeps the present state as refs/tenax/<session>/<name>. ret_tree may be NULL. */
+int baseline_keep(const struct baseline *b, const char *name, struct str message,
+                  struct cancel *cancel, char ret_commit[BASELINE_ID], char ret_tree[BASELINE_ID],
+                  struct err *err);
+/* From a kept state to the present one: one line per file with a sum below (git diff --stat, rename
+ * detection), and the hunks, each at most so many bytes: files are cut first, each in fair shares,
+ * then said to be left out. What is cut says so. Either may be NULL. */
+int baseline_diff(const struct baseline *b, const char *commit, struct cancel *cancel,
+                  struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
+                  struct err *err);
+
+struct baseline_undone {
+    char kept[BASELINE_ID]; /* the state before, as refs/tenax/<session>/undo-<n> */
+    char ref[128];
+    size_t restored, removed; /* files as they were; files that were not there then */
+};
+/* Files that would change, for the question before. */
+int baseline_undo_plan(const struct baseline *b, const char *commit, struct cancel *cancel,
+                       struct buf *ret_list, size_t *ret_count, struct err *err);
+/* The work tree as it was at this commit. The state before is kept first; ignored files stay. */
+int baseline_undo(const struct baseline *b, const char *commit, struct cancel *cancel,
+                  struct baseline_undone *ret, struct err *err);

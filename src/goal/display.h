@@ -1,0 +1,44 @@
+/*
+ * A goal for people: figures, the line of a status bar, the summary of a bare /goal. Pure
+ * functions; used by every front end.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "store/goals.h"
+
+struct buf;
+struct strv;
+
+void goal_show_elapsed(int64_t seconds, struct buf *ret); /* 59s 12m 3h 3h 5m 1d 0h 5m; < 0: 0s */
+void goal_show_tokens(int64_t n, struct buf *ret);        /* 950 12.5K 1.2M */
+const char *goal_show_status(enum goal_status s);         /* "usage limited" */
+
+struct goal_look {
+    const struct store_goal *goal; /* NULL: none */
+    int64_t now_ms;                /* monotonic, as are the next two */
+    int64_t read_ms;               /* when the row was read */
+    int64_t turn_ms;               /* when the running turn began; 0: none runs */
+    bool plan_mode;
+};
+int64_t goal_live_seconds(const struct goal_look *l);
+/* One line for a status bar, "" without a goal: "12.5K / 50K", "waiting: pid 4242", "paused", … */
+void goal_show_indicator(const struct goal_look *l, struct buf *ret);
+/* The pill: turns and the first line of the last reason. */
+void goal_show_pill(const struct goal_look *l, struct buf *ret);
+/* The answer to a bare /goal: status and phase, objective, turns ("not yet evaluated" at 0), last
+ * check, criteria, time, tokens, cost, limits, checks, what can be done now. criteria: JSON array
+ * of the last verdict; may be empty. With no goal: usage. */
+void goal_show_summary(const struct goal_look *l, struct str objective, struct str criteria,
+                       struct buf *ret);
+/* Why it stopped and how to go on; one or two sentences. "" for an active one. */
+void goal_show_stop(const struct store_goal *g, struct buf *ret);
+/* The table of the ledger (/goal log): a line per verdict, transition, wait. */
+void goal_show_log(const goal_event_vec *events, struct buf *ret);
+extern const char goal_usage[];
+
+bool goal_confirms_replace(const struct store_goal *g); /* all but complete */
+enum goal_status goal_edited_status(enum goal_status s);

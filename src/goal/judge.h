@@ -1,0 +1,96 @@
+/*
+ * The judge: a model that is shown evidence and asked whether the goal is met.
+ *
+ * It never sees the conversation. A case is made anew for each verdict, with a ceiling on its size
+ * (JUDGE_MAX_TOKENS) whatever the session's length: the condition, results of checks, the diff
+ * since the goal was set, what the agent says it did (marked as a claim), recent tool results as
+ * numbered evidence (marked as printed by what the agent ran). Everything that comes from files,
+ * tools or the agent stands in fenced, escaped blocks and is said to be material, not instruction.
+ * It may look at the real state with Read, Grep and Glob for up to JUDGE_MAX_STEPS calls of the
+ * model.
+ *
+ * It fails closed: no answer that can be read is no verdict. Any thread; waits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/tool.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+struct cancel;
+struct check_result;
+struct conf;
+struct err;
+struct net;
+struct provider;
+struct retry_policy;
+struct toolbox;
+struct workspace;
+
+#define JUDGE_MAX_TOKENS 32000 /* of a case; four bytes count as one */
+#define JUDGE_MAX_STEPS 8
+#define JUDGE_MAX_REASON ((size_t)8 << 10)
+#define JUDGE_MAX_CRITERIA 50
+
+struct judge_item {
+    struct str tool;   /* "Bash" */
+    struct str input;  /* JSON */
+    struct str result; /* text, perhaps cut already */
+    bool is_error;
+};
+
+struct judge_case {
+    struct str objective; /* the whole text, also of one kept as a file */
+    const struct check_result *checks;
+    size_t check_count;
+    struct str diff_stat, diff_hunks; /* empty: not in git, or nothing */
+    bool has_baseline;
+    struct str claim;               /* the agent's last words, or the reason of its claim */
+    const struct judge_item *items; /* oldest first */
+    size_t item_count;
+    struct str services;    /* processes that still run, for the evidence; may be empty */
+    struct str last_reason; /* of the verdict before; may be empty */
+    struct str criteria; /* JSON array of the verdict before: the same names again; may be empty */
+};
+
+struct judge_spec {
+    const struct conf *conf;
+    struct net *net;
+    struct provider *provider;        /* asked; keys are renewed in it: nobody else's */
+    const struct toolbox *toolbox;    /* the tools it may use */
+    struct workspace *workspace;      /* its own: what it looks at counts for nobody else */
+    int64_t max_tokens;               /* 0: JUDGE_MAX_TOKENS */
+    const struct retry_policy *retry; /* NULL: the default */
+    void (*progress)(void *arg, struct str text); /* for people; NULL: none */
+    void *progress_arg;
+};
+
+struct judge_verdict {
+    bool ok;
+    bool impossible;
+    struct buf reason;
+    struct buf criteria;           /* JSON array of {"text","state"}; may be empty */
+    VEC(struct tool_spend) spends; /* also on failure; discarded and retried answers included */
+    int steps;
+};
+#define JUDGE_VERDICT_INIT                                                                         \
+    {                                                                                              \
+        .reason = BUF_INIT(JUDGE_MAX_REASON), .criteria = BUF_INIT(64 << 10)                       \
+    }
+void judge_verdict_release(struct judge_verdict *v);
+
+/* ERR_PROTOCOL: what it said could not be read, twice; ERR_CANCELLED; ERR_QUOTA; else why the model
+ * could not be asked (llm_call.h). */
+int judge_ask(const struct judge_spec *spec, const struct judge_case *c, struct cancel *cancel,
+              struct judge_verdict *ret, struct err *err);
+
+/* The first message, as the model gets it; for tests and for whoever wants to see it. */
+void judge_case_write(const struct judge_case *c, int64_t max_tokens, struct buf *ret);
+/* Reads {"ok","reason","impossible"?,"criteria"?} out of an answer: plain JSON, in a fence, or with
+ * words around it. ERR_PROTOCOL with what is wrong. */
+int judge_read(struct str answer, struct judge_verdict *ret, struct err *err);

@@ -1,0 +1,75 @@
+/*
+ * Files that an agent must not change to get its way: what says whether the goal is met.
+ *
+ * Taken when the goal is set: what --protect names (globs, path_glob.h); files that a check names;
+ * what its commands read their recipe from (Makefile, package.json, CMakeLists.txt, … by program);
+ * existing test files by the usual names; and which file PATH gives for the programs of the checks.
+ * Each with the hash of its content, in a manifest that is kept as a file; whoever keeps the file's
+ * own hash knows that nobody has edited it. New files are free. A file that is gone, or is a link
+ * or a folder now, has changed.
+ *
+ * Files whose size, inode, mtime and ctime are as before are not read again: nobody but root can
+ * set a ctime. Any thread; waits (for the disk).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "base/vec.h"
+
+struct cancel;
+struct err;
+struct protect;
+
+#define PROTECT_MAX_FILES 20000 /* of the usual names; more: the rest is left out, with a note */
+
+struct protect_spec {
+    const char *dir;           /* of the workspace: absolute, no links */
+    const struct strv *globs;  /* of --protect; may be empty */
+    const struct strv *checks; /* commands */
+    char *const *environ;      /* for PATH */
+};
+
+/* notes: for the user, such as a glob that matches nothing. */
+int protect_take(const struct protect_spec *spec, struct cancel *cancel, struct protect **ret,
+                 struct strv *ret_notes, struct err *err);
+void protect_free(struct protect *p); /* NULL is fine */
+size_t protect_count(const struct protect *p);
+
+/* The manifest's file, and its hash in hex. protect_read() fails with ERR_PROTOCOL when the file
+ * does not have this hash. */
+int protect_write(const struct protect *p, const char *path, char ret_sha256[SHA256_HEX + 1],
+                  struct err *err);
+int protect_read(const char *path, struct str sha256, struct protect **ret, struct err *err);
+
+enum protect_what {
+    PROTECT_CHANGED,
+    PROTECT_GONE,
+    PROTECT_REPLACED, /* by a link, a folder, a device */
+    PROTECT_SHADOWED, /* PATH gives another program now */
+};
+const char *protect_what_name(enum protect_what w); /* "changed", "gone", "replaced", "shadowed" */
+
+struct protect_change {
+    enum protect_what what;
+    char *path; /* relative to dir; of a program its name */
+    char *why;  /* "a test file", "named by the check 'make test'", … */
+};
+
+typedef VEC(struct protect_change) protect_change_vec;
+void protect_changes_release(protect_change_vec *v);
+
+/* What has changed since. */
+int protect_verify(const struct protect *p, struct cancel *cancel, protect_change_vec *ret,
+                   struct err *err);
+/* The file is fine as it is now (path relative to dir or absolute), or all are when path is empty.
+ * *ret_count: how many had changed. ERR_NOT_FOUND: nobody protects that one. */
+int protect_accept(struct protect *p, struct str path, struct cancel *cancel, size_t *ret_count,
+                   struct err *err);
+/* For the model: what changed and that only the user can accept it. */
+void protect_explain(const protect_change_vec *v, struct buf *ret);
