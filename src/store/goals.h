@@ -5,10 +5,11 @@
  * processes may all write at once and nobody reads, thinks and writes back:
  *
  *  - `used >= budget` is the test everywhere, and the budget compared is the one that holds after
- * the change. The other limits (steps, money, time of day) count like the budget: a goal that has
- *    reached any of them is spent.
- *  - A change to active of a goal that is spent lands as budget_limited. Lowering a limit to or
- * below what is used stops an active goal; raising it alone wakes nothing.
+ *    the change. The other limits (steps, money, time of day) count like the budget: a goal that
+ *    has reached any of them is spent.
+ *  - No change leaves a goal active that is spent: it lands as budget_limited. So a resume does
+ *    when nothing is left, lowering a limit to or below what is used stops an active goal, and
+ *    whatever is changed behind the deadline finds that out. Raising a limit alone wakes nothing.
  *  - budget_limited becomes neither paused nor blocked by an update; usage_limited may be paused.
  *  - goal_id is new on replace and insert and is the lock of everybody who has looked before: an
  *    update or a charge that names another one changes nothing.
@@ -95,20 +96,30 @@ struct goal_event {
     int64_t time_ms;
     struct str kind; /* "set", "verdict", "status", "charge", "wait", … */
     struct str data; /* JSON object */
+    /* The goal's when this had happened; of those returned. GOAL_STATUS_COUNT: it was only noted.
+     */
+    enum goal_status status;
 };
 
 typedef VEC(struct goal_event) goal_event_vec;
 
-/* What is set: status, phase, limits, checks, protect, baseline, options, objective, status; usage
- * is ignored and begins at 0. goal_id: the caller's (id.h). event (NULL: none) goes into the
- * ledger in the same transaction; so for all below, and only when something was changed. */
+/*
+ * For all changes below: *ret (NULL: not wanted) is the row as it landed. When the answer is 0,
+ * nothing was changed and *ret is the row that is there; its thread_id is empty when there is none.
+ * event (NULL: none) goes into the ledger in the same transaction, exactly when something was
+ * changed; of it only kind and data count: its goal is the row's and its time is now_ms.
+ *
+ * What cannot be (a budget of 0, a negative charge, an empty objective, …) is ERR_BAD_INPUT.
+ */
 
-/* Puts it there, whatever was there before. *ret (NULL: not wanted) is the row as it landed. */
+/* What is set: objective (trimmed), status, limits, and all texts; what is used is ignored and
+ * begins at 0. goal_id: the caller's (id.h), new. */
+
+/* Puts it there, whatever was there before. */
 int store_goal_replace(struct store *s, const struct store_goal *g, int64_t now_ms,
                        const struct goal_event *event, struct arena *arena, struct store_goal *ret,
                        struct cancel *cancel, struct err *err);
-/* Only where there is none, or a complete one. 1: done; 0: an unfinished goal is there, and *ret is
- * that one. */
+/* Only where there is none, or a complete one. 1: done; 0: an unfinished goal is there. */
 int store_goal_insert(struct store *s, const struct store_goal *g, int64_t now_ms,
                       const struct goal_event *event, struct arena *arena, struct store_goal *ret,
                       struct cancel *cancel, struct err *err);
@@ -131,22 +142,21 @@ struct goal_update {
     bool has_status;
     enum goal_status status;
     struct goal_limit_change token_budget, max_turns, deadline_ms;
-    enum goal_change max_cost; /* no CHANGE_ADD: value is max_cost_usd plus … */
-    double max_cost_usd;       /* CHANGE_ADD: so much more */
+    enum goal_change max_cost;
+    double max_cost_usd; /* > 0; CHANGE_ADD: so much more */
     int64_t add_iterations;
     /* NULL: left as it is. */
     const struct str *objective, *phase, *phase_detail, *last_reason;
     const struct str *checks, *protect, *baseline, *options, *memory;
 };
 
-/* 1: done, *ret is the row as it landed; 0: no row, another goal_id or another status: nothing was
- * changed and *ret is the row, if any (thread_id is empty when there is none). A row that would
- * look the same is done, too. */
+/* 1: done, also when the row looks the same as before; 0: no row, another goal_id or another
+ * status. */
 int store_goal_update(struct store *s, struct str thread, const struct goal_update *u,
                       int64_t now_ms, const struct goal_event *event, struct arena *arena,
                       struct store_goal *ret, struct cancel *cancel, struct err *err);
 
-/* 1: it is gone, *ret is what it was; 0: there was none, or another. The ledger stays. */
+/* 1: it is gone, *ret is what it was; 0: there was none, or another. Ledger and queue stay. */
 int store_goal_delete(struct store *s, struct str thread, struct str expected_goal_id,
                       int64_t now_ms, const struct goal_event *event, struct arena *arena,
                       struct store_goal *ret, struct cancel *cancel, struct err *err);
@@ -164,11 +174,10 @@ struct goal_charge {
     enum goal_mode mode;
     int64_t seconds, tokens, output_tokens, steps; /* none negative: ERR_BAD_INPUT */
     double cost_usd;
-    bool cost_unknown;
+    bool cost_unknown; /* alone, too, it is something to add */
 };
 
-/* 1: updated, 0: unchanged (nothing to add, no such goal, not in this status); *ret is the row in
- * both cases (thread_id is empty when there is none). */
+/* 1: updated, 0: unchanged (nothing to add, no such goal, not in this status). */
 int store_goal_account(struct store *s, struct str thread, const struct goal_charge *c,
                        int64_t now_ms, const struct goal_event *event, struct arena *arena,
                        struct store_goal *ret, struct cancel *cancel, struct err *err);
@@ -183,6 +192,7 @@ int store_goal_usage_limit_active(struct store *s, struct str thread, int64_t no
 
 /* ---- The ledger ---- */
 
+/* Something happened that changed no row: a verdict that came too late, a wait. */
 int store_goal_note(struct store *s, struct str thread, const struct goal_event *e,
                     struct cancel *cancel, struct err *err);
 /* Of one goal, or of all the session has had (goal_id empty), oldest first, behind `after`, at most
@@ -209,6 +219,6 @@ int store_goal_next_list(struct store *s, struct str thread, struct arena *arena
 /* Takes the first one out: 1, or 0: none waits. */
 int store_goal_next_take(struct store *s, struct str thread, struct arena *arena,
                          struct goal_next *ret, struct cancel *cancel, struct err *err);
-/* By place, from 1: moves it to another, or out (to 0). 1: done, 0: no such place. */
+/* By place, from 1: moves it to another that is taken, or out (to 0). 1: done, 0: no such place. */
 int store_goal_next_move(struct store *s, struct str thread, size_t from, size_t to,
                          struct cancel *cancel, struct err *err);

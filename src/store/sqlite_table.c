@@ -25,7 +25,8 @@ static int load_library(struct err *err)
 
     if (!library)
         return err_set(err, ERR_UNSUPPORTED,
-                       "the list of sessions needs SQLite; install the package libsqlite3-0 (%s)",
+                       "what is remembered between runs needs SQLite; install the package "
+                       "libsqlite3-0 (%s)",
                        dlerror());
 #define X(name)                                                                                    \
     *(void **)&table.name = dlsym(library, "sqlite3_" #name);                                      \

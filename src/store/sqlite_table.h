@@ -22,6 +22,7 @@ struct err;
     X(bind_text)                                                                                   \
     X(bind_int64)                                                                                  \
     X(bind_double)                                                                                 \
+    X(bind_null)                                                                                   \
     X(step)                                                                                        \
     X(reset)                                                                                       \
     X(finalize)                                                                                    \

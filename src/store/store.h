@@ -1,6 +1,6 @@
 /*
  * What tenax remembers between runs, beside the transcripts: an index of sessions, trusted folders,
- * prompts that were typed. $TENAX_HOME/state.db.
+ * prompts that were typed, goals (goals.h). $TENAX_HOME/state.db.
  *
  * One function per intent; nobody outside store_*.c sees SQL or a row's number. Times are
  * milliseconds of the wall clock, given by the caller. Each call is one short transaction: it all
@@ -8,10 +8,10 @@
  * tries again, and after STORE_PATIENCE_MS gives up with ERR_RETRY_LATER, which a person never
  * needs to see. A cancel (NULL: none) ends the wait with ERR_CANCELLED.
  *
- * The index is a cache, made from the transcripts (index.h); losing the store loses trust and
- * prompts, never a session. So a damaged file is moved aside and begun anew, and one that cannot be
- * written, or that a newer tenax wrote, is left alone and this process works in memory: both are
- * warnings. Safe from any thread.
+ * The index is a cache, made from the transcripts (index.h); losing the store loses trust, prompts
+ * and what goals have used, never a session. So a damaged file is moved aside and begun anew, and
+ * one that cannot be written, or that a newer tenax wrote, is left alone and this process works in
+ * memory: both are warnings. Safe from any thread.
  */
 #pragma once
 
@@ -120,6 +120,7 @@ enum store_key {
     STORE_SESSIONS,
     STORE_TRUST,
     STORE_PROMPTS,
+    STORE_GOALS, /* rows, ledger, queue */
 };
 
 typedef void (*store_watch_fn)(void *arg, enum store_key key);

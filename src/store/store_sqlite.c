@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/strv.h"
 #include "store/sqlite_table.h"
+#include "store/store_format.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 
@@ -29,35 +30,15 @@
 #define STORE_LONGEST_PAUSE_MS 64
 #define STORE_FRESH_STARTS 2 /* of a damaged file, per call */
 
-/* Each brings a database from the format of its number to the next. Never change one that was
- * released: add another. */
-static const char *const store_formats[] = {
-    /* 0: an empty file */
-    "CREATE TABLE session("
-    " project TEXT NOT NULL, id TEXT NOT NULL,"
-    " title TEXT NOT NULL, ai_title TEXT NOT NULL, cwd TEXT NOT NULL, branch TEXT NOT NULL,"
-    " first_prompt TEXT NOT NULL,"
-    " created_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, messages INTEGER NOT NULL,"
-    " cost_usd REAL NOT NULL,"
-    " size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,"
-    " counted INTEGER NOT NULL,"
-    " PRIMARY KEY(project, id)) WITHOUT ROWID;"
-    "CREATE TABLE trust("
-    " dir TEXT PRIMARY KEY NOT NULL, trusted INTEGER NOT NULL, time_ms INTEGER NOT NULL"
-    ") WITHOUT ROWID;",
-    /* 1: without prompts */
-    "CREATE TABLE prompt("
-    " number INTEGER PRIMARY KEY AUTOINCREMENT,"
-    " project TEXT NOT NULL, text TEXT NOT NULL, time_ms INTEGER NOT NULL);"
-    "CREATE INDEX prompt_of_project ON prompt(project, number);",
-};
-
-#define STORE_FORMAT ((int64_t)ARRAY_LEN(store_formats))
-
 struct store_watch {
     enum store_key key;
     store_watch_fn fn;
     void *arg;
+};
+
+struct kept {
+    const char *sql; /* its address counts */
+    sqlite3_stmt *statement;
 };
 
 struct store {
@@ -65,8 +46,10 @@ struct store {
     struct gate gate;
     bool busy; /* whoever set it owns what follows */
     sqlite3 *db;
-    ino_t inode; /* of the file that db is */
-    int code;    /* SQLite's, of the last failure */
+    ino_t inode;           /* of the file that db is */
+    VEC(struct kept) kept; /* statements of db */
+    int code;              /* SQLite's, of the last failure */
+    bool unchanged;        /* says the work that runs */
     struct strv warnings;
     VEC(struct store_watch *) watches;
 };
@@ -124,9 +107,26 @@ int query_make(struct query *q, struct store *s, const char *sql, struct err *er
     return code == SQLITE_OK ? 0 : store_fail(s, code, err);
 }
 
+int query_keep(struct query *q, struct store *s, const char *sql, struct err *err)
+{
+    VEC_EACH(&s->kept, kept) {
+        if (kept->sql == sql) {
+            *q = (struct query){.store = s, .statement = kept->statement, .kept = true};
+            return 0;
+        }
+    }
+    if (query_make(q, s, sql, err) < 0)
+        return -1;
+    q->kept = true;
+    vec_push(&s->kept, ((struct kept){sql, q->statement}));
+    return 0;
+}
+
 void query_release(struct query *q)
 {
-    if (q->statement)
+    if (q->statement && q->kept)
+        sqlite.reset(q->statement); /* an open one would hold the transaction */
+    else if (q->statement)
         sqlite.finalize(q->statement);
     q->statement = NULL;
 }
@@ -140,6 +140,14 @@ void query_again(struct query *q)
 void query_str(struct query *q, struct str s)
 {
     sqlite.bind_text(q->statement, ++q->bound, s.len ? s.ptr : "", (int)s.len, SQLITE_STATIC);
+}
+
+void query_opt(struct query *q, const struct str *s)
+{
+    if (s)
+        query_str(q, *s);
+    else
+        sqlite.bind_null(q->statement, ++q->bound);
 }
 
 void query_i64(struct query *q, int64_t n)
@@ -197,6 +205,10 @@ double query_get_double(struct query *q)
 
 static void store_close(struct store *s)
 {
+    VEC_EACH(&s->kept, kept) {
+        sqlite.finalize(kept->statement);
+    }
+    s->kept.len = 0;
     if (s->db)
         sqlite.close_v2(s->db);
     s->db = NULL;
@@ -221,7 +233,7 @@ static int store_bring_up(struct store *s, struct err *err)
         return -1;
     if (store_get_format(s, &format, err) < 0)
         return -1;
-    for (; format < STORE_FORMAT; format++) {
+    for (; format < store_format_count; format++) {
         CLEANUP(buf_release) struct buf sql = BUF_INIT(16384);
 
         buf_adds(&sql, store_formats[format]);
@@ -241,11 +253,11 @@ static int store_check_format(struct store *s, struct err *err)
         return -1;
     if (format < 0)
         return err_set(err, ERR_UNSUPPORTED, "it is not tenax's (format %lld)", (long long)format);
-    if (format > STORE_FORMAT)
+    if (format > store_format_count)
         return err_set(err, ERR_UNSUPPORTED,
                        "a newer tenax wrote it (format %lld; this one knows %lld)",
-                       (long long)format, (long long)STORE_FORMAT);
-    if (format < STORE_FORMAT && store_bring_up(s, err) < 0)
+                       (long long)format, (long long)store_format_count);
+    if (format < store_format_count && store_bring_up(s, err) < 0)
         return -1;
     /* Durable against kill -9; power loss may take the last moments with it, which no transcript
      * depends on. */
@@ -309,7 +321,8 @@ static void store_move_aside(struct store *s, const struct err *why)
     }
     strv_addf(&s->warnings,
               "'%s' is damaged (%s) and was moved to '%s'; sessions are listed anew from their "
-              "files, trusted folders and typed prompts are forgotten",
+              "files, trusted folders and typed prompts are forgotten, goals are known from their "
+              "transcripts alone",
               s->path, why->text, buf_cstr(&to));
 }
 
@@ -317,7 +330,7 @@ static int store_use_memory(struct store *s, const struct err *why, struct err *
 {
     strv_addf(&s->warnings,
               "'%s' is not used: %s; sessions are kept as always, but what is trusted or typed now "
-              "is forgotten when this process ends",
+              "and what is counted for goals is forgotten when this process ends",
               s->path, why->text);
     mem_freep(&s->path);
     return store_connect(s, err);
@@ -349,6 +362,7 @@ static int store_try(struct store *s, enum store_access access, store_work_fn fn
     int rc;
 
     s->code = SQLITE_OK;
+    s->unchanged = false;
     if (!s->db && store_connect_somehow(s, err) < 0)
         return -1;
     if (!fn)
@@ -369,6 +383,11 @@ static void store_tell(struct store *s, enum store_key changed)
         if ((*it)->key == changed)
             (*it)->fn((*it)->arg, changed);
     }
+}
+
+void store_unchanged(struct store *s)
+{
+    s->unchanged = true;
 }
 
 /* A damaged file gets a fresh start: 1. Everything else that is not busy is final: -1. */
@@ -399,7 +418,7 @@ int store_run(struct store *s, enum store_access access, enum store_key changed,
             return -1;
         store_enter(s);
         rc = store_try(s, access, fn, arg, &why);
-        if (rc >= 0)
+        if (rc >= 0 && !s->unchanged)
             store_tell(s, changed);
         again = rc < 0 ? store_recover(s, &starts, &why) : 0;
         store_leave(s);
@@ -464,6 +483,7 @@ void store_free(struct store *s)
         free(*it);
     }
     vec_release(&s->watches);
+    vec_release(&s->kept);
     strv_release(&s->warnings);
     gate_release(&s->gate);
     free(s->path);

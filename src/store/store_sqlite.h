@@ -21,23 +21,30 @@ typedef int (*store_work_fn)(struct store *s, void *arg, struct err *err);
 
 /* Calls fn inside a transaction; again, from the start, when the database was busy or had to be
  * begun anew. So fn undoes first what an earlier try of it may have left in arg. Returns fn's
- * answer; watchers of `changed` hear of a success. */
+ * answer; watchers of `changed` hear of a success, unless fn said that nothing changed. */
 int store_run(struct store *s, enum store_access access, enum store_key changed, store_work_fn fn,
               void *arg, struct cancel *cancel, struct err *err);
+
+void store_unchanged(struct store *s);
 
 /* One statement: made, its values bound in order, stepped; again after query_again(). */
 struct query {
     struct store *store;
     struct sqlite3_stmt *statement;
+    bool kept;
     int bound;
     int column;
 };
 
 int query_make(struct query *q, struct store *s, const char *sql, struct err *err);
+/* The same for what is asked often: the statement stays with the store, under the address of its
+ * text (a literal). One query at a time uses it, and binds all of its values. */
+int query_keep(struct query *q, struct store *s, const char *sql, struct err *err);
 void query_release(struct query *q);
 void query_again(struct query *q);
 
-void query_str(struct query *q, struct str s); /* lent until the step */
+void query_str(struct query *q, struct str s);        /* lent until the step */
+void query_opt(struct query *q, const struct str *s); /* NULL is NULL */
 void query_i64(struct query *q, int64_t n);
 void query_double(struct query *q, double n);
 

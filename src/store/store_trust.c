@@ -64,11 +64,15 @@ int store_trust_set(struct store *s, const struct store_trust *t, struct cancel 
 static int trust_remove(struct store *s, void *arg, struct err *err)
 {
     CLEANUP(query_release) struct query q = {0};
+    int found;
 
     if (query_make(&q, s, "DELETE FROM trust WHERE dir=? RETURNING dir", err) < 0)
         return -1;
     query_str(&q, *(struct str *)arg);
-    return query_step(&q, err);
+    found = query_step(&q, err);
+    if (found == 0)
+        store_unchanged(s);
+    return found;
 }
 
 int store_trust_remove(struct store *s, struct str dir, struct cancel *cancel, struct err *err)

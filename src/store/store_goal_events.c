@@ -1,0 +1,114 @@
+/*
+ * The ledger of goals: lines that are added and never changed. Any thread.
+ */
+#include "base/arena.h"
+#include "base/err.h"
+#include "store/store_goals.h"
+#include "store/store_sqlite.h"
+
+#define GOAL_MAX_KIND 64 /* bytes */
+
+int goal_event_check(const struct goal_event *e, struct err *err)
+{
+    if (!e)
+        return 0;
+    if (!e->kind.len || e->kind.len > GOAL_MAX_KIND)
+        return err_set(err, ERR_BAD_INPUT, "an event of a goal needs a kind");
+    return goal_check_text("an event", e->data, GOAL_MAX_EVENT, err);
+}
+
+int goal_event_insert(struct store *s, struct str thread, const struct goal_event *e,
+                      struct err *err)
+{
+    CLEANUP(query_release) struct query q = {0};
+    struct str status = str_of(goal_status_name(e->status));
+
+    if (query_keep(&q, s,
+                   "INSERT INTO goal_events(thread_id, goal_id, time_ms, kind, status, data)"
+                   " VALUES(?,?,?,?,?,?)",
+                   err) < 0)
+        return -1;
+    query_str(&q, thread);
+    query_str(&q, e->goal_id);
+    query_i64(&q, e->time_ms);
+    query_str(&q, e->kind);
+    query_opt(&q, status.len ? &status : NULL);
+    query_str(&q, e->data);
+    return query_do(&q, err);
+}
+
+struct event_note {
+    struct str thread;
+    struct goal_event event;
+};
+
+static int event_note(struct store *s, void *arg, struct err *err)
+{
+    const struct event_note *note = arg;
+
+    return goal_event_insert(s, note->thread, &note->event, err);
+}
+
+int store_goal_note(struct store *s, struct str thread, const struct goal_event *e,
+                    struct cancel *cancel, struct err *err)
+{
+    struct event_note note = {thread, *e};
+
+    note.event.status = GOAL_STATUS_COUNT;
+    if (goal_check_thread(thread, err) < 0 || goal_event_check(e, err) < 0)
+        return -1;
+    if (e->goal_id.len && !id_is_uuid(e->goal_id))
+        return err_set(err, ERR_BAD_INPUT, "'%.*s' is no goal_id", STR_ARG(e->goal_id));
+    return store_run(s, STORE_WRITE, STORE_GOALS, event_note, &note, cancel, err);
+}
+
+struct event_list {
+    struct str thread, goal_id;
+    int64_t after;
+    size_t max;
+    struct arena *arena;
+    goal_event_vec *rows;
+};
+
+static int event_list(struct store *s, void *arg, struct err *err)
+{
+    struct event_list *list = arg;
+    CLEANUP(query_release) struct query q = {0};
+    struct goal_event last = {0};
+
+    list->rows->len = 0;
+    if (query_make(&q, s,
+                   "SELECT id, goal_id, time_ms, kind, status, data FROM goal_events"
+                   " WHERE thread_id=?1 AND id>?2 AND (?3='' OR goal_id=?3) ORDER BY id LIMIT ?4",
+                   err) < 0)
+        return -1;
+    query_str(&q, list->thread);
+    query_i64(&q, list->after);
+    query_str(&q, list->goal_id);
+    query_i64(&q, list->max < INT32_MAX ? (int64_t)list->max : INT32_MAX);
+    for (;;) {
+        int rc = query_step(&q, err);
+        struct goal_event *e;
+
+        if (rc <= 0)
+            return rc;
+        e = vec_add(list->rows);
+        e->id = query_get_i64(&q);
+        e->goal_id = query_get_same(&q, list->arena, last.goal_id);
+        e->time_ms = query_get_i64(&q);
+        e->kind = query_get_same(&q, list->arena, last.kind);
+        if (!goal_status_parse(query_get_str(&q, list->arena), &e->status))
+            e->status = GOAL_STATUS_COUNT;
+        e->data = query_get_str(&q, list->arena);
+        last = *e;
+    }
+}
+
+int store_goal_events(struct store *s, struct str thread, struct str goal_id, int64_t after,
+                      size_t max, struct arena *arena, goal_event_vec *ret, struct cancel *cancel,
+                      struct err *err)
+{
+    struct event_list list = {thread, goal_id, after, max, arena, ret};
+
+    return store_run(s, STORE_READ, STORE_NOTHING, event_list, &list, cancel, err);
+}

@@ -1,0 +1,634 @@
+/*
+ * The goals' rows. Every rule of goals.h is in the SQL of this file, one statement an operation:
+ * whatever writers do at the same time, each change sees the row that the one before has left.
+ *
+ * All statements have the thread as ?1 and the present time as ?2. Those that change a row compute
+ * what its limits and counters will be in a subquery `n`, so that SPENT looks at what holds after
+ * the change. A limit that is not there is NULL, and nothing is >= NULL. Any thread.
+ */
+#include "store/store_goals.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "store/store_sqlite.h"
+
+#define GOAL_MAX_ID 200 /* bytes of a thread's name */
+
+/* All but thread_id and goal_id, which come first. The order of struct, table and statements. */
+#define GOAL_COLUMNS(X)                                                                            \
+    X(TEXT, objective)                                                                             \
+    X(STATUS, status)                                                                              \
+    X(TEXT, phase)                                                                                 \
+    X(TEXT, phase_detail)                                                                          \
+    X(NUMBER, token_budget)                                                                        \
+    X(NUMBER, max_turns)                                                                           \
+    X(MONEY, max_cost_usd)                                                                         \
+    X(NUMBER, deadline_ms)                                                                         \
+    X(NUMBER, tokens_used)                                                                         \
+    X(NUMBER, output_tokens)                                                                       \
+    X(NUMBER, steps)                                                                               \
+    X(NUMBER, time_used_seconds)                                                                   \
+    X(MONEY, cost_usd)                                                                             \
+    X(FLAG, cost_unknown)                                                                          \
+    X(NUMBER, iterations)                                                                          \
+    X(TEXT, last_reason)                                                                           \
+    X(TEXT, checks)                                                                                \
+    X(TEXT, protect)                                                                               \
+    X(TEXT, baseline)                                                                              \
+    X(TEXT, options)                                                                               \
+    X(TEXT, memory)                                                                                \
+    X(NUMBER, created_at_ms)                                                                       \
+    X(NUMBER, updated_at_ms)
+
+#define NAME(kind, name) ", " #name
+#define COLUMNS "thread_id, goal_id" GOAL_COLUMNS(NAME)
+
+#define MOST "(1<<53)"
+static_assert(GOAL_MAX_NUMBER == (int64_t)1 << 53, "MOST says the same");
+
+#define SPENT                                                                                      \
+    "(n.tokens_used>=n.token_budget OR n.steps>=n.max_turns OR n.cost_usd>=n.max_cost_usd"         \
+    " OR ?2>=n.deadline_ms)"
+
+/* 1 << GOAL_…, of the row as it was. */
+#define STATUS_BIT                                                                                 \
+    "CASE g.status WHEN 'active' THEN 1 WHEN 'paused' THEN 2 WHEN 'blocked' THEN 4"                \
+    " WHEN 'usage_limited' THEN 8 WHEN 'budget_limited' THEN 16 WHEN 'complete' THEN 32 END"
+#define BIT(status) (1U << (status))
+static_assert(BIT(GOAL_PAUSED) == 2 && BIT(GOAL_BLOCKED) == 4 && BIT(GOAL_USAGE_LIMITED) == 8 &&
+                  BIT(GOAL_BUDGET_LIMITED) == 16 && BIT(GOAL_COMPLETE) == 32,
+              "STATUS_BIT says the same");
+
+/* ---- Names ---- */
+
+static const char *const status_names[] = {
+#define X(id, name) [GOAL_##id] = name,
+    GOAL_STATUSES(X)
+#undef X
+};
+
+const char *goal_status_name(enum goal_status s)
+{
+    return s < GOAL_STATUS_COUNT ? status_names[s] : "";
+}
+
+bool goal_status_parse(struct str name, enum goal_status *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(status_names); i++) {
+        if (str_is(name, status_names[i])) {
+            *ret = (enum goal_status)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- What is let in ---- */
+
+int goal_check_thread(struct str thread, struct err *err)
+{
+    if (!thread.len || thread.len > GOAL_MAX_ID)
+        return err_set(err, ERR_BAD_INPUT, "a goal belongs to a session");
+    return 0;
+}
+
+int goal_check_objective(struct str objective, struct err *err)
+{
+    struct str left = str_trim(objective);
+    size_t count = 0;
+
+    if (!left.len)
+        return err_set(err, ERR_BAD_INPUT, "the goal is empty");
+    for (; left.len; count++) {
+        size_t n = utf8_decode(left, NULL);
+
+        if (!n)
+            return err_set(err, ERR_BAD_INPUT, "the goal is not UTF-8");
+        left = str_from(left, n);
+    }
+    if (count > GOAL_MAX_OBJECTIVE)
+        return err_set(err, ERR_TOO_BIG, "the goal has %zu characters; at most %d are taken", count,
+                       GOAL_MAX_OBJECTIVE);
+    return 0;
+}
+
+int goal_check_text(const char *name, struct str text, size_t max_bytes, struct err *err)
+{
+    if (text.len > max_bytes)
+        return err_set(err, ERR_TOO_BIG, "%s of a goal has %zu bytes; at most %zu are kept", name,
+                       text.len, max_bytes);
+    return 0;
+}
+
+static int check_number(const char *name, int64_t n, int64_t least, struct err *err)
+{
+    if (n < least || n > GOAL_MAX_NUMBER)
+        return err_set(err, ERR_BAD_INPUT, "%s cannot be %lld", name, (long long)n);
+    return 0;
+}
+
+static int check_money(const char *name, double n, bool positive, struct err *err)
+{
+    if (!isfinite(n) || n < 0 || (positive && n <= 0) || n > (double)GOAL_MAX_NUMBER)
+        return err_set(err, ERR_BAD_INPUT, "%s cannot be %g", name, n);
+    return 0;
+}
+
+static int check_goal(const struct store_goal *g, struct err *err)
+{
+    const struct {
+        const char *name;
+        struct str text;
+    } texts[] = {
+        {"phase", g->phase},     {"phase_detail", g->phase_detail},
+        {"checks", g->checks},   {"last_reason", g->last_reason},
+        {"protect", g->protect}, {"baseline", g->baseline},
+        {"options", g->options}, {"memory", g->memory},
+    };
+
+    if (goal_check_thread(g->thread_id, err) < 0 || goal_check_objective(g->objective, err) < 0)
+        return -1;
+    if (!id_is_uuid(g->goal_id))
+        return err_set(err, ERR_BAD_INPUT, "'%.*s' is no goal_id", STR_ARG(g->goal_id));
+    if (g->status >= GOAL_STATUS_COUNT)
+        return err_set(err, ERR_BAD_INPUT, "there is no status %d", (int)g->status);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (goal_check_text(texts[i].name, texts[i].text, GOAL_MAX_TEXT, err) < 0)
+            return -1;
+    }
+    if (check_number("token_budget", g->token_budget, 0, err) < 0 ||
+        check_number("max_turns", g->max_turns, 0, err) < 0 ||
+        check_number("deadline_ms", g->deadline_ms, 0, err) < 0)
+        return -1;
+    return check_money("max_cost_usd", g->max_cost_usd, /*positive=*/false, err);
+}
+
+/* ---- Reading ---- */
+
+static enum goal_status get_status(struct query *q, struct arena *arena)
+{
+    enum goal_status status = GOAL_STATUS_COUNT;
+
+    (void)goal_status_parse(query_get_str(q, arena), &status); /* the table has no other */
+    return status;
+}
+
+static void goal_from_row(struct query *q, struct arena *arena, struct store_goal *ret)
+{
+    ret->thread_id = query_get_str(q, arena);
+    ret->goal_id = query_get_str(q, arena);
+#define GET_TEXT query_get_str(q, arena)
+#define GET_STATUS get_status(q, arena)
+#define GET_NUMBER query_get_i64(q) /* NULL is 0 */
+#define GET_MONEY query_get_double(q)
+#define GET_FLAG query_get_i64(q) != 0
+#define GET(kind, name) ret->name = GET_##kind;
+    GOAL_COLUMNS(GET)
+}
+
+struct goal_get {
+    struct str thread;
+    struct arena *arena;
+    struct store_goal row; /* thread_id is empty: there is none */
+};
+
+static int goal_get(struct store *s, void *arg, struct err *err)
+{
+    struct goal_get *get = arg;
+    CLEANUP(query_release) struct query q = {0};
+    int found;
+
+    get->row = (struct store_goal){0};
+    if (query_keep(&q, s, "SELECT " COLUMNS " FROM thread_goals WHERE thread_id=?1", err) < 0)
+        return -1;
+    query_str(&q, get->thread);
+    found = query_step(&q, err);
+    if (found > 0)
+        goal_from_row(&q, get->arena, &get->row);
+    return found;
+}
+
+int store_goal_get(struct store *s, struct str thread, struct arena *arena, struct store_goal *ret,
+                   struct cancel *cancel, struct err *err)
+{
+    struct goal_get get = {.thread = thread, .arena = arena};
+    int found = store_run(s, STORE_READ, STORE_NOTHING, goal_get, &get, cancel, err);
+
+    if (found > 0)
+        *ret = get.row;
+    return found;
+}
+
+struct goal_list {
+    struct str status;
+    size_t max;
+    struct arena *arena;
+    store_goal_vec *rows;
+};
+
+static int goal_list(struct store *s, void *arg, struct err *err)
+{
+    struct goal_list *list = arg;
+    CLEANUP(query_release) struct query q = {0};
+
+    list->rows->len = 0;
+    if (query_make(&q, s,
+                   "SELECT " COLUMNS " FROM thread_goals WHERE ?1='' OR status=?1"
+                   " ORDER BY updated_at_ms DESC, thread_id LIMIT ?2",
+                   err) < 0)
+        return -1;
+    query_str(&q, list->status);
+    query_i64(&q, list->max < INT32_MAX ? (int64_t)list->max : INT32_MAX);
+    for (;;) {
+        int rc = query_step(&q, err);
+
+        if (rc <= 0)
+            return rc;
+        goal_from_row(&q, list->arena, vec_add(list->rows));
+    }
+}
+
+int store_goals(struct store *s, enum goal_status status, size_t max, struct arena *arena,
+                store_goal_vec *ret, struct cancel *cancel, struct err *err)
+{
+    struct goal_list list = {str_of(goal_status_name(status)), max, arena, ret};
+
+    return store_run(s, STORE_READ, STORE_NOTHING, goal_list, &list, cancel, err);
+}
+
+/* ---- Changing: one statement that returns the row, then its line in the ledger ---- */
+
+struct goal_write {
+    const char *sql;
+    void (*bind)(struct query *q, const void *what); /* from ?3 on */
+    const void *what;
+    int64_t now_ms;
+    const struct goal_event *event;
+    struct goal_get get; /* whose row is the one that was changed, or the one that is there */
+};
+
+static int goal_change(struct store *s, struct goal_write *w, struct err *err)
+{
+    CLEANUP(query_release) struct query q = {0};
+    int changed;
+
+    if (query_keep(&q, s, w->sql, err) < 0)
+        return -1;
+    query_str(&q, w->get.thread);
+    query_i64(&q, w->now_ms);
+    w->bind(&q, w->what);
+    changed = query_step(&q, err);
+    if (changed > 0)
+        goal_from_row(&q, w->get.arena, &w->get.row);
+    return changed;
+}
+
+static int goal_write(struct store *s, void *arg, struct err *err)
+{
+    struct goal_write *w = arg;
+    int changed = goal_change(s, w, err);
+
+    if (changed < 0)
+        return -1;
+    if (!changed) {
+        store_unchanged(s);
+        return goal_get(s, &w->get, err) < 0 ? -1 : 0;
+    }
+    if (w->event) {
+        struct goal_event e = *w->event;
+
+        e.goal_id = w->get.row.goal_id;
+        e.time_ms = w->now_ms;
+        e.status = w->get.row.status;
+        if (goal_event_insert(s, w->get.thread, &e, err) < 0)
+            return -1;
+    }
+    return 1;
+}
+
+static int goal_run(struct store *s, struct goal_write *w, struct arena *arena,
+                    struct store_goal *ret, struct cancel *cancel, struct err *err)
+{
+    CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
+    int rc;
+
+    if (goal_check_thread(w->get.thread, err) < 0 || goal_event_check(w->event, err) < 0)
+        return -1;
+    w->get.arena = ret ? arena : &scratch;
+    rc = store_run(s, STORE_WRITE, STORE_GOALS, goal_write, w, cancel, err);
+    if (rc >= 0 && ret)
+        *ret = w->get.row;
+    return rc;
+}
+
+/* ---- Replace and insert ---- */
+
+#define EXCLUDED(kind, name) ", " #name "=excluded." #name
+#define PUT                                                                                        \
+    "INSERT INTO thread_goals(" COLUMNS ") VALUES(?1, ?3, ?4,"                                     \
+    " CASE WHEN ?5='active' AND ?2>=nullif(?11, 0) THEN 'budget_limited' ELSE ?5 END, ?6, ?7,"     \
+    " nullif(?8, 0), nullif(?9, 0), nullif(?10, 0), nullif(?11, 0), 0, 0, 0, 0, 0, 0, 0, ?12,"     \
+    " ?13, ?14, ?15, ?16, ?17, ?2, ?2)"                                                            \
+    " ON CONFLICT(thread_id) DO UPDATE SET goal_id=excluded.goal_id" GOAL_COLUMNS(EXCLUDED)
+
+static void bind_goal(struct query *q, const void *what)
+{
+    const struct store_goal *g = what;
+
+    query_str(q, g->goal_id);
+    query_str(q, str_trim(g->objective));
+    query_str(q, str_of(goal_status_name(g->status)));
+    query_str(q, g->phase);
+    query_str(q, g->phase_detail);
+    query_i64(q, g->token_budget);
+    query_i64(q, g->max_turns);
+    query_double(q, g->max_cost_usd);
+    query_i64(q, g->deadline_ms);
+    query_str(q, g->last_reason);
+    query_str(q, g->checks);
+    query_str(q, g->protect);
+    query_str(q, g->baseline);
+    query_str(q, g->options);
+    query_str(q, g->memory);
+}
+
+int store_goal_replace(struct store *s, const struct store_goal *g, int64_t now_ms,
+                       const struct goal_event *event, struct arena *arena, struct store_goal *ret,
+                       struct cancel *cancel, struct err *err)
+{
+    struct goal_write w = {.sql = PUT " RETURNING " COLUMNS,
+                           .bind = bind_goal,
+                           .what = g,
+                           .now_ms = now_ms,
+                           .event = event,
+                           .get.thread = g->thread_id};
+
+    if (check_goal(g, err) < 0)
+        return -1;
+    return goal_run(s, &w, arena, ret, cancel, err) < 0 ? -1 : 0;
+}
+
+int store_goal_insert(struct store *s, const struct store_goal *g, int64_t now_ms,
+                      const struct goal_event *event, struct arena *arena, struct store_goal *ret,
+                      struct cancel *cancel, struct err *err)
+{
+    struct goal_write w = {.sql = PUT " WHERE thread_goals.status='complete' RETURNING " COLUMNS,
+                           .bind = bind_goal,
+                           .what = g,
+                           .now_ms = now_ms,
+                           .event = event,
+                           .get.thread = g->thread_id};
+
+    if (check_goal(g, err) < 0)
+        return -1;
+    return goal_run(s, &w, arena, ret, cancel, err);
+}
+
+/* ---- Update ---- */
+
+#define LIMIT(name, used, what, value)                                                             \
+    ", CASE " what " WHEN 1 THEN " value " WHEN 2 THEN NULL"                                       \
+    " WHEN 3 THEN min(max(" name ", " used ")+" value ", " MOST ") ELSE " name " END AS " name
+static_assert(CHANGE_SET == 1 && CHANGE_CLEAR == 2 && CHANGE_ADD == 3, "LIMIT says the same");
+
+#define LIMITS                                                                                     \
+    LIMIT("token_budget", "tokens_used", "?6", "?7")                                               \
+    LIMIT("max_turns", "steps", "?8", "?9")                                                        \
+    LIMIT("deadline_ms", "?2", "?10", "?11")                                                       \
+    LIMIT("max_cost_usd", "cost_usd", "?12", "?13")
+
+static const char update_sql[] =
+    "UPDATE thread_goals AS g SET"
+    " status=CASE"
+    "  WHEN g.status='budget_limited' AND n.wanted IN('paused', 'blocked') THEN g.status"
+    "  WHEN n.wanted='active' AND " SPENT " THEN 'budget_limited'"
+    "  ELSE n.wanted END,"
+    " token_budget=n.token_budget, max_turns=n.max_turns, deadline_ms=n.deadline_ms,"
+    " max_cost_usd=n.max_cost_usd, iterations=min(g.iterations+?14, " MOST "),"
+    " objective=coalesce(?15, g.objective), phase=coalesce(?16, g.phase),"
+    " phase_detail=coalesce(?17, g.phase_detail), last_reason=coalesce(?18, g.last_reason),"
+    " checks=coalesce(?19, g.checks), protect=coalesce(?20, g.protect),"
+    " baseline=coalesce(?21, g.baseline), options=coalesce(?22, g.options),"
+    " memory=coalesce(?23, g.memory), updated_at_ms=?2"
+    " FROM (SELECT thread_id AS thread, coalesce(?5, status) AS wanted, tokens_used, steps,"
+    "  cost_usd" LIMITS " FROM thread_goals WHERE thread_id=?1) AS n"
+    " WHERE g.thread_id=n.thread AND (?3='' OR g.goal_id=?3) AND (?4=0 OR ?4 & " STATUS_BIT ")"
+    " RETURNING " COLUMNS;
+
+static void bind_limit(struct query *q, const struct goal_limit_change *c)
+{
+    query_i64(q, c->what);
+    query_i64(q, c->value);
+}
+
+static void bind_update(struct query *q, const void *what)
+{
+    const struct goal_update *u = what;
+    struct str status = str_of(goal_status_name(u->status));
+    struct str objective = u->objective ? str_trim(*u->objective) : STR("");
+
+    query_str(q, u->expected_goal_id);
+    query_i64(q, u->from);
+    query_opt(q, u->has_status ? &status : NULL);
+    bind_limit(q, &u->token_budget);
+    bind_limit(q, &u->max_turns);
+    bind_limit(q, &u->deadline_ms);
+    query_i64(q, u->max_cost);
+    query_double(q, u->max_cost_usd);
+    query_i64(q, u->add_iterations);
+    query_opt(q, u->objective ? &objective : NULL);
+    query_opt(q, u->phase);
+    query_opt(q, u->phase_detail);
+    query_opt(q, u->last_reason);
+    query_opt(q, u->checks);
+    query_opt(q, u->protect);
+    query_opt(q, u->baseline);
+    query_opt(q, u->options);
+    query_opt(q, u->memory);
+}
+
+static int check_limit(const char *name, const struct goal_limit_change *c, struct err *err)
+{
+    if (c->what != CHANGE_SET && c->what != CHANGE_ADD)
+        return 0;
+    return check_number(name, c->value, 1, err);
+}
+
+static int check_update(const struct goal_update *u, struct err *err)
+{
+    const struct {
+        const char *name;
+        const struct str *text;
+    } texts[] = {
+        {"phase", u->phase},     {"phase_detail", u->phase_detail},
+        {"checks", u->checks},   {"last_reason", u->last_reason},
+        {"protect", u->protect}, {"baseline", u->baseline},
+        {"options", u->options}, {"memory", u->memory},
+    };
+
+    if (u->objective && goal_check_objective(*u->objective, err) < 0)
+        return -1;
+    if (u->has_status && u->status >= GOAL_STATUS_COUNT)
+        return err_set(err, ERR_BAD_INPUT, "there is no status %d", (int)u->status);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (texts[i].text && goal_check_text(texts[i].name, *texts[i].text, GOAL_MAX_TEXT, err) < 0)
+            return -1;
+    }
+    if (check_limit("token_budget", &u->token_budget, err) < 0 ||
+        check_limit("max_turns", &u->max_turns, err) < 0 ||
+        check_limit("deadline_ms", &u->deadline_ms, err) < 0 ||
+        check_number("add_iterations", u->add_iterations, 0, err) < 0)
+        return -1;
+    if (u->max_cost != CHANGE_SET && u->max_cost != CHANGE_ADD)
+        return 0;
+    return check_money("max_cost_usd", u->max_cost_usd, /*positive=*/true, err);
+}
+
+int store_goal_update(struct store *s, struct str thread, const struct goal_update *u,
+                      int64_t now_ms, const struct goal_event *event, struct arena *arena,
+                      struct store_goal *ret, struct cancel *cancel, struct err *err)
+{
+    struct goal_write w = {.sql = update_sql,
+                           .bind = bind_update,
+                           .what = u,
+                           .now_ms = now_ms,
+                           .event = event,
+                           .get.thread = thread};
+
+    if (check_update(u, err) < 0)
+        return -1;
+    return goal_run(s, &w, arena, ret, cancel, err);
+}
+
+int store_goal_pause_active(struct store *s, struct str thread, int64_t now_ms,
+                            const struct goal_event *event, struct arena *arena,
+                            struct store_goal *ret, struct cancel *cancel, struct err *err)
+{
+    struct goal_update u = {.from = BIT(GOAL_ACTIVE), .has_status = true, .status = GOAL_PAUSED};
+
+    return store_goal_update(s, thread, &u, now_ms, event, arena, ret, cancel, err);
+}
+
+int store_goal_usage_limit_active(struct store *s, struct str thread, int64_t now_ms,
+                                  const struct goal_event *event, struct arena *arena,
+                                  struct store_goal *ret, struct cancel *cancel, struct err *err)
+{
+    struct goal_update u = {.from = BIT(GOAL_ACTIVE) | BIT(GOAL_BUDGET_LIMITED),
+                            .has_status = true,
+                            .status = GOAL_USAGE_LIMITED};
+
+    return store_goal_update(s, thread, &u, now_ms, event, arena, ret, cancel, err);
+}
+
+/* ---- Delete ---- */
+
+static void bind_id(struct query *q, const void *what)
+{
+    query_str(q, *(const struct str *)what);
+}
+
+int store_goal_delete(struct store *s, struct str thread, struct str expected_goal_id,
+                      int64_t now_ms, const struct goal_event *event, struct arena *arena,
+                      struct store_goal *ret, struct cancel *cancel, struct err *err)
+{
+    struct goal_write w = {
+        .sql = "DELETE FROM thread_goals WHERE thread_id=?1 AND (?3='' OR goal_id=?3)"
+               " RETURNING " COLUMNS,
+        .bind = bind_id,
+        .what = &expected_goal_id,
+        .now_ms = now_ms,
+        .event = event,
+        .get.thread = thread};
+
+    return goal_run(s, &w, arena, ret, cancel, err);
+}
+
+/* ---- Account ---- */
+
+static const struct {
+    unsigned reaches; /* goals of these statuses are charged */
+    unsigned turns;   /* and those of these may become budget_limited */
+} modes[] = {
+    [CHARGE_ACTIVE_STATUS_ONLY] = {BIT(GOAL_ACTIVE), BIT(GOAL_ACTIVE)},
+    [CHARGE_ACTIVE_ONLY] = {BIT(GOAL_ACTIVE) | BIT(GOAL_BUDGET_LIMITED), BIT(GOAL_ACTIVE)},
+    [CHARGE_ACTIVE_OR_COMPLETE] = {BIT(GOAL_ACTIVE) | BIT(GOAL_BUDGET_LIMITED) | BIT(GOAL_COMPLETE),
+                                   BIT(GOAL_ACTIVE)},
+    [CHARGE_ACTIVE_OR_STOPPED] = {BIT(GOAL_STATUS_COUNT) - 1 - BIT(GOAL_COMPLETE),
+                                  BIT(GOAL_STATUS_COUNT) - 1 - BIT(GOAL_COMPLETE)},
+};
+
+#define ADD(name, value) ", min(" name "+" value ", " MOST ") AS " name
+#define COUNTERS                                                                                   \
+    ADD("time_used_seconds", "?6")                                                                 \
+    ADD("tokens_used", "?7")                                                                       \
+    ADD("output_tokens", "?8")                                                                     \
+    ADD("steps", "?9")                                                                             \
+    ADD("cost_usd", "?10")
+
+static const char account_sql[] =
+    "UPDATE thread_goals AS g SET"
+    " status=CASE WHEN ?5 & " STATUS_BIT " AND " SPENT " THEN 'budget_limited' ELSE g.status END,"
+    " time_used_seconds=n.time_used_seconds, tokens_used=n.tokens_used,"
+    " output_tokens=n.output_tokens, steps=n.steps, cost_usd=n.cost_usd,"
+    " cost_unknown=g.cost_unknown | ?11, updated_at_ms=?2"
+    " FROM (SELECT thread_id AS thread, token_budget, max_turns, deadline_ms, max_cost_usd" COUNTERS
+    "  FROM thread_goals WHERE thread_id=?1) AS n"
+    " WHERE g.thread_id=n.thread AND (?3='' OR g.goal_id=?3) AND ?4 & " STATUS_BIT
+    " RETURNING " COLUMNS;
+
+static void bind_charge(struct query *q, const void *what)
+{
+    const struct goal_charge *c = what;
+
+    query_str(q, c->expected_goal_id);
+    query_i64(q, modes[c->mode].reaches);
+    query_i64(q, modes[c->mode].turns);
+    query_i64(q, c->seconds);
+    query_i64(q, c->tokens);
+    query_i64(q, c->output_tokens);
+    query_i64(q, c->steps);
+    query_double(q, c->cost_usd);
+    query_i64(q, c->cost_unknown);
+}
+
+static int check_charge(const struct goal_charge *c, struct err *err)
+{
+    if ((size_t)c->mode >= ARRAY_LEN(modes))
+        return err_set(err, ERR_BAD_INPUT, "there is no mode %d", (int)c->mode);
+    if (check_number("seconds", c->seconds, 0, err) < 0 ||
+        check_number("tokens", c->tokens, 0, err) < 0 ||
+        check_number("output_tokens", c->output_tokens, 0, err) < 0 ||
+        check_number("steps", c->steps, 0, err) < 0)
+        return -1;
+    return check_money("cost_usd", c->cost_usd, /*positive=*/false, err);
+}
+
+int store_goal_account(struct store *s, struct str thread, const struct goal_charge *c,
+                       int64_t now_ms, const struct goal_event *event, struct arena *arena,
+                       struct store_goal *ret, struct cancel *cancel, struct err *err)
+{
+    struct goal_write w = {.sql = account_sql,
+                           .bind = bind_charge,
+                           .what = c,
+                           .now_ms = now_ms,
+                           .event = event,
+                           .get.thread = thread};
+    bool nothing = !c->seconds && !c->tokens && !c->output_tokens && !c->steps &&
+                   c->cost_usd == 0 && !c->cost_unknown;
+    int found;
+
+    if (check_charge(c, err) < 0)
+        return -1;
+    if (!nothing)
+        return goal_run(s, &w, arena, ret, cancel, err);
+    if (!ret)
+        return 0;
+    found = store_goal_get(s, thread, arena, ret, cancel, err);
+    if (found == 0)
+        *ret = (struct store_goal){0};
+    return found < 0 ? -1 : 0;
+}
