@@ -1,5 +1,6 @@
 /*
- * sha256: FIPS 180-4, over bytes that are all there already. Pure function.
+ * sha256: FIPS 180-4. Whole blocks are read where they lie; only the rest of a portion is copied.
+ * No state but the caller's.
  */
 #include "base/sha256.h"
 
@@ -69,26 +70,53 @@ static void take_block(uint32_t state[static 8], const unsigned char *block)
     state[7] += h;
 }
 
+void sha256_init(struct sha256 *s)
+{
+    *s = (struct sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+                                   0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+}
+
+void sha256_add(struct sha256 *s, struct str bytes)
+{
+    size_t have = s->len % BLOCK;
+
+    s->len += bytes.len;
+    if (have) {
+        struct str first = str_first(bytes, BLOCK - have);
+
+        if (first.len)
+            memcpy(s->block + have, first.ptr, first.len);
+        if (have + first.len < BLOCK)
+            return;
+        take_block(s->state, s->block);
+        bytes = str_from(bytes, first.len);
+    }
+    for (; bytes.len >= BLOCK; bytes = str_from(bytes, BLOCK))
+        take_block(s->state, (const unsigned char *)bytes.ptr);
+    if (bytes.len)
+        memcpy(s->block, bytes.ptr, bytes.len);
+}
+
+void sha256_end(struct sha256 *s, char out[static SHA256_HEX + 1])
+{
+    uint64_t bits = s->len * 8;
+    size_t have = s->len % BLOCK;
+    char pad[BLOCK + 8] = {(char)0x80};
+    size_t zeros = (have < BLOCK - 8 ? BLOCK : 2 * BLOCK) - 8 - have;
+
+    for (int i = 0; i < 8; i++)
+        pad[zeros + 7 - (size_t)i] = (char)(bits >> 8 * i);
+    sha256_add(s, str_make(pad, zeros + 8));
+    for (int i = 0; i < SHA256_HEX; i++)
+        out[i] = "0123456789abcdef"[s->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    out[SHA256_HEX] = '\0';
+}
+
 void sha256_hex(struct str bytes, char out[static SHA256_HEX + 1])
 {
-    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    const unsigned char *at = (const unsigned char *)bytes.ptr;
-    uint64_t bits = (uint64_t)bytes.len * 8;
-    size_t rest = bytes.len % BLOCK;
-    unsigned char tail[2 * BLOCK] = {0};
-    size_t tail_len = rest < BLOCK - 8 ? BLOCK : 2 * BLOCK;
+    struct sha256 s;
 
-    for (size_t i = 0; i < bytes.len / BLOCK; i++)
-        take_block(state, at + i * BLOCK);
-    if (rest)
-        memcpy(tail, at + bytes.len - rest, rest);
-    tail[rest] = 0x80;
-    for (int i = 0; i < 8; i++)
-        tail[tail_len - 1 - (size_t)i] = (unsigned char)(bits >> 8 * i);
-    for (size_t i = 0; i < tail_len; i += BLOCK)
-        take_block(state, tail + i);
-    for (int i = 0; i < SHA256_HEX; i++)
-        out[i] = "0123456789abcdef"[state[i / 8] >> (28 - 4 * (i % 8)) & 15];
-    out[SHA256_HEX] = '\0';
+    sha256_init(&s);
+    sha256_add(&s, bytes);
+    sha256_end(&s, out);
 }

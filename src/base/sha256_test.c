@@ -50,11 +50,36 @@ static void every_length(void **state)
     assert_string_equal(hex, "eb555248bd20c7831e511d4461b42c9b084e3a64b44d57b00051172f8afe03ff");
 }
 
+/* However the bytes are cut up, the digest is that of the whole. */
+static void in_portions(void **state)
+{
+    char bytes[300];
+    char whole[SHA256_HEX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)(i * 7);
+    sha256_hex(str_make(bytes, sizeof(bytes)), whole);
+    for (size_t step = 1; step <= sizeof(bytes); step++) {
+        char hex[SHA256_HEX + 1];
+        struct sha256 s;
+
+        sha256_init(&s);
+        for (size_t at = 0; at < sizeof(bytes); at += step)
+            sha256_add(&s, str_first(str_from(str_make(bytes, sizeof(bytes)), at), step));
+        sha256_add(&s, STR(""));
+        sha256_end(&s, hex);
+        if (strcmp(hex, whole) != 0)
+            fail_msg("in portions of %zu: %s", step, hex);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known),
         cmocka_unit_test(every_length),
+        cmocka_unit_test(in_portions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

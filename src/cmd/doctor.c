@@ -25,6 +25,7 @@
 #include "llm/dialect.h"
 #include "llm/provider.h"
 #include "net/net.h"
+#include "proc/confine.h"
 #include "proc/kernel.h"
 #include "store/store.h"
 #include "tools/grep.h"
@@ -92,6 +93,20 @@ static void doctor_kernel(struct doctor *d)
                    k.pidfd ? "close_range" : "pidfd_open");
     doctor_add(d, k.user_namespaces ? HEALTH_OK : HEALTH_WARN, "kernel",
                k.user_namespaces ? "user namespaces" : "no user namespaces for bubblewrap");
+}
+
+static void doctor_confinement(struct doctor *d)
+{
+    const struct confine_backend *by = confine_backend();
+
+    if (by->folders && by->network)
+        doctor_add(d, HEALTH_OK, "sandbox", "%s", by->name);
+    else
+        doctor_add(
+            d, HEALTH_WARN, "sandbox",
+            "%s: commands and the checks of goals are not confined yet; they may do all that "
+            "you may",
+            by->name);
 }
 
 static void doctor_libraries(struct doctor *d, struct net *net, const struct err *net_err)
@@ -275,6 +290,7 @@ static int doctor_run(struct cmd *c)
     int code = 0;
 
     doctor_kernel(&d);
+    doctor_confinement(&d);
     if (cmd_conf_load(c, &conf, &err) < 0) {
         doctor_add(&d, HEALTH_BAD, "settings", "%s", err.text);
     } else {

@@ -1,10 +1,10 @@
 /*
  * A check: a command that tenax runs itself and whose exit code decides.
  *
- * It runs in the workspace with the environment tenax was started with, in a plain /bin/sh that
- * reads no startup files: nothing the agent exported, wrote to an rc file or did to its own shell
- * counts. Relative entries of PATH are left out, so that no program of the workspace can stand in
- * for another. Any thread; waits.
+ * It runs in the workspace with the environment tenax was started with (check_environ()), in a
+ * plain /bin/sh that reads no startup files: nothing the agent exported, wrote to an rc file or did
+ * to its own shell counts. Its standard input is empty. What it starts ends with it: at the time
+ * limit, on a cancel, and when the command itself is over. Any thread; waits.
  */
 #pragma once
 
@@ -19,8 +19,8 @@
 struct cancel;
 struct confinement;
 struct err;
-struct json;
 struct jw;
+struct strv;
 
 #define CHECK_TIMEOUT_MS ((int64_t)10 * 60 * 1000)
 #define CHECK_TAIL ((size_t)4 << 10) /* bytes of the output's end that are kept */
@@ -39,17 +39,27 @@ struct check_result {
     struct buf command;
     bool passed;
     bool timed_out;
-    int code;   /* exit code; 128 + signal */
-    int signal; /* that ended it; 0: none */
-    int64_t time_ms, wall_ms;
-    size_t bytes; /* of output, both streams together */
-    struct buf tail;
+    int code;        /* exit code; 128 + signal */
+    int signal;      /* that ended it; 0: none */
+    int64_t time_ms; /* wall clock: when it began */
+    int64_t wall_ms; /* how long it took */
+    size_t bytes;    /* of output, both streams together, in the order in which they came */
+    struct buf tail; /* plain text (base/plain.h), from the beginning of a line if there is one */
     char sha256[SHA256_HEX + 1]; /* of all the output */
 };
 void check_result_release(struct check_result *r);
 
-/* 0 whatever the command thinks, one that cannot be found included (code 127); ERR_CANCELLED, or
- * ERR_IO when no shell could be started, the folder being gone included. */
+/* What checks get of an environment: without what makes a shell read files, define functions or
+ * change directory elsewhere, and without relative and empty entries of PATH, so that no program of
+ * the workspace can stand in for another. PATH is always there. */
+void check_environ(char *const *environ, struct strv *ret);
+/* Entries of that PATH, without "PATH="; lent by the list of check_environ(). */
+struct str check_path(const struct strv *environ);
+
+/* 0 whatever the command thinks, one that cannot be found included (code 127). A command that the
+ * time limit ended has not passed, whatever its exit code. ERR_BAD_INPUT (empty, or a NUL in it),
+ * ERR_TOO_BIG, ERR_CANCELLED, ERR_UNSUPPORTED (confine.h), or ERR_IO when no shell could be
+ * started, the folder being gone included. */
 int check_run(const struct check_spec *spec, struct cancel *cancel, struct check_result *ret,
               struct err *err);
 

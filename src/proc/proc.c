@@ -5,6 +5,7 @@
 #include "proc/proc.h"
 
 #include "base/err.h"
+#include "proc/confine.h"
 #include "proc/job.h"
 #include "proc/loop.h"
 #include "sync/cancel.h"
@@ -69,7 +70,7 @@ static int proc_check_spec(const struct proc_spec *spec, struct err *err)
         return err_set(err, ERR_BAD_INPUT, "no program to run");
     if (spec->input.len > PROC_MAX_INPUT)
         return err_set(err, ERR_TOO_BIG, "more than 16 MB of input for '%s'", spec->argv[0]);
-    return 0;
+    return confine_check(spec->confine, err);
 }
 
 static void proc_wait_settled(struct proc *p)

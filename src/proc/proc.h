@@ -38,6 +38,7 @@
 #include "sync/mailbox.h"
 
 struct cancel;
+struct confinement;
 struct err;
 struct proc;
 
@@ -59,6 +60,7 @@ struct proc_spec {
     int64_t timeout_ms;        /* then the job is ended; 0: none */
     int64_t grace_ms;          /* between TERM and KILL; 0: 1000 */
     int64_t linger_ms;         /* for descendants after the leader's exit; -1: for ever */
+    const struct confinement *confine; /* NULL: the job may do all that we may */
 };
 
 enum proc_mail_what {
@@ -91,10 +93,11 @@ struct proc_mail {
 };
 
 /* Returns when the program runs. Fails with ERR_NOT_FOUND (no such program), ERR_DENIED (not
- * executable), ERR_TOO_BIG (input, arguments), ERR_CANCELLED (during proc_shutdown()), ERR_IO (the
- * rest, such as a bad directory); an error of the child before exec is reported here, not as an
- * exit code, and no mail follows it. With at_once only what goes wrong before there is a child is
- * reported here, the rest as PROC_NOT_STARTED. */
+ * executable), ERR_TOO_BIG (input, arguments), ERR_UNSUPPORTED (it cannot be confined as asked
+ * for), ERR_CANCELLED (during proc_shutdown()), ERR_IO (the rest, such as a bad directory); an
+ * error of the child before exec is reported here, not as an exit code, and no mail follows it.
+ * With at_once only what goes wrong before there is a child is reported here, the rest as
+ * PROC_NOT_STARTED. */
 struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct err *err);
 int proc_pid(const struct proc *p); /* the leader's, which is also its group and session; not with
                                      * at_once */

@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "tools/clip.h"
-#include "tools/plain.h"
 
 struct err;
 struct workspace;

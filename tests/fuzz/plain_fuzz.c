@@ -2,7 +2,7 @@
  * Any bytes as the output of a program: what comes out is valid UTF-8 without control characters,
  * and the same however the bytes arrive. Shown from both ends, no more than asked for is shown.
  */
-#include "tools/plain.h"
+#include "base/plain.h"
 
 #include "base/utf8.h"
 #include "fuzz.h"

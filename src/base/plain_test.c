@@ -7,9 +7,9 @@
 
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "tools/clip.h"
-#include "tools/plain.h"
 
 struct plain_case {
     struct str in;

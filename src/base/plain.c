@@ -3,7 +3,7 @@
  * already, which is nearly everything. Sees bytes in any portions; a fuzz target feeds it the same
  * text whole and in pieces. No threads of its own.
  */
-#include "tools/plain.h"
+#include "base/plain.h"
 
 #include <string.h>
 
