@@ -266,6 +266,8 @@ static void agent_thread(void *arg)
 
     for (;;) {
         bool gone = a->turn && cancel_is_set(a->spec.cancel);
+        enum referee_idle next;
+        int64_t until_ms = -1;
         struct agent_input in;
         struct mail *m;
 
@@ -279,13 +281,19 @@ static void agent_thread(void *arg)
             agent_input_release(&in);
             continue;
         }
-        if (agent_is_over(a, gone))
-            break;
-        if (!gone && agent_is_woken(a)) {
+        if (!gone && agent_is_woken(a) && !agent_is_over(a, gone)) {
             agent_run_note(a);
             continue;
         }
-        if (mailbox_take(a->mail, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, /*err=*/NULL) < 0)
+        next = gone ? IDLE_REST : agent_ask_idle(a, &in, &until_ms);
+        if (next == IDLE_TURN) {
+            turn_run(a, &in);
+            agent_input_release(&in);
+            continue;
+        }
+        if (next == IDLE_REST && agent_is_over(a, gone))
+            break;
+        if (mailbox_take(a->mail, /*cancel=*/NULL, until_ms, &m, /*err=*/NULL) < 0)
             continue;
         agent_reap(a, m);
         mail_free(m);

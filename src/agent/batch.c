@@ -133,8 +133,8 @@ static void batch_heed(struct batch *b, struct call *c)
         cancel_set(t->cancel);
     }
     VEC_EACH(&c->result.spends, spend) {
-        ledger_add_spend(&b->agent->ledger, spend);
-        llm_usage_add(&t->usage, &spend->usage);
+        agent_spent_aside(b->agent, t, spend,
+                          c->entry->flags & TOOL_REFEREE ? SPENT_JUDGE : SPENT_TOOL);
     }
     if (!c->entry || c->entry != toolbox_structured(b->agent->spec.toolbox))
         return;
@@ -211,6 +211,8 @@ static int batch_settle_one(struct batch *b, struct err *err)
     if (journal)
         r = journal->result(journal, &result, data, batch_call_entry(b, c), err);
     batch_emit_done(b, &result, data, running ? 0 : c->duration_ms);
+    if (!running)
+        agent_tell_tool(b->agent, c, &result);
     b->settled++;
     return r;
 }

@@ -266,6 +266,7 @@ static void call_run(struct call *c)
         .asker = spec->asker,
         .conf = spec->conf,
         .net = spec->net,
+        .referee = spec->referee,
         .model_name = c->model,
         .cancel = c->cancel,
         .progress = call_progress,
@@ -276,6 +277,7 @@ static void call_run(struct call *c)
         call_fail(c, "%s", err.text);
         return;
     }
+    c->ran = true;
     if (!c->entry->run) { /* StructuredOutput: the input is the output */
         buf_adds(&c->result.text, "The answer is taken.");
         return;

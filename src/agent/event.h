@@ -85,6 +85,7 @@ enum turn_end {
     END_MODEL_ERROR, /* the model's answer cannot be used: empty, cut, refused */
     END_HOOK_STOPPED,
     END_STOP_HOOK_PREVENTED,
+    END_CALLED_OFF, /* the referee wants no further call */
     END_STRUCTURED, /* no answer fitted the schema */
 };
 const char *turn_end_name(enum turn_end end);    /* terminal_reason: "aborted_tools" */

@@ -16,13 +16,16 @@
 #include "agent/journal.h"
 #include "agent/ledger.h"
 #include "agent/permit.h"
+#include "agent/referee.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
+struct block;
 struct call;
 struct jw;
+struct model;
 struct pace;
 
 #define AGENT_MAX_TEXT ((size_t)64 << 20)
@@ -65,6 +68,7 @@ struct turn {
     int sent_back;      /* by Stop hooks */
     bool stopped;       /* a hook said "continue": false */
     bool interrupted;   /* an answer to an ask said so */
+    bool pushed;        /* by input that wants to be heard at once */
     bool unwritten;     /* something said could not be written down; err says why */
     enum llm_stop stop;
     struct str last_text; /* of the last answer, in last_arena */
@@ -72,6 +76,7 @@ struct turn {
     struct buf structured_json;
     struct buf denials; /* JSON objects, comma-separated */
     struct buf note;    /* why it ended, for a person */
+    struct buf tail;    /* of the next request, behind the history */
     int api_status;
     struct err err;
 };
@@ -152,6 +157,18 @@ bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str 
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct str tool_use_id, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
+
+/* refereeing.c: costs, for the ledger and the referee; what else it is told and asked. */
+void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
+                 enum referee_who who, bool holds);
+void agent_spent_aside(struct agent *a, struct turn *t, const struct tool_spend *spend,
+                       enum referee_who who);
+void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result);
+enum referee_idle agent_ask_idle(struct agent *a, struct agent_input *ret, int64_t *ret_until_ms);
+/* Before each call of the model; true: the turn ends here (the note says why). */
+bool turn_is_called_off(struct agent *a, struct turn *t);
+/* 1 go on, 0 may end, -1 could not tell. */
+int turn_ask_referee(struct agent *a, struct turn *t);
 
 /* turn.c */
 void turn_run(struct agent *a, struct agent_input *input);

@@ -1,22 +1,104 @@
 /*
- * Who has the last word on "done".
+ * Who has the last word on "done", and is told of everything on the way there: the goal engine is
+ * one. Without a referee a turn ends when the model wants nothing more.
  *
- * Asked when the model wants no more tools, no input waits and no Stop hook objects. The goal
- * engine is one; without a referee the turn ends.
+ * Everything here is called on the agent's thread, in this order:
+ *
+ *   idle() → turn_begins() → { before_call() → spent() → tool_done()… }… → judge() → … →
+ * turn_ends()
+ *
+ * judge() is asked when the model wants no more tools, no input waits and no Stop hook objects. It
+ * may take its time as long as it watches the cancel; all others must be quick.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "agent/event.h"
+#include "agent/tool.h"
 #include "base/buf.h"
+#include "base/str.h"
+#include "base/vec.h"
 
+struct agent_input;
 struct cancel;
 struct err;
 struct message;
 
+enum referee_who {
+    SPENT_MAIN,
+    SPENT_COMPACTION, /* and other questions beside the conversation */
+    SPENT_TOOL,       /* by a tool for itself */
+    SPENT_HOOK,
+    SPENT_JUDGE,
+};
+
+struct referee_spend {
+    enum referee_who who;
+    const struct llm_usage *usage;
+    double usd;     /* NAN: unknown */
+    bool is_step;   /* an answer of the main model that held */
+    bool discarded; /* figures of an answer that did not hold: broken, retried, cut off */
+};
+
+struct referee_tool {
+    struct str name, id;
+    struct str input; /* JSON, expanded */
+    struct str text;  /* what the model is shown */
+    bool is_error;
+    bool ran; /* its handler ran; else it was refused before */
+    unsigned flags;
+    const char *changed_file; /* absolute; NULL: none that is known */
+};
+
+/* What to add to the next call of the model. */
+struct referee_call {
+    struct buf tail; /* behind the history of this request, and gone with it */
+    struct buf say;  /* said into the conversation, for good */
+    struct buf why;  /* why the turn ends here instead, for a person */
+};
+#define REFEREE_MAX_TEXT ((size_t)1 << 20)
+#define REFEREE_CALL_INIT                                                                          \
+    {                                                                                              \
+        .tail = BUF_INIT(REFEREE_MAX_TEXT), .say = BUF_INIT(REFEREE_MAX_TEXT),                     \
+        .why = BUF_INIT(REFEREE_MAX_TEXT)                                                          \
+    }
+void referee_call_release(struct referee_call *c);
+
+struct referee_verdict {
+    struct buf feedback; /* go on: what is missing, said to the model */
+    bool fresh;          /* the conversation shall begin anew from a summary first */
+    struct buf keep;     /* what that summary must keep */
+    VEC(struct tool_spend) spends;
+};
+#define REFEREE_VERDICT_INIT                                                                       \
+    {                                                                                              \
+        .feedback = BUF_INIT(REFEREE_MAX_TEXT), .keep = BUF_INIT(REFEREE_MAX_TEXT)                 \
+    }
+void referee_verdict_release(struct referee_verdict *v);
+
+enum referee_idle {
+    IDLE_REST, /* nothing to do: the agent ends when it was told to finish */
+    IDLE_TURN, /* *ret is what to say: a turn begins */
+    IDLE_WAIT, /* nothing to do yet: asked again at *ret_until_ms, or when woken (agent_wake()) */
+};
+
 struct referee {
-    /* 1: go on, *ret_feedback says what is missing; 0: it may end; -1: could not tell (the turn
-     * ends with that error). */
+    /* The agent has nothing to do and nobody's words wait. until_ms: clock_mono_ms(), -1: only when
+     * woken. */
+    enum referee_idle (*idle)(struct referee *self, struct agent_input *ret, int64_t *ret_until_ms);
+    void (*turn_begins)(struct referee *self);
+    /* 0, or 1: the turn ends here. */
+    int (*before_call)(struct referee *self, struct referee_call *ret);
+    void (*spent)(struct referee *self, const struct referee_spend *s);
+    void (*tool_done)(struct referee *self, const struct referee_tool *t);
+    /* 1: go on, *ret says how; 0: it may end; -1: could not tell (the turn ends with that error).
+     * last: what the model said; NULL: nothing. */
     int (*judge)(struct referee *self, const struct message *last, struct cancel *cancel,
-                 struct buf *ret_feedback, struct err *err);
+                 struct referee_verdict *ret, struct err *err);
+    /* err: why, where it is one. pushed: by input that wanted to be heard at once. Before observers
+     * hear of it. */
+    void (*turn_ends)(struct referee *self, enum turn_end end, const struct err *err,
+                      int api_status, bool pushed);
 };

@@ -147,12 +147,27 @@ static bool step_is_said(enum llm_event_kind kind)
            kind == LLM_BLOCK_STOP;
 }
 
+/* An answer that did not hold has cost what its server said by then. */
+static void step_account_void(struct step *s)
+{
+    struct agent *a = s->agent;
+
+    if (s->heard.known) {
+        agent_spent(a, &agent_provider(a, s->turn->provider)->model, &s->heard,
+                    s->aside ? SPENT_COMPACTION : SPENT_MAIN, /*holds=*/false);
+        llm_usage_add(&s->turn->usage, &s->heard);
+    }
+    s->heard = (struct llm_usage){0};
+}
+
 static int step_event(const struct llm_event *ev, void *arg, struct err *err)
 {
     struct step *s = arg;
     struct event *e;
 
     (void)err;
+    if (ev->kind == LLM_MESSAGE_START)
+        s->heard = ev->usage;
     if (s->aside && step_is_said(ev->kind))
         return 0;
     switch (ev->kind) {
@@ -171,14 +186,17 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
             batch_add(&s->batch, ev->block);
         break;
     case LLM_MESSAGE_DELTA:
+        s->heard = ev->usage;
         buf_add(&s->refusal, ev->text);
         break;
     case LLM_MESSAGE_STOP:
         break;
     case LLM_RETRY:
+        step_account_void(s);
         step_retry(s, ev);
         break;
     case LLM_FALLBACK:
+        step_account_void(s);
         step_drop(s, ev->text);
         s->turn->provider++;
         agent_notice(s->agent, LEVEL_WARNING, "%.*s", STR_ARG(ev->text));
@@ -243,6 +261,7 @@ static void step_request(struct step *s, struct llm_request *ret)
     *ret = (struct llm_request){
         .model = &p->model,
         .system = a->spec.system,
+        .tail = s->aside ? STR("") : buf_str(&s->turn->tail),
         .max_tokens = s->turn->max_tokens,
         .effort = a->spec.effort,
         .thinking = a->spec.thinking,
@@ -309,7 +328,7 @@ static void step_account(struct step *s)
     struct agent *a = s->agent;
     const struct llm_usage *u = &s->reply.usage;
 
-    ledger_add(&a->ledger, s->reply.model, u);
+    agent_spent(a, s->reply.model, u, s->aside ? SPENT_COMPACTION : SPENT_MAIN, /*holds=*/true);
     llm_usage_add(&s->turn->usage, u);
     pace_call(a->pace, &s->reply);
     a->calls_since += !s->aside;
@@ -349,6 +368,7 @@ int step_call(struct step *s, struct err *err)
         r = llm_call_take(call, &s->reply, err);
     llm_call_free(call);
     if (r < 0) {
+        step_account_void(s);
         step_drop(s, err ? str_of(err->text) : STR(""));
         return -1;
     }

@@ -41,9 +41,10 @@ struct step {
     bool open;             /* STEP_STARTED was told, neither DONE nor VOID */
     enum block_kind block; /* being said */
     char message_id[80];
-    struct buf refusal; /* why it refused, where the provider says */
-    int api_status;     /* of the failure */
-    bool blames_media;  /* the provider would not take an image or a file */
+    struct buf refusal;     /* why it refused, where the provider says */
+    int api_status;         /* of the failure */
+    bool blames_media;      /* the provider would not take an image or a file */
+    struct llm_usage heard; /* figures of the answer that is being given */
     struct llm_call_result reply;
     VEC(struct step_entry) entries; /* of the blocks that are complete */
 };

@@ -33,6 +33,7 @@ struct json;
 struct net;
 struct permit;
 struct provider;
+struct referee;
 struct workspace;
 
 #define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
@@ -46,7 +47,8 @@ enum tool_flags {
     /* run() itself puts its question to a person (ask.h): nobody is asked before it, and no mode or
      * allow rule answers in the person's place. Deny rules and dontAsk still bind. */
     TOOL_PERSON = 8,
-    TOOL_FREE = 16, /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
+    TOOL_FREE = 16,    /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
+    TOOL_REFEREE = 32, /* speaks to the referee; what it spends is the judge's */
 };
 
 struct tool_image {
@@ -87,8 +89,9 @@ struct tool_call {
     struct permit *permit; /* the mode; plan mode is entered and left through it */
     struct asker *asker;   /* to ask a person; NULL: nobody is there */
     const struct conf *conf;
-    struct net *net;        /* NULL: this run has no network */
-    const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
+    struct net *net;         /* NULL: this run has no network */
+    struct referee *referee; /* NULL: there is none */
+    const char *model_name;  /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     /* What is going on, for people: replaces what was said before. Any thread. */
     void (*progress)(struct tool_call *call, struct str text);

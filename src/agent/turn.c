@@ -9,7 +9,6 @@
 #include "agent/journal.h"
 #include "agent/pace.h"
 #include "agent/permit.h"
-#include "agent/referee.h"
 #include "agent/step.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
@@ -217,20 +216,6 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     return 1;
 }
 
-static int turn_ask_referee(struct agent *a, struct turn *t)
-{
-    struct referee *referee = a->spec.referee;
-    CLEANUP(buf_release) struct buf feedback = BUF_INIT(HOOK_MAX_TEXT);
-    int r;
-
-    if (!referee)
-        return 0;
-    r = referee->judge(referee, history_last_reply(&a->history), t->cancel, &feedback, &t->err);
-    if (r > 0)
-        (void)turn_say_text(a, t, buf_str(&feedback), USER_ADDED);
-    return r;
-}
-
 /* ---- The loop ---- */
 
 /* Input has interrupted the turn. */
@@ -247,7 +232,8 @@ static bool agent_was_pushed(struct agent *a)
 
 static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
 {
-    if (!agent_was_pushed(a)) /* input that interrupted is explanation enough */
+    t->pushed = agent_was_pushed(a);
+    if (!t->pushed) /* input that interrupted is explanation enough */
         (void)turn_say_text(a, t,
                             end == END_ABORTED_TOOLS
                                 ? STR("[Request interrupted by user for tool use]")
@@ -417,6 +403,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
             return turn_aborted(a, t, END_ABORTED_STREAMING);
         a->step = t->steps + 1;
         (void)turn_take_mail(a, t);
+        if (turn_is_called_off(a, t))
+            return END_CALLED_OFF;
         if (t->unwritten)
             return END_API_ERROR;
         step_init(&step, a, t);
@@ -439,6 +427,7 @@ static void turn_begin(struct agent *a, struct turn *t, const struct agent_input
     buf_init(&t->structured_json, AGENT_MAX_TEXT);
     buf_init(&t->denials, AGENT_MAX_TEXT);
     buf_init(&t->note, TURN_MAX_NOTE);
+    buf_init(&t->tail, REFEREE_MAX_TEXT);
     a->turn++;
     a->step = 0;
     lock_take(&a->lock);
@@ -457,6 +446,8 @@ static void turn_begin(struct agent *a, struct turn *t, const struct agent_input
     e->json = arena_str(&e->arena, toolbox_names(a->spec.toolbox));
     e->id = arena_str(&e->arena, str_of(in->uuid));
     agent_emit(a, e, t->cancel);
+    if (a->spec.referee)
+        a->spec.referee->turn_begins(a->spec.referee);
 }
 
 static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
@@ -467,6 +458,8 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
               turn_end_name(end), t->steps);
     if (end == END_API_ERROR || end == END_PROMPT_TOO_LONG)
         turn_tell_failure(a, t);
+    if (a->spec.referee)
+        a->spec.referee->turn_ends(a->spec.referee, end, &t->err, t->api_status, t->pushed);
     lock_take(&a->lock);
     a->turn_cancel = NULL;
     lock_give(&a->lock);
@@ -480,6 +473,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     buf_release(&t->structured_json);
     buf_release(&t->denials);
     buf_release(&t->note);
+    buf_release(&t->tail);
     arena_release(&t->last_arena);
 }
 
@@ -505,7 +499,7 @@ static enum turn_end turn_compact(struct agent *a, struct turn *t, const struct 
     t->err = err;
     switch (err.code) {
     case ERR_CANCELLED:
-        (void)agent_was_pushed(a);
+        t->pushed = agent_was_pushed(a);
         return END_ABORTED_STREAMING;
     case ERR_CONTEXT_FULL:
         return END_PROMPT_TOO_LONG;

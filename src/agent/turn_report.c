@@ -41,7 +41,8 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
     agent_queued(a, &queued);
     r->end = end;
-    r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED && end != END_STOP_HOOK_PREVENTED;
+    r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED &&
+                  end != END_STOP_HOOK_PREVENTED && end != END_CALLED_OFF;
     r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
     r->result = api ? r->error : arena_str(&e->arena, t->last_text);
     r->category = api ? str_of(event_error_name(t->err.code, t->api_status)) : STR("");

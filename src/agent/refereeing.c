@@ -1,0 +1,132 @@
+/*
+ * The agent's side of the referee: what it is told of, and what becomes of its answers. Agent
+ * thread.
+ */
+#include <math.h>
+
+#include "agent/call.h"
+#include "agent/compact.h"
+#include "agent/inside.h"
+#include "agent/referee.h"
+#include "base/err.h"
+#include "llm/message.h"
+#include "llm/model.h"
+
+void referee_call_release(struct referee_call *c)
+{
+    buf_release(&c->tail);
+    buf_release(&c->say);
+    buf_release(&c->why);
+}
+
+void referee_verdict_release(struct referee_verdict *v)
+{
+    buf_release(&v->feedback);
+    buf_release(&v->keep);
+    vec_release(&v->spends);
+}
+
+static void agent_tell_spent(struct agent *a, const struct referee_spend *s)
+{
+    if (a->spec.referee)
+        a->spec.referee->spent(a->spec.referee, s);
+}
+
+void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
+                 enum referee_who who, bool holds)
+{
+    struct referee_spend s = {
+        .who = who,
+        .usage = u,
+        .usd = NAN,
+        .is_step = holds && who == SPENT_MAIN,
+        .discarded = !holds,
+    };
+
+    ledger_add(&a->ledger, m, u);
+    (void)model_cost_usd(m, u, &s.usd, /*err=*/NULL);
+    agent_tell_spent(a, &s);
+}
+
+void agent_spent_aside(struct agent *a, struct turn *t, const struct tool_spend *spend,
+                       enum referee_who who)
+{
+    struct referee_spend s = {.who = who, .usage = &spend->usage, .usd = spend->usd};
+
+    ledger_add_spend(&a->ledger, spend);
+    llm_usage_add(&t->usage, &spend->usage);
+    agent_tell_spent(a, &s);
+}
+
+void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result)
+{
+    struct referee_tool t = {
+        .name = c->name,
+        .id = c->id,
+        .input = buf_str(&c->expanded),
+        .text = result->content_len ? result->content[0].text : STR(""),
+        .is_error = result->is_error,
+        .ran = c->ran,
+        .flags = c->flags,
+        .changed_file = c->changed_file,
+    };
+
+    if (a->spec.referee)
+        a->spec.referee->tool_done(a->spec.referee, &t);
+}
+
+bool turn_is_called_off(struct agent *a, struct turn *t)
+{
+    struct referee *referee = a->spec.referee;
+    CLEANUP(referee_call_release) struct referee_call call = REFEREE_CALL_INIT;
+
+    buf_clear(&t->tail);
+    if (!referee)
+        return false;
+    if (referee->before_call(referee, &call) > 0) {
+        buf_add(&t->note, buf_str(&call.why));
+        return true;
+    }
+    if (call.say.len)
+        agent_remind(a, buf_str(&call.say));
+    buf_add(&t->tail, buf_str(&call.tail));
+    return false;
+}
+
+/* The conversation begins anew from a summary. Not worth ending a turn for when it cannot. */
+static void turn_begin_anew(struct agent *a, struct turn *t, struct str keep)
+{
+    CLEANUP(buf_release) struct buf said = BUF_INIT(REFEREE_MAX_TEXT);
+    struct err err = {0};
+
+    if (compact_asked(a, t, keep, &said, &err) < 0)
+        agent_notice(a, LEVEL_WARNING, "the conversation could not be summed up: %s", err.text);
+}
+
+int turn_ask_referee(struct agent *a, struct turn *t)
+{
+    struct referee *referee = a->spec.referee;
+    CLEANUP(referee_verdict_release) struct referee_verdict v = REFEREE_VERDICT_INIT;
+    int r;
+
+    if (!referee)
+        return 0;
+    r = referee->judge(referee, history_last_reply(&a->history), t->cancel, &v, &t->err);
+    VEC_EACH(&v.spends, spend) {
+        agent_spent_aside(a, t, spend, SPENT_JUDGE);
+    }
+    if (r <= 0)
+        return r;
+    if (v.fresh)
+        turn_begin_anew(a, t, buf_str(&v.keep));
+    (void)turn_say_text(a, t, buf_str(&v.feedback), USER_ADDED);
+    return r;
+}
+
+enum referee_idle agent_ask_idle(struct agent *a, struct agent_input *ret, int64_t *ret_until_ms)
+{
+    struct referee *referee = a->spec.referee;
+
+    *ret_until_ms = -1;
+    return referee ? referee->idle(referee, ret, ret_until_ms) : IDLE_REST;
+}

@@ -1,0 +1,142 @@
+/*
+ * The goal of a session: set, worked for, judged, proven; never forgotten, never run away with.
+ *
+ * One struct goal lives as long as its host. It is the agent's referee (agent/referee.h), and what
+ * everybody else asks for goes through goal_do(). The row in the store (store/goals.h) is the truth
+ * and is written first; what is kept here is a copy of it and what need not survive: evidence of
+ * the last tools, a claim that was accepted, who is being waited for.
+ *
+ *   change.c    set, clear, edit, pause, resume, budget, …: what people and clients want
+ *   referee.c   the agent's referee: what happens at which point of a turn, and when it is idle
+ *   ladder.c    the verdict: checks, protection, judge
+ *   stall.c     rounds that change nothing
+ *   account.c   tokens, money and time, charged to the goal they were spent for
+ *   tools.c     get_goal, create_goal, update_goal
+ *
+ * There is one lock, the permit: an outside change and the start of an idle continuation never
+ * overlap. It is never held while something runs or waits. Everything here may be called from any
+ * thread, but for the referee's functions (the agent's) and goal_new() and goal_free().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/tool.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "goal/argument.h"
+#include "store/goals.h"
+
+struct cancel;
+struct conf;
+struct err;
+struct event;
+struct goal;
+struct journal;
+struct net;
+struct permit;
+struct provider;
+struct referee;
+struct store;
+struct strv;
+struct toolbox;
+struct workspace;
+
+/* What the goal needs of its host. Everything is lent and outlives it. */
+struct goal_host {
+    void *arg; /* of all below */
+    /* Numbers the event and shows it to observers. Must not wait long. */
+    void (*emit)(void *arg, struct event *e);
+    /* The agent shall look whether there is something to do; it is made if there is none yet. */
+    int (*wake)(void *arg, struct err *err);
+    /* The session's Stop hook: there is one with this prompt, or there is none (empty). The host
+     * keeps it in the registry of hooks, where it is listed; the referee executes it. */
+    void (*arm)(void *arg, struct str objective);
+    bool (*is_armed)(void *arg, struct str objective);
+    /* Background commands that still run: how many, their names for a person (may be NULL), and
+     * when one of them last said something (clock_mono_ms()). */
+    size_t (*background)(void *arg, struct buf *names, int64_t *ret_last_ms);
+    /* Who judges: a provider of its own (goal.judgeModel, else the session's model now). Yours to
+     * release. */
+    int (*judge)(void *arg, struct provider *ret, struct err *err);
+    struct net *(*net)(void *arg);
+    /* A title for a session that has none. */
+    void (*title)(void *arg, struct str text);
+    bool (*is_trusted)(void *arg);
+};
+
+struct goal_spec {
+    struct goal_host host;
+    const char *session;     /* uuid */
+    const char *folder;      /* the session's */
+    const char *home;        /* $TENAX_HOME: the store */
+    const char *dir;         /* of the workspace */
+    char *const *environ;    /* as tenax was started */
+    const struct conf *conf; /* goal.* */
+    struct permit *permit;   /* its mode */
+    const struct toolbox *judge_tools;
+    bool is_kept;        /* the session is written down */
+    bool is_interactive; /* a person is there: trust counts, resuming asks */
+    bool is_fork;
+    const char *forked_from;   /* the session it was forked from; NULL */
+    int64_t output_tokens;     /* of the session so far */
+    struct str anchor;         /* JSON of the newest goal_status of the transcript; empty: none */
+    bool resumes;              /* a session that goes on */
+    struct cancel *cancel;     /* of the process */
+    const char *store_backend; /* NULL: sqlite */
+};
+
+/* Reads the row of a session that goes on; notes: for the user (a stopped goal says so). Never
+ * fails for the store: a goal that cannot be read is a note. */
+struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes);
+/* Before the agent is freed: an active goal whose process was told to end is paused. */
+void goal_close(struct goal *g);
+void goal_free(struct goal *g);
+
+struct referee *goal_referee(struct goal *g);
+/* Where goal_status lines go; before the agent starts. NULL: nowhere. */
+void goal_set_journal(struct goal *g, struct journal *journal);
+const struct tool_entry *const *goal_tools(void); /* NULL-terminated */
+
+/* 1 and a copy of the row, 0: there is none, -1. */
+int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct err *err);
+/* The objective's whole text, also of one that is kept as a file. */
+void goal_objective(struct goal *g, const struct store_goal *row, struct buf *ret);
+/* {condition, iterations, set_at, tokens_at_start, last_reason?} or null. */
+void goal_active_json(struct goal *g, struct buf *ret);
+
+enum goal_via {
+    VIA_USER,
+    VIA_MODEL,
+    VIA_CLIENT,
+    VIA_NEXT,
+};
+
+/* Does what an argument of /goal says. ret_text: the answer for the user. *ret_turn: a turn will
+ * begin by itself. Errors: ERR_BAD_INPUT, ERR_NOT_FOUND (no goal), ERR_DENIED (a gate of §4: the
+ * text begins with its message; *ret_code its stable code), ERR_UNSUPPORTED (no persistence),
+ * ERR_CANCELLED. Nothing is half-set. */
+struct goal_answer {
+    struct buf text;
+    bool turn;
+    const char *code; /* of a gate; "" */
+};
+#define GOAL_ANSWER_INIT                                                                           \
+    {                                                                                              \
+        .text = BUF_INIT(4 << 20), .code = ""                                                      \
+    }
+void goal_answer_release(struct goal_answer *a);
+int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
+            struct cancel *cancel, struct goal_answer *ret, struct err *err);
+
+/* Somebody else has written the row: take note at once. */
+void goal_nudge(struct goal *g);
+
+/* How a run that was to work for the goal ends: its exit code (0 complete, 10 blocked, 11
+ * budget_limited, 12 usage_limited, 13 paused or still active), or -1: there is no goal. */
+int goal_exit_code(struct goal *g);
+
+/* The report as Markdown or JSON. ERR_NOT_FOUND. */
+int goal_report(struct goal *g, bool json, struct cancel *cancel, struct buf *ret, struct err *err);
