@@ -279,17 +279,23 @@ export async function run_cases(words, at_once) {
     const chosen = cases.filter((c) => !words.length || words.some((w) => c.name.includes(w)));
     let next = 0;
     let failed = 0;
+    let again = '';
     const worker = async () => {
         while (next < chosen.length) {
             const c = chosen[next++];
             const started = Date.now();
             const wrong = await run_one(c);
-            if (wrong) failed++;
             console.log(`${wrong ? 'FAIL' : 'ok'}  ${c.name}  ${Date.now() - started} ms`);
-            if (wrong) console.log(wrong.replaceAll(/^/gm, '      '));
+            if (!wrong) continue;
+            const why = wrong.replaceAll(/^/gm, '      ');
+            console.log(why);
+            again += `FAIL  ${c.name}\n${why}\n`;
+            failed++;
         }
     };
     await Promise.all(Array.from({ length: at_once }, worker));
+    // Whoever sees only the beginning or only the end of a long output is to know.
+    if (failed) console.log(`\nWhat failed:\n${again}`);
     console.log(`${chosen.length - failed} passed, ${failed} failed`);
     return failed;
 }

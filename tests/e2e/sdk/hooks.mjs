@@ -325,6 +325,7 @@ test('an interrupt is heard by a hook', async (t) => {
           text never
     `, { left: true });
     let aborted = false;
+    let interrupted;
     const q = t.query('go', {
         ...all,
         hooks: {
@@ -333,11 +334,12 @@ test('an interrupt is heard by a hook', async (t) => {
                     aborted = true;
                     answer({});
                 });
-                q.interrupt();
+                interrupted = q.interrupt();
             })),
         },
     });
     const got = await t.all(q);
+    await interrupted;
     assert.equal(got.result.terminal_reason, 'aborted_tools');
     assert.ok(aborted);
     assert.ok(!existsSync(join(t.dir, 'made.txt')));

@@ -44,14 +44,27 @@ class Talk {
     }
 }
 
-// Waits for a file that a command writes.
+// The text of a file that may not be there, or no longer; a process that ends while it is read is such a one.
+function text_or_nothing(path) {
+    try {
+        return readFileSync(path, 'utf8');
+    } catch (e) {
+        if (e.code === 'ENOENT' || e.code === 'ESRCH') return '';
+        throw e;
+    }
+}
+// Waits for a line that a command writes: a shell makes the file first and writes to it later.
 async function appears(path) {
-    while (!existsSync(path)) await new Promise((r) => setTimeout(r, 10));
-    return readFileSync(path, 'utf8');
+    for (;;) {
+        const text = text_or_nothing(path);
+        if (text.endsWith('\n')) return text;
+        await new Promise((r) => setTimeout(r, 10));
+    }
 }
 // And for processes to be gone. The limit of the case ends the wait.
-const alive = (pid) => existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+const alive = (pid) => /^State:\s+[^ZX]/m.test(text_or_nothing(`/proc/${pid}/status`));
 async function gone(...pids) {
+    for (const pid of pids) assert.match(pid, /^\d+$/);
     while (pids.some(alive)) await new Promise((r) => setTimeout(r, 10));
 }
 
@@ -466,7 +479,7 @@ test('a message while a tool runs is heard between two steps', async (t) => {
 test('an interrupt says what is still queued', async (t) => {
     await t.model(`
         step
-          call Bash {"command": "sleep 600"}
+          call Bash {"command": "echo > running; sleep 600"}
         step
           if-prompt "second"
           text Here.
@@ -478,6 +491,7 @@ test('an interrupt says what is still queued', async (t) => {
     const got = await t.all(q, async (m, seen) => {
         if (m.type === 'assistant' && m.message.content[0].type === 'tool_use') {
             await talk.say(user('second', { uuid: queued }));
+            await appears(join(t.dir, 'running'));
             receipt = await q.interrupt();
         }
         if (seen.filter((x) => x.type === 'result').length === 2) talk.end();
