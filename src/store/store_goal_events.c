@@ -1,21 +1,12 @@
 /*
  * The ledger of goals: lines that are added and never changed. Any thread.
  */
+#include "store/store_goal_events.h"
+
 #include "base/arena.h"
 #include "base/err.h"
-#include "store/store_goals.h"
+#include "store/goal_check.h"
 #include "store/store_sqlite.h"
-
-#define GOAL_MAX_KIND 64 /* bytes */
-
-int goal_event_check(const struct goal_event *e, struct err *err)
-{
-    if (!e)
-        return 0;
-    if (!e->kind.len || e->kind.len > GOAL_MAX_KIND)
-        return err_set(err, ERR_BAD_INPUT, "an event of a goal needs a kind");
-    return goal_check_text("an event", e->data, GOAL_MAX_EVENT, err);
-}
 
 int goal_event_insert(struct store *s, struct str thread, const struct goal_event *e,
                       struct err *err)
@@ -55,7 +46,7 @@ int store_goal_note(struct store *s, struct str thread, const struct goal_event 
     struct event_note note = {thread, *e};
 
     note.event.status = GOAL_STATUS_COUNT;
-    if (goal_check_thread(thread, err) < 0 || goal_event_check(e, err) < 0)
+    if (goal_check_thread(thread, err) < 0 || goal_check_event(e, err) < 0)
         return -1;
     if (e->goal_id.len && !id_is_uuid(e->goal_id))
         return err_set(err, ERR_BAD_INPUT, "'%.*s' is no goal_id", STR_ARG(e->goal_id));

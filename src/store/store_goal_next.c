@@ -4,7 +4,7 @@
  */
 #include "base/arena.h"
 #include "base/err.h"
-#include "store/store_goals.h"
+#include "store/goal_check.h"
 #include "store/store_sqlite.h"
 
 struct next_add {

@@ -6,17 +6,15 @@
  * what its limits and counters will be in a subquery `n`, so that SPENT looks at what holds after
  * the change. A limit that is not there is NULL, and nothing is >= NULL. Any thread.
  */
-#include "store/store_goals.h"
+#include "store/goals.h"
 
 #include <assert.h>
-#include <math.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/utf8.h"
+#include "store/goal_check.h"
+#include "store/store_goal_events.h"
 #include "store/store_sqlite.h"
-
-#define GOAL_MAX_ID 200 /* bytes of a thread's name */
 
 /* All but thread_id and goal_id, which come first. The order of struct, table and statements. */
 #define GOAL_COLUMNS(X)                                                                            \
@@ -62,110 +60,6 @@ static_assert(GOAL_MAX_NUMBER == (int64_t)1 << 53, "MOST says the same");
 static_assert(BIT(GOAL_PAUSED) == 2 && BIT(GOAL_BLOCKED) == 4 && BIT(GOAL_USAGE_LIMITED) == 8 &&
                   BIT(GOAL_BUDGET_LIMITED) == 16 && BIT(GOAL_COMPLETE) == 32,
               "STATUS_BIT says the same");
-
-/* ---- Names ---- */
-
-static const char *const status_names[] = {
-#define X(id, name) [GOAL_##id] = name,
-    GOAL_STATUSES(X)
-#undef X
-};
-
-const char *goal_status_name(enum goal_status s)
-{
-    return s < GOAL_STATUS_COUNT ? status_names[s] : "";
-}
-
-bool goal_status_parse(struct str name, enum goal_status *ret)
-{
-    for (size_t i = 0; i < ARRAY_LEN(status_names); i++) {
-        if (str_is(name, status_names[i])) {
-            *ret = (enum goal_status)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- What is let in ---- */
-
-int goal_check_thread(struct str thread, struct err *err)
-{
-    if (!thread.len || thread.len > GOAL_MAX_ID)
-        return err_set(err, ERR_BAD_INPUT, "a goal belongs to a session");
-    return 0;
-}
-
-int goal_check_objective(struct str objective, struct err *err)
-{
-    struct str left = str_trim(objective);
-    size_t count = 0;
-
-    if (!left.len)
-        return err_set(err, ERR_BAD_INPUT, "the goal is empty");
-    for (; left.len; count++) {
-        size_t n = utf8_decode(left, NULL);
-
-        if (!n)
-            return err_set(err, ERR_BAD_INPUT, "the goal is not UTF-8");
-        left = str_from(left, n);
-    }
-    if (count > GOAL_MAX_OBJECTIVE)
-        return err_set(err, ERR_TOO_BIG, "the goal has %zu characters; at most %d are taken", count,
-                       GOAL_MAX_OBJECTIVE);
-    return 0;
-}
-
-int goal_check_text(const char *name, struct str text, size_t max_bytes, struct err *err)
-{
-    if (text.len > max_bytes)
-        return err_set(err, ERR_TOO_BIG, "%s of a goal has %zu bytes; at most %zu are kept", name,
-                       text.len, max_bytes);
-    return 0;
-}
-
-static int check_number(const char *name, int64_t n, int64_t least, struct err *err)
-{
-    if (n < least || n > GOAL_MAX_NUMBER)
-        return err_set(err, ERR_BAD_INPUT, "%s cannot be %lld", name, (long long)n);
-    return 0;
-}
-
-static int check_money(const char *name, double n, bool positive, struct err *err)
-{
-    if (!isfinite(n) || n < 0 || (positive && n <= 0) || n > (double)GOAL_MAX_NUMBER)
-        return err_set(err, ERR_BAD_INPUT, "%s cannot be %g", name, n);
-    return 0;
-}
-
-static int check_goal(const struct store_goal *g, struct err *err)
-{
-    const struct {
-        const char *name;
-        struct str text;
-    } texts[] = {
-        {"phase", g->phase},     {"phase_detail", g->phase_detail},
-        {"checks", g->checks},   {"last_reason", g->last_reason},
-        {"protect", g->protect}, {"baseline", g->baseline},
-        {"options", g->options}, {"memory", g->memory},
-    };
-
-    if (goal_check_thread(g->thread_id, err) < 0 || goal_check_objective(g->objective, err) < 0)
-        return -1;
-    if (!id_is_uuid(g->goal_id))
-        return err_set(err, ERR_BAD_INPUT, "'%.*s' is no goal_id", STR_ARG(g->goal_id));
-    if (g->status >= GOAL_STATUS_COUNT)
-        return err_set(err, ERR_BAD_INPUT, "there is no status %d", (int)g->status);
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        if (goal_check_text(texts[i].name, texts[i].text, GOAL_MAX_TEXT, err) < 0)
-            return -1;
-    }
-    if (check_number("token_budget", g->token_budget, 0, err) < 0 ||
-        check_number("max_turns", g->max_turns, 0, err) < 0 ||
-        check_number("deadline_ms", g->deadline_ms, 0, err) < 0)
-        return -1;
-    return check_money("max_cost_usd", g->max_cost_usd, /*positive=*/false, err);
-}
 
 /* ---- Reading ---- */
 
@@ -316,7 +210,7 @@ static int goal_run(struct store *s, struct goal_write *w, struct arena *arena,
     CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
     int rc;
 
-    if (goal_check_thread(w->get.thread, err) < 0 || goal_event_check(w->event, err) < 0)
+    if (goal_check_thread(w->get.thread, err) < 0 || goal_check_event(w->event, err) < 0)
         return -1;
     w->get.arena = ret ? arena : &scratch;
     rc = store_run(s, STORE_WRITE, STORE_GOALS, goal_write, w, cancel, err);
@@ -367,7 +261,7 @@ int store_goal_replace(struct store *s, const struct store_goal *g, int64_t now_
                            .event = event,
                            .get.thread = g->thread_id};
 
-    if (check_goal(g, err) < 0)
+    if (goal_check_row(g, err) < 0)
         return -1;
     return goal_run(s, &w, arena, ret, cancel, err) < 0 ? -1 : 0;
 }
@@ -383,7 +277,7 @@ int store_goal_insert(struct store *s, const struct store_goal *g, int64_t now_m
                            .event = event,
                            .get.thread = g->thread_id};
 
-    if (check_goal(g, err) < 0)
+    if (goal_check_row(g, err) < 0)
         return -1;
     return goal_run(s, &w, arena, ret, cancel, err);
 }
@@ -451,43 +345,6 @@ static void bind_update(struct query *q, const void *what)
     query_opt(q, u->memory);
 }
 
-static int check_limit(const char *name, const struct goal_limit_change *c, struct err *err)
-{
-    if (c->what != CHANGE_SET && c->what != CHANGE_ADD)
-        return 0;
-    return check_number(name, c->value, 1, err);
-}
-
-static int check_update(const struct goal_update *u, struct err *err)
-{
-    const struct {
-        const char *name;
-        const struct str *text;
-    } texts[] = {
-        {"phase", u->phase},     {"phase_detail", u->phase_detail},
-        {"checks", u->checks},   {"last_reason", u->last_reason},
-        {"protect", u->protect}, {"baseline", u->baseline},
-        {"options", u->options}, {"memory", u->memory},
-    };
-
-    if (u->objective && goal_check_objective(*u->objective, err) < 0)
-        return -1;
-    if (u->has_status && u->status >= GOAL_STATUS_COUNT)
-        return err_set(err, ERR_BAD_INPUT, "there is no status %d", (int)u->status);
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        if (texts[i].text && goal_check_text(texts[i].name, *texts[i].text, GOAL_MAX_TEXT, err) < 0)
-            return -1;
-    }
-    if (check_limit("token_budget", &u->token_budget, err) < 0 ||
-        check_limit("max_turns", &u->max_turns, err) < 0 ||
-        check_limit("deadline_ms", &u->deadline_ms, err) < 0 ||
-        check_number("add_iterations", u->add_iterations, 0, err) < 0)
-        return -1;
-    if (u->max_cost != CHANGE_SET && u->max_cost != CHANGE_ADD)
-        return 0;
-    return check_money("max_cost_usd", u->max_cost_usd, /*positive=*/true, err);
-}
-
 int store_goal_update(struct store *s, struct str thread, const struct goal_update *u,
                       int64_t now_ms, const struct goal_event *event, struct arena *arena,
                       struct store_goal *ret, struct cancel *cancel, struct err *err)
@@ -499,7 +356,7 @@ int store_goal_update(struct store *s, struct str thread, const struct goal_upda
                            .event = event,
                            .get.thread = thread};
 
-    if (check_update(u, err) < 0)
+    if (goal_check_update(u, err) < 0)
         return -1;
     return goal_run(s, &w, arena, ret, cancel, err);
 }
@@ -595,18 +452,6 @@ static void bind_charge(struct query *q, const void *what)
     query_i64(q, c->cost_unknown);
 }
 
-static int check_charge(const struct goal_charge *c, struct err *err)
-{
-    if ((size_t)c->mode >= ARRAY_LEN(modes))
-        return err_set(err, ERR_BAD_INPUT, "there is no mode %d", (int)c->mode);
-    if (check_number("seconds", c->seconds, 0, err) < 0 ||
-        check_number("tokens", c->tokens, 0, err) < 0 ||
-        check_number("output_tokens", c->output_tokens, 0, err) < 0 ||
-        check_number("steps", c->steps, 0, err) < 0)
-        return -1;
-    return check_money("cost_usd", c->cost_usd, /*positive=*/false, err);
-}
-
 int store_goal_account(struct store *s, struct str thread, const struct goal_charge *c,
                        int64_t now_ms, const struct goal_event *event, struct arena *arena,
                        struct store_goal *ret, struct cancel *cancel, struct err *err)
@@ -621,7 +466,7 @@ int store_goal_account(struct store *s, struct str thread, const struct goal_cha
                    c->cost_usd == 0 && !c->cost_unknown;
     int found;
 
-    if (check_charge(c, err) < 0)
+    if (goal_check_charge(c, err) < 0)
         return -1;
     if (!nothing)
         return goal_run(s, &w, arena, ret, cancel, err);
