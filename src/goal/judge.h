@@ -84,6 +84,8 @@ struct judge_verdict {
     }
 void judge_verdict_release(struct judge_verdict *v);
 
+extern const char judge_md[]; /* how to judge: judge.md */
+
 /* ERR_PROTOCOL: what it said could not be read, twice; ERR_CANCELLED; ERR_QUOTA; else why the model
  * could not be asked (llm_call.h). */
 int judge_ask(const struct judge_spec *spec, const struct judge_case *c, struct cancel *cancel,
