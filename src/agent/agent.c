@@ -400,6 +400,11 @@ void agent_free(struct agent *a)
     mem_freep(&a);
 }
 
+void agent_nudge(struct agent *a)
+{
+    agent_wake(a);
+}
+
 void agent_snip(struct agent *a, const struct strv *entries)
 {
     struct strv mine = STRV_INIT;

@@ -128,6 +128,9 @@ void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg);
 void agent_set_model(struct agent *a, struct provider *p);
 void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget);
 
+/* Asks the referee again whether there is something to do, when it is idle. */
+void agent_nudge(struct agent *a);
+
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
  * command. wake: starts a turn when idle. */
 void agent_notify(struct agent *a, struct str text, bool wake);

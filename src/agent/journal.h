@@ -75,6 +75,8 @@ struct journal {
     /* Input that waits for its turn. Any thread. */
     int (*queue)(struct journal *self, enum journal_queue what, const struct agent_input *input,
                  struct err *err);
+    /* A line of the chain that no model sees: {"type": "goal_status", …}. */
+    int (*attach)(struct journal *self, struct str json, struct err *err);
     /* The turn is over; on disk when this returns. */
     int (*turn_done)(struct journal *self, const struct turn_report *report, struct err *err);
     /* A tool is about to change this file (absolute). -1: it must not, the state before could not

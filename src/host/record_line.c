@@ -180,6 +180,15 @@ void record_line_snip(struct buf *out, const struct record_at *at, const struct 
     line_end(&w);
 }
 
+void record_line_attachment(struct buf *out, const struct record_at *at, struct str json)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_ATTACHMENT);
+    jw_kraw(&w, "attachment", json);
+    line_end(&w);
+}
+
 void record_line_failure(struct buf *out, const struct record_at *at, struct str text)
 {
     static const struct llm_usage nothing = {0};

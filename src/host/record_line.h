@@ -35,6 +35,7 @@ void record_line_summary(struct buf *out, const struct record_at *at, const stru
 void record_line_snip(struct buf *out, const struct record_at *at, const struct str *entries,
                       size_t count);
 /* The provider's refusal, in the place of an answer; readers pass over it. */
+void record_line_attachment(struct buf *out, const struct record_at *at, struct str json);
 void record_line_failure(struct buf *out, const struct record_at *at, struct str text);
 void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r);
 

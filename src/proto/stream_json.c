@@ -343,6 +343,9 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_COMPACTING:
         render_compacting(e, out);
         break;
+    case EVENT_GOAL:
+    case EVENT_ACTIVE_GOAL:
+        break;
     case EVENT_COMPACTED:
         render_compacted(e, out);
         break;

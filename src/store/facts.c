@@ -228,7 +228,7 @@ static void merge_fact(struct merging *m, const struct fact *fact)
     bool is_ours = !fact->session || !m->session || fact->session == m->session;
     bool is_agent = m->chain && m->chain->is_agent;
 
-    if (!is_ours && fact->kind != ENTRY_SYSTEM)
+    if (!is_ours && fact->kind != ENTRY_SYSTEM && fact->kind != ENTRY_ATTACHMENT)
         return;
     switch ((enum entry_kind)fact->kind) {
     case ENTRY_SYSTEM:
@@ -240,6 +240,9 @@ static void merge_fact(struct merging *m, const struct fact *fact)
             f->goal_status = line_of(fact);
         if (fact->flags & LINE_TURN)
             f->last_turn = line_of(fact);
+        break;
+    case ENTRY_ATTACHMENT:
+        f->goal_status = line_of(fact);
         break;
     case ENTRY_SUMMARY:
         vec_push(&m->summaries, *fact);

@@ -27,6 +27,7 @@ enum line_key {
     KEY_BRANCH,
     KEY_MESSAGE,
     KEY_COMPACT,
+    KEY_ATTACHMENT,
     KEY_REMOVED,
     KEY_SNIP,
     KEY_OTHER,
@@ -46,6 +47,8 @@ enum subtype {
 struct look {
     enum line_depth depth;
     enum subtype subtype;
+    enum subtype attachment;
+    bool knows_attachment;
     bool knows_side;
     bool has_removed;
     bool has_kept;
@@ -76,7 +79,9 @@ static enum line_key key_of(struct str name)
                : is(name, "gitBranch") ? KEY_BRANCH
                                        : KEY_OTHER;
     case 10:
-        return is(name, "parentUuid") ? KEY_PARENT : KEY_OTHER;
+        return is(name, "parentUuid")   ? KEY_PARENT
+               : is(name, "attachment") ? KEY_ATTACHMENT
+                                        : KEY_OTHER;
     case 11:
         return is(name, "isSidechain") ? KEY_SIDECHAIN : KEY_OTHER;
     case 12:
@@ -257,6 +262,31 @@ static bool take_compact(struct window *w, struct look *look)
     return !is_bad;
 }
 
+/* attachment: which kind of one is it? */
+static bool take_attachment(struct window *w, struct look *look)
+{
+    bool is_first = true;
+    bool is_bad;
+    struct str key, name;
+
+    look->knows_attachment = true;
+    if (cursor_peek(w) != '{')
+        return cursor_skip(w);
+    w->at++;
+    while (cursor_next(w, '}', &is_first, &is_bad)) {
+        if (!cursor_key(w, &key))
+            return false;
+        if (is(key, "type")) {
+            if (!take_text(w, &name))
+                return false;
+            look->attachment = subtype_of(name);
+        } else if (!cursor_skip(w)) {
+            return false;
+        }
+    }
+    return !is_bad;
+}
+
 static bool take_kind(struct window *w, struct line *l)
 {
     struct str name;
@@ -340,6 +370,8 @@ static bool take_member(struct window *w, enum line_key key, struct line *l, str
         return take_message(w, l);
     case KEY_COMPACT:
         return take_compact(w, look);
+    case KEY_ATTACHMENT:
+        return take_attachment(w, look);
     case KEY_REMOVED:
     case KEY_SNIP:
         look->has_removed = true;
@@ -363,6 +395,7 @@ static bool is_decided(const struct line *l, const struct look *look)
     case ENTRY_SYSTEM:
         return look->subtype != SUBTYPE_NONE;
     case ENTRY_ATTACHMENT:
+        return look->knows_attachment;
     case ENTRY_PROGRESS:
     case ENTRY_FILE_HISTORY:
     case ENTRY_ATTRIBUTION:
@@ -387,6 +420,8 @@ static void settle(struct line *l, const struct look *look)
         l->flags &= ~(unsigned)LOAD_TOOL_RESULT;
     if (look->has_removed)
         l->flags |= LINE_SNIP;
+    if (l->kind == ENTRY_ATTACHMENT && look->attachment == SUBTYPE_GOAL)
+        l->flags |= LINE_GOAL;
     if (l->kind != ENTRY_SYSTEM)
         return;
     if (look->subtype == SUBTYPE_BOUNDARY)

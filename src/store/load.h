@@ -62,8 +62,8 @@ struct load_facts {
     struct buf title, ai_title; /* a person's; made by a model, or an old summary of the leaf */
     struct buf tag, mode, permission_mode, agent_setting, agent_name;
     struct load_line worktree, pr_link;
-    struct load_line goal_status;       /* system lines with subtype goal_status */
-    struct load_line last_turn;         /* turn_duration */
+    struct load_line goal_status; /* attachments of that type, or system lines of that subtype */
+    struct load_line last_turn;   /* turn_duration */
     VEC(struct load_line) replacements; /* content-replacement of the main chain, in order */
     VEC(struct load_line) queue;        /* enqueued and not taken out again, in order */
     VEC(struct load_line) file_history; /* in order */

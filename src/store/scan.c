@@ -33,9 +33,10 @@ static bool is_fact(const struct line *l)
     switch (l->kind) {
     case ENTRY_SYSTEM:
         return l->flags & (LINE_GOAL | LINE_TURN | LOAD_BOUNDARY);
+    case ENTRY_ATTACHMENT:
+        return l->flags & LINE_GOAL;
     case ENTRY_USER:
     case ENTRY_ASSISTANT:
-    case ENTRY_ATTACHMENT:
     case ENTRY_PROGRESS:
     case ENTRY_TASK_SUMMARY:
     case ENTRY_ATTRIBUTION:
