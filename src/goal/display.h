@@ -1,21 +1,30 @@
 /*
  * A goal for people: figures, the line of a status bar, the summary of a bare /goal. Pure
- * functions; used by every front end.
+ * functions; used by every front end. What others wrote (reasons, objectives, commands) loses its
+ * control characters on the way, so that no terminal is told anything by it.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
+#include "goal/argument.h"
 #include "store/goals.h"
 
 struct buf;
-struct strv;
 
 void goal_show_elapsed(int64_t seconds, struct buf *ret); /* 59s 12m 3h 3h 5m 1d 0h 5m; < 0: 0s */
 void goal_show_tokens(int64_t n, struct buf *ret);        /* 950 12.5K 1.2M */
+void goal_show_usd(double usd, struct buf *ret);          /* $12.50 $0.42 $0.0031 */
 const char *goal_show_status(enum goal_status s);         /* "usage limited" */
+/* The first line of the trimmed text, at most max bytes and "…" where it goes on. */
+void goal_show_line(struct str text, size_t max, struct buf *ret);
+
+/* Which limit the goal has reached, the budget first. now_ms: wall clock; 0: the row's last change.
+ */
+bool goal_limit_is_reached(const struct store_goal *g, int64_t now_ms, enum goal_limit *ret);
 
 struct goal_look {
     const struct store_goal *goal; /* NULL: none */
@@ -24,19 +33,24 @@ struct goal_look {
     int64_t turn_ms;               /* when the running turn began; 0: none runs */
     bool plan_mode;
 };
+/* Stored time, and that of the running turn on top: from the later of read_ms and turn_ms. Waiting
+ * and plan mode add nothing. */
 int64_t goal_live_seconds(const struct goal_look *l);
-/* One line for a status bar, "" without a goal: "12.5K / 50K", "waiting: pid 4242", "paused", … */
+/* One line for a status bar, "" without a goal: "12.5K / 50K", "waiting: pid 4242", "paused", …
+ * What is waited for is `what` of the row's phase_detail, {"what": "pid 4242", …}. */
 void goal_show_indicator(const struct goal_look *l, struct buf *ret);
-/* The pill: turns and the first line of the last reason. */
+/* The pill: turns and the first line of the last reason; in plan mode why nothing moves. */
 void goal_show_pill(const struct goal_look *l, struct buf *ret);
 /* The answer to a bare /goal: status and phase, objective, turns ("not yet evaluated" at 0), last
  * check, criteria, time, tokens, cost, limits, checks, what can be done now. criteria: JSON array
- * of the last verdict; may be empty. With no goal: usage. */
+ * of the last verdict; may be empty. With no goal: usage. Ends with a newline. */
 void goal_show_summary(const struct goal_look *l, struct str objective, struct str criteria,
                        struct buf *ret);
 /* Why it stopped and how to go on; one or two sentences. "" for an active one. */
 void goal_show_stop(const struct store_goal *g, struct buf *ret);
-/* The table of the ledger (/goal log): a line per verdict, transition, wait. */
+/* The table of the ledger (/goal log): a line per verdict, transition, wait; charges are left to
+ * the report. The first column is the time since the first event. Kinds nobody knows are left out.
+ */
 void goal_show_log(const goal_event_vec *events, struct buf *ret);
 extern const char goal_usage[];
 
