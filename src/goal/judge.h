@@ -27,6 +27,7 @@ struct check_result;
 struct conf;
 struct err;
 struct net;
+struct permit;
 struct provider;
 struct retry_policy;
 struct toolbox;
@@ -34,6 +35,7 @@ struct workspace;
 
 #define JUDGE_MAX_TOKENS 32000 /* of a case; four bytes count as one */
 #define JUDGE_MAX_STEPS 8
+#define JUDGE_TIMEOUT_MS ((int64_t)10 * 60 * 1000) /* of a verdict, looks and retries included */
 #define JUDGE_MAX_REASON ((size_t)8 << 10)
 #define JUDGE_MAX_CRITERIA 50
 
@@ -64,6 +66,7 @@ struct judge_spec {
     struct provider *provider;        /* asked; keys are renewed in it: nobody else's */
     const struct toolbox *toolbox;    /* the tools it may use */
     struct workspace *workspace;      /* its own: what it looks at counts for nobody else */
+    struct permit *permit;            /* the user's rules bind it too; NULL: there are none */
     int64_t max_tokens;               /* 0: JUDGE_MAX_TOKENS */
     const struct retry_policy *retry; /* NULL: the default */
     void (*progress)(void *arg, struct str text); /* for people; NULL: none */

@@ -50,14 +50,20 @@ struct wait {
     }
 void wait_release(struct wait *w);
 
+/* An empty wait of that kind that begins now, with its first check-in where one makes sense. */
+void wait_begin(struct wait *w, enum wait_on on, int64_t now_ms);
+
 /* "4242", "pid 4242", "90s", "2h30m", "build/done.flag", "test -f x && …": a number is a process, a
- * duration a time, an existing or slashed path without blanks a file, all else a command.
- * ERR_NOT_FOUND: no such process. dir: for relative paths. */
+ * duration a time, an existing path or a plain one with a slash a file, all else a command.
+ * ERR_NOT_FOUND: no such process. dir: for relative paths, which stay as they are written. */
 int wait_parse(struct str text, const char *dir, int64_t now_ms, struct wait *ret, struct err *err);
 void wait_write(const struct wait *w, struct buf *ret); /* JSON object */
 int wait_read(struct str json, struct wait *ret, struct err *err);
 void wait_describe(const struct wait *w, int64_t now_ms,
                    struct buf *ret); /* "pid 4242", "file x" */
+
+/* What tells one state of a file from another; -1 in both: it is not there. */
+void wait_file_now(struct str path, const char *dir, int64_t *ret_mtime_ns, int64_t *ret_size);
 
 /* When it next has to be looked at because of the clock alone (until_ms, check_in_ms); 0: never. */
 int64_t wait_next_ms(const struct wait *w);

@@ -204,6 +204,27 @@ void tree_spread(struct tree *t)
     }
 }
 
+bool tree_look(pid_t pid, struct tree_proc *ret)
+{
+    CLEANUP(fd_closep) int proc_fd = tree_open_proc();
+
+    return pid > 0 && proc_fd >= 0 && tree_read_stat(proc_fd, pid, ret);
+}
+
+int tree_watch(pid_t pid, uint64_t start)
+{
+    int fd = pidfd_open(pid, 0);
+    struct tree_proc now;
+
+    if (fd < 0)
+        return -1;
+    if (tree_look(pid, &now) && now.start == start)
+        return fd;
+    close(fd);
+    errno = ESRCH;
+    return -1;
+}
+
 void tree_signal(const struct tree_proc *p, int signo)
 {
     int proc_fd = tree_open_proc();
@@ -222,7 +243,7 @@ void tree_signal(const struct tree_proc *p, int signo)
     fd_closep(&proc_fd);
 }
 
-static bool tree_is_alive(const struct tree_proc *p)
+bool tree_is_alive(const struct tree_proc *p)
 {
     return p->state != 'Z' && p->state != 'X';
 }

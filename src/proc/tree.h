@@ -40,6 +40,14 @@ void tree_mark_children(struct tree *t, pid_t pid);
 /* Marks everything below what is marked. */
 void tree_spread(struct tree *t);
 
+/* One process as it is now; false when there is none. Any thread. */
+bool tree_look(pid_t pid, struct tree_proc *ret);
+bool tree_is_alive(const struct tree_proc *p); /* and not a zombie */
+
+/* A descriptor that becomes readable when the process ends; yours to close. -1 with ESRCH when the
+ * pid is no longer the process that started then, with another errno when the kernel gives none. */
+int tree_watch(pid_t pid, uint64_t start);
+
 /* By pidfd, and only when the process is still the one of the snapshot. */
 void tree_signal(const struct tree_proc *p, int signo);
 

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "sync/thread.h"
@@ -210,6 +211,24 @@ int cancel_wait(struct cancel *c, int64_t ms, struct err *err)
     wait_point(WAIT_POLL, c);
     (void)poll(&set, 1, ms > INT_MAX ? INT_MAX : (int)ms); /* signals are blocked: no EINTR */
     return cancel_check(c, err);
+}
+
+int cancel_wait_fd(struct cancel *c, int fd, int64_t ms, struct err *err)
+{
+    struct pollfd set[] = {
+        {.fd = c ? cancel_fd(c) : -1, .events = POLLIN},
+        {.fd = fd, .events = POLLIN},
+    };
+    bool jumps = ms > 0 && clock_is_virtual();
+    int ready;
+
+    wait_point(WAIT_POLL, c);
+    ready = poll(set, ARRAY_LEN(set), jumps ? 0 : ms > INT_MAX ? INT_MAX : (int)ms);
+    if (cancel_check(c, err) < 0)
+        return -1;
+    if (!ready && jumps)
+        clock_advance_ms(ms);
+    return set[1].revents != 0;
 }
 
 struct cancel_hook *cancel_on(struct cancel *c, cancel_fn fn, void *arg)

@@ -30,6 +30,9 @@ int cancel_fd(struct cancel *c);
 
 /* Waits so long, or until it is set: -1 with ERR_CANCELLED then. NULL is never set. */
 int cancel_wait(struct cancel *c, int64_t ms, struct err *err);
+/* The same, and until a descriptor is readable (or broken): 1 then, 0 when the time is up. fd -1:
+ * none; ms -1: no limit. A virtual clock is moved instead of waiting, as by a mailbox. */
+int cancel_wait_fd(struct cancel *c, int fd, int64_t ms, struct err *err);
 
 /* fn(arg) runs once, on the thread that sets the token (at once, here, when it is set already). It
  * must not block. Every hook is given back to cancel_off(), which returns only when fn is not

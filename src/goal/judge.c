@@ -1,0 +1,309 @@
+/*
+ * judge: a conversation of its own, made for one verdict and thrown away with it.
+ *
+ * The answer is plain JSON text, read strictly (judge_read.c), and no schema is sent with the
+ * request: beside tools, which the judge needs, servers refuse one or the other. The tools stay in
+ * every request, because a conversation that has used them must go on naming them; the last call
+ * forbids their use. What the judge reads in all, looks included, keeps to one ceiling. Runs on the
+ * thread that calls; waits for the model and for tools.
+ */
+#include "goal/judge.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "agent/toolbox.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "goal/exhibit.h"
+#include "goal/judge_look.h"
+#include "llm/llm_call.h"
+#include "llm/message.h"
+#include "llm/model.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+
+#define ANSWER_TOKENS 16000            /* of one answer, thinking included */
+#define LOOKS_A_STEP 8                 /* calls of tools in one answer that are made */
+#define LOOK_LEAST (4 * EXHIBIT_LEAST) /* less room than this is not worth a look */
+
+/* One verdict in the making. */
+struct asking {
+    const struct judge_spec *spec;
+    struct cancel *cancel;
+    struct judge_verdict *verdict;
+    int64_t deadline_ms;
+    VEC(struct message *) messages;
+    size_t room;            /* bytes that looks may still show */
+    size_t exhibits;        /* blocks the judge has been given */
+    struct llm_usage usage; /* of the attempt that runs */
+};
+
+static void asking_release(struct asking *a)
+{
+    VEC_EACH(&a->messages, m) {
+        message_unref(*m);
+    }
+    vec_release(&a->messages);
+}
+
+static void asking_tell(const struct asking *a, struct str text)
+{
+    if (a->spec->progress)
+        a->spec->progress(a->spec->progress_arg, text);
+}
+
+/* ---- The model ---- */
+
+/* Every figure a provider names is paid for, whatever becomes of the answer. */
+static void asking_spend(struct asking *a)
+{
+    const struct model *model = &a->spec->provider->model;
+    struct tool_spend spend = {.model = model->name, .usage = a->usage};
+
+    a->usage = (struct llm_usage){0};
+    if (!spend.usage.known)
+        return;
+    if (model_cost_usd(model, &spend.usage, &spend.usd, /*err=*/NULL) < 0)
+        spend.usd = NAN;
+    vec_push(&a->verdict->spends, spend);
+}
+
+/* llm_event_fn */
+static int asking_event(const struct llm_event *ev, void *arg, struct err *err)
+{
+    struct asking *a = arg;
+    int64_t now_ms = clock_mono_ms();
+
+    switch (ev->kind) {
+    case LLM_MESSAGE_START:
+    case LLM_MESSAGE_DELTA:
+        a->usage = ev->usage;
+        break;
+    case LLM_RETRY:
+        now_ms += ev->delay_ms; /* a wait that ends too late need not begin */
+        asking_spend(a);
+        asking_tell(a, ev->text);
+        break;
+    case LLM_FALLBACK:
+        asking_spend(a);
+        break;
+    default:
+        break;
+    }
+    if (now_ms > a->deadline_ms)
+        return err_set(err, ERR_TIMEOUT, "no verdict within %d minutes%s%.*s",
+                       (int)(JUDGE_TIMEOUT_MS / 60000), ev->kind == LLM_RETRY ? ": " : "",
+                       STR_ARG(ev->kind == LLM_RETRY ? str_clip(ev->text, 300) : STR("")));
+    return 0;
+}
+
+static int asking_call(struct asking *a, bool is_last, struct llm_call_result *ret, struct err *err)
+{
+    const struct judge_spec *spec = a->spec;
+    struct llm_call_options options = {.provider = spec->provider, .retry = spec->retry};
+    struct llm_request request = {
+        .model = &spec->provider->model,
+        .system = str_of(judge_md),
+        .messages = a->messages.ptr,
+        .message_count = a->messages.len,
+        .max_tokens = ANSWER_TOKENS,
+        .effort = EFFORT_MEDIUM,
+        .cache = CACHE_5M,
+        .choice = is_last ? CHOICE_NONE : CHOICE_AUTO,
+    };
+    int r;
+
+    if (spec->toolbox)
+        request.tools = toolbox_llm(spec->toolbox, &request.tool_count);
+    r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
+    asking_spend(a);
+    if (r == 0)
+        a->verdict->steps++;
+    return r;
+}
+
+/* ---- The conversation ---- */
+
+/* No other line than a title begins like one; the last is that of the end. */
+static size_t count_exhibits(struct str text)
+{
+    static const struct str lead = STR_INIT("\n## ");
+    size_t count = 0;
+
+    for (size_t at = str_find(text, lead); at < text.len;
+         at += lead.len + str_find(str_from(text, at + lead.len), lead))
+        count++;
+    return count ? count - 1 : 0;
+}
+
+static void asking_begin(struct asking *a, const struct judge_case *c)
+{
+    int64_t tokens = a->spec->max_tokens > 0 ? a->spec->max_tokens : JUDGE_MAX_TOKENS;
+    size_t ceiling = (size_t)tokens * 4;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the ceiling */
+
+    judge_case_write(c, tokens / 4 * 3, &text);
+    a->room = ceiling > text.len ? ceiling - text.len : 0;
+    a->exhibits = count_exhibits(buf_str(&text));
+    vec_push(&a->messages, message_user_text(buf_str(&text)));
+}
+
+/* What the model said becomes part of the conversation; an answer without any words or calls would
+ * be refused there. */
+static void asking_keep(struct asking *a, struct message *m)
+{
+    struct message *stand_in;
+
+    if (message_count(m, BLOCK_TEXT) || message_count(m, BLOCK_TOOL_USE)) {
+        vec_push(&a->messages, message_ref(m));
+        return;
+    }
+    stand_in = message_new(ROLE_ASSISTANT, 1);
+    message_add(stand_in, &(struct block){.kind = BLOCK_TEXT, .text = STR("(no answer)")});
+    vec_push(&a->messages, stand_in);
+}
+
+static void add_result(struct message *to, const struct block *use, struct str text, bool is_error)
+{
+    struct block content = {.kind = BLOCK_TEXT, .text = text};
+
+    message_add(to, &(struct block){
+                        .kind = BLOCK_TOOL_RESULT,
+                        .id = use->id,
+                        .name = use->name,
+                        .content = &content,
+                        .content_len = 1,
+                        .is_error = is_error,
+                    });
+}
+
+static void asking_look(struct asking *a, const struct block *use, bool is_one_too_many,
+                        struct message *to)
+{
+    size_t room = a->room < JUDGE_MAX_LOOK ? a->room : JUDGE_MAX_LOOK;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2 * JUDGE_MAX_LOOK);
+    bool ok;
+
+    if (is_one_too_many || room < LOOK_LEAST) {
+        add_result(to, use,
+                   is_one_too_many ? STR("Not done: these are too many calls at once.")
+                                   : STR("Not done: there is no room for more."),
+                   /*is_error=*/true);
+        return;
+    }
+    ok = judge_look(a->spec, use, a->cancel, ++a->exhibits, room, &text);
+    a->room -= text.len < a->room ? text.len : a->room;
+    add_result(to, use, str_trim(buf_str(&text)), !ok);
+}
+
+static bool asking_is_last(const struct asking *a)
+{
+    return a->verdict->steps + 1 >= JUDGE_MAX_STEPS || a->room < LOOK_LEAST;
+}
+
+/* Makes the calls of an answer; the results are what is said next. */
+static int asking_look_all(struct asking *a, struct message *m, struct err *err)
+{
+    struct message *results = message_new(ROLE_USER, m->len + 1);
+    size_t count = 0;
+
+    asking_keep(a, m);
+    vec_push(&a->messages, results);
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind != BLOCK_TOOL_USE)
+            continue;
+        asking_look(a, &m->blocks[i], count++ >= LOOKS_A_STEP, results);
+        if (cancel_check(a->cancel, err) < 0)
+            return -1;
+    }
+    if (asking_is_last(a))
+        message_add(results, &(struct block){.kind = BLOCK_TEXT,
+                                             .text = STR("This was the last look. Answer now, with "
+                                                         "the JSON object alone.")});
+    return 0;
+}
+
+/* What was wrong with the answer, and once more. */
+static void asking_again(struct asking *a, struct message *m, const struct err *why)
+{
+    struct message *again = message_new(ROLE_USER, m->len + 1);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+
+    asking_keep(a, m);
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TOOL_USE)
+            add_result(again, &m->blocks[i], STR("Not done: an answer was due."),
+                       /*is_error=*/true);
+    }
+    buf_addf(&text,
+             "Your answer could not be read: %s. Give your verdict again, as one JSON object with "
+             "\"ok\" and \"reason\" and nothing around it.",
+             why->text);
+    message_add(again, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&text)});
+    vec_push(&a->messages, again);
+}
+
+/* ---- The verdict ---- */
+
+static int asking_read(struct asking *a, const struct llm_call_result *answer, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the reply's own limit */
+
+    if (message_count(answer->message, BLOCK_TOOL_USE))
+        return err_set(err, ERR_PROTOCOL, "it calls tools where a verdict was due");
+    message_text(answer->message, &text);
+    if (judge_read(buf_str(&text), a->verdict, err) == 0)
+        return 0;
+    if (answer->stop == STOP_MAX_TOKENS)
+        return err_set(err, ERR_PROTOCOL, "it was cut off; be brief");
+    if (answer->stop == STOP_REFUSAL)
+        return err_set(err, ERR_PROTOCOL, "the model refused to judge");
+    return -1;
+}
+
+/* 1: a verdict; 0: go on; -1: none to be had. */
+static int asking_step(struct asking *a, bool *io_asked_again, struct err *err)
+{
+    CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
+    bool is_last = asking_is_last(a) || *io_asked_again;
+
+    if (asking_call(a, is_last, &answer, err) < 0)
+        return -1;
+    if (!is_last && message_count(answer.message, BLOCK_TOOL_USE))
+        return asking_look_all(a, answer.message, err);
+    if (asking_read(a, &answer, err) == 0)
+        return 1;
+    log_debug("goal", "judge: %s", err->text);
+    if (*io_asked_again)
+        return err_prefix(err, "the judge's answer could not be read");
+    *io_asked_again = true;
+    asking_again(a, answer.message, err);
+    return 0;
+}
+
+int judge_ask(const struct judge_spec *spec, const struct judge_case *c, struct cancel *cancel,
+              struct judge_verdict *ret, struct err *err)
+{
+    CLEANUP(asking_release)
+    struct asking a = {
+        .spec = spec,
+        .cancel = cancel,
+        .verdict = ret,
+        .deadline_ms = clock_mono_ms() + JUDGE_TIMEOUT_MS,
+    };
+    bool asked_again = false;
+    struct err why = {0};
+    int r;
+
+    asking_begin(&a, c);
+    do {
+        err_clear(&why);
+        r = asking_step(&a, &asked_again, &why);
+    } while (r == 0);
+    if (r < 0 && err)
+        *err = why;
+    return r < 0 ? -1 : 0;
+}
