@@ -390,8 +390,9 @@ static void batch_after(struct batch *b)
     }
     jw_array_end(&w);
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_POST_TOOL_BATCH, STR(""), buf_str(&json), STR(""), b->turn->cancel,
-                         &o, &err);
+    (void)agent_hook_run(a, HOOK_POST_TOOL_BATCH, STR(""), buf_str(&json), /*call=*/NULL,
+                         b->turn->cancel, &o, &err);
+    agent_pay_hooks(b->agent, b->turn, &o);
     if (o.context.len)
         agent_remind(b->agent, buf_str(&o.context));
     if (o.stop || o.decision == HOOK_DENY) {

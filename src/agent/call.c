@@ -220,6 +220,12 @@ void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
 
 void call_heed(struct call *c, const struct hook_outcome *o)
 {
+    VEC_EACH(&o->spends, spend) {
+        struct tool_spend *kept = vec_add(&c->result.spends);
+
+        *kept = *spend;
+        kept->model = arena_str(&c->arena, spend->model);
+    }
     if (o->context.len) {
         if (c->context.len)
             buf_addc(&c->context, '\n');
@@ -311,7 +317,7 @@ static void call_after(struct call *c)
     }
     jw_ki64(&w, "duration_ms", clock_mono_ms() - c->start_ms);
     jw_object_end(&w);
-    if (agent_hook_run(c->agent, event, c->name, buf_str(&json), c->id, c->cancel, &o, &err) < 0 &&
+    if (agent_hook_run(c->agent, event, c->name, buf_str(&json), c, c->cancel, &o, &err) < 0 &&
         err.code == ERR_DENIED)
         buf_adds(&o.reason, err.text);
     call_heed(c, &o);

@@ -19,6 +19,7 @@ static int call_before(struct call *c, enum hook_decision *ret)
     CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
     struct err err = {0};
     struct jw w;
+    int r;
 
     *ret = HOOK_SILENT;
     if (!agent_hook_wanted(c->agent, HOOK_PRE_TOOL_USE, c->name))
@@ -26,13 +27,13 @@ static int call_before(struct call *c, enum hook_decision *ret)
     jw_init(&w, &json, 0);
     call_hook_input(c, HOOK_PRE_TOOL_USE, &w);
     jw_object_end(&w);
-    if (agent_hook_run(c->agent, HOOK_PRE_TOOL_USE, c->name, buf_str(&json), c->id, c->cancel, &o,
-                       &err) < 0 &&
-        (err.code == ERR_CANCELLED || err.code == ERR_DENIED)) {
+    r = agent_hook_run(c->agent, HOOK_PRE_TOOL_USE, c->name, buf_str(&json), c, c->cancel, &o,
+                       &err);
+    call_heed(c, &o);
+    if (r < 0 && (err.code == ERR_CANCELLED || err.code == ERR_DENIED)) {
         call_deny(c, str_of(err.text));
         return -1;
     }
-    call_heed(c, &o);
     if (o.stop || o.decision == HOOK_DENY) {
         call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
         return -1;
@@ -77,8 +78,8 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     if (suggestions.len)
         jw_kraw(&w, "permission_suggestions", suggestions);
     jw_object_end(&w);
-    (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c->id,
-                         c->cancel, &o, &err);
+    (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c, c->cancel,
+                         &o, &err);
     call_heed(c, &o);
     if (o.decision == HOOK_DENY) {
         c->interrupt = o.interrupt;

@@ -92,8 +92,8 @@ static int compact_ask_hooks(struct compact *c, struct err *err)
     else
         jw_null(&w);
     jw_object_end(&w);
-    if (agent_hook_run(a, HOOK_PRE_COMPACT, c->trigger, buf_str(&json), STR(""), c->turn->cancel,
-                       &o, err) < 0) {
+    if (agent_hook_run(a, HOOK_PRE_COMPACT, c->trigger, buf_str(&json), /*call=*/NULL,
+                       c->turn->cancel, &o, err) < 0) {
         if (err->code == ERR_DENIED || err->code == ERR_CANCELLED)
             return -1;
         err_clear(err);
@@ -122,8 +122,8 @@ static void compact_tell_hooks(struct compact *c)
     jw_kstr(&w, "trigger", c->trigger);
     jw_kstr(&w, "compact_summary", buf_str(&c->words));
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_POST_COMPACT, c->trigger, buf_str(&json), STR(""), c->turn->cancel,
-                         &o, &err);
+    (void)agent_hook_run(a, HOOK_POST_COMPACT, c->trigger, buf_str(&json), /*call=*/NULL,
+                         c->turn->cancel, &o, &err);
 }
 
 static void compact_say(struct compact *c, struct buf *ret)

@@ -51,6 +51,8 @@ void hook_outcome_release(struct hook_outcome *o)
     buf_release(&o->input);
     buf_release(&o->output);
     buf_release(&o->permissions);
+    vec_release(&o->spends);
+    arena_release(&o->arena);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -236,7 +238,7 @@ static int said_read(struct said *s, enum hook_event event, const struct json *o
 
 /* --- merging -------------------------------------------------------------------------------- */
 
-static void join(struct buf *to, struct str text)
+void hook_outcome_say(struct buf *to, struct str text)
 {
     struct str kept = str_clip(text, HOOK_MAX_STRING);
 
@@ -260,6 +262,31 @@ static void replace(struct buf *with, const struct json *v)
     jw_json(&w, v);
 }
 
+void hook_outcome_stop(struct hook_outcome *o, struct str reason)
+{
+    if (!o->stop)
+        hook_outcome_say(&o->stop_reason, reason);
+    o->stop = true;
+}
+
+void hook_outcome_decide(struct hook_outcome *o, enum hook_decision decision, struct str reason)
+{
+    if (decision > o->decision) {
+        buf_clear(&o->reason);
+        o->decision = decision;
+    }
+    if (decision == o->decision && decision != HOOK_SILENT)
+        hook_outcome_say(&o->reason, reason);
+}
+
+void hook_outcome_spend(struct hook_outcome *o, const struct tool_spend *spend)
+{
+    struct tool_spend *kept = vec_add(&o->spends);
+
+    *kept = *spend;
+    kept->model = arena_str(&o->arena, spend->model);
+}
+
 int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const struct json *output,
                        struct err *err)
 {
@@ -267,17 +294,11 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
 
     if (said_read(&s, event, output, err) < 0)
         return -1;
-    if (s.stop && !o->stop)
-        join(&o->stop_reason, s.stop_reason);
-    o->stop |= s.stop;
-    if (s.decision > o->decision) {
-        buf_clear(&o->reason);
-        o->decision = s.decision;
-    }
-    if (s.decision == o->decision && s.decision != HOOK_SILENT)
-        join(&o->reason, s.reason);
-    join(&o->context, s.context);
-    join(&o->message, s.message);
+    if (s.stop)
+        hook_outcome_stop(o, s.stop_reason);
+    hook_outcome_decide(o, s.decision, s.reason);
+    hook_outcome_say(&o->context, s.context);
+    hook_outcome_say(&o->message, s.message);
     o->interrupt |= s.interrupt && s.decision == HOOK_DENY;
     replace(&o->input, s.input);
     replace(&o->permissions, s.permissions);
@@ -303,18 +324,24 @@ static bool is_exact(struct str matcher)
     return true;
 }
 
-static bool regex_matches(struct str pattern, struct str subject)
+/* NULL: it is no regular expression, or too long a one. */
+static pcre2_code *regex_compile(struct str pattern)
 {
-    pcre2_match_context *limits;
-    pcre2_match_data *data;
-    pcre2_code *code;
     PCRE2_SIZE where;
     int error;
-    int found = -1;
 
     if (pattern.len > HOOK_MAX_MATCHER)
-        return false;
-    code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, PCRE2_UTF, &error, &where, NULL);
+        return NULL;
+    return pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, PCRE2_UTF, &error, &where, NULL);
+}
+
+static bool regex_matches(struct str pattern, struct str subject)
+{
+    pcre2_code *code = regex_compile(pattern);
+    pcre2_match_context *limits;
+    pcre2_match_data *data;
+    int found = -1;
+
     if (!code)
         return false;
     data = pcre2_match_data_create(1, NULL);
@@ -327,6 +354,19 @@ static bool regex_matches(struct str pattern, struct str subject)
     pcre2_match_data_free(data);
     pcre2_code_free(code);
     return found >= 0;
+}
+
+bool hook_matcher_is_valid(struct str matcher)
+{
+    pcre2_code *code;
+    bool valid;
+
+    if (str_is(matcher, "*") || is_exact(matcher))
+        return true;
+    code = regex_compile(matcher);
+    valid = code;
+    pcre2_code_free(code);
+    return valid;
 }
 
 bool hook_matches(struct str matcher, struct str subject)

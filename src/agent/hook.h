@@ -2,21 +2,25 @@
  * Hooks: the points of the loop where others may look, object or add.
  *
  * The agent calls hooks_run() at each point with the event's JSON (reference hooks: the exact stdin
- * fields). Runners answer: the callbacks of an SDK (proto), later the handlers of the settings.
- * What they say is merged into one outcome: any deny beats ask beats allow; contexts and messages
- * are joined; the first stop counts. To add a kind of hook: one runner.
+ * fields). Runners answer: the handlers of settings and sessions (hooks/runner.h), the callbacks of
+ * an SDK (proto). What they say is merged into one outcome: any deny beats ask beats allow;
+ * contexts and messages are joined; the first stop counts. To add a kind of hook: one runner.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/tool.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 struct cancel;
 struct err;
 struct json;
+struct rule_subject;
 
 #define HOOK_EVENTS(X)                                                                             \
     X(SESSION_START, "SessionStart")                                                               \
@@ -50,6 +54,7 @@ struct hook_input {
     struct str subject;     /* what matchers look at: the tool's name, the source; or empty */
     struct str json;        /* the whole input object */
     struct str tool_use_id; /* or empty */
+    const struct rule_subject *call; /* what rules look at; NULL: it is about no call */
 };
 
 enum hook_decision {
@@ -72,6 +77,8 @@ struct hook_outcome {
     struct buf output;      /* PostToolUse: another text for the model; empty: none */
     struct buf permissions; /* PermissionRequest: updatedPermissions, JSON array; empty: none */
     bool interrupt;         /* PermissionRequest: denied, and the turn shall end */
+    VEC(struct tool_spend) spends; /* calls of a model that hooks made; see hook_outcome_spend() */
+    struct arena arena;            /* of their names */
 };
 #define HOOK_OUTCOME_INIT                                                                          \
     {                                                                                              \
@@ -87,8 +94,17 @@ void hook_outcome_release(struct hook_outcome *o);
 int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const struct json *output,
                        struct err *err);
 
+/* The same, said by somebody who has no JSON. Reasons are joined when the decision is the one that
+ * stands already; a weaker one changes nothing. */
+void hook_outcome_decide(struct hook_outcome *o, enum hook_decision decision, struct str reason);
+void hook_outcome_stop(struct hook_outcome *o, struct str reason);
+/* On a new line, cut when it is too long. For message and context. */
+void hook_outcome_say(struct buf *to, struct str text);
+void hook_outcome_spend(struct hook_outcome *o, const struct tool_spend *spend);
+
 /* A matcher of the reference: "", "*", "Bash|Edit", or a regular expression. */
 bool hook_matches(struct str matcher, struct str subject);
+bool hook_matcher_is_valid(struct str matcher); /* else nothing matches it */
 
 struct hook_runner {
     /* Cheap and without side effects: asked before the input is written. */

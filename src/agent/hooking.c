@@ -2,7 +2,7 @@
  * The agent's side of hooks: what every input has in common, and the events around a run. Called
  * from the agent's thread and from those of its calls; touches only what never changes.
  */
-
+#include "agent/call.h"
 #include "agent/inside.h"
 #include "agent/pace.h"
 #include "agent/permit.h"
@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
-#include "base/log.h"
 #include "json/jw.h"
 
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event)
@@ -46,21 +45,22 @@ static struct event *hook_event_made(const struct agent *a, enum event_kind kind
 }
 
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
-                   struct str json, struct str tool_use_id, struct cancel *cancel,
+                   struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err)
 {
-    struct hook_input in = {
-        .event = event,
-        .subject = subject,
-        .json = json,
-        .tool_use_id = tool_use_id,
-    };
+    struct rule_subject about;
+    struct hook_input in = {.event = event, .subject = subject, .json = json};
     int64_t start_ms = clock_mono_ms();
     int64_t duration_ms;
     char id[ID_UUID_LEN + 1];
     struct event *e;
     int r;
 
+    if (call) {
+        call_subject(call, &about);
+        in.tool_use_id = call->id;
+        in.call = &about;
+    }
     id_uuid(id);
     agent_emit(a, hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject), cancel);
     r = hooks_run(a->spec.hooks, &in, cancel, io, err);
@@ -76,7 +76,16 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     agent_emit(a, e, cancel);
     if (io->message.len)
         agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&io->message));
-    if (r < 0)
-        log_debug("agent", "hook %s: %s", hook_event_name(event), err->text);
+    /* A refusal is told by whoever asked, and an interrupt explains itself. */
+    if (r < 0 && err->code != ERR_CANCELLED && err->code != ERR_DENIED)
+        agent_notice(a, LEVEL_WARNING, "%s hook error: %s", hook_event_name(event), err->text);
     return r;
+}
+
+void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome *o)
+{
+    VEC_EACH(&o->spends, spend) {
+        ledger_add_spend(&a->ledger, spend);
+        llm_usage_add(&t->usage, &spend->usage);
+    }
 }

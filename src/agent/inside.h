@@ -65,7 +65,8 @@ struct turn {
     int structured;     /* answers that did not have the form that was asked for */
     bool asked_again;   /* after an empty answer */
     bool made_room;     /* tried to, after "too long" */
-    int sent_back;      /* by Stop hooks */
+    bool sent_back;     /* by Stop hooks */
+    int sent_back_row;  /* so many times since a tool was called */
     bool stopped;       /* a hook said "continue": false */
     bool interrupted;   /* an answer to an ask said so */
     bool pushed;        /* by input that wants to be heard at once */
@@ -151,12 +152,15 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
 void agent_drop_queue(struct agent *a); /* the lock is held */
 bool agent_take_note(struct agent *a, struct buf *ret);
 
-/* hooking.c: the common fields of a hook's input, and a run with its events. Any thread. */
+/* hooking.c: the common fields of a hook's input, and a run with its events. Any thread. call: the
+ * one it is about, on that call's thread; NULL: none. */
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event);
 bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject);
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
-                   struct str json, struct str tool_use_id, struct cancel *cancel,
+                   struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
+/* What hooks spent on models of their own goes to the session. The agent's thread. */
+void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome *o);
 
 /* refereeing.c: costs, for the ledger and the referee; what else it is told and asked. */
 void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,

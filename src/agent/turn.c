@@ -177,6 +177,16 @@ static int64_t turn_stop_cap(const struct agent *a)
     return cap < 0 ? TURN_SENT_BACK : cap;
 }
 
+/* Why the turn may not end yet. Others who read transcripts know it by these words. */
+static void turn_say_feedback(struct agent *a, struct turn *t, struct str reason)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2 * HOOK_MAX_TEXT);
+
+    buf_adds(&text, "Stop hook feedback:\n");
+    buf_add(&text, reason);
+    (void)turn_say_text(a, t, buf_str(&text), USER_ADDED);
+}
+
 /* Stop hooks in parallel: 1 go on, 0 may end, -1 must end. */
 static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
 {
@@ -193,26 +203,27 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_kbool(&w, "stop_hook_active", t->sent_back);
     jw_kstr(&w, "last_assistant_message", t->last_text);
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), STR(""), t->cancel, &o, &err);
+    (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
+    agent_pay_hooks(a, t, &o);
     if (o.stop) {
         buf_add(&t->note, buf_str(&o.stop_reason));
         return -1;
     }
     if (o.decision != HOOK_DENY)
         return 0;
-    if (cap && t->sent_back >= cap) {
+    if (cap && t->sent_back_row >= cap) {
         agent_notice(a, LEVEL_WARNING,
-                     "Stop hooks have sent the turn back %d times; it ends all the same "
+                     "Stop hooks have sent the turn back %d times in a row; it ends all the same "
                      "(CLAUDE_CODE_STOP_HOOK_BLOCK_CAP)",
-                     t->sent_back);
+                     t->sent_back_row);
         return 0;
     }
-    t->sent_back++;
+    t->sent_back = true;
+    t->sent_back_row++;
     if (o.context.len)
         agent_remind(a, buf_str(&o.context));
     if (o.reason.len || !o.context.len)
-        (void)turn_say_text(
-            a, t, o.reason.len ? buf_str(&o.reason) : STR("A Stop hook says: go on."), USER_ADDED);
+        turn_say_feedback(a, t, o.reason.len ? buf_str(&o.reason) : STR("Go on."));
     return 1;
 }
 
@@ -298,6 +309,10 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
         return true;
     }
     r = turn_ask_stop_hooks(a, t);
+    if (cancel_is_set(t->cancel)) { /* hooks may take their time */
+        *ret = turn_aborted(a, t, END_ABORTED_STREAMING);
+        return false;
+    }
     if (r > 0)
         turn_again(t, WHY_STOP_HOOK);
     if (r < 0)
@@ -354,6 +369,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         return false;
     }
     if (s->batch.calls.len) {
+        t->sent_back_row = 0;
         if (batch_settle(&s->batch, &t->err) < 0) {
             *ret = t->err.code == ERR_CANCELLED ? turn_aborted(a, t, END_ABORTED_TOOLS)
                                                 : END_API_ERROR;

@@ -24,8 +24,8 @@ void turn_tell_failure(struct agent *a, struct turn *t)
     jw_kcstr(&w, "error_details", t->err.text);
     jw_kcstr(&w, "last_assistant_message", t->err.text); /* what is shown in its place */
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_STOP_FAILURE, category, buf_str(&json), STR(""), t->cancel, &o,
-                         &err);
+    (void)agent_hook_run(a, HOOK_STOP_FAILURE, category, buf_str(&json), /*call=*/NULL, t->cancel,
+                         &o, &err);
 }
 
 void turn_report(struct agent *a, struct turn *t, enum turn_end end)

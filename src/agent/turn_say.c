@@ -75,6 +75,7 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct m
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     struct err err = {0};
     struct jw w;
+    int r;
 
     if (!agent_hook_wanted(a, HOOK_USER_PROMPT_SUBMIT, STR("")))
         return 0;
@@ -83,9 +84,10 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct m
     agent_hook_begin(a, &w, HOOK_USER_PROMPT_SUBMIT);
     jw_kstr(&w, "prompt", buf_str(&text));
     jw_object_end(&w);
-    if (agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), STR(""), t->cancel, &o,
-                       &err) < 0 &&
-        (err.code == ERR_DENIED || err.code == ERR_CANCELLED)) {
+    r = agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), /*call=*/NULL,
+                       t->cancel, &o, &err);
+    agent_pay_hooks(a, t, &o);
+    if (r < 0 && (err.code == ERR_DENIED || err.code == ERR_CANCELLED)) {
         buf_adds(&t->note, err.text);
         return -1;
     }
@@ -131,8 +133,8 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     jw_kstr(&w, "source", source);
     jw_kstr(&w, "model", agent_provider(a, 0)->model.name);
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_SESSION_START, source, buf_str(&json), STR(""), t->cancel, &o,
-                         &err);
+    (void)agent_hook_run(a, HOOK_SESSION_START, source, buf_str(&json), /*call=*/NULL, t->cancel,
+                         &o, &err);
     buf_add(ret_context, buf_str(&o.context));
 }
 

@@ -34,6 +34,7 @@ struct conf {
     struct map origins;
     struct strv warnings;
     struct strv files;
+    struct strv managed; /* names of the managed ones, as origins begin with */
     struct strv environment;
     struct args args; /* without its words */
     const char *home;
@@ -264,6 +265,8 @@ int conf_load(const struct conf_sources *from, struct conf **ret, struct err *er
     VEC_EACH(&l.levels.list, s) {
         if (s->root && s->path)
             strv_adds(&c->files, s->name);
+        if (s->root && s->level == LEVEL_MANAGED)
+            strv_adds(&c->managed, s->name);
     }
     check_take_warnings(&l.check, &c->warnings);
     conf_keep_args(c, from->args);
@@ -290,6 +293,7 @@ void conf_unref(struct conf *c)
     map_release(&c->origins);
     strv_release(&c->warnings);
     strv_release(&c->files);
+    strv_release(&c->managed);
     strv_release(&c->environment);
     args_release(&c->args);
     arena_release(&c->arena);
@@ -338,6 +342,19 @@ struct str conf_origin(const struct conf *c, const char *key)
     const char *origin = map_get(&c->origins, str_of(key));
 
     return str_of(origin ? origin : "default");
+}
+
+bool conf_is_managed(const struct conf *c, const char *key)
+{
+    struct str origin = conf_origin(c, key);
+
+    for (size_t i = 0; i < c->managed.len; i++) {
+        struct str name = str_of(c->managed.ptr[i]);
+
+        if (str_starts(origin, name) && str_starts(str_from(origin, name.len), STR(":")))
+            return true;
+    }
+    return false;
 }
 
 const struct strv *conf_option(const struct conf *c, enum option_id id)

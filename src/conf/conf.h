@@ -58,6 +58,9 @@ int64_t conf_get_i64(const struct conf *c, const char *key, int64_t otherwise);
  * "default". Elements of lists have their own: "permissions.allow.0". */
 struct str conf_origin(const struct conf *c, const char *key);
 
+/* Whether it came from the managed level: what nobody below may set aside. */
+bool conf_is_managed(const struct conf *c, const char *key);
+
 /* What an option was given, also one that sets no key; NULL when it was not. */
 const struct strv *conf_option(const struct conf *c, enum option_id id);
 

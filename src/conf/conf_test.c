@@ -387,7 +387,18 @@ static const struct conf_case cases[] = {
     {.name = "managed only",
      .files = {{CLAUDES, "{\"allowManagedHooksOnly\":true}"},
                {"etc/claude-code/managed-settings.json", "{\"allowManagedHooksOnly\":false}"}},
-     .expect = {"allowManagedHooksOnly = false (@/etc/claude-code/managed-settings.json:1:26)"}},
+     .expect = {"allowManagedHooksOnly = false (@/etc/claude-code/managed-settings.json:1:26)"},
+     .warnings = {"~/.claude/settings.json:1:26: 'allowManagedHooksOnly' counts only in managed "
+                  "settings; ignored"}},
+    {.name = "what a managed file has too is that file's",
+     .files = {{OURS, "{\"permissions\":{\"deny\":[\"a\",\"b\"]}}"},
+               {"etc/tenax/managed-settings.json", "{\"permissions\":{\"deny\":[\"c\",\"b\"]}}"},
+               {"etc/tenax/managed-settings.d/1.json", "{\"permissions\":{\"deny\":[\"b\"]}}"}},
+     .expect = {"permissions.deny = [\"a\",\"b\",\"c\"] "
+                "(@/etc/tenax/managed-settings.d/1.json:1:24)",
+                "permissions.deny.0 = \"a\" (~/.tenax/settings.json:1:25)",
+                "permissions.deny.1 = \"b\" (@/etc/tenax/managed-settings.json:1:29)",
+                "permissions.deny.2 = \"c\" (@/etc/tenax/managed-settings.json:1:25)"}},
     {.name = "terminals do not obey names",
      .files = {{OURS, "{\"a\\u001b[31m\\u009b\":1}"}},
      .warnings = {"~/.tenax/settings.json:1:22: 'a?[31m?\?' is not a setting"}},
@@ -406,7 +417,7 @@ static const struct conf_case cases[] = {
                 "permissions = {\"deny\":[\"Read\"]} (@/work/.claude/settings.json:1:83)"},
      .warnings =
          {"@/work/.claude/settings.json: this folder is not trusted, so these are left out: "
-          "env, apiKeyHelper, permissions.allow; to use them, start tenax in it without -p and "
+          "env, apiKeyHelper, hooks, permissions.allow; to use them, start tenax in it without -p and "
           "trust it",
           "@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
           "out: providers; to use them, start tenax in it without -p and trust it"}},

@@ -10,6 +10,7 @@
 #include "conf/merge.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -87,7 +88,8 @@ static void merge_objects(struct merge *m, const struct key *k, const struct par
     m->depth--;
 }
 
-/* parts are arrays. Equal elements are those with equal compact text. */
+/* parts are arrays. Equal elements are those with equal compact text; one that a managed file has
+ * too is that file's, so that no copy below it weakens what binds. */
 static void merge_arrays(struct merge *m, const struct part *parts, size_t n)
 {
     CLEANUP(map_release) struct map seen = MAP_INIT;
@@ -98,19 +100,23 @@ static void merge_arrays(struct merge *m, const struct part *parts, size_t n)
     for (size_t i = 0; i < n; i++) {
         JSON_EACH(parts[i].value, v) {
             struct jw w;
+            bool managed = parts[i].source->level == LEVEL_MANAGED;
+            uintptr_t old; /* twice its number, from 1, and whether it is managed */
 
             if (!merge_uses(m, v))
                 continue;
             buf_clear(&text);
             jw_init(&w, &text, 0);
             jw_json(&w, v);
-            if (map_has(&seen, buf_str(&text)))
+            old = (uintptr_t)map_get(&seen, buf_str(&text));
+            if (old && (!managed || old & 1))
                 continue;
-            buf_addf(&m->path, ".%zu", seen.len);
+            buf_addf(&m->path, ".%zu", old ? (size_t)old / 2 - 1 : seen.len);
             merge_note_origin(m, &(struct part){parts[i].source, v});
             buf_cut(&m->path, path_len, m->path.len - path_len);
-            map_set(&seen, buf_str(&text), NULL);
-            jw_raw(&m->out, buf_str(&text));
+            map_set(&seen, buf_str(&text), (void *)((old ? old : 2 * (seen.len + 1)) | managed));
+            if (!old)
+                jw_raw(&m->out, buf_str(&text));
         }
     }
     jw_array_end(&m->out);

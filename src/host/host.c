@@ -23,6 +23,9 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "hooks/registry.h"
+#include "hooks/runner.h"
+#include "hooks/settings.h"
 #include "host/asks.h"
 #include "host/briefing.h"
 #include "host/connect.h"
@@ -57,6 +60,8 @@ struct host {
     struct prompt_spec prompt;
     struct briefing briefing;
     struct buf schema;
+    struct hook_registry *registry;
+    struct runner *runner;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
     int64_t max_steps;
@@ -216,6 +221,38 @@ static void host_make_workspace(struct host *h)
         (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
 }
 
+/* The model that a hook's question goes by, as --model takes it. */
+static void host_say_model(void *arg, struct buf *ret)
+{
+    struct host *h = arg;
+    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
+    int64_t window;
+
+    models_now(&h->models, ret, &name, &window);
+    buf_addc(ret, '/');
+    if (h->models.list[0].scenario) /* a name alone does not find the file again */
+        buf_adds(ret, h->models.list[0].scenario);
+    else
+        buf_add(ret, buf_str(&name));
+}
+
+/* Hooks of settings and session come first, those of clients behind them. */
+static void host_make_hooks(struct host *h, struct strv *ret_notes)
+{
+    struct runner_spec spec = {
+        .conf = h->conf,
+        .workspace = h->workspace,
+        .model = host_say_model,
+        .model_arg = h,
+    };
+
+    h->registry = hook_registry_new(settings_limit(h->conf));
+    settings_read(h->conf, h->registry, ret_notes);
+    spec.registry = h->registry;
+    h->runner = runner_new(&spec);
+    h->hooks[h->hook_count++] = runner_hooks(h->runner);
+}
+
 static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *err)
 {
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
@@ -229,6 +266,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     if (host_restore_mode(h, err) < 0)
         return -1;
     permit_on_mode(h->permit, host_on_mode, h);
+    host_make_hooks(h, ret_notes);
     return host_make_toolbox(h, err);
 }
 
@@ -271,6 +309,8 @@ void host_free(struct host *h)
     if (!h)
         return;
     agent_free(h->agent);
+    runner_free(h->runner);
+    hook_registry_free(h->registry);
     event_log_stop(h->log);
     toolbox_free(h->toolbox);
     permit_free(h->permit);
@@ -325,6 +365,11 @@ struct workspace *host_workspace(struct host *h)
     return h->workspace;
 }
 
+struct hook_registry *host_hooks(struct host *h)
+{
+    return h->registry;
+}
+
 /* ---- before the first input ---- */
 
 static int host_check_early(struct host *h, struct err *err)
@@ -366,6 +411,10 @@ int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err)
 {
     if (host_check_early(h, err) < 0)
         return -1;
+    if (hook_registry_limit(h->registry) == HOOK_LIMIT_DISABLED) {
+        host_notice(h, LEVEL_WARNING, STR("disableAllHooks: the client's hooks are not run"));
+        return 0;
+    }
     if (h->hook_count == HOST_MAX_HOOKS)
         return err_set(err, ERR_TOO_BIG, "too many kinds of hooks");
     h->hooks[h->hook_count++] = runner;
@@ -473,6 +522,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         return NULL;
     prompt_system(&h->prompt, h->conf, &system);
     spec.net = h->net;
+    runner_set_net(h->runner, h->net);
     spec.system = buf_str(&system);
     spec.context = briefing_text(&h->briefing);
     return agent_start(&spec, err);

@@ -28,6 +28,7 @@ struct conf;
 struct err;
 struct event;
 struct feed;
+struct hook_registry;
 struct hook_runner;
 struct host;
 struct model;
@@ -67,12 +68,14 @@ struct feed *host_feed(struct host *h);
 struct asks *host_asks(struct host *h);
 struct permit *host_permit(struct host *h);
 struct workspace *host_workspace(struct host *h);
+struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 
 /* Before the first input; ERR_UNSUPPORTED afterwards. */
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
-int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err); /* lent */
+/* Lent. With disableAllHooks it is never asked, and a notice says so. */
+int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 
 /* Takes the content of *input, also on failure. */
 int host_send(struct host *h, struct agent_input *input, struct err *err);

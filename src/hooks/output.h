@@ -1,0 +1,42 @@
+/*
+ * What a command has answered: its exit code and what it printed, by the rules of the reference.
+ *
+ * 0 is fine, and standard output that begins with '{' is read as JSON; 2 objects, for the reason in
+ * the JSON or else on standard error; anything else is a failure that stops nobody, unless the JSON
+ * says something. Pure; any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/hook.h"
+#include "base/str.h"
+
+struct err;
+struct hook_handler;
+
+#define OUTPUT_MAX_BYTES ((size_t)1 << 20) /* of each stream */
+
+enum output_end {
+    OUTPUT_EXITED,
+    OUTPUT_SIGNALLED,
+    OUTPUT_TIMED_OUT,
+    OUTPUT_NOT_STARTED, /* err says why */
+};
+
+struct output {
+    enum output_end end;
+    int code;       /* exit code or signal */
+    struct str out; /* standard output */
+    struct str err; /* standard error */
+    bool cut;       /* more than could be kept */
+};
+
+/* Lays it over the outcome. -1: the handler has failed, and nobody is stopped by it. flags: those
+ * of the handler. */
+int output_merge(const struct output *o, enum hook_event event, unsigned flags,
+                 struct hook_outcome *io, struct err *err);
+
+/* It objects: what that does at this event. For handlers of any type. */
+void output_object(enum hook_event event, struct str reason, struct hook_outcome *io);

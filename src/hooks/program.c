@@ -1,0 +1,103 @@
+/*
+ * program: arguments and environment of a command handler. Any thread.
+ */
+#include "hooks/program.h"
+
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "hooks/handler.h"
+#include "hooks/output.h"
+#include "proc/proc.h"
+
+#define GRACE_MS 1000
+
+void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf)
+{
+    const char *dir = workspace_dir(w);
+    char *const *from = workspace_environ(w);
+    int64_t grace_ms = conf_get_i64(conf, "killGrace", GRACE_MS);
+
+    *p = (struct program_place){.workspace = workspace_ref(w)};
+    p->grace_ms = grace_ms > 0 ? grace_ms : 1; /* 0 would be proc's default */
+    for (size_t i = 0; from[i]; i++) {
+        struct str entry = str_of(from[i]);
+
+        if (!str_starts(entry, STR("OTEL_")) && !str_starts(entry, STR("CLAUDE_PROJECT_DIR=")) &&
+            !str_starts(entry, STR("TENAX_PROJECT_DIR=")))
+            strv_add(&p->env, entry);
+    }
+    strv_addf(&p->env, "CLAUDE_PROJECT_DIR=%s", dir);
+    strv_addf(&p->env, "TENAX_PROJECT_DIR=%s", dir);
+}
+
+void program_place_release(struct program_place *p)
+{
+    workspace_unref(p->workspace);
+    strv_release(&p->env);
+}
+
+/* With the folder in place of its names. */
+static void add_filled(struct strv *argv, struct str text, const char *dir)
+{
+    static const char *const names[] = {"${CLAUDE_PROJECT_DIR}", "${TENAX_PROJECT_DIR}"};
+    CLEANUP(buf_release) struct buf filled = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
+
+    while (text.len) {
+        struct str rest = text;
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+            if (str_starts(text, str_of(names[i]))) {
+                buf_adds(&filled, dir);
+                text = str_from(text, str_of(names[i]).len);
+                break;
+            }
+        }
+        if (rest.len == text.len) {
+            buf_addc(&filled, text.ptr[0]);
+            text = str_from(text, 1);
+        }
+    }
+    strv_add(argv, buf_str(&filled));
+}
+
+static void make_argv(const struct handler_spec *h, const char *dir, struct strv *ret)
+{
+    if (h->args) {
+        add_filled(ret, h->command, dir);
+        for (size_t i = 0; i < h->args->len; i++)
+            add_filled(ret, str_of(h->args->ptr[i]), dir);
+    } else if (str_is(h->shell, "powershell")) {
+        strv_adds(ret, "pwsh");
+        strv_adds(ret, "-NoProfile");
+        strv_adds(ret, "-NonInteractive");
+        strv_adds(ret, "-Command");
+        add_filled(ret, h->command, dir); /* ${NAME} is no variable of the environment there */
+    } else {
+        strv_adds(ret, h->shell.len ? "bash" : "/bin/sh");
+        strv_adds(ret, "-c");
+        strv_add(ret, h->command);
+    }
+}
+
+struct proc *program_start(const struct program_place *p, const struct hook_handler *h,
+                           int64_t timeout_ms, struct str input, struct mailbox *to,
+                           struct err *err)
+{
+    CLEANUP(mem_freep) char *cwd = workspace_cwd(p->workspace);
+    CLEANUP(strv_release) struct strv argv = STRV_INIT;
+    struct proc_spec spec = {
+        .envp = (const char *const *)strv_get(&p->env),
+        .dir = cwd,
+        .input = input,
+        .max_output = 4 * OUTPUT_MAX_BYTES,
+        .timeout_ms = timeout_ms,
+        .grace_ms = p->grace_ms,
+        .linger_ms = PROGRAM_LINGER_MS,
+    };
+
+    make_argv(hook_handler_spec(h), workspace_dir(p->workspace), &argv);
+    spec.argv = (const char *const *)strv_get(&argv);
+    return proc_start(&spec, to, err);
+}

@@ -1,0 +1,32 @@
+/*
+ * A prompt handler: one question to a model, without tools, about the event.
+ *
+ * $ARGUMENTS in the prompt is the event's JSON (without it, the JSON follows the prompt). The
+ * answer is {"ok", "reason", "impossible"?}; one that cannot be read is asked for once more. The
+ * model is the handler's, else a small one of the session's provider, else the session's.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "hooks/errand.h"
+
+struct conf;
+struct json;
+struct net;
+
+/* Lent to all questions of a session. */
+struct question_place {
+    const struct conf *conf;
+    struct net *net;                           /* NULL: only scripted models can be asked */
+    void (*model)(void *arg, struct buf *ret); /* "provider/name", in use now */
+    void *model_arg;
+};
+
+/* An errand_fn; arg is the place. */
+void question_ask(void *arg, struct hook_handler *h, const struct hook_input *in,
+                  struct cancel *cancel, struct errand_result *ret);
+
+/* The words that are sent. */
+void question_fill(struct str prompt, struct str json, struct buf *ret);
+/* What was answered; ERR_PROTOCOL when it does not have the form. */
+int question_read(struct str answer, enum verdict *ret, struct buf *ret_reason, struct err *err);

@@ -1,0 +1,268 @@
+/*
+ * registry: a counted set behind a lock, copied to be changed. The lock is held while a few dozen
+ * pointers are copied, never while anything is matched or freed. Any thread.
+ */
+#include "hooks/registry.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "hooks/point.h"
+#include "sync/thread.h"
+
+struct shared_set {
+    struct hook_set set; /* first: it is what others hold */
+    atomic_uint refs;
+};
+
+struct hook_registry {
+    struct lock lock; /* of the pointer */
+    struct shared_set *now;
+    enum hook_limit limit;
+};
+
+static struct shared_set *set_new(enum hook_limit limit)
+{
+    struct shared_set *s = mem_zalloc(sizeof(*s));
+
+    atomic_init(&s->refs, 1);
+    s->set.limit = limit;
+    return s;
+}
+
+void hook_set_unref(const struct hook_set *held)
+{
+    struct shared_set *s = (struct shared_set *)held; /* the count alone is written */
+
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    VEC_EACH(&s->set.entries, e) {
+        VEC_EACH(&e->handlers, h) {
+            hook_handler_unref(*h);
+        }
+        vec_release(&e->handlers);
+    }
+    vec_release(&s->set.entries);
+    arena_release(&s->set.arena);
+    mem_freep(&s);
+}
+
+void hook_set_unrefp(const struct hook_set **s)
+{
+    hook_set_unref(*s);
+}
+
+static struct hook_entry *set_add_entry(struct hook_set *s, const struct hook_entry *like)
+{
+    struct hook_entry *e = vec_add(&s->entries);
+
+    *e = (struct hook_entry){
+        .event = like->event,
+        .source = like->source,
+        .matcher = arena_cstr(&s->arena, str_of(like->matcher)),
+    };
+    if (like->skill_root)
+        e->skill_root = arena_cstr(&s->arena, str_of(like->skill_root));
+    return e;
+}
+
+/* Whether a handler stays in the copy. */
+typedef bool (*keep_fn)(const struct hook_entry *e, const struct hook_handler *h, const void *arg);
+
+/* The lock is held. Entries that have lost their last handler go with it. */
+static struct shared_set *set_copy(const struct hook_set *from, keep_fn keep, const void *arg)
+{
+    struct shared_set *s = set_new(from->limit);
+
+    VEC_EACH(&from->entries, e) {
+        struct hook_entry *copy = NULL;
+
+        VEC_EACH(&e->handlers, h) {
+            if (!keep(e, *h, arg))
+                continue;
+            if (!copy)
+                copy = set_add_entry(&s->set, e);
+            vec_push(&copy->handlers, hook_handler_ref(*h));
+        }
+    }
+    return s;
+}
+
+static size_t set_count(const struct hook_set *s)
+{
+    size_t n = 0;
+
+    VEC_EACH(&s->entries, e) {
+        n += e->handlers.len;
+    }
+    return n;
+}
+
+struct hook_registry *hook_registry_new(enum hook_limit limit)
+{
+    struct hook_registry *r = mem_zalloc(sizeof(*r));
+
+    lock_init(&r->lock);
+    r->limit = limit;
+    r->now = set_new(limit);
+    return r;
+}
+
+void hook_registry_free(struct hook_registry *r)
+{
+    if (!r)
+        return;
+    hook_set_unref(&r->now->set);
+    lock_release(&r->lock);
+    mem_freep(&r);
+}
+
+enum hook_limit hook_registry_limit(const struct hook_registry *r)
+{
+    return r->limit;
+}
+
+const struct hook_set *hook_registry_get(struct hook_registry *r)
+{
+    struct shared_set *s;
+
+    lock_take(&r->lock);
+    s = r->now;
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    lock_give(&r->lock);
+    return &s->set;
+}
+
+/* --- adding --------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_place(const struct hook_entry *a, const struct hook_entry *b)
+{
+    return a->event == b->event && a->source == b->source && same_text(a->matcher, b->matcher) &&
+           same_text(a->skill_root, b->skill_root);
+}
+
+struct addition {
+    const struct hook_entry *where;
+    const struct hook_handler *handler;
+};
+
+/* All but what the new one replaces: itself, or the function of that id. */
+static bool keep_others(const struct hook_entry *e, const struct hook_handler *h, const void *arg)
+{
+    const struct addition *a = arg;
+    const struct handler_spec *old = hook_handler_spec(h);
+    const struct handler_spec *new = hook_handler_spec(a->handler);
+
+    if (a->where->source != HOOK_SESSION || !same_place(e, a->where))
+        return true;
+    if (old->type == HANDLER_FUNCTION && new->type == HANDLER_FUNCTION)
+        return !str_eq(old->id, new->id);
+    return h != a->handler;
+}
+
+static struct hook_entry *set_find_place(struct hook_set *s, const struct hook_entry *where)
+{
+    VEC_EACH(&s->entries, e) {
+        if (where->source == HOOK_SESSION && same_place(e, where))
+            return e;
+    }
+    return set_add_entry(s, where);
+}
+
+int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
+                      struct hook_handler *h, struct err *err)
+{
+    struct addition addition = {where, h};
+    struct hook_entry *place;
+    struct shared_set *old;
+    struct shared_set *new;
+
+    lock_take(&r->lock);
+    new = set_copy(&r->now->set, keep_others, &addition);
+    if (set_count(&new->set) >= REGISTRY_MAX_HANDLERS) {
+        lock_give(&r->lock);
+        hook_set_unref(&new->set);
+        return err_set(err, ERR_TOO_BIG, "there are more than %d hooks", REGISTRY_MAX_HANDLERS);
+    }
+    place = set_find_place(&new->set, where);
+    vec_push(&place->handlers, hook_handler_ref(h));
+    old = r->now;
+    r->now = new;
+    lock_give(&r->lock);
+    hook_set_unref(&old->set);
+    return 0;
+}
+
+/* --- removing ------------------------------------------------------------------------------- */
+
+struct removal {
+    enum hook_event event;
+    const struct hook_handler *handler; /* NULL: all of the skill's */
+    const char *skill_root;
+};
+
+static bool keep_rest(const struct hook_entry *e, const struct hook_handler *h, const void *arg)
+{
+    const struct removal *out = arg;
+
+    if (out->handler)
+        return e->event != out->event || h != out->handler;
+    return e->source != HOOK_SESSION || !e->skill_root ||
+           strcmp(e->skill_root, out->skill_root) != 0;
+}
+
+static size_t registry_cut(struct hook_registry *r, const struct removal *out)
+{
+    struct shared_set *old;
+    struct shared_set *new;
+    size_t gone;
+
+    lock_take(&r->lock);
+    old = r->now;
+    new = set_copy(&old->set, keep_rest, out);
+    gone = set_count(&old->set) - set_count(&new->set);
+    r->now = new;
+    lock_give(&r->lock);
+    hook_set_unref(&old->set);
+    return gone;
+}
+
+bool hook_registry_remove(struct hook_registry *r, enum hook_event event, struct hook_handler *h)
+{
+    return registry_cut(r, &(struct removal){.event = event, .handler = h});
+}
+
+size_t hook_registry_remove_skill(struct hook_registry *r, const char *skill_root)
+{
+    return registry_cut(r, &(struct removal){.skill_root = skill_root});
+}
+
+/* --- asking --------------------------------------------------------------------------------- */
+
+bool hook_registry_has(struct hook_registry *r, enum hook_event event, const struct hook_handler *h)
+{
+    CLEANUP(hook_set_unrefp) const struct hook_set *s = hook_registry_get(r);
+
+    VEC_EACH(&s->entries, e) {
+        VEC_EACH(&e->handlers, it) {
+            if (e->event == event && *it == h)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool hook_entry_matches(const struct hook_set *s, const struct hook_entry *e, enum hook_event event,
+                        struct str subject)
+{
+    if (e->event != event || (s->limit != HOOK_LIMIT_NONE && e->source != HOOK_MANAGED))
+        return false;
+    return !(point_of(event)->flags & POINT_MATCHES) || hook_matches(str_of(e->matcher), subject);
+}

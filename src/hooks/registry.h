@@ -1,0 +1,75 @@
+/*
+ * The registry: which handlers a session has, for which events, and who brought them.
+ *
+ * An entry is an event, a matcher and its handlers. Entries of settings stand as they were written;
+ * those added at run time are found again by (event, matcher, skill root), so that a second handler
+ * for the same place joins the first. Whoever added a handler takes away that handler and no other:
+ * setting or clearing a goal never touches the Stop hooks of anybody else.
+ *
+ * What is registered is a value that is replaced whole: hook_registry_get() gives it as it is now,
+ * and it stays so for whoever holds it. Any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/hook.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "hooks/handler.h"
+
+struct hook_registry;
+
+#define REGISTRY_MAX_HANDLERS 512
+
+enum hook_source {
+    HOOK_SESSION,  /* added at run time, by tenax or by a skill (skill_root) */
+    HOOK_SETTINGS, /* files and options */
+    HOOK_MANAGED,  /* settings of whoever manages the machine */
+};
+
+/* Who may run at all. */
+enum hook_limit {
+    HOOK_LIMIT_NONE,
+    HOOK_LIMIT_MANAGED,  /* allowManagedHooksOnly: managed ones, and an SDK's */
+    HOOK_LIMIT_DISABLED, /* disableAllHooks: managed ones */
+};
+
+struct hook_entry {
+    enum hook_event event;
+    enum hook_source source;
+    const char *matcher;    /* "": everything */
+    const char *skill_root; /* NULL: no skill brought it */
+    VEC(struct hook_handler *) handlers;
+};
+
+/* What was registered at one moment. */
+struct hook_set {
+    VEC(struct hook_entry) entries;
+    enum hook_limit limit;
+    struct arena arena;
+};
+
+struct hook_registry *hook_registry_new(enum hook_limit limit);
+void hook_registry_free(struct hook_registry *r); /* NULL is fine */
+enum hook_limit hook_registry_limit(const struct hook_registry *r);
+
+/* matcher and skill_root are copied, the handler is shared. A function with the id of one that
+ * stands in the same place takes its place. ERR_TOO_BIG. */
+int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
+                      struct hook_handler *h, struct err *err);
+/* By identity; false: it is not there (any more). */
+bool hook_registry_remove(struct hook_registry *r, enum hook_event event, struct hook_handler *h);
+/* All that a skill brought. How many handlers went. */
+size_t hook_registry_remove_skill(struct hook_registry *r, const char *skill_root);
+bool hook_registry_has(struct hook_registry *r, enum hook_event event,
+                       const struct hook_handler *h);
+
+/* Yours: hook_set_unref(). */
+const struct hook_set *hook_registry_get(struct hook_registry *r);
+void hook_set_unref(const struct hook_set *s); /* NULL is fine */
+void hook_set_unrefp(const struct hook_set **s);
+/* The entry's handlers run at this event, for what the matcher looks at. */
+bool hook_entry_matches(const struct hook_set *s, const struct hook_entry *e, enum hook_event event,
+                        struct str subject);

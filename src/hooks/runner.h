@@ -1,0 +1,34 @@
+/*
+ * The runner of the registry's handlers: a struct hook_runner for the agent.
+ *
+ * All handlers that match run at once, each within its time. What they say is merged in the order
+ * in which they are registered, whoever was first: the same hooks give the same outcome. A handler
+ * that fails or is late has no say, and a person hears of it. The same handler in several settings
+ * files runs once. A cancel ends everything at once; what has been started is then ended behind the
+ * caller's back, and nothing of it is left when the runner is freed.
+ */
+#pragma once
+
+struct buf;
+struct conf;
+struct hook_registry;
+struct hook_runner;
+struct net;
+struct runner;
+struct workspace;
+
+/* All lent, and alive until runner_free(). */
+struct runner_spec {
+    const struct conf *conf;
+    struct hook_registry *registry;
+    struct workspace *workspace;
+    /* "anthropic/claude-sonnet-5", the model in use now: prompts go to its provider. Any thread. */
+    void (*model)(void *arg, struct buf *ret);
+    void *model_arg;
+};
+
+struct runner *runner_new(const struct runner_spec *spec);
+void runner_free(struct runner *r); /* nobody runs any more; NULL is fine */
+/* Before the first prompt is asked. NULL: only scripted models can be asked. */
+void runner_set_net(struct runner *r, struct net *net);
+struct hook_runner *runner_hooks(struct runner *r);
