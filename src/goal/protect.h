@@ -1,15 +1,24 @@
 /*
  * Files that an agent must not change to get its way: what says whether the goal is met.
  *
- * Taken when the goal is set: what --protect names (globs, path_glob.h); files that a check names;
- * what its commands read their recipe from (Makefile, package.json, CMakeLists.txt, … by program);
- * existing test files by the usual names; and which file PATH gives for the programs of the checks.
- * Each with the hash of its content, in a manifest that is kept as a file; whoever keeps the file's
- * own hash knows that nobody has edited it. New files are free. A file that is gone, or is a link
- * or a folder now, has changed.
+ * Taken when the goal is set: what --protect names (globs, path_glob.h; a folder means all in it);
+ * files that a check names; what its commands read their recipe from (Makefile, package.json,
+ * CMakeLists.txt, … by program); existing test files by the usual names; and which file PATH gives
+ * for the programs of the checks. protect_find.h has the rules one by one. Each with the hash of
+ * its content, in a manifest that is kept as a file; whoever keeps the file's own hash knows that
+ * nobody has edited it. A file that is gone, or is a link or a folder now, has changed. Of a
+ * package.json everything counts but what it depends on.
+ *
+ * New files are free, but for those that would be read before or beside a recipe that is there: a
+ * GNUmakefile beside a Makefile, a pytest.ini, a conftest.py among tests, a program that stands
+ * before another of its name in PATH.
+ *
+ * What this does not see: what a test imports, and what packages hold (node_modules, .venv).
  *
  * Files whose size, inode, mtime and ctime are as before are not read again: nobody but root can
- * set a ctime. Any thread; waits (for the disk).
+ * set a ctime. One that had changed within the last moments before it was taken is always read.
+ * Files above 256 MB and those that cannot be read are known by these four alone. Any thread; waits
+ * (for the disk, and in protect_take() for git).
  */
 #pragma once
 
@@ -35,11 +44,12 @@ struct protect_spec {
     char *const *environ;      /* for PATH */
 };
 
-/* notes: for the user, such as a glob that matches nothing. */
+/* notes: for the user, such as a glob that matches nothing. ERR_CANCELLED, ERR_IO (no such
+ * folder). */
 int protect_take(const struct protect_spec *spec, struct cancel *cancel, struct protect **ret,
                  struct strv *ret_notes, struct err *err);
-void protect_free(struct protect *p); /* NULL is fine */
-size_t protect_count(const struct protect *p);
+void protect_free(struct protect *p);          /* NULL is fine */
+size_t protect_count(const struct protect *p); /* files */
 
 /* The manifest's file, and its hash in hex. protect_read() fails with ERR_PROTOCOL when the file
  * does not have this hash. */
@@ -51,7 +61,7 @@ enum protect_what {
     PROTECT_CHANGED,
     PROTECT_GONE,
     PROTECT_REPLACED, /* by a link, a folder, a device */
-    PROTECT_SHADOWED, /* PATH gives another program now */
+    PROTECT_SHADOWED, /* PATH gives another program now, or a new file would be read first */
 };
 const char *protect_what_name(enum protect_what w); /* "changed", "gone", "replaced", "shadowed" */
 
@@ -67,8 +77,9 @@ void protect_changes_release(protect_change_vec *v);
 /* What has changed since. */
 int protect_verify(const struct protect *p, struct cancel *cancel, protect_change_vec *ret,
                    struct err *err);
-/* The file is fine as it is now (path relative to dir or absolute), or all are when path is empty.
- * *ret_count: how many had changed. ERR_NOT_FOUND: nobody protects that one. */
+/* The file is fine as it is now (path relative to dir or absolute; a folder: all in it; or the name
+ * of a program), or all are when path is empty. *ret_count: how many had changed. ERR_NOT_FOUND:
+ * nobody protects that one. Accepted files stay protected; the manifest has to be written again. */
 int protect_accept(struct protect *p, struct str path, struct cancel *cancel, size_t *ret_count,
                    struct err *err);
 /* For the model: what changed and that only the user can accept it. */

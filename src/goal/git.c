@@ -1,0 +1,202 @@
+/*
+ * git: one run through proc with settings that keep it quiet and harmless. What the user's
+ * configuration says about content (line ends, filters, ignored files) holds; what it says about
+ * convenience does not. Any thread.
+ */
+#include "goal/git.h"
+
+#include <time.h>
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "goal/check.h"
+#include "proc/proc.h"
+
+#define GIT_GRACE_MS 500
+#define GIT_MAX_ARGS 64
+
+static const char *const git_settings[] = {
+    "git",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.splitIndex=false",
+    "-c",
+    "core.safecrlf=false",
+    "-c",
+    "core.logAllRefUpdates=false",
+    "-c",
+    "core.quotePath=true",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "advice.addEmbeddedRepo=false",
+    "-c",
+    "i18n.commitEncoding=UTF-8",
+};
+
+static const char *const git_variables[] = {
+    "LC_ALL=C",
+    "GIT_TERMINAL_PROMPT=0",
+    "GIT_AUTHOR_NAME=tenax",
+    "GIT_AUTHOR_EMAIL=tenax@localhost",
+    "GIT_COMMITTER_NAME=tenax",
+    "GIT_COMMITTER_EMAIL=tenax@localhost",
+};
+
+int64_t git_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void git_said_release(struct git_said *s)
+{
+    buf_release(&s->out);
+    buf_release(&s->complaint);
+}
+
+static bool git_is_unwanted(struct str variable, bool own_index)
+{
+    static const struct str names[] = {
+        STR_INIT("LC_ALL="),        STR_INIT("GIT_TRACE"),    STR_INIT("GIT_AUTHOR_"),
+        STR_INIT("GIT_COMMITTER_"), STR_INIT("GIT_TERMINAL"), STR_INIT("GIT_EXTERNAL_DIFF="),
+        STR_INIT("GIT_DIFF_OPTS="), STR_INIT("GIT_REDIRECT"), STR_INIT("GIT_REFLOG_ACTION="),
+        STR_INIT("GIT_NAMESPACE="),
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_starts(variable, names[i]))
+            return true;
+    }
+    return own_index && str_starts(variable, STR("GIT_INDEX_FILE="));
+}
+
+static void git_environ(const struct git *g, struct strv *ret)
+{
+    CLEANUP(strv_release) struct strv given = STRV_INIT;
+
+    check_environ(g->environ, &given);
+    for (size_t i = 0; i < given.len; i++) {
+        if (!git_is_unwanted(str_of(given.ptr[i]), g->index != NULL))
+            strv_adds(ret, given.ptr[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(git_variables); i++)
+        strv_adds(ret, git_variables[i]);
+    if (g->index)
+        strv_addf(ret, "GIT_INDEX_FILE=%s", g->index);
+}
+
+static size_t git_argv(const char *const *args, const char *ret[GIT_MAX_ARGS])
+{
+    size_t n = 0;
+
+    for (; n < ARRAY_LEN(git_settings); n++)
+        ret[n] = git_settings[n];
+    for (; *args; args++) {
+        if (n == GIT_MAX_ARGS - 1)
+            BUG("too many arguments for git");
+        ret[n++] = *args;
+    }
+    ret[n] = NULL;
+    return n;
+}
+
+static int git_took_too_long(struct err *err)
+{
+    return err_set(err, ERR_TIMEOUT, "git took too long");
+}
+
+int git_run(const struct git *g, const char *const *args, struct str input, size_t max_output,
+            struct git_said *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    const char *argv[GIT_MAX_ARGS];
+    struct proc_spec spec = {
+        .argv = argv,
+        .dir = g->dir,
+        .input = input,
+        .max_output = max_output,
+        .grace_ms = GIT_GRACE_MS,
+    };
+    struct proc_result r;
+    struct err why = {0};
+
+    if (g->deadline_ms) {
+        spec.timeout_ms = g->deadline_ms - git_now_ms();
+        if (spec.timeout_ms <= 0)
+            return git_took_too_long(err);
+    }
+    git_argv(args, argv);
+    git_environ(g, &env);
+    spec.envp = (const char *const *)strv_get(&env);
+    if (proc_run(&spec, g->cancel, &r, &why) < 0) {
+        if (why.code == ERR_NOT_FOUND)
+            return err_set(err, ERR_UNSUPPORTED, "there is no git here");
+        if (err)
+            *err = why;
+        return -1;
+    }
+    if (r.how != PROC_EXITED) {
+        proc_result_release(&r);
+        if (r.how == PROC_TIMED_OUT)
+            return git_took_too_long(err);
+        if (r.how == PROC_KILLED)
+            return err_set(err, ERR_CANCELLED, "git was ended");
+        return err_set(err, ERR_IO, "git was ended by a signal (%d)", r.code);
+    }
+    *ret = (struct git_said){.code = r.code, .cut = r.dropped > 0};
+    buf_move(&ret->out, &r.out);
+    buf_move(&ret->complaint, &r.err);
+    return 0;
+}
+
+int git_failed(const struct git_said *s, const char *what, struct err *err)
+{
+    static const char *const unusable[] = {"not a git repository", "must be run in a work tree",
+                                           "dubious ownership"};
+    struct str rest = str_trim(buf_str(&s->complaint));
+    enum err_code code = ERR_IO;
+    struct str line = STR("");
+    struct str next;
+
+    for (size_t i = 0; i < ARRAY_LEN(unusable); i++) {
+        if (str_has(rest, str_of(unusable[i])))
+            code = ERR_UNSUPPORTED;
+    }
+    /* The first error says more than the last, which is often only that there was one. */
+    while (rest.len && str_cut(&rest, '\n', &next)) {
+        if (!line.len || (str_starts(line, STR("warning:")) && !str_starts(next, STR("warning:"))))
+            line = next;
+    }
+    if (line.len)
+        return err_set(err, code, "git %s: %.*s", what, STR_ARG(line));
+    return err_set(err, code, "git %s failed with exit code %d", what, s->code);
+}
+
+int git_ask(const struct git *g, const char *const *args, struct str input, size_t max_output,
+            struct buf *ret_out, struct err *err)
+{
+    CLEANUP(git_said_release) struct git_said said = {0};
+
+    if (git_run(g, args, input, max_output, &said, err) < 0)
+        return -1;
+    if (said.code)
+        return git_failed(&said, args[0], err);
+    if (said.cut)
+        return err_set(err, ERR_TOO_BIG, "git %s had more than %zu KB to say", args[0],
+                       max_output >> 10);
+    buf_move(ret_out, &said.out);
+    return 0;
+}

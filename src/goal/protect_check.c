@@ -1,0 +1,582 @@
+/*
+ * protect_check: a check's command line, taken apart by conf/shell.h, and what each of its commands
+ * leads to. It errs towards too much: a word that could be a program is taken for one, and a
+ * command is looked at in every folder that a `cd` of the line could have led to. Any thread.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/path_glob.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "conf/shell.h"
+#include "conf/shell_runner.h"
+#include "goal/check.h"
+#include "goal/makefile.h"
+#include "goal/protect.h"
+#include "goal/protect_find.h"
+#include "goal/recipe.h"
+#include "json/json.h"
+
+#define SEARCH_MAX_DEPTH 4 /* of commands that hold commands */
+#define SEARCH_MAX_TEXTS 500
+#define SEARCH_MAX_FOLDERS 16
+#define SEARCH_MAX_FILE ((size_t)2 << 20) /* of a makefile or package.json that is looked into */
+#define SEARCH_MAX_NOTES 3
+#define SEARCH_SHOW 80 /* bytes of a check in a reason */
+
+struct search {
+    struct protect_find *finder;
+    struct str check;
+    struct strv folders; /* where its commands may stand, relative to the workspace; "" first */
+    int depth;
+    int texts;         /* looked through so far */
+    bool scripts_only; /* the commands are not the check's own: only what they run counts */
+};
+
+static void search_text(struct search *s, struct str text);
+
+static void search_add(struct search *s, enum found_kind kind, struct str path, const char *what)
+{
+    CLEANUP(buf_release) struct buf why = BUF_INIT(BUF_NO_LIMIT);
+    struct str check = str_clip(s->check, SEARCH_SHOW);
+
+    buf_addf(&why, "%s the check '%.*s%s'", what, STR_ARG(check),
+             check.len < s->check.len ? "…" : "");
+    for (size_t i = 0; i < why.len; i++) {
+        if ((unsigned char)why.ptr[i] < ' ')
+            why.ptr[i] = ' ';
+    }
+    protect_find_add(s->finder, kind, path, buf_cstr(&why));
+}
+
+/* ---- folders ---- */
+
+static void search_enter(struct search *s, struct str folder)
+{
+    size_t count = s->folders.len;
+
+    for (size_t i = 0; i < count && s->folders.len < SEARCH_MAX_FOLDERS; i++) {
+        CLEANUP(mem_freep)
+        char *absolute = protect_find_absolute(s->finder, s->folders.ptr[i], folder);
+        struct str relative = protect_find_relative(s->finder, str_of(absolute));
+
+        if (str_starts(relative, STR("/")) || !file_is_dir(absolute))
+            continue; /* outside, or nowhere */
+        if (!strv_has(&s->folders, relative))
+            strv_add(&s->folders, relative);
+    }
+}
+
+/* ---- programs ---- */
+
+bool protect_find_program(const struct protect_find *f, struct str name, struct buf *ret)
+{
+    struct str rest = check_path(&f->env);
+    struct str dir;
+
+    while (str_cut(&rest, ':', &dir)) {
+        struct stat st;
+
+        buf_clear(ret);
+        buf_add(ret, dir);
+        buf_addc(ret, '/');
+        buf_add(ret, name);
+        if (stat(buf_cstr(ret), &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 0111)
+            return true;
+    }
+    return false;
+}
+
+static bool search_is_program(struct search *s, struct str name)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    return name.len && str_chr(name, '/') == name.len && !recipe_is_builtin(name) &&
+           protect_find_program(s->finder, name, &path);
+}
+
+/* ---- files that are named ---- */
+
+/* What compilers make: it will be made anew, and says nothing about what it does. */
+static bool is_built(const char *path)
+{
+    CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char magic[4] = {0};
+
+    return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+           (memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "\xcf\xfa\xed\xfe", 4) == 0 ||
+            memcmp(magic, "!<ar", 4) == 0 || memcmp(magic, "\0asm", 4) == 0);
+}
+
+static bool is_of_the_system(const char *path)
+{
+    static const struct str places[] = {STR_INIT("/usr/"), STR_INIT("/bin/"), STR_INIT("/sbin/"),
+                                        STR_INIT("/lib"),  STR_INIT("/nix/"), STR_INIT("/opt/"),
+                                        STR_INIT("/etc/"), STR_INIT("/dev/"), STR_INIT("/proc/"),
+                                        STR_INIT("/sys/")};
+
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        if (str_starts(str_of(path), places[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The user learns at once what the agent will not be allowed to change. */
+static void search_note(struct search *s, struct str path)
+{
+    if (!recipe_is_test(path) && s->finder->named++ < SEARCH_MAX_NOTES)
+        strv_addf(
+            &s->finder->notes,
+            "'%.*s' is protected because a check names it; if changing it is part of the work, "
+            "protect less (--protect none) or accept the change (/goal accept)",
+            STR_ARG(path));
+}
+
+/* must: it is run, or is what a program reads its orders from; else it is an operand, and does not
+ * count when git ignores it. */
+static bool search_file(struct search *s, struct str name, bool must, const char *what)
+{
+    bool found = false;
+
+    if (!name.len || name.len > 1024)
+        return false;
+    for (size_t i = 0; i < s->folders.len; i++) {
+        CLEANUP(mem_freep)
+        char *absolute = protect_find_absolute(s->finder, s->folders.ptr[i], name);
+        CLEANUP(mem_freep) char *real = NULL;
+        struct str relative = protect_find_relative(s->finder, str_of(absolute));
+
+        if (is_of_the_system(absolute) || !protect_find_is_file(absolute) || is_built(absolute))
+            continue;
+        if (!must && relative.ptr[0] != '/' && !strv_has(&s->finder->files, relative))
+            continue;
+        if (!s->scripts_only && !protect_find_has(s->finder, relative))
+            search_note(s, relative);
+        search_add(s, FOUND_FILE, relative, what);
+        real = path_real(absolute);
+        if (strcmp(real, absolute) != 0 && !is_of_the_system(real))
+            search_add(s, FOUND_FILE, str_of(real), what);
+        found = true;
+    }
+    return found;
+}
+
+/* Files that a glob of the command line stands for. */
+static void search_glob(struct search *s, struct str glob)
+{
+    struct strv *files = &s->finder->files;
+
+    for (size_t i = 0; i < s->folders.len; i++) {
+        CLEANUP(mem_freep)
+        char *absolute = protect_find_absolute(s->finder, s->folders.ptr[i], glob);
+        struct str rooted = str_of(absolute);
+        struct str dir = str_of(s->finder->spec->dir);
+
+        if (!str_starts(rooted, dir))
+            continue;
+        rooted = str_from(rooted, dir.len);
+        for (size_t k = 0; k < files->len; k++) {
+            CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+            buf_addf(&path, "/%s", files->ptr[k]);
+            if (path_glob_match(rooted, buf_str(&path)))
+                search_add(s, FOUND_FILE, str_of(files->ptr[k]), "named by");
+        }
+    }
+}
+
+/* A word as a path; what variables give is not known, but for the folder itself. */
+static struct str word_path(const struct shell_word *w)
+{
+    static const struct str here[] = {STR_INIT("$PWD/"), STR_INIT("${PWD}/"), STR_INIT("\"$PWD\"/"),
+                                      STR_INIT("\"$PWD/"), STR_INIT("\"${PWD}/")};
+
+    if (!w->expands)
+        return w->text;
+    for (size_t i = 0; i < ARRAY_LEN(here); i++) {
+        if (str_starts(w->raw, here[i])) {
+            struct str rest = str_from(w->raw, here[i].len);
+
+            if (str_ends(rest, STR("\"")))
+                rest.len--;
+            return str_chr(rest, '$') < rest.len ? STR("") : rest;
+        }
+    }
+    return STR("");
+}
+
+/* An operand, or an option with a value: --config=FILE. */
+static void search_operand(struct search *s, const struct shell_word *w)
+{
+    struct str text = word_path(w);
+
+    if (s->scripts_only)
+        return;
+    if (str_starts(text, STR("-")))
+        text = str_from(text, str_chr(text, '=') + 1);
+    if (w->globs)
+        search_glob(s, text);
+    else
+        search_file(s, text, /*must=*/false, "named by");
+}
+
+/* ---- what programs read their orders from ---- */
+
+/* The value of an option of this list at word i: behind '=', in the next word, or glued to a short
+ * one (-fFILE). Empty: it is none. */
+static struct str option_value(const struct shell_part *p, size_t i, const char *options)
+{
+    struct str word = p->words.ptr[i].text;
+    size_t equals = str_chr(word, '=');
+
+    if (!word.len || word.ptr[0] != '-')
+        return STR("");
+    if (str_is_word_of(word, options))
+        return i + 1 < p->words.len ? word_path(&p->words.ptr[i + 1]) : STR("");
+    if (equals < word.len && str_is_word_of(str_first(word, equals), options))
+        return str_from(word, equals + 1);
+    if (word.len > 2 && word.ptr[1] != '-' && str_is_word_of(str_first(word, 2), options))
+        return str_from(word, 2);
+    return STR("");
+}
+
+static void search_package(struct search *s, const char *path, const struct shell_part *p)
+{
+    CLEANUP(buf_release) struct buf text = {0};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *root;
+    const struct json *scripts;
+
+    if (file_slurp(path, SEARCH_MAX_FILE, &text, NULL) < 0 ||
+        json_parse(&arena, buf_str(&text), &root, NULL, NULL) < 0)
+        return;
+    scripts = json_get(root, "scripts");
+    for (size_t i = p->first; i < p->words.len; i++) {
+        static const char *const before[] = {"pre", "", "post"};
+
+        for (size_t k = 0; k < ARRAY_LEN(before); k++) {
+            CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+
+            buf_adds(&name, before[k]);
+            buf_add(&name, p->words.ptr[i].text);
+            search_text(s, json_str(json_get_key(scripts, buf_str(&name))));
+        }
+    }
+}
+
+static void search_makefile(struct search *s, const char *path, const struct shell_part *p)
+{
+    CLEANUP(buf_release) struct buf text = {0};
+    CLEANUP(strv_release) struct strv list = STRV_INIT;
+    CLEANUP(strv_release) struct strv targets = STRV_INIT;
+    bool before = s->scripts_only;
+
+    if (file_slurp(path, SEARCH_MAX_FILE, &text, NULL) < 0)
+        return;
+    makefile_includes(buf_str(&text), &list);
+    for (size_t i = 0; i < list.len; i++)
+        search_file(s, str_of(list.ptr[i]), /*must=*/true, "included by a makefile of");
+    strv_clear(&list);
+    for (size_t i = p->first + 1; i < p->words.len; i++) {
+        struct str word = p->words.ptr[i].text;
+
+        if (word.len && word.ptr[0] != '-' && str_chr(word, '=') == word.len)
+            strv_add(&targets, word);
+    }
+    makefile_commands(buf_str(&text), &targets, &list);
+    s->scripts_only = true;
+    for (size_t i = 0; i < list.len; i++)
+        search_text(s, str_of(list.ptr[i]));
+    s->scripts_only = before;
+}
+
+/* What may stand for the star of "jest.config.*" in a name that is not there yet. */
+static const char *const absent_ends[] = {"js", "cjs", "mjs", "ts", "json", "yml", "yaml"};
+
+static void search_absent(struct search *s, struct str folder, struct str name)
+{
+    bool star = str_ends(name, STR(".*"));
+    size_t count = star ? ARRAY_LEN(absent_ends) : 1;
+
+    if (!star && str_chr(name, '*') < name.len)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(mem_freep) char *absolute = NULL;
+
+        buf_add(&path, folder);
+        if (folder.len)
+            buf_addc(&path, '/');
+        buf_add(&path, star ? str_first(name, name.len - 1) : name);
+        buf_adds(&path, star ? absent_ends[i] : "");
+        absolute = protect_find_absolute(s->finder, "", buf_str(&path));
+        if (!file_exists(absolute))
+            search_add(s, FOUND_ABSENT, str_of(absolute), "it would be read by");
+    }
+}
+
+/* The files of one folder that a recipe's names fit. */
+static size_t search_recipe_folder(struct search *s, const struct recipe *r, struct str folder,
+                                   const struct shell_part *p)
+{
+    struct str rest = str_of(r->files);
+    struct str pattern;
+    size_t found = 0;
+
+    while (rest.len && str_cut(&rest, ' ', &pattern)) {
+        struct strv *files = &s->finder->files;
+        CLEANUP(buf_release) struct buf want = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_add(&want, folder);
+        if (folder.len)
+            buf_addc(&want, '/');
+        buf_add(&want, pattern);
+        if (str_chr(pattern, '*') < pattern.len) {
+            for (size_t i = 0; i < files->len; i++) {
+                struct str file = str_of(files->ptr[i]);
+
+                if (recipe_name_fits(buf_str(&want), file) &&
+                    str_chr(str_from(file, folder.len ? folder.len + 1 : 0), '/') ==
+                        file.len - (folder.len ? folder.len + 1 : 0)) {
+                    search_add(s, FOUND_FILE, file, "its orders are read by");
+                    found++;
+                }
+            }
+        } else {
+            CLEANUP(mem_freep)
+            char *absolute = protect_find_absolute(s->finder, "", buf_str(&want));
+
+            if (!protect_find_is_file(absolute))
+                continue;
+            found++;
+            if (str_is(pattern, "package.json")) {
+                search_add(s, FOUND_ORDERS, buf_str(&want), "its scripts are run by");
+                search_package(s, absolute, p);
+                continue;
+            }
+            search_add(s, FOUND_FILE, buf_str(&want), "its orders are read by");
+            if (str_find_nocase(pattern, STR("makefile")) < pattern.len)
+                search_makefile(s, absolute, p);
+        }
+    }
+    return found;
+}
+
+/* A program's recipe: in the folders where it may stand, and further up. */
+static void search_recipe(struct search *s, const struct recipe *r, const struct shell_part *p)
+{
+    CLEANUP(strv_release) struct strv looked = STRV_INIT;
+    size_t folders = s->folders.len;
+    size_t found = 0;
+
+    for (size_t i = p->first; i < p->words.len; i++) {
+        struct str folder = option_value(p, i, r->folders);
+        struct str file = option_value(p, i, r->options);
+
+        if (folder.len)
+            search_enter(s, folder);
+        if (file.len)
+            search_file(s, file, /*must=*/true, "its orders are read by");
+    }
+    for (size_t i = 0; i < s->folders.len; i++) {
+        struct str at = str_of(s->folders.ptr[i]);
+
+        while (!strv_has(&looked, at)) {
+            strv_add(&looked, at);
+            found += search_recipe_folder(s, r, at, p);
+            while (at.len && at.ptr[at.len - 1] != '/')
+                at.len--;
+            if (at.len)
+                at.len--;
+        }
+    }
+    /* Where there are orders, others must not be put before them; where there are none, somebody
+     * has to write them. */
+    for (size_t i = 0; found && i < looked.len; i++) {
+        struct str rest = str_of(r->files);
+        struct str name;
+
+        while (rest.len && str_cut(&rest, ' ', &name))
+            search_absent(s, str_of(looked.ptr[i]), name);
+    }
+    while (s->folders.len > folders) /* of this program only */
+        mem_freep(&s->folders.ptr[--s->folders.len]);
+}
+
+/* ---- commands ---- */
+
+/* The word of a part where its program is, behind runners as far as they can be seen through. */
+static size_t search_command_at(struct search *s, const struct shell_part *p)
+{
+    size_t at = p->first;
+
+    for (size_t i = at; i < p->words.len; i++) {
+        struct str word = p->words.ptr[i].text;
+        struct str name = shell_base_name(word);
+
+        if (i > at && (word.len == 0 || word.ptr[0] == '-' || shell_assignment_len(word)))
+            continue;
+        if (i == p->first || recipe_of(name) || search_is_program(s, word) ||
+            str_chr(word, '/') < word.len)
+            at = i;
+        if (at == i && !recipe_is_runner(name))
+            return at;
+    }
+    return at;
+}
+
+/* sh -c '…', bash -lc "…", eval …: the commands inside. */
+static bool search_inside(struct search *s, const struct shell_part *p, size_t at)
+{
+    struct str name = shell_base_name(p->words.ptr[at].text);
+
+    if (str_is(name, "eval")) {
+        CLEANUP(buf_release) struct buf all = BUF_INIT(SHELL_MAX_TEXT);
+
+        for (size_t i = at + 1; i < p->words.len; i++) {
+            buf_add(&all, p->words.ptr[i].text);
+            buf_addc(&all, ' ');
+        }
+        search_text(s, buf_str(&all));
+        return true;
+    }
+    if (!str_is_word_of(name, "sh bash zsh dash ksh ash su fish"))
+        return false;
+    for (size_t i = at + 1; i + 1 < p->words.len; i++) {
+        struct str word = p->words.ptr[i].text;
+
+        if (word.len > 1 && word.ptr[0] == '-' && word.ptr[1] != '-' &&
+            str_chr(word, 'c') < word.len) {
+            search_text(s, p->words.ptr[i + 1].text);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* python -m a.b: a/b.py or a/b/__main__.py. */
+static void search_module(struct search *s, const struct shell_part *p, size_t at)
+{
+    for (size_t i = at + 1; i + 1 < p->words.len; i++) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
+        static const char *const ends[] = {".py", "/__main__.py"};
+
+        if (!str_is(p->words.ptr[i].text, "-m"))
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(ends); k++) {
+            buf_clear(&path);
+            buf_add(&path, p->words.ptr[i + 1].text);
+            for (size_t c = 0; c < path.len; c++) {
+                if (path.ptr[c] == '.')
+                    path.ptr[c] = '/';
+            }
+            buf_adds(&path, ends[k]);
+            search_file(s, buf_str(&path), /*must=*/true, "run by");
+        }
+        return;
+    }
+}
+
+static bool is_script_name(struct str path)
+{
+    static const char *const ends[] = {".py", ".sh", ".js",  ".mjs",  ".cjs", ".ts",
+                                       ".rb", ".pl", ".lua", ".bash", ".php"};
+
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        if (str_ends(path, str_of(ends[i])))
+            return true;
+    }
+    return false;
+}
+
+/* The first operand of an interpreter is a script; of what may be one, when it is called so. */
+static void search_script(struct search *s, const struct shell_part *p, size_t at)
+{
+    bool known = recipe_is_interpreter(shell_base_name(p->words.ptr[at].text));
+
+    search_module(s, p, at);
+    for (size_t i = at + 1; i < p->words.len; i++) {
+        struct str path = word_path(&p->words.ptr[i]);
+
+        if (path.len && path.ptr[0] != '-' && !p->words.ptr[i].globs &&
+            (known || is_script_name(path)) && search_file(s, path, /*must=*/true, "run by"))
+            return;
+    }
+}
+
+static void search_part(struct search *s, const struct shell_part *p)
+{
+    size_t at;
+    struct str word;
+    struct str name;
+
+    if (p->first >= p->words.len)
+        return;
+    at = search_command_at(s, p);
+    word = word_path(&p->words.ptr[at]);
+    if (str_is(p->words.ptr[at].raw, "$(MAKE)") || str_is(p->words.ptr[at].raw, "${MAKE}"))
+        word = STR("make");
+    name = shell_base_name(word);
+    if (str_is_word_of(name, "cd pushd")) {
+        if (at + 1 < p->words.len)
+            search_enter(s, word_path(&p->words.ptr[at + 1]));
+        return;
+    }
+    for (size_t i = p->first; i <= at; i++) {
+        if (search_is_program(s, p->words.ptr[i].text))
+            search_add(s, FOUND_PROGRAM, p->words.ptr[i].text, "run by");
+    }
+    if (str_chr(word, '/') < word.len || p->words.ptr[at].expands) /* $PWD/x is x */
+        search_file(s, word, /*must=*/true, "run by");
+    for (size_t i = p->first; i < p->words.len; i++) {
+        struct str program = i == at ? name : shell_base_name(p->words.ptr[i].text);
+        const struct recipe *r = recipe_of(program);
+
+        if (r && (i <= at || recipe_is_interpreter(name) || recipe_is_runner(name)))
+            search_recipe(s, r, p);
+        if (str_is_word_of(program, "pytest py.test tox nox hatch"))
+            s->finder->python_tests = true;
+    }
+    if (search_inside(s, p, at))
+        return;
+    if (recipe_is_interpreter(name) || (s->scripts_only && !name.len)) /* $(PYTHON) x.py */
+        search_script(s, p, at);
+    if (!recipe_inspects(name)) {
+        for (size_t i = at + 1; i < p->words.len; i++)
+            search_operand(s, &p->words.ptr[i]);
+    }
+}
+
+static void search_text(struct search *s, struct str text)
+{
+    struct shell shell;
+
+    if (!text.len || s->depth == SEARCH_MAX_DEPTH || s->texts == SEARCH_MAX_TEXTS)
+        return;
+    s->depth++;
+    s->texts++;
+    shell_split(&shell, text);
+    VEC_EACH(&shell.parts, p) {
+        search_part(s, p);
+    }
+    VEC_EACH(&shell.reads, w) {
+        search_operand(s, w);
+    }
+    shell_release(&shell);
+    s->depth--;
+}
+
+void protect_find_check(struct protect_find *f, struct str command)
+{
+    struct search s = {.finder = f, .check = str_trim(command)};
+
+    strv_adds(&s.folders, "");
+    search_text(&s, command);
+    strv_release(&s.folders);
+}
