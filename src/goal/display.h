@@ -14,6 +14,7 @@
 #include "store/goals.h"
 
 struct buf;
+struct json;
 
 void goal_show_elapsed(int64_t seconds, struct buf *ret); /* 59s 12m 3h 3h 5m 1d 0h 5m; < 0: 0s */
 void goal_show_tokens(int64_t n, struct buf *ret);        /* 950 12.5K 1.2M */
@@ -52,6 +53,8 @@ void goal_show_stop(const struct store_goal *g, struct buf *ret);
  * the report. The first column is the time since the first event. Kinds nobody knows are left out.
  */
 void goal_show_log(const goal_event_vec *events, struct buf *ret);
+/* One event in a few words, without its time. False: of no such kind (a charge is none). */
+bool goal_show_event(struct str kind, const struct json *data, struct buf *ret);
 extern const char goal_usage[];
 
 bool goal_confirms_replace(const struct store_goal *g); /* all but complete */

@@ -191,21 +191,29 @@ static const struct log_row {
     {"undo", log_undo},
 };
 
+bool goal_show_event(struct str kind, const struct json *data, struct buf *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(log_rows); i++) {
+        if (str_is(kind, log_rows[i].kind)) {
+            log_rows[i].show(data, ret);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void log_event(const struct goal_event *e, int64_t first_ms, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf elapsed = BUF_INIT(64);
+    CLEANUP(buf_release) struct buf words = BUF_INIT(16 << 10);
     const struct json *data = NULL;
 
-    for (size_t i = 0; i < ARRAY_LEN(log_rows); i++) {
-        if (!str_is(e->kind, log_rows[i].kind))
-            continue;
-        json_parse(&arena, e->data, &data, NULL, NULL);
-        goal_show_elapsed((e->time_ms - first_ms) / 1000, &elapsed);
-        buf_addf(ret, "%10s  ", buf_cstr(&elapsed));
-        log_rows[i].show(data, ret);
-        buf_addc(ret, '\n');
-    }
+    json_parse(&arena, e->data, &data, NULL, NULL);
+    if (!goal_show_event(e->kind, data, &words))
+        return;
+    goal_show_elapsed((e->time_ms - first_ms) / 1000, &elapsed);
+    buf_addf(ret, "%10s  %s\n", buf_cstr(&elapsed), buf_cstr(&words));
 }
 
 void goal_show_log(const goal_event_vec *events, struct buf *ret)

@@ -2,19 +2,30 @@
  * The report of a goal: written from the row and the ledger, never from what a model says.
  *
  * What the ledger holds (kind: fields of data; times are the event's own):
- *   set      objective_chars, via (user, model, client, next, fork), referee, checks
- * [check_write()], weak [commands that passed before any work], protected (count), baseline
- * {commit,tree} or null, limits {token_budget, max_turns, max_cost_usd, deadline_ms} edited
- * objective_chars · limits {…} · checks [commands] · accept {paths [..]} status   from, to, why, by
- * (user, model, engine) verdict  round, by (check, protect, judge, self, checks), met, impossible,
- * reason, claim (bool), checks [check_write()], changed [{path, what}], criteria [{text, state}],
- * model, steps, step_ref, stale (bool: arrived after a replace or clear and was dropped), error
- *   charge   who (main, judge, compaction, tool, hook, subagent), tokens, output_tokens, cost_usd,
- *            cost_unknown, seconds, steps
- *   wait     on, what, until_ms · wake  why, waited_ms
- *   retry    error, delay_ms, attempt · warning  which, used, limit
- *   stall    count, action (strategy, fresh, blocked) · blocker  reason, count
+ *
+ *   set       objective_chars, via (user, model, client, next, fork), referee, checks
+ *             [check_write()], weak [commands that passed before any work], protected (count),
+ *             baseline {commit, tree} or null,
+ *             limits {token_budget, max_turns, max_cost_usd, deadline_ms}
+ *   edited    objective_chars
+ *   limits    {…}
+ *   checks    {checks [commands]}
+ *   accept    {paths [..]}
+ *   status    from, to, why, by (user, model, engine)
+ *   verdict   round, by (check, protect, judge, self, checks), met, impossible, reason,
+ *             claim (bool), checks [check_write()], changed [{path, what}],
+ *             criteria [{text, state}], model, steps, step_ref,
+ *             stale (bool: arrived after a replace or clear and was dropped), error
+ *   charge    who (main, judge, compaction, tool, hook, subagent), tokens, output_tokens, cost_usd,
+ *             cost_unknown, seconds, steps
+ *   wait      on, what, until_ms            wake     why, waited_ms
+ *   retry     error, delay_ms, attempt      warning  which, used, limit
+ *   stall     count, action (strategy, fresh, blocked)
+ *   blocker   reason, count
  *   cleared · restored {from} · undo {ref}
+ *
+ * Totals are the row's; who spent what is the charges'. Where the two differ the JSON says so:
+ * tokens.charges_match is false, and tokens.charged is what the charges add up to. Any thread.
  */
 #pragma once
 
@@ -23,7 +34,6 @@
 #include "store/goals.h"
 
 struct buf;
-struct err;
 
 struct goal_report {
     const struct store_goal *goal;
@@ -31,8 +41,32 @@ struct goal_report {
     const goal_event_vec *events;
     struct str diff_stat; /* since the baseline; may be empty */
     struct str session, dir;
-    int64_t now_ms;
+    int64_t now_ms; /* wall clock */
 };
 
+/* For people: the verdict first, then its proof. GitHub's Markdown; text from outside is escaped,
+ * and long lists show their newest rows. */
 void goal_report_markdown(const struct goal_report *r, struct buf *ret);
-void goal_report_json(const struct goal_report *r, struct buf *ret); /* one object, one line */
+
+/*
+ * For programs: one object on one line. Times are ms since 1970.
+ *
+ *   type "goal_report", version 1, session, dir, goal_id, objective, status, referee, via,
+ *   set_ms, updated_ms, next (how to go on; absent when complete)
+ *   verdict     {met, status, by, model, reason, why, time_ms}
+ *   criteria    [{text, state, by, model, time_ms}]
+ *   checks      [{command, passed, exit_code, timed_out, duration_ms, output_sha256, output_bytes,
+ *                 time_ms, runs, failures, passed_before_work}]
+ *   refused     [{time_ms, round, by, claim, impossible, reason, changed}], the newest 1,000
+ *   counts      {verdicts, refused, claims_refused, judge_errors, stale, retries, stalls, waits}
+ *   diff_stat, baseline, refs [..]
+ *   turns (verdicts that counted: sent back, and the one that passed), steps
+ *   tokens      {used, output, budget, charged, charges_match, by [{who, tokens, output_tokens,
+ *                cost_usd, cost_unknown, seconds, steps}]}
+ *   cost        {usd, unknown, limit_usd}
+ *   time        {active_seconds, waited_ms}
+ *   limits      {token_budget, max_turns, max_cost_usd, deadline_ms}, null: none
+ *   waits       [{on, what, since_ms, waited_ms, why, over}]
+ *   course      [{time_ms, kind, data}]: changes of status, stalls, blockers, warnings, edits
+ */
+void goal_report_json(const struct goal_report *r, struct buf *ret);
