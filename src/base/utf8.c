@@ -95,3 +95,8 @@ size_t utf8_encode(uint32_t code, char out[4])
     out[3] = (char)(0x80 | (code & 0x3F));
     return 4;
 }
+
+bool utf8_turns_text(uint32_t code)
+{
+    return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}

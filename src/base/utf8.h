@@ -20,5 +20,9 @@ size_t utf8_valid_len(struct str s);
 
 bool utf8_is_valid(struct str s);
 
+/* Whether a character lets words be shown in another order than they stand: embeddings, overrides
+ * and isolates of bidirectional text. */
+bool utf8_turns_text(uint32_t code);
+
 /* Writes 1 to 4 bytes and returns how many. Surrogates are written as three bytes. */
 size_t utf8_encode(uint32_t code, char out[4]);

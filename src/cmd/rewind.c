@@ -368,7 +368,8 @@ static int run_say(const struct run *r, const struct buf *out)
 {
     int code = EXIT_OK;
 
-    if (isatty(STDOUT_FILENO))
+    /* Words of prompts are in it, and a table is for people, also behind a pipe. */
+    if (!r->json || isatty(STDOUT_FILENO))
         (void)say_live(buf_str(out), r->cmd->cancel, &code);
     else
         (void)say_out(buf_str(out), r->cmd->cancel, &code);

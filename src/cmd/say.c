@@ -20,7 +20,8 @@
 
 #define SAY_PIECE ((size_t)4096) /* a pipe that can be written takes this much without blocking */
 
-/* Control characters as "^[", those beyond ASCII and broken ones as U+FFFD; lines and tabs stay. */
+/* Control characters as "^[", those beyond ASCII and broken ones as U+FFFD, none that turns the
+ * text round; lines and tabs stay. */
 static void say_clean(struct str text, struct buf *out)
 {
     while (text.len) {
@@ -30,6 +31,8 @@ static void say_clean(struct str text, struct buf *out)
 
         if (!len || (code >= 0x80 && code < 0xa0))
             buf_adds(out, "\xef\xbf\xbd");
+        else if (utf8_turns_text(code))
+            ; /* left out: it shows nothing itself */
         else if (code == '\n' || code == '\t' || (code >= ' ' && code != 0x7f))
             buf_add(out, str_first(text, len));
         else if (code != '\r') /* would let a line be written over; the newline behind it stays */

@@ -87,7 +87,11 @@ int sessions_find(const struct sessions *s, const char *want, struct buf *ret_pa
 /* Whether it may stand in a line as it is. */
 static bool is_printable(struct str text, size_t len)
 {
-    return len && (unsigned char)text.ptr[0] >= ' ' && text.ptr[0] != 0x7f;
+    uint32_t code = 0;
+
+    if (len == 1)
+        return text.ptr[0] >= ' ' && text.ptr[0] != 0x7f;
+    return utf8_decode(text, &code) && code >= 0xa0 && !utf8_turns_text(code);
 }
 
 void sessions_add_line(struct buf *out, struct str text, size_t max_chars)

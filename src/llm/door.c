@@ -274,6 +274,28 @@ struct door_key_env door_key_env(const struct door *d, size_t i)
     return d->row->key_envs[i];
 }
 
+static void hide_variable(const struct conf *conf, const char *name)
+{
+    const char *value = name ? conf_env(conf, name) : NULL;
+
+    if (value)
+        secret_add(str_of(value));
+}
+
+void door_hide_keys(const struct conf *conf)
+{
+    for (size_t i = 0; i < ARRAY_LEN(door_rows); i++) {
+        for (size_t k = 0; k < DOOR_KEY_ENVS; k++)
+            hide_variable(conf, door_rows[i].key_envs[k].name);
+    }
+    JSON_EACH(conf_get(conf, "providers"), it) {
+        CLEANUP(mem_freep)
+        char *name = mem_dup(json_get_str(it, "keyEnv").ptr, json_get_str(it, "keyEnv").len);
+
+        hide_variable(conf, name);
+    }
+}
+
 /* A header that carries a key by its name: "authorization", "x-api-key", "x-auth-token". */
 static bool is_secret_name(struct str name)
 {

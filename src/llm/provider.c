@@ -336,6 +336,7 @@ int provider_select(const struct conf *conf, struct str want, struct cancel *can
     CLEANUP(provider_release) struct provider p = {0};
     struct choice c = {0};
 
+    door_hide_keys(conf);
     if (choose(conf, want, &c, err) < 0 || provider_open(conf, &c, cancel, &p, err) < 0)
         return -1;
     *ret = p;

@@ -17,6 +17,8 @@
 #include "json/jw.h"
 #include "store/entry.h"
 
+#define LOOK_MODE 0777 /* setuid and its like are neither noted nor ever given back */
+
 /* ---- A file at one moment ---- */
 
 static int64_t mtime_ns(const struct stat *st)
@@ -49,7 +51,7 @@ static int look_stat(const char *path, size_t max_bytes, struct file_look *ret, 
     ret->kind = look_kind(&st, max_bytes);
     ret->size = st.st_size;
     ret->mtime_ns = mtime_ns(&st);
-    ret->mode = st.st_mode & 07777;
+    ret->mode = st.st_mode & LOOK_MODE;
     return 0;
 }
 
@@ -199,7 +201,7 @@ static void read_look(const struct json *v, struct file_look *ret)
     *ret = (struct file_look){
         .size = json_get_i64(v, "size", -1),
         .mtime_ns = json_get_i64(v, "mtimeNs", -1),
-        .mode = (unsigned)json_get_i64(v, "mode", is_absent ? 0 : 0600) & 07777,
+        .mode = (unsigned)json_get_i64(v, "mode", is_absent ? 0 : 0600) & LOOK_MODE,
     };
     if (is_absent) {
         ret->kind = LOOK_ABSENT;

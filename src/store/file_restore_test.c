@@ -234,6 +234,8 @@ static void modes(void **state)
     } cases[] = {
         {"file a 0755 one;turn;edit a two", 0755},
         {"file a 0600 one;turn;edit a two;rm a", 0600}, /* forced: made anew */
+        {"file a 06755 one;turn;edit a two", 0755},     /* nobody runs old bytes as somebody else */
+        {"file a 06755 one;turn;edit a two;rm a", 0755},
         {"file a 0644 one;turn;edit a two;mode", 0755}, /* somebody has made it a program */
     };
 

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "store/hold.h"
 #include "store/index.h"
+#include "store/load.h"
 #include "store/store.h"
 
 #define FIND_ID_BYTES 4    /* the beginning of an id has at least so many */
@@ -262,6 +263,7 @@ static bool find_is_held(const char *home, const char *name)
 int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_path, struct err *err)
 {
     CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     struct timespec newest = {0};
     char held[9] = ""; /* the beginning of one that was passed over */
     DIR *d;
@@ -279,9 +281,13 @@ int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_pa
             memcpy(held, e->d_name, sizeof(held) - 1);
             continue;
         }
+        buf_clear(&path);
+        buf_addf(&path, "%s/%s", buf_cstr(&dir), e->d_name);
+        if (!load_is_transcript(buf_cstr(&path)))
+            continue;
         newest = st.st_mtim;
         buf_clear(ret_path);
-        buf_addf(ret_path, "%s/%s", buf_cstr(&dir), e->d_name);
+        buf_add(ret_path, buf_str(&path));
     }
     if (d)
         closedir(d);

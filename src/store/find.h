@@ -29,6 +29,7 @@ int find_session(const struct find_scope *scope, struct str want, struct cancel 
                  struct buf *ret_path, struct err *err);
 
 /* The transcript of this folder that was written last; is_free: and that no process holds. What
- * only has the name of one (a folder, a pipe, an empty file) is passed over. ERR_NOT_FOUND. */
+ * only has the name of one (a folder, a pipe, a file without a line of ours) is
+ * passed over. ERR_NOT_FOUND. */
 int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_path,
                 struct err *err);

@@ -21,6 +21,7 @@
 #define B "bbbb1111-1111-4222-8333-444444444444"
 #define C "cccc1111-1111-4222-8333-444444444444"
 #define C2 "cccc2222-1111-4222-8333-444444444444"
+#define D "dddd1111-1111-4222-8333-444444444444"
 
 static const struct find_case {
     const char *want;
@@ -183,6 +184,8 @@ static void test_newest(void **state)
     assert_int_equal(symlink("/dev/zero", link), 0);
     home_append(HERE, "this-name-is-as-long-as-that-of-an-i", "x");
     touch(odd, 5);
+    home_append(HERE, D, "no line of this\n{\"is\": \"one\"}\n[1]\n");
+    touch_session(D, 6);
     assert_newest(true, B);
     assert_newest(false, B);
     assert_int_equal(hold_take(test_home, B, "", &hold, &err), 0);

@@ -185,14 +185,12 @@ static void hold_freep(struct hold **h)
     hold_free(*h);
 }
 
-int hold_take(const char *home, const char *session, const char *socket, struct hold **ret,
-              struct err *err)
+static int hold_take_named(struct hold *h, const char *home, const char *session,
+                           const char *socket, struct err *err)
 {
-    CLEANUP(hold_freep) struct hold *h = mem_zalloc(sizeof(*h));
     CLEANUP(mem_freep) char *run = path_join(home, "run");
     int got = 0;
 
-    h->fd = -1;
     if (hold_path(home, session, &h->path, err) < 0 || file_mkdirs(run, 0700, err) < 0)
         return -1;
     for (int i = 0; i < HOLD_TRIES && got == 0; i++)
@@ -203,6 +201,24 @@ int hold_take(const char *home, const char *session, const char *socket, struct 
         return err_set(err, ERR_IO, "cannot lock '%s': it is removed again and again", h->path);
     if (hold_write(h->fd, socket, err) < 0)
         return err_prefix(err, "'%s'", h->path);
+    return 0;
+}
+
+int hold_take(const char *home, const char *session, const char *socket, struct hold **ret,
+              struct err *err)
+{
+    CLEANUP(hold_freep) struct hold *h = mem_zalloc(sizeof(*h));
+    struct err why = {0};
+
+    h->fd = -1;
+    if (hold_take_named(h, home, session, socket, &why) < 0) {
+        /* It is the first thing to be written, and nobody knows the file that it is. */
+        if (why.sys == ENOSPC || why.sys == EDQUOT) {
+            errno = why.sys;
+            return err_sys(err, ERR_IO, "the disk of tenax's home folder '%s' is full", home);
+        }
+        return err_set(err, why.code, "%s", why.text);
+    }
     *ret = TAKE_PTR(h);
     return 0;
 }

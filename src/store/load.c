@@ -221,3 +221,31 @@ int load_peek(const char *path, struct load_facts *ret, struct err *err)
     *ret = facts;
     return 0;
 }
+
+/* Whether one of the lines between these two is an entry. */
+static bool has_entry(struct window *w, uint64_t begin, uint64_t end)
+{
+    struct line line;
+
+    if (window_seek(w, begin, end, /*is_inside=*/begin > 0, /*err=*/NULL) < 0)
+        return false;
+    while (window_line(w, /*err=*/NULL) > 0) {
+        if (line_scan(w, LINE_ALL, &line) && line.has_kind)
+            return true;
+    }
+    return false;
+}
+
+bool load_is_transcript(const char *path)
+{
+    CLEANUP(source_release) struct source source = {.fd = -1};
+    CLEANUP(window_release) struct window w = {0};
+    uint64_t tail;
+
+    if (source_open(&source, path, /*err=*/NULL) < 0)
+        return false;
+    window_init(&w, source.fd, source.size, WINDOW_BYTES);
+    tail = source.size > PEEK_BYTES ? source.size - PEEK_BYTES : 0;
+    return has_entry(&w, 0, PEEK_BYTES < source.size ? PEEK_BYTES : source.size) ||
+           (tail && has_entry(&w, tail, source.size));
+}

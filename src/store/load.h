@@ -105,4 +105,7 @@ int load_read(struct load *l, uint64_t offset, uint32_t len, struct str *ret, st
 /* Only what a list of sessions shows, from head and tail of the file (64 KB each): facts without
  * lines. */
 int load_peek(const char *path, struct load_facts *ret, struct err *err);
+/* Whether any line at its ends is an entry: a file that only has the name of a transcript is none.
+ */
+bool load_is_transcript(const char *path);
 void load_facts_release(struct load_facts *f);
