@@ -24,6 +24,7 @@ struct err;
     X(bind_double)                                                                                 \
     X(bind_null)                                                                                   \
     X(step)                                                                                        \
+    X(changes)                                                                                     \
     X(reset)                                                                                       \
     X(finalize)                                                                                    \
     X(column_text)                                                                                 \

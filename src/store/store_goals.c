@@ -2,9 +2,11 @@
  * The goals' rows. Every rule of goals.h is in the SQL of this file, one statement an operation:
  * whatever writers do at the same time, each change sees the row that the one before has left.
  *
- * All statements have the thread as ?1 and the present time as ?2. Those that change a row compute
- * what its limits and counters will be in a subquery `n`, so that SPENT looks at what holds after
- * the change. A limit that is not there is NULL, and nothing is >= NULL. Any thread.
+ * All statements that change a row have the thread as ?1 and the present time as ?2, and SPENT is
+ * told what counters and limits will be, as expressions: an UPDATE's columns are those from before.
+ * A limit that is not there is NULL, and nothing is >= NULL. The row that is answered is read in
+ * the same transaction; RETURNING would do the same through a table of its own, at three times the
+ * price. Any thread.
  */
 #include "store/goals.h"
 
@@ -48,13 +50,12 @@
 #define MOST "(1<<53)"
 static_assert(GOAL_MAX_NUMBER == (int64_t)1 << 53, "MOST says the same");
 
-#define SPENT                                                                                      \
-    "(n.tokens_used>=n.token_budget OR n.steps>=n.max_turns OR n.cost_usd>=n.max_cost_usd"         \
-    " OR ?2>=n.deadline_ms)"
+#define SPENT(tokens, budget, steps, turns, cost, max_cost, deadline)                              \
+    "(" tokens ">=" budget " OR " steps ">=" turns " OR " cost ">=" max_cost " OR ?2>=" deadline ")"
 
 /* 1 << GOAL_…, of the row as it was. */
 #define STATUS_BIT                                                                                 \
-    "CASE g.status WHEN 'active' THEN 1 WHEN 'paused' THEN 2 WHEN 'blocked' THEN 4"                \
+    "CASE status WHEN 'active' THEN 1 WHEN 'paused' THEN 2 WHEN 'blocked' THEN 4"                  \
     " WHEN 'usage_limited' THEN 8 WHEN 'budget_limited' THEN 16 WHEN 'complete' THEN 32 END"
 #define BIT(status) (1U << (status))
 static_assert(BIT(GOAL_PAUSED) == 2 && BIT(GOAL_BLOCKED) == 4 && BIT(GOAL_USAGE_LIMITED) == 8 &&
@@ -154,7 +155,7 @@ int store_goals(struct store *s, enum goal_status status, size_t max, struct are
     return store_run(s, STORE_READ, STORE_NOTHING, goal_list, &list, cancel, err);
 }
 
-/* ---- Changing: one statement that returns the row, then its line in the ledger ---- */
+/* ---- Changing: one statement, the row, and its line in the ledger ---- */
 
 struct goal_write {
     const char *sql;
@@ -162,46 +163,42 @@ struct goal_write {
     const void *what;
     int64_t now_ms;
     const struct goal_event *event;
-    struct goal_get get; /* whose row is the one that was changed, or the one that is there */
+    bool deletes;
+    struct goal_get get; /* its row: the one that was changed, or the one that is there */
 };
 
 static int goal_change(struct store *s, struct goal_write *w, struct err *err)
 {
     CLEANUP(query_release) struct query q = {0};
-    int changed;
 
     if (query_keep(&q, s, w->sql, err) < 0)
         return -1;
     query_str(&q, w->get.thread);
     query_i64(&q, w->now_ms);
     w->bind(&q, w->what);
-    changed = query_step(&q, err);
-    if (changed > 0)
-        goal_from_row(&q, w->get.arena, &w->get.row);
-    return changed;
+    return query_do(&q, err) < 0 ? -1 : query_changes(&q);
 }
 
 static int goal_write(struct store *s, void *arg, struct err *err)
 {
     struct goal_write *w = arg;
-    int changed = goal_change(s, w, err);
+    struct goal_event e;
+    int changed;
 
-    if (changed < 0)
+    if (w->deletes && goal_get(s, &w->get, err) < 0)
         return -1;
-    if (!changed) {
+    changed = goal_change(s, w, err);
+    if (changed < 0 || (!w->deletes && goal_get(s, &w->get, err) < 0))
+        return -1;
+    if (!changed)
         store_unchanged(s);
-        return goal_get(s, &w->get, err) < 0 ? -1 : 0;
-    }
-    if (w->event) {
-        struct goal_event e = *w->event;
-
-        e.goal_id = w->get.row.goal_id;
-        e.time_ms = w->now_ms;
-        e.status = w->get.row.status;
-        if (goal_event_insert(s, w->get.thread, &e, err) < 0)
-            return -1;
-    }
-    return 1;
+    if (!changed || !w->event)
+        return changed;
+    e = *w->event;
+    e.goal_id = w->get.row.goal_id;
+    e.time_ms = w->now_ms;
+    e.status = w->get.row.status;
+    return goal_event_insert(s, w->get.thread, &e, err) < 0 ? -1 : 1;
 }
 
 static int goal_run(struct store *s, struct goal_write *w, struct arena *arena,
@@ -254,7 +251,7 @@ int store_goal_replace(struct store *s, const struct store_goal *g, int64_t now_
                        const struct goal_event *event, struct arena *arena, struct store_goal *ret,
                        struct cancel *cancel, struct err *err)
 {
-    struct goal_write w = {.sql = PUT " RETURNING " COLUMNS,
+    struct goal_write w = {.sql = PUT,
                            .bind = bind_goal,
                            .what = g,
                            .now_ms = now_ms,
@@ -270,7 +267,7 @@ int store_goal_insert(struct store *s, const struct store_goal *g, int64_t now_m
                       const struct goal_event *event, struct arena *arena, struct store_goal *ret,
                       struct cancel *cancel, struct err *err)
 {
-    struct goal_write w = {.sql = PUT " WHERE thread_goals.status='complete' RETURNING " COLUMNS,
+    struct goal_write w = {.sql = PUT " WHERE thread_goals.status='complete'",
                            .bind = bind_goal,
                            .what = g,
                            .now_ms = now_ms,
@@ -284,34 +281,32 @@ int store_goal_insert(struct store *s, const struct store_goal *g, int64_t now_m
 
 /* ---- Update ---- */
 
+/* A limit behind the update. */
 #define LIMIT(name, used, what, value)                                                             \
-    ", CASE " what " WHEN 1 THEN " value " WHEN 2 THEN NULL"                                       \
-    " WHEN 3 THEN min(max(" name ", " used ")+" value ", " MOST ") ELSE " name " END AS " name
+    "CASE " what " WHEN 1 THEN " value " WHEN 2 THEN NULL"                                         \
+    " WHEN 3 THEN min(max(" name ", " used ")+" value ", " MOST ") ELSE " name " END"
 static_assert(CHANGE_SET == 1 && CHANGE_CLEAR == 2 && CHANGE_ADD == 3, "LIMIT says the same");
 
-#define LIMITS                                                                                     \
-    LIMIT("token_budget", "tokens_used", "?6", "?7")                                               \
-    LIMIT("max_turns", "steps", "?8", "?9")                                                        \
-    LIMIT("deadline_ms", "?2", "?10", "?11")                                                       \
-    LIMIT("max_cost_usd", "cost_usd", "?12", "?13")
+#define BUDGET LIMIT("token_budget", "tokens_used", "?6", "?7")
+#define TURNS LIMIT("max_turns", "steps", "?8", "?9")
+#define DEADLINE LIMIT("deadline_ms", "?2", "?10", "?11")
+#define MAX_COST LIMIT("max_cost_usd", "cost_usd", "?12", "?13")
+#define WANTED "coalesce(?5, status)"
+#define SPENT_THEN SPENT("tokens_used", BUDGET, "steps", TURNS, "cost_usd", MAX_COST, DEADLINE)
 
 static const char update_sql[] =
-    "UPDATE thread_goals AS g SET"
-    " status=CASE"
-    "  WHEN g.status='budget_limited' AND n.wanted IN('paused', 'blocked') THEN g.status"
-    "  WHEN n.wanted='active' AND " SPENT " THEN 'budget_limited'"
-    "  ELSE n.wanted END,"
-    " token_budget=n.token_budget, max_turns=n.max_turns, deadline_ms=n.deadline_ms,"
-    " max_cost_usd=n.max_cost_usd, iterations=min(g.iterations+?14, " MOST "),"
-    " objective=coalesce(?15, g.objective), phase=coalesce(?16, g.phase),"
-    " phase_detail=coalesce(?17, g.phase_detail), last_reason=coalesce(?18, g.last_reason),"
-    " checks=coalesce(?19, g.checks), protect=coalesce(?20, g.protect),"
-    " baseline=coalesce(?21, g.baseline), options=coalesce(?22, g.options),"
-    " memory=coalesce(?23, g.memory), updated_at_ms=?2"
-    " FROM (SELECT thread_id AS thread, coalesce(?5, status) AS wanted, tokens_used, steps,"
-    "  cost_usd" LIMITS " FROM thread_goals WHERE thread_id=?1) AS n"
-    " WHERE g.thread_id=n.thread AND (?3='' OR g.goal_id=?3) AND (?4=0 OR ?4 & " STATUS_BIT ")"
-    " RETURNING " COLUMNS;
+    "UPDATE thread_goals SET status=CASE"
+    "  WHEN status='budget_limited' AND ?5 IN('paused', 'blocked') THEN status"
+    "  WHEN " WANTED "='active' AND " SPENT_THEN " THEN 'budget_limited'"
+    "  ELSE " WANTED " END,"
+    " token_budget=" BUDGET ", max_turns=" TURNS ", deadline_ms=" DEADLINE ","
+    " max_cost_usd=" MAX_COST ", iterations=min(iterations+?14, " MOST "),"
+    " objective=coalesce(?15, objective), phase=coalesce(?16, phase),"
+    " phase_detail=coalesce(?17, phase_detail), last_reason=coalesce(?18, last_reason),"
+    " checks=coalesce(?19, checks), protect=coalesce(?20, protect),"
+    " baseline=coalesce(?21, baseline), options=coalesce(?22, options),"
+    " memory=coalesce(?23, memory), updated_at_ms=?2"
+    " WHERE thread_id=?1 AND (?3='' OR goal_id=?3) AND (?4=0 OR ?4 & " STATUS_BIT ")";
 
 static void bind_limit(struct query *q, const struct goal_limit_change *c)
 {
@@ -393,8 +388,8 @@ int store_goal_delete(struct store *s, struct str thread, struct str expected_go
                       struct store_goal *ret, struct cancel *cancel, struct err *err)
 {
     struct goal_write w = {
-        .sql = "DELETE FROM thread_goals WHERE thread_id=?1 AND (?3='' OR goal_id=?3)"
-               " RETURNING " COLUMNS,
+        .sql = "DELETE FROM thread_goals WHERE thread_id=?1 AND (?3='' OR goal_id=?3)",
+        .deletes = true,
         .bind = bind_id,
         .what = &expected_goal_id,
         .now_ms = now_ms,
@@ -418,24 +413,23 @@ static const struct {
                                   BIT(GOAL_STATUS_COUNT) - 1 - BIT(GOAL_COMPLETE)},
 };
 
-#define ADD(name, value) ", min(" name "+" value ", " MOST ") AS " name
-#define COUNTERS                                                                                   \
-    ADD("time_used_seconds", "?6")                                                                 \
-    ADD("tokens_used", "?7")                                                                       \
-    ADD("output_tokens", "?8")                                                                     \
-    ADD("steps", "?9")                                                                             \
-    ADD("cost_usd", "?10")
+/* A counter behind the charge. */
+#define ADD(name, value) "min(" name "+" value ", " MOST ")"
+#define SECONDS ADD("time_used_seconds", "?6")
+#define TOKENS ADD("tokens_used", "?7")
+#define OUTPUT ADD("output_tokens", "?8")
+#define STEPS ADD("steps", "?9")
+#define COST ADD("cost_usd", "?10")
+#define SPENT_NOW                                                                                  \
+    SPENT(TOKENS, "token_budget", STEPS, "max_turns", COST, "max_cost_usd", "deadline_ms")
 
 static const char account_sql[] =
-    "UPDATE thread_goals AS g SET"
-    " status=CASE WHEN ?5 & " STATUS_BIT " AND " SPENT " THEN 'budget_limited' ELSE g.status END,"
-    " time_used_seconds=n.time_used_seconds, tokens_used=n.tokens_used,"
-    " output_tokens=n.output_tokens, steps=n.steps, cost_usd=n.cost_usd,"
-    " cost_unknown=g.cost_unknown | ?11, updated_at_ms=?2"
-    " FROM (SELECT thread_id AS thread, token_budget, max_turns, deadline_ms, max_cost_usd" COUNTERS
-    "  FROM thread_goals WHERE thread_id=?1) AS n"
-    " WHERE g.thread_id=n.thread AND (?3='' OR g.goal_id=?3) AND ?4 & " STATUS_BIT
-    " RETURNING " COLUMNS;
+    "UPDATE thread_goals SET"
+    " status=CASE WHEN ?5 & " STATUS_BIT " AND " SPENT_NOW " THEN 'budget_limited'"
+    "  ELSE status END,"
+    " time_used_seconds=" SECONDS ", tokens_used=" TOKENS ", output_tokens=" OUTPUT ","
+    " steps=" STEPS ", cost_usd=" COST ", cost_unknown=cost_unknown | ?11, updated_at_ms=?2"
+    " WHERE thread_id=?1 AND (?3='' OR goal_id=?3) AND ?4 & " STATUS_BIT;
 
 static void bind_charge(struct query *q, const void *what)
 {

@@ -175,6 +175,11 @@ int query_do(struct query *q, struct err *err)
     return query_step(q, err) < 0 ? -1 : 0;
 }
 
+int query_changes(struct query *q)
+{
+    return sqlite.changes(q->store->db);
+}
+
 struct str query_get_same(struct query *q, struct arena *arena, struct str last)
 {
     int column = q->column++;

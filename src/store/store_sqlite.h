@@ -51,6 +51,7 @@ void query_double(struct query *q, double n);
 /* 1: a row, 0: no more, -1. */
 int query_step(struct query *q, struct err *err);
 int query_do(struct query *q, struct err *err); /* for those without rows */
+int query_changes(struct query *q);             /* how many rows the last one has changed */
 
 /* The row's columns, in order. */
 struct str query_get_str(struct query *q, struct arena *arena);
