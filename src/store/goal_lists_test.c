@@ -267,6 +267,23 @@ static void conform_queue(struct store *s)
     expect_str("elsewhere", got.objective, STR("x"));
 }
 
+static void conform_forget(struct store *s)
+{
+    const struct goal_event line = {.kind = STR("x")};
+    const struct goal_next next = {.objective = STR("x")};
+
+    put(s, A, 0, 0);
+    (void)ANSWER(store_goal_note(s, T, &line, NULL, err));
+    (void)ANSWER(store_goal_note(s, STR("beside"), &line, NULL, err));
+    (void)ANSWER(store_goal_next_add(s, STR("beside"), &next, NULL, err));
+    assert_int_equal(ANSWER(store_goals_forget(s, T, NULL, err)), 1);
+    assert_int_equal(ANSWER(store_goals_forget(s, T, NULL, err)), 0);
+    expect_events(s, T, "", 0, 100, "");
+    expect_queue(s, "");
+    expect_events(s, STR("beside"), "", 0, 100, "x:");
+    assert_int_equal(ANSWER(store_goals_forget(s, STR("beside"), NULL, err)), 1);
+}
+
 /* ---- As all of the store ---- */
 
 static void count_change(void *arg, enum store_key key)

@@ -89,7 +89,7 @@ int store_goal_get(struct store *s, struct str thread, struct arena *arena, stru
 int store_goals(struct store *s, enum goal_status status, size_t max, struct arena *arena,
                 store_goal_vec *ret, struct cancel *cancel, struct err *err);
 
-/* What happened, for whoever asks later; append-only. */
+/* What happened, for whoever asks later; append-only, for as long as there is a session. */
 struct goal_event {
     int64_t id; /* grows; of those returned */
     struct str goal_id;
@@ -189,6 +189,10 @@ int store_goal_pause_active(struct store *s, struct str thread, int64_t now_ms,
 int store_goal_usage_limit_active(struct store *s, struct str thread, int64_t now_ms,
                                   const struct goal_event *event, struct arena *arena,
                                   struct store_goal *ret, struct cancel *cancel, struct err *err);
+
+/* The session is gone for good: so are its goal, its ledger and its queue. 1: there was something
+ * of them. */
+int store_goals_forget(struct store *s, struct str thread, struct cancel *cancel, struct err *err);
 
 /* ---- The ledger ---- */
 

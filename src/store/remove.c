@@ -18,8 +18,10 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/goals.h"
 #include "store/hold.h"
 #include "store/index.h"
+#include "store/store.h"
 #include "store/transcript.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
@@ -88,8 +90,29 @@ static int remove_hold(const char *home, const char *id, struct hold **ret, stru
     return -1;
 }
 
+/* What the store remembers of a session's goals; *store is opened when it is needed first. Goes
+ * before the files: a transcript without its goal is harmless. */
+static int remove_goals(const char *home, const char *id, struct store **store,
+                        struct cancel *cancel, struct err *err)
+{
+    CLEANUP(mem_freep) char *path = path_join(home, "state.db");
+    struct err why = {0};
+
+    if (!*store && !file_exists(path))
+        return 0;
+    if (!*store && store_open("sqlite", home, cancel, store, &why) < 0) {
+        if (why.code == ERR_UNSUPPORTED)
+            return 0; /* without the library nobody reads it either */
+        return err_set(err, why.code, "session %s stays: %s", id, why.text);
+    }
+    if (store_goals_forget(*store, str_of(id), cancel, err) < 0)
+        return err_prefix(err, "session %s stays", id);
+    return 0;
+}
+
 /* name: "<id>.jsonl"; the transcript may be gone already. */
-static int remove_files(const char *home, const char *dir, const char *name, struct err *err)
+static int remove_files(const char *home, const char *dir, const char *name, struct store **store,
+                        struct cancel *cancel, struct err *err)
 {
     CLEANUP(mem_freep) char *id = mem_dup(name, ID_UUID_LEN);
     CLEANUP(hold_givep) struct hold *hold = NULL;
@@ -97,7 +120,7 @@ static int remove_files(const char *home, const char *dir, const char *name, str
 
     if (fd < 0)
         return err_sys(err, ERR_IO, "cannot open '%s'", dir);
-    if (remove_hold(home, id, &hold, err) < 0)
+    if (remove_hold(home, id, &hold, err) < 0 || remove_goals(home, id, store, cancel, err) < 0)
         return -1;
     if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
         return err_sys(err, ERR_IO, "cannot remove '%s/%s'", dir, name);
@@ -110,6 +133,7 @@ static int remove_files(const char *home, const char *dir, const char *name, str
 int remove_session(const char *home, const char *path, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(path);
+    CLEANUP(store_freep) struct store *store = NULL;
     const char *name = path_base(path);
 
     if (!file_exists(path))
@@ -117,7 +141,7 @@ int remove_session(const char *home, const char *path, struct err *err)
     if (!index_is_ours(home, path))
         return err_set(err, ERR_DENIED, "'%s' is not in %s/projects: it is not for tenax to remove",
                        path, home);
-    return remove_files(home, dir, name, err);
+    return remove_files(home, dir, name, &store, /*cancel=*/NULL, err);
 }
 
 /* ---- Those that are old ---- */
@@ -126,6 +150,7 @@ struct old {
     const char *home;
     time_t before; /* what has not changed since */
     struct cancel *cancel;
+    struct store *store; /* opened for the first one */
     int removed;
 };
 
@@ -155,7 +180,7 @@ static void old_take(struct old *o, DIR *project, const char *dir, const char *e
     if (!old_is(o, dirfd(project), entry) ||
         (is_folder && faccessat(dirfd(project), name, F_OK, 0) == 0))
         return;
-    if (remove_files(o->home, dir, name, &why) < 0)
+    if (remove_files(o->home, dir, name, &o->store, o->cancel, &why) < 0)
         log_debug("store", "sweep: %s", why.text);
     else
         o->removed++;
@@ -241,6 +266,7 @@ int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *ca
         return 0;
     old_take_projects(&o);
     old_take_locks(&o);
+    store_free(o.store);
     log_debug("store", "sweep: %d sessions older than %lld days", o.removed, (long long)days);
     if (cancel_check(cancel, err) == 0)
         return o.removed;

@@ -13,7 +13,8 @@ struct sweep;
 /*
  * The transcript at path and the folder beside it, with long outputs and kept files. ERR_BUSY:
  * somebody works on it; ERR_DENIED: it is not below home, so not ours to remove; ERR_NOT_FOUND.
- * The project's folder goes when it is empty then. The index notices by itself.
+ * What is remembered of its goals goes with it; the project's folder, when it is empty then. The
+ * index notices by itself.
  */
 int remove_session(const char *home, const char *path, struct err *err);
 

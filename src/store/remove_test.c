@@ -10,8 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "store/goals.h"
 #include "store/hold.h"
+#include "store/store.h"
 #include "store/test_home.h"
 #include "sync/cancel.h"
 
@@ -169,6 +172,56 @@ static void test_old(void **state)
     assert_false(there("projects/" P "/" HOME_ID(5) ".jsonl"));
 }
 
+/* How many goals and lines of their ledgers a session has. */
+static int count_goals(struct store *s, const char *id)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    goal_event_vec events = VEC_INIT;
+    goal_next_vec next = VEC_INIT;
+    struct store_goal g;
+    int count;
+
+    count = store_goal_get(s, str_of(id), &arena, &g, NULL, NULL);
+    assert_int_equal(store_goal_events(s, str_of(id), STR(""), 0, 10, &arena, &events, NULL, NULL),
+                     0);
+    assert_int_equal(store_goal_next_list(s, str_of(id), &arena, &next, NULL, NULL), 0);
+    count += (int)(events.len + next.len);
+    vec_release(&events);
+    vec_release(&next);
+    return count;
+}
+
+/* What the store remembers of a goal goes with its session, and only then. */
+static void test_goals(void **state)
+{
+    static const char *const ids[] = {HOME_ID(1), HOME_ID(2), HOME_ID(3), HOME_ID(4)};
+    CLEANUP(mem_freep) char *path = home_path(P, HOME_ID(1));
+    const struct goal_event event = {.kind = STR("set")};
+    const struct goal_next next = {.objective = STR("the next one")};
+    struct store *s = NULL;
+    struct err err = {0};
+
+    (void)state;
+    fill();
+    assert_int_equal(store_open("sqlite", test_home, NULL, &s, &err), 0);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        struct store_goal g = {.thread_id = str_of(ids[i]),
+                               .goal_id = STR(HOME_ID(1)),
+                               .objective = STR("all tests pass")};
+
+        assert_int_equal(store_goal_replace(s, &g, 5, &event, NULL, NULL, NULL, &err), 0);
+        assert_int_equal(store_goal_next_add(s, g.thread_id, &next, NULL, &err), 0);
+        assert_int_equal(count_goals(s, ids[i]), 3);
+    }
+    assert_int_equal(remove_session(test_home, path, &err), 0);
+    assert_int_equal(count_goals(s, HOME_ID(1)), 0);
+    assert_int_equal(count_goals(s, HOME_ID(2)), 3);
+    assert_int_equal(remove_old(test_home, 35, NOW_MS, NULL, NULL), 3); /* 40, 50, the folder */
+    assert_int_equal(count_goals(s, HOME_ID(3)), 3);
+    assert_int_equal(count_goals(s, HOME_ID(4)), 0);
+    store_free(s);
+}
+
 static void test_kept_for_good(void **state)
 {
     (void)state;
@@ -215,7 +268,7 @@ int main(void)
         cmocka_unit_test(test_one),           cmocka_unit_test(test_open_one),
         cmocka_unit_test(test_not_ours),      cmocka_unit_test(test_old),
         cmocka_unit_test(test_kept_for_good), cmocka_unit_test(test_sweep_beside),
-        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_cancelled),     cmocka_unit_test(test_goals),
     };
 
     return cmocka_run_group_tests(tests, home_setup, home_teardown);

@@ -471,3 +471,32 @@ int store_goal_account(struct store *s, struct str thread, const struct goal_cha
         *ret = (struct store_goal){0};
     return found < 0 ? -1 : 0;
 }
+
+/* ---- All of it ---- */
+
+static int goal_forget(struct store *s, void *arg, struct err *err)
+{
+    static const char *const statements[] = {"DELETE FROM thread_goals WHERE thread_id=?",
+                                             "DELETE FROM goal_events WHERE thread_id=?",
+                                             "DELETE FROM goal_next WHERE thread_id=?"};
+    int changes = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(statements); i++) {
+        CLEANUP(query_release) struct query q = {0};
+
+        if (query_make(&q, s, statements[i], err) < 0)
+            return -1;
+        query_str(&q, *(struct str *)arg);
+        if (query_do(&q, err) < 0)
+            return -1;
+        changes += query_changes(&q);
+    }
+    if (!changes)
+        store_unchanged(s);
+    return changes > 0;
+}
+
+int store_goals_forget(struct store *s, struct str thread, struct cancel *cancel, struct err *err)
+{
+    return store_run(s, STORE_WRITE, STORE_GOALS, goal_forget, &thread, cancel, err);
+}
