@@ -352,8 +352,8 @@ static void conform_threads(struct store *s)
 }
 
 static const conform_fn parts[] = {
-    conform_list,  conform_ledger, conform_bad_events, conform_queue,
-    conform_watch, conform_cancel, conform_threads,
+    conform_list,   conform_ledger, conform_bad_events, conform_queue,
+    conform_forget, conform_watch,  conform_cancel,     conform_threads,
 };
 
 static void test_sqlite(void **state)
