@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "goal/condition.h"
+#include "goal/word.h"
 
 #define SHOWN 60 /* bytes of the user's words that an error repeats */
 
@@ -22,178 +24,6 @@ void goal_argument_release(struct goal_argument *a)
     buf_release(&a->text);
     goal_options_release(&a->options);
 }
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
-}
-
-/* The first word of *rest, which then begins behind it and the blanks. */
-static struct str take_word(struct str *rest)
-{
-    struct str word;
-    size_t n = 0;
-
-    while (n < rest->len && !is_blank(rest->ptr[n]))
-        n++;
-    word = str_first(*rest, n);
-    while (n < rest->len && is_blank(rest->ptr[n]))
-        n++;
-    *rest = str_from(*rest, n);
-    return word;
-}
-
-/* Words of a list, in any case. */
-static bool is_word_of(struct str word, const char *words)
-{
-    struct str rest = str_of(words);
-    struct str one;
-
-    while (str_cut(&rest, ' ', &one)) {
-        if (str_eq_nocase(word, one))
-            return true;
-    }
-    return false;
-}
-
-/* One word, perhaps in quotes, at the start of *rest: as a shell would read it, without expanding
- * anything. */
-static int take_value(struct str *rest, struct buf *ret, struct err *err)
-{
-    char quote = 0;
-    size_t i = 0;
-
-    for (; i < rest->len; i++) {
-        char c = rest->ptr[i];
-
-        if (quote ? c == quote : c == '\'' || c == '"')
-            quote = quote ? 0 : c;
-        else if (c == '\\' && quote != '\'' && i + 1 < rest->len &&
-                 (!quote || strchr("\"\\$`", rest->ptr[i + 1])))
-            buf_addc(ret, rest->ptr[++i]);
-        else if (!quote && is_blank(c))
-            break;
-        else
-            buf_addc(ret, c);
-    }
-    if (quote)
-        return err_set(err, ERR_BAD_INPUT, "a quote (%c) is not closed", quote);
-    while (i < rest->len && is_blank(rest->ptr[i]))
-        i++;
-    *rest = str_from(*rest, i);
-    return 0;
-}
-
-/* ---- A condition and its options ---- */
-
-static bool is_option(struct str word)
-{
-    return word.len > 2 && word.ptr[0] == '-' && word.ptr[1] == '-' && !is_blank(word.ptr[2]);
-}
-
-static struct str option_name(struct str word)
-{
-    struct str name = str_from(word, 2);
-
-    return str_first(name, str_chr(name, '='));
-}
-
-static int option_unknown(struct str word, struct err *err)
-{
-    struct str name = option_name(word);
-    const char *meant = goal_option_nearest(name);
-
-    if (meant)
-        return err_set(err, ERR_BAD_INPUT,
-                       "there is no option --%.*s; did you mean --%s? (/goal -- … takes all that "
-                       "follows as the condition)",
-                       STR_ARG(str_clip(name, SHOWN)), meant);
-    return err_set(err, ERR_BAD_INPUT,
-                   "there is no option --%.*s (/goal -- … takes all that follows as the condition)",
-                   STR_ARG(str_clip(name, SHOWN)));
-}
-
-/* The option at the start of *rest, with its value. */
-static int take_option(struct str *rest, int64_t now_ms, struct goal_options *o, struct err *err)
-{
-    CLEANUP(buf_release) struct buf value = BUF_INIT(GOAL_MAX_ARGUMENT);
-    struct str after = *rest;
-    struct str word = take_word(&after);
-    struct str name = option_name(word);
-
-    if (!goal_option_is_known(name))
-        return option_unknown(word, err);
-    if (name.len + 2 < word.len) { /* --name=value; the value may have quotes and blanks */
-        after = str_from(*rest, name.len + 3);
-        if (!goal_option_takes_value(name))
-            return err_set(err, ERR_BAD_INPUT, "--%.*s takes no value", STR_ARG(name));
-    } else if (goal_option_takes_value(name) && (!after.len || is_option(after))) {
-        return err_set(err, ERR_BAD_INPUT, "--%.*s needs a value", STR_ARG(name));
-    }
-    if (goal_option_takes_value(name) && take_value(&after, &value, err) < 0)
-        return err_prefix(err, "--%.*s", STR_ARG(name));
-    if (goal_option_set(o, name, buf_str(&value), now_ms, err) < 0)
-        return -1;
-    *rest = after;
-    return 0;
-}
-
-/* Where the options behind a condition begin; its length when there are none. From the first known
- * option on there must be nothing else. */
-static int find_trailer(struct str text, size_t *ret_at, struct err *err)
-{
-    struct str rest = text;
-
-    while (rest.len) {
-        size_t at = text.len - rest.len;
-        struct str word = take_word(&rest);
-
-        if (!is_option(word))
-            continue;
-        if (goal_option_is_known(option_name(word))) {
-            *ret_at = at;
-            return 0;
-        }
-        if (goal_option_nearest(option_name(word)))
-            return option_unknown(word, err);
-    }
-    *ret_at = text.len;
-    return 0;
-}
-
-static int read_condition(struct str text, int64_t now_ms, struct goal_argument *a, struct err *err)
-{
-    struct str rest = text;
-    size_t end = 0;
-
-    while (is_option(rest)) {
-        if (take_option(&rest, now_ms, &a->options, err) < 0)
-            return -1;
-    }
-    if (str_starts(rest, STR("--"))) { /* alone, or it would be an option */
-        rest = str_trim(str_from(rest, 2));
-        end = rest.len;
-    } else if (find_trailer(rest, &end, err) < 0) {
-        return -1;
-    }
-    buf_add(&a->text, str_trim(str_first(rest, end)));
-    rest = str_from(rest, end);
-    while (rest.len) {
-        if (!is_option(rest))
-            return err_set(err, ERR_BAD_INPUT,
-                           "options stand before or behind the condition, and '%.*s' is neither; "
-                           "begin with -- when the option's name is part of the condition",
-                           STR_ARG(str_clip(rest, SHOWN)));
-        if (take_option(&rest, now_ms, &a->options, err) < 0)
-            return -1;
-    }
-    if (!a->text.len)
-        return err_set(err, ERR_BAD_INPUT,
-                       "the condition is empty; say what shall hold: /goal all tests pass");
-    return 0;
-}
-
-/* ---- The commands ---- */
 
 /* True: the word stands where a shell's command begins, behind ";" or on a line of its own. */
 static bool has_keyword(struct str s, struct str word)
@@ -211,12 +41,12 @@ static bool has_keyword(struct str s, struct str word)
 static bool is_sentence(struct str words)
 {
     struct str rest = words;
-    struct str first = take_word(&rest);
+    struct str first = word_take(&rest);
 
     /* Shell has these as well, with a keyword behind. */
-    if (is_word_of(first, "if for while until"))
+    if (word_is_of(first, "if for while until"))
         return !has_keyword(rest, STR("then")) && !has_keyword(rest, STR("do"));
-    return is_word_of(first, "a all an and any are as at both by each either every everything from "
+    return word_is_of(first, "a all an and any are as at both by each either every everything from "
                              "has have how in is it its my no none not nothing of on our out over "
                              "some that the their there these they this those till to up we what "
                              "when where whether who why with you your");
@@ -255,7 +85,7 @@ static bool take_only_word(struct str words, struct goal_argument *a)
     CLEANUP(buf_release) struct buf value = BUF_INIT(GOAL_MAX_ARGUMENT);
     struct str rest = words;
 
-    if (take_value(&rest, &value, NULL) < 0 || rest.len || !value.len)
+    if (word_take_quoted(&rest, &value, NULL) < 0 || rest.len || !value.len)
         return false;
     buf_clear(&a->text);
     buf_add(&a->text, buf_str(&value));
@@ -308,14 +138,14 @@ static enum fit read_budget(struct str words, int64_t now_ms, struct goal_argume
                             struct err *err)
 {
     struct str rest = words;
-    struct str value = take_word(&rest);
+    struct str value = word_take(&rest);
 
     a->limit = LIMIT_TOKENS;
     for (size_t i = 0; i < ARRAY_LEN(limit_words) && rest.len; i++) {
         struct str behind = rest;
-        struct str second = take_word(&behind);
+        struct str second = word_take(&behind);
 
-        if (!is_word_of(value, limit_words[i].words) || !looks_like_value(second))
+        if (!word_is_of(value, limit_words[i].words) || !looks_like_value(second))
             continue;
         a->limit = limit_words[i].limit;
         value = second;
@@ -344,7 +174,7 @@ static enum fit read_check(struct str words, int64_t now_ms, struct goal_argumen
                            struct err *err)
 {
     struct str rest = words;
-    struct str first = take_word(&rest);
+    struct str first = word_take(&rest);
 
     (void)now_ms;
     if (str_eq_nocase(first, STR("rm")) && is_number(rest)) {
@@ -377,7 +207,7 @@ static enum fit read_protect(struct str words, int64_t now_ms, struct goal_argum
         return FIT_YES;
     }
     while (rest.len) {
-        if (!looks_like_path(take_word(&rest)))
+        if (!looks_like_path(word_take(&rest)))
             return FIT_NOT;
     }
     err_set(err, ERR_BAD_INPUT, "one glob at a time; put quotes around one that has blanks");
@@ -388,7 +218,7 @@ static enum fit read_protect(struct str words, int64_t now_ms, struct goal_argum
 static bool read_spelled_time(struct str number, struct str unit, struct buf *ret)
 {
     if (!is_number(number) ||
-        !is_word_of(unit, "s sec secs second seconds m min mins minute minutes h hr hrs hour hours "
+        !word_is_of(unit, "s sec secs second seconds m min mins minute minutes h hr hrs hour hours "
                           "d day days"))
         return false;
     buf_add(ret, number);
@@ -400,7 +230,7 @@ static enum fit read_wait(struct str words, int64_t now_ms, struct goal_argument
                           struct err *err)
 {
     struct str rest = words;
-    struct str first = take_word(&rest);
+    struct str first = word_take(&rest);
 
     (void)now_ms;
     (void)err;
@@ -418,21 +248,21 @@ static enum fit read_wait(struct str words, int64_t now_ms, struct goal_argument
 static enum fit read_next(struct str words, int64_t now_ms, struct goal_argument *a,
                           struct err *err)
 {
-    return read_condition(words, now_ms, a, err) < 0 ? FIT_WRONG : FIT_YES;
+    return condition_read(words, now_ms, &a->text, &a->options, err) < 0 ? FIT_WRONG : FIT_YES;
 }
 
 static enum fit read_queue(struct str words, int64_t now_ms, struct goal_argument *a,
                            struct err *err)
 {
     struct str rest = words;
-    struct str first = take_word(&rest);
+    struct str first = word_take(&rest);
     enum fit fit;
 
     (void)now_ms;
-    if (is_word_of(first, "rm remove"))
+    if (word_is_of(first, "rm remove"))
         return read_place(rest, 1, &a->number, err);
-    if (is_word_of(first, "mv move"))
-        first = take_word(&rest);
+    if (word_is_of(first, "mv move"))
+        first = word_take(&rest);
     if (!is_number(first) || (rest.len && !is_number(rest)))
         return FIT_NOT;
     if (!rest.len) {
@@ -459,7 +289,7 @@ static enum fit read_edit(struct str words, int64_t now_ms, struct goal_argument
     struct str rest = words;
 
     (void)now_ms;
-    if (!str_is(take_word(&rest), "--"))
+    if (!str_is(word_take(&rest), "--"))
         return FIT_NOT;
     if (!rest.len) {
         err_set(err, ERR_BAD_INPUT, "the new objective is empty");
@@ -496,7 +326,7 @@ static const struct verb_row {
 static const struct verb_row *verb_find(struct str word)
 {
     for (size_t i = 0; i < ARRAY_LEN(verb_rows); i++) {
-        if (is_word_of(word, verb_rows[i].words))
+        if (word_is_of(word, verb_rows[i].words))
             return &verb_rows[i];
     }
     return NULL;
@@ -505,7 +335,7 @@ static const struct verb_row *verb_find(struct str word)
 static int read_words(struct str text, int64_t now_ms, struct goal_argument *a, struct err *err)
 {
     struct str rest = text;
-    struct str first = take_word(&rest);
+    struct str first = word_take(&rest);
     const struct verb_row *row = verb_find(first);
     enum fit fit = FIT_NOT;
 
@@ -531,7 +361,7 @@ static int read_words(struct str text, int64_t now_ms, struct goal_argument *a, 
     goal_argument_release(a);
     *a = (struct goal_argument)GOAL_ARGUMENT_INIT;
     a->verb = GOAL_SET;
-    return read_condition(text, now_ms, a, err);
+    return condition_read(text, now_ms, &a->text, &a->options, err);
 }
 
 int goal_argument_read(struct str text, int64_t now_ms, struct goal_argument *ret, struct err *err)

@@ -1,0 +1,16 @@
+/*
+ * A condition as it is typed, with options before or behind it; argument.h has the rules.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct buf;
+struct err;
+struct goal_options;
+
+/* text is trimmed. Adds to what is there; both may have changed when it fails. */
+int condition_read(struct str text, int64_t now_ms, struct buf *ret_text,
+                   struct goal_options *ret_options, struct err *err);

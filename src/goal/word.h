@@ -1,0 +1,20 @@
+/*
+ * Words of a line that a person typed: blanks between them, quotes where one has blanks itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct buf;
+struct err;
+
+bool word_is_blank(char c);
+/* The first word of *rest, which then begins behind it and the blanks. Quotes mean nothing. */
+struct str word_take(struct str *rest);
+/* The same as a shell would read it, without expanding anything: 'a b', "a \"b\"", a\ b.
+ * ERR_BAD_INPUT: a quote is not closed. */
+int word_take_quoted(struct str *rest, struct buf *ret, struct err *err);
+/* Whether it is one of these, which single spaces separate, in any case. */
+bool word_is_of(struct str word, const char *words);
