@@ -2,11 +2,20 @@
  * The workspace's states as git knows them: where a goal began, each verified step, and the way
  * back.
  *
- * Everything is done with an index of our own (a copy of the user's, for its cached stats), so that
- * branch, index and work tree of the user are never touched, but for baseline_undo(). States are
- * commits under refs/tenax/<session>/: "base", "step-1", …, "undo-1", …. Their trees hold tracked
- * and untracked files, not ignored ones. Outside of git, or without it, all this is ERR_UNSUPPORTED
- * and goals do without. Each call has a time limit of BASELINE_TIMEOUT_MS. Any thread; waits.
+ * Everything is done with an index of our own (at first a copy of the user's, for its cached
+ * stats), so that branch, index and work tree of the user are never touched, but for
+ * baseline_undo(), which changes the work tree alone: HEAD stays where it is. States are commits
+ * under refs/tenax/<session>/: "base", "step-1", …, "undo-1", …, each the parent of the next;
+ * "last" is the newest. They are tenax's own, unsigned, and no hook hears of them.
+ *
+ * The repository is the unit, also where the workspace is a folder of it. Trees hold tracked and
+ * untracked files as git would store them (line ends and filters as configured), not ignored ones,
+ * nor files that cannot be read. A submodule is the commit it stands at; what is changed inside it
+ * is not seen and not undone.
+ *
+ * Outside of git, or without it, all this is ERR_UNSUPPORTED and goals do without. Each call has a
+ * time limit of BASELINE_TIMEOUT_MS (ERR_TIMEOUT); git's own words are in ERR_IO, such as for a
+ * repository that cannot be written. Any thread, one call at a time for a session; waits.
  */
 #pragma once
 
@@ -29,16 +38,18 @@ struct baseline {
     char *const *environ; /* as tenax was started; GIT_DIR and the like in it count */
 };
 
-/* The hash of the tree that the workspace is now; nothing is kept. */
+/* The hash of the tree that the workspace is now; no ref is set. */
 int baseline_tree(const struct baseline *b, struct cancel *cancel, char ret_tree[BASELINE_ID],
                   struct err *err);
-/* Keeps the present state as refs/tenax/<session>/<name>. ret_tree may be NULL. */
+/* Keeps the present state as refs/tenax/<session>/<name>. ret_tree may be NULL. ERR_BAD_INPUT: no
+ * name for a ref. */
 int baseline_keep(const struct baseline *b, const char *name, struct str message,
                   struct cancel *cancel, char ret_commit[BASELINE_ID], char ret_tree[BASELINE_ID],
                   struct err *err);
 /* From a kept state to the present one: one line per file with a sum below (git diff --stat, rename
- * detection), and the hunks, each at most so many bytes: files are cut first, each in fair shares,
- * then said to be left out. What is cut says so. Either may be NULL. */
+ * detection), and the hunks, each at most about so many bytes: files are cut first, each in fair
+ * shares, then said to be left out. What is cut says so. Either may be NULL; what they held is
+ * replaced. */
 int baseline_diff(const struct baseline *b, const char *commit, struct cancel *cancel,
                   struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
                   struct err *err);
@@ -48,9 +59,12 @@ struct baseline_undone {
     char ref[128];
     size_t restored, removed; /* files as they were; files that were not there then */
 };
-/* Files that would change, for the question before. */
+/* Files that would change, one a line (200 at most), for the question before. ret_list is
+ * replaced. */
 int baseline_undo_plan(const struct baseline *b, const char *commit, struct cancel *cancel,
                        struct buf *ret_list, size_t *ret_count, struct err *err);
-/* The work tree as it was at this commit. The state before is kept first; ignored files stay. */
+/* The work tree as it was at this commit. The state before is kept first, so that nothing is lost;
+ * ignored files stay. Fails when an ignored file is in the way, and when some files could not be
+ * put back. */
 int baseline_undo(const struct baseline *b, const char *commit, struct cancel *cancel,
                   struct baseline_undone *ret, struct err *err);

@@ -215,7 +215,9 @@ static void knows_git(void **state)
     (void)state;
     work_put_all("tests/a.py tests/out/b.py gen.txt want.txt local.sh");
     work_put(".gitignore", "tests/out\ngen.txt\nlocal.sh\n");
-    work_run(WORK_GIT "init -q && " WORK_GIT "add want.txt", NULL);
+    work_run("git init -q && "
+             "git add want.txt",
+             NULL);
     expect_names("diff gen.txt want.txt", "tests/a.py want.txt");
     expect_names("./local.sh", "local.sh tests/a.py");
 }

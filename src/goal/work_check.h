@@ -22,11 +22,11 @@
 #include "proc/proc.h"
 
 static char work_top[200];  /* holds work_dir, home, bin, session */
-static char work_dir[256];  /* the workspace */
+static char work_dir[300];  /* the workspace */
 static char work_path[400]; /* PATH=<top>/bin:/usr/local/bin:/usr/bin:/bin */
 static char work_home[300];
 static char work_quiet[] = "GIT_CONFIG_NOSYSTEM=1";
-static char work_global[] = "GIT_CONFIG_GLOBAL=/dev/null";
+static char work_global[300]; /* a file of our own */
 static char *const work_env[] = {work_path, work_home, work_quiet, work_global, NULL};
 
 /* Good until the fourth call after it. */
@@ -38,6 +38,16 @@ static inline const char *work_at(const char *name)
 
     snprintf(path, sizeof(paths[0]), "%s/%s", *name == '/' ? "" : work_dir, name);
     return path;
+}
+
+static inline void work_write_config(void)
+{
+    static const struct str text = STR_INIT("[user]\n\tname = u\n\temail = u@localhost\n"
+                                            "[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n");
+    char path[300];
+
+    snprintf(path, sizeof(path), "%s/gitconfig", work_top);
+    assert_int_equal(file_replace(path, text, 0644, NULL), 0);
 }
 
 static inline void work_make(void)
@@ -52,12 +62,14 @@ static inline void work_make(void)
     snprintf(work_dir, sizeof(work_dir), "%s/work", work_top);
     snprintf(work_path, sizeof(work_path), "PATH=%s/bin:/usr/local/bin:/usr/bin:/bin", work_top);
     snprintf(work_home, sizeof(work_home), "HOME=%s/home", work_top);
+    snprintf(work_global, sizeof(work_global), "GIT_CONFIG_GLOBAL=%s/gitconfig", work_top);
     for (const char *names = "work\0home\0bin\0session\0"; *names; names += strlen(names) + 1) {
         char path[300];
 
         snprintf(path, sizeof(path), "%s/%s", work_top, names);
         assert_int_equal(mkdir(path, 0755), 0);
     }
+    work_write_config();
 }
 
 /* A file in the workspace, with the folders it needs; a mode of 0755 when it is a script. */
@@ -104,9 +116,6 @@ static inline void work_run(const char *command, struct buf *ret_out)
         buf_add(ret_out, buf_str(&r.out));
     proc_result_release(&r);
 }
-
-#define WORK_GIT                                                                                   \
-    "git -c user.name=u -c user.email=u@localhost -c init.defaultBranch=main -c gc.auto=0 "
 
 static inline int work_remove_one(const char *path, const struct stat *st, int type,
                                   struct FTW *where)
