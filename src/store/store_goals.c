@@ -47,8 +47,8 @@
 #define NAME(kind, name) ", " #name
 #define COLUMNS "thread_id, goal_id" GOAL_COLUMNS(NAME)
 
-#define MOST "(1<<53)"
-static_assert(GOAL_MAX_NUMBER == (int64_t)1 << 53, "MOST says the same");
+#define MOST "9007199254740992"
+static_assert(GOAL_MAX_NUMBER == 9007199254740992, "MOST says the same");
 
 #define SPENT(tokens, budget, steps, turns, cost, max_cost, deadline)                              \
     "(" tokens ">=" budget " OR " steps ">=" turns " OR " cost ">=" max_cost " OR ?2>=" deadline ")"

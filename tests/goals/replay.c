@@ -31,7 +31,9 @@ static void replay_line(struct replay *r, struct str thread, const struct goal_e
     struct op op;
 
     snprintf(data, sizeof(data), "%.*s", STR_ARG(e->data));
-    if (sscanf(data, "{\"worker\":%u,\"op\":%u,\"expected\":\"%36[^\"]", &worker, &n, expected) < 2)
+    if (sscanf(data, "{\"worker\":%u,\"op\":%u,\"expected\":\"%36[^\"]", &worker, &n, expected) <
+            2 ||
+        worker >= WORKERS + st->victims || n >= st->ops)
         storm_fail(st, "an unknown line: %s", data);
     trace = storm_trace(st, worker, n);
     op_make(&op, st->seed, worker, n, thread);
@@ -92,8 +94,11 @@ static int by_value(const void *a, const void *b)
 /* Nobody has read what never was; nothing that was acknowledged is missing. */
 static void check_traces(struct storm *st, struct replay *replays)
 {
-    for (unsigned i = 0; i < SHARED; i++)
+    for (unsigned i = 0; i < SHARED; i++) {
+        if (!replays[i].states.len)
+            storm_fail(st, "nobody has changed %s", st->threads[i]);
         qsort(replays[i].states.ptr, replays[i].states.len, sizeof(uint64_t), by_value);
+    }
     for (unsigned worker = 0; worker < WORKERS + st->victims; worker++) {
         for (unsigned n = 0; n < st->ops; n++) {
             const struct trace *trace = storm_trace(st, worker, n);

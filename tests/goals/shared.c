@@ -25,7 +25,6 @@ void shared_change(struct worker *w)
     answer = storm_run(w, &op, &event, &got);
     if (answer < 0 || (op.kind == OP_get && !answer))
         return;
-    trace->accepted = answer == 1 && op.kind != OP_get;
     if (answer == 0) { /* the row that it was refused for gives the reason */
         struct model m = {.there = got.thread_id.len > 0, .row = got};
 
@@ -37,6 +36,7 @@ void shared_change(struct worker *w)
         trace->row = model_digest(&got);
         snprintf(w->seen[which], sizeof(w->seen[which]), "%.*s", STR_ARG(got.goal_id));
     }
+    atomic_store(&trace->accepted, answer == 1 && op.kind != OP_get);
 }
 
 static void shared_queue_add(struct worker *w)

@@ -29,6 +29,7 @@
 #include "store/test_home.h"
 #include "sync/thread.h"
 
+#define MIN_OPERATIONS 1000 /* fewer leave nothing to check */
 #define MAX_OPERATIONS 10000000
 #define OPERATIONS_PER_VICTIM 1000
 
@@ -210,8 +211,9 @@ int main(int argc, char **argv)
     size_t bytes;
     char *memory;
 
-    if (argc < 2 || str_to_i64(str_of(argv[1]), &operations, NULL) < 0 || operations < WORKERS ||
-        operations > MAX_OPERATIONS || (argc > 2 && str_to_i64(str_of(argv[2]), &seed, NULL) < 0)) {
+    if (argc < 2 || str_to_i64(str_of(argv[1]), &operations, NULL) < 0 ||
+        operations < MIN_OPERATIONS || operations > MAX_OPERATIONS ||
+        (argc > 2 && str_to_i64(str_of(argv[2]), &seed, NULL) < 0)) {
         fprintf(stderr, "usage: storm OPERATIONS [SEED]\n");
         return 2;
     }

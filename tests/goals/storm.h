@@ -25,8 +25,9 @@ struct store;
 
 /* What is left of an operation on a shared goal, by worker and number. Read when all have ended. */
 struct trace {
-    uint64_t row;  /* digest of the row that was answered; 0: none */
-    bool accepted; /* so its line is in the ledger */
+    uint64_t row; /* digest of the row that was answered; 0: none */
+    _Atomic bool
+        accepted; /* so its line is in the ledger. Set behind row: a kill may come between */
     bool replayed;
     _Atomic unsigned char queued; /* QUEUE_… */
 };
