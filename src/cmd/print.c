@@ -311,6 +311,7 @@ int cmd_print(struct cmd *c)
         p.spec.conf = conf;
         p.spec.thinking =
             conf_get_bool(conf, "alwaysThinkingEnabled", true) ? THINKING_DEFAULT : THINKING_OFF;
+        p.spec.has_input = !p.input_lines;
         code = print_session(&p);
     }
     conf_unref(conf);

@@ -70,7 +70,8 @@ struct host {
     int64_t thinking_budget;
     struct feed *feed;
     struct asks *asks;
-    struct event_log *log; /* NULL: none */
+    struct event_log *log;       /* NULL: none */
+    struct surroundings *around; /* begun early; NULL: not */
 
     struct gate gate; /* of what follows */
     struct agent *agent;
@@ -253,13 +254,37 @@ static void host_make_hooks(struct host *h, struct strv *ret_notes)
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
 }
 
-static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *err)
+/* The network, where a model needs it. Its thread loads libcurl at once, and while a library is
+ * being loaded nobody can start a thread: whoever is needed meanwhile is started before. */
+static int host_connect(struct host *h, struct err *err)
 {
+    if (!models_need_net(&h->models) || h->net)
+        return 0;
+    h->net = connect_net(h->conf, err);
+    return h->net ? 0 : -1;
+}
+
+/* Prompt and models. Early: git starts to work before them, and libcurl to be loaded as soon as it
+ * is known to be needed; the session is made meanwhile. Not for one that goes on: it asks git
+ * nothing, and threads read its file. What fails here early is tried again when it is used. */
+static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, struct err *err)
+{
+    struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
+
+    if (is_early)
+        h->around = surroundings_start(&place);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)), h->max_usd,
                       h->cancel, ret_notes, err) < 0)
         return -1;
+    if (is_early)
+        (void)host_connect(h, /*err=*/NULL);
+    return 0;
+}
+
+static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *err)
+{
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
@@ -295,7 +320,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         strv_add_all(&h->only_tools, spec->tools);
     h->feed = feed_new(/*limits=*/NULL);
     h->asks = asks_new(host_on_waiting, h);
-    if (session_open(h->conf, h->args, spec->session, h->cancel, ret_notes, &h->session, err) < 0 ||
+    if (host_begin(h, spec->has_input && !session_wants_past(h->args), ret_notes, err) < 0 ||
+        session_open(h->conf, h->args, spec->session, h->cancel, ret_notes, &h->session, err) < 0 ||
         host_make_parts(h, ret_notes, err) < 0) {
         host_free(h);
         return -1;
@@ -312,6 +338,7 @@ void host_free(struct host *h)
     runner_free(h->runner);
     hook_registry_free(h->registry);
     event_log_stop(h->log);
+    surroundings_free(h->around);
     toolbox_free(h->toolbox);
     permit_free(h->permit);
     workspace_unref(h->workspace);
@@ -423,17 +450,16 @@ int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err)
 
 /* ---- the agent ---- */
 
-/* What takes its time, all at once: git works while libcurl is loaded and files are read. git
- * first, because nobody can start a thread, such as the one that looks after git, while a library
- * is being loaded. */
+/* What takes its time, all at once, unless host_begin() has begun it: git works while libcurl is
+ * loaded and files are read. */
 static int host_gather(struct host *h, struct err *err)
 {
     const struct recall *past = session_recall(h->session);
-    struct surroundings *around = briefing_start(&h->briefing, past);
+    struct surroundings *around = TAKE_PTR(h->around);
 
-    if (models_need_net(&h->models) && !h->net)
-        h->net = connect_net(h->conf, err);
-    if (models_need_net(&h->models) && !h->net) {
+    if (!around)
+        around = briefing_start(&h->briefing, past);
+    if (host_connect(h, err) < 0) {
         surroundings_free(around);
         return -1;
     }
@@ -516,10 +542,10 @@ static struct agent *host_build(struct host *h, struct err *err)
     };
 
     host_record_mode(h);
-    host_start_log(h);
     effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
     if (host_gather(h, err) < 0)
         return NULL;
+    host_start_log(h); /* a thread: not before libcurl is there. It reads what was said so far */
     prompt_system(&h->prompt, h->conf, &system);
     spec.net = h->net;
     runner_set_net(h->runner, h->net);

@@ -52,6 +52,7 @@ struct host_spec {
     double max_usd;           /* 0: no limit */
     enum thinking thinking;
     int64_t thinking_budget;
+    bool has_input; /* host_send() comes at once: what it needs is begun early */
 };
 
 /* Chooses models and keys, reads prompts and rules. notes: what the user should know. Fails with

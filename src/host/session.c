@@ -140,7 +140,7 @@ static int session_new(struct session *s, const char *id, struct err *err)
 
 /* ---- Going on ---- */
 
-static bool wants_past(const struct args *args)
+bool session_wants_past(const struct args *args)
 {
     return args->given[OPT_CONTINUE] || args->given[OPT_RESUME];
 }
@@ -153,14 +153,14 @@ static int check_options(const struct args *args, const char *id, struct err *er
     if (args->given[OPT_CONTINUE] && args->given[OPT_RESUME])
         return err_set(err, ERR_BAD_INPUT, "--continue and --resume do not go together");
     for (size_t i = 0; i < ARRAY_LEN(only); i++) {
-        if (args->given[only[i]] && !wants_past(args))
+        if (args->given[only[i]] && !session_wants_past(args))
             return err_set(err, ERR_BAD_INPUT, "--%s needs --resume or --continue",
                            option_table()[only[i]].name);
     }
     if (args->given[OPT_RESUME_SESSION_AT] && args->given[OPT_RESUME_DROPS_TURN])
         return err_set(err, ERR_BAD_INPUT,
                        "--resume-session-at and --resume-drops-turn do not go together");
-    if (id && wants_past(args) && !args->given[OPT_FORK_SESSION])
+    if (id && session_wants_past(args) && !args->given[OPT_FORK_SESSION])
         return err_set(err, ERR_BAD_INPUT,
                        "--session-id with --resume or --continue needs --fork-session");
     return 0;
@@ -280,8 +280,8 @@ int session_open(const struct conf *conf, const struct args *args, const char *i
     buf_init(&s->seed, BUF_NO_LIMIT);
     r = check_options(args, id, err);
     if (r == 0)
-        r = wants_past(args) ? session_resume(s, args, id, cancel, ret_notes, err)
-                             : session_new(s, id, err);
+        r = session_wants_past(args) ? session_resume(s, args, id, cancel, ret_notes, err)
+                                     : session_new(s, id, err);
     if (r < 0) {
         session_free(s);
         return -1;

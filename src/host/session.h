@@ -27,6 +27,9 @@ struct rewind;
 struct session;
 struct workspace;
 
+/* Whether the options ask for a session that goes on. */
+bool session_wants_past(const struct args *args);
+
 /* What the options --continue, --resume, --fork-session, --session-id, --resume-session-at,
  * --resume-drops-turn and --no-session-persistence ask for. notes: for the user. ERR_NOT_FOUND,
  * ERR_BUSY: another process has it; ERR_BAD_INPUT: options that do not go together. */

@@ -296,7 +296,6 @@ _Noreturn void warden_main(int socket)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    child_reset_signals();
     if (!warden_place_fds(socket))
         _exit(1);
 

@@ -50,5 +50,6 @@ struct warden_order {
     int signo;
 };
 
-/* Runs in a process of its own (zygote.h) and never returns; exits with 0 when nobody is left. */
+/* Runs in a process of its own (zygote.h), with signals reset, and never returns; exits with 0 when
+ * nobody is left. */
 _Noreturn void warden_main(int socket);

@@ -53,6 +53,7 @@ static _Noreturn void zygote_main(int socket)
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* the socket tells as well, but not somebody stopped */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    child_reset_signals(); /* wardens inherit it */
     if (dup2(socket, ZYGOTE_SOCKET) < 0)
         _exit(1);
     child_close_from(ZYGOTE_SOCKET + 1);
@@ -177,8 +178,10 @@ static pid_t zygote_fork_here(const struct launch *l, int *ret_socket, struct er
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return err_sys(err, ERR_IO, "cannot make a socket pair");
     pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        child_reset_signals();
         warden_main(sockets[1]);
+    }
     close(sockets[1]);
     if (pid > 0 && launch_send(l, sockets[0]) == 0) {
         *ret_socket = sockets[0];
