@@ -89,6 +89,22 @@ static char *branch_main(const char *common)
     return NULL;
 }
 
+static char *branch_head(const char *git)
+{
+    char *name = branch_read(git, "HEAD", STR("ref: refs/heads/"));
+
+    if (name && strcmp(name, ".invalid") == 0) /* reftable's stand-in */
+        mem_freep(&name);
+    return name;
+}
+
+char *branch_current(const char *dir)
+{
+    CLEANUP(mem_freep) char *git = branch_git_dir(dir);
+
+    return git ? branch_head(git) : NULL;
+}
+
 void branch_find(const char *dir, struct branch *ret)
 {
     CLEANUP(mem_freep) char *git = branch_git_dir(dir);
@@ -100,8 +116,6 @@ void branch_find(const char *dir, struct branch *ret)
         return;
     link = branch_read(git, "commondir", STR(""));
     common = path_join(git, link ? link : ".");
-    ret->current = branch_read(git, "HEAD", STR("ref: refs/heads/"));
-    if (ret->current && strcmp(ret->current, ".invalid") == 0) /* reftable's stand-in */
-        mem_freep(&ret->current);
+    ret->current = branch_head(git);
     ret->main_name = branch_main(common);
 }

@@ -16,4 +16,5 @@ struct branch {
 };
 
 void branch_find(const char *dir, struct branch *ret);
+char *branch_current(const char *dir); /* that alone, in a few system calls */
 void branch_release(struct branch *b);

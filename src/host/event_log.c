@@ -16,6 +16,7 @@
 
 #include "agent/event.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/secret.h"
 #include "host/event_line.h"
@@ -24,6 +25,7 @@
 #include "sync/thread.h"
 
 #define LOG_MAX_LINES ((size_t)1 << 20) /* bytes that wait to be written */
+#define LOG_GATHER_MS 10                /* a few quick steps are written at once */
 
 /* What is worth a switch of threads; everything else comes along with them. */
 #define LOG_WAKES                                                                                  \
@@ -180,6 +182,19 @@ static void log_take(struct event_log *l)
     }
 }
 
+/* For mail, or until then; true: the mail is that this is the end. */
+static bool log_wait(struct event_log *l, int64_t deadline_ms)
+{
+    struct mail *m = NULL;
+    bool is_end;
+
+    if (mailbox_take(l->mailbox, /*cancel=*/NULL, deadline_ms, &m, /*err=*/NULL) < 0)
+        return false;
+    is_end = m->kind == &stop_kind;
+    mail_free(m);
+    return is_end;
+}
+
 static void log_run(void *arg)
 {
     struct event_log *l = arg;
@@ -188,13 +203,9 @@ static void log_run(void *arg)
     l->observer = feed_observe(l->feed, /*from=*/1, OBSERVER_REMOTE, l->mailbox);
     observer_wake_on(l->observer, LOG_WAKES);
     while (!ending) {
-        struct mail *m = NULL;
-
         log_take(l);
-        if (mailbox_take(l->mailbox, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, /*err=*/NULL) == 0) {
-            ending = m->kind == &stop_kind;
-            mail_free(m);
-        }
+        /* Until it has taken everything again nothing wakes it but the end. */
+        ending = log_wait(l, /*deadline_ms=*/-1) || log_wait(l, clock_mono_ms() + LOG_GATHER_MS);
     }
     log_take(l);
     observer_free(l->observer);

@@ -136,14 +136,10 @@ static int record_put_fact(struct record *r, struct str line, struct err *err)
 
 static void record_look(struct record *r)
 {
-    struct branch branch;
-
     mem_freep(&r->cwd);
     mem_freep(&r->branch);
     r->cwd = workspace_cwd(r->workspace);
-    branch_find(r->cwd, &branch);
-    r->branch = TAKE_PTR(branch.current);
-    branch_release(&branch);
+    r->branch = branch_current(r->cwd);
 }
 
 static struct entry_head record_head(const struct record *r)

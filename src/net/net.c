@@ -508,7 +508,7 @@ void net_used(struct net_stream *s, size_t bytes)
 
 void net_cancel(struct net_stream *s)
 {
-    if (!atomic_exchange(&s->cancelled, true))
+    if (!atomic_exchange(&s->cancelled, true) && !atomic_load(&s->ended))
         net_nudge(s);
 }
 

@@ -518,6 +518,7 @@ void net_stream_done(struct net_stream *s, CURLcode code)
     m->end.before_head = !s->head_sent;
     if (!s->head_sent)
         m->status = 0; /* not that of an informational answer */
+    atomic_store(&s->ended, true);
     net_mail_send(s, m);
 }
 

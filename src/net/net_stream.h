@@ -44,6 +44,7 @@ struct net_stream {
 
     /* Between the owner and the network thread. */
     atomic_bool cancelled;
+    atomic_bool ended; /* its end is mailed, so that it closes by itself */
     atomic_bool paused;
     atomic_size_t unread; /* bytes mailed, or about to be, and not yet net_used() */
 

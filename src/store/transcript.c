@@ -35,7 +35,8 @@ struct transcript {
     struct buf once;  /* what is being written, kept for its memory */
 
     struct thread *syncer;
-    bool sync_wanted, ending; /* under the gate */
+    struct gate sync_gate; /* its own: it is woken for nothing else. Of what follows */
+    bool sync_wanted, ending;
 };
 
 struct transcript *transcript_new(const char *path, enum transcript_sync sync)
@@ -49,6 +50,7 @@ struct transcript *transcript_new(const char *path, enum transcript_sync sync)
     buf_init(&t->waits, BUF_NO_LIMIT);
     buf_init(&t->once, BUF_NO_LIMIT);
     gate_init(&t->gate);
+    gate_init(&t->sync_gate);
     return t;
 }
 
@@ -76,18 +78,18 @@ static void transcript_sync_loop(void *arg)
 {
     struct transcript *t = arg;
 
-    gate_take(&t->gate);
+    gate_take(&t->sync_gate);
     for (;;) {
         while (!t->sync_wanted && !t->ending)
-            gate_wait(&t->gate, /*deadline_ms=*/-1);
+            gate_wait(&t->sync_gate, /*deadline_ms=*/-1);
         if (!t->sync_wanted)
             break;
         t->sync_wanted = false;
-        gate_give(&t->gate);
+        gate_give(&t->sync_gate);
         (void)disk_sync(t->fd); /* set once, before the first wish */
-        gate_take(&t->gate);
+        gate_take(&t->sync_gate);
     }
-    gate_give(&t->gate);
+    gate_give(&t->sync_gate);
 }
 
 static int transcript_sync_now(struct transcript *t, struct err *err)
@@ -99,10 +101,10 @@ static int transcript_sync_now(struct transcript *t, struct err *err)
 
 static int transcript_sync_soon(struct transcript *t, struct err *err)
 {
-    gate_take(&t->gate);
+    gate_take(&t->sync_gate);
     t->sync_wanted = true;
-    gate_wake(&t->gate);
-    gate_give(&t->gate);
+    gate_wake(&t->sync_gate);
+    gate_give(&t->sync_gate);
     if (t->syncer)
         return 0;
     t->syncer = thread_start("tenax-sync", transcript_sync_loop, t, /*err=*/NULL);
@@ -113,16 +115,17 @@ void transcript_free(struct transcript *t)
 {
     if (!t)
         return;
-    gate_take(&t->gate);
+    gate_take(&t->sync_gate);
     t->ending = true;
-    gate_wake(&t->gate);
-    gate_give(&t->gate);
+    gate_wake(&t->sync_gate);
+    gate_give(&t->sync_gate);
     thread_join(t->syncer);
     if (t->fd >= 0)
         close(t->fd);
     buf_release(&t->waits);
     buf_release(&t->once);
     gate_release(&t->gate);
+    gate_release(&t->sync_gate);
     mem_freep(&t->path);
     mem_freep(&t);
 }
