@@ -84,45 +84,55 @@ int sessions_find(const struct sessions *s, const char *want, struct buf *ret_pa
     return find_session(&scope, str_of(want), s->cmd->cancel, ret_path, err);
 }
 
-/* Whether it may stand in a line as it is. */
-static bool is_printable(struct str text, size_t len)
+/* How many characters from here on are ASCII and may stand in a line as they are, at most max. */
+static size_t plain_run(struct str text, size_t max)
 {
-    uint32_t code = 0;
+    size_t n = 0;
 
-    if (len == 1)
-        return text.ptr[0] >= ' ' && text.ptr[0] != 0x7f;
-    return utf8_decode(text, &code) && code >= 0xa0 && !utf8_turns_text(code);
+    while (n < text.len && n < max && text.ptr[n] >= ' ' && text.ptr[n] < 0x7f)
+        n++;
+    return n;
 }
 
 void sessions_add_line(struct buf *out, struct str text, size_t max_chars)
 {
-    struct str run; /* added whole */
     size_t chars = 0;
 
     text = str_trim(text);
     while (text.len && chars < max_chars) {
-        size_t len = utf8_decode(text, NULL);
+        size_t run = plain_run(text, max_chars - chars);
+        uint32_t code = 0;
+        size_t len = run ? run : utf8_decode(text, &code);
 
-        run = text;
-        while (is_printable(text, len) && chars < max_chars) {
-            text = str_from(text, len);
-            chars++;
-            len = utf8_decode(text, NULL);
-        }
-        buf_add(out, str_first(run, run.len - text.len));
-        if (text.len && chars < max_chars) {
+        if (run || (code >= 0xa0 && !utf8_turns_text(code)))
+            buf_add(out, str_first(text, len));
+        else /* it would do something, or is broken */
             buf_addc(out, ' ');
-            text = str_from(text, len ? len : 1);
-            chars++;
-        }
+        text = str_from(text, len ? len : 1);
+        chars += run ? run : 1;
     }
     if (text.len)
         buf_adds(out, "…");
 }
 
+void sessions_add_number(struct buf *out, int64_t n)
+{
+    char digits[24];
+    size_t at = sizeof(digits);
+    uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
+
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (n < 0)
+        digits[--at] = '-';
+    buf_add(out, str_make(digits + at, sizeof(digits) - at));
+}
+
 void sessions_add_size(struct buf *out, int64_t bytes)
 {
-    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+    static const char *const units[] = {" B", " KB", " MB", " GB", " TB"};
     int64_t tenths = bytes * 10;
     size_t unit = 0;
 
@@ -130,10 +140,14 @@ void sessions_add_size(struct buf *out, int64_t bytes)
         tenths = (tenths + 512) / 1024;
         unit++;
     }
-    if (unit > 1 && tenths < 100)
-        buf_addf(out, "%d.%d %s", (int)(tenths / 10), (int)(tenths % 10), units[unit]);
-    else
-        buf_addf(out, "%d %s", (int)((tenths + 5) / 10), units[unit]);
+    if (unit > 1 && tenths < 100) {
+        sessions_add_number(out, tenths / 10);
+        buf_addc(out, '.');
+        sessions_add_number(out, tenths % 10);
+    } else {
+        sessions_add_number(out, (tenths + 5) / 10);
+    }
+    buf_adds(out, units[unit]);
 }
 
 int sessions_say(const struct sessions *s, const struct buf *out)

@@ -59,18 +59,27 @@ static size_t table_id_chars(const struct index *ix)
 
 static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)
 {
+    static const struct {
+        int64_t minutes; /* from there on the next is used */
+        int64_t of;      /* one of them is so many minutes */
+        const char *ago;
+    } units[] = {
+        {60, 1, "m ago"},
+        {48 * 60, 60, "h ago"},
+        {60 * 24 * 60, 24 * 60, "d ago"},
+        {INT64_MAX, 7 * 24 * 60, "w ago"},
+    };
     int64_t minutes = (now_ms - time_ms) / 60000;
+    size_t unit = 0;
 
-    if (minutes < 1)
+    if (minutes < 1) {
         buf_adds(out, "now");
-    else if (minutes < 60)
-        buf_addf(out, "%dm ago", (int)minutes);
-    else if (minutes < 48 * 60)
-        buf_addf(out, "%dh ago", (int)(minutes / 60));
-    else if (minutes < 60 * 24 * 60)
-        buf_addf(out, "%dd ago", (int)(minutes / 60 / 24));
-    else
-        buf_addf(out, "%dw ago", (int)(minutes / 60 / 24 / 7));
+        return;
+    }
+    while (minutes >= units[unit].minutes && unit + 1 < ARRAY_LEN(units))
+        unit++;
+    sessions_add_number(out, minutes / units[unit].of);
+    buf_adds(out, units[unit].ago);
 }
 
 /* All that do not go on with a character. */
@@ -163,7 +172,7 @@ static void table_row(struct table *t, const struct store_session *row, int64_t 
     else
         add_age(table_cell(t), row->last_ms, now_ms);
     add_left(&t->out, buf_str(&t->cell), AGE_CHARS);
-    buf_addf(table_cell(t), "%lld", (long long)row->messages);
+    sessions_add_number(table_cell(t), row->messages);
     add_right(&t->out, buf_str(&t->cell), COUNT_CHARS);
     sessions_add_size(table_cell(t), row->size);
     add_right(&t->out, buf_str(&t->cell), SIZE_CHARS);

@@ -1,12 +1,10 @@
 /*
- * Files held against rows. Rows come in the order of their names, so that each file finds its own
- * by halving; what is left over has lost its file. Any thread.
+ * Files held against rows. Both come in the order of their names and are gone through side by side;
+ * a row without a file is forgotten. Any thread.
  */
 #include "store/index.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -20,6 +18,7 @@
 #include "store/line.h"
 #include "store/load.h"
 #include "store/source.h"
+#include "store/survey.h"
 #include "store/window.h"
 #include "sync/cancel.h"
 
@@ -28,10 +27,8 @@
 struct refresh {
     const char *home;
     struct cancel *cancel;
-    struct index *ix;
-    store_session_vec known; /* by project and id */
-    bool *seen;              /* one for each of them */
-    size_t from, to;         /* those of the project at hand */
+    struct index *ix; /* its rows are those that were known, then those that hold */
+    size_t kept;      /* of the known ones, moved to the front */
     store_session_vec put, forget;
 };
 
@@ -72,11 +69,11 @@ bool index_is_ours(const char *home, const char *path)
 
 /* ---- One file ---- */
 
-static void index_take_stat(struct store_session *row, const struct stat *st)
+static void index_take_stat(struct store_session *row, const struct survey_file *file)
 {
-    row->size = st->st_size;
-    row->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-    row->inode = (int64_t)st->st_ino;
+    row->size = file->size;
+    row->mtime_ns = file->mtime_ns;
+    row->inode = file->inode;
 }
 
 /* What the session has cost so far stands in the last line of each turn. */
@@ -166,13 +163,15 @@ int index_read(const char *path, struct cancel *cancel, struct arena *arena,
     CLEANUP(mem_freep) char *dir = path_dirname(path);
     struct store_session row = {.cost_usd = -1};
     struct str name = str_of(path_base(path));
+    struct survey_file file;
     struct stat st;
 
     if (stat(path, &st) < 0)
         return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot read '%s'", path);
     row.project = arena_str(arena, str_of(path_base(dir)));
     row.id = arena_str(arena, str_first(name, str_find(name, STR(SUFFIX))));
-    index_take_stat(&row, &st);
+    survey_stat(&file, &st);
+    index_take_stat(&row, &file);
     if (index_read_file(path, cancel, arena, &row, err) < 0)
         return -1;
     *ret = row;
@@ -188,75 +187,24 @@ static int index_compare(const struct store_session *a, const struct store_sessi
     return project ? project : str_cmp(a->id, b->id);
 }
 
-/* The first row that is not before this project. */
-static size_t index_first_of(const struct refresh *r, struct str project)
+static int index_compare_file(const struct store_session *row, const struct survey_file *file)
 {
-    size_t from = 0;
-    size_t to = r->known.len;
+    int project = str_cmp(row->project, file->project);
 
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-
-        if (str_cmp(r->known.ptr[middle].project, project) < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return project ? project : str_cmp(row->id, str_make(file->id, ID_UUID_LEN));
 }
 
-static void index_enter_project(struct refresh *r, struct str project)
-{
-    r->from = index_first_of(r, project);
-    for (r->to = r->from; r->to < r->known.len; r->to++) {
-        if (!str_eq(r->known.ptr[r->to].project, project))
-            break;
-    }
-}
-
-/* The row of the project at hand that was made of this file, or NULL. */
-static const struct store_session *index_find(struct refresh *r, struct str id)
-{
-    size_t low = r->from;
-    size_t high = r->to;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_cmp(id, r->known.ptr[middle].id);
-
-        if (order == 0) {
-            r->seen[middle] = true;
-            return &r->known.ptr[middle];
-        }
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
-static int index_take_file(struct refresh *r, int dir_fd, struct str project, const char *name,
-                           struct err *err)
+/* known: the row that was made of it, or NULL. */
+static int index_read_changed(struct refresh *r, const struct survey_file *file,
+                              const struct store_session *known, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-    struct str id = str_first(str_of(name), ID_UUID_LEN);
-    const struct store_session *known = index_find(r, id);
     struct store_session row = {.cost_usd = -1};
     struct err why = {0};
-    struct stat st;
 
-    if (fstatat(dir_fd, name, &st, 0) < 0 || !S_ISREG(st.st_mode))
-        return 0; /* gone again */
-    index_take_stat(&row, &st);
-    if (known && known->size == row.size && known->mtime_ns == row.mtime_ns &&
-        known->inode == row.inode) {
-        if (known->messages)
-            vec_push(&r->ix->rows, *known);
-        return 0;
-    }
-    row.project = project;
-    row.id = arena_str(&r->ix->arena, id);
+    index_take_stat(&row, file);
+    row.project = arena_str(&r->ix->arena, file->project);
+    row.id = arena_str(&r->ix->arena, str_make(file->id, ID_UUID_LEN));
     if (known && known->inode == row.inode && known->counted >= 0 && known->counted <= row.size) {
         row.counted = known->counted;
         row.messages = known->messages;
@@ -270,58 +218,48 @@ static int index_take_file(struct refresh *r, int dir_fd, struct str project, co
         return why.code == ERR_CANCELLED ? -1 : 0;
     }
     vec_push(&r->put, row);
-    if (row.messages)
-        vec_push(&r->ix->rows, row);
     return 0;
 }
 
-static DIR *index_open_dir(int at, const char *path)
+static int index_take_file(struct refresh *r, const struct survey_file *file,
+                           const struct store_session *known, struct err *err)
 {
-    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-    if (!d)
-        fd_closep(&fd);
-    return d;
+    if (!known || known->size != file->size || known->mtime_ns != file->mtime_ns ||
+        known->inode != file->inode)
+        return index_read_changed(r, file, known, err);
+    if (known->messages)
+        r->ix->rows.ptr[r->kept++] = *known;
+    return 0;
 }
 
-static void index_close_dir(DIR **d)
+/* Leaves the rows that hold as they are; those to come are in r->put. */
+static int index_take_files(struct refresh *r, const struct survey *survey, struct err *err)
 {
-    if (*d)
-        closedir(*d);
-}
+    store_session_vec *known = &r->ix->rows;
+    size_t at = 0; /* the first of them that is not behind us */
 
-static int index_take_project(struct refresh *r, int projects_fd, const char *name, struct err *err)
-{
-    CLEANUP(index_close_dir) DIR *d = index_open_dir(projects_fd, name);
-    struct str project = arena_str(&r->ix->arena, str_of(name));
+    VEC_EACH(&survey->files, file) {
+        const struct store_session *row = NULL;
 
-    index_enter_project(r, project);
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        if (index_is_session(str_of(e->d_name)) &&
-            index_take_file(r, dirfd(d), project, e->d_name, err) < 0)
+        while (at < known->len && index_compare_file(&known->ptr[at], file) < 0)
+            vec_push(&r->forget, known->ptr[at++]);
+        if (at < known->len && index_compare_file(&known->ptr[at], file) == 0)
+            row = &known->ptr[at++];
+        if (index_take_file(r, file, row, err) < 0)
             return -1;
     }
+    while (at < known->len)
+        vec_push(&r->forget, known->ptr[at++]);
     return 0;
 }
 
-static int index_take_files(struct refresh *r, struct str project, struct err *err)
+static void index_add_read(struct refresh *r)
 {
-    CLEANUP(mem_freep) char *projects = path_join(r->home, "projects");
-    CLEANUP(index_close_dir) DIR *d = index_open_dir(AT_FDCWD, projects);
-
-    if (!d)
-        return 0; /* nobody has said anything yet */
-    if (project.len) {
-        CLEANUP(mem_freep) char *name = mem_dup(project.ptr, project.len);
-
-        return index_take_project(r, dirfd(d), name, err);
+    r->ix->rows.len = r->kept;
+    VEC_EACH(&r->put, row) {
+        if (row->messages)
+            vec_push(&r->ix->rows, *row);
     }
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        if (e->d_name[0] != '.' && index_take_project(r, dirfd(d), e->d_name, err) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 static int index_newer_first(const void *a, const void *b)
@@ -339,21 +277,16 @@ static void index_read_rows(struct refresh *r, struct store *s, struct str proje
 {
     struct err why = {0};
 
-    if (s && store_sessions(s, project, &r->ix->arena, &r->known, r->cancel, &why) < 0) {
+    if (s && store_sessions(s, project, &r->ix->arena, &r->ix->rows, r->cancel, &why) < 0) {
         log_debug("store", "index: %s", why.text);
-        r->known.len = 0;
+        r->ix->rows.len = 0;
     }
-    r->seen = mem_zalloc(r->known.len + 1);
 }
 
 static void index_write_rows(struct refresh *r, struct store *s)
 {
     struct err why = {0};
 
-    for (size_t i = 0; i < r->known.len; i++) {
-        if (!r->seen[i])
-            vec_push(&r->forget, r->known.ptr[i]);
-    }
     if (s && (r->put.len || r->forget.len) &&
         store_sessions_update(s, &r->put, &r->forget, r->cancel, &why) < 0)
         log_debug("store", "index: %s", why.text);
@@ -362,17 +295,21 @@ static void index_write_rows(struct refresh *r, struct store *s)
 int index_refresh(struct store *s, const char *home, struct str project, struct cancel *cancel,
                   struct index *ret, struct err *err)
 {
+    CLEANUP(survey_release) struct survey survey = SURVEY_INIT(home, project, cancel);
     struct refresh r = {.home = home, .cancel = cancel, .ix = ret};
     int rc;
 
+    survey_begin(&survey);
     index_read_rows(&r, s, project);
-    rc = index_take_files(&r, project, err);
+    survey_end(&survey);
+    rc = cancel_check(cancel, err); /* the survey may have stopped halfway */
+    if (rc == 0)
+        rc = index_take_files(&r, &survey, err);
     if (rc == 0)
         index_write_rows(&r, s);
+    index_add_read(&r);
     if (ret->rows.len)
         qsort(ret->rows.ptr, ret->rows.len, sizeof(*ret->rows.ptr), index_newer_first);
-    free(r.seen);
-    vec_release(&r.known);
     vec_release(&r.put);
     vec_release(&r.forget);
     return rc;

@@ -1,0 +1,88 @@
+/*
+ * A survey: what counts as a transcript, in which order they come, and a cancel.
+ */
+#include "store/survey.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "store/test_home.h"
+#include "sync/cancel.h"
+
+static void make(const char *path)
+{
+    CLEANUP(mem_freep) char *file = path_join(test_home, path);
+    CLEANUP(mem_freep) char *dir = path_dirname(file);
+
+    if (file_mkdirs(dir, 0700, NULL) < 0 || file_replace(file, str_of(path), 0600, NULL) < 0)
+        fail_msg("cannot make %s", path);
+}
+
+/* "project/digit …", by the eighth digit of their ids. */
+static void expect(const char *project, struct cancel *cancel, const char *want)
+{
+    CLEANUP(survey_release) struct survey s = SURVEY_INIT(test_home, str_of(project), cancel);
+    CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+
+    survey_begin(&s);
+    survey_end(&s);
+    VEC_EACH(&s.files, file) {
+        buf_addf(&got, "%s%.*s/%c", got.len ? " " : "", STR_ARG(file->project), file->id[7]);
+        if (!file->inode || !file->mtime_ns ||
+            file->size != (int64_t)(strlen("projects//.jsonl") + file->project.len + 36))
+            fail_msg("%.*s/%s is not as it was made", STR_ARG(file->project), file->id);
+    }
+    if (strcmp(buf_cstr(&got), want) != 0)
+        fail_msg("of '%s': '%s' instead of '%s'", project, buf_cstr(&got), want);
+}
+
+static void test_order(void **state)
+{
+    static const char *const files[] = {
+        "projects/b/" HOME_ID(3) ".jsonl",
+        "projects/a-b/" HOME_ID(2) ".jsonl",
+        "projects/a/" HOME_ID(9) ".jsonl",
+        "projects/a/" HOME_ID(1) ".jsonl",
+        "projects/a/notes.jsonl",
+        "projects/a/" HOME_ID(4) ".jsonl.old",
+        "projects/a/" HOME_ID(5) "/x",
+        "projects/a/" HOME_ID(6) ".jsonl/x",
+        "projects/.hidden/" HOME_ID(7) ".jsonl",
+        "projects/stray",
+    };
+
+    (void)state;
+    home_clear();
+    expect("", NULL, "");
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        make(files[i]);
+    expect("", NULL, "a/1 a/9 a-b/2 b/3");
+    expect("a", NULL, "a/1 a/9");
+    expect("c", NULL, "");
+}
+
+static void test_cancel(void **state)
+{
+    CLEANUP(cancel_unrefp) struct cancel *cancel = cancel_new(/*parent=*/NULL);
+
+    (void)state;
+    home_clear();
+    make("projects/a/" HOME_ID(1) ".jsonl");
+    expect("", cancel, "a/1");
+    cancel_set(cancel);
+    expect("", cancel, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_cancel),
+    };
+
+    return cmocka_run_group_tests(tests, home_setup, home_teardown);
+}
