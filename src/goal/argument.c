@@ -46,10 +46,11 @@ static bool is_sentence(struct str words)
     /* Shell has these as well, with a keyword behind. */
     if (word_is_of(first, "if for while until"))
         return !has_keyword(rest, STR("then")) && !has_keyword(rest, STR("do"));
-    return word_is_of(first, "a all an and any are as at both by each either every everything from "
-                             "has have how in is it its my no none not nothing of on our out over "
-                             "some that the their there these they this those till to up we what "
-                             "when where whether who why with you your");
+    return word_is_of(first,
+                      "a all an and any are as at both by each either every everything from "
+                      "has have here how in is it its my no none not nothing of on our out over "
+                      "some that the their there these they this those till to up we what "
+                      "when where whether who why with you your");
 }
 
 static bool is_number(struct str s)
@@ -248,7 +249,10 @@ static enum fit read_wait(struct str words, int64_t now_ms, struct goal_argument
 static enum fit read_next(struct str words, int64_t now_ms, struct goal_argument *a,
                           struct err *err)
 {
-    return condition_read(words, now_ms, &a->text, &a->options, err) < 0 ? FIT_WRONG : FIT_YES;
+    bool literal;
+
+    return condition_read(words, now_ms, &a->text, &a->options, &literal, err) < 0 ? FIT_WRONG
+                                                                                   : FIT_YES;
 }
 
 static enum fit read_queue(struct str words, int64_t now_ms, struct goal_argument *a,
@@ -338,6 +342,7 @@ static int read_words(struct str text, int64_t now_ms, struct goal_argument *a, 
     struct str first = word_take(&rest);
     const struct verb_row *row = verb_find(first);
     enum fit fit = FIT_NOT;
+    bool literal = false;
 
     if (!text.len) {
         a->verb = GOAL_SHOW;
@@ -361,7 +366,15 @@ static int read_words(struct str text, int64_t now_ms, struct goal_argument *a, 
     goal_argument_release(a);
     *a = (struct goal_argument)GOAL_ARGUMENT_INIT;
     a->verb = GOAL_SET;
-    return condition_read(text, now_ms, &a->text, &a->options, err);
+    if (condition_read(text, now_ms, &a->text, &a->options, &literal, err) < 0)
+        return -1;
+    /* "resume --budget 5k" is no wish to work for "resume". */
+    row = literal ? NULL : verb_find(buf_str(&a->text));
+    if (row)
+        return err_set(err, ERR_BAD_INPUT,
+                       "%.*s takes no options (/goal … -- %.*s makes it a condition)",
+                       STR_ARG(buf_str(&a->text)), STR_ARG(buf_str(&a->text)));
+    return 0;
 }
 
 int goal_argument_read(struct str text, int64_t now_ms, struct goal_argument *ret, struct err *err)

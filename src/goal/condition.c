@@ -87,7 +87,7 @@ static int find_trailer(struct str text, size_t *ret_at, struct err *err)
 }
 
 int condition_read(struct str text, int64_t now_ms, struct buf *ret_text,
-                   struct goal_options *ret_options, struct err *err)
+                   struct goal_options *ret_options, bool *ret_literal, struct err *err)
 {
     struct str rest = text;
     size_t end = 0;
@@ -96,7 +96,8 @@ int condition_read(struct str text, int64_t now_ms, struct buf *ret_text,
         if (take_option(&rest, now_ms, ret_options, err) < 0)
             return -1;
     }
-    if (str_starts(rest, STR("--"))) { /* alone, or it would be an option */
+    *ret_literal = str_starts(rest, STR("--"));
+    if (*ret_literal) { /* alone, or it would be an option */
         rest = str_trim(str_from(rest, 2));
         end = rest.len;
     } else if (find_trailer(rest, &end, err) < 0) {

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -11,6 +12,7 @@ struct buf;
 struct err;
 struct goal_options;
 
-/* text is trimmed. Adds to what is there; both may have changed when it fails. */
+/* text is trimmed. Adds to what is there; both may have changed when it fails. *ret_literal: a "--"
+ * stood before it, so that not even a reserved word is one. */
 int condition_read(struct str text, int64_t now_ms, struct buf *ret_text,
-                   struct goal_options *ret_options, struct err *err);
+                   struct goal_options *ret_options, bool *ret_literal, struct err *err);

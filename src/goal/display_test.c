@@ -549,7 +549,7 @@ static void log_lines(void **state)
         EVENT(127000, "unheard of", "{}"),
         EVENT(128000, "checks", "[\"a\",\"b\"]"),
         EVENT(128000, "checks", "{\"checks\":[\"a\"]}"),
-        EVENT(128000, "limits", "{}"),
+        EVENT(128000, "limits", "{\"limit\":\"token budget\"}"),
         EVENT(128000, "edited", "{\"objective_chars\":5}"),
         EVENT(129000, "accept", "{\"paths\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"]}"),
         EVENT(130000, "status",
@@ -580,7 +580,7 @@ static void log_lines(void **state)
         "        2m  80 % used: token budget\n"
         "        2m  checks were changed: 2 now\n"
         "        2m  checks were changed: 1 now\n"
-        "        2m  limits were changed\n"
+        "        2m  limits were changed: token budget\n"
         "        2m  the objective was changed\n"
         "        2m  changes were accepted, 6 files: a b c d e …\n"
         "        2m  active → paused, by user:  [2J\n"

@@ -133,8 +133,8 @@ static void log_edited(const struct json *d, struct buf *ret)
 
 static void log_limits(const struct json *d, struct buf *ret)
 {
-    (void)d;
     buf_adds(ret, "limits were changed");
+    add_word(d, "limit", ": ", ret);
 }
 
 static void log_checks(const struct json *d, struct buf *ret)

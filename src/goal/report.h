@@ -8,7 +8,7 @@
  *             baseline {commit, tree} or null,
  *             limits {token_budget, max_turns, max_cost_usd, deadline_ms}
  *   edited    objective_chars
- *   limits    {…}
+ *   limits    limit (goal_limit_name()), …
  *   checks    {checks [commands]}
  *   accept    {paths [..]}
  *   status    from, to, why, by (user, model, engine)
