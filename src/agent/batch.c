@@ -136,6 +136,9 @@ static void batch_heed(struct batch *b, struct call *c)
         agent_spent_aside(b->agent, t, spend,
                           c->entry->flags & TOOL_REFEREE ? SPENT_JUDGE : SPENT_TOOL);
     }
+    VEC_EACH(&c->hook_spends, spend) {
+        agent_spent_aside(b->agent, t, spend, SPENT_HOOK);
+    }
     if (!c->entry || c->entry != toolbox_structured(b->agent->spec.toolbox))
         return;
     if (c->result.is_error) {

@@ -221,7 +221,7 @@ void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
 void call_heed(struct call *c, const struct hook_outcome *o)
 {
     VEC_EACH(&o->spends, spend) {
-        struct tool_spend *kept = vec_add(&c->result.spends);
+        struct tool_spend *kept = vec_add(&c->hook_spends);
 
         *kept = *spend;
         kept->model = arena_str(&c->arena, spend->model);
@@ -442,6 +442,7 @@ void call_free(struct call *c)
     buf_release(&c->expanded);
     buf_release(&c->context);
     buf_release(&c->stop_reason);
+    vec_release(&c->hook_spends);
     cancel_unref(c->cancel);
     mailbox_unref(c->to);
     arena_release(&c->arena);

@@ -52,7 +52,8 @@ struct call {
     struct tool_result result;
     struct buf context;     /* what hooks add for the model */
     struct buf stop_reason; /* what hooks tell the user */
-    bool ran;               /* its handler was called */
+    VEC(struct tool_spend) hook_spends;
+    bool ran; /* its handler was called */
     bool denied;
     bool stop_turn; /* a hook said "continue": false */
     bool interrupt; /* a denial that ends the turn */

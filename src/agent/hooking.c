@@ -85,7 +85,6 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
 void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome *o)
 {
     VEC_EACH(&o->spends, spend) {
-        ledger_add_spend(&a->ledger, spend);
-        llm_usage_add(&t->usage, &spend->usage);
+        agent_spent_aside(a, t, spend, SPENT_HOOK);
     }
 }

@@ -1,0 +1,303 @@
+/*
+ * What is read from settings, and what is said about the rest.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "conf/rule.h"
+#include "hooks/settings.h"
+
+static char dir[] = "/tmp/hooks-settings-XXXXXX";
+
+static void put(const char *name, const char *text)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+    CLEANUP(mem_freep) char *json = mem_dup(text, strlen(text));
+
+    for (char *at = json; *at; at++) {
+        if (*at == '\'')
+            *at = '"';
+    }
+    assert_int_equal(file_replace(path, str_of(json), 0600, NULL), 0);
+}
+
+static void make_folder(const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+
+    assert_true(mkdir(path, 0700) == 0);
+}
+
+static void clear(const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+
+    (void)remove(path);
+}
+
+/* "Stop/matcher command=… timeout=…;" */
+static void show(struct hook_registry *r, struct buf *ret)
+{
+    CLEANUP(hook_set_unrefp) const struct hook_set *s = hook_registry_get(r);
+
+    VEC_EACH(&s->entries, e) {
+        VEC_EACH(&e->handlers, it) {
+            const struct handler_spec *h = hook_handler_spec(*it);
+
+            buf_addf(ret, "%s%s/%s %s=%.*s", e->source == HOOK_MANAGED ? "managed " : "",
+                     hook_event_name(e->event), e->matcher, handler_type_name(h->type),
+                     STR_ARG(hook_handler_title(*it)));
+            for (size_t i = 0; h->args && i < h->args->len; i++)
+                buf_addf(ret, " arg=%s", h->args->ptr[i]);
+            if (h->timeout_ms)
+                buf_addf(ret, " ms=%d", (int)h->timeout_ms);
+            if (h->flags)
+                buf_addf(ret, " flags=%u", h->flags);
+            if (h->only)
+                buf_addf(ret, " if=%.*s", STR_ARG(rule_text(h->only)));
+            if (h->shell.len)
+                buf_addf(ret, " shell=%.*s", STR_ARG(h->shell));
+            if (h->model.len)
+                buf_addf(ret, " model=%.*s", STR_ARG(h->model));
+            if (h->status.len)
+                buf_addf(ret, " status=%.*s", STR_ARG(h->status));
+            buf_adds(ret, "; ");
+        }
+    }
+}
+
+/* In all texts ' stands for ". */
+static const struct settings_case {
+    const char *name;
+    const char *hooks;
+    const char *entries;
+    const char *warnings[4]; /* behind "~/.tenax/settings.json:1:" */
+} cases[] = {
+    {"all fields of a command",
+     "{'PreToolUse':[{'matcher':'Bash','hooks':[{'type':'command','command':'./x','args':['a','b'],"
+     "'timeout':20,'if':'Bash(git *)','statusMessage':'checking','onFailure':'block'}]}]}",
+     "PreToolUse/Bash command=./x arg=a arg=b ms=20000 flags=2 if=Bash(git *) status=checking; "},
+    {"all fields of a prompt",
+     "{'Stop':[{'hooks':[{'type':'prompt','prompt':'Done?','model':'opus','timeout':0.5,"
+     "'continueOnBlock':true}]}]}",
+     "Stop/ prompt=Done? ms=500 flags=4 model=opus; "},
+    {"a shell", "{'Stop':[{'hooks':[{'type':'command','command':'x','shell':'bash'}]}]}",
+     "Stop/ command=x shell=bash; "},
+    {"several",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a'},{'type':'command','command':"
+     "'b'}]},{'hooks':[{'type':'command','command':'c'}]}]}",
+     "Stop/ command=a; Stop/ command=b; Stop/ command=c; "},
+    {"an unknown event",
+     "{'Stpo':[{'hooks':[]}]}",
+     "",
+     {"18: hooks.Stpo: there is no such event; did you mean 'Stop'?"}},
+    {"nothing like an event",
+     "{'Whenever':[]}",
+     "",
+     {"22: hooks.Whenever: there is no such event"}},
+    {"an event of later",
+     "{'TaskCompleted':[{'hooks':[]}]}",
+     "",
+     {"27: hooks.TaskCompleted: the event is known, but nothing runs there in this version"}},
+    {"an event that never comes",
+     "{'SessionEnd':[{'hooks':[{'type':'command','command':'a'}]}]}",
+     "SessionEnd/ command=a; ",
+     {"24: hooks.SessionEnd: this version never comes to this event, so nothing runs there"}},
+    {"no object",
+     "{'Stop':[3]}",
+     "",
+     {"19: hooks.Stop[0]: must be an object with a list 'hooks'; left out"}},
+    {"no list",
+     "{'Stop':[{'hooks':{}}]}",
+     "",
+     {"19: hooks.Stop[0]: must be an object with a list 'hooks'; left out"}},
+    {"a broken one beside a good one",
+     "{'Stop':[{'hooks':[7,{'type':'command','command':'a'},{'type':'command'}]}]}",
+     "Stop/ command=a; ",
+     {"19: hooks.Stop[0].hooks[0]: must be an object; left out",
+      "19: hooks.Stop[0].hooks[2]: 'command' must be a text that is not empty; left out"}},
+    {"no type",
+     "{'Stop':[{'hooks':[{'command':'a'}]}]}",
+     "",
+     {"19: hooks.Stop[0].hooks[0]: 'type' must be command or prompt; left out"}},
+    {"a type of later",
+     "{'Stop':[{'hooks':[{'type':'agent','prompt':'a'}]}]}",
+     "",
+     {"19: hooks.Stop[0].hooks[0]: hooks of type agent are known, but not run by this version; "
+      "left "
+      "out"}},
+    {"a prompt where none is asked",
+     "{'PreCompact':[{'hooks':[{'type':'prompt','prompt':'a'}]}]}",
+     "",
+     {"25: hooks.PreCompact[0].hooks[0]: no model is asked at PreCompact; left out"}},
+    {"an if where there is no call",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a','if':'Bash'}]}]}",
+     "",
+     {"19: hooks.Stop[0].hooks[0]: 'if' speaks of tool calls, so at Stop this never runs; left "
+      "out"}},
+    {"an if that is no rule",
+     "{'PreToolUse':[{'hooks':[{'type':'command','command':'a','if':'Bash(x'}]}]}",
+     "PreToolUse/ command=a; ",
+     {"25: hooks.PreToolUse[0].hooks[0]: 'if' is no permission rule, so the hook always runs: "
+      "Bash(x: a ')' is missing"}},
+    {"a bad matcher",
+     "{'PreToolUse':[{'matcher':'(','hooks':[{'type':'command','command':'a'}]}]}",
+     "PreToolUse/( command=a; ",
+     {"25: hooks.PreToolUse[0]: 'matcher' is no regular expression, so nothing matches it"}},
+    {"a matcher that is no text",
+     "{'PreToolUse':[{'matcher':3,'hooks':[{'type':'command','command':'a'}]}]}",
+     "",
+     {"25: hooks.PreToolUse[0]: 'matcher' must be a text; left out"}},
+    {"odd values",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a','timeout':-1,'onFailure':'explode',"
+     "'async':'yes'}]}]}",
+     "Stop/ command=a; ",
+     {"19: hooks.Stop[0].hooks[0]: 'onFailure' must be continue or block; taken for continue",
+      "19: hooks.Stop[0].hooks[0]: 'async' must be true or false, not string; taken for false",
+      "19: hooks.Stop[0].hooks[0]: 'timeout' must be a number of seconds above 0; the default is "
+      "used"}},
+    {"endless", "{'Stop':[{'hooks':[{'type':'command','command':'a','timeout':1e300}]}]}",
+     "Stop/ command=a ms=86400000; "},
+    {"onFailure without effect",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a','onFailure':'block'}]}]}",
+     "Stop/ command=a flags=2; ",
+     {"19: hooks.Stop[0].hooks[0]: 'onFailure' has no effect at Stop"}},
+    {"args that are none",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a','args':[1]}]}]}",
+     "",
+     {"19: hooks.Stop[0].hooks[0]: 'args' must be a list of texts; left out"}},
+    {"a NUL",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a\\u0000b'}]}]}",
+     "",
+     {"19: hooks.Stop[0].hooks[0]: 'command' holds a NUL character; left out"}},
+    {"an odd shell",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a','shell':'zsh'}]}]}",
+     "",
+     {"19: hooks.Stop[0].hooks[0]: 'shell' must be bash or powershell; left out"}},
+};
+
+static struct conf *load(void)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(mem_freep) char *etc = path_join(dir, "etc");
+    CLEANUP(mem_freep) char *work = path_join(dir, "work");
+    struct conf_sources from = {.trusted = true, .etc = etc, .dir = work};
+    struct conf *conf = NULL;
+    struct err err = {0};
+
+    strv_addf(&env, "HOME=%s", dir);
+    from.environ = strv_get(&env);
+    if (conf_load(&from, &conf, &err) < 0)
+        fail_msg("%s", err.text);
+    return conf;
+}
+
+static void all_cases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct settings_case *c = &cases[i];
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+        CLEANUP(conf_unrefp) struct conf *conf = NULL;
+        struct hook_registry *r = hook_registry_new(HOOK_LIMIT_NONE);
+        size_t n = 0;
+
+        buf_addf(&text, "{'hooks':%s}", c->hooks);
+        put(".tenax/settings.json", buf_cstr(&text));
+        conf = load();
+        settings_read(conf, r, &warnings);
+        show(r, &got);
+        if (strcmp(buf_cstr(&got), c->entries) != 0)
+            fail_msg("%s:\n  got      %s\n  expected %s", c->name, buf_cstr(&got), c->entries);
+        for (; n < ARRAY_LEN(c->warnings) && c->warnings[n]; n++) {
+            CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+            buf_addf(&line, "~/.tenax/settings.json:1:%s", c->warnings[n]);
+            if (n >= warnings.len || strcmp(warnings.ptr[n], buf_cstr(&line)) != 0)
+                fail_msg("%s:\n  got      %s\n  expected %s", c->name,
+                         n < warnings.len ? warnings.ptr[n] : "nothing", buf_cstr(&line));
+        }
+        if (warnings.len != n)
+            fail_msg("%s: and %s", c->name, warnings.ptr[n]);
+        hook_registry_free(r);
+    }
+    clear(".tenax/settings.json");
+}
+
+/* All levels count, and what a managed file has stays managed whoever copies it. */
+static void levels(void **state)
+{
+    CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    struct hook_registry *r;
+
+    (void)state;
+    put(".tenax/settings.json", "{'hooks':{'Stop':[{'hooks':[{'type':'command','command':'user'}]},"
+                                "{'hooks':[{'type':'command','command':'must'}]}]}}");
+    put("work/.claude/settings.json",
+        "{'hooks':{'Stop':[{'hooks':[{'type':'command','command':'project'}]}]}}");
+    put("etc/tenax/managed-settings.json",
+        "{'allowManagedHooksOnly':true,"
+        "'hooks':{'Stop':[{'hooks':[{'type':'command','command':'must'}]}]}}");
+    conf = load();
+    assert_int_equal(settings_limit(conf), HOOK_LIMIT_MANAGED);
+    r = hook_registry_new(settings_limit(conf));
+    settings_read(conf, r, &warnings);
+    show(r, &got);
+    assert_string_equal(buf_cstr(&got),
+                        "Stop/ command=user; managed Stop/ command=must; Stop/ command=project; ");
+    hook_registry_free(r);
+    clear(".tenax/settings.json");
+    clear("work/.claude/settings.json");
+    clear("etc/tenax/managed-settings.json");
+}
+
+static void limits(void **state)
+{
+    CLEANUP(conf_unrefp) struct conf *none = NULL;
+    CLEANUP(conf_unrefp) struct conf *disabled = NULL;
+
+    (void)state;
+    none = load();
+    assert_int_equal(settings_limit(none), HOOK_LIMIT_NONE);
+    put(".tenax/settings.json", "{'disableAllHooks':true,'allowManagedHooksOnly':true}");
+    disabled = load();
+    assert_int_equal(settings_limit(disabled), HOOK_LIMIT_DISABLED);
+    clear(".tenax/settings.json");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_cases),
+        cmocka_unit_test(levels),
+        cmocka_unit_test(limits),
+    };
+    static const char *const folders[] = {".tenax", "work", "work/.claude", "etc", "etc/tenax"};
+    int failed;
+
+    if (!mkdtemp(dir))
+        return 1;
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+        make_folder(folders[i]);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = ARRAY_LEN(folders); i-- > 0;)
+        clear(folders[i]);
+    return rmdir(dir) < 0 ? 1 : failed;
+}
