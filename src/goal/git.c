@@ -17,31 +17,12 @@
 #define GIT_MAX_ARGS 64
 
 static const char *const git_settings[] = {
-    "git",
-    "--no-optional-locks",
-    "--literal-pathspecs",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.splitIndex=false",
-    "-c",
-    "core.safecrlf=false",
-    "-c",
-    "core.logAllRefUpdates=false",
-    "-c",
-    "core.quotePath=true",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "submodule.recurse=false",
-    "-c",
-    "advice.addEmbeddedRepo=false",
-    "-c",
-    "i18n.commitEncoding=UTF-8",
+    "git", "--no-optional-locks",          "-c", "core.fsmonitor=false",
+    "-c",  "core.hooksPath=/dev/null",     "-c", "core.splitIndex=false",
+    "-c",  "core.safecrlf=false",          "-c", "core.logAllRefUpdates=false",
+    "-c",  "core.quotePath=true",          "-c", "gc.auto=0",
+    "-c",  "maintenance.auto=false",       "-c", "submodule.recurse=false",
+    "-c",  "advice.addEmbeddedRepo=false", "-c", "i18n.commitEncoding=UTF-8",
 };
 
 static const char *const git_variables[] = {
@@ -70,10 +51,20 @@ void git_said_release(struct git_said *s)
 static bool git_is_unwanted(struct str variable, bool own_index)
 {
     static const struct str names[] = {
-        STR_INIT("LC_ALL="),        STR_INIT("GIT_TRACE"),    STR_INIT("GIT_AUTHOR_"),
-        STR_INIT("GIT_COMMITTER_"), STR_INIT("GIT_TERMINAL"), STR_INIT("GIT_EXTERNAL_DIFF="),
-        STR_INIT("GIT_DIFF_OPTS="), STR_INIT("GIT_REDIRECT"), STR_INIT("GIT_REFLOG_ACTION="),
+        STR_INIT("LC_ALL="),
+        STR_INIT("GIT_TRACE"),
+        STR_INIT("GIT_AUTHOR_"),
+        STR_INIT("GIT_COMMITTER_"),
+        STR_INIT("GIT_TERMINAL"),
+        STR_INIT("GIT_EXTERNAL_DIFF="),
+        STR_INIT("GIT_DIFF_OPTS="),
+        STR_INIT("GIT_REDIRECT"),
+        STR_INIT("GIT_REFLOG_ACTION="),
         STR_INIT("GIT_NAMESPACE="),
+        STR_INIT("GIT_LITERAL_PATHSPECS="),
+        STR_INIT("GIT_GLOB_PATHSPECS="),
+        STR_INIT("GIT_NOGLOB_PATHSPECS="),
+        STR_INIT("GIT_ICASE_PATHSPECS="),
     };
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
