@@ -17,6 +17,8 @@
 #define NOTE_ROOM ((size_t)100) /* what the note of a cut takes at most */
 
 static void exhibit_line(struct buf *ret, const char *lead, const char *fmt, va_list args)
+    PRINTF_LIKE(3, 0);
+static void exhibit_line(struct buf *ret, const char *lead, const char *fmt, va_list args)
 {
     buf_adds(ret, lead);
     buf_addv(ret, fmt, args);
@@ -104,11 +106,15 @@ static bool exhibit_is_unseen(uint32_t c)
 /* Writes the character at the start of s; returns its bytes there. */
 static size_t exhibit_character(struct str s, struct buf *line)
 {
+    static const char digits[] = "0123456789abcdef";
     uint32_t code;
     size_t len = utf8_decode(s, &code);
 
     if (!len) {
-        buf_addf(line, "\\x%02x", (unsigned)(unsigned char)s.ptr[0]);
+        unsigned char byte = (unsigned char)s.ptr[0];
+        const char shown[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+
+        buf_add(line, str_make(shown, sizeof(shown)));
         return 1;
     }
     if (code != '\t' && exhibit_is_unseen(code)) {
@@ -121,26 +127,45 @@ static size_t exhibit_character(struct str s, struct buf *line)
     return len;
 }
 
+/* Bytes at the start of s that stand for themselves, max at most. */
+static size_t exhibit_plain(struct str s, size_t max)
+{
+    size_t n = 0;
+
+    while (n < s.len && n < max && s.ptr[n] >= ' ' && s.ptr[n] < 0x7f && s.ptr[n] != '<' &&
+           s.ptr[n] != '[' && s.ptr[n] != '|')
+        n++;
+    return n;
+}
+
 /* ---- Lines ---- */
 
 /* Adds lines for as long as they fit into *out; returns the bytes of text that are in them. */
 static size_t exhibit_lines(size_t number, struct str text, struct buf *out)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(LINE_ROOM);
+    char leads[2][32]; /* of a line's beginning; of what goes on */
     bool goes_on = false;
     size_t at = 0;
 
+    snprintf(leads[0], sizeof(leads[0]), "%zu| ", number);
+    snprintf(leads[1], sizeof(leads[1]), "%zu+ ", number);
     while (at < text.len) {
         size_t start = at;
         size_t lead;
         size_t end = 0;
 
         buf_clear(&line);
-        buf_addf(&line, "%zu%c ", number, goes_on ? '+' : '|');
+        buf_adds(&line, leads[goes_on]);
         lead = line.len;
         while (at < text.len && line.len - lead < LINE_BYTES && !end) {
-            end = exhibit_break(str_from(text, at));
-            at += end ? end : exhibit_character(str_from(text, at), &line);
+            struct str rest = str_from(text, at);
+            size_t plain = exhibit_plain(rest, LINE_BYTES - (line.len - lead));
+
+            buf_add(&line, str_first(rest, plain));
+            if (!plain)
+                end = exhibit_break(rest);
+            at += plain ? plain : end ? end : exhibit_character(rest, &line);
         }
         /* A break right behind a full line ends that line and makes no empty one. */
         if (!end && at < text.len) {
