@@ -55,8 +55,9 @@ struct call {
     VEC(struct tool_spend) hook_spends;
     bool ran; /* its handler was called */
     bool denied;
-    bool stop_turn; /* a hook said "continue": false */
-    bool interrupt; /* a denial that ends the turn */
+    bool unanswered; /* denied because nobody could be asked */
+    bool stop_turn;  /* a hook said "continue": false */
+    bool interrupt;  /* a denial that ends the turn */
 
     struct arena arena;
     struct mailbox *to;

@@ -132,6 +132,7 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
         break;
     case ERR_UNSUPPORTED:
         c->denied = true;
+        c->unanswered = true;
         call_fail(c,
                   "This command requires approval, and nobody can be asked in this run (%s). Do it "
                   "another way, or say what you would need.",

@@ -47,7 +47,8 @@ struct referee_tool {
     struct str input; /* JSON, expanded */
     struct str text;  /* what the model is shown */
     bool is_error;
-    bool ran; /* its handler ran; else it was refused before */
+    bool ran;        /* its handler ran; else it was refused before */
+    bool unanswered; /* refused because nobody could be asked */
     unsigned flags;
     const char *changed_file; /* absolute; NULL: none that is known */
 };
@@ -67,10 +68,10 @@ struct referee_call {
 void referee_call_release(struct referee_call *c);
 
 struct referee_verdict {
-    struct buf feedback; /* go on: what is missing, said to the model */
-    bool fresh;          /* the conversation shall begin anew from a summary first */
-    struct buf keep;     /* what that summary must keep */
-    VEC(struct tool_spend) spends;
+    struct buf feedback;           /* go on: what is missing, said to the model */
+    bool fresh;                    /* the conversation shall begin anew from a summary first */
+    struct buf keep;               /* what that summary must keep */
+    VEC(struct tool_spend) spends; /* for the session's costs; spent() is not told of them */
 };
 #define REFEREE_VERDICT_INIT                                                                       \
     {                                                                                              \

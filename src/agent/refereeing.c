@@ -67,6 +67,7 @@ void agent_tell_tool(struct agent *a, const struct call *c, const struct block *
         .text = result->content_len ? result->content[0].text : STR(""),
         .is_error = result->is_error,
         .ran = c->ran,
+        .unanswered = c->unanswered,
         .flags = c->flags,
         .changed_file = c->changed_file,
     };
@@ -112,8 +113,9 @@ int turn_ask_referee(struct agent *a, struct turn *t)
     if (!referee)
         return 0;
     r = referee->judge(referee, history_last_reply(&a->history), t->cancel, &v, &t->err);
-    VEC_EACH(&v.spends, spend) {
-        agent_spent_aside(a, t, spend, SPENT_JUDGE);
+    VEC_EACH(&v.spends, spend) { /* it knows of its own */
+        ledger_add_spend(&a->ledger, spend);
+        llm_usage_add(&t->usage, &spend->usage);
     }
     if (r <= 0)
         return r;

@@ -58,9 +58,9 @@ struct goal_host {
     /* Background commands that still run: how many, their names for a person (may be NULL), and
      * when one of them last said something (clock_mono_ms()). */
     size_t (*background)(void *arg, struct buf *names, int64_t *ret_last_ms);
-    /* Who judges: a provider of its own (goal.judgeModel, else the session's model now). Yours to
-     * release. */
-    int (*judge)(void *arg, struct provider *ret, struct err *err);
+    /* Who judges: a provider of its own (goal.judgeModel, else the session's model now). Lent until
+     * the next call; asked by one thread at a time. */
+    struct provider *(*judge)(void *arg, struct err *err);
     struct net *(*net)(void *arg);
     /* A title for a session that has none. */
     void (*title)(void *arg, struct str text);

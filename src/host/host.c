@@ -23,6 +23,7 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "goal/goal.h"
 #include "hooks/registry.h"
 #include "hooks/runner.h"
 #include "hooks/settings.h"
@@ -31,6 +32,7 @@
 #include "host/connect.h"
 #include "host/event_log.h"
 #include "host/feed.h"
+#include "host/goals.h"
 #include "host/models.h"
 #include "host/record.h"
 #include "host/session.h"
@@ -43,6 +45,7 @@
 
 #define HOST_MAX_SCHEMA ((size_t)1 << 20)
 #define HOST_MAX_QUEUED 1000
+#define HOST_MAX_TOOLS 64
 #define HOST_MAX_PROMPT ((size_t)4 << 20)
 
 struct host {
@@ -50,10 +53,12 @@ struct host {
     const struct args *args;
     struct cancel *cancel;
     struct session *session;
+    struct goals *goals;
     struct models models;
     struct net *net;
     struct workspace *workspace;
     struct permit *permit;
+    const struct tool_entry *tools[HOST_MAX_TOOLS + 1];
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;
@@ -173,6 +178,17 @@ static void host_on_trouble(void *arg, struct str text)
     host_notice(arg, LEVEL_WARNING, text);
 }
 
+/* The agent if there is one. */
+static struct agent *host_running(struct host *h)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    a = h->agent;
+    gate_give(&h->gate);
+    return a;
+}
+
 static struct event *host_last(struct host *h, struct event *const *place)
 {
     struct event *e;
@@ -195,10 +211,24 @@ struct event *host_last_step(struct host *h)
 
 /* ---- parts ---- */
 
+/* The tools of the table, and the goal's where a goal can be. */
+static void host_list_tools(struct host *h)
+{
+    bool goals = session_is_kept(h->session) && conf_get_bool(h->conf, "goal.enabled", true) &&
+                 permit_mode(h->permit) != MODE_PLAN;
+    size_t n = 0;
+
+    for (const struct tool_entry *const *e = tools_table(); *e && n < HOST_MAX_TOOLS; e++)
+        h->tools[n++] = *e;
+    for (const struct tool_entry *const *e = goal_tools(); goals && *e && n < HOST_MAX_TOOLS; e++)
+        h->tools[n++] = *e;
+    h->tools[n] = NULL;
+}
+
 static int host_make_toolbox(struct host *h, struct err *err)
 {
     struct toolbox_spec spec = {
-        .table = tools_table(),
+        .table = h->tools,
         .only = h->has_only_tools ? &h->only_tools : NULL,
         .conf = h->conf,
         .provider = &h->models.list[0],
@@ -207,6 +237,7 @@ static int host_make_toolbox(struct host *h, struct err *err)
     };
     struct toolbox *box = NULL;
 
+    host_list_tools(h);
     if (toolbox_new(&spec, &box, err) < 0)
         return -1;
     toolbox_free(h->toolbox);
@@ -254,6 +285,63 @@ static void host_make_hooks(struct host *h, struct strv *ret_notes)
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
 }
 
+/* ---- the goal ---- */
+
+static void host_emit_goal(void *arg, struct event *e)
+{
+    struct host *h = arg;
+
+    gate_take(&h->gate);
+    e->turn = h->turn;
+    e->step = h->step;
+    gate_give(&h->gate);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+/* Only an agent that is there: whoever sets a goal calls host_wake() when all is ready. */
+static int host_nudge(void *arg, struct err *err)
+{
+    struct agent *a = host_running(arg);
+
+    (void)err;
+    if (a)
+        agent_nudge(a);
+    return 0;
+}
+
+static struct net *host_net(void *arg, struct err *err)
+{
+    struct host *h = arg;
+
+    if (!h->net)
+        h->net = connect_net(h->conf, err);
+    return h->net;
+}
+
+static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *err)
+{
+    struct goals_spec spec = {
+        .conf = h->conf,
+        .cancel = h->cancel,
+        .session = h->session,
+        .registry = h->registry,
+        .workspace = h->workspace,
+        .permit = h->permit,
+        .models = &h->models,
+        .emit = host_emit_goal,
+        .wake = host_nudge,
+        .net = host_net,
+        .arg = h,
+    };
+
+    return goals_new(&spec, ret_notes, &h->goals, err);
+}
+
+struct goal *host_goal(struct host *h)
+{
+    return goals_goal(h->goals);
+}
+
 /* The network, where a model needs it. Its thread loads libcurl at once, and while a library is
  * being loaded nobody can start a thread: whoever is needed meanwhile is started before. */
 static int host_connect(struct host *h, struct err *err)
@@ -292,6 +380,8 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         return -1;
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
+    if (host_make_goals(h, ret_notes, err) < 0)
+        return -1;
     return host_make_toolbox(h, err);
 }
 
@@ -334,7 +424,10 @@ void host_free(struct host *h)
 {
     if (!h)
         return;
+    if (h->goals)
+        goal_close(goals_goal(h->goals));
     agent_free(h->agent);
+    goals_free(h->goals);
     runner_free(h->runner);
     hook_registry_free(h->registry);
     event_log_stop(h->log);
@@ -528,6 +621,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .source = session_source(h->session),
         .recall = session_recall(h->session),
         .journal = record ? record_journal(record) : NULL,
+        .referee = goal_referee(goals_goal(h->goals)),
         .max_steps = h->max_steps,
         .max_usd = h->max_usd,
         .thinking = h->thinking,
@@ -541,6 +635,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .cancel = h->cancel,
     };
 
+    goal_set_journal(goals_goal(h->goals), spec.journal);
     host_record_mode(h);
     effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
     if (host_gather(h, err) < 0)
@@ -581,15 +676,13 @@ static struct agent *host_agent(struct host *h, struct err *err)
     return a;
 }
 
-/* The agent if there is one. */
-static struct agent *host_running(struct host *h)
+int host_wake(struct host *h, struct err *err)
 {
-    struct agent *a;
+    struct agent *a = host_agent(h, err);
 
-    gate_take(&h->gate);
-    a = h->agent;
-    gate_give(&h->gate);
-    return a;
+    if (a)
+        agent_nudge(a);
+    return a ? 0 : -1;
 }
 
 int host_send(struct host *h, struct agent_input *input, struct err *err)

@@ -28,6 +28,7 @@ struct conf;
 struct err;
 struct event;
 struct feed;
+struct goal;
 struct hook_registry;
 struct hook_runner;
 struct host;
@@ -106,6 +107,11 @@ int host_rename(struct host *h, struct str title, struct err *err);
  */
 int host_rewind_files(struct host *h, struct str uuid, bool dry_run, bool force,
                       struct rewind **ret, struct err *err);
+
+/* The session's goal (goal/goal.h). */
+struct goal *host_goal(struct host *h);
+/* The agent shall look whether there is something to do; it is made when there is none yet. */
+int host_wake(struct host *h, struct err *err);
 
 /* Something a person should know, as an event. */
 void host_notice(struct host *h, int level, struct str text);

@@ -36,6 +36,7 @@
 struct session {
     const struct conf *conf;
     char id[ID_UUID_LEN + 1];
+    char forked_from[ID_UUID_LEN + 1]; /* "": from nothing of ours */
     char *path, *folder;
     const char *source;
     bool is_kept;
@@ -241,6 +242,7 @@ static int session_fork(struct session *s, const char *path, struct err *err)
         return -1;
     if (!index_is_session(str_of(path_base(path))))
         return 0;
+    memcpy(s->forked_from, path_base(path), ID_UUID_LEN);
     folder = mem_dup(path, strlen(path) - strlen(".jsonl"));
     return file_history_copy(folder, s->folder, err);
 }
@@ -325,6 +327,20 @@ struct recall *session_recall(struct session *s)
 const struct load_facts *session_facts(const struct session *s)
 {
     return s->load ? load_facts(s->load) : NULL;
+}
+
+bool session_goal_line(struct session *s, struct str *ret)
+{
+    const struct load_facts *facts = session_facts(s);
+
+    return facts && facts->goal_status.len &&
+           load_read(s->load, facts->goal_status.offset, facts->goal_status.len, ret,
+                     /*err=*/NULL) == 0;
+}
+
+const char *session_forked_from(const struct session *s)
+{
+    return s->forked_from[0] ? s->forked_from : NULL;
 }
 
 static enum transcript_sync session_sync(const struct conf *conf)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/id.h"
+#include "base/str.h"
 #include "base/strv.h"
 
 struct args;
@@ -47,6 +48,11 @@ const char *session_source(const struct session *s); /* "startup", "resume", "fo
 /* What is gone on with; NULL: nothing. */
 struct recall *session_recall(struct session *s);
 const struct load_facts *session_facts(const struct session *s); /* NULL: new */
+
+/* The newest line of the transcript that speaks of a goal, lent until the next read; false: none.
+ */
+bool session_goal_line(struct session *s, struct str *ret);
+const char *session_forked_from(const struct session *s); /* a session's id; NULL: no fork */
 
 /* The permission mode has changed; a person gives the session a name. Any thread. */
 void session_mode(struct session *s, struct str mode);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/workspace.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "proc/proc.h"
@@ -37,7 +38,8 @@ struct job {
 
     /* Under the list's lock. */
     bool is_over;
-    bool is_killed; /* by background_kill() */
+    int64_t last_ms; /* of its last word */
+    bool is_killed;  /* by background_kill() */
     enum proc_how how;
     int code;
     size_t written;     /* bytes of the file */
@@ -162,6 +164,7 @@ static void job_publish(struct job *j, const struct proc_mail *end)
 {
     lock_take(&j->list->lock);
     j->written = j->spool.written;
+    j->last_ms = clock_mono_ms();
     j->lost = j->spool.lost;
     buf_clear(&j->line);
     buf_add(&j->line, plain_line(&j->spool.plain));
@@ -236,6 +239,7 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
     j->what = background_dup(what.len ? what : c->text);
     j->tool_use_id = background_dup(tool_use_id);
     j->mail = mailbox_new();
+    j->last_ms = clock_mono_ms();
     j->line = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     spool_init(&j->spool, w, str_of(j->id));
     if (spool_open(&j->spool, err) < 0)
@@ -254,6 +258,28 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
     vec_push(&list->jobs, TAKE_PTR(j));
     lock_give(&list->lock);
     return 0;
+}
+
+size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_last_ms)
+{
+    struct background *list = background_of(w);
+    size_t n = 0;
+
+    *ret_last_ms = 0;
+    lock_take(&list->lock);
+    VEC_EACH(&list->jobs, it) {
+        const struct job *j = *it;
+
+        if (j->is_over)
+            continue;
+        if (names)
+            buf_addf(names, "%s%s (%.200s)", n ? ", " : "", j->id, j->what);
+        if (j->last_ms > *ret_last_ms)
+            *ret_last_ms = j->last_ms;
+        n++;
+    }
+    lock_give(&list->lock);
+    return n;
 }
 
 /* Lock held. NULL, with an error that names those there are. */

@@ -44,5 +44,9 @@ void background_view_release(struct background_view *v);
 int background_look(struct workspace *w, struct str id, struct str pattern,
                     struct background_view *ret, struct err *err);
 
+/* How many run, what they are for a person (names may be NULL), and when one of them last said
+ * something, or began (clock_mono_ms()). */
+size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_last_ms);
+
 /* Returns at once; it gets SIGTERM, then SIGKILL. Appends the summary when it was over already. */
 int background_kill(struct workspace *w, struct str id, struct buf *ret_was_over, struct err *err);

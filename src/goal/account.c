@@ -1,0 +1,204 @@
+/*
+ * What was spent, charged to the goal it was spent for.
+ *
+ * Figures gather in g->pending and go to the store at the end of each tool, between calls, at the
+ * end of a turn and before a status changes: one statement each, under the goal_id that they were
+ * measured for. Time is that of turns, by the monotonic clock, in whole seconds; what is left of a
+ * second is carried on.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "agent/permit.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "goal/inside.h"
+#include "json/jw.h"
+
+static const char *const who_names[] = {
+    [SPENT_MAIN] = "main", [SPENT_COMPACTION] = "compaction", [SPENT_TOOL] = "tool",
+    [SPENT_HOOK] = "hook", [SPENT_JUDGE] = "judge",
+};
+
+void account_attach(struct goal *g)
+{
+    memset(g->pending, 0, sizeof(g->pending));
+    g->turn_goal[0] = '\0';
+    g->clock_ms = clock_mono_ms();
+    g->carry_ms = 0;
+    if (g->has && g->in_turn && permit_mode(g->spec.permit) != MODE_PLAN &&
+        (g->row.status == GOAL_ACTIVE || g->row.status == GOAL_BUDGET_LIMITED))
+        snprintf(g->turn_goal, sizeof(g->turn_goal), "%.*s", STR_ARG(g->row.goal_id));
+}
+
+void account_begin(struct goal *g)
+{
+    int64_t carry = g->carry_ms;
+
+    g->in_turn = true;
+    account_attach(g);
+    g->carry_ms = carry;
+}
+
+void account_spend(struct goal *g, const struct referee_spend *s)
+{
+    struct goal_pending *p = &g->pending[s->who];
+    const struct llm_usage *u = s->usage;
+
+    g->session_output += u->output;
+    if (!g->turn_goal[0])
+        return;
+    p->tokens += u->input + u->cache_write + u->output;
+    p->output_tokens += u->output;
+    p->steps += s->is_step;
+    if (isnan(s->usd))
+        p->unknown = p->unknown || u->known;
+    else
+        p->usd += s->usd;
+    p->any = true;
+}
+
+static int64_t account_seconds(struct goal *g)
+{
+    int64_t now = clock_mono_ms();
+    int64_t ms = now - g->clock_ms + g->carry_ms;
+
+    g->clock_ms = now;
+    if (ms < 0)
+        ms = 0;
+    g->carry_ms = ms % 1000;
+    return ms / 1000;
+}
+
+static void account_event(const struct goal_charge *c, enum referee_who who, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "who", who_names[who]);
+    jw_ki64(&w, "tokens", c->tokens);
+    jw_ki64(&w, "output_tokens", c->output_tokens);
+    jw_key(&w, "cost_usd");
+    jw_double(&w, c->cost_usd);
+    if (c->cost_unknown)
+        jw_kbool(&w, "cost_unknown", true);
+    jw_ki64(&w, "seconds", c->seconds);
+    jw_ki64(&w, "steps", c->steps);
+    jw_object_end(&w);
+}
+
+static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode, int64_t seconds,
+                       struct err *err)
+{
+    struct goal_pending *p = &g->pending[who];
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct goal_charge c = {
+        .expected_goal_id = str_of(g->turn_goal),
+        .mode = mode,
+        .seconds = seconds,
+        .tokens = p->tokens,
+        .output_tokens = p->output_tokens,
+        .steps = p->steps,
+        .cost_usd = p->usd,
+        .cost_unknown = p->unknown,
+    };
+    struct goal_event event = {
+        .goal_id = str_of(g->turn_goal),
+        .time_ms = clock_wall_ms(),
+        .kind = STR("charge"),
+    };
+    struct store_goal row;
+    int r;
+
+    account_event(&c, who, &data);
+    event.data = buf_str(&data);
+    r = store_goal_account(g->store, str_of(g->spec.session), &c, event.time_ms, &event, &arena,
+                           &row, g->spec.cancel, err);
+    if (r < 0)
+        return -1; /* stays pending */
+    *p = (struct goal_pending){0};
+    goal_take_row(g, &row);
+    return 0;
+}
+
+int account_flush(struct goal *g, enum goal_mode mode, struct err *err)
+{
+    int64_t seconds;
+    int r = 0;
+
+    if (!g->turn_goal[0] || !g->store)
+        return 0;
+    seconds = account_seconds(g);
+    if (seconds || g->pending[SPENT_MAIN].any) {
+        r = account_one(g, SPENT_MAIN, mode, seconds, err);
+        if (r < 0)
+            g->carry_ms += seconds * 1000;
+    }
+    for (enum referee_who who = SPENT_MAIN + 1; r == 0 && who <= SPENT_JUDGE; who++) {
+        if (g->pending[who].any)
+            r = account_one(g, who, mode, /*seconds=*/0, err);
+    }
+    if (r < 0)
+        log_debug("goal", "not charged yet: %s", err ? err->text : "");
+    return r;
+}
+
+void account_end(struct goal *g)
+{
+    g->in_turn = false;
+    g->turn_goal[0] = '\0';
+    memset(g->pending, 0, sizeof(g->pending));
+}
+
+/* ---- Limits ---- */
+
+/* How much of each limit is used; a negative limit: there is none. */
+static void caps_of(const struct goal *g, int64_t now_ms, double used[LIMIT_NONE],
+                    double limit[LIMIT_NONE])
+{
+    const struct store_goal *row = &g->row;
+
+    used[LIMIT_TOKENS] = (double)row->tokens_used;
+    limit[LIMIT_TOKENS] = row->token_budget > 0 ? (double)row->token_budget : -1;
+    used[LIMIT_COST] = row->cost_usd;
+    limit[LIMIT_COST] = row->max_cost_usd > 0 ? row->max_cost_usd : -1;
+    used[LIMIT_TURNS] = (double)row->steps;
+    limit[LIMIT_TURNS] = row->max_turns > 0 ? (double)row->max_turns : -1;
+    used[LIMIT_DEADLINE] = (double)(now_ms - row->created_at_ms);
+    limit[LIMIT_DEADLINE] =
+        row->deadline_ms > 0 ? (double)(row->deadline_ms - row->created_at_ms) : -1;
+}
+
+void account_warn(struct goal *g)
+{
+    double used[LIMIT_NONE], limit[LIMIT_NONE];
+    bool any = false;
+
+    caps_of(g, clock_wall_ms(), used, limit);
+    for (int c = LIMIT_TOKENS; c < LIMIT_NONE; c++) {
+        CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+        struct jw w;
+
+        if (limit[c] < 0 || used[c] < 0.8 * limit[c] || used[c] >= limit[c] ||
+            g->memory.warned & 1u << c)
+            continue;
+        g->memory.warned |= 1u << c;
+        any = true;
+        goal_tell_begin(g, &w, &data);
+        jw_kcstr(&w, "which", goal_limit_name((enum goal_limit)c));
+        jw_key(&w, "used");
+        jw_double(&w, used[c]);
+        jw_key(&w, "limit");
+        jw_double(&w, limit[c]);
+        jw_object_end(&w);
+        goal_note(g, "warning", buf_str(&data));
+        goal_tell(g, "goal_updated", buf_str(&data));
+        goal_notice(g, LEVEL_WARNING, "goal: %.0f %% of the %s is used", 100 * used[c] / limit[c],
+                    goal_limit_name((enum goal_limit)c));
+    }
+    if (any)
+        (void)goal_remember(g, /*err=*/NULL);
+}

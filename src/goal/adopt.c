@@ -1,0 +1,248 @@
+/*
+ * A session goes on: the goal's row is the truth, and the transcript's newest goal_status its
+ * shadow.
+ *
+ * Missing lines are appended. Only when the store has never heard of the session (another machine,
+ * a file of somebody else) is a row made from the transcript: a goal that was cleared never comes
+ * back. A fork gets an unfinished goal of its own, paused and with nothing used.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "goal/display.h"
+#include "goal/inside.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+/* What the transcript says. */
+struct anchor {
+    bool is_there, met;
+    struct str condition;
+    struct arena arena;
+};
+
+static void anchor_read(struct str json, struct anchor *ret)
+{
+    const struct json *v = NULL;
+
+    *ret = (struct anchor){.is_there = false};
+    if (!json.len || json_parse_copy(&ret->arena, json, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    if (json_is(json_get(v, "attachment"), JSON_OBJECT))
+        v = json_get(v, "attachment");
+    ret->condition = str_trim(json_get_str(v, "condition"));
+    ret->met = json_get_bool(v, "met", true);
+    ret->is_there = ret->condition.len > 0;
+}
+
+/* Options and text of the row. -1: the text is not what it was. */
+static int adopt_parts(struct goal *g, struct strv *ret_notes)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+    struct str file;
+    char sha256[SHA256_HEX + 1];
+
+    memory_release(&g->memory);
+    memory_init(&g->memory);
+    memory_read(g->row.memory, &g->memory);
+    strv_clear(&g->memory.seen); /* states are told against the first look of a process */
+    buf_clear(&g->text);
+    goal_options_release(&g->options);
+    g->options = (struct goal_options){0};
+    if (!g->row.options.len ||
+        json_parse(&arena, g->row.options, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return 0;
+    (void)goal_options_read(json_raw(json_get(v, "how")), &g->options, /*err=*/NULL);
+    g->tokens_at_start = json_get_i64(v, "tokens_at_start", 0);
+    file = json_get_str(v, "file");
+    if (!file.len)
+        return 0;
+    if (file_slurp(arena_cstr(&arena, file), 1 << 20, &g->text, /*err=*/NULL) == 0) {
+        sha256_hex(buf_str(&g->text), sha256);
+        if (str_is(json_get_str(v, "sha256"), sha256))
+            return 0;
+    }
+    buf_clear(&g->text);
+    strv_addf(ret_notes, "the goal's text in %.*s is gone or was changed, so the goal is paused",
+              STR_ARG(file));
+    return -1;
+}
+
+/* Another session's unfinished goal, copied. */
+static void adopt_fork(struct goal *g, struct strv *ret_notes)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row = {0}, landed = {0};
+    struct goal_event event = {.time_ms = clock_wall_ms(), .kind = STR("set")};
+    char goal_id[ID_UUID_LEN + 1];
+    struct err err = {0};
+
+    if (!g->spec.forked_from ||
+        store_goal_get(g->store, str_of(g->spec.forked_from), &arena, &row, g->spec.cancel, &err) <=
+            0 ||
+        row.status == GOAL_COMPLETE)
+        return;
+    id_uuid(goal_id);
+    row.thread_id = str_of(g->spec.session);
+    row.goal_id = str_of(goal_id);
+    row.status = GOAL_PAUSED;
+    row.phase = row.phase_detail = row.last_reason = row.memory = STR("");
+    event.goal_id = row.goal_id;
+    event.data = STR("{\"via\":\"fork\"}");
+    if (store_goal_replace(g->store, &row, event.time_ms, &event, &arena, &landed, g->spec.cancel,
+                           &err) < 0) {
+        strv_addf(ret_notes, "the goal was not copied: %s", err.text);
+        return;
+    }
+    goal_take_row(g, &landed);
+    (void)adopt_parts(g, ret_notes);
+    goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    strv_adds(ret_notes, "the goal was copied and is paused here; /goal resume works on it");
+}
+
+/* A row from what another machine wrote. */
+static void adopt_anchor(struct goal *g, const struct anchor *a, struct strv *ret_notes)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    char goal_id[ID_UUID_LEN + 1];
+    struct goal_event event = {
+        .time_ms = clock_wall_ms(),
+        .kind = STR("restored"),
+        .data = STR("{\"from\":\"transcript\"}"),
+    };
+    struct store_goal row = {
+        .thread_id = str_of(g->spec.session),
+        .goal_id = str_of(goal_id),
+        .objective = a->condition,
+        .status = GOAL_ACTIVE,
+        .phase = STR("working"),
+        .max_turns = GOAL_MAX_TURNS,
+    };
+    struct store_goal landed = {0};
+    struct err err = {0};
+
+    id_uuid(goal_id);
+    row.goal_id = str_of(goal_id);
+    event.goal_id = row.goal_id;
+    if (goal_count_points(a->condition) > GOAL_MAX_OBJECTIVE)
+        row.objective = str_clip(a->condition, GOAL_MAX_OBJECTIVE);
+    if (store_goal_replace(g->store, &row, event.time_ms, &event, &arena, &landed, g->spec.cancel,
+                           &err) < 0) {
+        strv_addf(ret_notes, "the goal of this transcript could not be restored: %s", err.text);
+        return;
+    }
+    goal_take_row(g, &landed);
+    g->tokens_at_start = g->session_output;
+}
+
+static bool store_knows_session(struct goal *g)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    goal_event_vec events = {0};
+    bool knows;
+
+    knows = store_goal_events(g->store, str_of(g->spec.session), STR(""), /*after=*/0, /*max=*/1,
+                              &arena, &events, g->spec.cancel, /*err=*/NULL) < 0 ||
+            events.len;
+    vec_release(&events);
+    return knows;
+}
+
+/* The transcript is told what it missed. */
+static void adopt_lines(struct goal *g, const struct anchor *a)
+{
+    bool unfinished = g->row.status != GOAL_COMPLETE;
+
+    if (unfinished && (!a->is_there || a->met || !str_eq(a->condition, g->row.objective)))
+        goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    if (!unfinished && a->is_there && !a->met)
+        goal_attach(g, /*met=*/true, /*sentinel=*/false, g->row.last_reason, /*achieved=*/true);
+}
+
+static void adopt_wait(struct goal *g)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+    struct wait w = WAIT_INIT;
+
+    if (g->row.phase_detail.len)
+        (void)json_parse(&arena, g->row.phase_detail, &v, /*ret_info=*/NULL, /*err=*/NULL);
+    if ((!str_is(g->row.phase, "waiting") && !str_is(g->row.phase, "retrying")) ||
+        wait_read(json_raw(json_get(v, "wait")), &w, /*err=*/NULL) < 0 || w.on == WAIT_BACKGROUND) {
+        wait_release(&w); /* what ran in the background ended with its process */
+        return;
+    }
+    goal_wait_for(g, &w, str_is(g->row.phase, "waiting") ? "waiting" : "retrying", /*err=*/NULL);
+}
+
+/* What a resumed session does with an active goal. */
+static void adopt_active(struct goal *g, struct strv *ret_notes)
+{
+    struct str how = conf_get_str(g->spec.conf, "goal.onResume");
+    const char *code = "";
+    struct err err = {0};
+    bool rests = str_is(how, "paused") || (g->spec.is_interactive && !str_is(how, "auto"));
+
+    if (goal_gate(g, &code, &err) < 0) {
+        strv_addf(ret_notes, "the session's goal is not taken up (%s): %s", code, err.text);
+        g->has = false; /* unarmed; row and transcript stay for better times */
+        return;
+    }
+    if (!file_is_dir(g->spec.dir)) {
+        strv_addf(ret_notes, "the goal is paused: the folder %s is gone", g->spec.dir);
+        rests = true;
+    }
+    if (rests) {
+        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("the session was resumed"),
+                              "engine", &err);
+        strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume goes on");
+        return;
+    }
+    g->spec.host.arm(g->spec.host.arg, g->row.objective);
+    g->continuation_due = true;
+    adopt_wait(g);
+    goal_note(g, "restored", STR("{\"from\":\"store\"}"));
+}
+
+void goal_adopt(struct goal *g, struct strv *ret_notes)
+{
+    struct anchor a;
+    struct err err = {0};
+    bool was_there;
+
+    anchor_read(g->spec.anchor, &a);
+    if (goal_read_row(g, &err) < 0) {
+        strv_addf(ret_notes, "whether the session has a goal cannot be told: %s", err.text);
+        arena_release(&a.arena);
+        return;
+    }
+    was_there = g->has;
+    if (!g->has && g->spec.is_fork)
+        adopt_fork(g, ret_notes);
+    else if (!g->has && a.is_there && !a.met && !store_knows_session(g))
+        adopt_anchor(g, &a, ret_notes);
+    else if (!g->has && a.is_there && !a.met) {
+        g->row.objective = a.condition; /* cleared, but that was not written any more */
+        goal_attach(g, /*met=*/true, /*sentinel=*/true, STR(""), /*achieved=*/false);
+        g->row.objective = STR("");
+    }
+    if (g->has && was_there) {
+        if (adopt_parts(g, ret_notes) < 0)
+            (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE,
+                                  STR("the goal's text was changed"), "engine", &err);
+        adopt_lines(g, &a);
+    }
+    if (goal_is_active(g)) {
+        adopt_active(g, ret_notes);
+    } else if (g->has && g->row.status != GOAL_COMPLETE && was_there) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
+
+        goal_show_stop(&g->row, &text);
+        strv_addf(ret_notes, "the session's goal is %s. %.*s", goal_show_status(g->row.status),
+                  STR_ARG(buf_str(&text)));
+    }
+    arena_release(&a.arena);
+}

@@ -1,0 +1,759 @@
+/*
+ * What people and clients want of a goal: one function per verb, the store first. Any thread.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/permit.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "goal/display.h"
+#include "goal/inside.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "sync/cancel.h"
+
+#define LOG_EVENTS 2000
+#define STOPPED                                                                                    \
+    (1u << GOAL_PAUSED | 1u << GOAL_BLOCKED | 1u << GOAL_USAGE_LIMITED | 1u << GOAL_BUDGET_LIMITED)
+
+/* Everything below runs with the permit held, but for what is marked. */
+
+static int need_goal(struct goal *g, struct err *err)
+{
+    if (!g->spec.is_kept)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "this session is not kept, so it has no goal: start without "
+                       "--no-session-persistence");
+    if (goal_read_row(g, err) < 0)
+        return -1;
+    if (!g->has)
+        return err_set(err, ERR_NOT_FOUND, "no goal is set.\n%s", goal_usage);
+    return 0;
+}
+
+/* ---- Show ---- */
+
+static int change_show(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    struct goal_look look = {0};
+
+    if (g->spec.is_kept && goal_read_row(g, err) < 0)
+        return -1;
+    look = (struct goal_look){
+        .goal = g->has ? &g->row : NULL,
+        .now_ms = clock_mono_ms(),
+        .read_ms = g->read_ms,
+        .turn_ms = g->in_turn && g->turn_goal[0] ? g->clock_ms : 0,
+        .plan_mode = permit_mode(g->spec.permit) == MODE_PLAN,
+    };
+    goal_show_summary(&look, g->text.len ? buf_str(&g->text) : g->row.objective,
+                      buf_str(&g->memory.criteria), &ret->text);
+    return 0;
+}
+
+static int change_log(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    goal_event_vec events = {0};
+    int r;
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    r = store_goal_events(g->store, str_of(g->spec.session), g->row.goal_id, /*after=*/0,
+                          LOG_EVENTS, &arena, &events, g->spec.cancel, err);
+    if (r == 0)
+        goal_show_log(&events, &ret->text);
+    vec_release(&events);
+    return r;
+}
+
+/* ---- Clear, pause, resume ---- */
+
+static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct goal_event event = {.time_ms = clock_wall_ms(), .kind = STR("cleared")};
+    struct store_goal was = {0}, none = {0};
+    struct jw w;
+    int r;
+
+    if (!g->spec.is_kept || (goal_read_row(g, err) == 0 && !g->has)) {
+        buf_adds(&ret->text, "No goal is set, so nothing was cleared.");
+        return 0;
+    }
+    if (!g->store)
+        return -1;
+    (void)account_flush(g, CHARGE_ACTIVE_ONLY, /*err=*/NULL);
+    goal_tell_begin(g, &w, &data);
+    jw_object_end(&w);
+    event.goal_id = g->row.goal_id;
+    event.data = buf_str(&data);
+    r = store_goal_delete(g->store, str_of(g->spec.session), g->row.goal_id, event.time_ms, &event,
+                          &arena, &was, /*cancel=*/NULL, err);
+    if (r < 0)
+        return -1;
+    if (r == 0)
+        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+    buf_addf(&ret->text, "Goal cleared: ");
+    goal_show_line(was.objective, 300, &ret->text);
+    goal_attach(g, /*met=*/true, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    goal_close_old(g, /*say_cleared=*/false);
+    g->spec.host.arm(g->spec.host.arg, STR(""));
+    goal_take_row(g, &none);
+    goal_tell(g, "goal_cleared", buf_str(&data));
+    goal_tell_active(g);
+    return 0;
+}
+
+static int change_pause(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    int r;
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    r = goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE | 1u << GOAL_USAGE_LIMITED,
+                        STR("by the user"), "user", err);
+    if (r < 0)
+        return -1;
+    if (r == 0)
+        buf_addf(&ret->text, "The goal is %s; there is nothing to pause.",
+                 g->has ? goal_show_status(g->row.status) : "gone");
+    else
+        buf_adds(&ret->text, "Goal paused. /goal resume goes on.");
+    if (r > 0 && g->waits)
+        goal_end_wait(g, "the goal was paused");
+    return 0;
+}
+
+/* It starts with fresh guards: whoever resumes has seen why it stopped. */
+static void forget_guards(struct goal *g)
+{
+    struct goal_memory *m = &g->memory;
+
+    m->stalls = 0;
+    strv_clear(&m->seen);
+    m->blockers = 0;
+    buf_clear(&m->blocker);
+    m->judge_unread = m->judge_down = 0;
+    m->retries = m->lost_turns = 0;
+    m->told_limit = false;
+    m->warned = 0;
+    g->held = g->denied = false;
+    (void)goal_remember(g, /*err=*/NULL);
+}
+
+static void say_landed(struct goal *g, struct goal_answer *ret)
+{
+    if (goal_is_active(g)) {
+        forget_guards(g);
+        g->continuation_due = true;
+        g->spec.host.arm(g->spec.host.arg, g->row.objective);
+        buf_adds(&ret->text, "Goal active: ");
+        goal_show_line(g->row.objective, 300, &ret->text);
+        ret->turn = true;
+        return;
+    }
+    buf_addf(&ret->text, "The goal is %s. ", goal_show_status(g->row.status));
+    goal_show_stop(&g->row, &ret->text);
+}
+
+static int change_resume(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    int r;
+
+    if (need_goal(g, err) < 0 || goal_gate(g, &ret->code, err) < 0)
+        return -1;
+    if (g->row.status == GOAL_ACTIVE) {
+        if (g->waits)
+            goal_end_wait(g, "resumed by the user");
+        g->held = false;
+        g->continuation_due = true;
+        buf_adds(&ret->text, "The goal is active already.");
+        ret->turn = true;
+        return 0;
+    }
+    if (g->row.status == GOAL_COMPLETE) {
+        buf_adds(&ret->text, "The goal is complete; /goal <condition> sets another.");
+        return 0;
+    }
+    if (!file_is_dir(g->spec.dir))
+        return err_set(err, ERR_NOT_FOUND,
+                       "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
+    r = goal_set_status(g, GOAL_ACTIVE, STOPPED, STR("resumed"), "user", err);
+    if (r < 0)
+        return -1;
+    say_landed(g, ret);
+    return 0;
+}
+
+/* ---- Limits ---- */
+
+static int change_budget(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
+                         struct err *err)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct goal_update u = {0};
+    struct jw w;
+    int r;
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    switch (what->limit) {
+    case LIMIT_TOKENS:
+        u.token_budget = what->budget;
+        break;
+    case LIMIT_COST:
+        u.max_cost = what->budget.what;
+        u.max_cost_usd = what->usd;
+        break;
+    case LIMIT_TURNS:
+        u.max_turns = what->budget;
+        break;
+    case LIMIT_DEADLINE:
+        u.deadline_ms = what->budget;
+        break;
+    }
+    /* Raise and go on are one request. */
+    u.has_status = g->row.status == GOAL_BUDGET_LIMITED;
+    u.status = GOAL_ACTIVE;
+    goal_tell_begin(g, &w, &data);
+    jw_kcstr(&w, "limit", goal_limit_name(what->limit));
+    jw_object_end(&w);
+    r = goal_update(g, &u, "limits", buf_str(&data), err);
+    if (r < 0)
+        return -1;
+    goal_tell(g, "goal_updated", buf_str(&data));
+    goal_tell_active(g);
+    buf_addf(&ret->text, "The %s is changed. ", goal_limit_name(what->limit));
+    if (u.has_status) {
+        say_landed(g, ret);
+    } else if (g->row.status == GOAL_BUDGET_LIMITED) {
+        goal_show_stop(&g->row, &ret->text);
+    } else {
+        g->memory.told_limit = false;
+        g->memory.warned = 0;
+        (void)goal_remember(g, /*err=*/NULL);
+    }
+    return 0;
+}
+
+/* ---- What it is judged by ---- */
+
+static int put_checks(struct goal *g, const struct strv *commands, struct err *err)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(GOAL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    struct str column;
+    struct goal_update u = {.checks = &column};
+    struct jw w;
+
+    goal_write_checks(commands, &json);
+    column = buf_str(&json);
+    goal_tell_begin(g, &w, &data);
+    jw_key(&w, "checks");
+    jw_array(&w);
+    for (size_t i = 0; i < commands->len; i++)
+        jw_str(&w, str_clip(str_of(commands->ptr[i]), 1 << 10));
+    jw_array_end(&w);
+    jw_object_end(&w);
+    if (goal_update(g, &u, "checks", buf_str(&data), err) < 0)
+        return -1;
+    goal_tell(g, "goal_updated", buf_str(&data));
+    return 0;
+}
+
+/* It is run once first, without the permit. */
+static int change_check(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                        struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv commands = STRV_INIT;
+    CLEANUP(check_result_release) struct check_result r = {0};
+    struct check_spec spec = {
+        .command = buf_str(&what->text),
+        .dir = g->spec.dir,
+        .environ = g->spec.environ,
+    };
+    int rc;
+
+    if (spec.command.len > CHECK_MAX_COMMAND)
+        return err_set(err, ERR_TOO_BIG, "a check has at most %zu bytes", CHECK_MAX_COMMAND);
+    lock_give(&g->permit);
+    rc = check_run(&spec, cancel, &r, err);
+    lock_take(&g->permit);
+    if (rc < 0 || need_goal(g, err) < 0)
+        return -1;
+    goal_checks(g, &commands);
+    if (commands.len >= CHECK_MAX)
+        return err_set(err, ERR_TOO_BIG, "a goal has at most %d checks", CHECK_MAX);
+    strv_add(&commands, spec.command);
+    if (put_checks(g, &commands, err) < 0)
+        return -1;
+    buf_addf(&ret->text, "Check %zu added: %.*s (%s)", commands.len, STR_ARG(spec.command),
+             r.passed ? "weak: it passes already" : "fails now, as it should");
+    return 0;
+}
+
+static int change_check_rm(struct goal *g, size_t number, struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv commands = STRV_INIT;
+    CLEANUP(strv_release) struct strv left = STRV_INIT;
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    goal_checks(g, &commands);
+    if (!number || number > commands.len)
+        return err_set(err, ERR_NOT_FOUND, "there is no check %zu; the goal has %zu", number,
+                       commands.len);
+    for (size_t i = 0; i < commands.len; i++) {
+        if (i + 1 != number)
+            strv_adds(&left, commands.ptr[i]);
+    }
+    if (put_checks(g, &left, err) < 0)
+        return -1;
+    buf_addf(&ret->text, "Check removed: %s", commands.ptr[number - 1]);
+    return 0;
+}
+
+/* The manifest anew: everything as it is now, with other globs. */
+static int retake_protection(struct goal *g, const struct strv *globs, struct cancel *cancel,
+                             struct buf *ret_column, size_t *ret_count, struct strv *ret_notes,
+                             struct err *err)
+{
+    CLEANUP(strv_release) struct strv checks = STRV_INIT;
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
+    CLEANUP(mem_freep) char *path = NULL;
+    struct protect_spec spec = {
+        .dir = g->spec.dir,
+        .globs = globs,
+        .checks = &checks,
+        .environ = g->spec.environ,
+    };
+    char sha256[SHA256_HEX + 1];
+    struct protect *p = NULL;
+    struct jw w;
+    int r;
+
+    goal_checks(g, &checks);
+    buf_addf(&name, "goal-%.*s.protect", STR_ARG(g->row.goal_id));
+    path = path_join(g->spec.folder, buf_cstr(&name));
+    if (protect_take(&spec, cancel, &p, ret_notes, err) < 0)
+        return -1;
+    *ret_count = protect_count(p);
+    r = protect_write(p, path, sha256, err);
+    protect_free(p);
+    jw_init(&w, ret_column, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "manifest", path);
+    jw_kcstr(&w, "sha256", sha256);
+    jw_ki64(&w, "count", (int64_t)*ret_count);
+    jw_key(&w, "globs");
+    jw_array(&w);
+    for (size_t i = 0; i < globs->len; i++)
+        jw_cstr(&w, globs->ptr[i]);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    return r;
+}
+
+static void protect_globs(const struct goal *g, struct strv *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (!g->row.protect.len ||
+        json_parse(&arena, g->row.protect, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(json_get(v, "globs"), it) {
+        strv_add(ret, json_str(it));
+    }
+}
+
+static int change_protect(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                          struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv globs = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
+    struct str text;
+    struct goal_update u = {.protect = &text};
+    size_t count = 0;
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    protect_globs(g, &globs);
+    if (what->options.protect_none) {
+        buf_adds(&column, "{\"none\":true}");
+    } else {
+        strv_add(&globs, buf_str(&what->text));
+        if (retake_protection(g, &globs, cancel, &column, &count, &notes, err) < 0)
+            return -1;
+    }
+    text = buf_str(&column);
+    if (goal_update(g, &u, "edited", STR("{}"), err) < 0)
+        return -1;
+    if (what->options.protect_none)
+        buf_adds(&ret->text, "Nothing is protected any more.");
+    else
+        buf_addf(&ret->text, "%zu file%s protected as they are now.", count,
+                 count == 1 ? " is" : "s are");
+    for (size_t i = 0; i < notes.len; i++)
+        buf_addf(&ret->text, "\n  note: %s", notes.ptr[i]);
+    return 0;
+}
+
+/* Changes to protected files that the user finds right. */
+static int change_accept(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                         struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(strv_release) struct strv globs = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
+    const struct json *v = NULL;
+    struct str path = buf_str(&what->text);
+    struct str text;
+    struct goal_update u = {.protect = &text};
+    struct protect *p = NULL;
+    char sha256[SHA256_HEX + 1];
+    size_t count = 0;
+    struct err why = {0};
+    struct jw w;
+    int r = 0;
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    if (!g->row.protect.len || json_parse(&arena, g->row.protect, &v, NULL, err) < 0 ||
+        json_get_bool(v, "none", false)) {
+        buf_adds(&ret->text, "Nothing is protected, so there is nothing to accept.");
+        return 0;
+    }
+    if (str_is(path, "all"))
+        path = STR("");
+    if (protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"), &p,
+                     &why) < 0) {
+        protect_globs(g, &globs);
+        r = retake_protection(g, &globs, cancel, &column, &count, &notes, err);
+    } else {
+        const char *manifest = arena_cstr(&arena, json_get_str(v, "manifest"));
+
+        r = protect_accept(p, path, cancel, &count, err);
+        if (r == 0)
+            r = protect_write(p, manifest, sha256, err);
+        protect_free(p);
+        jw_init(&w, &column, 0);
+        jw_object(&w);
+        jw_kcstr(&w, "manifest", manifest);
+        jw_kcstr(&w, "sha256", sha256);
+        jw_kjson(&w, "count", json_get(v, "count"));
+        jw_kjson(&w, "globs", json_get(v, "globs"));
+        jw_object_end(&w);
+    }
+    if (r < 0)
+        return -1;
+    text = buf_str(&column);
+    goal_tell_begin(g, &w, &data);
+    jw_key(&w, "paths");
+    jw_array(&w);
+    jw_str(&w, path.len ? path : STR("all"));
+    jw_array_end(&w);
+    jw_object_end(&w);
+    if (goal_update(g, &u, "accept", buf_str(&data), err) < 0)
+        return -1;
+    buf_addf(&ret->text, "%zu change%s accepted.", count, count == 1 ? "" : "s");
+    return 0;
+}
+
+/* ---- Edit, wait, queue ---- */
+
+static int change_edit(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
+                       struct err *err)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct str text = str_trim(buf_str(&what->text));
+    struct goal_update u = {.objective = &text};
+    struct jw w;
+    int r;
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    if (!text.len)
+        return err_set(err, ERR_BAD_INPUT, "say what it shall be: /goal edit -- <condition>");
+    if (goal_count_points(text) > GOAL_MAX_OBJECTIVE)
+        return err_set(err, ERR_TOO_BIG, "a condition has at most %d characters; this one has %zu",
+                       GOAL_MAX_OBJECTIVE, goal_count_points(text));
+    u.status = goal_edited_status(g->row.status);
+    u.has_status = u.status != g->row.status;
+    goal_tell_begin(g, &w, &data);
+    jw_ki64(&w, "objective_chars", (int64_t)goal_count_points(text));
+    jw_object_end(&w);
+    r = goal_update(g, &u, "edited", buf_str(&data), err);
+    if (r < 0)
+        return -1;
+    if (r == 0)
+        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+    buf_clear(&g->text);
+    buf_add(&g->text, text);
+    g->claim.is_there = false;
+    g->updated_due = true;
+    g->spec.host.arm(g->spec.host.arg, goal_is_active(g) ? g->row.objective : STR(""));
+    goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    goal_tell(g, "goal_updated", buf_str(&data));
+    goal_tell_active(g);
+    buf_adds(&ret->text, "Goal updated: ");
+    goal_show_line(text, 300, &ret->text);
+    if (u.has_status && goal_is_active(g)) {
+        forget_guards(g);
+        ret->turn = true;
+    }
+    return 0;
+}
+
+static int change_wait(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
+                       struct err *err)
+{
+    struct wait w = WAIT_INIT;
+    int64_t now = clock_wall_ms();
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    if (g->row.status != GOAL_ACTIVE) {
+        buf_addf(&ret->text, "The goal is %s, so it does not wait for anything.",
+                 goal_show_status(g->row.status));
+        return 0;
+    }
+    if (wait_parse(buf_str(&what->text), g->spec.dir, now, &w, err) < 0) {
+        wait_release(&w);
+        return -1;
+    }
+    goal_wait_for(g, &w, "waiting", err);
+    buf_adds(&ret->text, "Waiting for ");
+    wait_describe(&g->wait, now, &ret->text);
+    buf_adds(&ret->text, "; it costs nothing. /goal resume goes on at once.");
+    return 0;
+}
+
+static int change_next(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
+                       struct err *err)
+{
+    CLEANUP(buf_release) struct buf options = BUF_INIT(GOAL_MAX_TEXT);
+    struct goal_next next = {.objective = str_trim(buf_str(&what->text))};
+
+    if (need_goal(g, err) < 0)
+        return -1;
+    if (!next.objective.len)
+        return err_set(err, ERR_BAD_INPUT, "a goal needs a condition: /goal next <condition>");
+    goal_options_write(&what->options, &options);
+    next.options = buf_str(&options);
+    if (store_goal_next_add(g->store, str_of(g->spec.session), &next, /*cancel=*/NULL, err) < 0)
+        return -1;
+    buf_adds(&ret->text, "Queued for when the present goal is complete: ");
+    goal_show_line(next.objective, 300, &ret->text);
+    if (g->row.status == GOAL_COMPLETE) {
+        int r = goal_start_next(g, err);
+
+        ret->turn = r > 0;
+        return r < 0 ? -1 : 0;
+    }
+    return 0;
+}
+
+static int change_queue(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
+                        struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    goal_next_vec list = {0};
+    int r = 1;
+
+    if (goal_open_store(g, err) < 0)
+        return -1;
+    if (what->number)
+        r = store_goal_next_move(g->store, str_of(g->spec.session), what->number, what->number2,
+                                 /*cancel=*/NULL, err);
+    if (r == 0)
+        return err_set(err, ERR_NOT_FOUND, "the queue has no place %zu", what->number);
+    if (r > 0)
+        r = store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list,
+                                 /*cancel=*/NULL, err);
+    if (r < 0)
+        return -1;
+    if (!list.len)
+        buf_adds(&ret->text, "No goal waits. /goal next <condition> adds one.");
+    for (size_t i = 0; i < list.len; i++) {
+        buf_addf(&ret->text, "%s%zu. ", i ? "\n" : "", i + 1);
+        goal_show_line(list.ptr[i].objective, 300, &ret->text);
+    }
+    vec_release(&list);
+    return 0;
+}
+
+/* ---- Undo: without the permit ---- */
+
+static int change_undo(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                       struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf list = BUF_INIT(64 << 10);
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct baseline b = goal_baseline(g);
+    struct baseline_undone done = {0};
+    const struct json *v = NULL;
+    char commit[BASELINE_ID] = "";
+    size_t count = 0;
+    struct jw w;
+    int r;
+
+    lock_take(&g->permit);
+    r = need_goal(g, err);
+    if (r == 0 && g->row.baseline.len &&
+        json_parse(&arena, g->row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+        snprintf(commit, sizeof(commit), "%.*s", STR_ARG(json_get_str(v, "commit")));
+    if (r == 0 && g->row.status == GOAL_ACTIVE && g->in_turn)
+        r = err_set(err, ERR_BUSY, "the agent is at work; /goal pause first");
+    lock_give(&g->permit);
+    if (r < 0)
+        return -1;
+    if (!commit[0])
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the goal was set outside of git, so there is no state to go back to; "
+                       "tenax rewind takes back what tools wrote");
+    if (!str_is(str_trim(buf_str(&what->text)), "yes")) {
+        if (baseline_undo_plan(&b, commit, cancel, &list, &count, err) < 0)
+            return -1;
+        if (!count)
+            buf_adds(&ret->text, "The workspace is as it was when the goal was set.");
+        else
+            buf_addf(&ret->text,
+                     "%zu file%s would go back to what %s when the goal was set:\n%.*s\nNothing is "
+                     "lost: the present state is kept under refs/tenax. \"/goal undo yes\" does "
+                     "it.",
+                     count, count == 1 ? "" : "s", count == 1 ? "it was" : "they were",
+                     STR_ARG(buf_str(&list)));
+        return 0;
+    }
+    if (baseline_undo(&b, commit, cancel, &done, err) < 0)
+        return -1;
+    lock_take(&g->permit);
+    goal_tell_begin(g, &w, &data);
+    jw_kcstr(&w, "ref", done.ref);
+    jw_object_end(&w);
+    goal_note(g, "undo", buf_str(&data));
+    lock_give(&g->permit);
+    buf_addf(&ret->text, "%zu file%s restored, %zu removed; what was there is kept as %s.",
+             done.restored, done.restored == 1 ? "" : "s", done.removed, done.ref);
+    return 0;
+}
+
+/* ---- All of them ---- */
+
+static int do_held(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                   struct goal_answer *ret, struct err *err)
+{
+    switch (what->verb) {
+    case GOAL_SHOW:
+        return change_show(g, ret, err);
+    case GOAL_CLEAR:
+        return change_clear(g, ret, err);
+    case GOAL_EDIT:
+        return change_edit(g, what, ret, err);
+    case GOAL_PAUSE:
+        return change_pause(g, ret, err);
+    case GOAL_RESUME:
+        return change_resume(g, ret, err);
+    case GOAL_BUDGET:
+        return change_budget(g, what, ret, err);
+    case GOAL_CHECK:
+        return change_check(g, what, cancel, ret, err);
+    case GOAL_CHECK_RM:
+        return change_check_rm(g, what->number, ret, err);
+    case GOAL_PROTECT:
+        return change_protect(g, what, cancel, ret, err);
+    case GOAL_WAIT:
+        return change_wait(g, what, ret, err);
+    case GOAL_NEXT:
+        return change_next(g, what, ret, err);
+    case GOAL_QUEUE:
+        return change_queue(g, what, ret, err);
+    case GOAL_ACCEPT:
+        return change_accept(g, what, cancel, ret, err);
+    case GOAL_LOG:
+        return change_log(g, ret, err);
+    case GOAL_SET:
+    case GOAL_REPORT:
+    case GOAL_UNDO:
+        break;
+    }
+    BUG("verb %d needs no permit", what->verb);
+}
+
+/* A client's "set" edits what is there. */
+static bool is_edit(struct goal *g, enum goal_via via)
+{
+    bool edits;
+
+    if (via != VIA_CLIENT)
+        return false;
+    lock_take(&g->permit);
+    edits = g->spec.is_kept && goal_read_row(g, /*err=*/NULL) == 0 && g->has &&
+            g->row.status != GOAL_COMPLETE;
+    lock_give(&g->permit);
+    return edits;
+}
+
+int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
+            struct cancel *cancel, struct goal_answer *ret, struct err *err)
+{
+    int r;
+
+    goal_argument_explain(what, &ret->text);
+    if (ret->text.len)
+        buf_addc(&ret->text, '\n');
+    if (what->verb == GOAL_REPORT) {
+        r = goal_report(g, /*json=*/false, cancel, &ret->text, err);
+    } else if (what->verb == GOAL_UNDO) {
+        r = change_undo(g, what, cancel, ret, err);
+    } else if (what->verb == GOAL_SET && !is_edit(g, via)) {
+        r = goal_set(g, buf_str(&what->text), &what->options, via, cancel, ret, err);
+    } else {
+        struct goal_argument edit = *what;
+
+        if (edit.verb == GOAL_SET)
+            edit.verb = GOAL_EDIT;
+        lock_take(&g->permit);
+        r = do_held(g, &edit, cancel, ret, err);
+        lock_give(&g->permit);
+    }
+    if (r == 0)
+        (void)g->spec.host.wake(g->spec.host.arg, /*err=*/NULL);
+    return r;
+}
+
+void goal_nudge(struct goal *g)
+{
+    struct err err = {0};
+    enum goal_status was;
+    bool had;
+
+    lock_take(&g->permit);
+    was = g->row.status;
+    had = g->has;
+    if (goal_read_row(g, &err) == 0 && (had || g->has)) {
+        if (!g->has) {
+            goal_close_old(g, /*say_cleared=*/false);
+            g->spec.host.arm(g->spec.host.arg, STR(""));
+        } else if (goal_is_active(g) && was != GOAL_ACTIVE) {
+            memory_release(&g->memory);
+            memory_init(&g->memory);
+            memory_read(g->row.memory, &g->memory);
+            forget_guards(g);
+            g->continuation_due = true;
+            g->spec.host.arm(g->spec.host.arg, g->row.objective);
+        }
+        goal_tell_active(g);
+    }
+    lock_give(&g->permit);
+    (void)g->spec.host.wake(g->spec.host.arg, /*err=*/NULL);
+}

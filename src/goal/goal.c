@@ -1,0 +1,509 @@
+/*
+ * The goal of a session: its row, what hangs on it, and how others hear of it.
+ */
+#include "goal/goal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "agent/journal.h"
+#include "agent/permit.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "goal/display.h"
+#include "goal/inside.h"
+#include "goal/report.h"
+#include "goal/snapshot.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/provider.h"
+#include "store/store.h"
+#include "sync/cancel.h"
+
+#define GOAL_MAX_LINE ((size_t)1 << 20)
+
+bool goal_is_active(const struct goal *g)
+{
+    return g->has && g->row.status == GOAL_ACTIVE;
+}
+
+/* ---- The store ---- */
+
+int goal_open_store(struct goal *g, struct err *err)
+{
+    if (g->store)
+        return 0;
+    return store_open(g->spec.store_backend ? g->spec.store_backend : "sqlite", g->spec.home,
+                      g->spec.cancel, &g->store, err);
+}
+
+static struct str keep(struct arena *to, struct str s)
+{
+    return s.len ? arena_str(to, s) : STR("");
+}
+
+void goal_take_row(struct goal *g, const struct store_goal *row)
+{
+    struct arena arena = ARENA_INIT;
+    struct store_goal mine = *row;
+
+    g->read_ms = clock_mono_ms();
+    g->has = row->thread_id.len > 0;
+    mine.thread_id = keep(&arena, row->thread_id);
+    mine.goal_id = keep(&arena, row->goal_id);
+    mine.objective = keep(&arena, row->objective);
+    mine.phase = keep(&arena, row->phase);
+    mine.phase_detail = keep(&arena, row->phase_detail);
+    mine.last_reason = keep(&arena, row->last_reason);
+    mine.checks = keep(&arena, row->checks);
+    mine.protect = keep(&arena, row->protect);
+    mine.baseline = keep(&arena, row->baseline);
+    mine.options = keep(&arena, row->options);
+    mine.memory = keep(&arena, row->memory);
+    arena_release(&g->arena);
+    g->arena = arena;
+    g->row = mine;
+}
+
+int goal_read_row(struct goal *g, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row = {0};
+
+    if (goal_open_store(g, err) < 0 ||
+        store_goal_get(g->store, str_of(g->spec.session), &arena, &row, g->spec.cancel, err) < 0)
+        return -1;
+    goal_take_row(g, &row);
+    return 0;
+}
+
+/* Cancelled or not, what has happened is written down. */
+static struct cancel *goal_patience(void)
+{
+    return NULL;
+}
+
+int goal_update(struct goal *g, const struct goal_update *u, const char *kind, struct str data,
+                struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_update mine = *u;
+    struct goal_event event = {
+        .goal_id = g->row.goal_id,
+        .time_ms = clock_wall_ms(),
+        .kind = str_of(kind),
+        .data = data,
+    };
+    struct store_goal row = {0};
+    int r;
+
+    if (goal_open_store(g, err) < 0)
+        return -1;
+    mine.expected_goal_id = g->row.goal_id;
+    r = store_goal_update(g->store, str_of(g->spec.session), &mine, event.time_ms,
+                          kind ? &event : NULL, &arena, &row, goal_patience(), err);
+    if (r >= 0)
+        goal_take_row(g, &row);
+    return r;
+}
+
+int goal_remember(struct goal *g, struct err *err)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(GOAL_MAX_TEXT);
+    struct goal_update u = {0};
+    struct str text;
+
+    memory_write(&g->memory, &json);
+    text = buf_str(&json);
+    u.memory = &text;
+    return goal_update(g, &u, /*kind=*/NULL, STR(""), err);
+}
+
+void goal_note(struct goal *g, const char *kind, struct str data)
+{
+    struct goal_event event = {
+        .goal_id = g->row.goal_id,
+        .time_ms = clock_wall_ms(),
+        .kind = str_of(kind),
+        .data = data,
+    };
+    struct err err = {0};
+
+    if (!g->store ||
+        store_goal_note(g->store, str_of(g->spec.session), &event, goal_patience(), &err) < 0)
+        log_debug("goal", "not in the ledger: %s: %s", kind, err.text);
+}
+
+int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct err *err)
+{
+    struct str name = str_of(phase);
+    struct goal_update u = {.from = 1u << GOAL_ACTIVE, .phase = &name, .phase_detail = &detail};
+
+    if (str_eq(g->row.phase, name) && str_eq(g->row.phase_detail, detail))
+        return 1;
+    return goal_update(g, &u, /*kind=*/NULL, STR(""), err);
+}
+
+int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct str why,
+                    const char *by, struct err *err)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    CLEANUP(buf_release) struct buf reason = BUF_INIT(1 << 14);
+    enum goal_status was = g->row.status;
+    struct goal_update u = {.from = from, .has_status = true, .status = to};
+    struct str nothing = STR("");
+    struct str text;
+    const char *name = "goal_updated";
+    struct jw w;
+    int r;
+
+    goal_tell_begin(g, &w, &data);
+    jw_kcstr(&w, "from", goal_status_name(was));
+    jw_kcstr(&w, "to", goal_status_name(to));
+    jw_kstr(&w, "why", str_clip(why, 8 << 10));
+    jw_kcstr(&w, "by", by);
+    jw_object_end(&w);
+    u.phase = &nothing;
+    u.phase_detail = &nothing;
+    buf_add(&reason, str_clip(why, 8 << 10));
+    text = buf_str(&reason);
+    if (to != GOAL_ACTIVE && to != GOAL_PAUSED && why.len)
+        u.last_reason = &text;
+    r = goal_update(g, &u, "status", buf_str(&data), err);
+    if (r <= 0)
+        return r;
+    if (to == GOAL_BLOCKED)
+        name = "goal_blocked";
+    else if (to == GOAL_BUDGET_LIMITED || to == GOAL_USAGE_LIMITED)
+        name = "goal_limited";
+    goal_tell(g, name, buf_str(&data));
+    goal_tell_active(g);
+    return r;
+}
+
+/* ---- What hangs on the row ---- */
+
+struct baseline goal_baseline(const struct goal *g)
+{
+    return (struct baseline){
+        .dir = g->spec.dir,
+        .session = g->spec.session,
+        .folder = g->spec.folder,
+        .environ = g->spec.environ,
+    };
+}
+
+void goal_checks(const struct goal *g, struct strv *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (!g->row.checks.len ||
+        json_parse(&arena, g->row.checks, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(v, it) {
+        strv_add(ret, json_get_str(it, "command"));
+    }
+}
+
+void goal_write_checks(const struct strv *commands, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, 0);
+    jw_array(&w);
+    for (size_t i = 0; i < commands->len; i++) {
+        jw_object(&w);
+        jw_kcstr(&w, "command", commands->ptr[i]);
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+}
+
+void goal_objective(struct goal *g, const struct store_goal *row, struct buf *ret)
+{
+    lock_take(&g->permit);
+    if (g->text.len && g->has && str_eq(row->goal_id, g->row.goal_id))
+        buf_add(ret, buf_str(&g->text));
+    else
+        buf_add(ret, row->objective);
+    lock_give(&g->permit);
+}
+
+/* ---- Telling others ---- */
+
+void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out)
+{
+    jw_init(w, out, 0);
+    jw_object(w);
+    jw_kstr(w, "goal_id", g->row.goal_id);
+    jw_ki64(w, "condition_length", (int64_t)g->row.objective.len);
+    jw_ki64(w, "iterations", g->row.iterations);
+    jw_ki64(w, "tokens", g->row.tokens_used);
+    jw_ki64(w, "output_tokens", g->row.output_tokens);
+    jw_ki64(w, "duration_ms", clock_wall_ms() - g->row.created_at_ms);
+    jw_kcstr(w, "status", goal_status_name(g->row.status));
+}
+
+static struct event *goal_event_new(const struct goal *g, enum event_kind kind)
+{
+    struct event *e = event_new(kind);
+
+    e->session = arena_cstr(&e->arena, str_of(g->spec.session));
+    e->agent = "main";
+    return e;
+}
+
+void goal_tell(struct goal *g, const char *name, struct str json)
+{
+    struct event *e = goal_event_new(g, EVENT_GOAL);
+
+    e->name = arena_str(&e->arena, str_of(name));
+    e->json = arena_str(&e->arena, json);
+    g->spec.host.emit(g->spec.host.arg, e);
+}
+
+static void write_active(const struct goal *g, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, 0);
+    if (!goal_is_active(g)) {
+        jw_null(&w);
+        return;
+    }
+    jw_object(&w);
+    jw_kstr(&w, "condition", g->row.objective);
+    jw_ki64(&w, "iterations", g->row.iterations);
+    jw_ki64(&w, "set_at", g->row.created_at_ms);
+    jw_ki64(&w, "tokens_at_start", g->tokens_at_start);
+    if (g->row.last_reason.len)
+        jw_kstr(&w, "last_reason", g->row.last_reason);
+    jw_object_end(&w);
+}
+
+void goal_tell_active(struct goal *g)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct event *e = goal_event_new(g, EVENT_ACTIVE_GOAL);
+
+    write_active(g, &json);
+    e->json = arena_str(&e->arena, buf_str(&json));
+    g->spec.host.emit(g->spec.host.arg, e);
+}
+
+void goal_active_json(struct goal *g, struct buf *ret)
+{
+    lock_take(&g->permit);
+    write_active(g, ret);
+    lock_give(&g->permit);
+}
+
+void goal_notice(struct goal *g, enum event_level level, const char *fmt, ...)
+{
+    struct event *e = goal_event_new(g, EVENT_NOTICE);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(GOAL_MAX_LINE);
+    va_list args;
+
+    va_start(args, fmt);
+    buf_addv(&text, fmt, args);
+    va_end(args);
+    e->level = level;
+    e->text = arena_str(&e->arena, buf_str(&text));
+    g->spec.host.emit(g->spec.host.arg, e);
+}
+
+void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, bool achieved)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(GOAL_MAX_LINE);
+    struct jw w;
+
+    jw_init(&w, &json, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "goal_status");
+    jw_kbool(&w, "met", met);
+    if (sentinel)
+        jw_kbool(&w, "sentinel", true);
+    jw_kstr(&w, "condition", g->row.objective);
+    if (reason.len)
+        jw_kstr(&w, "reason", reason);
+    if (achieved) {
+        jw_ki64(&w, "iterations", g->row.iterations + 1);
+        jw_ki64(&w, "durationMs", clock_wall_ms() - g->row.created_at_ms);
+        jw_ki64(&w, "tokens", g->session_output - g->tokens_at_start);
+    }
+    jw_object_end(&w);
+    strv_add(&g->lines, buf_str(&json));
+}
+
+void goal_flush_lines(struct goal *g)
+{
+    CLEANUP(strv_release) struct strv lines = STRV_INIT;
+    struct err err = {0};
+
+    lock_take(&g->permit);
+    lines = g->lines;
+    g->lines = (struct strv)STRV_INIT;
+    lock_give(&g->permit);
+    for (size_t i = 0; g->journal && i < lines.len; i++) {
+        if (g->journal->attach(g->journal, str_of(lines.ptr[i]), &err) < 0) {
+            goal_notice(g, LEVEL_WARNING, "the goal's state is kept, but not in the transcript: %s",
+                        err.text);
+            return;
+        }
+    }
+}
+
+/* ---- For everybody ---- */
+
+int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct err *err)
+{
+    int r = -1;
+
+    lock_take(&g->permit);
+    if (goal_open_store(g, err) == 0)
+        r = store_goal_get(g->store, str_of(g->spec.session), arena, ret, g->spec.cancel, err);
+    lock_give(&g->permit);
+    return r;
+}
+
+int goal_exit_code(struct goal *g)
+{
+    static const int codes[GOAL_STATUS_COUNT] = {
+        [GOAL_ACTIVE] = 13,        [GOAL_PAUSED] = 13,         [GOAL_BLOCKED] = 10,
+        [GOAL_USAGE_LIMITED] = 12, [GOAL_BUDGET_LIMITED] = 11, [GOAL_COMPLETE] = 0,
+    };
+    int code;
+
+    lock_take(&g->permit);
+    code = g->has ? codes[g->row.status] : -1;
+    lock_give(&g->permit);
+    return code;
+}
+
+int goal_report(struct goal *g, bool json, struct cancel *cancel, struct buf *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf stat = BUF_INIT(64 << 10);
+    goal_event_vec events = {0};
+    struct store_goal row = {0};
+    struct goal_report report = {
+        .goal = &row,
+        .events = &events,
+        .session = str_of(g->spec.session),
+        .dir = str_of(g->spec.dir),
+        .now_ms = clock_wall_ms(),
+    };
+    struct baseline b = goal_baseline(g);
+    int r = goal_get(g, &arena, &row, err);
+
+    if (r == 0)
+        return err_set(err, ERR_NOT_FOUND, "this session has no goal");
+    if (r > 0)
+        r = store_goal_events(g->store, str_of(g->spec.session), row.goal_id, /*after=*/0,
+                              /*max=*/100000, &arena, &events, cancel, err);
+    if (r < 0)
+        return -1;
+    goal_objective(g, &row, &text);
+    if (row.baseline.len) {
+        const struct json *v = NULL;
+
+        if (json_parse(&arena, row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+            (void)baseline_diff(&b, arena_cstr(&arena, json_get_str(v, "commit")), cancel, &stat,
+                                32 << 10, /*ret_hunks=*/NULL, 0, /*err=*/NULL);
+    }
+    report.objective = buf_str(&text);
+    report.diff_stat = buf_str(&stat);
+    if (json)
+        goal_report_json(&report, ret);
+    else
+        goal_report_markdown(&report, ret);
+    vec_release(&events);
+    return 0;
+}
+
+void goal_answer_release(struct goal_answer *a)
+{
+    buf_release(&a->text);
+}
+
+/* ---- Life ---- */
+
+void goal_set_journal(struct goal *g, struct journal *journal)
+{
+    g->journal = journal;
+}
+
+struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
+{
+    struct goal *g = mem_zalloc(sizeof(*g));
+
+    g->spec = *spec;
+    g->session_output = spec->output_tokens;
+    lock_init(&g->permit);
+    lock_init(&g->bench);
+    memory_init(&g->memory);
+    g->wait = (struct wait)WAIT_INIT;
+    buf_init(&g->text, BUF_NO_LIMIT);
+    buf_init(&g->woken, 1 << 14);
+    buf_init(&g->denied_what, 1 << 12);
+    buf_init(&g->claim.reason, JUDGE_MAX_REASON);
+    buf_init(&g->claim.criteria, 64 << 10);
+    g->referee = *goal_referee_rows();
+    if (spec->is_kept && spec->resumes) {
+        lock_take(&g->permit);
+        goal_adopt(g, ret_notes);
+        lock_give(&g->permit);
+    }
+    return g;
+}
+
+struct referee *goal_referee(struct goal *g)
+{
+    return &g->referee;
+}
+
+/* What goes on by itself pauses with its process; what was never begun stays as it is. */
+void goal_close(struct goal *g)
+{
+    struct err err = {0};
+
+    if (!g)
+        return;
+    lock_take(&g->permit);
+    g->closing = true;
+    if (goal_is_active(g) && cancel_is_set(g->spec.cancel))
+        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("tenax was told to stop"),
+                              "user", &err);
+    lock_give(&g->permit);
+}
+
+void goal_free(struct goal *g)
+{
+    if (!g)
+        return;
+    wait_watch_stop(g->watch);
+    evidence_clear(g);
+    vec_release(&g->items);
+    strv_release(&g->wrote);
+    strv_release(&g->lines);
+    goal_options_release(&g->options);
+    memory_release(&g->memory);
+    wait_release(&g->wait);
+    snapshot_free(g->snapshot);
+    buf_release(&g->text);
+    buf_release(&g->woken);
+    buf_release(&g->denied_what);
+    buf_release(&g->claim.reason);
+    buf_release(&g->claim.criteria);
+    arena_release(&g->arena);
+    store_free(g->store);
+    lock_release(&g->bench);
+    lock_release(&g->permit);
+    mem_freep(&g);
+}

@@ -1,0 +1,248 @@
+/*
+ * The inside of a goal; for src/goal only. The permit (lock) guards everything but for what is
+ * marked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/referee.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/id.h"
+#include "base/sha256.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "goal/argument.h"
+#include "goal/baseline.h"
+#include "goal/check.h"
+#include "goal/goal.h"
+#include "goal/judge.h"
+#include "goal/protect.h"
+#include "goal/wait.h"
+#include "store/goals.h"
+#include "sync/thread.h"
+
+struct jw;
+struct snapshot;
+struct wait_watch;
+
+#define GOAL_ITEMS 40 /* results of tools that are kept for the judge */
+#define GOAL_ITEM_TEXT ((size_t)4 << 10)
+#define GOAL_ITEM_INPUT ((size_t)1 << 10)
+#define GOAL_SEEN 64      /* states of the workspace that are remembered */
+#define GOAL_STATE_HEX 16 /* characters of their hash */
+#define GOAL_BLOCKERS 3   /* turns with the same blocker that make it blocked */
+#define GOAL_WRAP_UP 2    /* calls of the model after a limit was reached */
+
+/* What must survive a restart beside the row's own columns. */
+struct goal_memory {
+    int64_t round;    /* stops of the agent so far */
+    int stalls;       /* rounds in a row that changed nothing */
+    struct strv seen; /* states of the workspace so far, newest last */
+    int blockers;     /* turns in a row with the same blocker */
+    int64_t blocker_round;
+    struct buf blocker;           /* normalised */
+    int judge_unread, judge_down; /* verdicts in a row that could not be read, or had */
+    int retries;                  /* turns in a row that died of an error that passes */
+    int lost_turns;               /* in a row that ended without a verdict */
+    bool told_limit;              /* the model knows that a limit is reached */
+    unsigned warned;              /* 1 << enum goal_limit */
+    struct buf criteria;          /* JSON array of the last verdict */
+    int64_t steps_kept;           /* refs of verified steps */
+};
+
+#define LIMIT_NONE (LIMIT_DEADLINE + 1)
+
+/* What was spent and is not yet in the store, by who spent it. */
+struct goal_pending {
+    int64_t tokens, output_tokens, steps;
+    double usd;
+    bool unknown;
+    bool any;
+};
+
+struct goal_item {
+    char *tool, *input, *result;
+    bool is_error;
+};
+
+/* A claim that was accepted in this turn. */
+struct goal_claim {
+    bool is_there;
+    char goal_id[ID_UUID_LEN + 1];
+    char state[SHA256_HEX + 1];
+    struct buf reason, criteria;
+};
+
+struct goal {
+    struct referee referee; /* first */
+    struct goal_spec spec;
+    struct journal *journal;
+
+    struct lock permit;
+    struct store *store; /* opened on first use */
+    struct arena arena;  /* of the row */
+    struct store_goal row;
+    bool has;
+    int64_t read_ms; /* when it was read, clock_mono_ms() */
+    struct goal_memory memory;
+    struct buf text; /* the objective, whole */
+    struct goal_options options;
+    int64_t tokens_at_start;
+    struct strv lines; /* goal_status to be written by the agent's thread */
+
+    bool directive_due, updated_due, continuation_due;
+    struct buf woken; /* why it goes on, for the model; empty: nothing special */
+    bool held;        /* an interrupt stopped it without pausing it */
+    bool closing;
+    struct wait wait; /* when phase is waiting or retrying */
+    bool waits;
+    struct wait_watch *watch;
+
+    /* Accounting. */
+    int64_t session_output;          /* tokens, of everybody, since the session began */
+    char turn_goal[ID_UUID_LEN + 1]; /* charged for this turn; "": none */
+    bool in_turn;
+    bool drives;      /* the running turn is the goal's own */
+    int wrap_up;      /* calls left after a limit */
+    int64_t clock_ms; /* time is charged up to here; clock_mono_ms() */
+    int64_t carry_ms; /* of a second */
+    struct goal_pending pending[SPENT_JUDGE + 1];
+    bool denied;            /* a request nobody could answer ... */
+    struct buf denied_what; /* ... and which */
+
+    /* Evidence. */
+    VEC(struct goal_item) items;
+    struct strv wrote; /* files that tools wrote since the last look */
+    bool ran;          /* something that may have changed any file */
+    struct goal_claim claim;
+
+    /* One verdict at a time; taken before the permit, never while it is held. */
+    struct lock bench;
+    struct snapshot *snapshot; /* of the bench */
+};
+
+static inline struct goal *goal_of(struct referee *r)
+{
+    return (struct goal *)r;
+}
+
+const struct referee *goal_referee_rows(void); /* referee.c */
+
+/* goal.c: the store and the row. The permit is held. */
+int goal_open_store(struct goal *g, struct err *err);
+void goal_take_row(struct goal *g,
+                   const struct store_goal *row); /* copies; thread_id empty: gone */
+int goal_read_row(struct goal *g, struct err *err);
+/* Under the present goal_id; 1 done, 0 it is another by now (the row is read again), -1. data: JSON
+ * object of the event, kind NULL: none. */
+int goal_update(struct goal *g, const struct goal_update *u, const char *kind, struct str data,
+                struct err *err);
+int goal_remember(struct goal *g, struct err *err); /* the memory goes into the row */
+void goal_note(struct goal *g, const char *kind, struct str data); /* into the ledger */
+int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct err *err);
+/* status with why, by whom; says so to everybody. 1, 0, -1 as goal_update(). */
+int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct str why,
+                    const char *by, struct err *err);
+bool goal_is_active(const struct goal *g);
+struct baseline goal_baseline(const struct goal *g);
+void goal_checks(const struct goal *g, struct strv *ret);
+void goal_write_checks(const struct strv *commands, struct buf *ret); /* the column */
+
+/* goal.c: telling others. */
+void goal_tell(struct goal *g, const char *name, struct str json);
+void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out); /* the common fields */
+void goal_tell_active(struct goal *g);
+void goal_notice(struct goal *g, enum event_level level, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, bool achieved);
+void goal_flush_lines(struct goal *g); /* agent thread */
+
+/* memory.c */
+void memory_init(struct goal_memory *m);
+void memory_release(struct goal_memory *m);
+void memory_write(const struct goal_memory *m, struct buf *ret);
+void memory_read(struct str json, struct goal_memory *ret);
+
+/* set.c */
+int goal_gate(struct goal *g, const char **ret_code, struct err *err);
+int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum goal_via via,
+             struct cancel *cancel, struct goal_answer *ret, struct err *err);
+/* create_goal: only where there is no unfinished one. */
+int goal_create(struct goal *g, struct str objective, int64_t budget, struct cancel *cancel,
+                struct goal_answer *ret, struct err *err);
+/* The queue's first, when there is one: 1; the permit is held. */
+int goal_start_next(struct goal *g, struct err *err);
+/* What is known of the present one is forgotten. The permit is held. */
+void goal_close_old(struct goal *g, bool say_cleared);
+void goal_take_options(struct goal_options *to, const struct goal_options *from);
+size_t goal_count_points(struct str s);
+
+/* adopt.c: the row of a session that goes on, and all that hangs on it. The permit is held. */
+void goal_adopt(struct goal *g, struct strv *ret_notes);
+
+/* waiting.c: the permit is held. Takes the content of *w. */
+void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err *err);
+void goal_keep_wait(struct goal *g, const char *phase, struct err *err); /* into the row */
+void goal_end_wait(struct goal *g, const char *why);
+
+/* account.c: the permit is held. */
+void account_begin(struct goal *g); /* a turn */
+void account_spend(struct goal *g, const struct referee_spend *s);
+/* What is pending goes into the store. */
+int account_flush(struct goal *g, enum goal_mode mode, struct err *err);
+void account_attach(struct goal *g); /* the present goal is charged from here on */
+void account_end(struct goal *g);
+void account_warn(struct goal *g);
+
+/* evidence.c */
+void evidence_add(struct goal *g, const struct referee_tool *t);
+void evidence_clear(struct goal *g);
+
+/* ladder.c: no permit; waits. */
+enum ladder_end {
+    LADDER_MET,
+    LADDER_UNMET,
+    LADDER_IMPOSSIBLE,
+    LADDER_WAITS,   /* for what runs in the background */
+    LADDER_UNKNOWN, /* err says why */
+};
+
+struct ladder {
+    /* What is judged. */
+    char goal_id[ID_UUID_LEN + 1];
+    struct str claim; /* the agent's words */
+    bool is_claim;    /* update_goal(complete) */
+    /* What came of it. */
+    enum ladder_end end;
+    const char *by; /* "check", "protect", "judge", "checks", "self" */
+    struct buf reason, criteria;
+    VEC(struct check_result) checks;
+    protect_change_vec changes;
+    VEC(struct tool_spend) spends;
+    int steps;
+    char model[128];
+    char state[SHA256_HEX + 1]; /* of the workspace, before */
+    struct err err;
+};
+void ladder_init(struct ladder *l);
+void ladder_release(struct ladder *l);
+/* -1: ERR_CANCELLED. */
+int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
+/* {"round","by","met",…} for the ledger and for observers; with_text: also what may not leave. */
+void ladder_write(struct goal *g, const struct ladder *l, bool stale, struct buf *ret);
+/* The state of the workspace, for claims. */
+int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err);
+
+/* stall.c: the permit is held. What this round's state means: 0 goes on, 3 another strategy, 5 a
+ * fresh start, 8 blocked. */
+int stall_round(struct goal *g, const struct ladder *l);
+/* update_goal(blocked): how many turns in a row by now. */
+int stall_blocker(struct goal *g, struct str reason);
+
+/* tools.c needs of referee.c: a claim, judged on the tool's own thread. */
+int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel,
+                        struct tool_result *ret, struct err *err);
+void goal_write_json(struct goal *g, struct jw *w); /* the permit is held */

@@ -1,0 +1,498 @@
+/*
+ * The verdict, cheapest and hardest evidence first: checks, protected files, then the judge. What
+ * tenax can see itself no model is asked about. Runs on the agent's thread at a stop, or on a
+ * tool's for a claim; one at a time (the bench).
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/workspace.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "goal/inside.h"
+#include "goal/snapshot.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "llm/provider.h"
+#include "net/retry.h"
+#include "sync/cancel.h"
+
+#define LADDER_MAX_STAT ((size_t)8 << 10)
+#define LADDER_MAX_HUNKS ((size_t)48 << 10)
+#define LADDER_MAX_CHANGES 50 /* that are named in the ledger */
+
+#define JUDGE_UNREAD 3 /* verdicts in a row that cannot be read: the goal is paused */
+#define JUDGE_DOWN 5   /* and that could not be had */
+
+void ladder_init(struct ladder *l)
+{
+    *l = (struct ladder){
+        .reason = BUF_INIT(JUDGE_MAX_REASON + CHECK_MAX_COMMAND + 2 * CHECK_TAIL),
+        .criteria = BUF_INIT(64 << 10),
+    };
+}
+
+void ladder_release(struct ladder *l)
+{
+    buf_release(&l->reason);
+    buf_release(&l->criteria);
+    VEC_EACH(&l->checks, it) {
+        check_result_release(it);
+    }
+    vec_release(&l->checks);
+    protect_changes_release(&l->changes);
+    vec_release(&l->spends);
+}
+
+/* ---- 1. Checks ---- */
+
+/* 1: all hold; 0: one does not, the reason says which; -1. */
+static int ladder_check(struct goal *g, struct ladder *l, const struct strv *commands,
+                        struct cancel *cancel, struct err *err)
+{
+    for (size_t i = 0; i < commands->len; i++) {
+        struct check_spec spec = {
+            .command = str_of(commands->ptr[i]),
+            .dir = g->spec.dir,
+            .environ = g->spec.environ,
+        };
+        struct check_result *r = vec_add(&l->checks);
+
+        *r = (struct check_result){0};
+        if (check_run(&spec, cancel, r, err) < 0) {
+            check_result_release(r);
+            l->checks.len--;
+            return -1;
+        }
+        if (r->passed)
+            continue;
+        l->by = "check";
+        check_explain(r, &l->reason);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- 2. Protection ---- */
+
+static int ladder_protect(struct goal *g, struct ladder *l, struct str column,
+                          struct cancel *cancel, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct protect *p = NULL;
+    const struct json *v = NULL;
+    struct err why = {0};
+    int r;
+
+    if (!column.len || json_parse(&arena, column, &v, /*ret_info=*/NULL, err) < 0 ||
+        json_get_bool(v, "none", false))
+        return column.len && !v ? -1 : 1;
+    l->by = "protect";
+    if (protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"), &p,
+                     &why) < 0) {
+        buf_addf(&l->reason,
+                 "The list of protected files cannot be trusted any more: %s. The goal cannot be "
+                 "complete until the user accepts that (/goal accept).",
+                 why.text);
+        return 0;
+    }
+    r = protect_verify(p, cancel, &l->changes, err);
+    protect_free(p);
+    if (r < 0)
+        return -1;
+    if (!l->changes.len)
+        return 1;
+    protect_explain(&l->changes, &l->reason);
+    (void)g;
+    return 0;
+}
+
+/* ---- 3. The judge ---- */
+
+struct exhibits {
+    struct buf stat, hunks, services, objective, last_reason, criteria;
+    VEC(struct judge_item) items;
+    struct arena arena;
+    bool has_baseline;
+};
+
+static void exhibits_release(struct exhibits *x)
+{
+    buf_release(&x->stat);
+    buf_release(&x->hunks);
+    buf_release(&x->services);
+    buf_release(&x->objective);
+    buf_release(&x->last_reason);
+    buf_release(&x->criteria);
+    vec_release(&x->items);
+    arena_release(&x->arena);
+}
+
+/* What the goal itself knows; copied, so that the permit is not held while the judge thinks. */
+static void exhibits_take(struct goal *g, struct exhibits *x, char *ret_commit)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    lock_take(&g->permit);
+    buf_add(&x->objective, g->text.len ? buf_str(&g->text) : g->row.objective);
+    buf_add(&x->last_reason, g->row.last_reason);
+    buf_add(&x->criteria, buf_str(&g->memory.criteria));
+    VEC_EACH(&g->items, it) {
+        struct judge_item *item = vec_add(&x->items);
+
+        *item = (struct judge_item){
+            .tool = arena_str(&x->arena, str_of(it->tool)),
+            .input = arena_str(&x->arena, str_of(it->input)),
+            .result = arena_str(&x->arena, str_of(it->result)),
+            .is_error = it->is_error,
+        };
+    }
+    ret_commit[0] = '\0';
+    if (g->row.baseline.len &&
+        json_parse(&arena, g->row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+        snprintf(ret_commit, BASELINE_ID, "%.*s", STR_ARG(json_get_str(v, "commit")));
+    lock_give(&g->permit);
+}
+
+static void exhibits_make(struct goal *g, struct exhibits *x, struct cancel *cancel)
+{
+    struct baseline b = goal_baseline(g);
+    char commit[BASELINE_ID];
+    int64_t last_ms = 0;
+    struct err err = {0};
+
+    *x = (struct exhibits){
+        .stat = BUF_INIT(LADDER_MAX_STAT + 4096),
+        .hunks = BUF_INIT(LADDER_MAX_HUNKS + 4096),
+        .services = BUF_INIT(16 << 10),
+        .objective = BUF_INIT(BUF_NO_LIMIT),
+        .last_reason = BUF_INIT(BUF_NO_LIMIT),
+        .criteria = BUF_INIT(64 << 10),
+    };
+    exhibits_take(g, x, commit);
+    (void)g->spec.host.background(g->spec.host.arg, &x->services, &last_ms);
+    if (!commit[0])
+        return;
+    x->has_baseline = baseline_diff(&b, commit, cancel, &x->stat, LADDER_MAX_STAT, &x->hunks,
+                                    LADDER_MAX_HUNKS, &err) == 0;
+    if (!x->has_baseline)
+        log_debug("goal", "no diff for the judge: %s", err.text);
+}
+
+static void judge_progress(void *arg, struct str text)
+{
+    log_debug("goal", "judge: %.*s", STR_ARG(text));
+    (void)arg;
+}
+
+/* One verdict, or why there is none. */
+static int judge_once(struct goal *g, struct ladder *l, const struct judge_case *c,
+                      struct cancel *cancel, struct judge_verdict *v, struct err *err)
+{
+    struct provider *provider = g->spec.host.judge(g->spec.host.arg, err);
+    CLEANUP(mem_freep) char *state = path_join(g->spec.folder, "judge");
+    struct workspace *workspace;
+    struct judge_spec spec = {
+        .conf = g->spec.conf,
+        .provider = provider,
+        .toolbox = g->spec.judge_tools,
+        .progress = judge_progress,
+        .progress_arg = g,
+    };
+    int r;
+
+    if (!provider)
+        return -1;
+    snprintf(l->model, sizeof(l->model), "%s/%.*s", provider->name, STR_ARG(provider->model.name));
+    workspace = workspace_new(g->spec.dir, state, g->spec.environ);
+    spec.net = g->spec.host.net(g->spec.host.arg);
+    spec.workspace = workspace;
+    r = judge_ask(&spec, c, cancel, v, err);
+    workspace_unref(workspace);
+    return r;
+}
+
+static int64_t judge_pause(int times)
+{
+    static const int64_t pauses[] = {2000, 5000, 15000, 30000};
+    size_t i = (size_t)times - 1;
+
+    return pauses[i < ARRAY_LEN(pauses) ? i : ARRAY_LEN(pauses) - 1];
+}
+
+/* How often in a row, as the memory has it. */
+static int judge_failed(struct goal *g, enum err_code code)
+{
+    int n;
+
+    lock_take(&g->permit);
+    n = code == ERR_PROTOCOL ? ++g->memory.judge_unread : ++g->memory.judge_down;
+    (void)goal_remember(g, /*err=*/NULL);
+    lock_give(&g->permit);
+    return n;
+}
+
+static void judge_answered(struct goal *g)
+{
+    lock_take(&g->permit);
+    g->memory.judge_unread = 0;
+    g->memory.judge_down = 0;
+    lock_give(&g->permit);
+}
+
+static void judge_is_retried(struct goal *g, const struct err *why, int64_t pause_ms, int attempt)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
+    struct jw w;
+
+    lock_take(&g->permit);
+    goal_tell_begin(g, &w, &data);
+    jw_kcstr(&w, "error", why->text);
+    jw_ki64(&w, "delay_ms", pause_ms);
+    jw_ki64(&w, "attempt", attempt);
+    jw_object_end(&w);
+    goal_note(g, "retry", buf_str(&data));
+    (void)goal_set_phase(g, "retrying", buf_str(&data), /*err=*/NULL);
+    lock_give(&g->permit);
+    goal_notice(g, LEVEL_WARNING, "goal: the judge could not be asked (%s); next try in %d s",
+                why->text, (int)(pause_ms / 1000));
+}
+
+/* Fails closed: without a verdict nothing is met. */
+static int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
+{
+    struct exhibits x;
+    struct judge_case c;
+    int r;
+
+    exhibits_make(g, &x, cancel);
+    c = (struct judge_case){
+        .objective = buf_str(&x.objective),
+        .checks = l->checks.ptr,
+        .check_count = l->checks.len,
+        .diff_stat = buf_str(&x.stat),
+        .diff_hunks = buf_str(&x.hunks),
+        .has_baseline = x.has_baseline,
+        .claim = l->claim,
+        .items = x.items.ptr,
+        .item_count = x.items.len,
+        .services = buf_str(&x.services),
+        .last_reason = buf_str(&x.last_reason),
+        .criteria = buf_str(&x.criteria),
+    };
+    l->by = "judge";
+    for (int attempt = 1;; attempt++) {
+        struct judge_verdict v = JUDGE_VERDICT_INIT;
+        struct err why = {0};
+        int64_t pause_ms;
+        int times;
+
+        r = judge_once(g, l, &c, cancel, &v, &why);
+        VEC_EACH(&v.spends, spend) {
+            vec_push(&l->spends, *spend);
+        }
+        if (r == 0) {
+            judge_answered(g);
+            l->steps = v.steps;
+            l->end = v.ok ? LADDER_MET : v.impossible ? LADDER_IMPOSSIBLE : LADDER_UNMET;
+            buf_add(&l->reason, buf_str(&v.reason));
+            buf_add(&l->criteria, buf_str(&v.criteria));
+            judge_verdict_release(&v);
+            break;
+        }
+        judge_verdict_release(&v);
+        if (why.code == ERR_CANCELLED || cancel_is_set(cancel)) {
+            r = err_set(err, ERR_CANCELLED, "%s", why.text);
+            break;
+        }
+        times = why.code == ERR_QUOTA ? JUDGE_DOWN : judge_failed(g, why.code);
+        if (why.code == ERR_QUOTA ||
+            times >= (why.code == ERR_PROTOCOL ? JUDGE_UNREAD : JUDGE_DOWN)) {
+            l->end = LADDER_UNKNOWN;
+            l->err = why;
+            r = 0;
+            break;
+        }
+        pause_ms = why.code == ERR_PROTOCOL ? 0 : judge_pause(times);
+        judge_is_retried(g, &why, pause_ms, attempt);
+        r = pause_ms ? cancel_wait(cancel, pause_ms, err) : 0;
+        if (r < 0)
+            break;
+    }
+    exhibits_release(&x);
+    return r;
+}
+
+/* ---- All of it ---- */
+
+/* The state of the workspace before any check has run. Unknown is told as empty. */
+static int ladder_look(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
+{
+    CLEANUP(strv_release) struct strv wrote = STRV_INIT;
+    struct err why = {0};
+    bool walk;
+
+    lock_take(&g->permit);
+    wrote = g->wrote;
+    g->wrote = (struct strv)STRV_INIT;
+    walk = g->ran;
+    g->ran = false;
+    lock_give(&g->permit);
+    if (!g->snapshot)
+        g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
+    if (snapshot_look(g->snapshot, walk, &wrote, cancel, l->state, /*ret_whole=*/NULL, &why) == 0)
+        return 0;
+    if (why.code == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED, "%s", why.text);
+    log_debug("goal", "no snapshot: %s", why.text);
+    return 0;
+}
+
+/* Shells that still say something, or did a while ago. */
+static bool ladder_must_wait(struct goal *g)
+{
+    int64_t patience = conf_get_i64(g->spec.conf, "goal.backgroundWait", 600) * 1000;
+    int64_t last_ms = 0;
+
+    return g->spec.host.background(g->spec.host.arg, /*names=*/NULL, &last_ms) &&
+           clock_mono_ms() - last_ms < patience;
+}
+
+static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
+{
+    CLEANUP(strv_release) struct strv commands = STRV_INIT;
+    CLEANUP(buf_release) struct buf protect = BUF_INIT(GOAL_MAX_TEXT);
+    enum goal_referee mode;
+    int r;
+
+    lock_take(&g->permit);
+    goal_checks(g, &commands);
+    buf_add(&protect, g->row.protect);
+    mode = g->options.referee;
+    lock_give(&g->permit);
+    l->end = LADDER_UNMET;
+    if (ladder_look(g, l, cancel, err) < 0)
+        return -1;
+    r = ladder_check(g, l, &commands, cancel, err);
+    if (commands.len && r >= 0)
+        (void)snapshot_forgive(g->snapshot, cancel, /*err=*/NULL);
+    if (r <= 0)
+        return r;
+    r = ladder_protect(g, l, buf_str(&protect), cancel, err);
+    if (r <= 0)
+        return r;
+    if (mode == REFEREE_CHECKS || (mode == REFEREE_SELF && l->is_claim)) {
+        l->by = mode == REFEREE_SELF ? "self" : "checks";
+        l->end = LADDER_MET;
+        if (mode == REFEREE_SELF)
+            buf_add(&l->reason, l->claim.len ? str_clip(l->claim, JUDGE_MAX_REASON)
+                                             : STR("the agent says that it is done"));
+        else
+            buf_addf(&l->reason, "%zu of %zu checks pass", l->checks.len, commands.len);
+        return 0;
+    }
+    if (mode == REFEREE_SELF) {
+        l->by = "self"; /* whoever has not said that it is done goes on */
+        return 0;
+    }
+    if (!l->is_claim && ladder_must_wait(g)) {
+        l->end = LADDER_WAITS;
+        return 0;
+    }
+    return ladder_ask(g, l, cancel, err);
+}
+
+int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
+{
+    int r;
+
+    lock_take(&g->bench);
+    r = ladder_steps(g, l, cancel, err);
+    lock_give(&g->bench);
+    if (r < 0 && err && err->code != ERR_CANCELLED) {
+        l->end = LADDER_UNKNOWN; /* a check that could not even be started, say */
+        l->err = *err;
+        err_clear(err);
+        r = 0;
+    }
+    return r;
+}
+
+int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err)
+{
+    CLEANUP(strv_release) struct strv wrote = STRV_INIT;
+    int r;
+
+    lock_take(&g->permit);
+    strv_add_all(&wrote, &g->wrote);
+    lock_give(&g->permit);
+    lock_take(&g->bench);
+    if (!g->snapshot)
+        g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
+    r = snapshot_look(g->snapshot, /*walk=*/true, &wrote, cancel, ret, /*ret_whole=*/NULL, err);
+    lock_give(&g->bench);
+    return r;
+}
+
+/* The output of one that passed is not worth keeping; its hash is. */
+static void write_check(struct jw *w, const struct check_result *r)
+{
+    if (!r->passed) {
+        check_write(r, w);
+        return;
+    }
+    jw_object(w);
+    jw_kstr(w, "command", str_clip(buf_str(&r->command), 1 << 10));
+    jw_kbool(w, "passed", true);
+    jw_ki64(w, "exit_code", r->code);
+    jw_ki64(w, "duration_ms", r->wall_ms);
+    jw_kcstr(w, "output_sha256", r->sha256);
+    jw_ki64(w, "output_bytes", (int64_t)r->bytes);
+    jw_object_end(w);
+}
+
+void ladder_write(struct goal *g, const struct ladder *l, bool stale, struct buf *ret)
+{
+    struct jw w;
+
+    goal_tell_begin(g, &w, ret);
+    jw_ki64(&w, "round", g->memory.round);
+    jw_kcstr(&w, "by", l->by ? l->by : "");
+    jw_kbool(&w, "met", l->end == LADDER_MET);
+    if (l->end == LADDER_IMPOSSIBLE)
+        jw_kbool(&w, "impossible", true);
+    jw_kstr(&w, "reason", str_clip(buf_str(&l->reason), 16 << 10));
+    jw_kbool(&w, "claim", l->is_claim);
+    jw_key(&w, "checks");
+    jw_array(&w);
+    VEC_EACH(&l->checks, it) {
+        write_check(&w, it);
+    }
+    jw_array_end(&w);
+    jw_key(&w, "changed");
+    jw_array(&w);
+    for (size_t i = 0; i < l->changes.len && i < LADDER_MAX_CHANGES; i++) {
+        const struct protect_change *it = &l->changes.ptr[i];
+
+        jw_object(&w);
+        jw_kcstr(&w, "path", it->path);
+        jw_kcstr(&w, "what", protect_what_name(it->what));
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    if (l->criteria.len)
+        jw_kraw(&w, "criteria", buf_str(&l->criteria));
+    if (l->model[0]) {
+        jw_kcstr(&w, "model", l->model);
+        jw_ki64(&w, "steps", l->steps);
+    }
+    if (stale)
+        jw_kbool(&w, "stale", true);
+    if (l->end == LADDER_UNKNOWN)
+        jw_kcstr(&w, "error", l->err.text);
+    jw_object_end(&w);
+}

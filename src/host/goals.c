@@ -1,0 +1,273 @@
+/*
+ * goals: the callbacks of struct goal_host, one each. Who calls is said in goal/goal.h.
+ */
+#include "host/goals.h"
+
+#include <string.h>
+
+#include "agent/ledger.h"
+#include "agent/recall.h"
+#include "agent/toolbox.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "goal/goal.h"
+#include "hooks/handler.h"
+#include "hooks/registry.h"
+#include "host/models.h"
+#include "host/session.h"
+#include "llm/provider.h"
+#include "store/load.h"
+#include "sync/thread.h"
+#include "tools/background.h"
+#include "tools/tools.h"
+
+struct goals {
+    struct goals_spec spec;
+    struct goal *goal;
+    struct toolbox *judge_tools;
+    struct provider judge;
+    char *judge_name; /* what it was chosen by */
+    struct buf anchor;
+
+    struct lock lock;             /* of what follows */
+    struct hook_handler *handler; /* the goal's Stop hook; NULL: none */
+};
+
+static void goals_emit(void *arg, struct event *e)
+{
+    struct goals *g = arg;
+
+    g->spec.emit(g->spec.arg, e);
+}
+
+static int goals_wake(void *arg, struct err *err)
+{
+    struct goals *g = arg;
+
+    return g->spec.wake(g->spec.arg, err);
+}
+
+/* ---- The Stop hook ---- */
+
+/* Never two: the old one goes first. Nobody else's is touched. */
+static void goals_arm(void *arg, struct str objective)
+{
+    struct goals *g = arg;
+    struct handler_spec spec = {
+        .type = HANDLER_PROMPT,
+        .flags = HANDLER_REFEREE,
+        .prompt = objective,
+    };
+    struct hook_entry where = {.event = HOOK_STOP, .source = HOOK_SESSION, .matcher = ""};
+    struct hook_handler *made = objective.len ? hook_handler_new(&spec) : NULL;
+    struct hook_handler *old;
+    struct err err = {0};
+
+    lock_take(&g->lock);
+    old = g->handler;
+    g->handler = made;
+    if (old)
+        (void)hook_registry_remove(g->spec.registry, HOOK_STOP, old);
+    if (made && hook_registry_add(g->spec.registry, &where, made, &err) < 0)
+        log_debug("host", "the goal's hook: %s", err.text);
+    lock_give(&g->lock);
+    hook_handler_unref(old);
+}
+
+static bool goals_is_armed(void *arg, struct str objective)
+{
+    struct goals *g = arg;
+    bool is;
+
+    lock_take(&g->lock);
+    is = g->handler && str_eq(hook_handler_spec(g->handler)->prompt, objective) &&
+         hook_registry_has(g->spec.registry, HOOK_STOP, g->handler);
+    lock_give(&g->lock);
+    return is;
+}
+
+/* ---- Who judges ---- */
+
+/* The session's own model, as --model takes it. */
+static void own_model(struct goals *g, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
+    int64_t window;
+
+    models_now(g->spec.models, ret, &name, &window);
+    buf_addc(ret, '/');
+    if (g->spec.models->list[0].scenario) /* a name alone does not find the file again */
+        buf_adds(ret, g->spec.models->list[0].scenario);
+    else
+        buf_add(ret, buf_str(&name));
+}
+
+static struct provider *goals_judge(void *arg, struct err *err)
+{
+    struct goals *g = arg;
+    CLEANUP(buf_release) struct buf want = BUF_INIT(8192);
+    struct str setting = conf_get_str(g->spec.conf, "goal.judgeModel");
+
+    if (setting.len)
+        buf_add(&want, setting);
+    else
+        own_model(g, &want);
+    if (g->judge_name && str_is(buf_str(&want), g->judge_name))
+        return &g->judge;
+    provider_release(&g->judge);
+    g->judge = (struct provider){0};
+    mem_freep(&g->judge_name);
+    if (provider_select(g->spec.conf, buf_str(&want), g->spec.cancel, &g->judge, err) < 0) {
+        err_prefix(err, "the judge %s", buf_cstr(&want));
+        return NULL;
+    }
+    g->judge_name = buf_take(&want);
+    return &g->judge;
+}
+
+static struct net *goals_net(void *arg)
+{
+    struct goals *g = arg;
+    struct err err = {0};
+    struct net *net;
+
+    if (!g->judge.dialect) /* scripted */
+        return NULL;
+    net = g->spec.net(g->spec.arg, &err);
+    if (!net)
+        log_debug("host", "no network for the judge: %s", err.text);
+    return net;
+}
+
+/* ---- The rest ---- */
+
+static size_t goals_background(void *arg, struct buf *names, int64_t *ret_last_ms)
+{
+    struct goals *g = arg;
+
+    return background_running(g->spec.workspace, names, ret_last_ms);
+}
+
+/* Not worth failing for. */
+static void goals_title(void *arg, struct str text)
+{
+    struct goals *g = arg;
+    const struct load_facts *facts = session_facts(g->spec.session);
+
+    if (!facts || (!facts->title.len && !facts->ai_title.len))
+        (void)session_rename(g->spec.session, text, /*err=*/NULL);
+}
+
+static bool goals_is_trusted(void *arg)
+{
+    (void)arg;
+    return true; /* no front end asks a person yet */
+}
+
+/* The newest goal_status of the transcript. */
+static void read_anchor(struct goals *g)
+{
+    struct str line;
+
+    buf_init(&g->anchor, BUF_NO_LIMIT);
+    if (session_goal_line(g->spec.session, &line))
+        buf_add(&g->anchor, line);
+}
+
+static int64_t output_so_far(struct session *s)
+{
+    const struct recall *past = session_recall(s);
+    int64_t n = 0;
+
+    if (!past)
+        return 0;
+    VEC_EACH(&past->ledger.rows, row) {
+        n += row->usage.output;
+    }
+    return n;
+}
+
+static int make_judge_tools(struct goals *g, struct err *err)
+{
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
+    struct toolbox_spec spec = {
+        .table = tools_table(),
+        .only = &names,
+        .conf = g->spec.conf,
+        .provider = &g->spec.models->list[0],
+    };
+
+    strv_adds(&names, "Read");
+    strv_adds(&names, "Grep");
+    strv_adds(&names, "Glob");
+    return toolbox_new(&spec, &g->judge_tools, err);
+}
+
+int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goals **ret,
+              struct err *err)
+{
+    struct goals *g = mem_zalloc(sizeof(*g));
+    const char *source = session_source(spec->session);
+    struct goal_spec goal = {
+        .host =
+            {
+                .arg = g,
+                .emit = goals_emit,
+                .wake = goals_wake,
+                .arm = goals_arm,
+                .is_armed = goals_is_armed,
+                .background = goals_background,
+                .judge = goals_judge,
+                .net = goals_net,
+                .title = goals_title,
+                .is_trusted = goals_is_trusted,
+            },
+        .session = session_id(spec->session),
+        .folder = session_folder(spec->session),
+        .home = conf_home(spec->conf),
+        .dir = conf_dir(spec->conf),
+        .environ = environ,
+        .conf = spec->conf,
+        .permit = spec->permit,
+        .is_kept = session_is_kept(spec->session),
+        .is_fork = strcmp(source, "fork") == 0,
+        .forked_from = session_forked_from(spec->session),
+        .output_tokens = output_so_far(spec->session),
+        .resumes = strcmp(source, "startup") != 0,
+        .cancel = spec->cancel,
+    };
+
+    g->spec = *spec;
+    lock_init(&g->lock);
+    read_anchor(g);
+    if (make_judge_tools(g, err) < 0) {
+        goals_free(g);
+        return -1;
+    }
+    goal.judge_tools = g->judge_tools;
+    goal.anchor = buf_str(&g->anchor);
+    g->goal = goal_new(&goal, ret_notes);
+    *ret = g;
+    return 0;
+}
+
+void goals_free(struct goals *g)
+{
+    if (!g)
+        return;
+    goal_free(g->goal);
+    goals_arm(g, STR(""));
+    toolbox_free(g->judge_tools);
+    provider_release(&g->judge);
+    mem_freep(&g->judge_name);
+    buf_release(&g->anchor);
+    lock_release(&g->lock);
+    mem_freep(&g);
+}
+
+struct goal *goals_goal(struct goals *g)
+{
+    return g->goal;
+}

@@ -1,0 +1,41 @@
+/*
+ * The session's goal and its place in the house: what goal/goal.h needs of settings, models, hooks,
+ * background commands and the transcript. Made on the thread that makes the host.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct cancel;
+struct conf;
+struct err;
+struct event;
+struct goal;
+struct goals;
+struct hook_registry;
+struct models;
+struct net;
+struct permit;
+struct session;
+struct strv;
+struct workspace;
+
+/* Everything is lent and outlives it. */
+struct goals_spec {
+    const struct conf *conf;
+    struct cancel *cancel;
+    struct session *session;
+    struct hook_registry *registry;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct models *models;
+    void (*emit)(void *arg, struct event *e);
+    int (*wake)(void *arg, struct err *err);
+    struct net *(*net)(void *arg, struct err *err);
+    void *arg;
+};
+
+int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goals **ret,
+              struct err *err);
+void goals_free(struct goals *g); /* NULL is fine */
+struct goal *goals_goal(struct goals *g);
