@@ -646,6 +646,45 @@ static void hooks_have_their_say(void **state)
     }
 }
 
+/* A Stop hook that takes its time, until the user has had enough. */
+struct waiting_hook {
+    struct hook_runner runner;
+    struct bench *bench;
+};
+
+static bool waiting_wants(struct hook_runner *self, enum hook_event event, struct str subject)
+{
+    (void)self;
+    (void)subject;
+    return event == HOOK_STOP;
+}
+
+static int waiting_run(struct hook_runner *self, const struct hook_input *in, struct cancel *cancel,
+                       struct hook_outcome *io, struct err *err)
+{
+    (void)in;
+    hook_outcome_decide(io, HOOK_DENY, STR("go on")); /* nobody hears it any more */
+    agent_interrupt(((struct waiting_hook *)self)->bench->agent, false);
+    return cancel_wait(cancel, 3600 * 1000, err);
+}
+
+static void an_interrupt_during_stop_hooks(void **state)
+{
+    struct bench b;
+    struct waiting_hook hook = {.runner = {waiting_wants, waiting_run}, .bench = &b};
+    struct hook_runner *runners[] = {&hook.runner, NULL};
+
+    (void)state;
+    bench_begin(&b, "step\n  text done\n");
+    b.spec.hooks = runners;
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_int_equal(b.end, END_ABORTED_STREAMING);
+    assert_string_equal(buf_cstr(&b.trace), "TuSDhuE"); /* the marker, and no feedback */
+    bench_end(&b);
+}
+
 /* dontAsk refuses what would be asked; what a hook allows need not be. A rule still binds. */
 static void a_hook_allows_where_nobody_is_asked(void **state)
 {
@@ -885,6 +924,7 @@ int main(void)
         cmocka_unit_test(long_results_are_kept_whole_elsewhere),
         cmocka_unit_test(answers_count),
         cmocka_unit_test(hooks_have_their_say),
+        cmocka_unit_test(an_interrupt_during_stop_hooks),
         cmocka_unit_test(a_hook_allows_where_nobody_is_asked),
         cmocka_unit_test(failures_are_told),
         cmocka_unit_test(a_model_without_eyes),

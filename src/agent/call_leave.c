@@ -27,6 +27,10 @@ static int call_before(struct call *c, enum hook_decision *ret)
     jw_init(&w, &json, 0);
     call_hook_input(c, HOOK_PRE_TOOL_USE, &w);
     jw_object_end(&w);
+    if (buf_check(&json, &err) < 0) { /* a guard that sees half a call has not let it pass */
+        call_deny(c, STR("The input is too long to be shown to a hook."));
+        return -1;
+    }
     r = agent_hook_run(c->agent, HOOK_PRE_TOOL_USE, c->name, buf_str(&json), c, c->cancel, &o,
                        &err);
     call_heed(c, &o);

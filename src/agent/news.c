@@ -1,16 +1,25 @@
 /*
- * Where news go is one of the things a workspace keeps. Any thread; the lock covers the pointer
- * only.
+ * Where news go, and what they say still runs, is one of the things a workspace keeps. Any thread.
  */
 #include "agent/news.h"
 
+#include <string.h>
+
 #include "agent/workspace.h"
 #include "base/mem.h"
+#include "base/vec.h"
+#include "json/jw.h"
 #include "sync/thread.h"
 
+struct news_task {
+    char *id;
+    char *what;
+};
+
 struct news_desk {
-    struct lock lock;
+    struct lock lock;   /* of all below */
     struct mailbox *to; /* NULL: nobody */
+    VEC(struct news_task) running;
 };
 
 static void *news_desk_make(struct workspace *w)
@@ -27,6 +36,11 @@ static void news_desk_free(void *thing)
     struct news_desk *desk = thing;
 
     mailbox_unref(desk->to);
+    VEC_EACH(&desk->running, task) {
+        mem_freep(&task->id);
+        mem_freep(&task->what);
+    }
+    vec_release(&desk->running);
     lock_release(&desk->lock);
     mem_freep(&desk);
 }
@@ -73,6 +87,46 @@ void news_send_to(struct workspace *w, struct mailbox *mb)
     mailbox_unref(old);
 }
 
+/* The lock is held. */
+static void news_note(struct news_desk *desk, const struct news *news)
+{
+    struct news_task *task;
+
+    if (news->status == NEWS_RUNNING) {
+        task = vec_add(&desk->running);
+        task->id = mem_dup(news->task_id, strlen(news->task_id));
+        task->what = mem_dup(news->what, strlen(news->what));
+        return;
+    }
+    for (size_t i = 0; i < desk->running.len; i++) {
+        task = &desk->running.ptr[i];
+        if (strcmp(task->id, news->task_id) != 0)
+            continue;
+        mem_freep(&task->id);
+        mem_freep(&task->what);
+        memmove(task, task + 1, (--desk->running.len - i) * sizeof(*task));
+        return;
+    }
+}
+
+void news_write_running(struct workspace *w, struct jw *out)
+{
+    struct news_desk *desk = workspace_thing(w, &news_desk_kind);
+
+    jw_array(out);
+    lock_take(&desk->lock);
+    VEC_EACH(&desk->running, task) {
+        jw_object(out);
+        jw_kcstr(out, "id", task->id);
+        jw_kcstr(out, "type", "shell");
+        jw_kcstr(out, "status", news_status_name(NEWS_RUNNING));
+        jw_kcstr(out, "description", task->what);
+        jw_object_end(out);
+    }
+    lock_give(&desk->lock);
+    jw_array_end(out);
+}
+
 void news_tell(struct workspace *w, struct news *news)
 {
     struct news_desk *desk = workspace_thing(w, &news_desk_kind);
@@ -81,6 +135,7 @@ void news_tell(struct workspace *w, struct news *news)
     news->mail.kind = &news_kind;
     news->mail.bytes = sizeof(*news);
     lock_take(&desk->lock);
+    news_note(desk, news);
     to = desk->to ? mailbox_ref(desk->to) : NULL;
     lock_give(&desk->lock);
     if (to)

@@ -10,6 +10,7 @@
 
 #include "sync/mailbox.h"
 
+struct jw;
 struct workspace;
 
 enum news_status {
@@ -42,3 +43,6 @@ void news_send_to(struct workspace *w, struct mailbox *mb);
  * calls this before it makes itself one, so as to be freed first. */
 void news_open(struct workspace *w);
 void news_tell(struct workspace *w, struct news *news); /* given away; from mem_zalloc() */
+
+/* What runs now, as hooks are told of it: an array of {"id","type","status","description"}. */
+void news_write_running(struct workspace *w, struct jw *out);

@@ -7,6 +7,7 @@
 #include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/news.h"
 #include "agent/pace.h"
 #include "agent/permit.h"
 #include "agent/step.h"
@@ -202,9 +203,13 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     agent_hook_begin(a, &w, HOOK_STOP);
     jw_kbool(&w, "stop_hook_active", t->sent_back);
     jw_kstr(&w, "last_assistant_message", t->last_text);
+    jw_key(&w, "background_tasks");
+    news_write_running(a->spec.workspace, &w);
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
     agent_pay_hooks(a, t, &o);
+    if (cancel_is_set(t->cancel)) /* what they have said until then is not heard any more */
+        return 0;
     if (o.stop) {
         buf_add(&t->note, buf_str(&o.stop_reason));
         return -1;

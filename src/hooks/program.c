@@ -3,6 +3,9 @@
  */
 #include "hooks/program.h"
 
+#include <string.h>
+#include <sys/stat.h>
+
 #include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -81,16 +84,31 @@ static void make_argv(const struct handler_spec *h, const char *dir, struct strv
     }
 }
 
+/* Where it runs. A folder that the agent has removed is no way to get rid of a guard. Yours. */
+static char *find_dir(struct workspace *w)
+{
+    char *dir = workspace_cwd(w);
+    struct stat st;
+
+    if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
+        return dir;
+    mem_freep(&dir);
+    if (stat(workspace_dir(w), &st) == 0 && S_ISDIR(st.st_mode))
+        return mem_dup(workspace_dir(w), strlen(workspace_dir(w)));
+    return mem_dup("/", 1);
+}
+
 struct proc *program_start(const struct program_place *p, const struct hook_handler *h,
                            int64_t timeout_ms, struct str input, struct mailbox *to,
                            struct err *err)
 {
-    CLEANUP(mem_freep) char *cwd = workspace_cwd(p->workspace);
+    CLEANUP(mem_freep) char *dir = find_dir(p->workspace);
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     struct proc_spec spec = {
         .envp = (const char *const *)strv_get(&p->env),
-        .dir = cwd,
+        .dir = dir,
         .input = input,
+        .at_once = true, /* the next one need not wait until this one runs */
         .max_output = 4 * OUTPUT_MAX_BYTES,
         .timeout_ms = timeout_ms,
         .grace_ms = p->grace_ms,

@@ -1,6 +1,6 @@
 /*
- * A command handler, started: its own session, the folder the agent is in, the event on its
- * standard input.
+ * A command handler, started: its own session, the folder the agent is in (while it exists), the
+ * event on its standard input.
  *
  * It sees our environment without OTEL_*, and CLAUDE_PROJECT_DIR and TENAX_PROJECT_DIR, the folder
  * the session began in. With `args` the command is a program, and ${CLAUDE_PROJECT_DIR} in it and
@@ -31,7 +31,8 @@ struct program_place {
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf);
 void program_place_release(struct program_place *p);
 
-/* Its mail goes to `to`. Fails as proc_start(). */
+/* Its mail goes to `to`, also when the program cannot be run (PROC_NOT_STARTED). Fails as
+ * proc_start() does at_once. */
 struct proc *program_start(const struct program_place *p, const struct hook_handler *h,
                            int64_t timeout_ms, struct str input, struct mailbox *to,
                            struct err *err);

@@ -150,7 +150,7 @@ static void strays_reap(struct runner *r)
 }
 
 /* Nobody waits for it, and it has no say. */
-static void work_start_stray(struct work *w, struct runner *r, const struct hook_input *in)
+static void work_start_stray(struct work *w, struct runner *r, struct str line)
 {
     struct proc *p = NULL;
     struct err err = {0};
@@ -160,7 +160,7 @@ static void work_start_stray(struct work *w, struct runner *r, const struct hook
     if (r->strays.len == RUNNER_MAX_STRAYS)
         err_set(&err, ERR_BUSY, "%d others still run", RUNNER_MAX_STRAYS);
     else
-        p = program_start(&r->programs, w->handler, w->timeout_ms, in->json, r->stray_mail, &err);
+        p = program_start(&r->programs, w->handler, w->timeout_ms, line, r->stray_mail, &err);
     if (p)
         vec_push(&r->strays, p);
     lock_give(&r->lock);
@@ -182,8 +182,9 @@ static void function_call(void *arg, struct hook_handler *h, const struct hook_i
         buf_add(&ret->reason, spec->error_message);
 }
 
+/* line: the input, as commands read it. */
 static void work_start(struct work *w, struct runner *r, const struct hook_input *in,
-                       struct cancel *cancel, struct mailbox *to)
+                       struct str line, struct cancel *cancel, struct mailbox *to)
 {
     const struct handler_spec *spec = hook_handler_spec(w->handler);
     struct err err = {0};
@@ -192,10 +193,10 @@ static void work_start(struct work *w, struct runner *r, const struct hook_input
     switch (spec->type) {
     case HANDLER_COMMAND:
         if (spec->flags & HANDLER_ASYNC) {
-            work_start_stray(w, r, in);
+            work_start_stray(w, r, line);
             return;
         }
-        w->proc = program_start(&r->programs, w->handler, w->timeout_ms, in->json, to, &err);
+        w->proc = program_start(&r->programs, w->handler, w->timeout_ms, line, to, &err);
         break;
     case HANDLER_PROMPT:
         w->errand =
@@ -215,9 +216,22 @@ static void work_take_exit(struct work *w, const struct proc_mail *m)
 {
     w->state = WORK_ENDED;
     w->code = m->code;
-    w->end = m->how == PROC_EXITED      ? OUTPUT_EXITED
-             : m->how == PROC_TIMED_OUT ? OUTPUT_TIMED_OUT
-                                        : OUTPUT_SIGNALLED;
+    switch (m->how) {
+    case PROC_EXITED:
+        w->end = OUTPUT_EXITED;
+        break;
+    case PROC_TIMED_OUT:
+        w->end = OUTPUT_TIMED_OUT;
+        break;
+    case PROC_NOT_STARTED:
+        w->end = OUTPUT_NOT_STARTED;
+        buf_add(&w->err, buf_str(&m->bytes));
+        break;
+    case PROC_SIGNALLED:
+    case PROC_KILLED:
+        w->end = OUTPUT_SIGNALLED;
+        break;
+    }
 }
 
 static void works_take(works *list, const struct mail *m)
@@ -366,7 +380,7 @@ static int merge_work(const struct work *w, const struct hook_input *in, struct 
 
     /* A guard that cannot be shown the call has not let it pass. */
     if (w->end == OUTPUT_NOT_STARTED && in->event == HOOK_PRE_TOOL_USE &&
-        in->json.len > RUNNER_MAX_INPUT) {
+        in->json.len >= RUNNER_MAX_INPUT) {
         hook_outcome_decide(io, HOOK_DENY, STR("The input is too long to be shown to a hook."));
         return 0;
     }
@@ -407,13 +421,16 @@ static int runner_run(struct hook_runner *self, const struct hook_input *in, str
     struct runner *r = (struct runner *)self;
     const struct hook_set *set = hook_registry_get(r->registry);
     struct mailbox *mail = mailbox_new();
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
     works list = VEC_INIT;
     int rc;
 
     works_collect(&list, set, in);
     hook_set_unref(set);
+    buf_add(&line, in->json);
+    buf_addc(&line, '\n'); /* without it a shell's read fails, with all it has read */
     VEC_EACH(&list, w) {
-        work_start(w, r, in, cancel, mail);
+        work_start(w, r, in, buf_str(&line), cancel, mail);
     }
     rc = works_await(&list, mail, cancel, err);
     if (rc == 0)

@@ -170,7 +170,7 @@ static void a_command_and_what_it_sees(void **state)
     assert_int_equal(b.outcome.decision, HOOK_DENY);
     buf_addf(&wanted, "$HOME %s `x`", b.dir); /* no shell, and the folder filled in */
     assert_string_equal(buf_cstr(&b.outcome.reason), buf_cstr(&wanted));
-    expect_file(&b, "input", "{\"hook_event_name\":\"x\",\"last_assistant_message\":\"done\"}");
+    expect_file(&b, "input", "{\"hook_event_name\":\"x\",\"last_assistant_message\":\"done\"}\n");
     buf_clear(&wanted);
     buf_addf(&wanted, "%s\n", b.dir);
     expect_file(&b, "where", buf_cstr(&wanted));
@@ -181,6 +181,55 @@ static void a_command_and_what_it_sees(void **state)
     leader = path_join(b.dir, "leader");
     assert_int_equal(file_slurp(leader, 100, &wanted, NULL), 0);
     expect_file(&b, "session", buf_cstr(&wanted)); /* one of its own */
+    bench_end(&b);
+}
+
+/* Whoever takes the folder away does not take away the guard. */
+static void without_a_folder(void **state)
+{
+    struct bench b;
+    char gone[100];
+
+    (void)state;
+    bench_begin(&b,
+                "{'hooks':{'PreToolUse':[{'hooks':[{'type':'command','command':'pwd >&2; exit 2'}"
+                "]}]}}",
+                NULL);
+    snprintf(gone, sizeof(gone), "%s/gone", b.dir);
+    workspace_set_cwd(b.workspace, gone);
+    assert_int_equal(bench_run(&b, HOOK_PRE_TOOL_USE, "Bash"), 0);
+    assert_int_equal(b.outcome.decision, HOOK_DENY);
+    assert_string_equal(buf_cstr(&b.outcome.reason), b.dir);
+    bench_end(&b);
+}
+
+/* A call too long for a command's standard input is refused, at whatever else it stops nobody. */
+static void a_call_too_long_to_be_shown(void **state)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct hook_input in = {.event = HOOK_PRE_TOOL_USE, .subject = STR("Bash")};
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    struct hook_runner *r;
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                "{'hooks':{'PreToolUse':[{'hooks':[{'type':'command','command':'exit 0'}]}],"
+                "'PostToolUse':[{'hooks':[{'type':'command','command':'exit 2'}]}]}}",
+                NULL);
+    r = runner_hooks(b.runner);
+    buf_adds(&json, "{\"x\":\"");
+    while (json.len < (size_t)16 << 20)
+        buf_adds(&json, "0123456789abcdef");
+    buf_adds(&json, "\"}");
+    in.json = buf_str(&json);
+    assert_int_equal(r->run(r, &in, NULL, &o, &b.err), 0);
+    assert_int_equal(o.decision, HOOK_DENY);
+    hook_outcome_release(&o);
+    o = (struct hook_outcome)HOOK_OUTCOME_INIT;
+    in.event = HOOK_POST_TOOL_USE;
+    assert_int_equal(r->run(r, &in, NULL, &o, &b.err), -1);
+    assert_int_equal(o.decision, HOOK_SILENT);
     bench_end(&b);
 }
 
@@ -652,6 +701,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_and_what_it_sees),
+        cmocka_unit_test(without_a_folder),
+        cmocka_unit_test(a_call_too_long_to_be_shown),
         cmocka_unit_test(all_at_once),
         cmocka_unit_test(a_function_beside_a_command),
         cmocka_unit_test(functions),
