@@ -29,12 +29,14 @@
 #include "store/index.h"
 #include "store/load.h"
 #include "store/remove.h"
+#include "store/transcript.h"
 
 #define SESSION_KEPT_DAYS 30
 #define SESSION_MAX_TITLE 500
 
 struct session {
     const struct conf *conf;
+    struct cancel *cancel; /* of the process */
     char id[ID_UUID_LEN + 1];
     char forked_from[ID_UUID_LEN + 1]; /* "": from nothing of ours */
     char *path, *folder;
@@ -276,6 +278,7 @@ int session_open(const struct conf *conf, const struct args *args, const char *i
     int r;
 
     s->conf = conf;
+    s->cancel = cancel;
     s->source = "startup";
     s->is_kept = !args->given[OPT_NO_SESSION_PERSISTENCE];
     s->recall = (struct recall)RECALL_INIT;
@@ -372,6 +375,7 @@ struct record *session_begin(struct session *s, struct workspace *w, struct aske
 
     if (s->is_kept && !s->record) {
         s->record = record_new(&spec);
+        transcript_patience(record_transcript(s->record), /*max_wait_ms=*/-1, s->cancel);
         s->sweep = sweep_begin(conf_home(s->conf),
                                conf_get_i64(s->conf, "cleanupPeriodDays", SESSION_KEPT_DAYS),
                                clock_wall_ms());

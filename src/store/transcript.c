@@ -6,7 +6,6 @@
  */
 #include "store/transcript.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,13 +16,18 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "store/file_lock.h"
 #include "sync/thread.h"
+
+#define MAX_WAIT_MS 5000 /* for a process that writes into the same file; a write takes 0.1 ms */
 
 struct transcript {
     char *path;
     enum transcript_sync sync;
     void (*mirror)(void *arg, struct str lines);
     void *mirror_arg;
+    int64_t max_wait_ms;
+    struct cancel *cancel; /* or NULL */
 
     struct gate gate;
     bool busy;        /* whoever set it owns the next six */
@@ -46,6 +50,7 @@ struct transcript *transcript_new(const char *path, enum transcript_sync sync)
     t->path = mem_dup(path, strlen(path));
     t->sync = sync;
     t->fd = -1;
+    t->max_wait_ms = MAX_WAIT_MS;
     t->exists = file_exists(path);
     buf_init(&t->waits, BUF_NO_LIMIT);
     buf_init(&t->once, BUF_NO_LIMIT);
@@ -153,6 +158,14 @@ void transcript_mirror(struct transcript *t, void (*fn)(void *arg, struct str li
     transcript_leave(t);
 }
 
+void transcript_patience(struct transcript *t, int64_t max_wait_ms, struct cancel *cancel)
+{
+    transcript_enter(t);
+    t->max_wait_ms = max_wait_ms < 0 ? MAX_WAIT_MS : max_wait_ms;
+    t->cancel = cancel;
+    transcript_leave(t);
+}
+
 /* ---- Into the file ---- */
 
 /* Where it is written now. */
@@ -198,17 +211,6 @@ static int transcript_open(struct transcript *t, struct err *err)
     return 0;
 }
 
-static int transcript_lock_file(struct transcript *t, short type)
-{
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
-    int r;
-
-    do {
-        r = fcntl(t->fd, F_OFD_SETLKW, &lock);
-    } while (r < 0 && errno == EINTR);
-    return r;
-}
-
 /* The last line has no end: somebody was killed, or the disk was full. */
 static bool transcript_is_torn(const struct transcript *t)
 {
@@ -227,7 +229,8 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
     if (transcript_open(t, err) < 0)
         return -1;
     /* Some file systems have no locks; O_APPEND keeps lines whole there too, nearly always. */
-    (void)transcript_lock_file(t, F_WRLCK);
+    if (file_lock_take(t->fd, t->path, t->max_wait_ms, t->cancel, err) < 0)
+        return -1;
     buf_clear(&t->once);
     if (transcript_is_torn(t))
         buf_addc(&t->once, '\n');
@@ -237,7 +240,7 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
         err_sys(err, ERR_IO, "cannot write '%s'", t->path);
     else if ((size_t)n < t->once.len)
         err_set(err, ERR_IO, "cannot write '%s': No space left on device", t->path);
-    (void)transcript_lock_file(t, F_UNLCK);
+    file_lock_give(t->fd);
     if (transcript_settle(t, n >= 0 && (size_t)n == t->once.len, err) < 0 || n < 0 ||
         (size_t)n < t->once.len)
         return -1;

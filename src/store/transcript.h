@@ -14,9 +14,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
+struct cancel;
 struct err;
 struct transcript;
 
@@ -46,6 +48,11 @@ int transcript_fact(struct transcript *t, struct str lines, struct err *err);
 int transcript_message(struct transcript *t, struct str lines, bool is_durable, struct err *err);
 /* A message that the conversation does without when it cannot be written: it is not tried again. */
 int transcript_attempt(struct transcript *t, struct str lines, struct err *err);
+
+/* How long a process is waited for that writes into the same file (-1: a few seconds), and what
+ * ends the wait sooner (lent, NULL: nothing). Then it cannot be written; the error names the
+ * process. */
+void transcript_patience(struct transcript *t, int64_t max_wait_ms, struct cancel *cancel);
 
 /* A second reader of everything that is written, such as a mirror; called behind each write, in
  * order. NULL: none. */

@@ -2,6 +2,7 @@
  * What is in the file after each call, also when the disk does not want any more; and several
  * threads and processes at one file.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/transcript.h"
+#include "sync/cancel.h"
 #include "sync/thread.h"
 
 static char *dir; /* of all tests */
@@ -283,6 +285,46 @@ static void test_says_why(void **state)
     transcript_free(t);
 }
 
+/* Another descriptor is another holder, also in one process. */
+static int lock_as_another(const char *path)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    return fd;
+}
+
+/* Somebody who never gives the lock back: it is said who, nothing hangs, and nothing is lost. */
+static void test_locked_for_ever(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("locked.jsonl");
+    struct transcript *t = transcript_new(path, SYNC_NEVER);
+    struct cancel *cancel = cancel_new(/*parent=*/NULL);
+    struct err err = {0};
+    char pid[40];
+    int fd;
+
+    (void)state;
+    assert_int_equal(transcript_message(t, STR("a\n"), false, &err), 0);
+    fd = lock_as_another(path);
+    transcript_patience(t, /*max_wait_ms=*/20, /*cancel=*/NULL);
+    assert_int_equal(transcript_message(t, STR("b\n"), false, &err), -1);
+    assert_int_equal(err.code, ERR_BUSY);
+    snprintf(pid, sizeof(pid), "(pid %d, ", (int)getpid());
+    if (!strstr(err.text, pid) || !strstr(err.text, path))
+        fail_msg("%s", err.text);
+    transcript_patience(t, /*max_wait_ms=*/INT64_MAX, cancel);
+    cancel_set(cancel);
+    assert_int_equal(transcript_message(t, STR("c\n"), false, &err), -1);
+    close(fd);
+    assert_int_equal(transcript_message(t, STR("d\n"), false, &err), 0);
+    assert_file(path, "a\nb\nc\nd\n");
+    cancel_unref(cancel);
+    transcript_free(t);
+}
+
 static int make_dir(void **state)
 {
     char name[] = "/tmp/transcript_test_XXXXXX";
@@ -297,7 +339,8 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
     static const char *const names[] = {"deep/er/a.jsonl", "deep/er",    "deep",
-                                        "torn.jsonl",      "many.jsonl", "mirrored.jsonl"};
+                                        "torn.jsonl",      "many.jsonl", "mirrored.jsonl",
+                                        "locked.jsonl"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -320,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_fact_behind_failure),
         cmocka_unit_test(test_nobody_interleaves),
+        cmocka_unit_test(test_locked_for_ever),
         cmocka_unit_test(test_mirror_sees_what_is_written),
         cmocka_unit_test(test_says_why),
     };
