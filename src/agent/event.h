@@ -31,7 +31,8 @@ enum event_kind {
     EVENT_BLOCK_DELTA,   /* index, block, text */
     EVENT_BLOCK_DONE,    /* index, block, json: the whole block in Anthropic's shape; id, name;
                             text: of a text block */
-    EVENT_STEP_DONE,     /* message_id, model, stop, usage, request_id, ttft_ms */
+    EVENT_STEP_DONE,     /* message_id, model, stop, data: the stop sequence or empty, usage,
+                            request_id, ttft_ms */
     EVENT_STEP_VOID,     /* text: why */
     EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
     EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms */
@@ -121,6 +122,7 @@ struct turn_report {
     struct turn_pace pace;
     int64_t steps;                    /* num_turns */
     struct llm_usage usage;           /* of this turn */
+    int64_t total_ms, total_api_ms;   /* of all turns of the session, this one included */
     double total_usd;                 /* of the session; what is known of it */
     bool cost_unknown;                /* a model without prices had a part in it */
     const struct model_spent *models; /* of the session */

@@ -26,8 +26,9 @@ struct ledger_row {
 
 struct ledger {
     VEC(struct ledger_row) rows;
-    double usd;   /* of what has a price */
-    bool unknown; /* something has none */
+    double usd;              /* of what has a price */
+    bool unknown;            /* something has none */
+    int64_t time_ms, api_ms; /* of turns that have ended, and in them of the model */
 };
 
 void ledger_release(struct ledger *l);

@@ -20,7 +20,8 @@
 #include "store/load.h"
 #include "sync/cancel.h"
 
-#define RECALL_MAX_LOST 500 /* bytes of a lost call that are told */
+#define RECALL_MAX_LOST 500                            /* bytes of a lost call that are told */
+#define RECALL_MAX_MS ((int64_t)1000 * 365 * 86400000) /* a thousand years are no duration */
 #define RECALL_CLEARED "[This result was taken out of the conversation to save room.]"
 
 /* What one side said before the other did; of a user without results. */
@@ -112,6 +113,13 @@ static int reader_replacements(struct reader *r, struct err *err)
     return 0;
 }
 
+static int64_t read_ms(const struct json *v)
+{
+    int64_t ms = 0;
+
+    return json_i64(v, &ms) && ms > 0 && ms < RECALL_MAX_MS ? ms : 0;
+}
+
 /* The cost as it was recorded last; answers behind that line are added as they are read. */
 static int reader_cost(struct reader *r, struct err *err)
 {
@@ -126,6 +134,8 @@ static int reader_cost(struct reader *r, struct err *err)
     if (!json_is(json_get(v, "cost"), JSON_OBJECT))
         return 0;
     r->counted_to = line->offset;
+    r->to->ledger.time_ms = read_ms(json_path(v, "cost.durationMs"));
+    r->to->ledger.api_ms = read_ms(json_path(v, "cost.apiDurationMs"));
     JSON_EACH(json_path(v, "cost.models"), it) {
         struct tool_spend spend = {.model = json_get_str(it, "model"), .usd = NAN};
 

@@ -261,7 +261,8 @@ static void test_what_goes_with_it(void **state)
                  "[{\"content\":\"x\",\"status\":\"pending\"}]}}")
                 RESULT("u2", "\"a1\"", "t1", "ok") SAYS("a2", "\"u2\"", "m2", TEXT("done"))
                     LINE("system", "s1", "\"a2\"",
-                         "\"subtype\":\"turn_duration\",\"cost\":{\"usd\":0.5,\"models\":[{"
+                         "\"subtype\":\"turn_duration\",\"cost\":{\"usd\":0.5,\"durationMs\":"
+                         "1200,\"apiDurationMs\":-5,\"models\":[{"
                          "\"model\":\"m\",\"usd\":0.5,\"usage\":{\"input_tokens\":100}}]}")
                         USER("u3", "\"s1\"", "more")
                             LINE("assistant", "a3", "\"u3\"",
@@ -276,6 +277,8 @@ static void test_what_goes_with_it(void **state)
     assert_string_equal(buf_cstr(&r.todos), "[{\"content\":\"x\",\"status\":\"pending\"}]");
     assert_string_equal(buf_cstr(&r.context), "<system-reminder>ctx</system-reminder>");
     assert_true(r.ledger.usd > 0.7499 && r.ledger.usd < 0.7501);
+    assert_int_equal(r.ledger.time_ms, 1200);
+    assert_int_equal(r.ledger.api_ms, 0);
     assert_int_equal(r.ledger.rows.len, 1);
     assert_int_equal(r.ledger.rows.ptr[0].usage.input, 150);
     assert_int_equal(r.tokens, 54);

@@ -79,6 +79,7 @@ void step_keep(struct step *s)
 
     e->model = arena_str(&e->arena, s->reply.message->model);
     e->stop = s->reply.stop;
+    e->data = arena_str(&e->arena, str_of(s->reply.stop_sequence));
     e->usage = s->reply.usage;
     e->request_id = arena_str(&e->arena, str_of(s->reply.request_id));
     e->ttft_ms = s->reply.first_token_ms;

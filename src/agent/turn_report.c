@@ -50,6 +50,10 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;
     r->duration_api_ms = t->api_ms;
+    a->ledger.time_ms += r->duration_ms;
+    a->ledger.api_ms += r->duration_api_ms;
+    r->total_ms = a->ledger.time_ms;
+    r->total_api_ms = a->ledger.api_ms;
     pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;
     r->usage = t->usage;

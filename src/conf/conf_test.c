@@ -417,7 +417,8 @@ static const struct conf_case cases[] = {
                 "permissions = {\"deny\":[\"Read\"]} (@/work/.claude/settings.json:1:83)"},
      .warnings =
          {"@/work/.claude/settings.json: this folder is not trusted, so these are left out: "
-          "env, apiKeyHelper, hooks, permissions.allow; to use them, start tenax in it without -p and "
+          "env, apiKeyHelper, hooks, permissions.allow; to use them, start tenax in it without -p "
+          "and "
           "trust it",
           "@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
           "out: providers; to use them, start tenax in it without -p and trust it"}},

@@ -83,8 +83,7 @@ void record_line_reply(struct buf *out, const struct record_at *at,
     jw_kcstr(&w, "role", "assistant");
     jw_kstr(&w, "model", m->model.len ? m->model : reply->model->name);
     jw_kcstr(&w, "stop_reason", reply->stop == STOP_NONE ? NULL : llm_stop_name(reply->stop));
-    jw_key(&w, "stop_sequence");
-    jw_null(&w);
+    jw_kcstr(&w, "stop_sequence", reply->stop_sequence[0] ? reply->stop_sequence : NULL);
     jw_key(&w, "usage");
     llm_usage_write(&w, &reply->usage);
     jw_key(&w, "content");
@@ -221,6 +220,8 @@ static void write_cost(struct jw *w, const struct turn_report *r)
     jw_object(w);
     jw_key(w, "usd");
     jw_double(w, r->total_usd);
+    jw_ki64(w, "durationMs", r->total_ms);
+    jw_ki64(w, "apiDurationMs", r->total_api_ms);
     jw_kbool(w, "unknown", r->cost_unknown);
     jw_key(w, "models");
     jw_array(w);

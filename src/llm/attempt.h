@@ -54,6 +54,7 @@ struct attempt_facts {
     int64_t first_token_ms;
     int64_t end_ms;
     enum llm_stop stop;
+    char stop_sequence[LLM_MAX_SEQUENCE]; /* with STOP_SEQUENCE, where the provider names it */
     struct llm_usage usage;
     char request_id[80];
 };

@@ -66,6 +66,8 @@ enum llm_event_kind {
     LLM_WAITING,  /* processed, total, cached prompt tokens, where a server reports them */
 };
 
+#define LLM_MAX_SEQUENCE 256 /* bytes that are kept of a stop sequence, its NUL included */
+
 struct llm_event {
     enum llm_event_kind kind;
     size_t index;

@@ -350,6 +350,7 @@ int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *e
     if (spoken_ms >= RATE_MIN_MS)
         ret->tokens_per_s = (double)f->usage.output * 1000 / (double)spoken_ms;
     memcpy(ret->request_id, f->request_id, sizeof(ret->request_id));
+    memcpy(ret->stop_sequence, f->stop_sequence, sizeof(ret->stop_sequence));
     if (!ret->request_id[0])
         id_make(ret->request_id, sizeof(ret->request_id), "req_", 24);
     log_debug("llm",

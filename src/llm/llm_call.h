@@ -44,6 +44,7 @@ struct llm_call_options {
 struct llm_call_result {
     struct message *message; /* yours */
     enum llm_stop stop;
+    char stop_sequence[LLM_MAX_SEQUENCE]; /* the one the answer ended at; or empty */
     struct llm_usage usage;
     const struct model *model; /* that answered: of the provider or of a fallback */
     int attempts;

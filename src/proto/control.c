@@ -380,8 +380,8 @@ static int do_get_usage(struct control_call *call, struct jw *w, struct err *err
     jw_object(w);
     jw_key(w, "total_cost_usd");
     jw_double(w, report->total_usd);
-    jw_ki64(w, "total_api_duration_ms", report->duration_api_ms);
-    jw_ki64(w, "total_duration_ms", report->duration_ms);
+    jw_ki64(w, "total_api_duration_ms", report->total_api_ms);
+    jw_ki64(w, "total_duration_ms", report->total_ms);
     jw_ki64(w, "total_lines_added", 0);
     jw_ki64(w, "total_lines_removed", 0);
     jw_key(w, "model_usage");

@@ -199,7 +199,10 @@ static void partial_message_stop(const struct event *e, struct buf *out)
     jw_object(w);
     jw_kcstr(w, "stop_reason", e->stop == STOP_NONE ? NULL : llm_stop_name(e->stop));
     jw_key(w, "stop_sequence");
-    jw_null(w);
+    if (e->data.len)
+        jw_str(w, e->data);
+    else
+        jw_null(w);
     jw_object_end(w);
     jw_key(w, "usage");
     llm_usage_write(w, &e->usage);

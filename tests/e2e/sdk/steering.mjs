@@ -11,6 +11,7 @@ const user = (content, more = {}) => ({
     session_id: '',
     ...more,
 });
+const SESSION = '6f1b2c3d-0a1b-4c2d-8e3f-4050607080a0';
 const all = { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true };
 
 // Input that goes on as long as the case wants.
@@ -319,6 +320,46 @@ test('what one may ask for', async (t) => {
     });
     assert.equal(got.thrown, undefined);
     assert.equal(t.requests()[0].thinking.budget_tokens, 2048);
+});
+
+test('the usage is that of the session, also of one that was resumed', async (t) => {
+    await t.model(`
+        step
+          pause 60ms
+          text one
+        step
+          pause 60ms
+          stop stop_sequence "###"
+          text two
+        step
+          pause 60ms
+          text three
+    `);
+    const usage = (q) => q.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET();
+    const talk = new Talk(user('first'));
+    const q = t.query(talk, { sessionId: SESSION });
+    const seen = [];
+    const got = await t.all(q, async (m) => {
+        if (m.type !== 'result') return;
+        seen.push((await usage(q)).session);
+        if (seen.length === 1) talk.say(user('second'));
+        else talk.end();
+    });
+    assert.equal(got.thrown, undefined);
+    const more = new Talk(user('third'));
+    const again = t.query(more, { resume: SESSION });
+    const resumed = await t.all(again, async (m) => {
+        if (m.type !== 'result') return;
+        seen.push((await usage(again)).session);
+        more.end();
+    });
+    const sum = (of) => [...got.results, ...resumed.results].reduce((n, r) => n + r[of], 0);
+    assert.equal(seen[2].total_duration_ms, sum('duration_ms'));
+    assert.equal(seen[2].total_api_duration_ms, sum('duration_api_ms'));
+    assert.ok(seen[0].total_api_duration_ms < seen[1].total_api_duration_ms);
+    const messages = await t.official('getSessionMessages', SESSION, { dir: t.dir });
+    const stops = messages.filter((m) => m.type === 'assistant').map((m) => [m.message.stop_reason, m.message.stop_sequence]);
+    assert.deepEqual(stops, [['end_turn', null], ['stop_sequence', '###'], ['end_turn', null]]);
 });
 
 test('files go back to a message', async (t) => {
