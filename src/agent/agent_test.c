@@ -606,7 +606,7 @@ static const struct {
      "{\"hookSpecificOutput\":{\"hookEventName\":\"Stop\",\"additionalContext\":\"by the way\"}}",
      1, "TuSDrSDhSDhE", "done x|", END_COMPLETED, 1},
     {"keeps the prompt", HOOK_USER_PROMPT_SUBMIT, "{\"decision\":\"block\",\"reason\":\"no\"}", -1,
-     "ThE", "", END_HOOK_STOPPED, 0},
+     "hTE", "", END_HOOK_STOPPED, 0},
     {"adds to a result", HOOK_POST_TOOL_USE,
      "{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"mind the "
      "gap\"}}",
@@ -614,7 +614,7 @@ static const struct {
     {"begins the session", HOOK_SESSION_START,
      "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"good "
      "morning\"}}",
-     -1, "ThuSDrSDE", "done x|", END_COMPLETED, 1},
+     -1, "hTuSDrSDE", "done x|", END_COMPLETED, 1},
 };
 
 static void hooks_have_their_say(void **state)

@@ -5,7 +5,8 @@
  * these events and nothing else. An event is made by its agent, numbered by the host without gaps
  * within the session, and then immutable and shared: event_ref() and event_unref() from any thread.
  *
- * A turn is TURN_STARTED … TURN_DONE. A step of it is STEP_STARTED, per block BLOCK_STARTED,
+ * A turn is TURN_STARTED … TURN_DONE; the hooks of its beginning (SessionStart, UserPromptSubmit)
+ * come before. A step of it is STEP_STARTED, per block BLOCK_STARTED,
  * BLOCK_DELTA…, BLOCK_DONE, and STEP_DONE; or, at any point after STEP_STARTED, STEP_VOID: all of
  * the step's blocks are void, and a new STEP_STARTED follows or the turn ends. Each call of a step
  * has one TOOL_STARTED (which may come before STEP_DONE) and one TOOL_DONE, but for calls that are

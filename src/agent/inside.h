@@ -70,6 +70,7 @@ struct turn {
     bool stopped;       /* a hook said "continue": false */
     bool interrupted;   /* an answer to an ask said so */
     bool pushed;        /* by input that wants to be heard at once */
+    bool is_announced;  /* TURN_STARTED was said */
     bool unwritten;     /* something said could not be written down; err says why */
     enum llm_stop stop;
     struct str last_text; /* of the last answer, in last_arena */
@@ -175,6 +176,8 @@ bool turn_is_called_off(struct agent *a, struct turn *t);
 int turn_ask_referee(struct agent *a, struct turn *t);
 
 /* turn.c */
+/* TURN_STARTED, once: behind the hooks that hear of the input first, before anything is said. */
+void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in);
 void turn_run(struct agent *a, struct agent_input *input);
 
 /* turn_say.c: the user's side. */

@@ -438,10 +438,27 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
 
 /* ---- Beginning and end ---- */
 
-static void turn_begin(struct agent *a, struct turn *t, const struct agent_input *in)
+void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in)
+{
+    CLEANUP(mem_freep) char *cwd = NULL;
+    struct event *e;
+
+    if (t->is_announced)
+        return;
+    t->is_announced = true;
+    cwd = workspace_cwd(a->spec.workspace);
+    e = agent_event(a, EVENT_TURN_STARTED);
+    e->model = arena_str(&e->arena, agent_provider(a, 0)->model.name);
+    e->mode = permit_mode_name(permit_mode(a->spec.permit));
+    e->text = arena_str(&e->arena, str_of(cwd));
+    e->json = arena_str(&e->arena, toolbox_names(a->spec.toolbox));
+    e->id = arena_str(&e->arena, str_of(in->uuid));
+    agent_emit(a, e, t->cancel);
+}
+
+static void turn_begin(struct agent *a, struct turn *t)
 {
     struct event *e;
-    CLEANUP(mem_freep) char *cwd = workspace_cwd(a->spec.workspace);
 
     t->start_ms = clock_mono_ms();
     pace_begin(a->pace);
@@ -459,13 +476,6 @@ static void turn_begin(struct agent *a, struct turn *t, const struct agent_input
     agent_take_over(a);
     e = agent_event(a, EVENT_STATE);
     e->state = STATE_RUNNING;
-    agent_emit(a, e, t->cancel);
-    e = agent_event(a, EVENT_TURN_STARTED);
-    e->model = arena_str(&e->arena, agent_provider(a, 0)->model.name);
-    e->mode = permit_mode_name(permit_mode(a->spec.permit));
-    e->text = arena_str(&e->arena, str_of(cwd));
-    e->json = arena_str(&e->arena, toolbox_names(a->spec.toolbox));
-    e->id = arena_str(&e->arena, str_of(in->uuid));
     agent_emit(a, e, t->cancel);
     if (a->spec.referee)
         a->spec.referee->turn_begins(a->spec.referee);
@@ -506,6 +516,7 @@ static enum turn_end turn_compact(struct agent *a, struct turn *t, const struct 
     struct err err = {0};
     int r;
 
+    turn_announce(a, t, in);
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, t->cancel);
     r = compact_asked(a, t, instructions, &text, &err);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
@@ -537,7 +548,7 @@ void turn_run(struct agent *a, struct agent_input *input)
     enum turn_end end = END_HOOK_STOPPED;
     struct str keep;
 
-    turn_begin(a, &t, input);
+    turn_begin(a, &t);
     if (compact_is_wanted(input, &keep))
         end = turn_compact(a, &t, input, keep);
     else if (turn_take_input(a, &t, input) == 0)

@@ -175,18 +175,25 @@ static void turn_name_input(const struct agent *a, const struct agent_input *in,
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
 {
     char uuid[ID_UUID_LEN + 1];
+    int asked;
     int r = -1;
 
-    if (in->go_on && !a->left_open)
+    if (in->go_on && !a->left_open) {
+        turn_announce(a, t, in);
         return err_set(&t->err, ERR_BAD_INPUT,
                        "the last turn is complete, so there is nothing to go on with; give a "
                        "prompt");
+    }
     a->left_open = false;
     turn_say_news(a, t);
-    if (in->go_on)
+    if (in->go_on) {
+        turn_announce(a, t, in);
         return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
+    }
     turn_name_input(a, in, uuid);
-    if (turn_ask_prompt_hooks(a, t, in->message) == 0)
+    asked = turn_ask_prompt_hooks(a, t, in->message);
+    turn_announce(a, t, in);
+    if (asked == 0)
         r = turn_say(a, t, in->message->blocks, in->message->len, uuid,
                      in->is_note ? USER_ADDED : USER_INPUT, &t->err);
     agent_unkeep(a, QUEUE_DEQUEUE, in);

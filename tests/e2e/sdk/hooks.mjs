@@ -289,6 +289,26 @@ test('hook events are shown when they are asked for', async (t) => {
     assert.equal(done.outcome, 'success');
 });
 
+test('a turn begins behind the hooks of its prompt', async (t) => {
+    await t.model('step\n text ok\n');
+    const order = [];
+    const got = await t.all(
+        t.query('go', {
+            includeHookEvents: true,
+            hooks: {
+                SessionStart: hook(async () => (order.push('SessionStart'), {})),
+                UserPromptSubmit: hook(async () => (order.push('UserPromptSubmit'), {})),
+            },
+        }),
+        (m) => order.push(m.subtype === 'init' ? 'init' : m.type),
+    );
+    assert.equal(got.thrown, undefined);
+    const at = (what) => order.indexOf(what);
+    assert.ok(at('SessionStart') < at('UserPromptSubmit') && at('UserPromptSubmit') < at('init'), order.join(' '));
+    assert.ok(at('init') < at('assistant'), order.join(' '));
+    assert.equal(order.filter((x) => x === 'init').length, 1);
+});
+
 test('PermissionRequest answers in the place of a person', async (t) => {
     await t.model(`
         step
