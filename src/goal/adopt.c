@@ -207,6 +207,14 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     goal_note(g, "restored", STR("{\"from\":\"store\"}"));
 }
 
+/* Nobody makes one only to find nothing in it. */
+static bool store_is_there(const struct goal *g)
+{
+    CLEANUP(mem_freep) char *path = path_join(g->spec.home, "state.db");
+
+    return file_exists(path);
+}
+
 void goal_adopt(struct goal *g, struct strv *ret_notes)
 {
     struct anchor a;
@@ -214,6 +222,10 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
     bool was_there;
 
     anchor_read(g->spec.anchor, &a);
+    if (!a.is_there && !store_is_there(g)) {
+        arena_release(&a.arena);
+        return;
+    }
     if (goal_read_row(g, &err) < 0) {
         strv_addf(ret_notes, "whether the session has a goal cannot be told: %s", err.text);
         arena_release(&a.arena);
