@@ -28,6 +28,7 @@
 #define ANSWER_TOKENS 16000            /* of one answer, thinking included */
 #define LOOKS_A_STEP 8                 /* calls of tools in one answer that are made */
 #define LOOK_LEAST (4 * EXHIBIT_LEAST) /* less room than this is not worth a look */
+#define LEAST_TOKENS 4000              /* a ceiling is not halved below this */
 
 /* One verdict in the making. */
 struct asking {
@@ -36,6 +37,8 @@ struct asking {
     struct judge_verdict *verdict;
     int64_t deadline_ms;
     VEC(struct message *) messages;
+    int steps;              /* answers given in this conversation */
+    bool asked_again;       /* the answer before could not be read */
     size_t room;            /* bytes that looks may still show */
     size_t exhibits;        /* blocks the judge has been given */
     struct llm_usage usage; /* of the attempt that runs */
@@ -120,8 +123,10 @@ static int asking_call(struct asking *a, bool is_last, struct llm_call_result *r
         request.tools = toolbox_llm(spec->toolbox, &request.tool_count);
     r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
     asking_spend(a);
-    if (r == 0)
+    if (r == 0) {
         a->verdict->steps++;
+        a->steps++;
+    }
     return r;
 }
 
@@ -139,9 +144,8 @@ static size_t count_exhibits(struct str text)
     return count ? count - 1 : 0;
 }
 
-static void asking_begin(struct asking *a, const struct judge_case *c)
+static void asking_begin(struct asking *a, const struct judge_case *c, int64_t tokens)
 {
-    int64_t tokens = a->spec->max_tokens > 0 ? a->spec->max_tokens : JUDGE_MAX_TOKENS;
     size_t ceiling = (size_t)tokens * 4;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the ceiling */
 
@@ -201,7 +205,7 @@ static void asking_look(struct asking *a, const struct block *use, bool is_one_t
 
 static bool asking_is_last(const struct asking *a)
 {
-    return a->verdict->steps + 1 >= JUDGE_MAX_STEPS || a->room < LOOK_LEAST;
+    return a->steps + 1 >= JUDGE_MAX_STEPS || a->room < LOOK_LEAST;
 }
 
 /* Makes the calls of an answer; the results are what is said next. */
@@ -257,6 +261,8 @@ static int asking_read(struct asking *a, const struct llm_call_result *answer, s
     message_text(answer->message, &text);
     if (judge_read(buf_str(&text), a->verdict, err) == 0)
         return 0;
+    if (answer->stop == STOP_CONTEXT_FULL)
+        return err_set(err, ERR_CONTEXT_FULL, "the case does not fit the model");
     if (answer->stop == STOP_MAX_TOKENS)
         return err_set(err, ERR_PROTOCOL, "it was cut off; be brief");
     if (answer->stop == STOP_REFUSAL)
@@ -265,10 +271,10 @@ static int asking_read(struct asking *a, const struct llm_call_result *answer, s
 }
 
 /* 1: a verdict; 0: go on; -1: none to be had. */
-static int asking_step(struct asking *a, bool *io_asked_again, struct err *err)
+static int asking_step(struct asking *a, struct err *err)
 {
     CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
-    bool is_last = asking_is_last(a) || *io_asked_again;
+    bool is_last = asking_is_last(a) || a->asked_again;
 
     if (asking_call(a, is_last, &answer, err) < 0)
         return -1;
@@ -277,33 +283,54 @@ static int asking_step(struct asking *a, bool *io_asked_again, struct err *err)
     if (asking_read(a, &answer, err) == 0)
         return 1;
     log_debug("goal", "judge: %s", err->text);
-    if (*io_asked_again)
+    if (a->asked_again || err->code != ERR_PROTOCOL)
         return err_prefix(err, "the judge's answer could not be read");
-    *io_asked_again = true;
+    a->asked_again = true;
     asking_again(a, answer.message, err);
     return 0;
+}
+
+/* One conversation, its first message at most so large. */
+static int judge_try(const struct judge_spec *spec, const struct judge_case *c, int64_t tokens,
+                     int64_t deadline_ms, struct cancel *cancel, struct judge_verdict *ret,
+                     struct err *err)
+{
+    CLEANUP(asking_release)
+    struct asking a = {.spec = spec, .cancel = cancel, .verdict = ret, .deadline_ms = deadline_ms};
+    int r;
+
+    asking_begin(&a, c, tokens);
+    do {
+        err_clear(err);
+        r = asking_step(&a, err);
+    } while (r == 0);
+    return r < 0 ? -1 : 0;
+}
+
+/* Half of the window at most: the rest is for tools, thought and an answer. */
+static int64_t judge_ceiling(const struct judge_spec *spec)
+{
+    int64_t tokens = spec->max_tokens > 0 ? spec->max_tokens : JUDGE_MAX_TOKENS;
+    int64_t half = spec->provider->model.window / 2;
+
+    return half > 0 && half < tokens ? half : tokens;
 }
 
 int judge_ask(const struct judge_spec *spec, const struct judge_case *c, struct cancel *cancel,
               struct judge_verdict *ret, struct err *err)
 {
-    CLEANUP(asking_release)
-    struct asking a = {
-        .spec = spec,
-        .cancel = cancel,
-        .verdict = ret,
-        .deadline_ms = clock_mono_ms() + JUDGE_TIMEOUT_MS,
-    };
-    bool asked_again = false;
+    int64_t deadline_ms = clock_mono_ms() + JUDGE_TIMEOUT_MS;
+    int64_t tokens = judge_ceiling(spec);
     struct err why = {0};
-    int r;
+    int r = judge_try(spec, c, tokens, deadline_ms, cancel, ret, &why);
 
-    asking_begin(&a, c);
-    do {
-        err_clear(&why);
-        r = asking_step(&a, &asked_again, &why);
-    } while (r == 0);
+    /* Four bytes a token is a guess; text that is denser may be too much for the model. */
+    while (r < 0 && (why.code == ERR_CONTEXT_FULL || why.code == ERR_TOO_BIG) &&
+           tokens / 2 >= LEAST_TOKENS) {
+        tokens /= 2;
+        r = judge_try(spec, c, tokens, deadline_ms, cancel, ret, &why);
+    }
     if (r < 0 && err)
         *err = why;
-    return r < 0 ? -1 : 0;
+    return r;
 }

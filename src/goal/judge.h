@@ -33,7 +33,9 @@ struct retry_policy;
 struct toolbox;
 struct workspace;
 
-#define JUDGE_MAX_TOKENS 32000 /* of a case; four bytes count as one */
+/* Of all it reads, our own words aside: the case, three quarters of it at most, and looks. Four
+ * bytes count as one. Less than 2048 counts as 2048; a model's small window halves it. */
+#define JUDGE_MAX_TOKENS 32000
 #define JUDGE_MAX_STEPS 8
 #define JUDGE_TIMEOUT_MS ((int64_t)10 * 60 * 1000) /* of a verdict, looks and retries included */
 #define JUDGE_MAX_REASON ((size_t)8 << 10)
@@ -94,7 +96,8 @@ extern const char judge_md[]; /* how to judge: judge.md */
 int judge_ask(const struct judge_spec *spec, const struct judge_case *c, struct cancel *cancel,
               struct judge_verdict *ret, struct err *err);
 
-/* The first message, as the model gets it; for tests and for whoever wants to see it. */
+/* The first message, as the model gets it, in at most max_tokens (0: JUDGE_MAX_TOKENS); for tests
+ * and for whoever wants to see it. */
 void judge_case_write(const struct judge_case *c, int64_t max_tokens, struct buf *ret);
 /* Reads {"ok","reason","impossible"?,"criteria"?} out of an answer: plain JSON, in a fence, or with
  * words around it. ERR_PROTOCOL with what is wrong. */

@@ -231,6 +231,16 @@ static const struct ask_case {
      1, 14, 3, 2},
     {"given up", "step\nfault status 529 \"busy\" times=9\n" YES, ERR_RETRY_LATER, false,
      "gave up after 4 tries", 0, 0, 0, 0},
+    {"a case that is too long is made shorter",
+     "step\nfault status 400 \"prompt is too long: 9 tokens > 8 maximum\" times=2\n" YES COSTS(7,
+                                                                                               7),
+     ERR_NONE, true, "seen", 1, 7, 7, 1},
+    {"but not for ever", "step\nfault status 400 \"prompt is too long\" times=9\n" YES,
+     ERR_CONTEXT_FULL, false, "too long", 0, 0, 0, 0},
+    {"a window that is full while it speaks",
+     "step\ntext {\"ok\":tr\nstop model_context_window_exceeded\n" COSTS(3, 3) "step\n" NO COSTS(1,
+                                                                                                 1),
+     ERR_NONE, false, "not yet", 2, 4, 4, 2},
     {"no quota", "step\nfault status 402 \"no credit\"\n" YES, ERR_QUOTA, false, "no credit", 0, 0,
      0, 0},
     {"no quota behind a look",
@@ -308,18 +318,25 @@ static void test_no_tools(void **state)
     court_close(&c);
 }
 
-/* What it reads in all keeps to the ceiling: then looking ends. */
+/* What it reads in all keeps to the ceiling, which may be that of a small window: then looking
+ * ends.
+ */
 static void test_room(void **state)
 {
-    struct court c;
-
     (void)state;
-    court_open(&c, "step\nif-prompt \"This was the last look\"\n" NO
-                   "step\nsticky\ncall Read {\"file_path\":\"long.txt\"}\n");
-    c.spec.max_tokens = 6000;
-    assert_int_equal(court_ask(&c), 0);
-    assert_int_equal(c.verdict.steps, 4); /* 24 KB: the case, 8 KB, 8 KB, and the rest */
-    court_close(&c);
+    for (int small_window = 0; small_window < 2; small_window++) {
+        struct court c;
+
+        court_open(&c, "step\nif-prompt \"This was the last look\"\n" NO
+                       "step\nsticky\ncall Read {\"file_path\":\"long.txt\"}\n");
+        if (small_window)
+            c.provider.model.window = 12000;
+        else
+            c.spec.max_tokens = 6000;
+        assert_int_equal(court_ask(&c), 0);
+        assert_int_equal(c.verdict.steps, 4); /* 24 KB: the case, 8 KB, 8 KB, and the rest */
+        court_close(&c);
+    }
 }
 
 /* Told to stop while a tool runs, while it waits, and before it begins. */
