@@ -1,48 +1,19 @@
 /*
- * baseline: the work tree put into an index of our own, and what can be made of that: a tree, a
- * commit under a ref, the way back.
- *
- * The private index is a file in the session's folder. The first time it is a copy of the user's;
- * later it is our own of the time before, so that marks an agent sets in the user's index ("assume
- * unchanged") hide nothing. Each call works on a copy of it and puts that in its place when all
- * went well, so a kill leaves the old one. Any thread; waits for git.
+ * baseline: what can be made of a work tree in an index of our own (staging.h): a tree, a commit
+ * under a ref, the way back. Any thread; waits for git.
  */
 #include "goal/baseline.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/file.h"
 #include "base/map.h"
-#include "base/strv.h"
-#include "base/vec.h"
 #include "goal/git.h"
+#include "goal/staging.h"
 
-#define BASELINE_SMALL ((size_t)64 << 10)       /* of an answer that is a line or two */
-#define BASELINE_MAX_LIST ((size_t)256 << 20)   /* of one that is a list of files */
 #define BASELINE_MAX_MESSAGE ((size_t)64 << 10) /* of a commit */
-#define BASELINE_PORTION ((size_t)256 << 10)    /* of a copy */
 #define BASELINE_SHOWN 3                        /* files named when some could not be put back */
-
-struct staging {
-    struct git git;
-    char *kept; /* the private index */
-    char *work; /* the copy this call works on */
-    bool ours;  /* it began as a copy of the private one */
-};
-
-static void staging_release(struct staging *s)
-{
-    if (s->work)
-        unlink(s->work);
-    mem_freep(&s->kept);
-    mem_freep(&s->work);
-}
 
 /* ---- checks of what comes in ---- */
 
@@ -55,15 +26,6 @@ static bool is_plain_name(struct str name)
     return name.len && name.len <= 64 && name.ptr[0] != '-';
 }
 
-static bool is_hash(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (!strchr("0123456789abcdef", text.ptr[i]) || !text.ptr[i])
-            return false;
-    }
-    return text.len == 40 || text.len == 64;
-}
-
 static int check_names(const struct baseline *b, const char *name, struct err *err)
 {
     if (!is_plain_name(str_of(b->session)) || (name && !is_plain_name(str_of(name))))
@@ -74,222 +36,9 @@ static int check_names(const struct baseline *b, const char *name, struct err *e
 
 static int check_commit(const char *commit, struct err *err)
 {
-    if (!is_hash(str_of(commit)))
+    if (!staging_is_hash(str_of(commit)))
         return err_set(err, ERR_BAD_INPUT, "'%s' is no commit", commit);
     return 0;
-}
-
-static struct git git_for(const struct baseline *b, int64_t deadline_ms, struct cancel *cancel)
-{
-    return (struct git){
-        .dir = b->dir, .environ = b->environ, .deadline_ms = deadline_ms, .cancel = cancel};
-}
-
-/* A hash, from an answer of one line. */
-static int ask_hash(const struct git *g, const char *const *args, struct str input,
-                    char ret[BASELINE_ID], struct err *err)
-{
-    CLEANUP(buf_release) struct buf out = {0};
-    struct str line;
-
-    if (git_ask(g, args, input, BASELINE_SMALL, &out, err) < 0)
-        return -1;
-    line = str_trim(buf_str(&out));
-    if (!is_hash(line))
-        return err_set(err, ERR_PROTOCOL, "git %s gave no hash", args[0]);
-    memcpy(ret, line.ptr, line.len);
-    ret[line.len] = '\0';
-    return 0;
-}
-
-/* ---- the private index ---- */
-
-/* Its time goes with it: git takes a file as old as the index for one that may have changed. */
-static int copy_file(const char *from, int to, struct err *err)
-{
-    CLEANUP(fd_closep) int fd = open(from, O_RDONLY | O_CLOEXEC);
-    CLEANUP(mem_freep) char *portion = mem_alloc(BASELINE_PORTION);
-    struct timespec times[2];
-    struct stat st;
-
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return err_sys(err, ERR_IO, "cannot open '%s'", from);
-    for (;;) {
-        ssize_t n = read(fd, portion, BASELINE_PORTION);
-
-        if (n < 0)
-            return err_sys(err, ERR_IO, "cannot read '%s'", from);
-        if (n == 0)
-            break;
-        if (fd_write_all(to, str_make(portion, (size_t)n), err) < 0)
-            return -1;
-    }
-    times[0] = st.st_atim;
-    times[1] = st.st_mtim;
-    futimens(to, times);
-    return 0;
-}
-
-/* A line that names a path, such as `rev-parse --show-toplevel` gives. */
-static int ask_path(const struct git *g, const char *what, const char *more, struct buf *ret,
-                    struct err *err)
-{
-    const char *const args[] = {"rev-parse", "--path-format=absolute", what, more, NULL};
-
-    if (git_ask(g, args, STR(""), BASELINE_SMALL, ret, err) < 0)
-        return -1;
-    if (ret->len && ret->ptr[ret->len - 1] == '\n')
-        buf_cut(ret, ret->len - 1, 1);
-    return 0;
-}
-
-static int staging_set(const struct git *g, const char *option, struct str paths, struct err *err)
-{
-    const char *const args[] = {"update-index", "-z", option, "--stdin", NULL};
-    CLEANUP(buf_release) struct buf out = {0};
-
-    return paths.len ? git_ask(g, args, paths, BASELINE_SMALL, &out, err) : 0;
-}
-
-/* Takes away the marks that make git look past a file. Those of a sparse checkout stay where there
- * is no file. */
-static int staging_unmark(const struct staging *s, const char *top, struct err *err)
-{
-    static const char *const args[] = {"ls-files", "-v", "-z", NULL};
-    CLEANUP(buf_release) struct buf out = {0};
-    CLEANUP(buf_release) struct buf assumed = BUF_INIT(BASELINE_MAX_LIST);
-    CLEANUP(buf_release) struct buf skipped = BUF_INIT(BASELINE_MAX_LIST);
-    struct git git = s->git;
-    struct str rest;
-    struct str line;
-
-    git.dir = top;
-    if (git_ask(&git, args, STR(""), BASELINE_MAX_LIST, &out, err) < 0)
-        return -1;
-    rest = buf_str(&out);
-    while (rest.len && str_cut(&rest, '\0', &line)) {
-        CLEANUP(mem_freep) char *path = NULL;
-
-        if (line.len < 3 || line.ptr[0] == 'H')
-            continue;
-        path = path_join(top, line.ptr + 2); /* a NUL stands behind it */
-        if (line.ptr[0] >= 'a' && line.ptr[0] <= 'z')
-            buf_add(&assumed, str_make(line.ptr + 2, line.len - 1));
-        if ((line.ptr[0] == 'S' || line.ptr[0] == 's') && access(path, F_OK) == 0)
-            buf_add(&skipped, str_make(line.ptr + 2, line.len - 1));
-    }
-    if (staging_set(&git, "--no-assume-unchanged", buf_str(&assumed), err) < 0)
-        return -1;
-    return staging_set(&git, "--no-skip-worktree", buf_str(&skipped), err);
-}
-
-static int staging_from_user(struct staging *s, int to, struct err *err)
-{
-    CLEANUP(buf_release) struct buf top = {0};
-    CLEANUP(buf_release) struct buf index = {0};
-    struct git git = s->git;
-
-    git.index = NULL;
-    if (ask_path(&git, "--show-toplevel", NULL, &top, err) < 0 ||
-        ask_path(&git, "--git-path", "index", &index, err) < 0)
-        return -1;
-    if (!file_exists(buf_cstr(&index))) {
-        unlink(s->work); /* nothing was ever added; git takes an empty file for a broken one */
-        return 0;
-    }
-    if (copy_file(buf_cstr(&index), to, err) < 0)
-        return -1;
-    return staging_unmark(s, buf_cstr(&top), err);
-}
-
-/* fresh: not from what we have kept. */
-static int staging_open(struct staging *s, const struct baseline *b, bool fresh, struct err *err)
-{
-    CLEANUP(fd_closep) int fd = -1;
-
-    if (s->work)
-        unlink(s->work);
-    mem_freep(&s->kept);
-    mem_freep(&s->work);
-    if (file_mkdirs(b->folder, 0700, err) < 0)
-        return -1;
-    s->kept = path_join(b->folder, "goal.index");
-    s->work = path_join(b->folder, "goal.index-XXXXXX");
-    fd = mkostemp(s->work, O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(err, ERR_IO, "cannot make '%s'", s->work);
-    s->git.index = s->work;
-    s->ours = !fresh && file_exists(s->kept);
-    return s->ours ? copy_file(s->kept, fd, err) : staging_from_user(s, fd, err);
-}
-
-/* What git may complain about: files that cannot be read, and repositories inside that have nothing
- * yet. They are left out; everything else fails. */
-static bool is_forgivable(struct str complaint)
-{
-    struct str line;
-
-    while (complaint.len && str_cut(&complaint, '\n', &line)) {
-        if (!line.len || str_starts(line, STR("warning:")) || str_starts(line, STR("hint:")) ||
-            str_starts(line, STR("error: unable to index file")) ||
-            str_starts(line, STR("fatal: adding files failed")) ||
-            (str_starts(line, STR("error: open(")) && str_ends(line, STR(": Permission denied"))) ||
-            str_ends(line, STR("does not have a commit checked out")))
-            continue;
-        return false;
-    }
-    return true;
-}
-
-static int staging_add(const struct staging *s, struct err *err)
-{
-    static const char *const args[] = {"add", "-A", "--ignore-errors", NULL};
-    CLEANUP(git_said_release) struct git_said said = {0};
-
-    if (git_run(&s->git, args, STR(""), BASELINE_SMALL, &said, err) < 0)
-        return -1;
-    if (said.code && !is_forgivable(buf_str(&said.complaint)))
-        return git_failed(&said, "add", err);
-    return 0;
-}
-
-/* The work tree as it is now, in the index, and that as a tree. */
-static int staging_tree(struct staging *s, const struct baseline *b, bool fresh,
-                        char ret_tree[BASELINE_ID], struct err *err)
-{
-    static const char *const write_tree[] = {"write-tree", NULL};
-
-    if (staging_open(s, b, fresh, err) < 0 || staging_add(s, err) < 0 ||
-        ask_hash(&s->git, write_tree, STR(""), ret_tree, err) < 0)
-        return -1;
-    return 0;
-}
-
-static int staging_keep(const struct staging *s, struct err *err)
-{
-    if (rename(s->work, s->kept) < 0 && errno != ENOENT)
-        return err_sys(err, ERR_IO, "cannot keep '%s'", s->kept);
-    return 0;
-}
-
-static int tree_now(const struct baseline *b, int64_t deadline_ms, struct cancel *cancel,
-                    char ret_tree[BASELINE_ID], struct err *err)
-{
-    CLEANUP(staging_release) struct staging s = {.git = git_for(b, deadline_ms, cancel)};
-    struct err why = {0};
-
-    if (staging_tree(&s, b, /*fresh=*/false, ret_tree, &why) == 0)
-        return staging_keep(&s, err);
-    /* What we had kept may be of no use any more: broken, or of objects that were cleaned up. */
-    if (s.ours && why.code != ERR_CANCELLED && why.code != ERR_TIMEOUT &&
-        why.code != ERR_UNSUPPORTED) {
-        if (staging_tree(&s, b, /*fresh=*/true, ret_tree, err) < 0)
-            return -1;
-        return staging_keep(&s, err);
-    }
-    if (err)
-        *err = why;
-    return -1;
 }
 
 int baseline_tree(const struct baseline *b, struct cancel *cancel, char ret_tree[BASELINE_ID],
@@ -297,7 +46,7 @@ int baseline_tree(const struct baseline *b, struct cancel *cancel, char ret_tree
 {
     char tree[BASELINE_ID];
 
-    if (tree_now(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel, tree, err) < 0)
+    if (staging_tree(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel, tree, err) < 0)
         return -1;
     memcpy(ret_tree, tree, BASELINE_ID);
     return 0;
@@ -312,11 +61,11 @@ static int look_up(const struct git *g, const char *name, char ret[BASELINE_ID],
     CLEANUP(git_said_release) struct git_said said = {0};
     struct str line;
 
-    if (git_run(g, args, STR(""), BASELINE_SMALL, &said, err) < 0)
+    if (git_run(g, args, STR(""), STAGING_SMALL, &said, err) < 0)
         return -1;
     line = str_trim(buf_str(&said.out));
     ret[0] = '\0';
-    if (said.code == 0 && is_hash(line)) {
+    if (said.code == 0 && staging_is_hash(line)) {
         memcpy(ret, line.ptr, line.len);
         ret[line.len] = '\0';
     }
@@ -339,28 +88,28 @@ static int set_refs(const struct git *g, const struct baseline *b, const char *n
                     const char *commit, struct err *err)
 {
     static const char *const args[] = {"update-ref", "--stdin", NULL};
-    CLEANUP(buf_release) struct buf orders = BUF_INIT(BASELINE_SMALL);
+    CLEANUP(buf_release) struct buf orders = BUF_INIT(STAGING_SMALL);
     CLEANUP(buf_release) struct buf out = {0};
 
     buf_addf(&orders, "update refs/tenax/%s/%s %s\n", b->session, name, commit);
     buf_addf(&orders, "update refs/tenax/%s/last %s\n", b->session, commit);
-    return git_ask(g, args, buf_str(&orders), BASELINE_SMALL, &out, err);
+    return git_ask(g, args, buf_str(&orders), STAGING_SMALL, &out, err);
 }
 
 static int keep_at(const struct baseline *b, const char *name, struct str message,
                    int64_t deadline_ms, struct cancel *cancel, char ret_commit[BASELINE_ID],
                    char ret_tree[BASELINE_ID], struct err *err)
 {
-    struct git git = git_for(b, deadline_ms, cancel);
+    struct git git = staging_git(b, deadline_ms, cancel);
     char parent[BASELINE_ID];
     const char *args[] = {"commit-tree", ret_tree, "-p", parent, NULL};
 
-    if (tree_now(b, deadline_ms, cancel, ret_tree, err) < 0 ||
+    if (staging_tree(b, deadline_ms, cancel, ret_tree, err) < 0 ||
         find_parent(&git, b->session, parent, err) < 0)
         return -1;
     if (!parent[0])
         args[2] = NULL;
-    if (ask_hash(&git, args, str_clip(message, BASELINE_MAX_MESSAGE), ret_commit, err) < 0)
+    if (staging_ask_hash(&git, args, str_clip(message, BASELINE_MAX_MESSAGE), ret_commit, err) < 0)
         return -1;
     return set_refs(&git, b, name, ret_commit, err);
 }
@@ -395,7 +144,7 @@ static int next_undo(const struct git *g, const char *session, char *ret, size_t
     int64_t most = 0;
 
     snprintf(pattern, sizeof(pattern), "refs/tenax/%s/", session);
-    if (git_ask(g, args, STR(""), BASELINE_MAX_LIST, &out, err) < 0)
+    if (git_ask(g, args, STR(""), STAGING_MAX_LIST, &out, err) < 0)
         return -1;
     rest = buf_str(&out);
     while (rest.len && str_cut(&rest, '\n', &line)) {
@@ -430,7 +179,7 @@ static int way_read(const struct git *g, const char *from, const char *to, struc
     struct str rest;
     struct str path;
 
-    if (git_ask(g, args, STR(""), BASELINE_MAX_LIST, ret_paths, err) < 0)
+    if (git_ask(g, args, STR(""), STAGING_MAX_LIST, ret_paths, err) < 0)
         return -1;
     rest = buf_str(ret_paths);
     while (rest.len && str_cut(&rest, '\0', &path)) {
@@ -473,7 +222,7 @@ static int check_way(const struct git *g, const char *from, const char *to, stru
         return -1;
     if (!way.files.len)
         return 0;
-    if (git_ask(g, args, STR(""), BASELINE_MAX_LIST, &out, err) < 0)
+    if (git_ask(g, args, STR(""), STAGING_MAX_LIST, &out, err) < 0)
         return -1;
     rest = buf_str(&out);
     while (rest.len && str_cut(&rest, '\0', &path)) {
@@ -499,11 +248,11 @@ static int go_back(const struct baseline *b, const struct git *git, const char *
     CLEANUP(buf_release) struct buf top = {0};
 
     if (staging_open(&s, b, /*fresh=*/false, err) < 0 ||
-        ask_path(git, "--show-toplevel", NULL, &top, err) < 0)
+        staging_ask_path(git, "--show-toplevel", NULL, &top, err) < 0)
         return -1;
     s.git.dir = buf_cstr(&top); /* the folder we were told may be one that goes away */
     if (check_way(&s.git, from, to, err) < 0 ||
-        git_ask(&s.git, args, STR(""), BASELINE_SMALL, &out, err) < 0)
+        git_ask(&s.git, args, STR(""), STAGING_SMALL, &out, err) < 0)
         return -1;
     return staging_keep(&s, err);
 }
@@ -520,8 +269,8 @@ static int check_back(const struct baseline *b, const struct git *git, const cha
     struct str path;
     size_t count = 0;
 
-    if (tree_now(b, git->deadline_ms, git->cancel, tree, err) < 0 ||
-        git_ask(git, args, STR(""), BASELINE_MAX_LIST, &out, err) < 0)
+    if (staging_tree(b, git->deadline_ms, git->cancel, tree, err) < 0 ||
+        git_ask(git, args, STR(""), STAGING_MAX_LIST, &out, err) < 0)
         return -1;
     rest = buf_str(&out);
     while (rest.len && str_cut(&rest, '\0', &path)) {
@@ -545,7 +294,7 @@ static int count_changes(const struct git *git, const char *from, const char *to
     struct str status;
     struct str path;
 
-    if (git_ask(git, args, STR(""), BASELINE_MAX_LIST, &out, err) < 0)
+    if (git_ask(git, args, STR(""), STAGING_MAX_LIST, &out, err) < 0)
         return -1;
     rest = buf_str(&out);
     while (rest.len && str_cut(&rest, '\0', &status) && str_cut(&rest, '\0', &path)) {
@@ -560,7 +309,7 @@ static int count_changes(const struct git *git, const char *from, const char *to
 int baseline_undo(const struct baseline *b, const char *commit, struct cancel *cancel,
                   struct baseline_undone *ret, struct err *err)
 {
-    struct git git = git_for(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
+    struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
     struct baseline_undone u = {0};
     char tree[BASELINE_ID];
     char name[40];

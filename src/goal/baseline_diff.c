@@ -9,13 +9,13 @@
 #include "base/vec.h"
 #include "goal/baseline.h"
 #include "goal/git.h"
+#include "goal/staging.h"
 
 #define DIFF_MAX_STAT ((size_t)16 << 20)  /* bytes read of it */
 #define DIFF_MAX_HUNKS ((size_t)32 << 20) /* the same */
-#define DIFF_MAX_LIST ((size_t)256 << 20)
-#define DIFF_LEAST 240     /* bytes; a file with less is left out and named */
-#define DIFF_NOTE 200      /* bytes kept free for words about what is missing */
-#define DIFF_MAX_FILES 200 /* lines of a plan */
+#define DIFF_LEAST 240                    /* bytes; a file with less is left out and named */
+#define DIFF_NOTE 200                     /* bytes kept free for words about what is missing */
+#define DIFF_MAX_FILES 200                /* lines of a plan */
 
 /* ---- lines of a stat ---- */
 
@@ -170,13 +170,7 @@ static int diff_ask(const struct git *g, const char *how, const char *from, cons
 
 static int diff_check(const char *commit, struct err *err)
 {
-    struct str s = str_of(commit);
-
-    for (size_t i = 0; i < s.len; i++) {
-        if (!strchr("0123456789abcdef", s.ptr[i]))
-            s.len = 0;
-    }
-    if (s.len != 40 && s.len != 64)
+    if (!staging_is_hash(str_of(commit)))
         return err_set(err, ERR_BAD_INPUT, "'%s' is no commit", commit);
     return 0;
 }
@@ -185,15 +179,12 @@ int baseline_diff(const struct baseline *b, const char *commit, struct cancel *c
                   struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
                   struct err *err)
 {
-    struct git git = {.dir = b->dir,
-                      .environ = b->environ,
-                      .deadline_ms = git_now_ms() + BASELINE_TIMEOUT_MS,
-                      .cancel = cancel};
+    struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
     CLEANUP(git_said_release) struct git_said stat = {0};
     CLEANUP(git_said_release) struct git_said hunks = {0};
     char tree[BASELINE_ID];
 
-    if (diff_check(commit, err) < 0 || baseline_tree(b, cancel, tree, err) < 0)
+    if (diff_check(commit, err) < 0 || staging_tree(b, git.deadline_ms, cancel, tree, err) < 0)
         return -1;
     if (ret_stat && diff_ask(&git, "--stat=120,90", commit, tree, DIFF_MAX_STAT, &stat, err) < 0)
         return -1;
@@ -225,10 +216,7 @@ static void add_plan_line(struct str status, struct str path, struct buf *ret)
 int baseline_undo_plan(const struct baseline *b, const char *commit, struct cancel *cancel,
                        struct buf *ret_list, size_t *ret_count, struct err *err)
 {
-    struct git git = {.dir = b->dir,
-                      .environ = b->environ,
-                      .deadline_ms = git_now_ms() + BASELINE_TIMEOUT_MS,
-                      .cancel = cancel};
+    struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
     char tree[BASELINE_ID];
     const char *const args[] = {"diff-tree",    "-r",   "-z", "--name-status",
                                 "--no-renames", commit, tree, NULL};
@@ -239,8 +227,8 @@ int baseline_undo_plan(const struct baseline *b, const char *commit, struct canc
     struct str path;
     size_t count = 0;
 
-    if (diff_check(commit, err) < 0 || baseline_tree(b, cancel, tree, err) < 0 ||
-        git_ask(&git, args, STR(""), DIFF_MAX_LIST, &out, err) < 0)
+    if (diff_check(commit, err) < 0 || staging_tree(b, git.deadline_ms, cancel, tree, err) < 0 ||
+        git_ask(&git, args, STR(""), STAGING_MAX_LIST, &out, err) < 0)
         return -1;
     rest = buf_str(&out);
     while (rest.len && str_cut(&rest, '\0', &status) && str_cut(&rest, '\0', &path)) {
