@@ -119,7 +119,7 @@ static int asking_call(struct asking *a, bool is_last, struct llm_call_result *r
     };
     int r;
 
-    if (spec->toolbox)
+    if (spec->toolbox && spec->provider->model.tools)
         request.tools = toolbox_llm(spec->toolbox, &request.tool_count);
     r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
     asking_spend(a);

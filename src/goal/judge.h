@@ -5,7 +5,7 @@
  * (JUDGE_MAX_TOKENS) whatever the session's length: the condition, results of checks, the diff
  * since the goal was set, what the agent says it did (marked as a claim), recent tool results as
  * numbered evidence (marked as printed by what the agent ran). Everything that comes from files,
- * tools or the agent stands in fenced, escaped blocks and is said to be material, not instruction.
+ * tools or the agent is an exhibit (exhibit.h) and said to be material, not instruction.
  * It may look at the real state with Read, Grep and Glob for up to JUDGE_MAX_STEPS calls of the
  * model.
  *

@@ -87,6 +87,17 @@ static bool watch_file(struct wait_watch *w)
     return true;
 }
 
+/* A run may take until the next check-in: one that hangs must not keep it from being held. */
+static int64_t watch_command_ms(const struct wait *wait)
+{
+    int64_t next_ms = wait_next_ms(wait);
+    int64_t left_ms = next_ms ? next_ms - clock_wall_ms() : CHECK_TIMEOUT_MS;
+
+    if (left_ms < LOOK_MS)
+        return LOOK_MS;
+    return left_ms < CHECK_TIMEOUT_MS ? left_ms : CHECK_TIMEOUT_MS;
+}
+
 /* One that cannot be run at all, for want of its folder or of processes, may be run later. */
 static bool watch_command(struct wait_watch *w)
 {
@@ -95,6 +106,7 @@ static bool watch_command(struct wait_watch *w)
         .command = buf_str(&w->wait.text),
         .dir = w->dir,
         .environ = strv_get(&w->environ),
+        .timeout_ms = watch_command_ms(&w->wait),
         .confine = w->confine,
     };
     bool passed = check_run(&spec, w->stop, &result, /*err=*/NULL) == 0 && result.passed;

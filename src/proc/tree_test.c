@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -102,6 +104,39 @@ static void test_signal_checks_the_start_time(void **state)
     tree_release(&t);
 }
 
+/* One process, known by number and start time; its end makes a descriptor readable. */
+static void test_look_and_watch(void **state)
+{
+    struct tree_proc p;
+    struct pollfd end = {.events = POLLIN};
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(tree_look(child, &p));
+    assert_int_equal(p.pid, child);
+    assert_int_equal(p.ppid, getpid());
+    assert_true(tree_is_alive(&p));
+    assert_int_equal(tree_watch(child, p.start + 1), -1);
+    assert_int_equal(errno, ESRCH);
+    end.fd = tree_watch(child, p.start);
+    assert_true(end.fd >= 0);
+    assert_int_equal(poll(&end, 1, 0), 0);
+    kill(child, SIGKILL);
+    assert_int_equal(poll(&end, 1, -1), 1);
+    assert_true(tree_look(child, &p));
+    assert_false(tree_is_alive(&p)); /* nobody has asked for its exit code */
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_false(tree_look(child, &p));
+    assert_int_equal(tree_watch(child, p.start), -1);
+    close(end.fd);
+    for (pid_t none = -1; none < 1; none++)
+        assert_false(tree_look(none, &p));
+}
+
 static void mark_mine(struct tree *t, void *arg)
 {
     tree_mark_children(t, *(pid_t *)arg);
@@ -140,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_finds_ourselves),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_signal_checks_the_start_time),
+        cmocka_unit_test(test_look_and_watch),
         cmocka_unit_test(test_kill),
     };
 

@@ -7,7 +7,9 @@
 
 #include <poll.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "sync/cancel.h"
@@ -238,6 +240,52 @@ static void test_wait(void **state)
     assert_int_equal(cancel_wait(c, INT64_MAX, &err), -1);
 }
 
+/* Whichever comes first: the token, the descriptor, the end of the time. */
+static void test_wait_fd(void **state)
+{
+    CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
+    struct thread *thread;
+    struct err err = {0};
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(cancel_wait_fd(c, fds[0], 0, &err), 0);
+    assert_int_equal(cancel_wait_fd(c, -1, 1, &err), 0);
+    assert_int_equal(cancel_wait_fd(NULL, fds[0], 1, &err), 0);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    assert_int_equal(cancel_wait_fd(c, fds[0], -1, &err), 1);
+    assert_int_equal(cancel_wait_fd(NULL, fds[0], -1, &err), 1);
+    thread = thread_start("setter", set_token, c, &err);
+    assert_int_equal(cancel_wait_fd(c, -1, -1, &err), -1);
+    assert_int_equal(err.code, ERR_CANCELLED);
+    thread_join(thread);
+    assert_int_equal(cancel_wait_fd(c, fds[0], -1, &err), -1); /* the token wins */
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* A virtual clock is moved instead of waiting, but not past what is there already. Runs last. */
+static void test_wait_fd_virtual(void **state)
+{
+    CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);
+    struct err err = {0};
+    int fds[2];
+
+    (void)state;
+    clock_make_virtual(5000);
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(cancel_wait_fd(c, fds[0], 3600000, &err), 0);
+    assert_int_equal(clock_mono_ms(), 3605000);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    assert_int_equal(cancel_wait_fd(c, fds[0], 3600000, &err), 1);
+    cancel_set(c);
+    assert_int_equal(cancel_wait_fd(c, -1, 3600000, &err), -1);
+    assert_int_equal(clock_mono_ms(), 3605000);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +297,8 @@ int main(void)
         cmocka_unit_test(test_off_waits_for_a_running_hook),
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_wait_fd),
+        cmocka_unit_test(test_wait_fd_virtual),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
