@@ -16,6 +16,7 @@
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/inside.h"
+#include "goal/prompt.h"
 #include "goal/report.h"
 #include "goal/snapshot.h"
 #include "json/json.h"
@@ -29,6 +30,22 @@
 bool goal_is_active(const struct goal *g)
 {
     return g->has && g->row.status == GOAL_ACTIVE;
+}
+
+bool goal_in_plan_mode(const struct goal *g)
+{
+    return permit_mode(g->spec.permit) == MODE_PLAN;
+}
+
+struct goal_words goal_words_now(const struct goal *g)
+{
+    int64_t live = g->in_turn ? (clock_mono_ms() - g->clock_ms) / 1000 : 0;
+
+    return (struct goal_words){
+        .goal = &g->row,
+        .objective = g->text.len ? buf_str(&g->text) : g->row.objective,
+        .seconds = g->row.time_used_seconds + live,
+    };
 }
 
 /* ---- The store ---- */
@@ -171,7 +188,7 @@ int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct s
     u.phase_detail = &nothing;
     buf_add(&reason, str_clip(why, 8 << 10));
     text = buf_str(&reason);
-    if (to != GOAL_ACTIVE && to != GOAL_PAUSED && why.len)
+    if (to != GOAL_ACTIVE && (to != GOAL_PAUSED || strcmp(by, "engine") == 0) && why.len)
         u.last_reason = &text;
     r = goal_update(g, &u, "status", buf_str(&data), err);
     if (r <= 0)

@@ -6,9 +6,12 @@
  * and is written first; what is kept here is a copy of it and what need not survive: evidence of
  * the last tools, a claim that was accepted, who is being waited for.
  *
- *   change.c    set, clear, edit, pause, resume, budget, …: what people and clients want
+ *   set.c       a goal is set: gates, what is found out before, the row
+ *   change.c    clear, edit, pause, resume, budget, …: what people and clients want; criteria.c
+ *   adopt.c     the goal of a session that goes on
  *   referee.c   the agent's referee: what happens at which point of a turn, and when it is idle
- *   ladder.c    the verdict: checks, protection, judge
+ *   ladder.c    the verdict: checks, protection, judge; verdict.c what becomes of it
+ *   turn_over.c what the end of a turn means; waiting.c
  *   stall.c     rounds that change nothing
  *   account.c   tokens, money and time, charged to the goal they were spent for
  *   tools.c     get_goal, create_goal, update_goal

@@ -20,6 +20,7 @@
 #include "goal/check.h"
 #include "goal/goal.h"
 #include "goal/judge.h"
+#include "goal/prompt.h"
 #include "goal/protect.h"
 #include "goal/wait.h"
 #include "store/goals.h"
@@ -148,6 +149,8 @@ int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct 
 int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct str why,
                     const char *by, struct err *err);
 bool goal_is_active(const struct goal *g);
+bool goal_in_plan_mode(const struct goal *g);
+struct goal_words goal_words_now(const struct goal *g);
 struct baseline goal_baseline(const struct goal *g);
 void goal_checks(const struct goal *g, struct strv *ret);
 void goal_write_checks(const struct strv *commands, struct buf *ret); /* the column */
@@ -179,6 +182,18 @@ int goal_start_next(struct goal *g, struct err *err);
 void goal_close_old(struct goal *g, bool say_cleared);
 void goal_take_options(struct goal_options *to, const struct goal_options *from);
 size_t goal_count_points(struct str s);
+
+/* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The permit is held, as below. */
+int goal_need(struct goal *g, struct err *err);
+
+/* criteria.c */
+int change_check(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                 struct goal_answer *ret, struct err *err);
+int change_check_rm(struct goal *g, size_t number, struct goal_answer *ret, struct err *err);
+int change_protect(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                   struct goal_answer *ret, struct err *err);
+int change_accept(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                  struct goal_answer *ret, struct err *err);
 
 /* adopt.c: the row of a session that goes on, and all that hangs on it. The permit is held. */
 void goal_adopt(struct goal *g, struct strv *ret_notes);
@@ -242,7 +257,13 @@ int stall_round(struct goal *g, const struct ladder *l);
 /* update_goal(blocked): how many turns in a row by now. */
 int stall_blocker(struct goal *g, struct str reason);
 
-/* tools.c needs of referee.c: a claim, judged on the tool's own thread. */
+/* turn_over.c: the permit is held. */
+void goal_after_turn(struct goal *g, enum turn_end end, const struct err *why, int api_status,
+                     bool pushed);
+
+/* verdict.c: struct referee's; and a claim, judged on the tool's own thread: 1 it holds, 0 not. */
+int goal_judge(struct referee *self, const struct message *last, struct cancel *cancel,
+               struct referee_verdict *ret, struct err *err);
 int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel,
                         struct tool_result *ret, struct err *err);
 void goal_write_json(struct goal *g, struct jw *w); /* the permit is held */

@@ -1,0 +1,141 @@
+/*
+ * A turn is over and the goal is not: what its end means for it. The permit is held; agent thread.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "conf/conf.h"
+#include "goal/inside.h"
+#include "json/jw.h"
+
+#define LOST_TURNS 5 /* in a row without a verdict, for no reason that passes */
+#define RETRY_FIRST_MS ((int64_t)5 * 1000)
+#define RETRY_MOST_MS ((int64_t)10 * 60 * 1000)
+#define QUOTA_WAIT_MS ((int64_t)60 * 60 * 1000)
+
+static bool error_passes(enum err_code code)
+{
+    return code == ERR_RETRY_LATER || code == ERR_TIMEOUT || code == ERR_NETWORK ||
+           code == ERR_PROTOCOL || code == ERR_BUSY;
+}
+
+static void retry_later(struct goal *g, const struct err *why)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
+    struct wait w = WAIT_INIT;
+    struct err err = {0};
+    int64_t delay = RETRY_FIRST_MS;
+    struct jw jw;
+
+    for (int i = 0; i < g->memory.retries && delay < RETRY_MOST_MS; i++)
+        delay *= 2;
+    if (delay > RETRY_MOST_MS)
+        delay = RETRY_MOST_MS;
+    g->memory.retries++;
+    (void)goal_remember(g, &err);
+    goal_tell_begin(g, &jw, &data);
+    jw_kcstr(&jw, "error", why->text);
+    jw_ki64(&jw, "delay_ms", delay);
+    jw_ki64(&jw, "attempt", g->memory.retries);
+    jw_object_end(&jw);
+    goal_note(g, "retry", buf_str(&data));
+    w.on = WAIT_RETRY;
+    w.until_ms = clock_wall_ms() + delay;
+    buf_adds(&w.text, why->text);
+    goal_wait_for(g, &w, "retrying", &err);
+    goal_notice(g, LEVEL_WARNING, "goal: %s; next try in %d s", why->text, (int)(delay / 1000));
+}
+
+/* Quota is not capacity: nothing helps but time, or money. */
+static void quota_is_out(struct goal *g, const struct err *why)
+{
+    struct wait w = WAIT_INIT;
+    struct err err = {0};
+
+    if (g->options.auto_resume) {
+        w.on = WAIT_QUOTA;
+        w.until_ms = clock_wall_ms() + QUOTA_WAIT_MS;
+        buf_adds(&w.text, why->text);
+        goal_wait_for(g, &w, "waiting", &err);
+        goal_notice(g, LEVEL_WARNING, "goal: %s; going on by itself in %d min", why->text,
+                    (int)(QUOTA_WAIT_MS / 60000));
+        return;
+    }
+    (void)goal_set_status(g, GOAL_USAGE_LIMITED, 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
+                          str_of(why->text), "engine", &err);
+}
+
+static void after_error(struct goal *g, const struct err *why, int api_status)
+{
+    struct err err = {0};
+
+    if (why->code == ERR_QUOTA || api_status == 402)
+        quota_is_out(g, why);
+    else if (error_passes(why->code) || api_status == 529 || api_status >= 500 || api_status == 429)
+        retry_later(g, why);
+    else
+        (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, str_of(why->text), "engine",
+                              &err);
+}
+
+/* It ended without a verdict, and not for a reason that passes by itself. */
+static void turn_is_lost(struct goal *g, const struct err *why)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
+    struct err err = {0};
+
+    if (++g->memory.lost_turns < LOST_TURNS) {
+        (void)goal_remember(g, &err);
+        g->continuation_due = true;
+        return;
+    }
+    buf_addf(&text, "%d turns in a row came to nothing: %s", g->memory.lost_turns,
+             why->code ? why->text : "none of them got as far as a verdict");
+    (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, buf_str(&text), "engine", &err);
+}
+
+void goal_after_turn(struct goal *g, enum turn_end end, const struct err *why, int api_status,
+                     bool pushed)
+{
+    struct err err = {0};
+
+    switch (end) {
+    case END_ABORTED_STREAMING:
+    case END_ABORTED_TOOLS:
+        if (pushed)
+            break;
+        if (str_is(conf_get_str(g->spec.conf, "goal.onInterrupt"), "hold"))
+            g->held = true;
+        else
+            (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("interrupted"), "user",
+                                  &err);
+        break;
+    case END_API_ERROR:
+        after_error(g, why, api_status);
+        break;
+    case END_PROMPT_TOO_LONG:
+    case END_STRUCTURED:
+        (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, str_of(why->text), "engine",
+                              &err);
+        break;
+    case END_MAX_TURNS:
+    case END_BUDGET:
+        (void)goal_set_status(g, GOAL_BUDGET_LIMITED, 1u << GOAL_ACTIVE, str_of(why->text),
+                              "engine", &err);
+        break;
+    case END_HOOK_STOPPED:
+    case END_STOP_HOOK_PREVENTED:
+        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("a hook ended the turn"),
+                              "user", &err);
+        break;
+    case END_MODEL_ERROR:
+        if (!goal_in_plan_mode(g))
+            turn_is_lost(g, why);
+        break;
+    case END_COMPLETED:
+        if (!g->waits && !goal_in_plan_mode(g))
+            turn_is_lost(g, why);
+        break;
+    case END_CALLED_OFF:
+        break;
+    }
+}
