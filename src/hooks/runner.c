@@ -22,14 +22,13 @@
 #include "hooks/program.h"
 #include "hooks/question.h"
 #include "hooks/registry.h"
+#include "hooks/strays.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/crew.h"
-#include "sync/thread.h"
 
 #define RUNNER_MAX_INPUT ((size_t)16 << 20) /* what proc takes */
-#define RUNNER_MAX_STRAYS 32
-#define RUNNER_GRACE_MS 100 /* for an errand that was told that its time is over */
+#define RUNNER_GRACE_MS 100                 /* for an errand that was told that its time is over */
 
 enum work_state {
     WORK_RUNS,
@@ -59,10 +58,7 @@ struct runner {
     struct program_place programs;
     struct question_place questions;
     struct crew *crew;
-
-    struct lock lock;          /* of what follows */
-    VEC(struct proc *) strays; /* commands that nobody waits for */
-    struct mailbox *stray_mail;
+    struct strays *strays;
 };
 
 /* --- which ---------------------------------------------------------------------------------- */
@@ -110,6 +106,8 @@ static bool runner_wants(struct hook_runner *self, enum hook_event event, struct
     struct runner *r = (struct runner *)self;
     CLEANUP(hook_set_unrefp) const struct hook_set *set = hook_registry_get(r->registry);
 
+    if (event == HOOK_USER_PROMPT_SUBMIT && strays_have_news(r->strays))
+        return true;
     VEC_EACH(&set->entries, e) {
         if (!hook_entry_matches(set, e, event, subject))
             continue;
@@ -128,45 +126,6 @@ static void work_fail(struct work *w, const struct err *err)
     w->state = WORK_ENDED;
     w->end = OUTPUT_NOT_STARTED;
     buf_adds(&w->err, err->text);
-}
-
-/* Those that are over are let go. The lock is held. */
-static void strays_reap(struct runner *r)
-{
-    struct mail *m;
-
-    for (m = mailbox_try(r->stray_mail); m; m = mailbox_try(r->stray_mail)) {
-        const struct proc_mail *p = (const struct proc_mail *)m;
-
-        for (size_t i = 0; p->what == PROC_EXIT && i < r->strays.len; i++) {
-            if (r->strays.ptr[i] != p->proc)
-                continue;
-            proc_unref(r->strays.ptr[i]);
-            r->strays.ptr[i] = r->strays.ptr[--r->strays.len];
-            break;
-        }
-        mail_free(m);
-    }
-}
-
-/* Nobody waits for it, and it has no say. */
-static void work_start_stray(struct work *w, struct runner *r, struct str line)
-{
-    struct proc *p = NULL;
-    struct err err = {0};
-
-    lock_take(&r->lock);
-    strays_reap(r);
-    if (r->strays.len == RUNNER_MAX_STRAYS)
-        err_set(&err, ERR_BUSY, "%d others still run", RUNNER_MAX_STRAYS);
-    else
-        p = program_start(&r->programs, w->handler, w->timeout_ms, line, r->stray_mail, &err);
-    if (p)
-        vec_push(&r->strays, p);
-    lock_give(&r->lock);
-    w->state = WORK_ENDED;
-    if (!p)
-        work_fail(w, &err);
 }
 
 static void function_call(void *arg, struct hook_handler *h, const struct hook_input *in,
@@ -193,7 +152,10 @@ static void work_start(struct work *w, struct runner *r, const struct hook_input
     switch (spec->type) {
     case HANDLER_COMMAND:
         if (spec->flags & HANDLER_ASYNC) {
-            work_start_stray(w, r, line);
+            if (strays_start(r->strays, &r->programs, w->handler, in->event, w->timeout_ms, line,
+                             &err) < 0)
+                work_fail(w, &err);
+            w->state = WORK_ENDED;
             return;
         }
         w->proc = program_start(&r->programs, w->handler, w->timeout_ms, line, to, &err);
@@ -432,6 +394,8 @@ static int runner_run(struct hook_runner *self, const struct hook_input *in, str
     VEC_EACH(&list, w) {
         work_start(w, r, in, buf_str(&line), cancel, mail);
     }
+    if (in->event == HOOK_USER_PROMPT_SUBMIT)
+        strays_tell(r->strays, io);
     rc = works_await(&list, mail, cancel, err);
     if (rc == 0)
         rc = works_merge(&list, in, io, err);
@@ -456,8 +420,7 @@ struct runner *runner_new(const struct runner_spec *spec)
         .model_arg = spec->model_arg,
     };
     r->crew = crew_new();
-    lock_init(&r->lock);
-    r->stray_mail = mailbox_new();
+    r->strays = strays_new();
     return r;
 }
 
@@ -466,13 +429,7 @@ void runner_free(struct runner *r)
     if (!r)
         return;
     crew_free(r->crew);
-    VEC_EACH(&r->strays, p) {
-        proc_unref(*p);
-    }
-    vec_release(&r->strays);
-    mailbox_close(r->stray_mail);
-    mailbox_unref(r->stray_mail);
-    lock_release(&r->lock);
+    strays_free(r->strays);
     program_place_release(&r->programs);
     mem_freep(&r);
 }

@@ -583,7 +583,7 @@ static void what_cannot_start(void **state)
     bench_end(&b);
 }
 
-/* Nobody waits for it, and nothing of it is left with the runner. */
+/* Nobody waits for it; what it says is heard with a later prompt, what it decides never. */
 static void async(void **state)
 {
     CLEANUP(mem_freep) char *fifo = NULL;
@@ -592,17 +592,29 @@ static void async(void **state)
 
     (void)state;
     bench_begin(&b,
-                "{'killGrace':1,'hooks':{'Stop':[{'hooks':[{'type':'command','async':true,"
-                "'command':'cat fifo; exit 2'}]}]}}",
+                "{'killGrace':1,'hooks':{'Stop':[{'hooks':["
+                "{'type':'command','async':true,'command':'cat fifo; exit 2'},"
+                "{'type':'command','async':true,'command':'sleep 3600'}]}]}}",
                 NULL);
-    assert_int_equal(b.warnings.len, 1);
+    assert_int_equal(b.warnings.len, 0);
     fifo = path_join(b.dir, "fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(bench_run(&b, HOOK_STOP, ""), 0); /* while it still waits for us */
     assert_int_equal(b.outcome.decision, HOOK_SILENT);
+    assert_int_equal(bench_run(&b, HOOK_USER_PROMPT_SUBMIT, ""), 1);
     f = fopen(fifo, "w");
     assert_non_null(f);
+    fputs("{\"decision\":\"block\",\"reason\":\"r\",\"systemMessage\":\"m\","
+          "\"hookSpecificOutput\":{\"hookEventName\":\"Stop\",\"additionalContext\":\"c\"}}",
+          f);
     fclose(f);
+    while (!runner_hooks(b.runner)->wants(runner_hooks(b.runner), HOOK_USER_PROMPT_SUBMIT, STR("")))
+        (void)cancel_wait(NULL, 5, NULL); /* it may take its time to exit */
+    assert_int_equal(bench_run(&b, HOOK_USER_PROMPT_SUBMIT, ""), 0);
+    assert_int_equal(b.outcome.decision, HOOK_SILENT);
+    assert_string_equal(buf_cstr(&b.outcome.context), "c");
+    assert_string_equal(buf_cstr(&b.outcome.message), "m");
+    assert_int_equal(bench_run(&b, HOOK_USER_PROMPT_SUBMIT, ""), 1); /* told once */
     bench_end(&b);
 }
 

@@ -161,9 +161,13 @@ static bool read_command(const struct reading *r, const struct json *o, struct h
     }
     s->args = has_args ? args : NULL;
     read_failure(r, o, s);
-    if (read_bool(r, o, "async") || read_bool(r, o, "asyncRewake")) {
+    if (read_bool(r, o, "async"))
         s->flags |= HANDLER_ASYNC;
-        warn(r, true, "it runs beside the session, but this version does not hear what it says");
+    if (read_bool(r, o, "asyncRewake")) {
+        s->flags |= HANDLER_ASYNC;
+        warn(r, true,
+             "'asyncRewake' wakes nobody in this version: what it says is heard with the "
+             "next prompt");
     }
     return true;
 }

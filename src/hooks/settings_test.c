@@ -175,6 +175,13 @@ static const struct settings_case {
      "{'Stop':[{'hooks':[{'type':'command','command':'a','onFailure':'block'}]}]}",
      "Stop/ command=a flags=2; ",
      {"19: hooks.Stop[0].hooks[0]: 'onFailure' has no effect at Stop"}},
+    {"async", "{'Stop':[{'hooks':[{'type':'command','command':'a','async':true}]}]}",
+     "Stop/ command=a flags=8; "},
+    {"asyncRewake",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a','asyncRewake':true}]}]}",
+     "Stop/ command=a flags=8; ",
+     {"19: hooks.Stop[0].hooks[0]: 'asyncRewake' wakes nobody in this version: what it says is "
+      "heard with the next prompt"}},
     {"args that are none",
      "{'Stop':[{'hooks':[{'type':'command','command':'a','args':[1]}]}]}",
      "",
