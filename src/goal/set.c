@@ -577,11 +577,11 @@ int goal_start_next(struct goal *g, struct err *err)
     const char *code = "";
     int r;
 
+    draft_init(&d);
     r = store_goal_next_take(g->store, str_of(g->spec.session), &arena, &next, /*cancel=*/NULL,
                              err);
     if (r <= 0)
         return r;
-    draft_init(&d);
     if ((next.options.len && goal_options_read(next.options, &o, err) < 0) ||
         draft_text(g, &d, next.objective, /*may_keep=*/true, &code, err) < 0 ||
         draft_protect(g, &d, &o, g->spec.cancel, err) < 0 ||
