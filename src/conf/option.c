@@ -246,6 +246,7 @@ int args_parse(int argc, char *const *argv, struct args *ret, struct err *err)
             strv_adds(&a.words, arg); /* a lone "-" too */
         if (r < 0)
             return -1;
+        a.plain = a.words.len;
     }
     *ret = a;
     a = (struct args){0};

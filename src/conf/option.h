@@ -62,6 +62,7 @@ struct args {
     struct strv values[OPT_COUNT];
     bool given[OPT_COUNT];
     struct strv words; /* what is not an option, in order; all behind "--" */
+    size_t plain;      /* of them, how many stand before "--" */
 };
 
 void args_release(struct args *a);
