@@ -22,8 +22,10 @@ struct err;
 
 enum exit_code {
     EXIT_OK = 0,
-    EXIT_FAILED = 1,        /* the work could not be done */
-    EXIT_USAGE = 2,         /* wrong options or settings: nothing was tried */
+    EXIT_FAILED = 1, /* the work could not be done */
+    EXIT_USAGE = 2,  /* wrong options or settings: nothing was tried */
+    EXIT_GOAL_STOPPED =
+        13, /* a goal is paused or was interrupted; goal_exit_code() has the others */
     EXIT_INTERRUPTED = 130, /* SIGINT */
     EXIT_PIPE = 141,        /* whoever read our output went away */
     EXIT_TERMINATED = 143,  /* SIGTERM */
@@ -44,6 +46,7 @@ struct command {
 extern const struct command cmd_auth;
 extern const struct command cmd_completion;
 extern const struct command cmd_doctor;
+extern const struct command cmd_goal;
 extern const struct command cmd_help;
 extern const struct command cmd_man;
 extern const struct command cmd_rewind;

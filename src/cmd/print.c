@@ -2,8 +2,11 @@
  * print: `tenax -p`, a session without a screen.
  *
  * Options in, a host put together, and one of two ways to show it: text (text.c), or json and
- * stream-json (proto). Main thread.
+ * stream-json (proto). A prompt that is "/goal …" is read before anything else is made, so that
+ * nothing begins that cannot; print_goal.c has what only such runs need. Main thread.
  */
+#include "cmd/print.h"
+
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +16,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/print_goal.h"
 #include "cmd/text.h"
 #include "conf/conf.h"
 #include "host/host.h"
@@ -21,6 +25,7 @@
 #include "proto/listen.h"
 #include "proto/peer.h"
 #include "proto/stdio.h"
+#include "slash/slash.h"
 
 #define PRINT_MAX_TEXT ((size_t)64 << 20)
 
@@ -33,6 +38,9 @@ struct print {
     struct strv bare;
     struct peer_session session;
     struct socket *socket;
+    struct agent_input input;
+    struct print_goal goal;
+    struct slash *slash;
 };
 
 /* Options of things to come: taken, and said once when they would change something. */
@@ -195,6 +203,18 @@ static void print_listen(void *arg)
         log_debug("cmd", "no control socket: %s", err.text);
 }
 
+/* The first thing that is said. */
+static int print_begin(void *arg, struct err *err)
+{
+    struct print *p = arg;
+
+    if (p->goal.is_on)
+        return print_goal_begin(&p->goal, p->session.host, p->slash, err);
+    if (p->input_lines)
+        return 0; /* the client will say it */
+    return slash_send(p->slash, &p->input, err);
+}
+
 static void print_complain(void *arg, const char *text)
 {
     (void)arg;
@@ -208,7 +228,7 @@ static bool print_reads_state(const struct conf *conf)
     return value && strcmp(value, "1") == 0;
 }
 
-static int print_stdio(struct print *p, struct agent_input *prompt)
+static int print_stdio(struct print *p)
 {
     const struct args *args = &p->cmd->args;
     const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
@@ -220,11 +240,11 @@ static int print_stdio(struct print *p, struct agent_input *prompt)
                   : p->verbose ? STDIO_ARRAY
                                : STDIO_RESULT,
         .answers_asks = p->input_lines && asks && strcmp(asks, "stdio") == 0,
-        .first = prompt,
         .cancel = p->cmd->cancel,
         .complain = print_complain,
+        .begin = print_begin,
         .begun = print_listen,
-        .begun_arg = p,
+        .begin_arg = p,
     };
     struct stdio_end end = {0};
     struct err err = {0};
@@ -251,21 +271,56 @@ static int print_with(struct print *p, struct host *host, struct str prompt)
         .replay = args->given[OPT_REPLAY_USER_MESSAGES],
         .states = print_reads_state(p->spec.conf),
     };
-    struct agent_input input = {0};
+    struct text_spec text = {
+        .cmd = p->cmd,
+        .host = host,
+        .slash = p->slash,
+        .for_goal = p->goal.is_on,
+        .begin = print_begin,
+        .begun = print_listen,
+        .arg = p,
+    };
     int code;
 
-    id_uuid(input.uuid);
-    input.go_on = !p->input_lines && !prompt.len;
+    id_uuid(p->input.uuid);
+    p->input.go_on = !p->input_lines && !prompt.len;
     if (prompt.len)
-        input.message = message_user_text(prompt);
-    peer_session_init(&p->session, host, &show);
+        p->input.message = message_user_text(prompt);
+    peer_session_init(&p->session, host, p->slash, &show);
     if (p->json || p->lines)
-        code = print_stdio(p, p->input_lines ? NULL : &input);
+        code = print_stdio(p);
     else
-        code = text_run(p->cmd, host, &input, print_listen, p);
+        code = text_run(&text);
     socket_stop(p->socket);
-    message_unrefp(&input.message);
+    if (p->goal.is_on)
+        code = print_goal_end(&p->goal, p->cmd, host, p->slash, !p->json && !p->lines, code);
+    message_unrefp(&p->input.message);
     return code;
+}
+
+/* The prompt, and what it is about; the goal of a run that has one. */
+static int print_read(struct print *p, struct buf *prompt, struct err *err)
+{
+    if (p->goal.is_on)
+        return 0; /* tenax goal */
+    if (!p->input_lines && prompt_gather(p->cmd, prompt, err) < 0)
+        return -1;
+    return print_goal_read(&p->goal, p->cmd, buf_str(prompt), err);
+}
+
+static int print_host(struct print *p, struct buf *prompt, struct strv *notes, struct host **ret,
+                      struct err *err)
+{
+    if (print_read(p, prompt, err) < 0 || print_thinking(p, err) < 0)
+        return -1;
+    if (p->goal.is_on)
+        p->spec.max_steps = 0; /* a limit of the goal, not of a turn */
+    if (host_new(&p->spec, notes, ret, err) < 0)
+        return -1;
+    if (!p->goal.is_on || print_goal_check(&p->goal, p->spec.conf, *ret, err) == 0)
+        return 0;
+    host_free(*ret);
+    return -1;
 }
 
 static int print_session(struct print *p)
@@ -276,8 +331,7 @@ static int print_session(struct print *p)
     struct err err = {0};
     int code;
 
-    if ((!p->input_lines && prompt_gather(p->cmd, &prompt, &err) < 0) ||
-        print_thinking(p, &err) < 0 || host_new(&p->spec, &notes, &host, &err) < 0) {
+    if (print_host(p, &prompt, &notes, &host, &err) < 0) {
         if (err.code == ERR_CANCELLED && cmd_signal_code())
             return cmd_signal_code();
         say_error(&err);
@@ -285,28 +339,31 @@ static int print_session(struct print *p)
     }
     for (size_t i = 0; i < notes.len; i++)
         say("%s", notes.ptr[i]);
+    p->slash = slash_new(host, p->cmd->cancel);
     code = print_with(p, host, buf_str(&prompt));
+    slash_free(p->slash);
     host_free(host);
     peer_session_release(&p->session);
     return code;
 }
 
-int cmd_print(struct cmd *c)
+int print_run(struct cmd *c, const struct print_order *order)
 {
     struct print p = {.cmd = c};
     struct conf *conf = NULL;
     struct err err = {0};
     int code;
 
+    print_goal_init(&p.goal, &c->args, order);
     if (print_formats(&p, &err) < 0) {
         say_plain("Error: %s", err.text); /* the words scripts know from elsewhere */
-        return EXIT_USAGE;
-    }
-    if (print_options(&p, &err) < 0) {
+        code = EXIT_USAGE;
+    } else if (print_options(&p, &err) < 0) {
         say_error(&err);
-        return EXIT_USAGE;
+        code = EXIT_USAGE;
+    } else {
+        code = cmd_conf(c, &conf);
     }
-    code = cmd_conf(c, &conf);
     if (code == 0) {
         p.spec.conf = conf;
         p.spec.thinking =
@@ -316,5 +373,13 @@ int cmd_print(struct cmd *c)
     }
     conf_unref(conf);
     strv_release(&p.bare);
+    print_goal_release(&p.goal);
     return code;
+}
+
+int cmd_print(struct cmd *c)
+{
+    struct print_order order = {0};
+
+    return print_run(c, &order);
 }

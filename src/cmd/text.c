@@ -19,9 +19,11 @@
 #include "base/utf8.h"
 #include "cmd/activity.h"
 #include "cmd/cmd.h"
+#include "cmd/goal_lines.h"
 #include "cmd/text.h"
 #include "host/feed.h"
 #include "host/host.h"
+#include "slash/slash.h"
 #include "sync/mailbox.h"
 
 #define TEXT_MAX_ANSWER ((size_t)64 << 20)
@@ -30,7 +32,7 @@
 /* What a reader of pipes hears of before the end. */
 #define TEXT_URGENT                                                                                \
     (1u << EVENT_NOTICE | 1u << EVENT_RETRY | 1u << EVENT_STEP_VOID | 1u << EVENT_COMPACTED |      \
-     1u << EVENT_TURN_DONE)
+     1u << EVENT_GOAL | 1u << EVENT_COMMAND | 1u << EVENT_TURN_DONE)
 
 struct text {
     bool live;        /* standard output is a terminal */
@@ -42,6 +44,8 @@ struct text {
     bool repeating;
     int64_t retry_at_ms; /* when the next try is due; 0: none is waited for */
     struct activity activity;
+    struct goal_lines goal;
+    const struct text_spec *spec;
     struct cancel *cancel;
     int code;           /* exit code once output has failed */
     struct event *last; /* the last TURN_DONE */
@@ -129,9 +133,27 @@ static void text_retry(struct text *t, const struct event *e)
     t->retry_at_ms = e->delay_ms >= 2000 ? clock_mono_ms() + e->delay_ms : 0;
 }
 
+/* What a command answers is the answer, where no turn follows. */
+static void text_command(struct text *t, const struct event *e)
+{
+    text_break(t);
+    if (e->state != STATE_IDLE)
+        say_plain("%.*s", STR_ARG(e->text));
+}
+
 static void text_event(struct text *t, const struct event *e)
 {
     switch (e->kind) {
+    case EVENT_TURN_STARTED:
+        goal_lines_moved(&t->goal);
+        break;
+    case EVENT_GOAL:
+        text_break(t);
+        goal_lines_event(&t->goal, e);
+        break;
+    case EVENT_COMMAND:
+        text_command(t, e);
+        break;
     case EVENT_WAITING:
         if (e->total > 0)
             say_status("reading the prompt: %d %%", (int)(e->processed * 100.0 / (double)e->total));
@@ -220,7 +242,7 @@ static int text_end(struct text *t)
         return cmd_signal_code();
     }
     if (!report)
-        return EXIT_FAILED;
+        return t->spec->for_goal ? EXIT_OK : EXIT_FAILED; /* it is complete already */
     if (report->is_error) {
         say("%.*s",
             STR_ARG(report->error.len ? report->error : str_of(turn_end_name(report->end))));
@@ -239,7 +261,7 @@ static int64_t text_countdown(struct text *t)
     int64_t left_ms = t->retry_at_ms - clock_mono_ms();
 
     if (!t->retry_at_ms)
-        return -1;
+        return goal_lines_tick(&t->goal);
     if (left_ms <= 0) {
         t->retry_at_ms = 0;
         say_status("%s", "");
@@ -299,30 +321,37 @@ static void text_loop(struct text *t, struct mailbox *mb, struct observer *o)
     }
 }
 
-int text_run(struct cmd *c, struct host *host, struct agent_input *prompt, void (*begun)(void *arg),
-             void *arg)
+int text_run(const struct text_spec *spec)
 {
+    struct cmd *c = spec->cmd;
     struct text t = {
-        .live = isatty(STDOUT_FILENO), .cancel = c->cancel, .shown = BUF_INIT(TEXT_MAX_ANSWER)};
+        .live = isatty(STDOUT_FILENO),
+        .spec = spec,
+        .cancel = c->cancel,
+        .shown = BUF_INIT(TEXT_MAX_ANSWER),
+    };
     struct mailbox *mb = mailbox_new();
-    struct observer *o = feed_observe(host_feed(host), /*from=*/1, /*flags=*/0, mb);
+    struct observer *o = feed_observe(host_feed(spec->host), /*from=*/1, /*flags=*/0, mb);
     struct err err = {0};
     int code;
 
     activity_init(&t.activity, c->args.given[OPT_VERBOSE], c->dir);
+    goal_lines_init(&t.goal);
     if (!t.live && !t.activity.shown)
         observer_wake_on(o, TEXT_URGENT);
 
-    if (host_send(host, prompt, &err) < 0) {
+    if (spec->begin(spec->arg, &err) < 0) {
         if (err.code != ERR_CANCELLED)
             say_error(&err);
         code = err.code == ERR_CANCELLED ? cmd_signal_code() : EXIT_FAILED;
     } else {
-        host_finish(host, on_done, mailbox_ref(mb));
-        begun(arg);
+        slash_finish(spec->slash, on_done, mailbox_ref(mb));
+        spec->begun(spec->arg);
         text_loop(&t, mb, o);
         code = text_end(&t);
+        goal_lines_moved(&t.goal);
     }
+    goal_lines_release(&t.goal);
     event_unref(t.last);
     observer_free(o);
     mailbox_close(mb);

@@ -3,11 +3,22 @@
  */
 #pragma once
 
-struct agent_input;
-struct cmd;
-struct host;
+#include <stdbool.h>
 
-/* Sends the prompt (taken) and shows what comes of it; begun(arg) is called when it is on its way.
- * The exit code. */
-int text_run(struct cmd *c, struct host *host, struct agent_input *prompt, void (*begun)(void *arg),
-             void *arg);
+struct cmd;
+struct err;
+struct host;
+struct slash;
+
+struct text_spec {
+    struct cmd *cmd;
+    struct host *host;
+    struct slash *slash;
+    bool for_goal;                            /* how it ended is the goal's to say */
+    int (*begin)(void *arg, struct err *err); /* says what is said first */
+    void (*begun)(void *arg);                 /* it is on its way */
+    void *arg;                                /* of both */
+};
+
+/* Begins, and shows what comes of it. The exit code. */
+int text_run(const struct text_spec *spec);

@@ -231,6 +231,12 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
         arena_release(&a.arena);
         return;
     }
+    if (g->spec.is_outside) {
+        if (g->has)
+            (void)adopt_parts(g, ret_notes);
+        arena_release(&a.arena);
+        return;
+    }
     was_there = g->has;
     if (!g->has && g->spec.is_fork)
         adopt_fork(g, ret_notes);

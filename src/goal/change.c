@@ -46,7 +46,7 @@ static int change_show(struct goal *g, struct goal_answer *ret, struct err *err)
         .now_ms = clock_mono_ms(),
         .read_ms = g->read_ms,
         .turn_ms = g->in_turn && g->turn_goal[0] ? g->clock_ms : 0,
-        .plan_mode = permit_mode(g->spec.permit) == MODE_PLAN,
+        .plan_mode = g->spec.permit && permit_mode(g->spec.permit) == MODE_PLAN,
     };
     goal_show_summary(&look, g->text.len ? buf_str(&g->text) : g->row.objective,
                       buf_str(&g->memory.criteria), &ret->text);

@@ -472,7 +472,7 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
-    if (spec->is_kept && spec->resumes) {
+    if (spec->is_kept && (spec->resumes || spec->is_outside)) {
         lock_take(&g->permit);
         goal_adopt(g, ret_notes);
         lock_give(&g->permit);

@@ -87,6 +87,7 @@ struct goal_spec {
     int64_t output_tokens;     /* of the session so far */
     struct str anchor;         /* JSON of the newest goal_status of the transcript; empty: none */
     bool resumes;              /* a session that goes on */
+    bool is_outside;           /* nobody works here: the row is only looked at and changed */
     struct cancel *cancel;     /* of the process */
     const char *store_backend; /* NULL: sqlite */
 };

@@ -5,8 +5,10 @@
 #include "host/event_line.h"
 
 #include "agent/event.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "json/json.h"
 #include "json/jw.h"
 
 #define LINE_MAX_ID 128 /* bytes of an id or a name: others choose them */
@@ -163,6 +165,56 @@ static void put_pace(struct jw *w, const struct turn_pace *p)
     jw_ki64(w, "hook_ms", p->hook_ms);
 }
 
+/* Figures and words of ours as they are; of everything else how much there is of it. */
+static void put_goal_member(struct jw *w, const struct json *member)
+{
+    static const char ours[] = "goal_id status from to by via who phase on code which action "
+                               "kind referee model";
+    CLEANUP(buf_release) struct buf key = BUF_INIT(2 * LINE_MAX_ID);
+
+    buf_add(&key, str_clip(json_key(member), LINE_MAX_ID));
+    switch (json_type(member)) {
+    case JSON_STRING:
+        if (str_is_word_of(buf_str(&key), ours)) {
+            jw_kstr(w, buf_cstr(&key), str_clip(json_str(member), LINE_MAX_ID));
+            return;
+        }
+        buf_adds(&key, "_bytes");
+        jw_ki64(w, buf_cstr(&key), (int64_t)json_str(member).len);
+        break;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        buf_adds(&key, "_count");
+        jw_ki64(w, buf_cstr(&key), (int64_t)json_len(member));
+        break;
+    default:
+        jw_key(w, buf_cstr(&key));
+        jw_json(w, member);
+    }
+}
+
+static void put_goal(struct event_line *l, const struct event *e, struct jw *w)
+{
+    struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    (void)l;
+    if (json_parse(&arena, e->json, &v, NULL, NULL) == 0 && json_is(v, JSON_OBJECT)) {
+        JSON_EACH(v, member) {
+            put_goal_member(w, member);
+        }
+    }
+    arena_release(&arena);
+}
+
+static void put_command(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "name", e->name);
+    jw_ki64(w, "bytes", (int64_t)e->text.len);
+    jw_kbool(w, "error", e->is_error);
+}
+
 static void put_notice(struct event_line *l, const struct event *e, struct jw *w)
 {
     static const char *const names[] = {"info", "warning", "error"};
@@ -211,6 +263,9 @@ static const struct {
     [EVENT_TASK_STARTED] = {"task_started", put_task},
     [EVENT_TASK_DONE] = {"task_done", put_task},
     [EVENT_COMPACTED] = {"compacted", put_compacted},
+    [EVENT_GOAL] = {"goal_*", put_goal}, /* each has a name of its own */
+    [EVENT_ACTIVE_GOAL] = {"active_goal", put_goal},
+    [EVENT_COMMAND] = {"command", put_command},
     [EVENT_NOTICE] = {"notice", put_notice},
     [EVENT_TURN_DONE] = {"turn_done", put_turn_done},
 };
@@ -234,7 +289,8 @@ bool event_line_write(struct event_line *l, const struct event *e, struct buf *o
     jw_init(&w, out, 0);
     begin(&w, e->session, e->time_ms);
     jw_ki64(&w, "seq", (int64_t)e->seq);
-    jw_kcstr(&w, "event", rows[e->kind].name);
+    jw_kstr(&w, "event",
+            e->kind == EVENT_GOAL ? str_clip(e->name, LINE_MAX_ID) : str_of(rows[e->kind].name));
     jw_kcstr(&w, "agent", e->agent);
     jw_ki64(&w, "turn", e->turn);
     jw_ki64(&w, "step", e->step);

@@ -123,6 +123,8 @@ static void lines_of_all_kinds(void **state)
         {EVENT_TASK_DONE, ",\"task\":\"toolu_1\",\"tool\":\"toolu_2\",\"end\":\"Edit\"}"},
         {EVENT_COMPACTED, ",\"trigger\":\"Edit\",\"ms\":14,\"before\":9000,\"after\":800,"
                           "\"error\":false}"},
+        {EVENT_ACTIVE_GOAL, "}"}, /* what is no JSON says nothing */
+        {EVENT_COMMAND, ",\"name\":\"Edit\",\"bytes\":19,\"error\":false}"},
         {EVENT_NOTICE, ",\"level\":\"info\",\"bytes\":19}"},
         {EVENT_TURN_DONE, ",\"end\":\"completed\",\"error\":false,\"ms\":1234,\"model_ms\":0,"
                           "\"calls\":2,\"first_ms\":7,\"tokens_per_s\":50,\"tool_ms\":8,"
@@ -144,6 +146,44 @@ static void lines_of_all_kinds(void **state)
             fail_msg("kind %d: %s", (int)rows[i].kind, buf_cstr(&line));
         if (strstr(buf_cstr(&line), PRIVATE))
             fail_msg("kind %d says what was said: %s", (int)rows[i].kind, buf_cstr(&line));
+        event_unref(e);
+    }
+}
+
+/* Of a goal the figures and states are written, never a condition, reason or command. */
+static void goals_without_words(void **state)
+{
+    static const struct {
+        const char *json;
+        const char *want; /* behind "step":4 */
+    } rows[] = {
+        {"{\"goal_id\":\"g\",\"condition_length\":12,\"iterations\":2,\"met\":false,\"by\":"
+         "\"check\","
+         "\"reason\":\"" PRIVATE "\",\"checks\":[{\"command\":\"" PRIVATE "\"}],\"error\":null}",
+         ",\"goal_id\":\"g\",\"condition_length\":12,\"iterations\":2,\"met\":false,"
+         "\"by\":\"check\",\"reason_bytes\":19,\"checks_count\":1,\"error\":null}"},
+        {"{\"set\":{\"objective\":\"" PRIVATE "\"},\"condition\":\"" PRIVATE "\"}",
+         ",\"set_count\":1,\"condition_bytes\":19}"},
+        {"[\"" PRIVATE "\"]", "}"},
+        {"{", "}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf line = BUF_INIT(1 << 16);
+        CLEANUP(buf_release) struct buf want = BUF_INIT(1 << 16);
+        struct event_line l = {0};
+        struct event *e = make(EVENT_GOAL);
+
+        e->name = STR("goal_verdict");
+        e->json = str_of(rows[i].json);
+        event_line_write(&l, e, &line);
+        buf_addf(&want, "\"event\":\"goal_verdict\",\"agent\":\"main\",\"turn\":3,\"step\":4%s\n",
+                 rows[i].want);
+        if (!str_ends(buf_str(&line), buf_str(&want)))
+            fail_msg("row %zu: %s", i, buf_cstr(&line));
+        if (strstr(buf_cstr(&line), PRIVATE))
+            fail_msg("row %zu says what was said: %s", i, buf_cstr(&line));
         event_unref(e);
     }
 }
@@ -345,13 +385,10 @@ static void no_secrets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_all_kinds),
-        cmocka_unit_test(steps_have_a_length),
-        cmocka_unit_test(nothing_before_a_turn),
-        cmocka_unit_test(old_lines_go),
-        cmocka_unit_test(torn_tail),
-        cmocka_unit_test(cannot_be_written),
-        cmocka_unit_test(late_start),
+        cmocka_unit_test(lines_of_all_kinds),  cmocka_unit_test(goals_without_words),
+        cmocka_unit_test(steps_have_a_length), cmocka_unit_test(nothing_before_a_turn),
+        cmocka_unit_test(old_lines_go),        cmocka_unit_test(torn_tail),
+        cmocka_unit_test(cannot_be_written),   cmocka_unit_test(late_start),
         cmocka_unit_test(no_secrets),
     };
 

@@ -24,6 +24,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "goal/goal.h"
+#include "goal/row_json.h"
 #include "hooks/registry.h"
 #include "hooks/runner.h"
 #include "hooks/settings.h"
@@ -34,8 +35,10 @@
 #include "host/feed.h"
 #include "host/goals.h"
 #include "host/models.h"
+#include "host/project.h"
 #include "host/record.h"
 #include "host/session.h"
+#include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "net/net.h"
@@ -83,6 +86,7 @@ struct host {
     bool building;
     bool finishing;
     int64_t turn, step; /* of the last event */
+    bool in_turn;
     struct event *last_turn, *last_step;
 };
 
@@ -96,14 +100,35 @@ static void keep_event(struct event **place, struct event *e)
     event_unref(old);
 }
 
+/* The goal as it stands at the end of a turn. */
+static void host_add_goal(struct host *h, struct event *e)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(HOST_MAX_PROMPT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+    struct jw w;
+
+    if (goal_exit_code(host_goal(h)) < 0 || goal_get(host_goal(h), &arena, &row, /*err=*/NULL) <= 0)
+        return;
+    jw_init(&w, &json, JW_CLEAN);
+    jw_object(&w);
+    goal_row_write_status(&row, &w);
+    jw_object_end(&w);
+    e->json = arena_str(&e->arena, buf_str(&json));
+}
+
 /* From the agent's thread and from those of its tools. */
 static void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
     struct host *h = arg;
 
+    if (e->kind == EVENT_TURN_DONE)
+        host_add_goal(h, e);
     gate_take(&h->gate);
     h->turn = e->turn;
     h->step = e->step;
+    if (e->kind == EVENT_TURN_STARTED || e->kind == EVENT_TURN_DONE)
+        h->in_turn = e->kind == EVENT_TURN_STARTED;
     if (e->kind == EVENT_TURN_DONE)
         keep_event(&h->last_turn, e);
     if (e->kind == EVENT_STEP_DONE || (e->kind == EVENT_COMPACTED && !e->is_error))
@@ -207,6 +232,96 @@ struct event *host_last_turn(struct host *h)
 struct event *host_last_step(struct host *h)
 {
     return host_last(h, &h->last_step);
+}
+
+/* ---- slash commands ---- */
+
+static void answer_begins(struct host *h)
+{
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
+    struct event *e = own_event(h, EVENT_TURN_STARTED);
+    int64_t window;
+
+    models_now(&h->models, &provider, &name, &window);
+    e->model = arena_str(&e->arena, buf_str(&name));
+    e->mode = permit_mode_name(permit_mode(h->permit));
+    e->text = arena_str(&e->arena, str_of(conf_dir(h->conf)));
+    e->json = arena_str(&e->arena, toolbox_names(h->toolbox));
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+static void answer_input(struct host *h, const struct agent_input *input)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(HOST_MAX_PROMPT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(8 * HOST_MAX_PROMPT);
+    struct event *e;
+    struct jw w;
+
+    if (!input || !input->message)
+        return;
+    message_text(input->message, &text);
+    jw_init(&w, &json, JW_CLEAN);
+    jw_object(&w);
+    jw_kcstr(&w, "role", "user");
+    jw_kstr(&w, "content", buf_str(&text));
+    jw_object_end(&w);
+    e = own_event(h, EVENT_USER);
+    e->user = USER_INPUT;
+    e->id = arena_str(&e->arena, str_of(input->uuid));
+    e->text = arena_str(&e->arena, buf_str(&text));
+    e->json = arena_str(&e->arena, buf_str(&json));
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+/* What the session has cost so far is what the last turn said. */
+static void answer_ends(struct host *h, const struct host_answer *a)
+{
+    struct event *e = own_event(h, EVENT_TURN_DONE);
+    struct event *last = host_last_turn(h);
+    struct turn_report *r = arena_new(&e->arena, struct turn_report);
+
+    r->end = END_COMPLETED;
+    r->is_error = a->is_error;
+    r->result = arena_str(&e->arena, a->text);
+    r->error = a->is_error ? r->result : STR("");
+    if (last) {
+        struct model_spent *models =
+            arena_alloc(&e->arena, last->report->model_count * sizeof(*models));
+
+        r->total_usd = last->report->total_usd;
+        r->cost_unknown = last->report->cost_unknown;
+        r->model_count = last->report->model_count;
+        for (size_t i = 0; i < r->model_count; i++) {
+            models[i] = last->report->models[i];
+            models[i].model = arena_str(&e->arena, models[i].model);
+        }
+        r->models = models;
+    }
+    e->report = r;
+    host_add_goal(h, e);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+    event_unref(last);
+}
+
+void host_answer(struct host *h, const struct host_answer *a)
+{
+    struct event *e = own_event(h, EVENT_COMMAND);
+    bool alone;
+
+    gate_take(&h->gate);
+    alone = !a->goes_on && !h->in_turn;
+    gate_give(&h->gate);
+    e->name = arena_str(&e->arena, str_of(a->command));
+    e->text = arena_str(&e->arena, a->text);
+    e->is_error = a->is_error;
+    e->state = alone ? STATE_IDLE : STATE_RUNNING;
+    if (alone)
+        answer_begins(h);
+    answer_input(h, a->input);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+    if (alone)
+        answer_ends(h, a);
 }
 
 /* ---- parts ---- */
@@ -453,6 +568,21 @@ void host_free(struct host *h)
 const char *host_session(const struct host *h)
 {
     return session_id(h->session);
+}
+
+/* Sessions are filed by their folder; a fork is at home here. */
+bool host_other_folder(const struct host *h, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf here = BUF_INIT(BUF_NO_LIMIT);
+    const struct load_facts *facts = session_facts(h->session);
+
+    project_key(str_of(conf_dir(h->conf)), &key);
+    buf_addf(&here, "/projects/%s/%s.jsonl", buf_cstr(&key), session_id(h->session));
+    if (!facts || !facts->cwd.len || str_ends(str_of(session_path(h->session)), buf_str(&here)))
+        return false;
+    buf_add(ret, buf_str(&facts->cwd));
+    return true;
 }
 
 const struct conf *host_conf(const struct host *h)

@@ -23,6 +23,7 @@
 struct agent_input;
 struct args;
 struct asks;
+struct buf;
 struct cancel;
 struct conf;
 struct err;
@@ -64,6 +65,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 void host_free(struct host *h);
 
 const char *host_session(const struct host *h);
+/* The folder of a session that goes on, when it is another than this one: true. */
+bool host_other_folder(const struct host *h, struct buf *ret);
 const struct conf *host_conf(const struct host *h);
 const char *host_key_source(const struct host *h); /* "ANTHROPIC_API_KEY"; "none" */
 struct feed *host_feed(struct host *h);
@@ -115,6 +118,18 @@ int host_wake(struct host *h, struct err *err);
 
 /* Something a person should know, as an event. */
 void host_notice(struct host *h, int level, struct str text);
+
+/* A slash command has answered. Observers see its words (EVENT_COMMAND) and, when no turn runs or
+ * will begin because of it, a turn without steps around them, so that whoever waits for a result
+ * gets one. */
+struct host_answer {
+    const struct agent_input *input; /* what was typed; its message may be NULL */
+    const char *command;             /* "goal" */
+    struct str text;
+    bool is_error;
+    bool goes_on; /* a turn will begin by itself */
+};
+void host_answer(struct host *h, const struct host_answer *a);
 
 /* The last TURN_DONE, and the last STEP_DONE or COMPACTED: what the context holds; NULL when there
  * was none. Yours: event_unref(). */

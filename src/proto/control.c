@@ -26,17 +26,20 @@
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/model.h"
+#include "proto/control_goal.h"
 #include "proto/control_rewind.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
+#include "slash/slash.h"
 #include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
 #define CONTROL_READ_BYTES ((int64_t)1 << 20) /* of a file, unless it is said */
 #define CONTROL_READ_MOST ((int64_t)16 << 20)
 #define CONTROL_MAX_ANSWER ((size_t)64 << 20)
+#define CONTROL_UNKNOWN "Unsupported control request subtype"
 
-/* Writes the members of the response, or fails. */
+/* Writes the members of the response: 0; 1: it will be mailed later; -1. */
 typedef int (*control_fn)(struct control_call *call, struct jw *w, struct err *err);
 
 static void write_strings(struct jw *w, const char *key, const struct strv *list)
@@ -176,7 +179,7 @@ static int take_initialize(struct control_call *call, struct err *err)
 }
 
 /* What may be typed instead of words for the model. */
-static void write_commands(struct jw *w)
+static void write_commands(const struct conf *conf, struct jw *w)
 {
     jw_key(w, "commands");
     jw_array(w);
@@ -185,6 +188,15 @@ static void write_commands(struct jw *w)
     jw_kcstr(w, "description", "Replace the older part of the conversation by a summary");
     jw_kcstr(w, "argumentHint", "[what to keep]");
     jw_object_end(w);
+    for (size_t i = 0; i < slash_count(); i++) {
+        if (!slash_is_listed(slash_at(i), conf))
+            continue;
+        jw_object(w);
+        jw_kcstr(w, "name", slash_at(i)->name);
+        jw_kcstr(w, "description", slash_at(i)->summary);
+        jw_kcstr(w, "argumentHint", slash_at(i)->hint);
+        jw_object_end(w);
+    }
     jw_array_end(w);
 }
 
@@ -195,7 +207,7 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
 
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
-    write_commands(w);
+    write_commands(host_conf(call->session->host), w);
     write_none(w, "agents");
     jw_kcstr(w, "output_style", "default");
     jw_key(w, "available_output_styles");
@@ -587,6 +599,8 @@ static const struct control_row {
     {"rewind_files", control_rewind_files},
     {"snip_messages", do_snip_messages},
     {"observe", do_observe},
+    {"goal", control_goal},
+    {"goal_nudge", control_goal_nudge},
 };
 
 static control_fn control_find(struct str subtype)
@@ -598,42 +612,50 @@ static control_fn control_find(struct str subtype)
     return NULL;
 }
 
-void control_answer(struct control_call *call, struct str request_id, struct buf *out)
+void control_respond(struct str request_id, struct str body, const struct err *err, struct buf *out)
 {
-    CLEANUP(buf_release) struct buf body = BUF_INIT(CONTROL_MAX_ANSWER);
-    struct str subtype = json_get_str(call->request, "subtype");
-    control_fn fn = control_find(subtype);
-    struct err err = {0};
-    bool failed = true;
     struct jw w;
-
-    jw_init(&w, &body, JW_CLEAN);
-    jw_object(&w);
-    if (fn)
-        failed = fn(call, &w, &err) < 0;
-    else
-        err_set(&err, ERR_UNSUPPORTED, "Unsupported control request subtype: %.*s",
-                STR_ARG(str_clip(subtype, 200)));
-    if (!failed) {
-        jw_object_end(&w);
-        failed = buf_check(&body, &err) < 0;
-    }
 
     jw_init(&w, out, JW_CLEAN);
     jw_object(&w);
     jw_kcstr(&w, "type", "control_response");
     jw_key(&w, "response");
     jw_object(&w);
-    jw_kcstr(&w, "subtype", failed ? "error" : "success");
+    jw_kcstr(&w, "subtype", err ? "error" : "success");
     jw_kstr(&w, "request_id", request_id);
-    if (failed) {
-        jw_kcstr(&w, "error", err.text);
-        if (!fn)
+    if (err) {
+        jw_kcstr(&w, "error", err->text);
+        if (str_starts(str_of(err->text), STR(CONTROL_UNKNOWN)))
             jw_kcstr(&w, "error_code", "unsupported_request");
     } else {
-        jw_kraw(&w, "response", buf_str(&body));
+        jw_kraw(&w, "response", body);
     }
     jw_object_end(&w);
     jw_object_end(&w);
     buf_addc(out, '\n');
+}
+
+void control_answer(struct control_call *call, struct buf *out)
+{
+    CLEANUP(buf_release) struct buf body = BUF_INIT(CONTROL_MAX_ANSWER);
+    struct str subtype = json_get_str(call->request, "subtype");
+    control_fn fn = control_find(subtype);
+    struct err err = {0};
+    struct jw w;
+    int rc;
+
+    jw_init(&w, &body, JW_CLEAN);
+    jw_object(&w);
+    if (fn)
+        rc = fn(call, &w, &err);
+    else
+        rc = err_set(&err, ERR_UNSUPPORTED, CONTROL_UNKNOWN ": %.*s",
+                     STR_ARG(str_clip(subtype, 200)));
+    if (rc == 1)
+        return; /* it will come by mail */
+    if (rc == 0) {
+        jw_object_end(&w);
+        rc = buf_check(&body, &err);
+    }
+    control_respond(call->request_id, buf_str(&body), rc < 0 ? &err : NULL, out);
 }

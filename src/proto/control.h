@@ -12,6 +12,7 @@ struct buf;
 struct err;
 struct json;
 struct jw;
+struct mailbox;
 struct peer;
 struct peer_session;
 
@@ -20,8 +21,14 @@ struct control_call {
     struct peer_session *session;
     struct peer *peer;
     bool owner;
+    struct mailbox *mailbox; /* the client's: for answers that take their time (line_mail) */
+    struct str request_id;
     const struct json *request; /* {"subtype",…} */
 };
 
-/* Appends the whole control_response line. */
-void control_answer(struct control_call *call, struct str request_id, struct buf *out);
+/* Appends the whole control_response line; nothing when the answer will come by mail. */
+void control_answer(struct control_call *call, struct buf *out);
+
+/* The line itself: body is the response object, or err why there is none. */
+void control_respond(struct str request_id, struct str body, const struct err *err,
+                     struct buf *out);

@@ -22,6 +22,7 @@
 #include "llm/message.h"
 #include "proto/control.h"
 #include "proto/sdk_hooks.h"
+#include "slash/slash.h"
 
 #define PEER_MAX_OUT ((size_t)256 << 20)
 #define PEER_PARTIAL                                                                               \
@@ -56,14 +57,34 @@ struct line_mail *line_mail_new(void)
     return m;
 }
 
-void peer_session_init(struct peer_session *s, struct host *host,
+/* What may be typed instead of words for the model. */
+static const char **command_names(const struct conf *conf)
+{
+    const char **names = mem_zalloc((slash_count() + 2) * sizeof(*names));
+    size_t n = 0;
+
+    names[n++] = "compact"; /* the agent's own */
+    for (size_t i = 0; i < slash_count(); i++) {
+        if (slash_is_listed(slash_at(i), conf))
+            names[n++] = slash_at(i)->name;
+    }
+    return names;
+}
+
+void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options)
 {
-    *s = (struct peer_session){.host = host, .options = *options};
+    *s = (struct peer_session){
+        .host = host,
+        .slash = slash,
+        .options = *options,
+        .commands = command_names(host_conf(host)),
+    };
     buf_init(&s->mcp_servers, (size_t)1 << 20);
     s->show = (struct stream_json_session){
         .key_source = host_key_source(host),
         .output_style = "default",
+        .commands = s->commands,
         .mcp_servers = &s->mcp_servers,
     };
 }
@@ -72,6 +93,7 @@ void peer_session_release(struct peer_session *s)
 {
     sdk_hooks_free(s->hooks);
     buf_release(&s->mcp_servers);
+    mem_freep(&s->commands);
 }
 
 struct peer *peer_new(const struct peer_spec *spec)
@@ -273,10 +295,12 @@ static void peer_request(struct peer *p, const struct json *line)
         .session = p->spec.session,
         .peer = p,
         .owner = p->spec.owner,
+        .mailbox = p->spec.mailbox,
+        .request_id = json_get_str(line, "request_id"),
         .request = json_get(line, "request"),
     };
 
-    control_answer(&call, json_get_str(line, "request_id"), &out);
+    control_answer(&call, &out);
     peer_send(p, &out);
 }
 
@@ -315,7 +339,7 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
     else
         id_uuid(input.uuid);
     input.message = TAKE_PTR(m);
-    return host_send(p->spec.session->host, &input, err);
+    return slash_send(p->spec.session->slash, &input, err);
 }
 
 static void peer_parsed(struct peer *p, const struct json *line)

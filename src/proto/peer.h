@@ -27,6 +27,7 @@ struct mailbox;
 struct observer;
 struct peer;
 struct sdk_hooks;
+struct slash;
 
 /* A line that some other thread wants the client to get. */
 extern const struct mail_kind line_mail_kind;
@@ -39,12 +40,14 @@ struct line_mail *line_mail_new(void);
 /* What all clients of a session have in common; outlives them. */
 struct peer_session {
     struct host *host;
+    struct slash *slash;
     struct stream_json_options options;
     struct stream_json_session show;
+    const char **commands;   /* of show; NULL-terminated */
     struct buf mcp_servers;  /* of the owner's initialize; written before the first input */
     struct sdk_hooks *hooks; /* the owner's; NULL: there is none */
 };
-void peer_session_init(struct peer_session *s, struct host *host,
+void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options);
 void peer_session_release(
     struct peer_session *s); /* after host_free(): the agent holds the hooks */

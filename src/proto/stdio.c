@@ -16,6 +16,7 @@
 #include "host/host.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
+#include "slash/slash.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/wait.h"
@@ -60,7 +61,7 @@ static void finish(struct stdio *s)
     if (s->finishing)
         return;
     s->finishing = true;
-    host_finish(s->spec->session->host, on_done, mailbox_ref(s->mailbox));
+    slash_finish(s->spec->session->slash, on_done, mailbox_ref(s->mailbox));
 }
 
 static void end_input(struct stdio *s)
@@ -223,12 +224,11 @@ static int begin(struct stdio *s, struct err *err)
     peer_observe(s->peer, /*from=*/1, /*flags=*/0);
     if (spec->answers_asks)
         peer_answer_asks(s->peer);
-    if (spec->first && host_send(spec->session->host, spec->first, err) < 0)
+    if (spec->begin(spec->begin_arg, err) < 0)
         return -1;
     if (spec->in < 0)
         end_input(s);
-    if (spec->begun)
-        spec->begun(spec->begun_arg);
+    spec->begun(spec->begin_arg);
     return 0;
 }
 

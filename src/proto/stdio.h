@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 
-struct agent_input;
 struct cancel;
 struct err;
 struct host;
@@ -27,14 +26,15 @@ struct stdio_spec {
     int in; /* -1: no client */
     int out;
     enum stdio_format format;
-    bool answers_asks;         /* the client is asked for permissions */
-    struct agent_input *first; /* the prompt; NULL: the client will say it. Taken */
+    bool answers_asks; /* the client is asked for permissions */
     struct cancel *cancel;
     void (*complain)(void *arg, const char *text); /* about input that makes no sense */
     void *complain_arg;
+    /* Says what is said first; nothing, when the client will. */
+    int (*begin)(void *arg, struct err *err);
     /* The session has begun; what is not urgent can be done now. */
     void (*begun)(void *arg);
-    void *begun_arg;
+    void *begin_arg; /* of both */
 };
 
 struct stdio_end {

@@ -46,7 +46,8 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
     jw_kcstr(w, "permissionMode", e->mode);
     jw_key(w, "slash_commands");
     jw_array(w);
-    jw_cstr(w, "compact");
+    for (const char *const *name = r->session->commands; name && *name; name++)
+        jw_cstr(w, *name);
     jw_array_end(w);
     jw_kcstr(w, "apiKeySource", r->session->key_source);
     jw_kcstr(w, "claude_code_version", TENAX_VERSION);
@@ -343,11 +344,17 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_COMPACTING:
         render_compacting(e, out);
         break;
-    case EVENT_GOAL:
-    case EVENT_ACTIVE_GOAL:
-        break;
     case EVENT_COMPACTED:
         render_compacted(e, out);
+        break;
+    case EVENT_GOAL:
+        stream_goal(e, out);
+        break;
+    case EVENT_ACTIVE_GOAL:
+        stream_active_goal(e, out);
+        break;
+    case EVENT_COMMAND:
+        stream_command(e, out);
         break;
     case EVENT_NOTICE:
         render_notice(e, out);

@@ -32,7 +32,12 @@
 #define END ",\"session_id\":\"s\",\"uuid\":\"*\"}\n"
 #define SAID(event) "{\"type\":\"stream_event\",\"event\":" event PARENT END
 
-static const struct stream_json_session session = {.key_source = "none", .output_style = "default"};
+static const char *const commands[] = {"compact", "goal", NULL};
+static const struct stream_json_session session = {
+    .key_source = "none",
+    .output_style = "default",
+    .commands = commands,
+};
 
 struct told {
     struct stream_json r;
@@ -275,7 +280,7 @@ static const struct row {
       .json = STR_INIT("[\"Bash\"]")},
      "{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/w\",\"tools\":[\"Bash\"],"
      "\"mcp_servers\":[],\"model\":\"m\",\"permissionMode\":\"plan\",\"slash_commands\":["
-     "\"compact\"],"
+     "\"compact\",\"goal\"],"
      "\"apiKeySource\":\"none\",\"claude_code_version\":\"" TENAX_VERSION
      "\",\"output_style\":\"default\",\"agents\":[],\"skills\":[],\"plugins\":[],"
      "\"capabilities\":[\"interrupt_receipt_v1\",\"interrupt_cancel_queued_v1\"]" END},
@@ -399,6 +404,34 @@ static const struct row {
      {.kind = EVENT_NOTICE, .level = LEVEL_WARNING, .text = STR_INIT("key hush-hush-hush")},
      "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"key [hidden]\",\"level\":"
      "\"warning\"" END},
+    {"goal",
+     {0},
+     {.kind = EVENT_GOAL,
+      .name = STR_INIT("goal_verdict"),
+      .json = STR_INIT("{\"met\":false,\"type\":\"x\",\"reason\":\"2 \\\"fail\\\"\","
+                       "\"uuid\":1,\"checks\":[{\"passed\":false}]}")},
+     "{\"type\":\"system\",\"subtype\":\"goal_verdict\",\"met\":false,\"reason\":\"2 "
+     "\\\"fail\\\"\",\"checks\":[{\"passed\":false}]" END},
+    {"goal without more",
+     {0},
+     {.kind = EVENT_GOAL, .name = STR_INIT("goal_cleared"), .json = STR_INIT("no json")},
+     "{\"type\":\"system\",\"subtype\":\"goal_cleared\"" END},
+    {"active goal",
+     {0},
+     {.kind = EVENT_ACTIVE_GOAL,
+      .json =
+          STR_INIT("{\"condition\":\"c\",\"iterations\":2,\"set_at\":1,\"tokens_at_start\":0}")},
+     "{\"type\":\"active_goal\",\"value\":{\"condition\":\"c\",\"iterations\":2,\"set_at\":1,"
+     "\"tokens_at_start\":0}" END},
+    {"no active goal",
+     {0},
+     {.kind = EVENT_ACTIVE_GOAL, .json = STR_INIT("null")},
+     "{\"type\":\"active_goal\",\"value\":null" END},
+    {"command",
+     {0},
+     {.kind = EVENT_COMMAND, .name = STR_INIT("goal"), .text = STR_INIT("No goal.\n<b>")},
+     "{\"type\":\"system\",\"subtype\":\"local_command_output\",\"content\":\"No "
+     "goal.\\n<b>\"" END},
     {"compacting",
      {0},
      {.kind = EVENT_COMPACTING, .name = STR_INIT("auto"), .pre_tokens = 9},

@@ -13,3 +13,7 @@ void stream_step_done(struct stream_json *r, const struct event *e, struct buf *
 void stream_step_drop(struct stream_json *r); /* the step is void */
 
 void stream_turn_done(struct stream_json *r, const struct event *e, struct buf *out);
+
+void stream_goal(const struct event *e, struct buf *out);
+void stream_active_goal(const struct event *e, struct buf *out);
+void stream_command(const struct event *e, struct buf *out);

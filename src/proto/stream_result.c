@@ -95,6 +95,8 @@ static void render_result(const struct event *e, struct buf *out)
     jw_kraw(w, "permission_denials", report->denials.len ? report->denials : STR("[]"));
     if (report->structured.len)
         jw_kraw(w, "structured_output", report->structured);
+    if (e->json.len)
+        jw_kraw(w, "goal_status", e->json);
     jw_kcstr(w, "terminal_reason", turn_end_name(report->end));
     if (report->queued)
         jw_ki64(w, "queued_turn_count", (int64_t)report->queued);

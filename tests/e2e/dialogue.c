@@ -219,20 +219,26 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static void clean_up(const struct talk *t)
 {
-    static const char *const files[] = {"scenario", "out.txt", "other.txt"};
+    static const char *const files[] = {
+        "scenario",
+        "out.txt",
+        "other.txt",
+        ".tenax/state.db",
+        ".tenax/state.db-wal",
+        ".tenax/state.db-shm",
+    };
     CLEANUP(mem_freep) char *sessions = path_join(t->dir, ".tenax/projects");
     CLEANUP(mem_freep) char *running = path_join(t->dir, ".tenax/run");
     CLEANUP(mem_freep) char *home = path_join(t->dir, ".tenax");
-
-    (void)nftw(sessions, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    (void)rmdir(running); /* nobody runs: nothing is in there */
-    (void)rmdir(home);
 
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         CLEANUP(mem_freep) char *path = path_join(t->dir, files[i]);
 
         unlink(path);
     }
+    (void)nftw(sessions, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)rmdir(running); /* nobody runs: nothing is in there */
+    (void)rmdir(home);
     if (rmdir(t->dir) < 0)
         fail(t, "something was left behind in", str_of(t->dir));
 }

@@ -1,0 +1,244 @@
+/*
+ * goal: `tenax goal "<condition>"` works until it holds; `tenax goal status`, `pause` and the like
+ * act on a session's goal from outside (goal_act.c).
+ *
+ * A word is a verb only when nothing follows it but its own arguments, so that most sentences need
+ * no quotes; what stands behind "--" is always a condition. Main thread.
+ */
+#include "cmd/goal.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+#include "cmd/print.h"
+#include "cmd/print_goal.h"
+#include "goal/argument.h"
+
+#define GOAL_MAX_WORDS ((size_t)2 << 20)
+
+static int goal_run(struct cmd *c);
+
+const struct command cmd_goal = {
+    .usage =
+        {
+            .name = "goal",
+            .args = "CONDITION... | status | list | pause | resume | clear | edit TEXT | "
+                    "budget N|+N|none | check COMMAND | check rm N | protect GLOB | "
+                    "accept [PATH] | wait WHAT | next CONDITION | queue | log | report | undo",
+            .words = "status list pause resume clear edit budget check protect accept wait next "
+                     "queue log report undo",
+            .summary = "Work until the condition holds, as checked by tenax itself, and exit: 0 "
+                       "complete, 10 blocked, 11 a limit reached, 12 no quota left, 13 paused; "
+                       "or look at and steer a session's goal. With --continue or --resume and "
+                       "no condition, go on with the goal of that session. 'goal -- WORDS' is "
+                       "always a condition",
+            .options =
+                (const enum option_id[]){
+                    OPT_CHECK,
+                    OPT_PROTECT,
+                    OPT_BUDGET,
+                    OPT_MAX_COST,
+                    OPT_MAX_TURNS,
+                    OPT_DEADLINE,
+                    OPT_REFEREE,
+                    OPT_ON_DENY,
+                    OPT_AUTO_RESUME,
+                    OPT_REPORT,
+                    OPT_SESSION,
+                    OPT_JSON,
+                    OPT_ALL,
+                    OPT_FORCE,
+                    OPT_SYSTEM_PROMPT,
+                    OPT_SYSTEM_PROMPT_FILE,
+                    OPT_APPEND_SYSTEM_PROMPT,
+                    OPT_APPEND_SYSTEM_PROMPT_FILE,
+                    OPT_MODEL,
+                    OPT_FALLBACK_MODEL,
+                    OPT_EFFORT,
+                    OPT_MAX_BUDGET_USD,
+                    OPT_THINKING,
+                    OPT_MAX_THINKING_TOKENS,
+                    OPT_OUTPUT_FORMAT,
+                    OPT_VERBOSE,
+                    OPT_INCLUDE_PARTIAL_MESSAGES,
+                    OPT_INCLUDE_HOOK_EVENTS,
+                    OPT_JSON_SCHEMA,
+                    OPT_BARE,
+                    OPT_SESSION_ID,
+                    OPT_NO_SESSION_PERSISTENCE,
+                    OPT_CONTINUE,
+                    OPT_RESUME,
+                    OPT_FORK_SESSION,
+                    OPT_ALLOWED_TOOLS,
+                    OPT_DISALLOWED_TOOLS,
+                    OPT_TOOLS,
+                    OPT_PERMISSION_MODE,
+                    OPT_ADD_DIR,
+                    OPT_DANGEROUSLY_SKIP_PERMISSIONS,
+                    OPT_COUNT,
+                },
+        },
+    .run = goal_run,
+};
+
+/* ---- Verbs ---- */
+
+/* How many words may stand behind a verb for it to be one. */
+static const struct verb_row {
+    const char *name;
+    size_t least, most;
+} verb_rows[] = {
+    {"status", 0, 0},    {"list", 0, 0},     {"pause", 0, 0},    {"resume", 0, 0},
+    {"clear", 0, 0},     {"log", 0, 0},      {"report", 0, 0},   {"undo", 0, 0},
+    {"queue", 0, 3},     {"accept", 0, 1},   {"budget", 1, 2},   {"protect", 1, 1},
+    {"check", 1, 10000}, {"edit", 1, 10000}, {"wait", 1, 10000}, {"next", 1, 10000},
+};
+
+static void join_words(const struct strv *words, size_t from, struct buf *ret)
+{
+    for (size_t i = from; i < words->len; i++)
+        buf_addf(ret, "%s%s", i > from ? " " : "", words->ptr[i]);
+}
+
+/* Reads "<verb> <rest>" as /goal would. */
+static int read_verb(const struct strv *words, struct goal_act *ret, struct err *err)
+{
+    buf_adds(&ret->text, words->ptr[1]);
+    buf_adds(&ret->text, strcmp(words->ptr[1], "edit") == 0 ? " -- " : " ");
+    join_words(words, 2, &ret->text);
+    return goal_argument_read(buf_str(&ret->text), clock_wall_ms(), &ret->argument, err);
+}
+
+/* 1: the words are a verb with its arguments; 0: a condition; -1: a verb that makes no sense. */
+static int find_verb(const struct args *args, struct goal_act *ret, struct err *err)
+{
+    const struct strv *words = &args->words;
+    size_t behind = words->len - 2;
+
+    if (args->plain < 2)
+        return 0; /* "--" */
+    for (size_t i = 0; i < ARRAY_LEN(verb_rows); i++) {
+        const struct verb_row *row = &verb_rows[i];
+
+        if (strcmp(words->ptr[1], row->name) != 0 || behind < row->least || behind > row->most)
+            continue;
+        ret->is_list = strcmp(row->name, "list") == 0;
+        if (ret->is_list)
+            return 1;
+        if (read_verb(words, ret, err) < 0)
+            return -1;
+        return ret->argument.verb != GOAL_SET;
+    }
+    /* "clear" has other names, and "check", "edit" and the like alone are no condition either. */
+    if (behind)
+        return 0;
+    if (str_is_word_of(str_of(words->ptr[1]), "edit budget check protect wait next"))
+        return err_set(err, ERR_BAD_INPUT,
+                       "'%s' needs more words: tenax help goal; for a condition of this name: "
+                       "tenax goal -- %s",
+                       words->ptr[1], words->ptr[1]);
+    if (!str_is_word_of(str_of(words->ptr[1]), "stop off reset none cancel"))
+        return 0;
+    return read_verb(words, ret, err) < 0 ? -1 : 1;
+}
+
+static int failed_usage(const struct err *err)
+{
+    say_error(err);
+    return EXIT_USAGE;
+}
+
+/* ---- A run ---- */
+
+static int run_condition(struct cmd *c)
+{
+    CLEANUP(goal_argument_release) struct goal_argument goal = GOAL_ARGUMENT_INIT;
+    struct print_order order = {.for_goal = true, .goal = &goal};
+    struct err err = {0};
+
+    goal.verb = GOAL_SET;
+    join_words(&c->args.words, 1, &goal.text);
+    if (buf_check(&goal.text, &err) < 0)
+        return failed_usage(&err);
+    if (!str_trim(buf_str(&goal.text)).len) {
+        say("the condition is empty; say what shall hold: tenax goal \"all tests pass\"");
+        return EXIT_USAGE;
+    }
+    if (print_goal_options(&c->args, &goal.options, &err) < 0)
+        return failed_usage(&err);
+    return print_run(c, &order);
+}
+
+static int run_again(struct cmd *c)
+{
+    CLEANUP(goal_options_release) struct goal_options checked = {0};
+    struct print_order order = {.for_goal = true};
+    struct err err = {0};
+
+    if (print_goal_options(&c->args, &checked, &err) < 0)
+        return failed_usage(&err);
+    return print_run(c, &order);
+}
+
+/* Options of a run make no sense for a verb, and the other way round. */
+static int check_options(const struct args *args, bool runs)
+{
+    static const enum option_id of_verbs[] = {OPT_ALL, OPT_FORCE, OPT_JSON};
+    static const enum option_id of_runs[] = {
+        OPT_CHECK,   OPT_PROTECT, OPT_BUDGET,      OPT_MAX_COST, OPT_MAX_TURNS, OPT_DEADLINE,
+        OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME, OPT_REPORT,   OPT_CONTINUE,  OPT_RESUME,
+    };
+    const enum option_id *wrong = runs ? of_verbs : of_runs;
+    size_t count = runs ? ARRAY_LEN(of_verbs) : ARRAY_LEN(of_runs);
+
+    for (size_t i = 0; i < count; i++) {
+        if (!args->given[wrong[i]])
+            continue;
+        if (runs && wrong[i] == OPT_JSON)
+            say("with a condition it is --output-format json");
+        else
+            say("--%s makes no sense here: tenax help goal", option_table()[wrong[i]].name);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+static int goal_run(struct cmd *c)
+{
+    struct args *args = &c->args;
+    struct goal_act act = {
+        .cmd = c,
+        .is_bare = args->words.len == 1,
+        .text = BUF_INIT(GOAL_MAX_WORDS),
+        .argument = GOAL_ARGUMENT_INIT,
+    };
+    bool again = args->given[OPT_CONTINUE] || args->given[OPT_RESUME];
+    struct err err = {0};
+    int verb = 1;
+    int code;
+
+    if (args->words.len > 1)
+        verb = find_verb(args, &act, &err);
+    else if (again)
+        verb = 0;
+    if (verb < 0) {
+        code = failed_usage(&err);
+    } else {
+        code = check_options(args, /*runs=*/!verb);
+        if (!code && !verb && args->given[OPT_SESSION] && !again) {
+            /* The goal of a session: it goes on there. */
+            args->given[OPT_RESUME] = true;
+            strv_adds(&args->values[OPT_RESUME], args_get(args, OPT_SESSION));
+        }
+        if (!code && verb)
+            code = goal_act(&act);
+        else if (!code)
+            code = args->words.len > 1 ? run_condition(c) : run_again(c);
+    }
+    buf_release(&act.text);
+    goal_argument_release(&act.argument);
+    return code;
+}

@@ -1,0 +1,21 @@
+/*
+ * A session's goal, looked at and changed from outside. Main thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "goal/argument.h"
+
+struct cmd;
+
+struct goal_act {
+    struct cmd *cmd;
+    bool is_list;                  /* all goals of this folder; else: */
+    bool is_bare;                  /* nothing was said: usage, when there is no goal */
+    struct buf text;               /* as it would be typed behind /goal */
+    struct goal_argument argument; /* the same, read */
+};
+
+/* The exit code. */
+int goal_act(struct goal_act *a);

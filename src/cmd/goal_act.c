@@ -1,0 +1,504 @@
+/*
+ * goal_act: a session's goal, looked at and changed from outside.
+ *
+ * Who works on the session is asked (the control socket): it changes the row and acts on it at
+ * once. Where nobody does, or the one who does has no ear, the change is made here, by the same
+ * rules (goal_do() without an agent), in the store, which is the truth; then the holder is nudged.
+ * Main thread.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "cmd/goal.h"
+#include "conf/conf.h"
+#include "goal/display.h"
+#include "goal/goal.h"
+#include "goal/row_json.h"
+#include "host/project.h"
+#include "host/socket_call.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "store/find.h"
+#include "store/hold.h"
+#include "store/index.h"
+#include "store/store.h"
+
+#define ACT_MAX_OUT ((size_t)64 << 20)
+#define ACT_MAX_GOALS 10000
+#define ACT_MAX_EVENTS 100000
+#define ACT_ANSWER_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
+#define ACT_NUDGE_MS 5000
+#define ACT_OBJECTIVE 60 /* bytes of it in a list */
+#define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
+
+struct act {
+    struct goal_act *want;
+    struct cmd *cmd;
+    const struct conf *conf;
+    const char *home;
+    bool json;
+    struct store *store;
+    struct buf project; /* this folder's key */
+    struct buf session; /* which it is about */
+    struct buf folder;  /* the session's */
+    struct buf dir;     /* of its workspace */
+    struct arena arena;
+    struct buf out;
+};
+
+/* ---- Which session ---- */
+
+static int act_open_store(struct act *a, struct err *err)
+{
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    CLEANUP(mem_freep) char *projects = path_join(a->home, "projects");
+
+    if (!file_is_dir(projects)) /* nothing was ever kept: make nothing */
+        return err_set(err, ERR_NOT_FOUND, ACT_NONE);
+    if (store_open("sqlite", a->home, a->cmd->cancel, &a->store, err) < 0)
+        return -1;
+    store_warnings(a->store, &warnings);
+    for (size_t i = 0; i < warnings.len; i++)
+        say("%s", warnings.ptr[i]);
+    return 0;
+}
+
+/* A transcript's path without ".jsonl" is the session's folder. */
+static void act_take_path(struct act *a, struct str path)
+{
+    path = str_first(path, path.len - strlen(".jsonl"));
+    buf_add(&a->folder, path);
+    buf_add(&a->session, str_of(path_base(buf_cstr(&a->folder))));
+}
+
+static bool act_is_here(const struct act *a, struct str session)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&path, "%s/projects/%s/%.*s.jsonl", a->home, buf_cstr(&a->project), STR_ARG(session));
+    return file_exists(buf_cstr(&path));
+}
+
+/* The newest change first; those of other folders are left out, unless all are wanted. */
+static int act_goals(struct act *a, store_goal_vec *ret, struct err *err)
+{
+    store_goal_vec all = {0};
+
+    if (store_goals(a->store, GOAL_STATUS_COUNT, ACT_MAX_GOALS, &a->arena, &all, a->cmd->cancel,
+                    err) < 0)
+        return -1;
+    VEC_EACH(&all, g) {
+        if (a->cmd->args.given[OPT_ALL] || act_is_here(a, g->thread_id))
+            vec_push(ret, *g);
+    }
+    vec_release(&all);
+    return 0;
+}
+
+/* Where it works: the folder that its messages name, when it is not this one. */
+static void act_find_dir(struct act *a)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    struct store_session row = {0};
+
+    buf_addf(&path, "%s.jsonl", buf_cstr(&a->folder));
+    if (!act_is_here(a, buf_str(&a->session)) &&
+        index_read(buf_cstr(&path), a->cmd->cancel, &a->arena, &row, NULL) == 0 && row.cwd.len)
+        buf_add(&a->dir, row.cwd);
+    else
+        buf_adds(&a->dir, a->cmd->dir);
+}
+
+static int act_find(struct act *a, struct err *err)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    struct find_scope scope = {
+        .home = a->home, .dir = a->cmd->dir, .project = buf_str(&a->project)};
+    const char *want = args_get(&a->cmd->args, OPT_SESSION);
+    store_goal_vec goals = {0};
+
+    if (want) {
+        if (find_session(&scope, str_of(want), a->cmd->cancel, &path, err) < 0)
+            return -1;
+    } else {
+        if (act_goals(a, &goals, err) < 0)
+            return -1;
+        if (goals.len)
+            buf_addf(&path, "%s/projects/%s/%.*s.jsonl", a->home, buf_cstr(&a->project),
+                     STR_ARG(goals.ptr[0].thread_id));
+        vec_release(&goals);
+        if (!path.len)
+            return err_set(err, ERR_NOT_FOUND, ACT_NONE);
+    }
+    act_take_path(a, buf_str(&path));
+    act_find_dir(a);
+    return 0;
+}
+
+/* ---- Looking ---- */
+
+static int act_get(struct act *a, struct store_goal *ret, struct err *err)
+{
+    int r = store_goal_get(a->store, buf_str(&a->session), &a->arena, ret, a->cmd->cancel, err);
+
+    if (r == 0)
+        return err_set(err, ERR_NOT_FOUND, "session %.8s has no goal", buf_cstr(&a->session));
+    return r < 0 ? -1 : 0;
+}
+
+static void act_write_row(struct act *a, const struct store_goal *g, struct jw *w)
+{
+    struct holder holder = {0};
+    struct err err = {0};
+
+    jw_object(w);
+    goal_row_write(g, w);
+    if (hold_look(a->home, arena_cstr(&a->arena, g->thread_id), &holder, &err) == 1)
+        jw_ki64(w, "pid", holder.pid);
+    holder_release(&holder);
+    jw_object_end(w);
+}
+
+static int act_list(struct act *a, struct err *err)
+{
+    store_goal_vec goals = {0};
+    struct jw w;
+
+    if (act_goals(a, &goals, err) < 0)
+        return -1;
+    jw_init(&w, &a->out, JW_PRETTY);
+    if (a->json)
+        jw_array(&w);
+    VEC_EACH(&goals, g) {
+        CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
+        CLEANUP(buf_release) struct buf used = BUF_INIT(100);
+
+        if (a->json) {
+            act_write_row(a, g, &w);
+            continue;
+        }
+        goal_show_line(g->objective, ACT_OBJECTIVE, &line);
+        goal_show_tokens(g->tokens_used, &used);
+        buf_addf(&a->out, "%.8s  %-14s %8s tokens  %s\n", g->thread_id.ptr,
+                 goal_show_status(g->status), buf_cstr(&used), buf_cstr(&line));
+    }
+    if (a->json) {
+        jw_array_end(&w);
+        buf_addc(&a->out, '\n');
+    } else if (!goals.len) {
+        say(ACT_NONE);
+    }
+    vec_release(&goals);
+    return 0;
+}
+
+static int act_log(struct act *a, struct err *err)
+{
+    goal_event_vec events = {0};
+    struct store_goal g;
+    struct jw w;
+
+    if (act_get(a, &g, err) < 0 ||
+        store_goal_events(a->store, buf_str(&a->session), g.goal_id, /*after=*/0, ACT_MAX_EVENTS,
+                          &a->arena, &events, a->cmd->cancel, err) < 0)
+        return -1;
+    if (!a->json) {
+        goal_show_log(&events, &a->out);
+        vec_release(&events);
+        return 0;
+    }
+    VEC_EACH(&events, e) {
+        jw_init(&w, &a->out, 0);
+        jw_object(&w);
+        jw_ki64(&w, "time_ms", e->time_ms);
+        jw_kstr(&w, "kind", e->kind);
+        jw_kraw(&w, "data", e->data.len ? e->data : STR("{}"));
+        if (e->status != GOAL_STATUS_COUNT)
+            jw_kcstr(&w, "status", goal_status_name(e->status));
+        jw_object_end(&w);
+        buf_addc(&a->out, '\n');
+    }
+    vec_release(&events);
+    return 0;
+}
+
+/* ---- The engine without an agent ---- */
+
+static void out_emit(void *arg, struct event *e)
+{
+    (void)arg;
+    event_unref(e);
+}
+
+static int out_wake(void *arg, struct err *err)
+{
+    (void)arg;
+    (void)err;
+    return 0;
+}
+
+static void out_text(void *arg, struct str text)
+{
+    (void)arg;
+    (void)text;
+}
+
+static bool out_armed(void *arg, struct str objective)
+{
+    (void)arg;
+    (void)objective;
+    return true;
+}
+
+static size_t out_background(void *arg, struct buf *names, int64_t *ret_last_ms)
+{
+    (void)arg;
+    (void)names;
+    *ret_last_ms = 0;
+    return 0;
+}
+
+static bool out_trusted(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+static struct goal *act_goal(struct act *a)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct goal_spec spec = {
+        .host =
+            {
+                .emit = out_emit,
+                .wake = out_wake,
+                .arm = out_text,
+                .is_armed = out_armed,
+                .background = out_background,
+                .title = out_text,
+                .is_trusted = out_trusted,
+            },
+        .session = buf_cstr(&a->session),
+        .folder = buf_cstr(&a->folder),
+        .home = a->home,
+        .dir = buf_cstr(&a->dir),
+        .environ = environ,
+        .conf = a->conf,
+        .is_kept = true,
+        .is_outside = true,
+        .cancel = a->cmd->cancel,
+    };
+
+    return goal_new(&spec, &notes);
+}
+
+static int act_report(struct act *a, struct err *err)
+{
+    struct goal *g = act_goal(a);
+    int rc = goal_report(g, a->json, a->cmd->cancel, &a->out, err);
+
+    goal_free(g);
+    return rc;
+}
+
+/* What it came to, and the row as it is now. */
+static int act_answer(struct act *a, struct str text, struct err *err)
+{
+    struct store_goal g;
+    struct jw w;
+    int r;
+
+    text = str_trim(text);
+    if (!a->json) {
+        buf_add(&a->out, text);
+        return 0;
+    }
+    r = store_goal_get(a->store, buf_str(&a->session), &a->arena, &g, a->cmd->cancel, err);
+    if (r < 0)
+        return -1;
+    jw_init(&w, &a->out, JW_PRETTY);
+    jw_object(&w);
+    jw_kstr(&w, "text", text);
+    jw_key(&w, "goal");
+    if (r)
+        act_write_row(a, &g, &w);
+    else
+        jw_null(&w);
+    jw_object_end(&w);
+    return 0;
+}
+
+static void act_nudge(struct act *a, const struct holder *holder)
+{
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(ACT_MAX_OUT);
+    struct err err = {0};
+
+    if (socket_call(buf_cstr((struct buf *)&holder->socket), STR("{\"subtype\":\"goal_nudge\"}"),
+                    ACT_NUDGE_MS, a->cmd->cancel, &answer, &err) < 0)
+        say("process %" PRId64 " works on it and could not be told (%s); it will see the change "
+            "with its next step",
+            holder->pid, err.text);
+}
+
+static int act_here(struct act *a, const struct holder *holder, struct err *err)
+{
+    struct goal_answer answer = GOAL_ANSWER_INIT;
+    struct goal *g = act_goal(a);
+    int rc = goal_do(g, &a->want->argument, VIA_USER, a->cmd->cancel, &answer, err);
+
+    goal_free(g);
+    if (rc == 0 && holder)
+        act_nudge(a, holder);
+    if (rc == 0)
+        rc = act_answer(a, buf_str(&answer.text), err);
+    if (rc == 0 && answer.turn && !holder)
+        say("nobody works on session %.8s now: tenax goal --resume %.8s goes on with it",
+            buf_cstr(&a->session), buf_cstr(&a->session));
+    goal_answer_release(&answer);
+    return rc;
+}
+
+/* 1: it could not be asked. */
+static int act_there(struct act *a, struct holder *holder, struct err *err)
+{
+    CLEANUP(buf_release) struct buf request = BUF_INIT(ACT_MAX_OUT);
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(ACT_MAX_OUT);
+    const struct json *v = NULL;
+    struct jw w;
+
+    jw_init(&w, &request, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "subtype", "goal");
+    jw_kstr(&w, "argument", buf_str(&a->want->text));
+    jw_object_end(&w);
+    if (socket_call(buf_cstr(&holder->socket), buf_str(&request), ACT_ANSWER_MS, a->cmd->cancel,
+                    &answer, err) < 0)
+        return err->code == ERR_DENIED || err->code == ERR_CANCELLED ? -1 : 1;
+    if (json_parse(&a->arena, buf_str(&answer), &v, NULL, err) < 0)
+        return -1;
+    return act_answer(a, json_get_str(v, "text"), err);
+}
+
+static int act_change(struct act *a, struct err *err)
+{
+    struct holder holder = {0};
+    struct hold *hold = NULL;
+    int held = hold_look(a->home, buf_cstr(&a->session), &holder, err);
+    int rc = 1;
+
+    if (held == 1 && holder.socket.len) {
+        rc = act_there(a, &holder, err);
+        if (rc == 1)
+            err_clear(err);
+    }
+    if (held == 0 && hold_take(a->home, buf_cstr(&a->session), "", &hold, NULL) < 0)
+        hold = NULL; /* where there are no locks, nobody is protected from anybody */
+    if (held >= 0 && rc == 1)
+        rc = act_here(a, held ? &holder : NULL, err);
+    hold_give(hold);
+    holder_release(&holder);
+    return held < 0 ? -1 : rc;
+}
+
+/* ---- What is wanted ---- */
+
+static int act_show(struct act *a, struct err *err)
+{
+    struct store_goal g;
+    struct jw w;
+
+    if (act_get(a, &g, err) < 0)
+        return -1;
+    if (!a->json)
+        return act_change(a, err); /* whoever works on it knows most */
+    jw_init(&w, &a->out, JW_PRETTY);
+    act_write_row(a, &g, &w);
+    return 0;
+}
+
+static int act_do(struct act *a, struct err *err)
+{
+    if (act_open_store(a, err) < 0)
+        return -1;
+    if (a->want->is_list)
+        return act_list(a, err);
+    if (act_find(a, err) < 0)
+        return -1;
+    switch (a->want->argument.verb) {
+    case GOAL_SHOW:
+        return act_show(a, err);
+    case GOAL_LOG:
+        return act_log(a, err);
+    case GOAL_REPORT:
+        return act_report(a, err);
+    default:
+        return act_change(a, err);
+    }
+}
+
+static int act_say(struct act *a)
+{
+    int code = EXIT_OK;
+
+    if (a->out.len && !str_ends(buf_str(&a->out), STR("\n")))
+        buf_addc(&a->out, '\n');
+    if (isatty(STDOUT_FILENO))
+        (void)say_live(buf_str(&a->out), a->cmd->cancel, &code);
+    else
+        (void)say_out(buf_str(&a->out), a->cmd->cancel, &code);
+    return code;
+}
+
+static int act_failed(const struct act *a, const struct err *err)
+{
+    int code = EXIT_OK;
+
+    if (err->code == ERR_CANCELLED && cmd_signal_code())
+        return cmd_signal_code();
+    if (err->code == ERR_NOT_FOUND && a->want->is_bare) { /* `tenax goal`, and there is none */
+        (void)say_out(str_of(goal_usage), a->cmd->cancel, &code);
+        return code;
+    }
+    say_error(err);
+    return err->code == ERR_BAD_INPUT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int goal_act(struct goal_act *want)
+{
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    struct act a = {
+        .want = want,
+        .cmd = want->cmd,
+        .json = want->cmd->args.given[OPT_JSON],
+        .project = BUF_INIT(BUF_NO_LIMIT),
+        .session = BUF_INIT(BUF_NO_LIMIT),
+        .folder = BUF_INIT(BUF_NO_LIMIT),
+        .dir = BUF_INIT(BUF_NO_LIMIT),
+        .arena = ARENA_INIT,
+        .out = BUF_INIT(ACT_MAX_OUT),
+    };
+    struct err err = {0};
+    int code = cmd_conf(want->cmd, &conf);
+
+    if (code)
+        return code;
+    a.conf = conf;
+    a.home = conf_home(conf);
+    project_key(str_of(want->cmd->dir), &a.project);
+    code = act_do(&a, &err) < 0 ? act_failed(&a, &err) : act_say(&a);
+    store_free(a.store);
+    buf_release(&a.project);
+    buf_release(&a.session);
+    buf_release(&a.folder);
+    buf_release(&a.dir);
+    arena_release(&a.arena);
+    buf_release(&a.out);
+    return code;
+}

@@ -1,0 +1,204 @@
+/*
+ * goal_lines: a goal's events as lines for a person. What others wrote (reasons, commands) goes
+ * through goal/display.h, which takes out what a terminal would obey. Main thread.
+ */
+#include "cmd/goal_lines.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+#include "goal/display.h"
+#include "goal/goal.h"
+#include "host/host.h"
+#include "json/json.h"
+
+#define LINES_MAX ((size_t)16 << 10)
+#define LINES_REASON 300 /* bytes of a reason */
+
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define GREEN "\033[32m"
+#define YELLOW "\033[33m"
+#define PLAIN "\033[0m"
+
+void goal_lines_init(struct goal_lines *l)
+{
+    *l = (struct goal_lines){.color = isatty(STDERR_FILENO)};
+    buf_init(&l->wait, LINES_MAX);
+}
+
+void goal_lines_release(struct goal_lines *l)
+{
+    buf_release(&l->wait);
+}
+
+static void line_say(const struct goal_lines *l, const char *color, const struct buf *text)
+{
+    say_colored(l->color ? color : "", l->color ? PLAIN : "", "%.*s", STR_ARG(buf_str(text)));
+}
+
+/* ---- events ---- */
+
+static void line_verdict(struct goal_lines *l, const struct json *v)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
+    bool met = json_get_bool(v, "met", false);
+    struct str reason = json_get_str(v, "reason");
+
+    if (json_get_bool(v, "stale", false))
+        return;
+    buf_adds(&text, met ? "✓ met" : "✗ not met");
+    if (json_get_bool(v, "impossible", false))
+        buf_adds(&text, ", and cannot be");
+    if (reason.len) {
+        buf_adds(&text, ": ");
+        goal_show_line(reason, LINES_REASON, &text);
+    }
+    line_say(l, met ? GREEN : RED, &text);
+}
+
+static void line_waiting(struct goal_lines *l, const struct json *v)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
+    CLEANUP(buf_release) struct buf left = BUF_INIT(100);
+    struct str what = json_get_str(v, "what");
+    bool is_retry = str_is(json_get_str(v, "on"), "retry");
+
+    l->until_ms = json_get_i64(v, "until_ms", 0);
+    buf_clear(&l->wait);
+    buf_adds(&l->wait, is_retry ? "trying again" : "waiting");
+    if (what.len) {
+        buf_adds(&l->wait, ": ");
+        goal_show_line(what, LINES_REASON, &l->wait);
+    }
+    buf_adds(&text, "… ");
+    buf_add(&text, buf_str(&l->wait));
+    if (l->until_ms) {
+        goal_show_elapsed((l->until_ms - clock_wall_ms() + 999) / 1000, &left);
+        buf_addf(&text, " (%s %s)", is_retry ? "in" : "at most", buf_cstr(&left));
+    }
+    line_say(l, YELLOW, &text);
+}
+
+/* A limit that comes near; changes of status are told at the end. */
+static void line_updated(struct goal_lines *l, const struct json *v)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
+    double used = 0;
+    double limit = 0;
+
+    if (!json_double(json_get(v, "used"), &used) || !json_double(json_get(v, "limit"), &limit) ||
+        limit <= 0)
+        return;
+    buf_addf(&text, "! %d %% of the %.*s used", (int)(100 * used / limit),
+             STR_ARG(str_clip(json_get_str(v, "which"), 60)));
+    line_say(l, YELLOW, &text);
+}
+
+static void line_restored(struct goal_lines *l, const struct json *v)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
+
+    buf_addf(&text, "goes on with the goal of this session (%" PRId64 " rounds so far)",
+             json_get_i64(v, "iterations", 0));
+    line_say(l, DIM, &text);
+}
+
+void goal_lines_event(struct goal_lines *l, const struct event *e)
+{
+    static const struct {
+        const char *name;
+        void (*fn)(struct goal_lines *l, const struct json *v);
+    } rows[] = {
+        {"goal_verdict", line_verdict},
+        {"goal_waiting", line_waiting},
+        {"goal_updated", line_updated},
+        {"goal_restored", line_restored},
+    };
+    struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    (void)json_parse(&arena, e->json, &v, /*ret_info=*/NULL, /*err=*/NULL);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (str_is(e->name, rows[i].name))
+            rows[i].fn(l, v);
+    }
+    arena_release(&arena);
+}
+
+void goal_lines_moved(struct goal_lines *l)
+{
+    if (!l->wait.len)
+        return;
+    buf_clear(&l->wait);
+    say_status("%s", "");
+}
+
+int64_t goal_lines_tick(struct goal_lines *l)
+{
+    CLEANUP(buf_release) struct buf left = BUF_INIT(100);
+    int64_t left_ms = l->until_ms - clock_wall_ms();
+
+    if (!l->wait.len || !l->color)
+        return -1;
+    if (!l->until_ms || left_ms <= 0) {
+        say_status("%s", buf_cstr(&l->wait));
+        return -1;
+    }
+    goal_show_elapsed((left_ms + 999) / 1000, &left);
+    say_status("%s, %s left", buf_cstr(&l->wait), buf_cstr(&left));
+    return clock_mono_ms() + (left_ms % 1000 ? left_ms % 1000 : 1000);
+}
+
+/* ---- the end ---- */
+
+static void add_figures(const struct store_goal *g, struct buf *out)
+{
+    buf_addf(out, " · %" PRId64 " %s", g->steps, g->steps == 1 ? "turn" : "turns");
+    if (g->iterations)
+        buf_addf(out, ", sent back %" PRId64 "×", g->iterations);
+    buf_adds(out, " · ");
+    goal_show_elapsed(g->time_used_seconds, out);
+    buf_adds(out, " · ");
+    goal_show_tokens(g->tokens_used, out);
+    buf_adds(out, " tokens");
+    if (g->cost_usd > 0) {
+        buf_adds(out, " · ");
+        goal_show_usd(g->cost_usd, out);
+    }
+    if (g->cost_unknown)
+        buf_adds(out, g->cost_usd > 0 ? " and more (not all prices are known)" : "");
+}
+
+void goal_lines_end(struct cmd *c, struct host *host)
+{
+    struct goal_lines l = {.color = isatty(STDERR_FILENO)};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
+    const char *file = args_get(&c->args, OPT_REPORT);
+    struct store_goal g;
+    bool complete;
+
+    if (goal_get(host_goal(host), &arena, &g, /*err=*/NULL) <= 0)
+        return;
+    complete = g.status == GOAL_COMPLETE;
+    buf_addf(&text, "%s goal %s", complete ? "✓" : "✗", goal_show_status(g.status));
+    add_figures(&g, &text);
+    line_say(&l, complete ? BOLD GREEN : BOLD YELLOW, &text);
+    buf_clear(&text);
+    goal_show_stop(&g, &text);
+    if (text.len && !complete)
+        line_say(&l, "", &text);
+    buf_clear(&text);
+    if (file)
+        buf_addf(&text, "report: %s", file);
+    else
+        buf_addf(&text, "report: tenax goal report --session %.8s", host_session(host));
+    line_say(&l, DIM, &text);
+}

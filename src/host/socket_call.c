@@ -1,0 +1,116 @@
+/*
+ * socket_call: the other end of a control socket, for a command that has one thing to ask. The
+ * caller's thread; waits.
+ */
+#include "host/socket_call.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "host/conn.h"
+#include "host/socket.h"
+#include "json/json.h"
+#include "sync/cancel.h"
+
+#define CALL_ID "call"
+#define CALL_MAX_QUEUE ((size_t)2 << 20)
+#define CALL_MAX_LINE ((size_t)32 << 20)
+
+struct call {
+    struct conn conn;
+    struct buf *ret;
+    struct err *err;
+    bool answered;
+    int rc;
+};
+
+/* Events and the like are passed over. */
+static void on_line(struct str line, void *arg)
+{
+    struct call *c = arg;
+    struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+    const struct json *response;
+
+    if (line.ptr && !c->answered && json_parse(&arena, line, &v, NULL, NULL) == 0 &&
+        str_is(json_get_str(v, "type"), "control_response")) {
+        response = json_get(v, "response");
+        c->answered = str_is(json_get_str(response, "request_id"), CALL_ID);
+        if (c->answered && str_is(json_get_str(response, "subtype"), "success"))
+            buf_add(c->ret, json_raw(json_get(response, "response")));
+        else if (c->answered)
+            c->rc = err_set(c->err, ERR_DENIED, "%.*s",
+                            STR_ARG(str_clip(json_get_str(response, "error"), 400)));
+    }
+    arena_release(&arena);
+}
+
+static int call_connect(const char *path, struct err *err)
+{
+    CLEANUP(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int connected;
+
+    if (strlen(path) >= sizeof(at.sun_path))
+        return err_set(err, ERR_NOT_FOUND, "'%s' is too long for a socket", path);
+    memcpy(at.sun_path, path, strlen(path));
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+        return err_sys(err, ERR_NOT_FOUND, "nobody listens on '%s'", path);
+    connected = fd;
+    fd = -1;
+    return connected;
+}
+
+static int call_round(struct call *c, int64_t due_ms, struct cancel *cancel, struct err *err)
+{
+    int64_t left_ms = due_ms - clock_mono_ms();
+    struct pollfd fds[2] = {
+        {.fd = c->conn.in, .events = (short)(POLLIN | (conn_unsent(&c->conn) ? POLLOUT : 0))},
+        {.fd = cancel ? cancel_fd(cancel) : -1, .events = POLLIN},
+    };
+
+    if (left_ms <= 0)
+        return err_set(err, ERR_TIMEOUT, "the process that works on it does not answer");
+    if (poll(fds, ARRAY_LEN(fds), (int)left_ms) < 0 && errno != EINTR)
+        return err_sys(err, ERR_IO, "cannot wait");
+    if (cancel_check(cancel, err) < 0)
+        return -1;
+    if ((fds[0].revents & POLLOUT) && conn_flush(&c->conn, err) < 0)
+        return -1;
+    if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) &&
+        conn_read(&c->conn, on_line, c, err) <= 0 && !c->answered)
+        return err_set(err, ERR_PROTOCOL, "the process that works on it has hung up");
+    return 0;
+}
+
+int socket_call(const char *path, struct str request, int64_t timeout_ms, struct cancel *cancel,
+                struct buf *ret, struct err *err)
+{
+    CLEANUP(fd_closep) int fd = call_connect(path, err);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(CALL_MAX_QUEUE);
+    struct call c = {.ret = ret, .err = err};
+    int64_t due_ms = clock_mono_ms() + timeout_ms;
+
+    if (fd < 0)
+        return -1;
+    buf_addf(&line,
+             "{\"type\":\"control_request\",\"request_id\":\"" CALL_ID "\",\"request\":%.*s}\n",
+             STR_ARG(request));
+    if (buf_check(&line, err) < 0)
+        return -1;
+    conn_init(&c.conn, fd, fd, CALL_MAX_LINE, CALL_MAX_QUEUE);
+    if (conn_send(&c.conn, buf_str(&line), err) < 0)
+        c.rc = -1;
+    while (c.rc == 0 && !c.answered)
+        c.rc = call_round(&c, due_ms, cancel, err);
+    conn_release(&c.conn);
+    return c.rc;
+}

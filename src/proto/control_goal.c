@@ -1,0 +1,82 @@
+/*
+ * control_goal: a client works on the session's goal.
+ *
+ * goal {argument}: what could be typed behind /goal, with the same answer; it may take its time (a
+ * check is run when it is added), so it is mailed when it is there: {text, goes_on, active_goal}.
+ * goal_nudge {}: somebody has written the goal's row in the store; the engine looks at once.
+ */
+#include "proto/control_goal.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "goal/goal.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "proto/control.h"
+#include "proto/peer.h"
+#include "slash/slash.h"
+#include "sync/mailbox.h"
+
+#define ANSWER_MAX ((size_t)16 << 20)
+
+struct waiting {
+    struct mailbox *to;
+    struct buf request_id;
+};
+
+static void write_answer(const struct slash_call *call, struct buf *body)
+{
+    CLEANUP(buf_release) struct buf active = BUF_INIT(ANSWER_MAX);
+    struct jw w;
+
+    goal_active_json(host_goal(call->host), &active);
+    jw_init(&w, body, JW_CLEAN);
+    jw_object(&w);
+    jw_kstr(&w, "text", str_trim(buf_str(&call->text)));
+    jw_kbool(&w, "goes_on", call->goes_on);
+    jw_kraw(&w, "active_goal", buf_str(&active));
+    jw_object_end(&w);
+}
+
+/* The commands' thread. */
+static void on_answer(void *arg, const struct slash_call *call, const struct err *err)
+{
+    CLEANUP(buf_release) struct buf body = BUF_INIT(ANSWER_MAX);
+    struct waiting *waiting = arg;
+    struct line_mail *m = line_mail_new();
+
+    if (!err)
+        write_answer(call, &body);
+    control_respond(buf_str(&waiting->request_id), buf_str(&body), err, &m->line);
+    mailbox_send(waiting->to, &m->mail);
+    mailbox_unref(waiting->to);
+    buf_release(&waiting->request_id);
+    mem_freep(&waiting);
+}
+
+int control_goal(struct control_call *call, struct jw *w, struct err *err)
+{
+    const struct slash_command *command = slash_find(STR("/goal"), /*ret_args=*/NULL);
+    struct waiting *waiting = mem_zalloc(sizeof(*waiting));
+
+    (void)w;
+    waiting->to = mailbox_ref(call->mailbox);
+    buf_init(&waiting->request_id, 4096);
+    buf_add(&waiting->request_id, str_clip(call->request_id, 4096));
+    if (slash_ask(call->session->slash, command, json_get_str(call->request, "argument"), on_answer,
+                  waiting, err) == 0)
+        return 1;
+    mailbox_unref(waiting->to);
+    buf_release(&waiting->request_id);
+    mem_freep(&waiting);
+    return -1;
+}
+
+int control_goal_nudge(struct control_call *call, struct jw *w, struct err *err)
+{
+    (void)err;
+    (void)w;
+    goal_nudge(host_goal(call->session->host));
+    return 0;
+}
