@@ -200,6 +200,7 @@ static int judge_once(struct goal *g, struct ladder *l, const struct judge_case 
         .conf = g->spec.conf,
         .provider = provider,
         .toolbox = g->spec.judge_tools,
+        .permit = g->spec.permit,
         .progress = judge_progress,
         .progress_arg = g,
     };

@@ -55,13 +55,18 @@ void wait_begin(struct wait *w, enum wait_on on, int64_t now_ms)
     w->file_mtime_ns = -1;
     w->file_size = -1;
     w->since_ms = now_ms;
-    w->check_in_ms = wait_is_looked_after(on) ? now_ms + 30 * MINUTE_MS : 0;
+    wait_checked_in(w, now_ms);
 }
 
 void wait_checked_in(struct wait *w, int64_t now_ms)
 {
-    w->check_ins++;
-    w->check_in_ms = now_ms + (w->check_ins == 1 ? 60 : 120) * MINUTE_MS;
+    static const int minutes[] = {30, 60, 120};
+
+    if (!wait_is_looked_after(w->on))
+        return;
+    if (w->check_in_ms)
+        w->check_ins++;
+    w->check_in_ms = now_ms + minutes[w->check_ins < 2 ? w->check_ins : 2] * MINUTE_MS;
 }
 
 int64_t wait_next_ms(const struct wait *w)

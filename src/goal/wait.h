@@ -67,7 +67,8 @@ void wait_file_now(struct str path, const char *dir, int64_t *ret_mtime_ns, int6
 
 /* When it next has to be looked at because of the clock alone (until_ms, check_in_ms); 0: never. */
 int64_t wait_next_ms(const struct wait *w);
-/* The check-in at check_in_ms was held: sets the next one. */
+/* The check-in at check_in_ms was held, or there was none so far: sets the next one. What ends by
+ * the clock alone has none. */
 void wait_checked_in(struct wait *w, int64_t now_ms);
 
 struct wait_watch_spec {

@@ -344,6 +344,23 @@ static void test_next(void **state)
     }
 }
 
+/* The first one is set where it makes sense; what was held is counted; then they grow apart. */
+static void test_check_ins(void **state)
+{
+    (void)state;
+    for (int on = WAIT_PROCESS; on <= WAIT_RETRY; on++) {
+        static const int64_t minutes[] = {30, 60, 120, 120};
+        bool has = on != WAIT_TIME && on != WAIT_QUOTA && on != WAIT_RETRY;
+        struct wait w = {.on = (enum wait_on)on};
+
+        for (int i = 0; i < 4; i++) {
+            wait_checked_in(&w, 5000);
+            assert_int_equal(w.check_in_ms, has ? 5000 + minutes[i] * MINUTE_MS : 0);
+            assert_int_equal(w.check_ins, has ? i : 0);
+        }
+    }
+}
+
 /* ---- Watches ---- */
 
 struct waker {
@@ -651,6 +668,7 @@ int main(void)
         cmocka_unit_test(test_read_bad),
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_next),
+        cmocka_unit_test(test_check_ins),
         cmocka_unit_test(test_process),
         cmocka_unit_test(test_process_number_again),
         cmocka_unit_test(test_file),
