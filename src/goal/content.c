@@ -68,7 +68,7 @@ bool content_is_young(const struct stat *st)
 }
 
 /* The whole of a small file, in portions that do not depend on how the system hands it out. */
-static void read_whole(int fd, struct content *c)
+static void read_whole(int fd, int64_t size, struct content *c)
 {
     CLEANUP(mem_freep) char *portion = mem_alloc(CONTENT_PORTION);
     int64_t total = 0;
@@ -81,12 +81,12 @@ static void read_whole(int fd, struct content *c)
             continue;
         if (n > 0)
             have += (size_t)n;
-        if (n > 0 && have < CONTENT_PORTION)
+        if (n > 0 && have < CONTENT_PORTION && total + (int64_t)have < size)
             continue;
         mix(c, portion, have);
         total += (int64_t)have;
         have = 0;
-        if (n <= 0 || total > CONTENT_WHOLE) /* at its end, or growing as we read */
+        if (n <= 0 || total >= size) /* at its end; what comes now will be seen next time */
             return;
     }
 }
@@ -122,7 +122,7 @@ static void read_file(int dir_fd, const char *path, struct stat *st, struct cont
     else if (st->st_size > CONTENT_WHOLE)
         read_places(fd, st->st_size, c);
     else
-        read_whole(fd, c);
+        read_whole(fd, st->st_size, c);
 }
 
 struct content content_read(int dir_fd, const char *path, struct stat *ret_st)

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-#define MAKEFILE_MAX_TARGETS 64 /* followed */
+#define MAKEFILE_MAX_NAMES 64 /* included, or targets followed */
 
 /* The next line with those that it goes on in: "\\\n" becomes a blank. */
 static bool next_line(struct str *rest, struct buf *ret)
@@ -33,7 +33,7 @@ static void add_words(struct str words, struct strv *ret)
     struct str word;
 
     words = str_first(words, str_chr(words, '#'));
-    while (str_cut(&words, ' ', &word)) {
+    while (ret->len < MAKEFILE_MAX_NAMES && str_cut(&words, ' ', &word)) {
         word = str_trim(word);
         if (word.len && str_chr(word, '$') == word.len && !strv_has(ret, word))
             strv_add(ret, word);
@@ -101,7 +101,7 @@ static void follow(struct str text, struct strv *wanted)
         size_t colon = rule_colon(rule);
         struct str needs = str_from(rule, colon + 1);
 
-        if (colon < rule.len && wanted->len < MAKEFILE_MAX_TARGETS &&
+        if (colon < rule.len && wanted->len < MAKEFILE_MAX_NAMES &&
             rule_is_wanted(str_first(rule, colon), wanted))
             add_words(str_first(needs, str_chr(needs, ';')), wanted);
     }
@@ -119,7 +119,7 @@ void makefile_commands(struct str text, const struct strv *targets, struct strv 
         before = wanted.len;
         if (before)
             follow(text, &wanted);
-    } while (wanted.len > before && wanted.len < MAKEFILE_MAX_TARGETS);
+    } while (wanted.len > before && wanted.len < MAKEFILE_MAX_NAMES);
     while (next_line(&text, &line)) {
         struct str rule = buf_str(&line);
         size_t colon = rule_colon(rule);

@@ -19,7 +19,7 @@
 #include "goal/recipe.h"
 
 #define SEARCH_MAX_DEPTH 4 /* of commands that hold commands */
-#define SEARCH_MAX_TEXTS 500
+#define SEARCH_MAX_WORK 500
 #define SEARCH_MAX_FOLDERS 16
 #define SEARCH_MAX_NOTES 3
 #define SEARCH_SHOW 80 /* bytes of a check in a reason */
@@ -36,6 +36,11 @@ void search_add(struct search *s, enum found_kind kind, struct str path, const c
             why.ptr[i] = ' ';
     }
     protect_find_add(s->finder, kind, path, buf_cstr(&why));
+}
+
+bool search_may_go_on(struct search *s)
+{
+    return s->work++ < SEARCH_MAX_WORK;
 }
 
 /* ---- folders ---- */
@@ -136,7 +141,7 @@ bool search_file(struct search *s, struct str name, bool must, const char *what)
 
         if (is_of_the_system(absolute) || !protect_find_is_file(absolute) || is_built(absolute))
             continue;
-        if (!must && relative.ptr[0] != '/' && !strv_has(&s->finder->files, relative))
+        if (!must && relative.ptr[0] != '/' && !protect_find_lists(s->finder, relative))
             continue;
         if (!s->scripts_only && !protect_find_has(s->finder, relative))
             search_note(s, relative);
@@ -355,10 +360,9 @@ void search_text(struct search *s, struct str text)
 {
     struct shell shell;
 
-    if (!text.len || s->depth == SEARCH_MAX_DEPTH || s->texts == SEARCH_MAX_TEXTS)
+    if (!text.len || s->depth == SEARCH_MAX_DEPTH || !search_may_go_on(s))
         return;
     s->depth++;
-    s->texts++;
     shell_split(&shell, text);
     VEC_EACH(&shell.parts, p) {
         search_part(s, p);

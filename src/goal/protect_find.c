@@ -161,19 +161,36 @@ static int protect_find_list_walk(struct protect_find *f, struct err *err)
     return 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool protect_find_lists(const struct protect_find *f, struct str relative)
+{
+    CLEANUP(mem_freep) char *name = mem_dup(relative.ptr, relative.len);
+
+    return f->files.len &&
+           bsearch(&name, f->files.ptr, f->files.len, sizeof(*f->files.ptr), by_name) != NULL;
+}
+
 static int protect_find_list(struct protect_find *f, struct err *err)
 {
     struct err why = {0};
 
-    if (protect_find_list_git(f, &why) == 0)
-        return 0;
-    if (why.code == ERR_CANCELLED) {
-        if (err)
-            *err = why;
-        return -1;
+    if (protect_find_list_git(f, &why) < 0) {
+        if (why.code == ERR_CANCELLED) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+        strv_clear(&f->files);
+        if (protect_find_list_walk(f, err) < 0)
+            return -1;
     }
-    strv_clear(&f->files);
-    return protect_find_list_walk(f, err);
+    if (f->files.len)
+        qsort(f->files.ptr, f->files.len, sizeof(*f->files.ptr), by_name);
+    return 0;
 }
 
 /* ---- what --protect names ---- */

@@ -48,7 +48,7 @@ struct protect_find {
     VEC(struct found) found;
     struct map known; /* kind and path of those */
     struct strv notes;
-    struct strv files; /* of the workspace, but for what git ignores */
+    struct strv files; /* of the workspace, but for what git ignores; in order */
     struct strv env;   /* as checks get it */
     int named;         /* files that a check names, for notes */
     bool python_tests; /* a check runs them: conftest.py has a say in every folder of tests */
@@ -63,7 +63,8 @@ void protect_find_release(struct protect_find *f);
  * are. */
 void protect_find_add(struct protect_find *f, enum found_kind kind, struct str path,
                       const char *why);
-bool protect_find_has(const struct protect_find *f, struct str relative); /* a file */
+bool protect_find_has(const struct protect_find *f, struct str relative);   /* a file */
+bool protect_find_lists(const struct protect_find *f, struct str relative); /* in files */
 /* The absolute path, and the one to be kept. Yours to free. */
 char *protect_find_absolute(const struct protect_find *f, const char *folder, struct str path);
 struct str protect_find_relative(const struct protect_find *f, struct str absolute);

@@ -14,7 +14,7 @@
 #include "goal/recipe.h"
 #include "json/json.h"
 
-#define RECIPE_MAX_FILE ((size_t)2 << 20) /* of a makefile or package.json that is looked into */
+#define RECIPE_MAX_FILE ((size_t)256 << 10) /* of what is looked into */
 
 /* The value of an option of this list at word i: behind '=', in the next word, or glued to a short
  * one (-fFILE). Empty: it is none. */
@@ -162,6 +162,8 @@ void search_recipe(struct search *s, const struct recipe *r, const struct shell_
     size_t folders = s->folders.len;
     size_t found = 0;
 
+    if (!search_may_go_on(s))
+        return;
     for (size_t i = p->first; i < p->words.len; i++) {
         struct str folder = option_value(p, i, r->folders);
         struct str file = option_value(p, i, r->options);

@@ -20,10 +20,13 @@ struct search {
     struct str check;
     struct strv folders; /* where its commands may stand, relative to the workspace; "" first */
     int depth;
-    int texts;         /* looked through so far */
+    int work;          /* texts, recipes and globs so far */
     bool scripts_only; /* the commands are not the check's own: only what they run counts */
 };
 
+/* Counts the work that a check makes, which has a limit: what it leads to is not always its
+ * author's own. */
+bool search_may_go_on(struct search *s);
 /* Commands, wherever they are written. */
 void search_text(struct search *s, struct str text);
 /* cd: the folders that this one is in become more. */

@@ -46,7 +46,8 @@ static int by_name(const void *a, const void *b)
 /* "a b": protected files in order of their names; absent ones are left out. */
 static void names_of(struct protect *p, struct buf *ret)
 {
-    qsort(p->files.ptr, p->files.len, sizeof(*p->files.ptr), by_name);
+    if (p->files.len)
+        qsort(p->files.ptr, p->files.len, sizeof(*p->files.ptr), by_name);
     VEC_EACH(&p->files, f) {
         if (f->kind != PROTECT_ABSENT)
             buf_addf(ret, "%s%s", ret->len ? " " : "", f->path);
@@ -172,7 +173,7 @@ static void finds(void **state)
         if (!str_is(buf_str(&got), find_rows[i].want))
             fail_msg("'%s' with '%s': got '%s', want '%s'", find_rows[i].check, find_rows[i].globs,
                      buf_cstr(&got), find_rows[i].want);
-        assert_int_equal(protect_count(p), p->files.len ? protect_count(p) : 0);
+        assert_true(protect_count(p) <= p->files.len);
         protect_free(p);
         buf_release(&got);
         work_remove();
