@@ -97,7 +97,7 @@ static void dossier_add_check(struct dossier *d, const struct check_result *r)
     const char *end = r->timed_out ? "ran into its time limit" : "FAILED";
     const char *title =
         dossier_format(d, "A check, run by tenax itself: %s (exit code %d, %.1f s)",
-                       r->passed ? "passed" : end, r->code, (double)r->time_ms / 1000);
+                       r->passed ? "passed" : end, r->code, (double)r->wall_ms / 1000);
     struct exhibit *e = dossier_add(d, GROUP_CHECKS, title);
     bool is_whole = r->tail.len >= r->bytes;
 
