@@ -21,11 +21,13 @@
 #include "cmd/cmd.h"
 #include "cmd/goal_lines.h"
 #include "cmd/text.h"
+#include "goal/display.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "slash/slash.h"
 #include "sync/mailbox.h"
 
+#define TEXT_CLAIM 200
 #define TEXT_MAX_ANSWER ((size_t)64 << 20)
 #define TEXT_LAST_MS 2000 /* for the end of the turn after an interrupt */
 
@@ -45,6 +47,7 @@ struct text {
     int64_t retry_at_ms; /* when the next try is due; 0: none is waited for */
     struct activity activity;
     struct goal_lines goal;
+    struct buf claim; /* the first line of what was said last */
     const struct text_spec *spec;
     struct cancel *cancel;
     int code;           /* exit code once output has failed */
@@ -141,6 +144,14 @@ static void text_command(struct text *t, const struct event *e)
         say_plain("%.*s", STR_ARG(e->text));
 }
 
+/* A verdict is about words that have not been shown where only the last answer is. */
+static void text_claim(struct text *t, const struct event *e)
+{
+    if (!t->live && t->claim.len && str_is(e->name, "goal_verdict"))
+        say_plain("“%.*s”", STR_ARG(buf_str(&t->claim)));
+    buf_clear(&t->claim);
+}
+
 static void text_event(struct text *t, const struct event *e)
 {
     switch (e->kind) {
@@ -149,7 +160,14 @@ static void text_event(struct text *t, const struct event *e)
         break;
     case EVENT_GOAL:
         text_break(t);
+        text_claim(t, e);
         goal_lines_event(&t->goal, e);
+        break;
+    case EVENT_BLOCK_DONE:
+        if (e->block == BLOCK_TEXT) {
+            buf_clear(&t->claim);
+            goal_show_line(e->text, TEXT_CLAIM, &t->claim);
+        }
         break;
     case EVENT_COMMAND:
         text_command(t, e);
@@ -337,6 +355,7 @@ int text_run(const struct text_spec *spec)
 
     activity_init(&t.activity, c->args.given[OPT_VERBOSE], c->dir);
     goal_lines_init(&t.goal);
+    buf_init(&t.claim, 2 * TEXT_CLAIM);
     if (!t.live && !t.activity.shown)
         observer_wake_on(o, TEXT_URGENT);
 
@@ -352,6 +371,7 @@ int text_run(const struct text_spec *spec)
         goal_lines_moved(&t.goal);
     }
     goal_lines_release(&t.goal);
+    buf_release(&t.claim);
     event_unref(t.last);
     observer_free(o);
     mailbox_close(mb);
