@@ -314,6 +314,12 @@ static void agent_recall(struct agent *a, struct recall *r)
     a->last_bytes = a->history.bytes - history_bytes(&a->history, r->tokens_at);
     if (r->todos.len)
         workspace_set_todos(a->spec.workspace, buf_str(&r->todos));
+    VEC_EACH(&r->files, file) {
+        CLEANUP(mem_freep) char *real = file->path ? workspace_real(file->path) : NULL;
+
+        if (real)
+            workspace_recall_seen(a->spec.workspace, real, file->time_ms);
+    }
     VEC_EACH(&r->queued, in) {
         in->kept = a->spec.journal;
         vec_push(&a->queue, *in);

@@ -36,6 +36,7 @@ struct reader {
     struct map results;      /* tool_use id → struct message * of one block */
     struct map replacements; /* tool_use id → char *, what stands for the result */
     struct map entries;      /* uuids of the chain's lines: what was queued and is said already */
+    struct map files;        /* path → number in the list, from 1 */
     struct map priced;       /* message ids whose usage is counted */
     uint64_t counted_to;     /* lines before this offset are in the recorded cost */
 };
@@ -54,6 +55,10 @@ void recall_release(struct recall *r)
     buf_release(&r->todos);
     buf_release(&r->lost);
     ledger_release(&r->ledger);
+    VEC_EACH(&r->files, file) {
+        mem_freep(&file->path);
+    }
+    vec_release(&r->files);
 }
 
 static void reader_release(struct reader *r)
@@ -71,6 +76,7 @@ static void reader_release(struct reader *r)
     }
     map_release(&r->replacements);
     map_release(&r->entries);
+    map_release(&r->files);
     map_release(&r->priced);
 }
 
@@ -237,6 +243,35 @@ static void reader_user(struct reader *r, const struct message *m, struct str uu
     }
 }
 
+static void reader_add_file(struct reader *r, struct str path, const struct json *line)
+{
+    size_t before = (size_t)map_get(&r->files, path);
+    struct recall_file file = {.time_ms = entry_time_parse(json_get_str(line, "timestamp"))};
+
+    if (!path.len || path.ptr[0] != '/' || str_chr(path, '\0') < path.len || file.time_ms <= 0)
+        return;
+    if (before)
+        mem_freep(&r->to->files.ptr[before - 1].path);
+    file.path = mem_dup(path.ptr, path.len);
+    vec_push(&r->to->files, file);
+    map_set(&r->files, path, (void *)r->to->files.len);
+}
+
+/* A result of Read that shows something, or of a tool that has changed a file. */
+static void reader_file(struct reader *r, const struct json *line)
+{
+    const struct json *data = json_get(line, "toolUseResult");
+    const struct json *file = json_get(data, "file");
+    struct str type = json_get_str(data, "type");
+
+    if (json_get(data, "structuredPatch"))
+        reader_add_file(r, json_get_str(data, "filePath"), line);
+    else if ((str_is(type, "text") || str_is(type, "notebook")) &&
+             (!json_is(json_get(file, "content"), JSON_STRING) ||
+              json_get_i64(file, "numLines", 0) > 0 || json_get_i64(file, "totalLines", 1) == 0))
+        reader_add_file(r, json_get_str(file, "filePath"), line);
+}
+
 /* Usage stands in every line of an answer; it counts once. */
 static void reader_usage(struct reader *r, const struct json *line, const struct json *message,
                          const struct load_entry *e)
@@ -375,6 +410,8 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
     }
     if (e->kind == ENTRY_USER) {
         reader_user(r, m, uuid, e->flags & LOAD_META);
+        if (e->flags & LOAD_TOOL_RESULT)
+            reader_file(r, line);
         return 0;
     }
     reader_assistant(r, m, uuid);

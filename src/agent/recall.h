@@ -28,6 +28,12 @@ enum recall_state {
     RECALL_INTERRUPTED_TURN,   /* results nobody looked at */
 };
 
+/* A file that the model was shown, or changed. */
+struct recall_file {
+    char *path;      /* absolute, as it was named; NULL: it is found further on */
+    int64_t time_ms; /* of the line that says so */
+};
+
 struct recall {
     VEC(struct message *) messages; /* blocks have their entry */
     VEC(struct agent_input) queued; /* waited for their turn */
@@ -36,6 +42,7 @@ struct recall {
     struct buf todos;   /* JSON array; empty: none */
     struct buf lost;    /* calls that were running when it ended, for the model; empty: none */
     struct ledger ledger;
+    VEC(struct recall_file) files; /* in the order of the last looks */
     /* The last real figure of how long the conversation is, and behind which message. */
     int64_t tokens;
     size_t tokens_at;

@@ -221,21 +221,35 @@ uint64_t seen_hash(struct str content)
     return h;
 }
 
-void workspace_saw(struct workspace *w, const char *path, const struct stat *st, struct str content,
-                   bool partial)
+static void workspace_keep_seen(struct workspace *w, const char *path, struct seen_file *file)
 {
-    struct seen_file *file = mem_zalloc(sizeof(*file));
     struct seen_file *old;
 
-    file->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-    file->size = st->st_size;
-    file->hash = seen_hash(content);
-    file->partial = partial;
     lock_take(&w->lock);
     file->order = ++w->looks;
     old = map_set(&w->seen, str_of(path), file);
     lock_give(&w->lock);
     mem_freep(&old);
+}
+
+void workspace_saw(struct workspace *w, const char *path, const struct stat *st, struct str content,
+                   bool partial)
+{
+    struct seen_file *file = mem_zalloc(sizeof(*file));
+
+    file->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    file->size = st->st_size;
+    file->hash = seen_hash(content);
+    file->partial = partial;
+    workspace_keep_seen(w, path, file);
+}
+
+void workspace_recall_seen(struct workspace *w, const char *path, int64_t time_ms)
+{
+    struct seen_file *file = mem_zalloc(sizeof(*file));
+
+    file->recalled_ms = time_ms;
+    workspace_keep_seen(w, path, file);
 }
 
 bool workspace_seen(struct workspace *w, const char *path, struct seen_file *ret)

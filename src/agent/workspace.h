@@ -52,11 +52,16 @@ struct seen_file {
     int64_t size;
     uint64_t hash; /* of the content, seen_hash() */
     bool partial;  /* only some lines were shown */
+    /* Of what was seen before this process began only the time is known: it is unchanged when its
+     * mtime is not after this. 0: the hash tells. */
+    int64_t recalled_ms;
     int64_t order; /* of the last look, growing; set by workspace_saw() */
 };
 uint64_t seen_hash(struct str content);
 void workspace_saw(struct workspace *w, const char *path, const struct stat *st, struct str content,
                    bool partial);
+/* What a resumed session knows of it. */
+void workspace_recall_seen(struct workspace *w, const char *path, int64_t time_ms);
 bool workspace_seen(struct workspace *w, const char *path, struct seen_file *ret);
 void workspace_forget(struct workspace *w, const char *path);
 /* Paths, the one looked at last first. */

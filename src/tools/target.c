@@ -57,6 +57,18 @@ int target_must_exist(struct tool_call *call, const struct target *t, struct err
     return err_set(err, ERR_NOT_FOUND, "'%s' does not exist.%s", t->path, buf_cstr(&hint));
 }
 
+static bool target_has_changed(const struct target *t, const struct seen_file *seen)
+{
+    const struct timespec *mtime = &t->file.st.st_mtim;
+
+    /* The time alone proves nothing: git checkout and touch move it, and two writes can share it.
+     */
+    if (!seen->recalled_ms)
+        return seen->hash != seen_hash(buf_str(&t->file.raw));
+    /* But it is all that is known of what was seen before a resume. */
+    return (int64_t)mtime->tv_sec * 1000 + mtime->tv_nsec / 1000000 > seen->recalled_ms;
+}
+
 int target_must_be_seen(struct tool_call *call, const struct target *t, struct err *err)
 {
     struct seen_file seen;
@@ -65,9 +77,7 @@ int target_must_be_seen(struct tool_call *call, const struct target *t, struct e
         return 0;
     if (!workspace_seen(call->workspace, t->file.path, &seen))
         return err_set(err, ERR_BAD_INPUT, "'%s' has not been read yet: Read it first", t->path);
-    /* The time alone proves nothing: git checkout and touch move it, and two writes can share it.
-     */
-    if (seen.hash != seen_hash(buf_str(&t->file.raw)))
+    if (target_has_changed(t, &seen))
         return err_set(err, ERR_BAD_INPUT,
                        "'%s' has changed since it was read (by the user, a command or a "
                        "formatter): Read it again, then make the change",
