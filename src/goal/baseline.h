@@ -15,7 +15,7 @@
  *
  * Outside of git, or without it, all this is ERR_UNSUPPORTED and goals do without. Each call has a
  * time limit of BASELINE_TIMEOUT_MS (ERR_TIMEOUT); git's own words are in ERR_IO, such as for a
- * repository that cannot be written. Any thread, one call at a time for a session; waits.
+ * repository that cannot be written. Any thread; waits.
  */
 #pragma once
 

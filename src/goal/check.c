@@ -64,10 +64,10 @@ static void check_add_path(struct str path, struct strv *ret)
         strv_add(ret, buf_str(&kept));
 }
 
-void check_environ(char *const *environ, struct strv *ret)
+void check_environ(char *const *given, struct strv *ret)
 {
-    for (; *environ; environ++) {
-        struct str variable = str_of(*environ);
+    for (; *given; given++) {
+        struct str variable = str_of(*given);
 
         if (str_starts(variable, STR("PATH="))) {
             if (!check_path(ret).len)
@@ -80,11 +80,11 @@ void check_environ(char *const *environ, struct strv *ret)
         strv_adds(ret, CHECK_DEFAULT_PATH);
 }
 
-struct str check_path(const struct strv *environ)
+struct str check_path(const struct strv *env)
 {
-    for (size_t i = 0; i < environ->len; i++) {
-        if (str_starts(str_of(environ->ptr[i]), STR("PATH=")))
-            return str_of(environ->ptr[i] + 5);
+    for (size_t i = 0; i < env->len; i++) {
+        if (str_starts(str_of(env->ptr[i]), STR("PATH=")))
+            return str_of(env->ptr[i] + 5);
     }
     return STR("");
 }

@@ -52,9 +52,9 @@ void check_result_release(struct check_result *r);
 /* What checks get of an environment: without what makes a shell read files, define functions or
  * change directory elsewhere, and without relative and empty entries of PATH, so that no program of
  * the workspace can stand in for another. PATH is always there. */
-void check_environ(char *const *environ, struct strv *ret);
+void check_environ(char *const *given, struct strv *ret);
 /* Entries of that PATH, without "PATH="; lent by the list of check_environ(). */
-struct str check_path(const struct strv *environ);
+struct str check_path(const struct strv *env);
 
 /* 0 whatever the command thinks, one that cannot be found included (code 127). A command that the
  * time limit ended has not passed, whatever its exit code. ERR_BAD_INPUT (empty, or a NUL in it),

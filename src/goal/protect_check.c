@@ -3,10 +3,8 @@
  * leads to. It errs towards too much: a word that could be a program is taken for one, and a
  * command is looked at in every folder that a `cd` of the line could have led to. Any thread.
  */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/path_glob.h"
 #include "base/buf.h"
@@ -91,17 +89,6 @@ static bool search_is_program(struct search *s, struct str name)
 
 /* ---- files that are named ---- */
 
-/* What compilers make: it will be made anew, and says nothing about what it does. */
-static bool is_built(const char *path)
-{
-    CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char magic[4] = {0};
-
-    return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
-           (memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "\xcf\xfa\xed\xfe", 4) == 0 ||
-            memcmp(magic, "!<ar", 4) == 0 || memcmp(magic, "\0asm", 4) == 0);
-}
-
 static bool is_of_the_system(const char *path)
 {
     static const struct str places[] = {STR_INIT("/usr/"), STR_INIT("/bin/"), STR_INIT("/sbin/"),
@@ -139,7 +126,8 @@ bool search_file(struct search *s, struct str name, bool must, const char *what)
         CLEANUP(mem_freep) char *real = NULL;
         struct str relative = protect_find_relative(s->finder, str_of(absolute));
 
-        if (is_of_the_system(absolute) || !protect_find_is_file(absolute) || is_built(absolute))
+        if (is_of_the_system(absolute) || !protect_find_is_file(absolute) ||
+            protect_find_is_built(absolute))
             continue;
         if (!must && relative.ptr[0] != '/' && !protect_find_lists(s->finder, relative))
             continue;

@@ -4,7 +4,11 @@
  */
 #include "goal/protect_find.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/path_glob.h"
 #include "base/buf.h"
@@ -64,6 +68,22 @@ bool protect_find_is_file(const char *absolute)
     struct stat st;
 
     return stat(absolute, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool protect_find_is_built(const char *absolute)
+{
+    static const struct str magics[] = {STR_INIT("\177ELF"), STR_INIT("\xcf\xfa\xed\xfe"),
+                                        STR_INIT("!<arch>"), STR_INIT("\xca\xfe\xba\xbe"),
+                                        STR_INIT("\0asm")};
+    CLEANUP(fd_closep) int fd = open(absolute, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char start[8];
+    ssize_t n = fd < 0 ? -1 : read(fd, start, sizeof(start));
+
+    for (size_t i = 0; n > 0 && i < ARRAY_LEN(magics); i++) {
+        if (str_starts(str_make(start, (size_t)n), magics[i]))
+            return true;
+    }
+    return false;
 }
 
 void protect_find_add(struct protect_find *f, enum found_kind kind, struct str path,
@@ -310,7 +330,12 @@ static void protect_find_tests(struct protect_find *f)
     for (size_t i = 0; i < f->files.len; i++) {
         struct str path = str_of(f->files.ptr[i]);
 
+        CLEANUP(mem_freep) char *absolute = NULL;
+
         if (!recipe_is_test(path))
+            continue;
+        absolute = protect_find_absolute(f, "", path);
+        if (!protect_find_is_file(absolute) || protect_find_is_built(absolute))
             continue;
         if (f->found.len - before == PROTECT_MAX_FILES) {
             strv_addf(&f->notes, "more than %d test files: the rest is not protected",

@@ -8,7 +8,7 @@
  * - what its programs read their orders from (recipe.h), the scripts of package.json and the rules
  *   of a makefile followed one level; and where such files are, those that would be read before or
  *   beside them and are not there;
- * - test files by the usual names;
+ * - test files by the usual names, but for what compilers made of them;
  * - programs of the checks, as PATH gives them.
  *
  * Commands are read without running a shell: what a variable or a substitution would give is not
@@ -70,6 +70,9 @@ char *protect_find_absolute(const struct protect_find *f, const char *folder, st
 struct str protect_find_relative(const struct protect_find *f, struct str absolute);
 /* A regular file, reached through links or not. */
 bool protect_find_is_file(const char *absolute);
+
+/* What compilers make: it will be made anew, and says nothing about what it does. */
+bool protect_find_is_built(const char *absolute);
 
 /* protect_check.c: everything that one check leads to. */
 void protect_find_check(struct protect_find *f, struct str command);

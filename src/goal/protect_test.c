@@ -223,6 +223,15 @@ static void knows_git(void **state)
     expect_names("./local.sh", "local.sh tests/a.py");
 }
 
+/* What tests were built to is built again. */
+static void not_what_is_built(void **state)
+{
+    (void)state;
+    work_put_all("tests/a.c tests/a.o tests/a.log tests/run.trs");
+    work_run("cp /bin/true tests/prog; cp /bin/true prog; ar rc tests/lib.x tests/a.c", NULL);
+    expect_names("make -s && ./prog && tests/prog", "tests/a.c");
+}
+
 static void says_why(void **state)
 {
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
@@ -581,6 +590,7 @@ int main(void)
         cmocka_unit_test(finds),
         cmocka_unit_test_setup_teardown(follows_recipes, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(knows_git, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(not_what_is_built, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(says_why, work_setup, work_teardown),
         cmocka_unit_test(changes),
         cmocka_unit_test_setup_teardown(too_fast_for_the_clock, work_setup, work_teardown),

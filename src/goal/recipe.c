@@ -243,6 +243,19 @@ bool recipe_is_output_dir(struct str name)
               ".claude");
 }
 
+/* What runs of tests and compilers leave beside them. */
+static bool name_is_left_over(struct str name)
+{
+    static const char *const ends[] = {".pyc",  ".pyo", ".o",   ".a",   ".so",  ".class", ".gcno",
+                                       ".gcda", ".log", ".trs", ".tmp", ".swp", "~"};
+
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        if (str_ends(name, str_of(ends[i])))
+            return true;
+    }
+    return false;
+}
+
 bool recipe_is_test(struct str path)
 {
     bool in_tests = false;
@@ -258,8 +271,7 @@ bool recipe_is_test(struct str path)
                                            "e2e integration_test integration_tests "
                                            "integration-tests androidTest unittests testing_data");
     }
-    if (str_ends(path, STR(".pyc")) || str_ends(path, STR("~")) || str_ends(path, STR(".swp")) ||
-        str_ends(path, STR(".log")) || str_ends(path, STR(".o")))
+    if (in_tests && name_is_left_over(path))
         return false;
     return in_tests || name_is_test(path);
 }

@@ -53,12 +53,12 @@ struct snapshot {
     bool first_walk;
 };
 
-struct snapshot *snapshot_new(const char *dir, char *const *environ)
+struct snapshot *snapshot_new(const char *dir, char *const *env)
 {
     struct snapshot *s = mem_zalloc(sizeof(*s));
 
     s->dir = mem_dup(dir, strlen(dir));
-    s->environ = environ;
+    s->environ = env;
     buf_init(&s->head_told, BUF_NO_LIMIT);
     buf_init(&s->head_from, BUF_NO_LIMIT);
     buf_init(&s->head_to, BUF_NO_LIMIT);

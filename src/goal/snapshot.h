@@ -29,8 +29,8 @@ struct snapshot;
 #define SNAPSHOT_MAX_MS 2000
 #define SNAPSHOT_MAX_FILES 500000
 
-/* dir: absolute, no links. environ is kept. */
-struct snapshot *snapshot_new(const char *dir, char *const *environ);
+/* dir: absolute, no links. env is kept, not copied. */
+struct snapshot *snapshot_new(const char *dir, char *const *env);
 void snapshot_free(struct snapshot *s); /* NULL is fine */
 
 /* walk: something ran that may have changed any file; else only those of `wrote` (absolute paths,
