@@ -116,7 +116,13 @@ static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode
     account_event(&c, who, &data);
     event.data = buf_str(&data);
     r = store_goal_account(g->store, str_of(g->spec.session), &c, event.time_ms, &event, &arena,
-                           &row, g->spec.cancel, err);
+                           &row, /*cancel=*/NULL, err);
+    /* Somebody has stopped it since: what was spent before is still its own. */
+    if (r == 0 && str_is(row.goal_id, g->turn_goal)) {
+        c.mode = row.status == GOAL_COMPLETE ? CHARGE_ACTIVE_OR_COMPLETE : CHARGE_ACTIVE_OR_STOPPED;
+        r = store_goal_account(g->store, str_of(g->spec.session), &c, event.time_ms, &event, &arena,
+                               &row, /*cancel=*/NULL, err);
+    }
     if (r < 0)
         return -1; /* stays pending */
     *p = (struct goal_pending){0};
