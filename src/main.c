@@ -205,6 +205,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     const char *point = getenv("TENAX_TEST_POINT");
     const char *writes = getenv("TENAX_TEST_WRITE");
+    const char *clock = getenv("TENAX_TEST_CLOCK");
     int code;
 
     /* Asked for by scripts and SDKs before anything else: no tables, no threads. */
@@ -216,6 +217,8 @@ int main(int argc, char **argv)
         say("%s (see tenax --help)", err.text);
         return EXIT_USAGE;
     }
+    if (clock)
+        clock_test_mode(clock);
     if (point)
         wait_test_mode(point);
     if (writes)

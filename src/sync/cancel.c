@@ -209,6 +209,7 @@ int cancel_wait(struct cancel *c, int64_t ms, struct err *err)
     struct pollfd set = {.fd = c ? cancel_fd(c) : -1, .events = POLLIN};
 
     wait_point(WAIT_POLL, c);
+    ms = clock_real_ms(ms);
     (void)poll(&set, 1, ms > INT_MAX ? INT_MAX : (int)ms); /* signals are blocked: no EINTR */
     return cancel_check(c, err);
 }
@@ -220,10 +221,12 @@ int cancel_wait_fd(struct cancel *c, int fd, int64_t ms, struct err *err)
         {.fd = fd, .events = POLLIN},
     };
     bool jumps = ms > 0 && clock_is_virtual();
+    int64_t real_ms;
     int ready;
 
     wait_point(WAIT_POLL, c);
-    ready = poll(set, ARRAY_LEN(set), jumps ? 0 : ms > INT_MAX ? INT_MAX : (int)ms);
+    real_ms = clock_real_ms(ms);
+    ready = poll(set, ARRAY_LEN(set), jumps ? 0 : real_ms > INT_MAX ? INT_MAX : (int)real_ms);
     if (cancel_check(c, err) < 0)
         return -1;
     if (!ready && jumps)

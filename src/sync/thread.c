@@ -178,6 +178,7 @@ bool gate_wait(struct gate *g, int64_t deadline_ms)
     if (left_ms > LONGEST_WAIT_MS)
         left_ms = LONGEST_WAIT_MS;
 
+    left_ms = clock_real_ms(left_ms);
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += left_ms / 1000;
     until.tv_nsec += left_ms % 1000 * 1000000;
