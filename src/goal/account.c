@@ -32,6 +32,12 @@ void account_attach(struct goal *g)
         snprintf(g->turn_goal, sizeof(g->turn_goal), "%.*s", STR_ARG(g->row.goal_id));
 }
 
+void account_detach(struct goal *g)
+{
+    g->turn_goal[0] = '\0';
+    g->wrap_up = GOAL_WRAP_UP;
+}
+
 void account_begin(struct goal *g)
 {
     int64_t carry = g->carry_ms;

@@ -138,7 +138,7 @@ static void forget_guards(struct goal *g)
     m->blockers = 0;
     buf_clear(&m->blocker);
     m->judge_unread = m->judge_down = 0;
-    m->retries = m->lost_turns = 0;
+    m->retries = m->quota_waits = m->lost_turns = 0;
     m->told_limit = false;
     m->warned = 0;
     g->held = g->denied = false;

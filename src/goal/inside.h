@@ -48,6 +48,7 @@ struct goal_memory {
     struct buf blocker;           /* normalised */
     int judge_unread, judge_down; /* verdicts in a row that could not be read, or had */
     int retries;                  /* turns in a row that died of an error that passes */
+    int quota_waits;              /* and of a quota that was used up */
     int lost_turns;               /* in a row that ended without a verdict */
     bool told_limit;              /* the model knows that a limit is reached */
     unsigned warned;              /* 1 << enum goal_limit */
@@ -209,6 +210,8 @@ void account_spend(struct goal *g, const struct referee_spend *s);
 /* What is pending goes into the store. */
 int account_flush(struct goal *g, enum goal_mode mode, struct err *err);
 void account_attach(struct goal *g); /* the present goal is charged from here on */
+/* The goal has ended: what the turn still costs is not its own, and a few calls more must do. */
+void account_detach(struct goal *g);
 void account_end(struct goal *g);
 void account_warn(struct goal *g);
 

@@ -41,6 +41,7 @@ void memory_write(const struct goal_memory *m, struct buf *ret)
     jw_ki64(&w, "judge_unread", m->judge_unread);
     jw_ki64(&w, "judge_down", m->judge_down);
     jw_ki64(&w, "retries", m->retries);
+    jw_ki64(&w, "quota_waits", m->quota_waits);
     jw_ki64(&w, "lost_turns", m->lost_turns);
     jw_kbool(&w, "told_limit", m->told_limit);
     jw_ki64(&w, "warned", m->warned);
@@ -68,6 +69,7 @@ void memory_read(struct str json, struct goal_memory *ret)
     ret->judge_unread = (int)json_get_i64(v, "judge_unread", 0);
     ret->judge_down = (int)json_get_i64(v, "judge_down", 0);
     ret->retries = (int)json_get_i64(v, "retries", 0);
+    ret->quota_waits = (int)json_get_i64(v, "quota_waits", 0);
     ret->lost_turns = (int)json_get_i64(v, "lost_turns", 0);
     ret->told_limit = json_get_bool(v, "told_limit", false);
     ret->warned = (unsigned)json_get_i64(v, "warned", 0);

@@ -45,12 +45,17 @@ static enum goal_limit reached_limit(const struct goal *g)
 static void tell_limit(struct goal *g, enum goal_limit cap)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
+    CLEANUP(buf_release) struct buf why = BUF_INIT(256);
     struct jw w;
 
     g->memory.told_limit = true;
     (void)goal_remember(g, /*err=*/NULL);
+    buf_addf(&why, "the %s is reached", goal_limit_name(cap));
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "which", goal_limit_name(cap));
+    jw_kcstr(&w, "to", goal_status_name(GOAL_BUDGET_LIMITED));
+    jw_kstr(&w, "why", buf_str(&why));
+    jw_kcstr(&w, "by", "engine");
     jw_object_end(&w);
     goal_note(g, "status", buf_str(&data));
     goal_tell(g, "goal_limited", buf_str(&data));
@@ -78,8 +83,14 @@ static int wrap_up(struct goal *g, struct referee_call *ret)
 /* 1: the turn was the goal's, and the goal does not want it any more. */
 static int is_called_off(struct goal *g, struct buf *why)
 {
-    if (!g->drives || !g->turn_goal[0])
+    if (!g->drives)
         return 0;
+    if (!g->turn_goal[0]) { /* it has ended: a closing word, but no second life */
+        if (g->wrap_up-- > 0)
+            return 0;
+        buf_adds(why, "the goal has ended");
+        return 1;
+    }
     if (!g->has) {
         buf_adds(why, "the goal was cleared");
         return 1;
@@ -99,7 +110,7 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
     struct err err = {0};
     struct goal_words words;
 
-    if (!g->has && !g->turn_goal[0])
+    if (!g->has && !g->turn_goal[0] && !g->drives)
         return 0;
     (void)account_flush(g, CHARGE_ACTIVE_STATUS_ONLY, &err);
     if (goal_read_row(g, &err) < 0)

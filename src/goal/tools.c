@@ -165,7 +165,7 @@ static int say_blocked(struct goal *g, struct tool_call *call, struct tool_resul
     if (n >= GOAL_BLOCKERS) {
         (void)account_flush(g, CHARGE_ACTIVE_OR_STOPPED, /*err=*/NULL);
         r = goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, reason, "model", err);
-        g->turn_goal[0] = '\0';
+        account_detach(g);
     }
     if (r >= 0)
         respond(g, /*with_usage=*/false, ret);

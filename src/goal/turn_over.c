@@ -10,6 +10,7 @@
 #define LOST_TURNS 5 /* in a row without a verdict, for no reason that passes */
 #define RETRY_FIRST_MS ((int64_t)5 * 1000)
 #define RETRY_MOST_MS ((int64_t)10 * 60 * 1000)
+#define QUOTA_WAITS 24 /* in a row; then somebody has to look */
 #define QUOTA_WAIT_MS ((int64_t)60 * 60 * 1000)
 
 static bool error_passes(enum err_code code)
@@ -51,7 +52,9 @@ static void quota_is_out(struct goal *g, const struct err *why)
     struct wait w = WAIT_INIT;
     struct err err = {0};
 
-    if (g->options.auto_resume) {
+    if (g->options.auto_resume && g->memory.quota_waits < QUOTA_WAITS) {
+        g->memory.quota_waits++;
+        (void)goal_remember(g, &err);
         w.on = WAIT_QUOTA;
         w.until_ms = clock_wall_ms() + QUOTA_WAIT_MS;
         buf_adds(&w.text, why->text);

@@ -74,7 +74,7 @@ static int verdict_met(struct goal *g, const struct ladder *l)
     goal_tell(g, "goal_achieved", buf_str(&data));
     goal_tell_active(g);
     g->claim.is_there = false;
-    g->turn_goal[0] = '\0'; /* what the turn still costs is not the goal's */
+    account_detach(g);
     if (goal_start_next(g, &err) < 0)
         goal_notice(g, LEVEL_ERROR, "goal: the next one could not be set: %s", err.text);
     return 0;
@@ -288,6 +288,7 @@ static bool begin_verdict(struct goal *g, struct ladder *l, enum goal_status *re
         g->memory.round++;
         g->memory.lost_turns = 0;
         g->memory.retries = 0;
+        g->memory.quota_waits = 0;
         (void)goal_set_phase(g, "verifying", STR(""), &err);
     }
     lock_give(&g->permit);
