@@ -440,15 +440,18 @@ void protect_explain(const protect_change_vec *v, struct buf *ret)
 {
     size_t shown = 0;
 
-    buf_adds(ret, "What decides whether the goal is met has been changed since it was set:\n");
+    if (v->len)
+        buf_addf(ret, "%s, %s, is %s since the goal was set%s\n", v->ptr[0].path, v->ptr[0].why,
+                 protect_what_name(v->ptr[0].what), v->len > 1 ? ", and not it alone:" : ".");
     VEC_EACH(v, c) {
-        if (shown++ < PROTECT_MAX_SHOWN)
+        if (shown++ < PROTECT_MAX_SHOWN && v->len > 1)
             buf_addf(ret, "- %s: %s (%s)\n", c->path, protect_what_name(c->what), c->why);
     }
     if (shown > PROTECT_MAX_SHOWN)
         buf_addf(ret, "- and %zu more\n", shown - PROTECT_MAX_SHOWN);
     buf_adds(ret,
-             "The goal cannot be completed like this. Put it back as it was and meet the goal "
+             "It is part of what decides whether the goal is met, so the goal cannot be completed "
+             "like this. Put it back as it was and meet the goal "
              "by other means. If the change is needed, say why and leave it: only the user can "
              "accept it, with /goal accept.\n");
 }
