@@ -25,9 +25,10 @@ const struct command cmd_goal = {
     .usage =
         {
             .name = "goal",
-            .args = "CONDITION... | status | list | pause | resume | clear | edit TEXT | "
-                    "budget N|+N|none | check COMMAND | check rm N | protect GLOB | "
-                    "accept [PATH] | wait WHAT | next CONDITION | queue | log | report | undo",
+            .args =
+                "CONDITION... | status | list | pause | resume | clear | edit TEXT | "
+                "budget N|+N|none | check COMMAND | check rm N | protect GLOB | "
+                "accept [PATH] | wait WHAT | next CONDITION | queue | log | report | undo [yes]",
             .words = "status list pause resume clear edit budget check protect accept wait next "
                      "queue log report undo",
             .summary = "Work until the condition holds, as checked by tenax itself, and exit: 0 "
@@ -50,7 +51,6 @@ const struct command cmd_goal = {
                     OPT_SESSION,
                     OPT_JSON,
                     OPT_ALL,
-                    OPT_FORCE,
                     OPT_SYSTEM_PROMPT,
                     OPT_SYSTEM_PROMPT_FILE,
                     OPT_APPEND_SYSTEM_PROMPT,
@@ -92,7 +92,7 @@ static const struct verb_row {
     size_t least, most;
 } verb_rows[] = {
     {"status", 0, 0},    {"list", 0, 0},     {"pause", 0, 0},    {"resume", 0, 0},
-    {"clear", 0, 0},     {"log", 0, 0},      {"report", 0, 0},   {"undo", 0, 0},
+    {"clear", 0, 0},     {"log", 0, 0},      {"report", 0, 0},   {"undo", 0, 1},
     {"queue", 0, 3},     {"accept", 0, 1},   {"budget", 1, 2},   {"protect", 1, 1},
     {"check", 1, 10000}, {"edit", 1, 10000}, {"wait", 1, 10000}, {"next", 1, 10000},
 };
@@ -103,12 +103,34 @@ static void join_words(const struct strv *words, size_t from, struct buf *ret)
         buf_addf(ret, "%s%s", i > from ? " " : "", words->ptr[i]);
 }
 
-/* Reads "<verb> <rest>" as /goal would. */
-static int read_verb(const struct strv *words, struct goal_act *ret, struct err *err)
+/* "next" takes the options of a condition: as they would be typed behind /goal. */
+static void add_options(const struct args *args, struct buf *ret)
 {
-    buf_adds(&ret->text, words->ptr[1]);
-    buf_adds(&ret->text, strcmp(words->ptr[1], "edit") == 0 ? " -- " : " ");
-    join_words(words, 2, &ret->text);
+    for (size_t id = 0; id < OPT_COUNT; id++) {
+        struct str name = str_of(option_table()[id].name);
+
+        for (size_t i = 0; goal_option_is_known(name) && i < args->values[id].len; i++) {
+            buf_addf(ret, " --%.*s", STR_ARG(name));
+            if (!goal_option_takes_value(name))
+                continue;
+            buf_adds(ret, " '");
+            for (const char *c = args->values[id].ptr[i]; *c; c++)
+                buf_addf(ret, *c == '\'' ? "'\\%c'" : "%c", *c);
+            buf_addc(ret, '\'');
+        }
+    }
+}
+
+/* Reads "<verb> <rest>" as /goal would. */
+static int read_verb(const struct args *args, struct goal_act *ret, struct err *err)
+{
+    const char *verb = args->words.ptr[1];
+
+    buf_adds(&ret->text, verb);
+    buf_adds(&ret->text, strcmp(verb, "edit") == 0 ? " -- " : " ");
+    join_words(&args->words, 2, &ret->text);
+    if (strcmp(verb, "next") == 0)
+        add_options(args, &ret->text);
     return goal_argument_read(buf_str(&ret->text), clock_wall_ms(), &ret->argument, err);
 }
 
@@ -128,7 +150,7 @@ static int find_verb(const struct args *args, struct goal_act *ret, struct err *
         ret->is_list = strcmp(row->name, "list") == 0;
         if (ret->is_list)
             return 1;
-        if (read_verb(words, ret, err) < 0)
+        if (read_verb(args, ret, err) < 0)
             return -1;
         return ret->argument.verb != GOAL_SET;
     }
@@ -142,7 +164,7 @@ static int find_verb(const struct args *args, struct goal_act *ret, struct err *
                        words->ptr[1], words->ptr[1]);
     if (!str_is_word_of(str_of(words->ptr[1]), "stop off reset none cancel"))
         return 0;
-    return read_verb(words, ret, err) < 0 ? -1 : 1;
+    return read_verb(args, ret, err) < 0 ? -1 : 1;
 }
 
 static int failed_usage(const struct err *err)
@@ -184,9 +206,9 @@ static int run_again(struct cmd *c)
 }
 
 /* Options of a run make no sense for a verb, and the other way round. */
-static int check_options(const struct args *args, bool runs)
+static int check_options(const struct args *args, bool runs, bool is_next)
 {
-    static const enum option_id of_verbs[] = {OPT_ALL, OPT_FORCE, OPT_JSON};
+    static const enum option_id of_verbs[] = {OPT_ALL, OPT_JSON};
     static const enum option_id of_runs[] = {
         OPT_CHECK,   OPT_PROTECT, OPT_BUDGET,      OPT_MAX_COST, OPT_MAX_TURNS, OPT_DEADLINE,
         OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME, OPT_REPORT,   OPT_CONTINUE,  OPT_RESUME,
@@ -195,7 +217,8 @@ static int check_options(const struct args *args, bool runs)
     size_t count = runs ? ARRAY_LEN(of_verbs) : ARRAY_LEN(of_runs);
 
     for (size_t i = 0; i < count; i++) {
-        if (!args->given[wrong[i]])
+        if (!args->given[wrong[i]] ||
+            (is_next && goal_option_is_known(str_of(option_table()[wrong[i]].name))))
             continue;
         if (runs && wrong[i] == OPT_JSON)
             say("with a condition it is --output-format json");
@@ -227,7 +250,7 @@ static int goal_run(struct cmd *c)
     if (verb < 0) {
         code = failed_usage(&err);
     } else {
-        code = check_options(args, /*runs=*/!verb);
+        code = check_options(args, /*runs=*/!verb, act.argument.verb == GOAL_NEXT);
         if (!code && !verb && args->given[OPT_SESSION] && !again) {
             /* The goal of a session: it goes on there. */
             args->given[OPT_RESUME] = true;

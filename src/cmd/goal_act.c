@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "cmd/cmd.h"
 #include "cmd/goal.h"
+#include "cmd/goal_lines.h"
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/goal.h"
@@ -318,6 +319,7 @@ static int act_answer(struct act *a, struct str text, struct err *err)
     text = str_trim(text);
     if (!a->json) {
         buf_add(&a->out, text);
+        goal_lines_as_command(&a->out, buf_cstr(&a->session));
         return 0;
     }
     r = store_goal_get(a->store, buf_str(&a->session), &a->arena, &g, a->cmd->cancel, err);
@@ -456,16 +458,12 @@ static int act_say(struct act *a)
     return code;
 }
 
-static int act_failed(const struct act *a, const struct err *err)
+static int act_failed(struct act *a, const struct err *err)
 {
-    int code = EXIT_OK;
-
     if (err->code == ERR_CANCELLED && cmd_signal_code())
         return cmd_signal_code();
-    if (err->code == ERR_NOT_FOUND && a->want->is_bare) { /* `tenax goal`, and there is none */
-        (void)say_out(str_of(goal_usage), a->cmd->cancel, &code);
-        return code;
-    }
+    if (err->code == ERR_NOT_FOUND && a->want->is_bare)
+        return cmd_help.run(a->cmd); /* `tenax goal`, and there is none */
     say_error(err);
     return err->code == ERR_BAD_INPUT ? EXIT_USAGE : EXIT_FAILED;
 }

@@ -5,6 +5,7 @@
 #include "cmd/goal_lines.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/event.h"
@@ -40,7 +41,9 @@ void goal_lines_release(struct goal_lines *l)
 
 static void line_say(const struct goal_lines *l, const char *color, const struct buf *text)
 {
-    say_colored(l->color ? color : "", l->color ? PLAIN : "", "%.*s", STR_ARG(buf_str(text)));
+    bool colored = l->color && *color;
+
+    say_colored(colored ? color : "", colored ? PLAIN : "", "%.*s", STR_ARG(buf_str(text)));
 }
 
 /* ---- events ---- */
@@ -63,26 +66,44 @@ static void line_verdict(struct goal_lines *l, const struct json *v)
     line_say(l, met ? GREEN : RED, &text);
 }
 
+/* "timer, 3s left" without its figure, which is counted down here. */
+static struct str without_left(struct str what)
+{
+    size_t n = what.len;
+
+    if (!str_ends(what, STR(" left")))
+        return what;
+    while (n > 0 && what.ptr[n - 1] != ',')
+        n--;
+    return n ? str_first(what, n - 1) : what;
+}
+
+static void add_wait(const struct goal_lines *l, struct buf *out)
+{
+    int64_t left_ms = l->until_ms - clock_wall_ms();
+
+    buf_add(out, buf_str(&l->wait));
+    if (l->until_ms && left_ms > 0) {
+        buf_adds(out, ", ");
+        goal_show_elapsed((left_ms + 999) / 1000, out);
+        buf_adds(out, " left");
+    }
+}
+
 static void line_waiting(struct goal_lines *l, const struct json *v)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
-    CLEANUP(buf_release) struct buf left = BUF_INIT(100);
-    struct str what = json_get_str(v, "what");
-    bool is_retry = str_is(json_get_str(v, "on"), "retry");
+    struct str what = without_left(json_get_str(v, "what"));
 
     l->until_ms = json_get_i64(v, "until_ms", 0);
     buf_clear(&l->wait);
-    buf_adds(&l->wait, is_retry ? "trying again" : "waiting");
+    buf_adds(&l->wait, str_is(json_get_str(v, "on"), "retry") ? "trying again" : "waiting");
     if (what.len) {
         buf_adds(&l->wait, ": ");
         goal_show_line(what, LINES_REASON, &l->wait);
     }
     buf_adds(&text, "… ");
-    buf_add(&text, buf_str(&l->wait));
-    if (l->until_ms) {
-        goal_show_elapsed((l->until_ms - clock_wall_ms() + 999) / 1000, &left);
-        buf_addf(&text, " (%s %s)", is_retry ? "in" : "at most", buf_cstr(&left));
-    }
+    add_wait(l, &text);
     line_say(l, YELLOW, &text);
 }
 
@@ -132,9 +153,10 @@ void goal_lines_event(struct goal_lines *l, const struct event *e)
     arena_release(&arena);
 }
 
-void goal_lines_moved(struct goal_lines *l)
+void goal_lines_turn(struct goal_lines *l, bool runs)
 {
-    if (!l->wait.len)
+    l->in_turn = runs;
+    if (!runs || !l->wait.len)
         return;
     buf_clear(&l->wait);
     say_status("%s", "");
@@ -142,21 +164,53 @@ void goal_lines_moved(struct goal_lines *l)
 
 int64_t goal_lines_tick(struct goal_lines *l)
 {
-    CLEANUP(buf_release) struct buf left = BUF_INIT(100);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
     int64_t left_ms = l->until_ms - clock_wall_ms();
 
-    if (!l->wait.len || !l->color)
+    if (!l->wait.len || l->in_turn || !l->color)
         return -1;
-    if (!l->until_ms || left_ms <= 0) {
-        say_status("%s", buf_cstr(&l->wait));
+    add_wait(l, &text);
+    say_status("%s", buf_cstr(&text));
+    if (!l->until_ms || left_ms <= 0)
         return -1;
-    }
-    goal_show_elapsed((left_ms + 999) / 1000, &left);
-    say_status("%s, %s left", buf_cstr(&l->wait), buf_cstr(&left));
     return clock_mono_ms() + (left_ms % 1000 ? left_ms % 1000 : 1000);
 }
 
 /* ---- the end ---- */
+
+/* A word that may follow /goal where it means the command. */
+static bool follows_goal(struct str rest)
+{
+    struct str word = str_first(rest, str_chr(rest, ' '));
+
+    return str_starts(rest, STR("<")) || str_starts(rest, STR("--")) ||
+           str_is_word_of(word, "resume pause clear edit budget check protect accept wait next "
+                                "queue log report undo");
+}
+
+void goal_lines_as_command(struct buf *text, const char *session)
+{
+    static const struct str slash = STR_INIT("/goal ");
+    static const struct str resume = STR_INIT("resume");
+
+    for (size_t i = 0; i + slash.len < text->len; i++) {
+        struct str rest = str_from(buf_str(text), i);
+        bool begins = i == 0 || strchr(" (\"\n", text->ptr[i - 1]);
+
+        if (!begins || !str_starts(rest, slash) || !follows_goal(str_from(rest, slash.len)))
+            continue;
+        if (str_starts(str_from(rest, slash.len), resume)) {
+            CLEANUP(buf_release) struct buf with = BUF_INIT(100);
+
+            buf_addf(&with, "tenax goal --resume %.8s", session);
+            buf_cut(text, i, slash.len + resume.len);
+            buf_insert(text, i, buf_str(&with));
+        } else {
+            buf_cut(text, i, 1);
+            buf_insert(text, i, STR("tenax "));
+        }
+    }
+}
 
 static void add_figures(const struct store_goal *g, struct buf *out)
 {
@@ -193,6 +247,7 @@ void goal_lines_end(struct cmd *c, struct host *host)
     line_say(&l, complete ? BOLD GREEN : BOLD YELLOW, &text);
     buf_clear(&text);
     goal_show_stop(&g, &text);
+    goal_lines_as_command(&text, host_session(host));
     if (text.len && !complete)
         line_say(&l, "", &text);
     buf_clear(&text);

@@ -20,6 +20,7 @@ struct host;
 
 struct goal_lines {
     bool color;
+    bool in_turn;
     struct buf wait;  /* what is waited for; empty: nothing */
     int64_t until_ms; /* wall clock; 0: nobody knows */
 };
@@ -28,10 +29,13 @@ void goal_lines_init(struct goal_lines *l);
 void goal_lines_release(struct goal_lines *l);
 
 void goal_lines_event(struct goal_lines *l, const struct event *e); /* EVENT_GOAL */
-/* Something else is shown: the wait is over. */
-void goal_lines_moved(struct goal_lines *l);
+/* A turn begins: what was waited for is over; or it is done: what is waited for may be shown. */
+void goal_lines_turn(struct goal_lines *l, bool runs);
 /* Renews the line of what is waited for, on a terminal. Returns when to call again
  * (clock_mono_ms()); -1: no need to. */
 int64_t goal_lines_tick(struct goal_lines *l);
+/* The engine tells what to type next as "/goal …". In a shell that is "tenax goal …", and going on
+ * takes a run: "tenax goal --resume <session>". */
+void goal_lines_as_command(struct buf *text, const char *session);
 /* How the goal stands when the run is over. */
 void goal_lines_end(struct cmd *c, struct host *host);

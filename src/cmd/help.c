@@ -18,7 +18,7 @@ const struct command cmd_help = {
         {
             .name = "help",
             .args = "[COMMAND]",
-            .words = "auth doctor completion man",
+            .words = "goal sessions rewind auth doctor completion man",
             .summary = "Say what tenax, or one of its commands, can do",
         },
     .run = help_run,

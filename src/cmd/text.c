@@ -156,7 +156,7 @@ static void text_event(struct text *t, const struct event *e)
 {
     switch (e->kind) {
     case EVENT_TURN_STARTED:
-        goal_lines_moved(&t->goal);
+        goal_lines_turn(&t->goal, /*runs=*/true);
         break;
     case EVENT_GOAL:
         text_break(t);
@@ -217,6 +217,7 @@ static void text_event(struct text *t, const struct event *e)
     case EVENT_TURN_DONE:
         event_unref(t->last);
         t->last = event_ref((struct event *)e); /* counting changes no event */
+        goal_lines_turn(&t->goal, /*runs=*/false);
         break;
     default:
         break;
@@ -368,7 +369,7 @@ int text_run(const struct text_spec *spec)
         spec->begun(spec->arg);
         text_loop(&t, mb, o);
         code = text_end(&t);
-        goal_lines_moved(&t.goal);
+        goal_lines_turn(&t.goal, /*runs=*/true); /* nothing is waited for any more */
     }
     goal_lines_release(&t.goal);
     buf_release(&t.claim);

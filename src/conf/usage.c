@@ -14,6 +14,7 @@
 #define USAGE_LEFT 28   /* where sentences start */
 #define USAGE_NARROW 64 /* below this they start further left, on a line of their own */
 #define USAGE_NARROW_LEFT 8
+#define USAGE_ARGS 7 /* where a command's arguments go on, behind "Usage: " */
 #define USAGE_MIN_COLUMNS 40
 #define USAGE_MAX_COLUMNS 100 /* longer lines are hard to read */
 
@@ -130,8 +131,11 @@ void usage_help(const struct usage *u, const struct usage_command *command, unsi
         columns = USAGE_MAX_COLUMNS;
 
     if (command) {
-        buf_addf(out, "Usage: tenax %s [OPTION]...%s%s\n", command->name, command->args ? " " : "",
+        CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
+
+        buf_addf(&line, "Usage: tenax %s [OPTION]...%s%s", command->name, command->args ? " " : "",
                  command->args ? command->args : "");
+        usage_wrap(out, buf_str(&line), 0, USAGE_ARGS, columns);
         usage_wrap(out, str_of(command->summary), 0, 0, columns);
         usage_options(out, command, columns);
         return;

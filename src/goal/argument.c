@@ -287,6 +287,18 @@ static enum fit read_accept(struct str words, int64_t now_ms, struct goal_argume
     return take_only_word(words, a) ? FIT_YES : FIT_NOT;
 }
 
+/* "undo yes": whoever says so has seen what it would do. */
+static enum fit read_undo(struct str words, int64_t now_ms, struct goal_argument *a,
+                          struct err *err)
+{
+    (void)now_ms;
+    (void)err;
+    if (!str_eq_nocase(words, STR("yes")))
+        return FIT_NOT;
+    buf_adds(&a->text, "yes");
+    return FIT_YES;
+}
+
 static enum fit read_edit(struct str words, int64_t now_ms, struct goal_argument *a,
                           struct err *err)
 {
@@ -316,7 +328,7 @@ static const struct verb_row {
     {"resume", GOAL_RESUME, true, NULL, NULL},
     {"log", GOAL_LOG, true, NULL, NULL},
     {"report", GOAL_REPORT, true, NULL, NULL},
-    {"undo", GOAL_UNDO, true, NULL, NULL},
+    {"undo", GOAL_UNDO, true, NULL, read_undo},
     {"edit", GOAL_EDIT, true, NULL, read_edit},
     {"queue", GOAL_QUEUE, true, NULL, read_queue},
     {"accept", GOAL_ACCEPT, true, NULL, read_accept},

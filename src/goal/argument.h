@@ -13,6 +13,7 @@
  *   next CONDITION          always, with options of its own
  *   queue [FROM TO|rm N]    numbers
  *   accept [PATH|all]       one word, or in quotes
+ *   undo [yes]
  *   edit -- TEXT            the new objective; "edit the readme" is a condition
  *
  * One that looks like a command and is wrong ("budget abc", "budget 0") is an error and never a
@@ -54,7 +55,7 @@ enum goal_verb {
     GOAL_ACCEPT,   /* text: a path; "all" or empty: all */
     GOAL_LOG,
     GOAL_REPORT,
-    GOAL_UNDO,
+    GOAL_UNDO, /* text: "yes", or empty: say what it would do */
 };
 
 enum goal_referee {

@@ -34,6 +34,8 @@ static const struct {
     const char *said; /* of an error; else the options as JSON, NULL: none */
 } words[] = {
     {"", GOAL_SHOW, "", NULL},
+    {"undo YES", GOAL_UNDO, "yes", NULL},
+    {"undo yesterday's changes", GOAL_SET, "undo yesterday's changes", NULL},
     {"  \t\n ", GOAL_SHOW, "", NULL},
     {"status", GOAL_SHOW, "", NULL},
     {"status is 200 for every page", GOAL_SET, "status is 200 for every page", NULL},

@@ -279,8 +279,9 @@ static bool begin_verdict(struct goal *g, struct ladder *l, enum goal_status *re
     (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
     if (g->has && goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
+    /* One that somebody has parked in this turn is judged when it goes on. */
     goes = g->has && (g->row.status == GOAL_ACTIVE || g->row.status == GOAL_BUDGET_LIMITED) &&
-           str_is(g->row.goal_id, g->turn_goal) && !goal_in_plan_mode(g);
+           str_is(g->row.goal_id, g->turn_goal) && !goal_in_plan_mode(g) && !g->waits;
     if (goes) {
         snprintf(l->goal_id, sizeof(l->goal_id), "%.*s", STR_ARG(g->row.goal_id));
         *ret_status = g->row.status;

@@ -24,10 +24,10 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "goal/goal.h"
-#include "goal/row_json.h"
 #include "hooks/registry.h"
 #include "hooks/runner.h"
 #include "hooks/settings.h"
+#include "host/answer.h"
 #include "host/asks.h"
 #include "host/briefing.h"
 #include "host/connect.h"
@@ -38,7 +38,6 @@
 #include "host/project.h"
 #include "host/record.h"
 #include "host/session.h"
-#include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "net/net.h"
@@ -100,30 +99,13 @@ static void keep_event(struct event **place, struct event *e)
     event_unref(old);
 }
 
-/* The goal as it stands at the end of a turn. */
-static void host_add_goal(struct host *h, struct event *e)
-{
-    CLEANUP(buf_release) struct buf json = BUF_INIT(HOST_MAX_PROMPT);
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct store_goal row;
-    struct jw w;
-
-    if (goal_exit_code(host_goal(h)) < 0 || goal_get(host_goal(h), &arena, &row, /*err=*/NULL) <= 0)
-        return;
-    jw_init(&w, &json, JW_CLEAN);
-    jw_object(&w);
-    goal_row_write_status(&row, &w);
-    jw_object_end(&w);
-    e->json = arena_str(&e->arena, buf_str(&json));
-}
-
 /* From the agent's thread and from those of its tools. */
 static void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
     struct host *h = arg;
 
     if (e->kind == EVENT_TURN_DONE)
-        host_add_goal(h, e);
+        answer_add_goal(host_goal(h), e);
     gate_take(&h->gate);
     h->turn = e->turn;
     h->step = e->step;
@@ -138,9 +120,9 @@ static void host_emit(void *arg, struct event *e, struct cancel *cancel)
 }
 
 /* What the host itself has to say. It never waits: it may be said by an observer's own thread. */
-static struct event *own_event(struct host *h, enum event_kind kind)
+struct event *host_event(struct host *h, int kind)
 {
-    struct event *e = event_new(kind);
+    struct event *e = event_new((enum event_kind)kind);
 
     gate_take(&h->gate);
     e->session = arena_cstr(&e->arena, str_of(session_id(h->session)));
@@ -151,10 +133,27 @@ static struct event *own_event(struct host *h, enum event_kind kind)
     return e;
 }
 
+bool host_in_turn(struct host *h)
+{
+    bool in_turn;
+
+    gate_take(&h->gate);
+    in_turn = h->in_turn;
+    gate_give(&h->gate);
+    return in_turn;
+}
+
+void host_tools(struct host *h, struct buf *ret)
+{
+    gate_take(&h->gate);
+    buf_add(ret, toolbox_names(h->toolbox));
+    gate_give(&h->gate);
+}
+
 static void host_on_waiting(bool waiting, void *arg)
 {
     struct host *h = arg;
-    struct event *e = own_event(h, EVENT_STATE);
+    struct event *e = host_event(h, EVENT_STATE);
 
     e->state = waiting ? STATE_REQUIRES_ACTION : STATE_RUNNING;
     feed_emit(h->feed, e, /*cancel=*/NULL);
@@ -163,7 +162,7 @@ static void host_on_waiting(bool waiting, void *arg)
 static void host_on_mode(enum permit_mode mode, void *arg)
 {
     struct host *h = arg;
-    struct event *e = own_event(h, EVENT_MODE);
+    struct event *e = host_event(h, EVENT_MODE);
 
     e->mode = permit_mode_name(mode);
     feed_emit(h->feed, e, /*cancel=*/NULL);
@@ -191,7 +190,7 @@ int host_rename(struct host *h, struct str title, struct err *err)
 
 void host_notice(struct host *h, int level, struct str text)
 {
-    struct event *e = own_event(h, EVENT_NOTICE);
+    struct event *e = host_event(h, EVENT_NOTICE);
 
     e->level = (enum event_level)level;
     e->text = arena_str(&e->arena, text);
@@ -234,96 +233,6 @@ struct event *host_last_step(struct host *h)
     return host_last(h, &h->last_step);
 }
 
-/* ---- slash commands ---- */
-
-static void answer_begins(struct host *h)
-{
-    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
-    CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
-    struct event *e = own_event(h, EVENT_TURN_STARTED);
-    int64_t window;
-
-    models_now(&h->models, &provider, &name, &window);
-    e->model = arena_str(&e->arena, buf_str(&name));
-    e->mode = permit_mode_name(permit_mode(h->permit));
-    e->text = arena_str(&e->arena, str_of(conf_dir(h->conf)));
-    e->json = arena_str(&e->arena, toolbox_names(h->toolbox));
-    feed_emit(h->feed, e, /*cancel=*/NULL);
-}
-
-static void answer_input(struct host *h, const struct agent_input *input)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(HOST_MAX_PROMPT);
-    CLEANUP(buf_release) struct buf json = BUF_INIT(8 * HOST_MAX_PROMPT);
-    struct event *e;
-    struct jw w;
-
-    if (!input || !input->message)
-        return;
-    message_text(input->message, &text);
-    jw_init(&w, &json, JW_CLEAN);
-    jw_object(&w);
-    jw_kcstr(&w, "role", "user");
-    jw_kstr(&w, "content", buf_str(&text));
-    jw_object_end(&w);
-    e = own_event(h, EVENT_USER);
-    e->user = USER_INPUT;
-    e->id = arena_str(&e->arena, str_of(input->uuid));
-    e->text = arena_str(&e->arena, buf_str(&text));
-    e->json = arena_str(&e->arena, buf_str(&json));
-    feed_emit(h->feed, e, /*cancel=*/NULL);
-}
-
-/* What the session has cost so far is what the last turn said. */
-static void answer_ends(struct host *h, const struct host_answer *a)
-{
-    struct event *e = own_event(h, EVENT_TURN_DONE);
-    struct event *last = host_last_turn(h);
-    struct turn_report *r = arena_new(&e->arena, struct turn_report);
-
-    r->end = END_COMPLETED;
-    r->is_error = a->is_error;
-    r->result = arena_str(&e->arena, a->text);
-    r->error = a->is_error ? r->result : STR("");
-    if (last) {
-        struct model_spent *models =
-            arena_alloc(&e->arena, last->report->model_count * sizeof(*models));
-
-        r->total_usd = last->report->total_usd;
-        r->cost_unknown = last->report->cost_unknown;
-        r->model_count = last->report->model_count;
-        for (size_t i = 0; i < r->model_count; i++) {
-            models[i] = last->report->models[i];
-            models[i].model = arena_str(&e->arena, models[i].model);
-        }
-        r->models = models;
-    }
-    e->report = r;
-    host_add_goal(h, e);
-    feed_emit(h->feed, e, /*cancel=*/NULL);
-    event_unref(last);
-}
-
-void host_answer(struct host *h, const struct host_answer *a)
-{
-    struct event *e = own_event(h, EVENT_COMMAND);
-    bool alone;
-
-    gate_take(&h->gate);
-    alone = !a->goes_on && !h->in_turn;
-    gate_give(&h->gate);
-    e->name = arena_str(&e->arena, str_of(a->command));
-    e->text = arena_str(&e->arena, a->text);
-    e->is_error = a->is_error;
-    e->state = alone ? STATE_IDLE : STATE_RUNNING;
-    if (alone)
-        answer_begins(h);
-    answer_input(h, a->input);
-    feed_emit(h->feed, e, /*cancel=*/NULL);
-    if (alone)
-        answer_ends(h, a);
-}
-
 /* ---- parts ---- */
 
 /* The tools of the table, and the goal's where a goal can be. */
@@ -351,12 +260,16 @@ static int host_make_toolbox(struct host *h, struct err *err)
         .output_schema = buf_str(&h->schema),
     };
     struct toolbox *box = NULL;
+    struct toolbox *old;
 
     host_list_tools(h);
     if (toolbox_new(&spec, &box, err) < 0)
         return -1;
-    toolbox_free(h->toolbox);
+    gate_take(&h->gate);
+    old = h->toolbox;
     h->toolbox = box;
+    gate_give(&h->gate);
+    toolbox_free(old);
     return 0;
 }
 

@@ -119,6 +119,12 @@ int host_wake(struct host *h, struct err *err);
 /* Something a person should know, as an event. */
 void host_notice(struct host *h, int level, struct str text);
 
+/* For those who say something in the session's name: an event as the host itself makes it, for
+ * feed_emit(); whether a turn runs; the names of the tools, a JSON array. */
+struct event *host_event(struct host *h, int kind);
+bool host_in_turn(struct host *h);
+void host_tools(struct host *h, struct buf *ret);
+
 /* A slash command has answered. Observers see its words (EVENT_COMMAND) and, when no turn runs or
  * will begin because of it, a turn without steps around them, so that whoever waits for a result
  * gets one. */

@@ -1,0 +1,124 @@
+/*
+ * answer: what a slash command says, as events. None of them waits: the commands' thread must not
+ * be held up by a reader of its own answers.
+ */
+#include "host/answer.h"
+
+#include "agent/agent.h"
+#include "agent/event.h"
+#include "agent/permit.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "conf/conf.h"
+#include "goal/goal.h"
+#include "goal/row_json.h"
+#include "host/feed.h"
+#include "host/host.h"
+#include "json/jw.h"
+#include "llm/message.h"
+
+#define ANSWER_MAX_INPUT ((size_t)4 << 20)
+#define ANSWER_MAX_GOAL ((size_t)1 << 20)
+
+void answer_add_goal(struct goal *goal, struct event *e)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(ANSWER_MAX_GOAL);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+    struct jw w;
+
+    if (goal_exit_code(goal) < 0 || goal_get(goal, &arena, &row, /*err=*/NULL) <= 0)
+        return;
+    jw_init(&w, &json, JW_CLEAN);
+    jw_object(&w);
+    goal_row_write_status(&row, &w);
+    jw_object_end(&w);
+    e->json = arena_str(&e->arena, buf_str(&json));
+}
+
+static void answer_begins(struct host *h)
+{
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
+    CLEANUP(buf_release) struct buf tools = BUF_INIT(ANSWER_MAX_INPUT);
+    struct event *e = host_event(h, EVENT_TURN_STARTED);
+    int64_t window;
+
+    host_model(h, &provider, &name, &window);
+    e->model = arena_str(&e->arena, buf_str(&name));
+    e->mode = permit_mode_name(permit_mode(host_permit(h)));
+    e->text = arena_str(&e->arena, str_of(conf_dir(host_conf(h))));
+    host_tools(h, &tools);
+    e->json = arena_str(&e->arena, buf_str(&tools));
+    feed_emit(host_feed(h), e, /*cancel=*/NULL);
+}
+
+static void answer_input(struct host *h, const struct agent_input *input)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(ANSWER_MAX_INPUT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(8 * ANSWER_MAX_INPUT);
+    struct event *e;
+    struct jw w;
+
+    if (!input || !input->message)
+        return;
+    message_text(input->message, &text);
+    jw_init(&w, &json, JW_CLEAN);
+    jw_object(&w);
+    jw_kcstr(&w, "role", "user");
+    jw_kstr(&w, "content", buf_str(&text));
+    jw_object_end(&w);
+    e = host_event(h, EVENT_USER);
+    e->user = USER_INPUT;
+    e->id = arena_str(&e->arena, str_of(input->uuid));
+    e->text = arena_str(&e->arena, buf_str(&text));
+    e->json = arena_str(&e->arena, buf_str(&json));
+    feed_emit(host_feed(h), e, /*cancel=*/NULL);
+}
+
+/* What the session has cost so far is what the last turn said. */
+static void answer_ends(struct host *h, const struct host_answer *a)
+{
+    struct event *e = host_event(h, EVENT_TURN_DONE);
+    struct event *last = host_last_turn(h);
+    struct turn_report *r = arena_new(&e->arena, struct turn_report);
+
+    r->end = END_COMPLETED;
+    r->is_error = a->is_error;
+    r->result = arena_str(&e->arena, a->text);
+    r->error = a->is_error ? r->result : STR("");
+    if (last) {
+        struct model_spent *models =
+            arena_alloc(&e->arena, last->report->model_count * sizeof(*models));
+
+        r->total_usd = last->report->total_usd;
+        r->cost_unknown = last->report->cost_unknown;
+        r->model_count = last->report->model_count;
+        for (size_t i = 0; i < r->model_count; i++) {
+            models[i] = last->report->models[i];
+            models[i].model = arena_str(&e->arena, models[i].model);
+        }
+        r->models = models;
+    }
+    e->report = r;
+    answer_add_goal(host_goal(h), e);
+    feed_emit(host_feed(h), e, /*cancel=*/NULL);
+    event_unref(last);
+}
+
+void host_answer(struct host *h, const struct host_answer *a)
+{
+    struct event *e = host_event(h, EVENT_COMMAND);
+    bool alone = !a->goes_on && !host_in_turn(h);
+
+    e->name = arena_str(&e->arena, str_of(a->command));
+    e->text = arena_str(&e->arena, a->text);
+    e->is_error = a->is_error;
+    e->state = alone ? STATE_IDLE : STATE_RUNNING;
+    if (alone)
+        answer_begins(h);
+    answer_input(h, a->input);
+    feed_emit(host_feed(h), e, /*cancel=*/NULL);
+    if (alone)
+        answer_ends(h, a);
+}
