@@ -179,6 +179,9 @@ static const struct {
      "git init -q; echo a > a; mkdir b; echo b > b/c; git add -A; git commit -qm "
      "x",
      NULL, "rm a; mkdir a; echo x > a/x; rm -r b; echo b > b"},
+    {"unreadable", /* to root nothing is */
+     "git init -q; echo a > a; git add a; git commit -qm x; echo s > shut; chmod 000 shut", NULL,
+     "echo x > a; echo c > zz"},
     {"packed",
      "git init -q; echo a > a; git add a; git commit -qm x; git gc -q; git pack-refs --all", NULL,
      "echo x > a"},

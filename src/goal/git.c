@@ -133,7 +133,7 @@ int git_run(const struct git *g, const char *const *args, struct str input, size
     git_environ(g, &env);
     spec.envp = (const char *const *)strv_get(&env);
     if (proc_run(&spec, g->cancel, &r, &why) < 0) {
-        if (why.code == ERR_NOT_FOUND)
+        if (why.code == ERR_NOT_FOUND || why.code == ERR_DENIED)
             return err_set(err, ERR_UNSUPPORTED, "there is no git here");
         if (err)
             *err = why;

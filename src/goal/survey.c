@@ -24,7 +24,6 @@ struct survey_walk {
     struct strv folders; /* still to be read; "" is dir itself */
     struct buf path;
     size_t files;
-    bool whole;
     bool over; /* a limit was reached */
 };
 
@@ -68,9 +67,8 @@ static int survey_entry(struct survey_walk *w, DIR *dir, const struct dirent *e,
 
     buf_adds(&w->path, e->d_name);
     if (survey_is_dir(dir, e)) {
-        if (survey_depth(buf_str(&w->path)) >= SURVEY_MAX_DEPTH)
-            w->whole = false;
-        else if (survey_enters(s, buf_str(&w->path), str_of(e->d_name)))
+        if (survey_depth(buf_str(&w->path)) < SURVEY_MAX_DEPTH &&
+            survey_enters(s, buf_str(&w->path), str_of(e->d_name)))
             strv_add(&w->folders, buf_str(&w->path));
     } else if (w->files == s->max_files) {
         w->over = true;
@@ -94,7 +92,6 @@ static int survey_folder(struct survey_walk *w, int root, const char *folder, st
     dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         fd_closep(&fd);
-        w->whole = false;
         return 0;
     }
     buf_clear(&w->path);
@@ -116,8 +113,7 @@ static int survey_folder(struct survey_walk *w, int root, const char *folder, st
 int survey_run(const struct survey *s, struct cancel *cancel, bool *ret_whole, struct err *err)
 {
     CLEANUP(fd_closep) int root = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct survey_walk w = {
-        .survey = s, .cancel = cancel, .path = BUF_INIT(BUF_NO_LIMIT), .whole = true};
+    struct survey_walk w = {.survey = s, .cancel = cancel, .path = BUF_INIT(BUF_NO_LIMIT)};
     int rc = 0;
 
     if (root < 0)
@@ -134,7 +130,7 @@ int survey_run(const struct survey *s, struct cancel *cancel, bool *ret_whole, s
         w.over = w.over || (w.folders.len && s->deadline_ms && git_now_ms() > s->deadline_ms);
     }
     if (rc == 0)
-        *ret_whole = w.whole && !w.over;
+        *ret_whole = !w.over;
     strv_release(&w.folders);
     buf_release(&w.path);
     return rc;

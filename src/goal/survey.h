@@ -27,6 +27,7 @@ struct survey {
     void *arg;
 };
 
-/* *ret_whole false: a limit was reached, or a folder could not be read. ERR_CANCELLED, ERR_IO (dir
- * itself cannot be read), or what `file` failed with. */
+/* Folders that cannot be read, and those that are too deep, are taken for empty. *ret_whole false:
+ * time or number ran out. ERR_CANCELLED, ERR_IO (dir itself cannot be read), or what `file` failed
+ * with. */
 int survey_run(const struct survey *s, struct cancel *cancel, bool *ret_whole, struct err *err);
