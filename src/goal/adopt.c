@@ -37,8 +37,7 @@ static void anchor_read(struct str json, struct anchor *ret)
     ret->is_there = ret->condition.len > 0;
 }
 
-/* Options and text of the row. -1: the text is not what it was. */
-static int adopt_parts(struct goal *g, struct strv *ret_notes)
+int goal_adopt_parts(struct goal *g, struct strv *ret_notes)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *v = NULL;
@@ -69,38 +68,6 @@ static int adopt_parts(struct goal *g, struct strv *ret_notes)
     strv_addf(ret_notes, "the goal's text in %.*s is gone or was changed, so the goal is paused",
               STR_ARG(file));
     return -1;
-}
-
-/* Another session's unfinished goal, copied. */
-static void adopt_fork(struct goal *g, struct strv *ret_notes)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct store_goal row = {0}, landed = {0};
-    struct goal_event event = {.time_ms = clock_wall_ms(), .kind = STR("set")};
-    char goal_id[ID_UUID_LEN + 1];
-    struct err err = {0};
-
-    if (!g->spec.forked_from ||
-        store_goal_get(g->store, str_of(g->spec.forked_from), &arena, &row, g->spec.cancel, &err) <=
-            0 ||
-        row.status == GOAL_COMPLETE)
-        return;
-    id_uuid(goal_id);
-    row.thread_id = str_of(g->spec.session);
-    row.goal_id = str_of(goal_id);
-    row.status = GOAL_PAUSED;
-    row.phase = row.phase_detail = row.last_reason = row.memory = STR("");
-    event.goal_id = row.goal_id;
-    event.data = STR("{\"via\":\"fork\"}");
-    if (store_goal_replace(g->store, &row, event.time_ms, &event, &arena, &landed, g->spec.cancel,
-                           &err) < 0) {
-        strv_addf(ret_notes, "the goal was not copied: %s", err.text);
-        return;
-    }
-    goal_take_row(g, &landed);
-    (void)adopt_parts(g, ret_notes);
-    goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
-    strv_adds(ret_notes, "the goal was copied and is paused here; /goal resume works on it");
 }
 
 /* A row from what another machine wrote. */
@@ -138,17 +105,63 @@ static void adopt_anchor(struct goal *g, const struct anchor *a, struct strv *re
     g->tokens_at_start = g->session_output;
 }
 
-static bool store_knows_session(struct goal *g)
+static bool store_knows(struct goal *g, const char *session)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     goal_event_vec events = {0};
     bool knows;
 
-    knows = store_goal_events(g->store, str_of(g->spec.session), STR(""), /*after=*/0, /*max=*/1,
-                              &arena, &events, g->spec.cancel, /*err=*/NULL) < 0 ||
+    knows = store_goal_events(g->store, str_of(session), STR(""), /*after=*/0, /*max=*/1, &arena,
+                              &events, g->spec.cancel, /*err=*/NULL) < 0 ||
             events.len;
     vec_release(&events);
     return knows;
+}
+
+static void adopt_fork_paused(struct goal *g, struct strv *ret_notes)
+{
+    if (goal_is_active(g))
+        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("the session was forked"),
+                              "user", /*err=*/NULL);
+    goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    strv_adds(ret_notes, "the goal was copied and is paused here; /goal resume works on it");
+}
+
+/* Another session's unfinished goal, copied. */
+static void adopt_fork(struct goal *g, const struct anchor *a, struct strv *ret_notes)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row = {0}, landed = {0};
+    struct goal_event event = {.time_ms = clock_wall_ms(), .kind = STR("set")};
+    char goal_id[ID_UUID_LEN + 1];
+    struct err err = {0};
+
+    if (a->is_there && !a->met && (!g->spec.forked_from || !store_knows(g, g->spec.forked_from))) {
+        adopt_anchor(g, a, ret_notes);
+        if (g->has)
+            adopt_fork_paused(g, ret_notes);
+        return;
+    }
+    if (!g->spec.forked_from ||
+        store_goal_get(g->store, str_of(g->spec.forked_from), &arena, &row, g->spec.cancel, &err) <=
+            0 ||
+        row.status == GOAL_COMPLETE)
+        return;
+    id_uuid(goal_id);
+    row.thread_id = str_of(g->spec.session);
+    row.goal_id = str_of(goal_id);
+    row.status = GOAL_PAUSED;
+    row.phase = row.phase_detail = row.last_reason = row.memory = STR("");
+    event.goal_id = row.goal_id;
+    event.data = STR("{\"via\":\"fork\"}");
+    if (store_goal_replace(g->store, &row, event.time_ms, &event, &arena, &landed, g->spec.cancel,
+                           &err) < 0) {
+        strv_addf(ret_notes, "the goal was not copied: %s", err.text);
+        return;
+    }
+    goal_take_row(g, &landed);
+    (void)goal_adopt_parts(g, ret_notes);
+    adopt_fork_paused(g, ret_notes);
 }
 
 /* The transcript is told what it missed. */
@@ -189,6 +202,7 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     if (goal_gate(g, &code, &err) < 0) {
         strv_addf(ret_notes, "the session's goal is not taken up (%s): %s", code, err.text);
         g->has = false; /* unarmed; row and transcript stay for better times */
+        g->barred = true;
         return;
     }
     if (!file_is_dir(g->spec.dir)) {
@@ -233,14 +247,14 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
     }
     if (g->spec.is_outside) {
         if (g->has)
-            (void)adopt_parts(g, ret_notes);
+            (void)goal_adopt_parts(g, ret_notes);
         arena_release(&a.arena);
         return;
     }
     was_there = g->has;
     if (!g->has && g->spec.is_fork)
-        adopt_fork(g, ret_notes);
-    else if (!g->has && a.is_there && !a.met && !store_knows_session(g))
+        adopt_fork(g, &a, ret_notes);
+    else if (!g->has && a.is_there && !a.met && !store_knows(g, g->spec.session))
         adopt_anchor(g, &a, ret_notes);
     else if (!g->has && a.is_there && !a.met) {
         g->row.objective = a.condition; /* cleared, but that was not written any more */
@@ -248,7 +262,7 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
         g->row.objective = STR("");
     }
     if (g->has && was_there) {
-        if (adopt_parts(g, ret_notes) < 0)
+        if (goal_adopt_parts(g, ret_notes) < 0)
             (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE,
                                   STR("the goal's text was changed"), "engine", &err);
         adopt_lines(g, &a);
@@ -262,5 +276,6 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
         strv_addf(ret_notes, "the session's goal is %s. %.*s", goal_show_status(g->row.status),
                   STR_ARG(buf_str(&text)));
     }
+    g->restored = g->has && g->row.status != GOAL_COMPLETE;
     arena_release(&a.arena);
 }

@@ -20,13 +20,24 @@
 
 /* Everything below runs with the permit held, but for what is marked. */
 
+/* What barred the way on restore may be gone by now; else it is said again. */
+static int goal_unbar(struct goal *g, struct err *err)
+{
+    const char *code = "";
+
+    if (g->barred && goal_gate(g, &code, err) < 0)
+        return err_prefix(err, "the session's goal is not taken up (%s)", code);
+    g->barred = false;
+    return 0;
+}
+
 int goal_need(struct goal *g, struct err *err)
 {
     if (!g->spec.is_kept)
         return err_set(err, ERR_UNSUPPORTED,
                        "this session is not kept, so it has no goal: start without "
                        "--no-session-persistence");
-    if (goal_read_row(g, err) < 0)
+    if (goal_unbar(g, err) < 0 || goal_read_row(g, err) < 0)
         return -1;
     if (!g->has)
         return err_set(err, ERR_NOT_FOUND, "no goal is set.\n%s", goal_usage);
@@ -39,8 +50,11 @@ static int change_show(struct goal *g, struct goal_answer *ret, struct err *err)
 {
     struct goal_look look = {0};
 
-    if (g->spec.is_kept && goal_read_row(g, err) < 0)
+    if (goal_unbar(g, err) < 0 || (g->spec.is_kept && goal_read_row(g, err) < 0))
         return -1;
+    if (!g->spec.is_kept)
+        buf_adds(&ret->text, "This session is not kept, so it can have no goal: start without "
+                             "--no-session-persistence.\n");
     look = (struct goal_look){
         .goal = g->has ? &g->row : NULL,
         .now_ms = clock_mono_ms(),
@@ -80,8 +94,9 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     struct jw w;
     int r;
 
+    g->barred = false; /* whoever may not have one may still drop it */
     if (!g->spec.is_kept || (goal_read_row(g, err) == 0 && !g->has)) {
-        buf_adds(&ret->text, "No goal is set, so nothing was cleared.");
+        buf_addf(&ret->text, "No goal is set, so nothing was cleared.\n%s", goal_usage);
         return 0;
     }
     if (!g->store)
@@ -246,8 +261,11 @@ static int change_edit(struct goal *g, const struct goal_argument *what, struct 
                        struct err *err)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf options = BUF_INIT(GOAL_MAX_TEXT);
     struct str text = str_trim(buf_str(&what->text));
-    struct goal_update u = {.objective = &text};
+    struct str objective, how;
+    struct goal_update u = {.objective = &objective, .options = &how};
     struct jw w;
     int r;
 
@@ -255,11 +273,13 @@ static int change_edit(struct goal *g, const struct goal_argument *what, struct 
         return -1;
     if (!text.len)
         return err_set(err, ERR_BAD_INPUT, "say what it shall be: /goal edit -- <condition>");
-    if (goal_count_points(text) > GOAL_MAX_OBJECTIVE)
-        return err_set(err, ERR_TOO_BIG, "a condition has at most %d characters; this one has %zu",
-                       GOAL_MAX_OBJECTIVE, goal_count_points(text));
     u.status = goal_edited_status(g->row.status);
     u.has_status = u.status != g->row.status;
+    if ((u.has_status && goal_gate(g, &ret->code, err) < 0) ||
+        goal_reword(g, text, /*may_keep=*/true, &column, &options, &ret->code, err) < 0)
+        return -1;
+    objective = buf_str(&column);
+    how = buf_str(&options);
     goal_tell_begin(g, &w, &data);
     jw_ki64(&w, "objective_chars", (int64_t)goal_count_points(text));
     jw_object_end(&w);
@@ -504,19 +524,72 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
     return r;
 }
 
+/* ---- Somebody else has changed the row ---- */
+
+/* It is gone: the transcript shall say so, or another machine would take it up again. */
+static void nudged_clear(struct goal *g, struct str objective, struct str data)
+{
+    goal_close_old(g, /*say_cleared=*/false);
+    g->row.objective = objective;
+    goal_attach(g, /*met=*/true, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    g->row.objective = STR("");
+    g->spec.host.arm(g->spec.host.arg, STR(""));
+    goal_tell(g, "goal_cleared", data);
+}
+
+static void nudged_edit(struct goal *g)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct jw w;
+
+    (void)goal_adopt_parts(g, &notes);
+    for (size_t i = 0; i < notes.len; i++)
+        goal_notice(g, LEVEL_WARNING, "%s", notes.ptr[i]);
+    g->claim.is_there = false;
+    g->updated_due = true;
+    g->spec.host.arm(g->spec.host.arg, goal_is_active(g) ? g->row.objective : STR(""));
+    goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    goal_tell_begin(g, &w, &data);
+    jw_object_end(&w);
+    goal_tell(g, "goal_updated", buf_str(&data));
+}
+
+static void nudged_status(struct goal *g, enum goal_status was)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct jw w;
+
+    goal_tell_begin(g, &w, &data);
+    jw_kcstr(&w, "from", goal_status_name(was));
+    jw_kcstr(&w, "to", goal_status_name(g->row.status));
+    jw_kcstr(&w, "by", "user");
+    jw_object_end(&w);
+    goal_tell(g, "goal_updated", buf_str(&data));
+}
+
 void goal_nudge(struct goal *g)
 {
+    CLEANUP(buf_release) struct buf objective = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
     struct err err = {0};
     enum goal_status was;
+    struct jw w;
     bool had;
 
     lock_take(&g->permit);
     was = g->row.status;
     had = g->has;
+    buf_add(&objective, g->row.objective);
+    goal_tell_begin(g, &w, &data);
+    jw_object_end(&w);
     if (goal_read_row(g, &err) == 0 && (had || g->has)) {
+        if (had && g->has && !str_eq(buf_str(&objective), g->row.objective))
+            nudged_edit(g);
+        if (had && g->has && was != g->row.status)
+            nudged_status(g, was);
         if (!g->has) {
-            goal_close_old(g, /*say_cleared=*/false);
-            g->spec.host.arm(g->spec.host.arg, STR(""));
+            nudged_clear(g, buf_str(&objective), buf_str(&data));
         } else if (goal_is_active(g) && was != GOAL_ACTIVE) {
             memory_release(&g->memory);
             memory_init(&g->memory);

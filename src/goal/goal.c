@@ -69,7 +69,7 @@ void goal_take_row(struct goal *g, const struct store_goal *row)
     struct store_goal mine = *row;
 
     g->read_ms = clock_mono_ms();
-    g->has = row->thread_id.len > 0;
+    g->has = row->thread_id.len > 0 && !g->barred;
     mine.thread_id = keep(&arena, row->thread_id);
     mine.goal_id = keep(&arena, row->goal_id);
     mine.objective = keep(&arena, row->objective);
@@ -262,7 +262,7 @@ void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out)
     jw_ki64(w, "iterations", g->row.iterations);
     jw_ki64(w, "tokens", g->row.tokens_used);
     jw_ki64(w, "output_tokens", g->row.output_tokens);
-    jw_ki64(w, "duration_ms", clock_wall_ms() - g->row.created_at_ms);
+    jw_ki64(w, "duration_ms", g->has ? clock_wall_ms() - g->row.created_at_ms : 0);
     jw_kcstr(w, "status", goal_status_name(g->row.status));
 }
 
@@ -351,7 +351,7 @@ void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, boo
     if (achieved) {
         jw_ki64(&w, "iterations", g->row.iterations + 1);
         jw_ki64(&w, "durationMs", clock_wall_ms() - g->row.created_at_ms);
-        jw_ki64(&w, "tokens", g->session_output - g->tokens_at_start);
+        jw_ki64(&w, "tokens", g->row.output_tokens);
     }
     jw_object_end(&w);
     strv_add(&g->lines, buf_str(&json));
@@ -451,9 +451,26 @@ void goal_answer_release(struct goal_answer *a)
 
 /* ---- Life ---- */
 
+/* The goal of a session that goes on is told of when the agent begins: nobody listens before. */
+static void tell_restored(struct goal *g)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct jw w;
+
+    goal_tell_begin(g, &w, &data);
+    jw_object_end(&w);
+    goal_tell(g, "goal_restored", buf_str(&data));
+    goal_tell_active(g);
+}
+
 void goal_set_journal(struct goal *g, struct journal *journal)
 {
+    lock_take(&g->permit);
     g->journal = journal;
+    if (g->restored && g->has)
+        tell_restored(g);
+    g->restored = false;
+    lock_give(&g->permit);
 }
 
 struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)

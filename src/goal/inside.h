@@ -99,6 +99,8 @@ struct goal {
     bool directive_due, updated_due, continuation_due;
     struct buf woken; /* why it goes on, for the model; empty: nothing special */
     bool held;        /* an interrupt stopped it without pausing it */
+    bool barred;      /* a gate failed on restore: the row stays, and counts as not there */
+    bool restored;    /* observers have not heard of it yet */
     bool closing;
     struct wait wait; /* when phase is waiting or retrying */
     bool waits;
@@ -182,6 +184,9 @@ int goal_start_next(struct goal *g, struct err *err);
 /* What is known of the present one is forgotten. The permit is held. */
 void goal_close_old(struct goal *g, bool say_cleared);
 void goal_take_options(struct goal_options *to, const struct goal_options *from);
+/* Another text for the present goal: the columns objective and options. The permit is held. */
+int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_objective,
+                struct buf *ret_options, const char **ret_code, struct err *err);
 size_t goal_count_points(struct str s);
 
 /* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The permit is held, as below. */
@@ -198,6 +203,8 @@ int change_accept(struct goal *g, const struct goal_argument *what, struct cance
 
 /* adopt.c: the row of a session that goes on, and all that hangs on it. The permit is held. */
 void goal_adopt(struct goal *g, struct strv *ret_notes);
+/* Memory, options and text, as the row has them. -1: the text is not what it was. */
+int goal_adopt_parts(struct goal *g, struct strv *ret_notes);
 
 /* waiting.c: the permit is held. Takes the content of *w. */
 void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err *err);

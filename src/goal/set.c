@@ -274,25 +274,51 @@ static int draft_baseline(struct goal *g, struct draft *d, struct cancel *cancel
     return 0;
 }
 
-static void draft_options(struct goal *g, struct draft *d, const struct goal_options *o,
-                          enum goal_via via)
+static void write_options(struct draft *d, struct str how, int64_t tokens_at_start, struct str via)
 {
-    CLEANUP(buf_release) struct buf how = BUF_INIT(GOAL_MAX_TEXT);
     char sha256[SHA256_HEX + 1];
     struct jw w;
 
-    goal_options_write(o, &how);
     jw_init(&w, &d->options, 0);
     jw_object(&w);
-    jw_kraw(&w, "how", buf_str(&how));
-    jw_ki64(&w, "tokens_at_start", g->session_output);
-    jw_kcstr(&w, "via", via_names[via]);
+    jw_kraw(&w, "how", how.len ? how : STR("{}"));
+    jw_ki64(&w, "tokens_at_start", tokens_at_start);
+    jw_kstr(&w, "via", via);
     if (d->file.len) {
         sha256_hex(buf_str(&d->text), sha256);
         jw_kstr(&w, "file", buf_str(&d->file));
         jw_kcstr(&w, "sha256", sha256);
     }
     jw_object_end(&w);
+}
+
+static void draft_options(struct goal *g, struct draft *d, const struct goal_options *o,
+                          enum goal_via via)
+{
+    CLEANUP(buf_release) struct buf how = BUF_INIT(GOAL_MAX_TEXT);
+
+    goal_options_write(o, &how);
+    write_options(d, buf_str(&how), g->session_output, str_of(via_names[via]));
+}
+
+/* A file of the old text is no longer named, or it would be the goal again after a restart. */
+int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_objective,
+                struct buf *ret_options, const char **ret_code, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(draft_release) struct draft d;
+    const struct json *v = NULL;
+
+    draft_init(&d);
+    if (draft_text(g, &d, text, may_keep, ret_code, err) < 0)
+        return -1;
+    if (g->row.options.len)
+        (void)json_parse(&arena, g->row.options, &v, /*ret_info=*/NULL, /*err=*/NULL);
+    write_options(&d, json_raw(json_get(v, "how")), json_get_i64(v, "tokens_at_start", 0),
+                  json_get_str(v, "via"));
+    buf_add(ret_objective, buf_str(&d.objective));
+    buf_add(ret_options, buf_str(&d.options));
+    return 0;
 }
 
 static int check_limits(const struct goal_options *o, int64_t now_ms, struct err *err)

@@ -1,0 +1,563 @@
+/*
+ * What people, restarts and other processes do to a goal, without an agent: edits, restores, forks,
+ * changes from outside.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/agent.h"
+#include "agent/event.h"
+#include "agent/journal.h"
+#include "agent/permit.h"
+#include "agent/referee.h"
+#include "agent/workspace.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "goal/goal.h"
+#include "llm/message.h"
+#include "store/scratch_check.h"
+#include "store/store.h"
+
+#define SESSION "11111111-2222-4333-8444-555555555555"
+#define FORK "99999999-2222-4333-8444-555555555555"
+#define OPEN_ANCHOR "{\"type\":\"goal_status\",\"met\":false,\"condition\":\"all tests pass\"}"
+
+/* A process that has the session. */
+struct side {
+    struct journal journal; /* first */
+    struct conf *conf;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct goal *goal;
+    struct strv notes, told, lines; /* told: "goal_set", …; lines: of the transcript */
+    struct buf armed;
+};
+
+static char side_home[600], side_dir[600], side_folder[600];
+static char *side_env[] = {side_home, NULL};
+
+static void side_emit(void *arg, struct event *e)
+{
+    struct side *s = arg;
+
+    if (e->kind == EVENT_GOAL)
+        strv_add(&s->told, e->name);
+    else if (e->kind == EVENT_ACTIVE_GOAL)
+        strv_adds(&s->told, str_is(e->json, "null") ? "active_goal null" : "active_goal");
+    event_unref(e);
+}
+
+static int side_wake(void *arg, struct err *err)
+{
+    (void)arg;
+    (void)err;
+    return 0;
+}
+
+static void side_arm(void *arg, struct str objective)
+{
+    struct side *s = arg;
+
+    buf_clear(&s->armed);
+    buf_add(&s->armed, objective);
+}
+
+static bool side_is_armed(void *arg, struct str objective)
+{
+    struct side *s = arg;
+
+    return objective.len && str_eq(buf_str(&s->armed), objective);
+}
+
+static size_t side_background(void *arg, struct buf *names, int64_t *ret_last_ms)
+{
+    (void)arg;
+    (void)names;
+    *ret_last_ms = 0;
+    return 0;
+}
+
+static void side_title(void *arg, struct str text)
+{
+    (void)arg;
+    (void)text;
+}
+
+static bool side_trusted(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+static int side_attach(struct journal *self, struct str json, struct err *err)
+{
+    struct side *s = (struct side *)self;
+
+    (void)err;
+    strv_add(&s->lines, json);
+    return 0;
+}
+
+static void side_conf(struct side *s)
+{
+    struct conf_sources from = {
+        .dir = scratch("w"), .environ = side_env, .etc = scratch("etc"), .trusted = true};
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    struct err err = {0};
+
+    *s = (struct side){.armed = BUF_INIT(1 << 20), .journal.attach = side_attach};
+    if (conf_load(&from, &s->conf, &err) < 0)
+        fail_msg("%s", err.text);
+    s->workspace = workspace_new(scratch("w"), scratch("state"), side_env);
+    if (permit_new(s->conf, s->workspace, &warnings, &s->permit, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static struct goal_spec side_spec(struct side *s, const char *session)
+{
+    return (struct goal_spec){
+        .host =
+            {
+                .arg = s,
+                .emit = side_emit,
+                .wake = side_wake,
+                .arm = side_arm,
+                .is_armed = side_is_armed,
+                .background = side_background,
+                .title = side_title,
+                .is_trusted = side_trusted,
+            },
+        .session = session,
+        .folder = side_folder,
+        .home = conf_home(s->conf),
+        .dir = side_dir,
+        .environ = side_env,
+        .conf = s->conf,
+        .permit = s->permit,
+        .is_kept = true,
+    };
+}
+
+/* resumes: the session goes on; anchor: what its transcript says of a goal. */
+static void side_open(struct side *s, bool resumes, const char *anchor)
+{
+    struct goal_spec spec;
+
+    side_conf(s);
+    spec = side_spec(s, SESSION);
+    spec.resumes = resumes;
+    spec.anchor = str_of(anchor);
+    s->goal = goal_new(&spec, &s->notes);
+    goal_set_journal(s->goal, &s->journal);
+}
+
+static void side_open_outside(struct side *s)
+{
+    struct goal_spec spec;
+
+    side_conf(s);
+    spec = side_spec(s, SESSION);
+    spec.is_outside = true;
+    s->goal = goal_new(&spec, &s->notes);
+}
+
+static void side_close(struct side *s)
+{
+    goal_free(s->goal);
+    permit_free(s->permit);
+    workspace_unref(s->workspace);
+    conf_unref(s->conf);
+    strv_release(&s->notes);
+    strv_release(&s->told);
+    strv_release(&s->lines);
+    buf_release(&s->armed);
+}
+
+/* What /goal answers; the error's text when it is refused. */
+static enum err_code side_say(struct side *s, const char *words, struct buf *ret)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    struct goal_answer answer = GOAL_ANSWER_INIT;
+    struct err err = {0};
+
+    buf_clear(ret);
+    if (goal_argument_read(str_of(words), 0, &what, &err) == 0 &&
+        goal_do(s->goal, &what, VIA_USER, /*cancel=*/NULL, &answer, &err) == 0)
+        buf_add(ret, buf_str(&answer.text));
+    else
+        buf_adds(ret, err.text);
+    goal_answer_release(&answer);
+    return err.code;
+}
+
+static void side_do(struct side *s, const char *words)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+
+    if (side_say(s, words, &text) != ERR_NONE)
+        fail_msg("/goal %.60s: %s", words, buf_cstr(&text));
+}
+
+static enum referee_idle side_idle(struct side *s)
+{
+    struct referee *r = goal_referee(s->goal);
+    struct agent_input input = {0};
+    int64_t until = -1;
+    enum referee_idle next = r->idle(r, &input, &until);
+
+    message_unref(input.message);
+    return next;
+}
+
+static void side_row(struct side *s, struct arena *arena, struct store_goal *ret)
+{
+    struct err err = {0};
+
+    if (goal_get(s->goal, arena, ret, &err) != 1)
+        fail_msg("no row: %s", err.text);
+}
+
+/* The objective as agent and judge are given it. */
+static void side_text(struct side *s, struct buf *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+
+    buf_clear(ret);
+    side_row(s, &arena, &row);
+    goal_objective(s->goal, &row, ret);
+}
+
+static void long_words(const char *first, struct buf *ret)
+{
+    buf_adds(ret, first);
+    while (ret->len < 5000)
+        buf_adds(ret, " and again");
+}
+
+static bool has_text(const struct strv *v, const char *part)
+{
+    for (size_t i = 0; i < v->len; i++) {
+        if (str_find(str_of(v->ptr[i]), str_of(part)) < strlen(v->ptr[i]))
+            return true;
+    }
+    return false;
+}
+
+static void has_told(const struct side *s, const char *name)
+{
+    if (!strv_has(&s->told, str_of(name)))
+        fail_msg("%s was not told", name);
+}
+
+/* ---- Edits ---- */
+
+static void edit_over_the_limit_is_kept_as_a_file(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf words = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct store_goal row;
+    struct side s;
+
+    (void)state;
+    long_words("edit -- every page is there", &words);
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_do(&s, buf_cstr(&words));
+    side_text(&s, &text);
+    assert_string_equal(buf_cstr(&text), buf_cstr(&words) + strlen("edit -- "));
+    side_row(&s, &arena, &row);
+    assert_true(row.objective.len < 1000);
+    assert_true(side_is_armed(&s, row.objective));
+    side_close(&s);
+
+    side_open(&s, /*resumes=*/true, "");
+    side_text(&s, &text);
+    assert_string_equal(buf_cstr(&text), buf_cstr(&words) + strlen("edit -- "));
+    side_close(&s);
+}
+
+/* The old text's file was still named, and became the goal again after a restart. */
+static void edit_of_a_long_text_forgets_its_file(void **state)
+{
+    CLEANUP(buf_release) struct buf words = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct side s;
+
+    (void)state;
+    long_words("every page is there", &words);
+    buf_adds(&words, " --protect none --budget 5k");
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, buf_cstr(&words));
+    side_do(&s, "edit -- one page is there");
+    side_close(&s);
+
+    side_open(&s, /*resumes=*/true, "");
+    side_text(&s, &text);
+    assert_string_equal(buf_cstr(&text), "one page is there");
+    side_close(&s);
+}
+
+/* ---- Restores ---- */
+
+static void restored_goal_is_told_of(void **state)
+{
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_close(&s);
+
+    side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
+    has_told(&s, "goal_restored");
+    has_told(&s, "active_goal");
+    assert_int_equal(side_idle(&s), IDLE_TURN);
+    side_do(&s, "pause");
+    side_close(&s);
+
+    side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
+    has_told(&s, "goal_restored");
+    has_told(&s, "active_goal null");
+    assert_true(has_text(&s.notes, "goal is paused"));
+    side_close(&s);
+}
+
+/* Looking at it was enough to set it going without its hook. */
+static void restored_behind_a_gate_stays_unarmed(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct store_goal row;
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_close(&s);
+
+    scratch_write("home/settings.json", "{\"disableAllHooks\":true}");
+    side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
+    assert_true(has_text(&s.notes, "policy_gate"));
+    assert_int_equal(side_say(&s, "", &text), ERR_DENIED);
+    assert_true(str_find(buf_str(&text), STR("disableAllHooks")) < text.len);
+    assert_int_equal(side_say(&s, "resume", &text), ERR_DENIED);
+    assert_int_equal(side_idle(&s), IDLE_REST);
+    assert_int_equal(s.armed.len, 0);
+    assert_int_equal(s.lines.len, 0);
+    side_row(&s, &arena, &row);
+    assert_int_equal(row.status, GOAL_ACTIVE);
+    side_close(&s);
+
+    scratch_write("home/settings.json", "{}");
+    side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
+    assert_int_equal(side_idle(&s), IDLE_TURN);
+    side_close(&s);
+
+    scratch_write("home/settings.json", "{\"disableAllHooks\":true}");
+    side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
+    side_do(&s, "clear");
+    assert_int_equal(goal_get(s.goal, &arena, &row, NULL), 0);
+    side_close(&s);
+}
+
+/* goal_status.tokens is what the goal's row has as output tokens, not what the session had. */
+static void missing_line_of_a_complete_goal_has_its_figures(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_charge charge = {.mode = CHARGE_ACTIVE_ONLY, .tokens = 900, .output_tokens = 77};
+    struct goal_update done = {.has_status = true, .status = GOAL_COMPLETE};
+    struct store *store = NULL;
+    struct store_goal row;
+    struct err err = {0};
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    if (store_open("sqlite", conf_home(s.conf), NULL, &store, &err) < 0 ||
+        store_goal_account(store, STR(SESSION), &charge, 1, NULL, &arena, &row, NULL, &err) < 0 ||
+        store_goal_update(store, STR(SESSION), &done, 1, NULL, &arena, &row, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    store_free(store);
+    side_close(&s);
+
+    side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
+    assert_int_equal(side_idle(&s), IDLE_REST);
+    assert_int_equal(s.lines.len, 1);
+    assert_true(has_text(&s.lines, "\"met\":true,\"condition\":\"all tests pass\""));
+    assert_true(has_text(&s.lines, "\"iterations\":1,"));
+    assert_true(has_text(&s.lines, "\"tokens\":77}"));
+    side_close(&s);
+}
+
+static void fork_of_a_foreign_transcript_has_its_goal_paused(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_spec spec;
+    struct store_goal row;
+    struct side s;
+
+    (void)state;
+    side_conf(&s);
+    spec = side_spec(&s, FORK);
+    spec.resumes = spec.is_fork = true;
+    spec.forked_from = SESSION;
+    spec.anchor = STR(OPEN_ANCHOR);
+    s.goal = goal_new(&spec, &s.notes);
+    goal_set_journal(s.goal, &s.journal);
+    side_row(&s, &arena, &row);
+    assert_int_equal(row.status, GOAL_PAUSED);
+    assert_true(str_is(row.objective, "all tests pass"));
+    assert_true(has_text(&s.notes, "paused here"));
+    assert_int_equal(side_idle(&s), IDLE_REST);
+    side_close(&s);
+}
+
+/* ---- From outside ---- */
+
+/* The transcript did not say so, and another machine would have taken the goal up again. */
+static void cleared_elsewhere_is_written_into_the_transcript(void **state)
+{
+    struct side s, other;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_open_outside(&other);
+    side_do(&other, "clear");
+    side_close(&other);
+    strv_clear(&s.told);
+    goal_nudge(s.goal);
+    assert_int_equal(side_idle(&s), IDLE_REST);
+    has_told(&s, "goal_cleared");
+    has_told(&s, "active_goal null");
+    assert_int_equal(s.armed.len, 0);
+    assert_true(
+        has_text(&s.lines, "\"met\":true,\"sentinel\":true,\"condition\":\"all tests pass\""));
+    side_close(&s);
+}
+
+static void edited_elsewhere_is_worked_for_as_edited(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct side s, other;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_open_outside(&other);
+    side_do(&other, "edit -- all links work");
+    side_close(&other);
+    strv_clear(&s.told);
+    goal_nudge(s.goal);
+    side_text(&s, &text);
+    assert_string_equal(buf_cstr(&text), "all links work");
+    assert_string_equal(buf_cstr(&s.armed), "all links work");
+    has_told(&s, "goal_updated");
+    has_told(&s, "active_goal");
+    side_close(&s);
+}
+
+static void paused_elsewhere_is_told_of(void **state)
+{
+    struct side s, other;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_open_outside(&other);
+    side_do(&other, "pause");
+    side_close(&other);
+    strv_clear(&s.told);
+    goal_nudge(s.goal);
+    assert_int_equal(side_idle(&s), IDLE_REST);
+    has_told(&s, "goal_updated");
+    has_told(&s, "active_goal null");
+    side_close(&s);
+}
+
+/* ---- Nothing there ---- */
+
+static void without_persistence_it_says_so(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct goal_spec spec;
+    struct side s;
+
+    (void)state;
+    side_conf(&s);
+    spec = side_spec(&s, SESSION);
+    spec.is_kept = false;
+    s.goal = goal_new(&spec, &s.notes);
+    assert_int_equal(side_say(&s, "", &text), ERR_NONE);
+    assert_true(str_find(buf_str(&text), STR("--no-session-persistence")) < text.len);
+    assert_int_equal(side_say(&s, "all tests pass", &text), ERR_UNSUPPORTED);
+    assert_true(str_find(buf_str(&text), STR("--no-session-persistence")) < text.len);
+    has_told(&s, "goal_set_failed");
+    side_close(&s);
+}
+
+static void verbs_without_a_goal_show_usage(void **state)
+{
+    static const char *const verbs[] = {"clear", "edit -- x", "pause", "resume"};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        (void)side_say(&s, verbs[i], &text);
+        if (str_find(buf_str(&text), STR("/goal <condition>")) == text.len)
+            fail_msg("%s: %s", verbs[i], buf_cstr(&text));
+    }
+    assert_int_equal(s.told.len, 0);
+    side_close(&s);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    scratch_make();
+    scratch_setup("dir w;dir etc;dir home;dir state;dir folder");
+    snprintf(side_home, sizeof(side_home), "TENAX_HOME=%s", scratch("home"));
+    snprintf(side_dir, sizeof(side_dir), "%s", scratch("w"));
+    snprintf(side_folder, sizeof(side_folder), "%s", scratch("folder"));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scratch_remove();
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(edit_over_the_limit_is_kept_as_a_file),
+        TEST(edit_of_a_long_text_forgets_its_file),
+        TEST(restored_goal_is_told_of),
+        TEST(restored_behind_a_gate_stays_unarmed),
+        TEST(missing_line_of_a_complete_goal_has_its_figures),
+        TEST(fork_of_a_foreign_transcript_has_its_goal_paused),
+        TEST(cleared_elsewhere_is_written_into_the_transcript),
+        TEST(edited_elsewhere_is_worked_for_as_edited),
+        TEST(paused_elsewhere_is_told_of),
+        TEST(without_persistence_it_says_so),
+        TEST(verbs_without_a_goal_show_usage),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
