@@ -18,7 +18,6 @@
 #include "host/models.h"
 #include "host/session.h"
 #include "llm/provider.h"
-#include "store/load.h"
 #include "sync/thread.h"
 #include "tools/background.h"
 #include "tools/tools.h"
@@ -150,14 +149,11 @@ static size_t goals_background(void *arg, struct buf *names, int64_t *ret_last_m
     return background_running(g->spec.workspace, names, ret_last_ms);
 }
 
-/* Not worth failing for. */
 static void goals_title(void *arg, struct str text)
 {
     struct goals *g = arg;
-    const struct load_facts *facts = session_facts(g->spec.session);
 
-    if (!facts || (!facts->title.len && !facts->ai_title.len))
-        (void)session_rename(g->spec.session, text, /*err=*/NULL);
+    session_title(g->spec.session, text);
 }
 
 static bool goals_is_trusted(void *arg)

@@ -30,6 +30,7 @@
 #include "store/load.h"
 #include "store/remove.h"
 #include "store/transcript.h"
+#include "sync/thread.h"
 
 #define SESSION_KEPT_DAYS 30
 #define SESSION_MAX_TITLE 500
@@ -51,6 +52,10 @@ struct session {
     struct file_changes changes;
     struct record *record;
     struct sweep *sweep; /* of old sessions, once a day */
+
+    struct lock naming; /* of what follows */
+    bool is_named;      /* by somebody, since it was opened */
+    struct buf title;   /* for when it begins; empty: none */
 };
 
 void session_free(struct session *s)
@@ -65,6 +70,8 @@ void session_free(struct session *s)
     load_free(s->load);
     recall_release(&s->recall);
     buf_release(&s->seed);
+    buf_release(&s->title);
+    lock_release(&s->naming);
     file_changes_release(&s->changes);
     mem_freep(&s->path);
     mem_freep(&s->folder);
@@ -283,6 +290,8 @@ int session_open(const struct conf *conf, const struct args *args, const char *i
     s->is_kept = !args->given[OPT_NO_SESSION_PERSISTENCE];
     s->recall = (struct recall)RECALL_INIT;
     buf_init(&s->seed, BUF_NO_LIMIT);
+    buf_init(&s->title, BUF_NO_LIMIT);
+    lock_init(&s->naming);
     r = check_options(args, id, err);
     if (r == 0)
         r = session_wants_past(args) ? session_resume(s, args, id, cancel, ret_notes, err)
@@ -355,6 +364,16 @@ static enum transcript_sync session_sync(const struct conf *conf)
     return str_is(how, "never") ? SYNC_NEVER : SYNC_TURN;
 }
 
+/* What it was to be called before there was anything to write it into. */
+static void session_take_title(struct session *s)
+{
+    lock_take(&s->naming);
+    if (s->title.len)
+        (void)record_title(s->record, buf_str(&s->title), /*err=*/NULL);
+    buf_clear(&s->title);
+    lock_give(&s->naming);
+}
+
 struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
                              const char *entrypoint, session_notice_fn notice, void *notice_arg)
 {
@@ -379,6 +398,7 @@ struct record *session_begin(struct session *s, struct workspace *w, struct aske
         s->sweep = sweep_begin(conf_home(s->conf),
                                conf_get_i64(s->conf, "cleanupPeriodDays", SESSION_KEPT_DAYS),
                                clock_wall_ms());
+        session_take_title(s);
     }
     return s->record;
 }
@@ -399,7 +419,29 @@ int session_rename(struct session *s, struct str title, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, "nothing of this session is kept");
     if (!s->record)
         return err_set(err, ERR_UNSUPPORTED, "the session has not begun yet");
+    lock_take(&s->naming);
+    s->is_named = true;
+    lock_give(&s->naming);
     return record_title(s->record, title, err);
+}
+
+void session_title(struct session *s, struct str title)
+{
+    const struct load_facts *facts = session_facts(s);
+    bool begun;
+
+    title = str_trim(title);
+    if (!s->is_kept || !title.len || (facts && (facts->title.len || facts->ai_title.len)))
+        return;
+    lock_take(&s->naming);
+    begun = s->record && !s->is_named;
+    if (!s->record) {
+        buf_clear(&s->title);
+        buf_add(&s->title, title);
+    }
+    lock_give(&s->naming);
+    if (begun)
+        (void)session_rename(s, title, /*err=*/NULL); /* not worth failing for */
 }
 
 static int session_rewind_now(struct rewind *r, const struct rewind_point *to,

@@ -57,6 +57,8 @@ const char *session_forked_from(const struct session *s); /* a session's id; NUL
 /* The permission mode has changed; a person gives the session a name. Any thread. */
 void session_mode(struct session *s, struct str mode);
 int session_rename(struct session *s, struct str title, struct err *err);
+/* A title, one line, for a session that has none; one that has not begun gets it when it does. */
+void session_title(struct session *s, struct str title);
 
 /* From here on what is said is written down; NULL when nothing is to be kept. The record is the
  * session's. */
