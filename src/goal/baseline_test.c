@@ -203,7 +203,7 @@ static void files_of(struct buf *ret)
         "find . -name .git -prune -o \\( -type f -o -type l \\) -print0 | sort -z | xargs -0 -r "
         "sh -c 'for f; do printf \"%s %s \" \"$f\" \"$(stat -c %A \"$f\")\"; if [ -L \"$f\" ]; "
         "then readlink \"$f\"; else "
-        "sha256sum < \"$f\"; fi; done' x",
+        "sha256sum < \"$f\"; fi; done; true' x",
         ret);
 }
 

@@ -577,7 +577,8 @@ static void in_words(void **state)
     work_run("rm tests/a.py", NULL);
     assert_int_equal(protect_verify(p, NULL, &list, NULL), 0);
     protect_explain(&list, &words);
-    assert_non_null(strstr(buf_cstr(&words), "tests/a.py, a test file, is gone since the goal was set."));
+    assert_non_null(
+        strstr(buf_cstr(&words), "tests/a.py, a test file, is gone since the goal was set."));
     assert_non_null(strstr(buf_cstr(&words), "only the user can accept it"));
     protect_changes_release(&list);
     protect_free(p);
