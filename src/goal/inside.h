@@ -238,8 +238,9 @@ enum ladder_end {
 struct ladder {
     /* What is judged. */
     char goal_id[ID_UUID_LEN + 1];
-    struct str claim; /* the agent's words */
-    bool is_claim;    /* update_goal(complete) */
+    struct str claim;  /* the agent's words */
+    bool is_claim;     /* update_goal(complete) */
+    bool is_confirmed; /* the judge has already said yes to the claim */
     /* What came of it. */
     enum ladder_end end;
     const char *by; /* "check", "protect", "judge", "checks", "self" */

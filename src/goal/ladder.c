@@ -400,6 +400,13 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
         l->by = "self"; /* whoever has not said that it is done goes on */
         return 0;
     }
+    if (l->is_confirmed) {
+        l->by = "judge";
+        l->end = LADDER_MET;
+        buf_add(&l->reason, buf_str(&g->claim.reason));
+        buf_add(&l->criteria, buf_str(&g->claim.criteria));
+        return 0;
+    }
     if (!l->is_claim && ladder_must_wait(g)) {
         l->end = LADDER_WAITS;
         return 0;

@@ -256,7 +256,8 @@ static int apply_verdict(struct goal *g, const struct ladder *l, struct referee_
     return verdict_unknown(g, l);
 }
 
-/* A claim that was accepted counts while the workspace is as it was then. */
+/* A claim that was accepted counts while the workspace is as it was then: the judge is not asked
+ * again. What checks look at may lie elsewhere, so they are run all the same. */
 static bool claim_holds(struct goal *g, const struct ladder *l, struct cancel *cancel)
 {
     char state[SHA256_HEX + 1] = "";
@@ -311,17 +312,12 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
     if (last)
         message_text(last, &claim);
     l.claim = buf_str(&claim);
-    if (claim_holds(g, &l, cancel)) {
-        l.end = LADDER_MET;
-        l.by = "judge";
-        l.is_claim = true;
-        buf_add(&l.reason, buf_str(&g->claim.reason));
-        buf_add(&l.criteria, buf_str(&g->claim.criteria));
-    } else if (status == GOAL_BUDGET_LIMITED && g->options.referee != REFEREE_CHECKS) {
+    l.is_confirmed = claim_holds(g, &l, cancel);
+    l.is_claim = l.is_confirmed;
+    if (status == GOAL_BUDGET_LIMITED && g->options.referee != REFEREE_CHECKS && !l.is_confirmed)
         return 0; /* wrapped up; no more is spent on it */
-    } else if (ladder_climb(g, &l, cancel, err) < 0) {
+    if (ladder_climb(g, &l, cancel, err) < 0)
         return -1;
-    }
     lock_take(&g->permit);
     VEC_EACH(&l.spends, it) {
         struct referee_spend spend = {.who = SPENT_JUDGE, .usage = &it->usage, .usd = it->usd};
