@@ -123,6 +123,30 @@ static void add_section(const struct section *s, struct buf *ret)
                  s->text.len - shown.len);
 }
 
+/* All files are taken for text, whatever attributes say of them: they are easily written. Those
+ * that are none lose their hunks here. */
+static void leave_out_binary(struct buf *all)
+{
+    section_vec v = VEC_INIT;
+    struct buf kept = BUF_INIT(BUF_NO_LIMIT);
+
+    if (str_chr(buf_str(all), '\0') == all->len)
+        return;
+    find_sections(buf_str(all), &v);
+    VEC_EACH(&v, s) {
+        struct str head = str_first(s->text, str_find(s->text, STR("\n@@ ")));
+
+        if (str_chr(s->text, '\0') == s->text.len) {
+            buf_add(&kept, s->text);
+            continue;
+        }
+        buf_add(&kept, head);
+        buf_adds(&kept, "\nBinary content differs\n");
+    }
+    vec_release(&v);
+    buf_move(all, &kept);
+}
+
 static void cut_hunks(struct str all, bool unread, size_t max, struct buf *ret)
 {
     section_vec v = VEC_INIT;
@@ -160,8 +184,9 @@ static void cut_hunks(struct str all, bool unread, size_t max, struct buf *ret)
 static int diff_ask(const struct git *g, const char *how, const char *from, const char *to,
                     size_t max, struct git_said *ret, struct err *err)
 {
-    const char *const args[] = {"diff-tree",     "-r",         "-M", how, "--no-ext-diff",
-                                "--no-textconv", "--no-color", from, to,  NULL};
+    const char *const args[] = {
+        "diff-tree",  "-r", "-M", how, "--no-ext-diff", "--no-textconv", "--text",
+        "--no-color", from, to,   NULL};
 
     if (git_run(g, args, STR(""), max, ret, err) < 0)
         return -1;
@@ -196,6 +221,7 @@ int baseline_diff(const struct baseline *b, const char *commit, struct cancel *c
     }
     if (ret_hunks) {
         buf_release(ret_hunks);
+        leave_out_binary(&hunks.out);
         cut_hunks(buf_str(&hunks.out), hunks.cut, max_hunks, ret_hunks);
     }
     return 0;
