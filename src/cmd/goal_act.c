@@ -26,6 +26,7 @@
 #include "host/socket_call.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "proc/tree.h"
 #include "store/find.h"
 #include "store/hold.h"
 #include "store/index.h"
@@ -36,7 +37,8 @@
 #define ACT_MAX_EVENTS 100000
 #define ACT_ANSWER_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
 #define ACT_NUDGE_MS 5000
-#define ACT_OBJECTIVE 60 /* bytes of it in a list */
+#define ACT_MAX_DEPTH 256 /* parents of this command that are looked at */
+#define ACT_OBJECTIVE 60  /* bytes of it in a list */
 #define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
 
 struct act {
@@ -388,6 +390,30 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     return act_answer(a, json_get_str(v, "text"), err);
 }
 
+/* Was this command started by that process, through however many others? */
+static bool act_is_below(int64_t pid)
+{
+    struct tree_proc p = {.ppid = getpid()};
+
+    for (int i = 0; i < ACT_MAX_DEPTH && p.ppid > 1; i++) {
+        if (p.ppid == pid)
+            return true;
+        if (!tree_look(p.ppid, &p))
+            return false;
+    }
+    return false;
+}
+
+/* An agent has a shell, and there it could take the checks out of its own way. */
+static int act_may_change(const struct act *a, const struct holder *holder, struct err *err)
+{
+    if (a->want->argument.verb == GOAL_SHOW || !holder->pid || !act_is_below(holder->pid))
+        return 0;
+    return err_set(err, ERR_DENIED,
+                   "this command was started by the agent that works for the goal; a goal is "
+                   "changed by people, from another terminal");
+}
+
 static int act_change(struct act *a, struct err *err)
 {
     struct holder holder = {0};
@@ -395,6 +421,8 @@ static int act_change(struct act *a, struct err *err)
     int held = hold_look(a->home, buf_cstr(&a->session), &holder, err);
     int rc = 1;
 
+    if (held == 1 && act_may_change(a, &holder, err) < 0)
+        held = -1;
     if (held == 1 && holder.socket.len) {
         rc = act_there(a, &holder, err);
         if (rc == 1)
