@@ -160,6 +160,15 @@ static void forget_guards(struct goal *g)
     (void)goal_remember(g, /*err=*/NULL);
 }
 
+/* A turn begins by itself, or the answer says why not: whoever waits for one would wait for ever.
+ */
+void goal_say_turn(struct goal *g, struct goal_answer *ret)
+{
+    ret->turn = !goal_in_plan_mode(g);
+    if (!ret->turn)
+        buf_adds(&ret->text, "\n  it is held by plan mode: work on it begins when that is left");
+}
+
 static void say_landed(struct goal *g, struct goal_answer *ret)
 {
     if (goal_is_active(g)) {
@@ -168,7 +177,7 @@ static void say_landed(struct goal *g, struct goal_answer *ret)
         g->spec.host.arm(g->spec.host.arg, g->row.objective);
         buf_adds(&ret->text, "Goal active: ");
         goal_show_line(g->row.objective, 300, &ret->text);
-        ret->turn = true;
+        goal_say_turn(g, ret);
         return;
     }
     buf_addf(&ret->text, "The goal is %s. ", goal_show_status(g->row.status));
@@ -187,7 +196,7 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
         g->held = false;
         g->continuation_due = true;
         buf_adds(&ret->text, "The goal is active already.");
-        ret->turn = true;
+        goal_say_turn(g, ret);
         return 0;
     }
     if (g->row.status == GOAL_COMPLETE) {
@@ -300,7 +309,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, struct 
     goal_show_line(text, 300, &ret->text);
     if (u.has_status && goal_is_active(g)) {
         forget_guards(g);
-        ret->turn = true;
+        goal_say_turn(g, ret);
     }
     return 0;
 }

@@ -34,7 +34,7 @@ bool goal_is_active(const struct goal *g)
 
 bool goal_in_plan_mode(const struct goal *g)
 {
-    return permit_mode(g->spec.permit) == MODE_PLAN;
+    return g->spec.permit && permit_mode(g->spec.permit) == MODE_PLAN;
 }
 
 struct goal_words goal_words_now(const struct goal *g)

@@ -485,6 +485,36 @@ static void paused_elsewhere_is_told_of(void **state)
     side_close(&s);
 }
 
+/* ---- Plan mode ---- */
+
+/* A client that was promised a turn waited for its result for ever. */
+static void plan_mode_promises_no_turn(void **state)
+{
+    static const char *const words[] = {"all tests pass --protect none", "resume", "pause",
+                                        "resume"};
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    assert_int_equal(permit_set_mode(s.permit, MODE_PLAN, NULL), 0);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+        struct goal_answer answer = GOAL_ANSWER_INIT;
+        bool pauses = strcmp(words[i], "pause") == 0;
+
+        assert_int_equal(goal_argument_read(str_of(words[i]), 0, &what, NULL), 0);
+        assert_int_equal(goal_do(s.goal, &what, VIA_USER, NULL, &answer, NULL), 0);
+        assert_false(answer.turn);
+        if (!pauses && str_find(buf_str(&answer.text), STR("plan mode")) == answer.text.len)
+            fail_msg("%s: %s", words[i], buf_cstr(&answer.text));
+        goal_answer_release(&answer);
+        assert_int_equal(side_idle(&s), IDLE_REST);
+    }
+    assert_int_equal(permit_set_mode(s.permit, MODE_ACCEPT_EDITS, NULL), 0);
+    assert_int_equal(side_idle(&s), IDLE_TURN);
+    side_close(&s);
+}
+
 /* ---- Nothing there ---- */
 
 static void without_persistence_it_says_so(void **state)
@@ -555,6 +585,7 @@ int main(void)
         TEST(cleared_elsewhere_is_written_into_the_transcript),
         TEST(edited_elsewhere_is_worked_for_as_edited),
         TEST(paused_elsewhere_is_told_of),
+        TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),
         TEST(verbs_without_a_goal_show_usage),
     };

@@ -191,6 +191,7 @@ size_t goal_count_points(struct str s);
 
 /* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The permit is held, as below. */
 int goal_need(struct goal *g, struct err *err);
+void goal_say_turn(struct goal *g, struct goal_answer *ret);
 
 /* criteria.c */
 int change_check(struct goal *g, const struct goal_argument *what, struct cancel *cancel,

@@ -580,7 +580,8 @@ int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum
     if (r < 0)
         return -1;
     say_set(g, &d, o, &ret->text);
-    ret->turn = via != VIA_MODEL;
+    if (via != VIA_MODEL)
+        goal_say_turn(g, ret);
     return 0;
 }
 
