@@ -125,9 +125,12 @@ static void line_updated(struct goal_lines *l, const struct json *v)
 static void line_restored(struct goal_lines *l, const struct json *v)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
+    int64_t rounds = json_get_i64(v, "iterations", 0);
 
-    buf_addf(&text, "goes on with the goal of this session (%" PRId64 " rounds so far)",
-             json_get_i64(v, "iterations", 0));
+    if (!str_is(json_get_str(v, "status"), "active"))
+        return; /* it rests, and a note has said so */
+    buf_addf(&text, "goes on with the goal of this session (%" PRId64 " round%s so far)", rounds,
+             rounds == 1 ? "" : "s");
     line_say(l, DIM, &text);
 }
 
