@@ -298,6 +298,8 @@ static void agent_thread(void *arg)
         agent_reap(a, m);
         mail_free(m);
     }
+    if (a->said_context)
+        agent_tell_end(a, STR("other"));
     if (a->done)
         a->done(a->done_arg);
 }

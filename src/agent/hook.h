@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -49,12 +50,20 @@ enum hook_event {
 const char *hook_event_name(enum hook_event e);
 bool hook_event_parse(struct str name, enum hook_event *ret);
 
+/* SessionEnd: a process that ends waits this long for all of them together, or as long as one of
+ * them asks for, up to the limit. CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS says otherwise. */
+#define HOOK_END_MS 1500
+#define HOOK_END_MAX_MS 60000
+
 struct hook_input {
     enum hook_event event;
     struct str subject;     /* what matchers look at: the tool's name, the source; or empty */
     struct str json;        /* the whole input object */
     struct str tool_use_id; /* or empty */
     const struct rule_subject *call; /* what rules look at; NULL: it is about no call */
+    /* Where all handlers have one time together: what they ask for, but not less than the first and
+     * not more than the second. 0: each its own. */
+    int64_t least_ms, most_ms;
 };
 
 enum hook_decision {

@@ -10,7 +10,10 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "base/log.h"
+#include "conf/conf.h"
 #include "json/jw.h"
+#include "sync/cancel.h"
 
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event)
 {
@@ -87,4 +90,43 @@ void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome 
     VEC_EACH(&o->spends, spend) {
         agent_spent_aside(a, t, spend, SPENT_HOOK);
     }
+}
+
+/* How long a session may take to end. */
+static void hook_end_times(const struct agent *a, struct hook_input *in)
+{
+    const char *text = conf_env(a->spec.conf, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
+    int64_t ms = 0;
+
+    in->least_ms = HOOK_END_MS;
+    in->most_ms = HOOK_END_MAX_MS;
+    if (!text || str_to_i64(str_of(text), &ms, /*err=*/NULL) < 0 || ms < 1)
+        return;
+    in->least_ms = in->most_ms = ms < HOOK_END_MAX_MS ? ms : HOOK_END_MAX_MS;
+}
+
+void agent_tell_end(const struct agent *a, struct str reason)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct hook_input in = {.event = HOOK_SESSION_END, .subject = reason};
+    /* One of its own: that of the process may be why the session ends. */
+    CLEANUP(cancel_unrefp) struct cancel *cancel = NULL;
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_SESSION_END, reason))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_SESSION_END);
+    jw_kstr(&w, "reason", reason);
+    jw_object_end(&w);
+    in.json = buf_str(&json);
+    hook_end_times(a, &in);
+    cancel = cancel_new(/*parent=*/NULL);
+    /* Without events: whoever watched may have gone, and nothing waits for a reader here. */
+    if (hooks_run(a->spec.hooks, &in, cancel, &o, &err) < 0)
+        log_debug("agent", "SessionEnd hook error: %s", err.text);
+    if (o.message.len)
+        agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&o.message));
 }

@@ -163,6 +163,9 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
 /* What hooks spent on models of their own goes to the session. The agent's thread. */
 void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome *o);
 
+/* The session ends; SessionEnd hooks have a short time to hear of it. Agent thread. */
+void agent_tell_end(const struct agent *a, struct str reason);
+
 /* refereeing.c: costs, for the ledger and the referee; what else it is told and asked. */
 void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
                  enum referee_who who, bool holds);

@@ -78,6 +78,19 @@ static bool is_repeated(const works *list, struct hook_handler *h)
     return false;
 }
 
+/* One time for all: the longest that any of them asks for, within the limits. */
+static void works_share(works *list, const struct hook_input *in)
+{
+    int64_t most = in->least_ms;
+
+    VEC_EACH(list, w) {
+        most = w->timeout_ms > most ? w->timeout_ms : most;
+    }
+    VEC_EACH(list, w) {
+        w->timeout_ms = most < in->most_ms ? most : in->most_ms;
+    }
+}
+
 static void works_collect(works *list, const struct hook_set *set, const struct hook_input *in)
 {
     VEC_EACH(&set->entries, e) {
@@ -99,6 +112,8 @@ static void works_collect(works *list, const struct hook_set *set, const struct 
             };
         }
     }
+    if (in->most_ms)
+        works_share(list, in);
 }
 
 static bool runner_wants(struct hook_runner *self, enum hook_event event, struct str subject)

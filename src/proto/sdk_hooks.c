@@ -81,6 +81,8 @@ static bool sdk_hooks_wants(struct hook_runner *self, enum hook_event event, str
     VEC_EACH(&s->rows, row) {
         wanted = wanted || row_matches(row, event, subject);
     }
+    /* Most clients are the first to go, and none of them can be told of the end then. */
+    wanted = wanted && !(s->closed && event == HOOK_SESSION_END);
     gate_give(&s->gate);
     return wanted;
 }
@@ -118,6 +120,13 @@ static void send_cancel(struct sdk_hooks *s, const struct hook_wait *w)
     mailbox_send(s->to, &m->mail);
 }
 
+static int64_t row_time(const struct hook_row *row, const struct hook_input *in)
+{
+    if (in->most_ms && row->timeout_ms > in->most_ms)
+        return in->most_ms;
+    return row->timeout_ms > in->least_ms ? row->timeout_ms : in->least_ms;
+}
+
 /* With the gate held. */
 static void start(struct sdk_hooks *s, const struct hook_input *in, hook_waits *waits)
 {
@@ -130,7 +139,7 @@ static void start(struct sdk_hooks *s, const struct hook_input *in, hook_waits *
         for (size_t i = 0; i < row->ids.len; i++) {
             struct hook_wait *w = vec_add(waits);
 
-            *w = (struct hook_wait){.row = row, .deadline_ms = now + row->timeout_ms};
+            *w = (struct hook_wait){.row = row, .deadline_ms = now + row_time(row, in)};
             buf_init(&w->output, HOOK_MAX_TEXT);
             buf_init(&w->error, HOOK_MAX_TEXT);
             (void)snprintf(w->request_id, sizeof(w->request_id), "hook-%" PRIu64, ++s->last);
@@ -288,7 +297,9 @@ static int add_row(struct sdk_hooks *s, enum hook_event event, const struct json
     *row = (struct hook_row){
         .event = event,
         .matcher = mem_dup(matcher.ptr ? matcher.ptr : "", matcher.len),
-        .timeout_ms = event == HOOK_USER_PROMPT_SUBMIT ? HOOK_PROMPT_TIMEOUT_MS : HOOK_TIMEOUT_MS,
+        .timeout_ms = event == HOOK_USER_PROMPT_SUBMIT ? HOOK_PROMPT_TIMEOUT_MS
+                      : event == HOOK_SESSION_END      ? HOOK_END_MS
+                                                       : HOOK_TIMEOUT_MS,
         .blocks = str_is(json_get_str(entry, "onFailure"), "block"),
     };
     JSON_EACH(ids, id) {

@@ -253,6 +253,19 @@ test('SessionStart adds context', async (t) => {
     assert.deepEqual(seen, [['SessionStart', 'startup']]);
 });
 
+test('SessionEnd is heard by a client that is still there, and holds up none that is not', async (t) => {
+    await t.model('step\n text ok\nstep\n text ok\n');
+    const seen = [];
+    const hooks = { SessionEnd: hook(async (input) => (seen.push([input.hook_event_name, input.reason]), {})) };
+    const from = Date.now();
+    const got = await t.ask('go', { hooks });
+    assert.equal(got.result.result, 'ok');
+    assert.ok(seen.length <= 1);
+    for (const [name, reason] of seen) assert.deepEqual([name, reason], ['SessionEnd', 'other']);
+    assert.equal((await t.ask('go', { hooks: { SessionEnd: hook(() => new Promise(() => {})) } })).result.result, 'ok');
+    assert.ok(Date.now() - from < 30_000);
+});
+
 test('several hooks: the strictest counts', async (t) => {
     await t.model(`
         step
