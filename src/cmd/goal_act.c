@@ -35,8 +35,9 @@
 #define ACT_MAX_OUT ((size_t)64 << 20)
 #define ACT_MAX_GOALS 10000
 #define ACT_MAX_EVENTS 100000
-#define ACT_ANSWER_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
-#define ACT_NUDGE_MS 5000
+#define ACT_ANSWER_MS 3000                    /* whoever has not answered by then is busy or stopped */
+#define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
+#define ACT_NUDGE_MS 1000
 #define ACT_MAX_DEPTH 256 /* parents of this command that are looked at */
 #define ACT_OBJECTIVE 60  /* bytes of it in a list */
 #define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
@@ -369,6 +370,20 @@ static int act_here(struct act *a, const struct holder *holder, struct err *err)
     return rc;
 }
 
+/* What takes its time wherever it is done. */
+static int64_t act_patience_ms(const struct act *a)
+{
+    switch (a->want->argument.verb) {
+    case GOAL_CHECK:
+    case GOAL_PROTECT:
+    case GOAL_ACCEPT:
+    case GOAL_UNDO:
+        return ACT_WORK_MS;
+    default:
+        return ACT_ANSWER_MS;
+    }
+}
+
 /* 1: it could not be asked. */
 static int act_there(struct act *a, struct holder *holder, struct err *err)
 {
@@ -382,7 +397,7 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     jw_kcstr(&w, "subtype", "goal");
     jw_kstr(&w, "argument", buf_str(&a->want->text));
     jw_object_end(&w);
-    if (socket_call(buf_cstr(&holder->socket), buf_str(&request), ACT_ANSWER_MS, a->cmd->cancel,
+    if (socket_call(buf_cstr(&holder->socket), buf_str(&request), act_patience_ms(a), a->cmd->cancel,
                     &answer, err) < 0)
         return err->code == ERR_DENIED || err->code == ERR_CANCELLED ? -1 : 1;
     if (json_parse(&a->arena, buf_str(&answer), &v, NULL, err) < 0)
