@@ -164,7 +164,8 @@ static void act_write_row(struct act *a, const struct store_goal *g, struct jw *
 
     jw_object(w);
     goal_row_write(g, w);
-    if (hold_look(a->home, arena_cstr(&a->arena, g->thread_id), &holder, &err) == 1)
+    if (hold_look(a->home, arena_cstr(&a->arena, g->thread_id), &holder, &err) == 1 &&
+        holder.pid != getpid())
         jw_ki64(w, "pid", holder.pid);
     holder_release(&holder);
     jw_object_end(w);
