@@ -131,10 +131,9 @@ int baseline_keep(const struct baseline *b, const char *name, struct str message
     return 0;
 }
 
-/* ---- the way back ---- */
-
-static int next_undo(const struct git *g, const char *session, char *ret, size_t size,
-                     struct err *err)
+/* "<kind>-<n>", the first number that no ref has had yet. */
+static int next_name(const struct git *g, const char *session, const char *kind, char *ret,
+                     size_t size, struct err *err)
 {
     char pattern[200];
     const char *const args[] = {"for-each-ref", "--format=%(refname)", pattern, NULL};
@@ -149,15 +148,30 @@ static int next_undo(const struct git *g, const char *session, char *ret, size_t
     rest = buf_str(&out);
     while (rest.len && str_cut(&rest, '\n', &line)) {
         struct str name = str_from(line, strlen(pattern));
+        struct str before;
         int64_t n;
 
-        if (str_starts(name, STR("undo-")) && str_to_i64(str_from(name, 5), &n, NULL) == 0 &&
-            n > most && n < INT64_MAX)
+        if (str_cut(&name, '-', &before) && str_is(before, kind) &&
+            str_to_i64(name, &n, NULL) == 0 && n > most && n < INT64_MAX)
             most = n;
     }
-    snprintf(ret, size, "undo-%" PRId64, most + 1);
+    snprintf(ret, size, "%s-%" PRId64, kind, most + 1);
     return 0;
 }
+
+int baseline_keep_next(const struct baseline *b, const char *kind, struct str message,
+                       struct cancel *cancel, char ret_commit[BASELINE_ID], struct err *err)
+{
+    struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
+    char name[40];
+
+    if (check_names(b, kind, err) < 0 ||
+        next_name(&git, b->session, kind, name, sizeof(name), err) < 0)
+        return -1;
+    return baseline_keep(b, name, message, cancel, ret_commit, /*ret_tree=*/NULL, err);
+}
+
+/* ---- the way back ---- */
 
 /* Files that come back, and the folders they need. */
 struct way {
@@ -315,7 +329,7 @@ int baseline_undo(const struct baseline *b, const char *commit, struct cancel *c
     char name[40];
 
     if (check_names(b, NULL, err) < 0 || check_commit(commit, err) < 0 ||
-        next_undo(&git, b->session, name, sizeof(name), err) < 0 ||
+        next_name(&git, b->session, "undo", name, sizeof(name), err) < 0 ||
         keep_at(b, name, STR("before an undo\n"), git.deadline_ms, cancel, u.kept, tree, err) < 0 ||
         count_changes(&git, tree, commit, &u, err) < 0)
         return -1;

@@ -46,6 +46,9 @@ int baseline_tree(const struct baseline *b, struct cancel *cancel, char ret_tree
 int baseline_keep(const struct baseline *b, const char *name, struct str message,
                   struct cancel *cancel, char ret_commit[BASELINE_ID], char ret_tree[BASELINE_ID],
                   struct err *err);
+/* The same as <kind>-<n>, with a number that no other goal of the session has taken. */
+int baseline_keep_next(const struct baseline *b, const char *kind, struct str message,
+                       struct cancel *cancel, char ret_commit[BASELINE_ID], struct err *err);
 /* From a kept state to the present one: one line per file with a sum below (git diff --stat, rename
  * detection), and the hunks, each at most about so many bytes: files are cut first, each in fair
  * shares, then said to be left out. What is cut says so. Either may be NULL; what they held is

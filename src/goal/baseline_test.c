@@ -72,6 +72,25 @@ static void contents(const char *commit, struct buf *ret)
     work_run(command, ret);
 }
 
+/* The next goal of a session began at step-1 again, over the first one's. */
+static void steps_of_all_goals_stay(void **state)
+{
+    char first[BASELINE_ID], second[BASELINE_ID];
+    CLEANUP(buf_release) struct buf out = BUF_INIT(1 << 12);
+    struct err err = {0};
+
+    (void)state;
+    work_run("git init -q && echo 1 > a", NULL);
+    if (baseline_keep_next(&base, "step", STR("x"), NULL, first, &err) < 0)
+        fail_msg("%s", err.text);
+    work_run("echo 2 > a", NULL);
+    assert_int_equal(baseline_keep_next(&base, "step", STR("y"), NULL, second, &err), 0);
+    work_run("git for-each-ref --format='%(objectname) %(refname)' 'refs/tenax/*/step-*'", &out);
+    assert_true(str_starts(buf_str(&out), str_of(first)));
+    assert_true(str_find(buf_str(&out), str_of(second)) < out.len);
+    assert_true(str_ends(str_trim(buf_str(&out)), STR("/step-2")));
+}
+
 static void keeps_all_but_ignored(void **state)
 {
     struct buf before = BUF_INIT(BUF_NO_LIMIT);
@@ -539,6 +558,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keeps_all_but_ignored, setup, work_teardown),
+        cmocka_unit_test_setup_teardown(steps_of_all_goals_stay, setup, work_teardown),
         cmocka_unit_test(leaves_the_user_alone),
         cmocka_unit_test(not_fooled),
         cmocka_unit_test(too_fast_for_the_clock),

@@ -53,7 +53,6 @@ struct goal_memory {
     bool told_limit;              /* the model knows that a limit is reached */
     unsigned warned;              /* 1 << enum goal_limit */
     struct buf criteria;          /* JSON array of the last verdict */
-    int64_t steps_kept;           /* refs of verified steps */
 };
 
 #define LIMIT_NONE (LIMIT_DEADLINE + 1)

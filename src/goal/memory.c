@@ -47,7 +47,6 @@ void memory_write(const struct goal_memory *m, struct buf *ret)
     jw_ki64(&w, "warned", m->warned);
     if (m->criteria.len)
         jw_kraw(&w, "criteria", buf_str(&m->criteria));
-    jw_ki64(&w, "steps_kept", m->steps_kept);
     jw_object_end(&w);
 }
 
@@ -75,5 +74,4 @@ void memory_read(struct str json, struct goal_memory *ret)
     ret->warned = (unsigned)json_get_i64(v, "warned", 0);
     if (json_is(json_get(v, "criteria"), JSON_ARRAY))
         buf_add(&ret->criteria, json_raw(json_get(v, "criteria")));
-    ret->steps_kept = json_get_i64(v, "steps_kept", 0);
 }

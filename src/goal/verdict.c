@@ -2,7 +2,6 @@
  * What becomes of a verdict: met, sent back, blocked, waiting, or nobody knows. At a stop on the
  * agent's thread; for a claim of the model on the tool's.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -31,18 +30,16 @@ static void tell_verdict(struct goal *g, const struct ladder *l, bool stale)
 static void keep_step(struct goal *g, struct str message)
 {
     struct baseline b = goal_baseline(g);
-    char name[40];
     char commit[BASELINE_ID];
     struct err err = {0};
-    int64_t n;
+    bool has_git;
 
     lock_take(&g->permit);
-    n = g->row.baseline.len ? ++g->memory.steps_kept : 0;
+    has_git = g->row.baseline.len > 0;
     lock_give(&g->permit);
-    if (!n)
+    if (!has_git)
         return;
-    snprintf(name, sizeof(name), "step-%" PRId64, n);
-    if (baseline_keep(&b, name, message, g->spec.cancel, commit, /*ret_tree=*/NULL, &err) < 0)
+    if (baseline_keep_next(&b, "step", message, g->spec.cancel, commit, &err) < 0)
         log_debug("goal", "the step is not kept: %s", err.text);
 }
 
@@ -379,6 +376,8 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         buf_add(&g->claim.criteria, buf_str(&l.criteria));
     }
     lock_give(&g->permit);
+    if (!stale && l.end == LADDER_MET && mode == REFEREE_SELF)
+        keep_step(g, buf_str(&l.reason));
     if (stale)
         return err_set(err, ERR_RETRY_LATER, "the goal was changed while it was being judged");
     if (l.end == LADDER_UNKNOWN)
