@@ -243,12 +243,16 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
     /* Raise and go on are one request. */
     u.has_status = g->row.status == GOAL_BUDGET_LIMITED;
     u.status = GOAL_ACTIVE;
+    if (u.has_status && goal_gate(g, &ret->code, err) < 0)
+        return -1;
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "limit", goal_limit_name(what->limit));
     jw_object_end(&w);
     r = goal_update(g, &u, "limits", buf_str(&data), err);
     if (r < 0)
         return -1;
+    if (r == 0)
+        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
     buf_addf(&ret->text, "The %s is changed. ", goal_limit_name(what->limit));
@@ -357,7 +361,8 @@ static int change_next(struct goal *g, const struct goal_argument *what, struct 
     if (g->row.status == GOAL_COMPLETE) {
         int r = goal_start_next(g, err);
 
-        ret->turn = r > 0;
+        if (r > 0)
+            goal_say_turn(g, ret);
         return r < 0 ? -1 : 0;
     }
     return 0;

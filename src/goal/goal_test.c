@@ -306,6 +306,38 @@ static void edit_of_a_long_text_forgets_its_file(void **state)
     side_close(&s);
 }
 
+/* Whatever makes a goal active again goes through the gates. */
+static void no_way_round_a_gate(void **state)
+{
+    static const char *const words[] = {"budget +5k", "edit -- all links work", "resume"};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct goal_charge charge = {.mode = CHARGE_ACTIVE_ONLY, .tokens = 900};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store *store = NULL;
+    struct store_goal row;
+    struct err err = {0};
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none --budget 800");
+    if (store_open("sqlite", conf_home(s.conf), NULL, &store, &err) < 0 ||
+        store_goal_account(store, STR(SESSION), &charge, 1, NULL, &arena, &row, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    store_free(store);
+    side_close(&s);
+
+    scratch_write("home/settings.json", "{\"disableAllHooks\":true}");
+    side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (side_say(&s, words[i], &text) != ERR_DENIED)
+            fail_msg("%s: %s", words[i], buf_cstr(&text));
+    }
+    side_row(&s, &arena, &row);
+    assert_int_equal(row.status, GOAL_BUDGET_LIMITED);
+    side_close(&s);
+}
+
 /* ---- Restores ---- */
 
 static void restored_goal_is_told_of(void **state)
@@ -578,6 +610,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(edit_over_the_limit_is_kept_as_a_file),
         TEST(edit_of_a_long_text_forgets_its_file),
+        TEST(no_way_round_a_gate),
         TEST(restored_goal_is_told_of),
         TEST(restored_behind_a_gate_stays_unarmed),
         TEST(missing_line_of_a_complete_goal_has_its_figures),
