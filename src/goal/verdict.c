@@ -69,7 +69,6 @@ static int verdict_met(struct goal *g, const struct ladder *l)
     jw_ki64(&w, "turns", g->row.iterations + 1);
     jw_object_end(&w);
     goal_tell(g, "goal_achieved", buf_str(&data));
-    goal_tell_active(g);
     g->claim.is_there = false;
     account_detach(g);
     if (goal_start_next(g, &err) < 0)
