@@ -118,6 +118,18 @@ static void batch_note_denial(struct batch *b, const struct call *c)
 }
 
 /* What a call has decided beside its result. */
+static void batch_note_deferred(struct batch *b, const struct call *c)
+{
+    struct jw w;
+
+    jw_init(&w, &b->turn->deferred, 0);
+    jw_object(&w);
+    jw_kstr(&w, "id", c->id);
+    jw_kstr(&w, "name", c->name);
+    jw_kraw(&w, "input", buf_str(&c->expanded));
+    jw_object_end(&w);
+}
+
 static void batch_heed(struct batch *b, struct call *c)
 {
     struct turn *t = b->turn;
@@ -211,12 +223,16 @@ static int batch_settle_one(struct batch *b, struct err *err)
     id_uuid(uuid);
     result.entry = str_of(uuid);
     history_answer(&b->agent->history, &result);
+    b->settled++;
+    if (c->deferred && !running) {
+        batch_note_deferred(b, c); /* it stands open, for those who watch and in the transcript */
+        return 0;
+    }
     if (journal)
         r = journal->result(journal, &result, data, batch_call_entry(b, c), err);
     batch_emit_done(b, &result, data, running ? 0 : c->duration_ms);
     if (!running)
         agent_tell_tool(b->agent, c, &result);
-    b->settled++;
     return r;
 }
 
@@ -408,6 +424,8 @@ int batch_settle(struct batch *b, struct err *err)
 {
     int r = 0;
 
+    if (b->calls.len == 1)
+        b->calls.ptr[0]->is_only = b->calls.ptr[0]->state == CALL_READY;
     for (size_t from = 0, to; from < b->calls.len && r == 0; from = to) {
         to = batch_group_end(b, from);
         r = batch_run_group(b, from, to, err);

@@ -58,6 +58,8 @@ struct call {
     bool unanswered; /* denied because nobody could be asked */
     bool stop_turn;  /* a hook said "continue": false */
     bool interrupt;  /* a denial that ends the turn */
+    bool is_only;    /* the answer has no other call */
+    bool deferred;   /* by a hook: it has not run, and whoever started the turn takes it up */
 
     struct arena arena;
     struct mailbox *to;

@@ -47,7 +47,13 @@ static int call_before(struct call *c, enum hook_decision *ret)
                   err.text);
         return -1;
     }
-    *ret = o.decision;
+    /* Nobody can take up one call of several. */
+    if (o.decision == HOOK_DEFER && c->is_only) {
+        c->deferred = true;
+        call_fail(c, "A hook has deferred this call: it has not run.");
+        return -1;
+    }
+    *ret = o.decision == HOOK_DEFER ? HOOK_ASK : o.decision;
     return 0;
 }
 

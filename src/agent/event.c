@@ -79,6 +79,7 @@ static const struct {
     [END_API_ERROR] = {"api_error", "success"},
     [END_MODEL_ERROR] = {"model_error", "error_during_execution"},
     [END_HOOK_STOPPED] = {"hook_stopped", "success"},
+    [END_TOOL_DEFERRED] = {"tool_deferred", "success"},
     [END_STOP_HOOK_PREVENTED] = {"stop_hook_prevented", "success"},
     [END_CALLED_OFF] = {"goal_stopped", "success"},
     [END_STRUCTURED] = {"completed", "error_max_structured_output_retries"},

@@ -10,7 +10,8 @@
  * BLOCK_DELTA…, BLOCK_DONE, and STEP_DONE; or, at any point after STEP_STARTED, STEP_VOID: all of
  * the step's blocks are void, and a new STEP_STARTED follows or the turn ends. Each call of a step
  * has one TOOL_STARTED (which may come before STEP_DONE) and one TOOL_DONE, but for calls that are
- * void with their step. TOOL_DONE events come in the order of the calls, behind STEP_DONE.
+ * void with their step or that a hook has deferred. TOOL_DONE events come in the order of the
+ * calls, behind STEP_DONE.
  */
 #pragma once
 
@@ -91,6 +92,7 @@ enum turn_end {
     END_API_ERROR,   /* the provider said no, for good */
     END_MODEL_ERROR, /* the model's answer cannot be used: empty, cut, refused */
     END_HOOK_STOPPED,
+    END_TOOL_DEFERRED, /* a hook wants the call to be taken up by others */
     END_STOP_HOOK_PREVENTED,
     END_CALLED_OFF, /* the referee wants no further call */
     END_STRUCTURED, /* no answer fitted the schema */
@@ -131,6 +133,7 @@ struct turn_report {
     const struct model_spent *models; /* of the session */
     size_t model_count;
     struct str denials;    /* JSON array of {tool_name, tool_use_id, tool_input} */
+    struct str deferred;   /* JSON {id, name, input} of the call, with END_TOOL_DEFERRED */
     struct str structured; /* JSON that fits the schema; or empty */
     size_t queued;         /* inputs that wait */
 };

@@ -154,8 +154,10 @@ static int said_pre_tool_use(struct said *s, const struct json *specific, struct
         s->decision = HOOK_ALLOW;
     else if (str_is(decision, "deny"))
         s->decision = HOOK_DENY;
-    else if (str_is(decision, "ask") || str_is(decision, "defer"))
-        s->decision = HOOK_ASK; /* there is nobody to defer to but a person */
+    else if (str_is(decision, "ask"))
+        s->decision = HOOK_ASK;
+    else if (str_is(decision, "defer"))
+        s->decision = HOOK_DEFER;
     else
         return err_set(err, ERR_BAD_INPUT,
                        "'permissionDecision' must be allow, deny, ask or defer, not '%.*s'",

@@ -3,8 +3,9 @@
  *
  * The agent calls hooks_run() at each point with the event's JSON (reference hooks: the exact stdin
  * fields). Runners answer: the handlers of settings and sessions (hooks/runner.h), the callbacks of
- * an SDK (proto). What they say is merged into one outcome: any deny beats ask beats allow;
- * contexts and messages are joined; the first stop counts. To add a kind of hook: one runner.
+ * an SDK (proto). What they say is merged into one outcome: any deny beats defer beats ask beats
+ * allow; contexts and messages are joined; the first stop counts. To add a kind of hook: one
+ * runner.
  */
 #pragma once
 
@@ -70,7 +71,8 @@ enum hook_decision {
     HOOK_SILENT, /* no opinion */
     HOOK_ALLOW,
     HOOK_ASK,
-    HOOK_DENY, /* PreToolUse: no; Stop: go on; UserPromptSubmit: drop the prompt */
+    HOOK_DEFER, /* PreToolUse: not now; the turn ends, and the result names the call */
+    HOOK_DENY,  /* PreToolUse: no; Stop: go on; UserPromptSubmit: drop the prompt */
 };
 
 #define HOOK_MAX_TEXT ((size_t)1 << 20)

@@ -34,7 +34,13 @@ static const struct merge_row merge_rows[] = {
      {PRE("\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"no\"")},
      "deny reason=no"},
     {HOOK_PRE_TOOL_USE, {PRE("\"permissionDecision\":\"ask\"")}, "ask"},
-    {HOOK_PRE_TOOL_USE, {PRE("\"permissionDecision\":\"defer\"")}, "ask"},
+    {HOOK_PRE_TOOL_USE, {PRE("\"permissionDecision\":\"defer\"")}, "defer"},
+    {HOOK_PRE_TOOL_USE,
+     {PRE("\"permissionDecision\":\"defer\""), PRE("\"permissionDecision\":\"ask\"")},
+     "defer"},
+    {HOOK_PRE_TOOL_USE,
+     {PRE("\"permissionDecision\":\"deny\""), PRE("\"permissionDecision\":\"defer\"")},
+     "deny"},
     {HOOK_PRE_TOOL_USE,
      {PRE("\"updatedInput\":{\"a\":1},\"additionalContext\":\"c\"")},
      "silent context=c input={\"a\":1}"},
@@ -125,7 +131,7 @@ static void show_text(struct buf *out, const char *name, const struct buf *text)
 
 static void show(const struct hook_outcome *o, struct buf *out)
 {
-    static const char *const decisions[] = {"silent", "allow", "ask", "deny"};
+    static const char *const decisions[] = {"silent", "allow", "ask", "defer", "deny"};
 
     buf_adds(out, decisions[o->decision]);
     buf_adds(out, o->stop ? " stop" : "");

@@ -76,9 +76,10 @@ struct turn {
     struct str last_text; /* of the last answer, in last_arena */
     struct arena last_arena;
     struct buf structured_json;
-    struct buf denials; /* JSON objects, comma-separated */
-    struct buf note;    /* why it ended, for a person */
-    struct buf tail;    /* of the next request, behind the history */
+    struct buf deferred; /* JSON of a call that a hook has deferred; or empty */
+    struct buf denials;  /* JSON objects, comma-separated */
+    struct buf note;     /* why it ended, for a person */
+    struct buf tail;     /* of the next request, behind the history */
     int api_status;
     struct err err;
 };

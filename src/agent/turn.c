@@ -380,6 +380,10 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
                                                 : END_API_ERROR;
             return false;
         }
+        if (t->deferred.len) {
+            *ret = END_TOOL_DEFERRED;
+            return false;
+        }
         if (turn_gives_up_structure(a, t)) {
             *ret = END_STRUCTURED;
             return false;
@@ -464,6 +468,7 @@ static void turn_begin(struct agent *a, struct turn *t)
     pace_begin(a->pace);
     buf_init(&t->structured_json, AGENT_MAX_TEXT);
     buf_init(&t->denials, AGENT_MAX_TEXT);
+    buf_init(&t->deferred, AGENT_MAX_TEXT);
     buf_init(&t->note, TURN_MAX_NOTE);
     buf_init(&t->tail, REFEREE_MAX_TEXT);
     a->turn++;
@@ -503,6 +508,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     cancel_unref(t->cancel);
     buf_release(&t->structured_json);
     buf_release(&t->denials);
+    buf_release(&t->deferred);
     buf_release(&t->note);
     buf_release(&t->tail);
     arena_release(&t->last_arena);

@@ -42,7 +42,8 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     agent_queued(a, &queued);
     r->end = end;
     r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED &&
-                  end != END_STOP_HOOK_PREVENTED && end != END_CALLED_OFF;
+                  end != END_STOP_HOOK_PREVENTED && end != END_CALLED_OFF &&
+                  end != END_TOOL_DEFERRED;
     r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
     r->result = api ? r->error : arena_str(&e->arena, t->last_text);
     r->category = api ? str_of(event_error_name(t->err.code, t->api_status)) : STR("");
@@ -61,6 +62,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->cost_unknown = a->ledger.unknown;
     r->models = ledger_models(&a->ledger, &e->arena, &r->model_count);
     r->denials = arena_str(&e->arena, buf_str(&denials));
+    r->deferred = arena_str(&e->arena, buf_str(&t->deferred));
     r->structured = arena_str(&e->arena, buf_str(&t->structured_json));
     r->queued = queued.len;
     e->report = r;

@@ -126,6 +126,7 @@ void goal_after_turn(struct goal *g, enum turn_end end, const struct err *why, i
                               "engine", &err);
         break;
     case END_HOOK_STOPPED:
+    case END_TOOL_DEFERRED:
     case END_STOP_HOOK_PREVENTED:
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("a hook ended the turn"),
                               "user", &err);

@@ -18,7 +18,7 @@
 /* What came of it, in one line: "deny=reason ask stop=… context=… message=… error=…". */
 static void tell(const struct hook_outcome *o, int r, const struct err *err, struct buf *ret)
 {
-    static const char *const decisions[] = {"", "allow", "ask", "deny"};
+    static const char *const decisions[] = {"", "allow", "ask", "defer", "deny"};
     const struct {
         const char *name;
         const struct buf *text;

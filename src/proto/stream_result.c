@@ -85,7 +85,10 @@ static void render_result(const struct event *e, struct buf *out)
     jw_ki64(w, "num_turns", report->steps);
     if (success)
         jw_kstr(w, "result", report->result);
-    jw_kcstr(w, "stop_reason", report->stop == STOP_NONE ? NULL : llm_stop_name(report->stop));
+    jw_kcstr(w, "stop_reason",
+             report->deferred.len        ? "tool_deferred"
+             : report->stop == STOP_NONE ? NULL
+                                         : llm_stop_name(report->stop));
     jw_key(w, "total_cost_usd");
     jw_double(w, report->total_usd);
     jw_key(w, "usage");
@@ -93,6 +96,8 @@ static void render_result(const struct event *e, struct buf *out)
     jw_key(w, "modelUsage");
     stream_json_model_usage(w, report);
     jw_kraw(w, "permission_denials", report->denials.len ? report->denials : STR("[]"));
+    if (report->deferred.len)
+        jw_kraw(w, "deferred_tool_use", report->deferred);
     if (report->structured.len)
         jw_kraw(w, "structured_output", report->structured);
     if (e->json.len)

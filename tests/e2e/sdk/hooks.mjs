@@ -253,6 +253,42 @@ test('SessionStart adds context', async (t) => {
     assert.deepEqual(seen, [['SessionStart', 'startup']]);
 });
 
+test('PreToolUse defers a call that is alone', async (t) => {
+    const id = '6f1b2c3d-0a1b-4c2d-8e3f-4050607080b0';
+    await t.model(`
+        step
+          call Bash {"command": "echo hi > made.txt"}
+        step
+          if-prompt "go on"
+          call Bash {"command": "echo one > one.txt"}
+          call Bash {"command": "echo two > two.txt"}
+        step
+          text Both were asked for.
+    `);
+    const defer = hook(async () => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'defer' } }));
+    const got = await t.ask('go', { ...all, sessionId: id, hooks: { PreToolUse: defer } });
+    assert.equal(got.result.subtype, 'success');
+    assert.equal(got.result.is_error, false);
+    assert.equal(got.result.stop_reason, 'tool_deferred');
+    assert.equal(got.result.terminal_reason, 'tool_deferred');
+    const call = got.of('assistant')[0].message.content[0];
+    assert.deepEqual(got.result.deferred_tool_use, { id: call.id, name: 'Bash', input: { command: 'echo hi > made.txt' } });
+    assert.deepEqual(got.tool_results, []);
+    assert.ok(!existsSync(join(t.dir, 'made.txt')));
+    assert.equal(t.requests().length, 1);
+
+    // One of several cannot be: it is asked for.
+    let asked = 0;
+    const next = await t.ask('go on', {
+        resume: id,
+        canUseTool: async (_, input) => (asked++, { behavior: 'allow', updatedInput: input }),
+        hooks: { PreToolUse: defer },
+    });
+    assert.equal(next.result.result, 'Both were asked for.');
+    assert.equal(asked, 2);
+    assert.ok(existsSync(join(t.dir, 'two.txt')));
+});
+
 test('SessionEnd is heard by a client that is still there, and holds up none that is not', async (t) => {
     await t.model('step\n text ok\nstep\n text ok\n');
     const seen = [];
