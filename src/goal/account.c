@@ -208,8 +208,6 @@ void account_warn(struct goal *g)
         jw_object_end(&w);
         goal_note(g, "warning", buf_str(&data));
         goal_tell(g, "goal_updated", buf_str(&data));
-        goal_notice(g, LEVEL_WARNING, "goal: %.0f %% of the %s is used", 100 * used[c] / limit[c],
-                    goal_limit_name((enum goal_limit)c));
     }
     if (any)
         (void)goal_remember(g, /*err=*/NULL);

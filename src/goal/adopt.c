@@ -211,7 +211,7 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     }
     if (rests) {
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("the session was resumed"),
-                              "engine", &err);
+                              "resume", &err);
         strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume goes on");
         return;
     }

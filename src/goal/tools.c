@@ -55,7 +55,7 @@ void goal_write_json(struct goal *g, struct jw *w)
     jw_object_end(w);
 }
 
-/* {"goal", "remaining_tokens", "completion_budget_report"?}; the permit is held. */
+/* {"goal", "remaining_tokens", "usage"?}; the permit is held. */
 static void write_response(struct goal *g, bool with_usage, struct buf *ret)
 {
     int64_t left = g->row.token_budget - g->row.tokens_used;
