@@ -19,13 +19,33 @@
 
 /* ---- lines of a stat ---- */
 
-/* As many lines as fit; the last, which sums up, always. */
+/* Lines of new files, or of all others, as long as they fit; gives how many did not. */
+static size_t add_stat_lines(struct str lines, bool new, size_t max, struct buf *ret)
+{
+    struct str line;
+    size_t left_out = 0;
+
+    while (lines.len && str_cut(&lines, '\n', &line)) {
+        if (str_has(line, STR(" (new")) != new)
+            continue;
+        if (left_out || ret->len + line.len > max) {
+            left_out++;
+            continue;
+        }
+        buf_add(ret, line);
+        buf_addc(ret, '\n');
+    }
+    return left_out;
+}
+
+/* As many lines as fit; the last, which sums up, always. What was there before comes first: an edit
+ * cannot be hidden behind a thousand new files. */
 static void cut_stat(struct str all, size_t max, struct buf *ret)
 {
     struct str sum = str_trim(all);
     struct str lines;
-    struct str line;
-    size_t left_out = 0;
+    size_t left_out;
+    size_t room;
 
     buf_init(ret, BUF_NO_LIMIT);
     if (all.len <= max) {
@@ -36,14 +56,9 @@ static void cut_stat(struct str all, size_t max, struct buf *ret)
     while (lines.len && lines.ptr[lines.len - 1] != '\n')
         lines.len--;
     sum = str_from(sum, lines.len);
-    while (lines.len && str_cut(&lines, '\n', &line)) {
-        if (left_out || ret->len + line.len + sum.len + 60 > max) {
-            left_out++;
-        } else {
-            buf_add(ret, line);
-            buf_addc(ret, '\n');
-        }
-    }
+    room = max > sum.len + 60 ? max - sum.len - 60 : 0;
+    left_out = add_stat_lines(lines, /*new=*/false, room, ret);
+    left_out += add_stat_lines(lines, /*new=*/true, left_out ? 0 : room, ret);
     buf_addf(ret, " … %zu more files\n ", left_out);
     buf_add(ret, str_trim(sum));
     buf_addc(ret, '\n');
@@ -58,6 +73,31 @@ struct section {
 };
 
 typedef VEC(struct section) section_vec;
+
+static bool is_new_file(const struct section *s)
+{
+    struct str head = str_first(s->text, str_find(s->text, STR("\n@@ ")));
+
+    return str_has(head, STR("\nnew file mode "));
+}
+
+/* New files behind the others; gives how many those are. */
+static size_t put_new_last(section_vec *v)
+{
+    section_vec sorted = VEC_INIT;
+    size_t old = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        VEC_EACH(v, s) {
+            if (is_new_file(s) == (pass == 1))
+                vec_push(&sorted, *s);
+        }
+        old = pass == 0 ? sorted.len : old;
+    }
+    vec_release(v);
+    *v = sorted;
+    return old;
+}
 
 /* No line of a hunk begins with a letter, so this one always begins a file. */
 static void find_sections(struct str all, section_vec *ret)
@@ -78,8 +118,8 @@ static void find_sections(struct str all, section_vec *ret)
     }
 }
 
-/* The largest share that all together may have. */
-static void give_shares(section_vec *v, size_t count, size_t max)
+/* The largest share that all together may have; gives what they leave. */
+static size_t give_shares(struct section *v, size_t count, size_t max)
 {
     size_t open = count;
     size_t left = max;
@@ -90,7 +130,7 @@ static void give_shares(section_vec *v, size_t count, size_t max)
 
         changed = false;
         for (size_t i = 0; i < count; i++) {
-            struct section *s = &v->ptr[i];
+            struct section *s = &v[i];
 
             if (!s->share && s->text.len <= each) { /* takes less than it may: the rest is free */
                 s->share = s->text.len;
@@ -101,11 +141,14 @@ static void give_shares(section_vec *v, size_t count, size_t max)
         }
         if (!changed) {
             for (size_t i = 0; i < count; i++) {
-                if (!v->ptr[i].share)
-                    v->ptr[i].share = each;
+                if (v[i].share)
+                    continue;
+                v[i].share = each;
+                left -= each;
             }
         }
     }
+    return left;
 }
 
 static void add_section(const struct section *s, struct buf *ret)
@@ -151,7 +194,7 @@ static void cut_hunks(struct str all, bool unread, size_t max, struct buf *ret)
 {
     section_vec v = VEC_INIT;
     size_t room = max > DIFF_NOTE ? max - DIFF_NOTE : 0;
-    size_t count;
+    size_t old, for_old, count;
 
     buf_init(ret, BUF_NO_LIMIT);
     if (all.len <= max && !unread) {
@@ -159,8 +202,12 @@ static void cut_hunks(struct str all, bool unread, size_t max, struct buf *ret)
         return;
     }
     find_sections(all, &v);
-    count = v.len < room / DIFF_LEAST ? v.len : room / DIFF_LEAST;
-    give_shares(&v, count, room);
+    old = put_new_last(&v);
+    for_old = old < v.len ? room - room / 4 : room; /* they may take most, and come first */
+    old = old < for_old / DIFF_LEAST ? old : for_old / DIFF_LEAST;
+    room = room - for_old + give_shares(v.ptr, old, for_old);
+    count = old + room / DIFF_LEAST < v.len ? old + room / DIFF_LEAST : v.len;
+    give_shares(v.ptr + old, count - old, room);
     for (size_t i = 0; i < count; i++)
         add_section(&v.ptr[i], ret);
     if (v.len > count) {
@@ -181,12 +228,11 @@ static void cut_hunks(struct str all, bool unread, size_t max, struct buf *ret)
 
 /* ---- from a state to the present ---- */
 
-static int diff_ask(const struct git *g, const char *how, const char *from, const char *to,
-                    size_t max, struct git_said *ret, struct err *err)
+static int diff_ask(const struct git *g, const char *how, const char *more, const char *from,
+                    const char *to, size_t max, struct git_said *ret, struct err *err)
 {
-    const char *const args[] = {
-        "diff-tree",  "-r", "-M", how, "--no-ext-diff", "--no-textconv", "--text",
-        "--no-color", from, to,   NULL};
+    const char *const args[] = {"diff-tree",     "-r",         "-M", how, more, "--no-ext-diff",
+                                "--no-textconv", "--no-color", from, to,  NULL};
 
     if (git_run(g, args, STR(""), max, ret, err) < 0)
         return -1;
@@ -211,9 +257,10 @@ int baseline_diff(const struct baseline *b, const char *commit, struct cancel *c
 
     if (diff_check(commit, err) < 0 || staging_tree(b, git.deadline_ms, cancel, tree, err) < 0)
         return -1;
-    if (ret_stat && diff_ask(&git, "--stat=120,90", commit, tree, DIFF_MAX_STAT, &stat, err) < 0)
+    if (ret_stat && diff_ask(&git, "--stat=120,90", "--compact-summary", commit, tree,
+                             DIFF_MAX_STAT, &stat, err) < 0)
         return -1;
-    if (ret_hunks && diff_ask(&git, "-p", commit, tree, DIFF_MAX_HUNKS, &hunks, err) < 0)
+    if (ret_hunks && diff_ask(&git, "-p", "--text", commit, tree, DIFF_MAX_HUNKS, &hunks, err) < 0)
         return -1;
     if (ret_stat) {
         buf_release(ret_stat);

@@ -554,6 +554,31 @@ static void fair_shares(void **state)
     buf_release(&hunks);
 }
 
+/* Neither attributes nor crowds of new files hide what was done to an old one. */
+static void hides_nothing(void **state)
+{
+    struct buf stat = {0};
+    struct buf hunks = {0};
+    char commit[BASELINE_ID];
+    struct err err = {0};
+
+    (void)state;
+    work_run("git init -q && echo old > z.test && printf 'a\\0b' > z.bin", NULL);
+    keep("base", commit);
+    work_run("echo new > z.test; printf 'a\\0c' > z.bin; echo '* binary' > .git/info/attributes",
+             NULL);
+    assert_int_equal(baseline_diff(&base, commit, NULL, &stat, 4000, &hunks, 4000, &err), 0);
+    assert_non_null(strstr(buf_cstr(&hunks), "-old\n+new\n"));
+    assert_non_null(strstr(buf_cstr(&hunks), "b/z.bin\nBinary content differs\n"));
+    assert_int_equal(strlen(buf_cstr(&hunks)), hunks.len); /* nothing of the binary one */
+    work_run("for i in $(seq 300); do seq 40 > f$i; done", NULL);
+    assert_int_equal(baseline_diff(&base, commit, NULL, &stat, 2000, &hunks, 8000, &err), 0);
+    assert_non_null(strstr(buf_cstr(&stat), " z.test "));
+    assert_non_null(strstr(buf_cstr(&hunks), "-old\n+new\n"));
+    buf_release(&stat);
+    buf_release(&hunks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -569,6 +594,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(cancelled, setup, work_teardown),
         cmocka_unit_test_setup_teardown(undo_spares_ignored, setup, work_teardown),
         cmocka_unit_test_setup_teardown(fair_shares, setup, work_teardown),
+        cmocka_unit_test_setup_teardown(hides_nothing, setup, work_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,7 +253,7 @@ static int run_tenax(struct play *p, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(t->options) && t->options[i]; i++)
         strv_adds(&args, t->options[i]);
     strv_adds(&args, "--referee");
-    strv_adds(&args, has_judge(t) ? "judge" : "checks");
+    strv_adds(&args, t->referee ? t->referee : has_judge(t) ? "judge" : "checks");
     if (!t->is_patient) {
         strv_adds(&args, "--max-turns");
         strv_addf(&args, "%zu", count_moves(t) + SENT_BACK);

@@ -48,6 +48,7 @@ struct tale {
     const char *goal;       /* NULL: the usual one */
     const char *checks[3];  /* none: the judge alone decides */
     const char *options[6]; /* further ones */
+    const char *referee;    /* NULL: checks, or judge where something is shown to it */
     const char *truth;      /* a command that holds when the condition does; NULL: the usual one */
     struct move moves[10];
     const char *says; /* in the end, as often as it is sent back; NULL: the usual lie */
