@@ -20,17 +20,21 @@ enum disk_test {
     DISK_AFTER,
     DISK_FULL,
     DISK_EIO,
+    DISK_COMMIT,
+    DISK_COMMITTED,
     DISK_COUNT,
 };
 
 static atomic_int disk_test = DISK_OFF;
 static atomic_int_fast64_t disk_seen;
+static atomic_int_fast64_t disk_commits, disk_committed;
 static int64_t disk_target; /* written before disk_test leaves OFF */
 
 static void disk_print_count(void)
 {
     if (atomic_load(&disk_test) == DISK_COUNT)
-        fprintf(stderr, "writes: %lld\n", (long long)atomic_load(&disk_seen));
+        fprintf(stderr, "writes: %lld commits: %lld\n", (long long)atomic_load(&disk_seen),
+                (long long)atomic_load(&disk_commits));
 }
 
 void disk_test_mode(const char *spec)
@@ -39,8 +43,9 @@ void disk_test_mode(const char *spec)
         const char *name;
         enum disk_test test;
     } numbered[] = {
-        {"kill", DISK_KILL}, {"torn", DISK_TORN}, {"after", DISK_AFTER},
-        {"full", DISK_FULL}, {"eio", DISK_EIO},
+        {"kill", DISK_KILL},           {"torn", DISK_TORN}, {"after", DISK_AFTER},
+        {"full", DISK_FULL},           {"eio", DISK_EIO},   {"commit", DISK_COMMIT},
+        {"committed", DISK_COMMITTED},
     };
     static atomic_flag registered = ATOMIC_FLAG_INIT;
     struct str number = str_of(spec);
@@ -48,6 +53,8 @@ void disk_test_mode(const char *spec)
 
     atomic_store(&disk_test, DISK_OFF);
     atomic_store(&disk_seen, 0);
+    atomic_store(&disk_commits, 0);
+    atomic_store(&disk_committed, 0);
     if (!spec)
         return;
     if (str_is(number, "count")) {
@@ -63,7 +70,10 @@ void disk_test_mode(const char *spec)
             return;
         }
     }
-    BUG("TENAX_TEST_WRITE=%s: expected kill:N, torn:N, after:N, full:N, eio:N or count", spec);
+    BUG("TENAX_TEST_WRITE=%s: expected kill:N, torn:N, after:N, full:N, eio:N, commit:N, "
+        "committed:N "
+        "or count",
+        spec);
 }
 
 static ssize_t disk_write_through(int fd, const void *bytes, size_t len)
@@ -89,7 +99,7 @@ static ssize_t disk_write_in_test(int fd, const void *bytes, size_t len)
 
     if (test == DISK_FULL && number > disk_target)
         return disk_fail(ENOSPC);
-    if (number != disk_target || test == DISK_COUNT)
+    if (number != disk_target || test >= DISK_COMMIT)
         return disk_write_through(fd, bytes, len);
     switch (test) {
     case DISK_EIO:
@@ -124,4 +134,24 @@ int disk_sync(int fd)
         r = fdatasync(fd);
     } while (r < 0 && errno == EINTR);
     return r;
+}
+
+static void disk_commit_in_test(enum disk_test point, atomic_int_fast64_t *seen)
+{
+    int64_t number = atomic_fetch_add(seen, 1) + 1;
+
+    if (atomic_load(&disk_test) == (int)point && number == disk_target)
+        kill(getpid(), SIGKILL);
+}
+
+void disk_commit_begins(void)
+{
+    if (atomic_load_explicit(&disk_test, memory_order_relaxed) != DISK_OFF)
+        disk_commit_in_test(DISK_COMMIT, &disk_commits);
+}
+
+void disk_commit_ends(void)
+{
+    if (atomic_load_explicit(&disk_test, memory_order_relaxed) != DISK_OFF)
+        disk_commit_in_test(DISK_COMMITTED, &disk_committed);
 }

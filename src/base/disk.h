@@ -9,7 +9,8 @@
  *   after:N  … behind it, before the caller knows
  *   full:N   the N-th write ends half-way with ENOSPC, all further ones at once
  *   eio:N    the N-th write fails with EIO; those behind it do not
- *   count    the total is printed on stderr at exit
+ *   commit:N, committed:N  SIGKILL before, behind the N-th commit of a database
+ *   count    the totals are printed on stderr at exit
  */
 #pragma once
 
@@ -21,3 +22,7 @@ void disk_test_mode(const char *spec); /* from main(), when the variable is set 
 /* As write(2) and fdatasync(2), but for EINTR. */
 ssize_t disk_write(int fd, const void *bytes, size_t len);
 int disk_sync(int fd);
+
+/* Around what a library commits for us. */
+void disk_commit_begins(void);
+void disk_commit_ends(void);

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
@@ -375,8 +376,12 @@ static int store_try(struct store *s, enum store_access access, store_work_fn fn
     if (store_exec(s, access == STORE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", err) < 0)
         return -1;
     rc = fn(s, arg, err);
+    if (access == STORE_WRITE)
+        disk_commit_begins();
     if (rc >= 0 && store_exec(s, "COMMIT", err) < 0)
         rc = -1;
+    if (access == STORE_WRITE)
+        disk_commit_ends();
     if (rc < 0)
         (void)sqlite.exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* may have happened already */
     return rc;
