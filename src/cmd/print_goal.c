@@ -90,6 +90,10 @@ int print_goal_read(struct print_goal *g, struct cmd *c, struct str prompt, stru
 /* Nobody can be asked, and commands are not confined yet: what may run must have been said. */
 static int check_permissions(const struct conf *conf, struct host *host, struct err *err)
 {
+    if (permit_mode(host_permit(host)) == MODE_PLAN)
+        return err_set(err, ERR_BAD_INPUT,
+                       "in plan mode nothing is worked on, so a goal would only lie there: say "
+                       "what may be done with another --permission-mode");
     if (permit_mode(host_permit(host)) != MODE_DEFAULT || conf_get(conf, "permissions.defaultMode"))
         return 0;
     return err_set(err, ERR_BAD_INPUT,

@@ -528,6 +528,92 @@ static const struct row rows[] = {
         .most_steps = 0,
         .most_judged = 0,
     },
+    /* ---- More traps ---- */
+    {
+        .name = "trap: budget crossed mid-turn",
+        .agent = "step\n  sticky\n" SAY "  call Bash {\"command\": \"echo line >> a\"}\n",
+        .judge = NO,
+        .options = {"--budget", "1k"},
+        .code = LIMITED,
+        .why = "token budget is reached",
+        .most_steps = 12, /* ten, and two to wrap up */
+        .most_judged = 0,
+    },
+    {
+        .name = "trap: goal already met at set time",
+        .agent = TALK,
+        .options = {"--check", "test -f flag", "--referee", "checks"},
+        .before = "touch flag",
+        .code = MET,
+        .why = "",
+        .most_steps = 1,
+    },
+    {
+        .name = "trap: completion denied by a hook",
+        .agent = "step\n" SAY "  call update_goal {\"status\": \"complete\", \"reason\": \"x\"}\n"
+                 "step\n  sticky\n  if-prompt \"sign it first\"\n" SAY "  text Never.\n" TALK,
+        .judge = "step\n  sticky\n" RULE "  text {\"ok\": true, \"reason\": \"It holds.\"}\n",
+        .options = {"--max-turns", "5"},
+        .settings = ",\"hooks\":{\"Stop\":[{\"matcher\":\"\",\"hooks\":[{\"type\":\"command\","
+                    "\"command\":\"echo sign it first >&2; exit 2\"}]}]}",
+        .code = LIMITED,
+        .why = "is reached",
+        .most_steps = 7,
+        .most_judged = 1,
+    },
+    {
+        .name = "trap: judge too-long input",
+        .agent = TALK,
+        .judge = "step\n  sticky\n  fault status 400 \"prompt is too long: 250000 tokens\" "
+                 "times=1000\n  text no\n",
+        .clock = "fast:1000",
+        .code = PAUSED,
+        .why = "cannot be judged",
+        .most_steps = 1,
+        .most_judged = 0,
+    },
+    {
+        .name = "trap: background process outliving its parent",
+        .agent = "step\n" SAY "  call Bash {\"command\": \"(setsid sleep 300 >/dev/null 2>&1 &) ; "
+                 "touch flag\"}\n" TALK,
+        .options = {"--check", "test -f flag", "--referee", "checks"},
+        .code = MET,
+        .why = "",
+        .most_steps = 2,
+    },
+    {
+        .name = "trap: the agent edits the test to make it pass",
+        .agent = "step\n" SAY "  call Bash {\"command\": \"echo exit 0 > test.sh\"}\n" TALK,
+        .judge = NO,
+        .options = {"--check", "sh test.sh"},
+        .before = "echo exit 1 > test.sh",
+        .code = BLOCKED,
+        .why = "test.sh",
+        .most_steps = 12,
+        .most_judged = 0,
+    },
+    {
+        .name = "trap: the agent deletes the check script",
+        .agent = "step\n" SAY "  call Bash {\"command\": \"rm test.sh\"}\n" TALK,
+        .judge = NO,
+        .options = {"--check", "test ! -e test.sh || sh test.sh"},
+        .before = "echo exit 1 > test.sh",
+        .code = BLOCKED,
+        .why = "test.sh",
+        .most_steps = 12,
+        .most_judged = 0,
+    },
+    {
+        .name = "trap: clock jump: a day back between set and deadline",
+        .agent = TALK,
+        .judge = NO,
+        .options = {"--deadline", "2h"},
+        .clock = "wall:-86400000",
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 8,
+        .most_judged = 8,
+    },
 };
 
 /* ---- A run ---- */
