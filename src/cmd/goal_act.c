@@ -35,7 +35,7 @@
 #define ACT_MAX_OUT ((size_t)64 << 20)
 #define ACT_MAX_GOALS 10000
 #define ACT_MAX_EVENTS 100000
-#define ACT_ANSWER_MS 3000                    /* whoever has not answered by then is busy or stopped */
+#define ACT_ANSWER_MS 3000 /* whoever has not answered by then is busy or stopped */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
 #define ACT_NUDGE_MS 1000
 #define ACT_MAX_DEPTH 256 /* parents of this command that are looked at */
@@ -398,8 +398,8 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     jw_kcstr(&w, "subtype", "goal");
     jw_kstr(&w, "argument", buf_str(&a->want->text));
     jw_object_end(&w);
-    if (socket_call(buf_cstr(&holder->socket), buf_str(&request), act_patience_ms(a), a->cmd->cancel,
-                    &answer, err) < 0)
+    if (socket_call(buf_cstr(&holder->socket), buf_str(&request), act_patience_ms(a),
+                    a->cmd->cancel, &answer, err) < 0)
         return err->code == ERR_DENIED || err->code == ERR_CANCELLED ? -1 : 1;
     if (json_parse(&a->arena, buf_str(&answer), &v, NULL, err) < 0)
         return -1;
