@@ -142,7 +142,7 @@ static void check_requests(const struct wire_case *row, const struct canned_serv
 
         if (!has(request, row->tools) || !strstr(request, "You are the judge of a goal") ||
             !strstr(request, "1| all tests pass"))
-            fail_msg("%s: request %zu: %s", row->dialect, i, request);
+            fail_msg("%s: request %zu: %s", row->dialect, i, request ? request : "none");
         if (strstr(request, "json_schema") || strstr(request, "responseJsonSchema") ||
             strstr(request, "responseSchema"))
             fail_msg("%s: request %zu has a schema", row->dialect, i);
