@@ -314,8 +314,8 @@ static void not_fooled(void **state)
         "git update-index --skip-worktree a.c; rm a.c",
         "git rm -q --cached a.c; echo a.c >> .git/info/exclude; echo evil >> a.c",
         /* the same size and time; git's own index knows whole seconds of a change */
-        "touch -r a.c t; s=$(stat -c %Z a.c); until [ $(date +%s) -gt $s ]; do :; done; "
-        "printf A.c > a.c; touch -r t a.c",
+        ("touch -r a.c t; s=$(stat -c %Z a.c); until [ $(date +%s) -gt $s ]; do :; done; "
+         "printf A.c > a.c; touch -r t a.c"),
     };
 
     (void)state;

@@ -152,7 +152,7 @@ int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct s
                     const char *by, struct err *err);
 bool goal_is_active(const struct goal *g);
 bool goal_in_plan_mode(const struct goal *g);
-struct goal_words goal_words_now(const struct goal *g);
+struct goal_words goal_words_now(const struct goal *g); /* good until the row is written */
 struct baseline goal_baseline(const struct goal *g);
 void goal_checks(const struct goal *g, struct strv *ret);
 void goal_write_checks(const struct strv *commands, struct buf *ret); /* the column */

@@ -66,12 +66,14 @@ static void tell_limit(struct goal *g, enum goal_limit cap)
 /* A limit is reached: the model is told once, may wrap up, and is then stopped. 1: stop. */
 static int wrap_up(struct goal *g, struct referee_call *ret)
 {
-    struct goal_words words = goal_words_now(g);
     enum goal_limit cap = reached_limit(g);
 
     if (!g->memory.told_limit) {
+        struct goal_words words;
+
         tell_limit(g, cap);
         g->wrap_up = GOAL_WRAP_UP;
+        words = goal_words_now(g);
         goal_prompt_budget_limit(&words, str_of(goal_limit_name(cap)), &ret->say);
     }
     if (g->wrap_up-- > 0)
@@ -127,9 +129,10 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
         buf_add(&ret->why, buf_str(&g->denied_what));
         return 1;
     }
-    words = goal_words_now(g);
-    if (goal_is_active(g)) {
+    if (goal_is_active(g))
         account_warn(g);
+    words = goal_words_now(g); /* good until the row is written again */
+    if (goal_is_active(g)) {
         if (g->updated_due)
             goal_prompt_updated(&words, &ret->say);
         else if (g->directive_due)
