@@ -99,14 +99,8 @@ static void doctor_confinement(struct doctor *d)
 {
     const struct confine_backend *by = confine_backend();
 
-    if (by->folders && by->network)
-        doctor_add(d, HEALTH_OK, "sandbox", "%s", by->name);
-    else
-        doctor_add(
-            d, HEALTH_WARN, "sandbox",
-            "%s: commands and the checks of goals are not confined yet; they may do all that "
-            "you may",
-            by->name);
+    doctor_add(d, strcmp(by->name, "none") == 0 ? HEALTH_WARN : HEALTH_OK, "sandbox", "%s: %s",
+               by->name, by->what);
 }
 
 static void doctor_libraries(struct doctor *d, struct net *net, const struct err *net_err)

@@ -97,7 +97,7 @@ static void ends(void **state)
 static void refused(void **state)
 {
     static char nul[] = "true\0false";
-    static const struct confinement strict = {.no_network = true};
+    static const struct confinement strict = {.net = CONFINE_NET_NONE};
     CLEANUP(buf_release) struct buf longest = BUF_INIT(BUF_NO_LIMIT);
     struct {
         const char *name;

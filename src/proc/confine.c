@@ -1,29 +1,122 @@
 /*
- * confine: the table of backends, and the rule that what cannot be enforced is refused. Pure; any
- * thread.
+ * confine: the table of backends, and the rule that what cannot be enforced is refused. Any thread.
  */
 #include "proc/confine.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/err.h"
 #include "base/mem.h"
+#include "sync/thread.h"
+
+#define CONFINE_WHY_BYTES 256
+
+static bool confine_probe_none(char *ret_why, size_t size)
+{
+    snprintf(ret_why, size, "it confines nothing");
+    return true;
+}
 
 const struct confine_backend confine_backends[] = {
-    {.name = "none"},
+    {"none", "commands may do all that you may", confine_probe_none},
 };
 const size_t confine_backend_count = ARRAY_LEN(confine_backends);
 
+static struct confine_state {
+    bool asked;
+    bool works;
+    char why[CONFINE_WHY_BYTES];
+} confine_states[ARRAY_LEN(confine_backends)];
+static struct lock confine_lock = LOCK_INIT;
+
+const struct confine_backend *confine_backend_named(const char *name)
+{
+    for (size_t i = 0; i < confine_backend_count; i++) {
+        if (strcmp(confine_backends[i].name, name) == 0)
+            return &confine_backends[i];
+    }
+    return NULL;
+}
+
+/* Two threads may ask at once; both find the same, and the first one's words stay. */
+bool confine_works(const struct confine_backend *by, const char **ret_why)
+{
+    struct confine_state *state = &confine_states[by - confine_backends];
+    struct confine_state found = {.asked = true};
+    bool asked;
+
+    lock_take(&confine_lock);
+    asked = state->asked;
+    lock_give(&confine_lock);
+    if (!asked) {
+        found.works = by->probe(found.why, sizeof(found.why));
+        lock_take(&confine_lock);
+        if (!state->asked)
+            *state = found;
+        lock_give(&confine_lock);
+    }
+    if (ret_why)
+        *ret_why = state->why;
+    return state->works;
+}
+
+static bool confine_is_none(const struct confine_backend *by)
+{
+    return by == &confine_backends[confine_backend_count - 1];
+}
+
 const struct confine_backend *confine_backend(void)
 {
-    return &confine_backends[0];
+    const char *wanted = getenv("TENAX_TEST_SANDBOX");
+    const struct confine_backend *by = wanted ? confine_backend_named(wanted) : NULL;
+
+    if (wanted && !by)
+        BUG("TENAX_TEST_SANDBOX=%s: there is no such backend", wanted);
+    for (size_t i = 0; !by && i < confine_backend_count; i++) {
+        if (confine_works(&confine_backends[i], NULL))
+            by = &confine_backends[i];
+    }
+    return by;
+}
+
+bool confine_is_asked(const struct confinement *c)
+{
+    return c && (c->write || c->read_only || c->hidden || c->net != CONFINE_NET_OPEN);
+}
+
+static int confine_check_paths(const char *const *list, size_t *count, struct err *err)
+{
+    for (; list && *list; list++) {
+        if (**list != '/')
+            return err_set(err, ERR_BAD_INPUT, "cannot confine to '%s': not an absolute path",
+                           *list);
+        if (++*count > CONFINE_MAX_PATHS)
+            return err_set(err, ERR_TOO_BIG, "more than %d paths to confine a command to",
+                           CONFINE_MAX_PATHS);
+    }
+    return 0;
 }
 
 int confine_check(const struct confinement *c, struct err *err)
 {
-    const struct confine_backend *by = confine_backend();
+    const struct confine_backend *by;
+    const char *why;
+    size_t count = 0;
 
-    if (c && c->write_dirs && !by->folders)
-        return err_set(err, ERR_UNSUPPORTED, "commands cannot be confined to folders here");
-    if (c && c->no_network && !by->network)
-        return err_set(err, ERR_UNSUPPORTED, "commands cannot be kept off the network here");
+    if (!confine_is_asked(c))
+        return 0;
+    if (confine_check_paths(c->write, &count, err) < 0 ||
+        confine_check_paths(c->read_only, &count, err) < 0 ||
+        confine_check_paths(c->hidden, &count, err) < 0 ||
+        confine_check_paths(c->shown, &count, err) < 0)
+        return -1;
+    by = c->by ? c->by : confine_backend();
+    if (confine_is_none(by))
+        return err_set(err, ERR_UNSUPPORTED, "commands cannot be confined here");
+    if (!confine_works(by, &why))
+        return err_set(err, ERR_UNSUPPORTED, "commands cannot be confined by %s: %s", by->name,
+                       why);
     return 0;
 }

@@ -1,9 +1,37 @@
 /*
  * What a job may touch, enforced by the kernel.
  *
- * A confinement says what is wanted; a backend of the table says what can be had. So far there is
- * one backend, "none", which confines nothing: a job that asks for more does not start
- * (ERR_UNSUPPORTED), rather than start unconfined. Landlock with seccomp comes as a further row.
+ * A confinement says what is wanted, a backend of the table how it is had. What cannot be had is
+ * refused (ERR_UNSUPPORTED): no job that was to be confined ever runs unconfined. Whether a backend
+ * works here is found out when somebody asks for the first time, and kept.
+ *
+ * Paths are absolute; where rules meet, the one for the deepest path wins, and for one and the same
+ * path hidden, read_only, shown, write, in this order. Symbolic links in them are followed once,
+ * when the job is started. At most CONFINE_MAX_PATHS of them.
+ *
+ * A confined job
+ *
+ *   - writes, creates, removes, renames and changes modes, owners and times below write only;
+ *     elsewhere: EROFS ("Read-only file system"). /tmp is no exception: give a folder of its own
+ *     and set TMPDIR;
+ *   - finds nothing below hidden: EACCES ("Permission denied") for ordinary users, for root (whom
+ *     modes do not stop) an empty folder or file;
+ *   - opens the harmless devices only (null, zero, full, random, urandom, tty, and terminals of its
+ *     own); others: EACCES. /dev/shm is its own, empty at first, and so are System V IPC and
+ *     message queues;
+ *   - has the sockets that net and unix_sockets allow; others: EACCES. socketpair(AF_UNIX) is
+ *     always there. No abstract name of a socket reaches out of the job;
+ *   - signals nobody but itself, and traces or looks into nobody's memory: EPERM. Within the job
+ *     there is no ptrace either, so that debuggers and strace do not work;
+ *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf, perf, setuid bits
+ *     and file capabilities to give, no TIOCSTI: EPERM, or ENOSYS where programs then go on
+ * without;
+ *   - gains nothing by setuid programs (sudo does not work); as root it keeps what is needed to
+ *     handle files of all owners, and nothing else.
+ *
+ * Everything else is as without: process tree, /proc, environment, terminal, working folder,
+ * time, signals from tenax, PROC_EXIT with tell_dir. For ordinary users files of others seem to
+ * belong to nobody, because the job lives in a user namespace.
  */
 #pragma once
 
@@ -12,21 +40,70 @@
 
 struct err;
 
+#define CONFINE_MAX_PATHS 512
+
+/* In the job, where connections to the proxy go: 127.0.0.1 and this port. */
+#define CONFINE_PROXY_PORT 3128
+
+enum confine_net {
+    CONFINE_NET_OPEN, /* that of the machine; abstract unix sockets are closed all the same */
+    CONFINE_NET_NONE, /* no address families at all */
+    /* TCP to the proxy, and between programs of the job on 127.0.0.1 and ::1. Each connection that
+     * a program makes to CONFINE_PROXY_PORT is passed on to tenax as it is, unread. */
+    CONFINE_NET_PROXY,
+};
+
+/* Lists end with NULL; a NULL list is empty, but for write. */
 struct confinement {
-    const char *const *write_dirs; /* nothing else can be written; NULL: everything can */
-    bool no_network;
+    /* Folders and files that may be written, as far as the user may; missing ones are skipped.
+     * NULL: everything; an empty list: nothing. */
+    const char *const *write;
+    /* Stays as it is although below one of write. Neither it nor a folder on the way to it can be
+     * renamed or replaced. One that is missing stays missing, as far as that can be had:
+     *   - with a slash at its end ("/w/.git/hooks/") it is made, an empty folder, when the folder
+     *     it is in exists; otherwise it is skipped;
+     *   - else the nearest existing folder above it, if that is still below one of write, is
+     *     read-only as a whole ("/w/.claude" for "/w/.claude/settings.json");
+     *   - else the first missing folder is made, empty, and read-only ("/w/.claude", when that
+     *     is missing, too); a file that is missing directly in one of write is skipped. */
+    const char *const *read_only;
+    const char *const *hidden; /* folders and files; missing ones are skipped */
+    const char *const *shown;  /* can be read, although below hidden */
+
+    enum confine_net net;
+    /* NET_PROXY: one end of a SOCK_SEQPACKET pair, stays the caller's; one pair serves any number
+     * of jobs. The other end gets one packet per connection (packet_receive(end, &fd, 1)). When it
+     * is full or closed, connections are closed. */
+    int proxy;
+    bool unix_sockets; /* AF_UNIX by path, to whoever listens on this machine */
+
+    const struct confine_backend *by; /* NULL: confine_backend() */
 };
 
 struct confine_backend {
-    const char *name;
-    bool folders; /* it can keep a job to folders, */
-    bool network; /* and off the network */
+    const char *name; /* "landlock", "bubblewrap", "none" */
+    const char *what; /* in a few words, for people */
+    /* Whether it works here. Where not, why has the words ("no user namespaces: ..."). */
+    bool (*probe)(char *ret_why, size_t size);
 };
 
+/* In the order in which they are preferred; the last is "none", which confines nothing. */
 extern const struct confine_backend confine_backends[];
 extern const size_t confine_backend_count;
 
-/* The one that jobs run under here. */
+/* NULL: there is none of that name. */
+const struct confine_backend *confine_backend_named(const char *name);
+
+/* Whether it works here; ret_why may be NULL. The first call takes up to some milliseconds, all
+ * others nothing. */
+bool confine_works(const struct confine_backend *by, const char **ret_why);
+
+/* The first that works, "none" when none does. Tests choose by TENAX_TEST_SANDBOX=<name>. */
 const struct confine_backend *confine_backend(void);
-/* ERR_UNSUPPORTED when that one cannot do what is asked for. NULL asks for nothing. */
+
+/* Whether it asks for anything at all. NULL does not. */
+bool confine_is_asked(const struct confinement *c);
+
+/* ERR_UNSUPPORTED when it cannot be had, with the words that say what is missing; ERR_BAD_INPUT
+ * for a path that is not absolute; ERR_TOO_BIG for too many. NULL asks for nothing. */
 int confine_check(const struct confinement *c, struct err *err);

@@ -416,13 +416,15 @@ static void test_start_failures(void **state)
 static void test_confinement(void **state)
 {
     static const char *const dirs[] = {"/tmp", NULL};
+    static const char *const odd[] = {"tmp", NULL};
     static const struct {
         struct confinement want;
         enum err_code code;
     } rows[] = {
         {{0}, ERR_NONE},
-        {{.write_dirs = dirs}, ERR_UNSUPPORTED},
-        {{.no_network = true}, ERR_UNSUPPORTED},
+        {{.write = dirs}, ERR_UNSUPPORTED},
+        {{.net = CONFINE_NET_NONE}, ERR_UNSUPPORTED},
+        {{.hidden = odd}, ERR_BAD_INPUT},
     };
     const char *argv[] = {"/bin/true", NULL};
 
