@@ -35,6 +35,7 @@ struct thread {
     pthread_t id;
     thread_fn fn;
     void *arg;
+    bool is_loose; /* and frees itself */
     char name[16];
 };
 
@@ -49,9 +50,13 @@ void thread_rename(const char *name)
 static void *thread_main(void *arg)
 {
     struct thread *t = arg;
+    thread_fn fn = t->fn;
 
+    arg = t->arg;
     thread_rename(t->name);
-    t->fn(t->arg);
+    if (t->is_loose)
+        free(t);
+    fn(arg);
     return NULL;
 }
 
@@ -65,9 +70,11 @@ static void thread_signal_mask(sigset_t *ret)
         sigdelset(ret, faults[i]);
 }
 
-struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct err *err)
+static struct thread *thread_new(const char *name, thread_fn fn, void *arg, bool is_loose,
+                                 struct err *err)
 {
     struct thread *t = mem_zalloc(sizeof(*t));
+    pthread_t id;
     pthread_attr_t attr;
     sigset_t blocked;
     sigset_t before;
@@ -75,14 +82,17 @@ struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct er
 
     t->fn = fn;
     t->arg = arg;
+    t->is_loose = is_loose;
     snprintf(t->name, sizeof(t->name), "%s", name);
 
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
+    if (is_loose)
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     thread_signal_mask(&blocked);
     /* A new thread inherits the mask, so no signal can reach it before it has blocked them. */
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    rc = pthread_create(&t->id, &attr, thread_main, t);
+    rc = pthread_create(&id, &attr, thread_main, t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
 
@@ -92,7 +102,19 @@ struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct er
         err_sys(err, ERR_IO, "cannot start the %s thread", name);
         return NULL;
     }
+    if (!is_loose) /* a loose one may be gone with its struct */
+        t->id = id;
     return t;
+}
+
+struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct err *err)
+{
+    return thread_new(name, fn, arg, /*is_loose=*/false, err);
+}
+
+int thread_start_loose(const char *name, thread_fn fn, void *arg, struct err *err)
+{
+    return thread_new(name, fn, arg, /*is_loose=*/true, err) ? 0 : -1;
 }
 
 void thread_join(struct thread *t)

@@ -19,7 +19,10 @@ typedef void (*thread_fn)(void *arg);
 
 /* name shows in ps and debuggers (15 characters). */
 struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct err *err);
-void thread_join(struct thread *t);   /* also frees it; NULL is fine */
+void thread_join(struct thread *t); /* also frees it; NULL is fine */
+/* Nobody joins it: for what may be stuck in a call that cannot be cancelled (a name server that
+ * does not answer). What it works on is counted, not lent. */
+int thread_start_loose(const char *name, thread_fn fn, void *arg, struct err *err);
 void thread_rename(const char *name); /* the one that calls */
 
 struct lock {

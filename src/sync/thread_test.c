@@ -169,12 +169,41 @@ static void test_gate_deadline(void **state)
     gate_release(&g);
 }
 
+/* It goes on by itself, and what it works on is its own. */
+struct loose {
+    struct gate gate;
+    bool is_done;
+};
+
+static void be_loose(void *arg)
+{
+    struct loose *l = arg;
+
+    gate_take(&l->gate);
+    l->is_done = true;
+    gate_wake(&l->gate);
+    gate_give(&l->gate);
+}
+
+static void test_loose(void **state)
+{
+    static struct loose l; /* outlives the thread's last touch of the gate */
+
+    (void)state;
+    gate_init(&l.gate);
+    assert_int_equal(thread_start_loose("loose", be_loose, &l, NULL), 0);
+    gate_take(&l.gate);
+    while (!l.is_done)
+        gate_wait(&l.gate, /*deadline_ms=*/-1);
+    gate_give(&l.gate);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start),         cmocka_unit_test(test_starting_leaves_the_mask_alone),
         cmocka_unit_test(test_lock),          cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_gate_deadline),
+        cmocka_unit_test(test_gate_deadline), cmocka_unit_test(test_loose),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

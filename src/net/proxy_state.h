@@ -1,0 +1,44 @@
+/*
+ * What the files of the proxy share: its insides. Nobody else includes this.
+ *
+ * A proxy is counted by its owner, its doors and its connections, because a connection that is
+ * looking up a name cannot be waited for.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/strv.h"
+#include "net/net_stream.h"
+#include "net/proxy.h"
+#include "sync/thread.h"
+
+struct proxy {
+    atomic_int refs;
+    struct host_list *allowed, *denied;
+    struct net_config upstream; /* its proxies alone */
+    int64_t head_ms, connect_ms, idle_ms;
+    struct cancel *stop;
+    struct mailbox *new_doors;
+
+    struct gate gate;      /* of what follows */
+    struct thread *thread; /* NULL before the first door */
+    int doors;
+    int conns;
+    int looking; /* connections that are looking up a name */
+};
+
+struct proxy_door {
+    atomic_int refs;
+    struct proxy *proxy;
+    int fd; /* the proxy thread's */
+    struct lock lock;
+    struct strv refusals;
+};
+
+struct proxy_door *proxy_door_ref(struct proxy_door *d);
+void proxy_door_refuse(struct proxy_door *d, struct str line);
+void proxy_unref(struct proxy *p);
+
+/* proxy_conn.c: takes the descriptor over, whatever it is. */
+void proxy_conn_start(struct proxy_door *d, int fd);
