@@ -79,6 +79,15 @@ struct referee_verdict {
     }
 void referee_verdict_release(struct referee_verdict *v);
 
+/* How a turn ended. */
+struct referee_end {
+    enum turn_end end;
+    const struct err *err; /* why, where it is an error */
+    int api_status;        /* HTTP, 0: none */
+    int64_t asked_ms;      /* how long the server asked to wait; <= 0: it did not */
+    bool pushed;           /* by input that wanted to be heard at once */
+};
+
 enum referee_idle {
     IDLE_REST, /* nothing to do: the agent ends when it was told to finish */
     IDLE_TURN, /* *ret is what to say: a turn begins */
@@ -98,8 +107,6 @@ struct referee {
      * last: what the model said; NULL: nothing. */
     int (*judge)(struct referee *self, const struct message *last, struct cancel *cancel,
                  struct referee_verdict *ret, struct err *err);
-    /* err: why, where it is one. pushed: by input that wanted to be heard at once. Before observers
-     * hear of it. */
-    void (*turn_ends)(struct referee *self, enum turn_end end, const struct err *err,
-                      int api_status, bool pushed);
+    /* Before observers hear of it. */
+    void (*turn_ends)(struct referee *self, const struct referee_end *e);
 };

@@ -364,6 +364,7 @@ int step_call(struct step *s, struct err *err)
         r = step_wait(s, call, err);
     s->turn->api_ms += clock_mono_ms() - start_ms;
     s->api_status = llm_call_status(call);
+    s->asked_ms = llm_call_asked_ms(call);
     s->blames_media = llm_call_blames_media(call);
     if (r > 0)
         r = llm_call_take(call, &s->reply, err);

@@ -43,6 +43,7 @@ struct step {
     char message_id[80];
     struct buf refusal;     /* why it refused, where the provider says */
     int api_status;         /* of the failure */
+    int64_t asked_ms;       /* then: how long the server asked to wait, or -1 */
     bool blames_media;      /* the provider would not take an image or a file */
     struct llm_usage heard; /* figures of the answer that is being given */
     struct llm_call_result reply;

@@ -262,6 +262,7 @@ static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end
 static enum turn_end turn_failed(struct agent *a, struct turn *t, const struct step *s)
 {
     t->api_status = s->api_status;
+    t->asked_ms = s->asked_ms;
     switch (t->err.code) {
     case ERR_CANCELLED:
         return turn_aborted(a, t, END_ABORTED_STREAMING);
@@ -488,6 +489,13 @@ static void turn_begin(struct agent *a, struct turn *t)
 
 static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
 {
+    struct referee_end over = {
+        .end = end,
+        .err = &t->err,
+        .api_status = t->api_status,
+        .asked_ms = t->asked_ms,
+        .pushed = t->pushed,
+    };
     struct event *e;
 
     log_debug("agent", "turn %" PRId64 " ended: %s, %" PRId64 " steps", (int64_t)a->turn,
@@ -495,7 +503,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     if (end == END_API_ERROR || end == END_PROMPT_TOO_LONG)
         turn_tell_failure(a, t);
     if (a->spec.referee)
-        a->spec.referee->turn_ends(a->spec.referee, end, &t->err, t->api_status, t->pushed);
+        a->spec.referee->turn_ends(a->spec.referee, &over);
     lock_take(&a->lock);
     a->turn_cancel = NULL;
     lock_give(&a->lock);

@@ -252,6 +252,7 @@ struct ladder {
     char model[128];
     char state[SHA256_HEX + 1]; /* of the workspace, before */
     struct err err;
+    int64_t asked_ms; /* of the judge's server, with err: to wait so long; <= 0: it did not */
 };
 void ladder_init(struct ladder *l);
 void ladder_release(struct ladder *l);
@@ -269,8 +270,10 @@ int stall_round(struct goal *g, const struct ladder *l);
 int stall_blocker(struct goal *g, struct str reason);
 
 /* turn_over.c: the permit is held. */
-void goal_after_turn(struct goal *g, enum turn_end end, const struct err *why, int api_status,
-                     bool pushed);
+void goal_after_turn(struct goal *g, const struct referee_end *e);
+/* An account has nothing left, the agent's or the judge's: with --auto-resume the goal waits until
+ * it has (asked_ms: so the server says; <= 0: unknown), else it is usage_limited. */
+void goal_out_of_quota(struct goal *g, struct str why, int64_t asked_ms);
 
 /* verdict.c: struct referee's; and a claim, judged on the tool's own thread: 1 it holds, 0 not. */
 int goal_judge(struct referee *self, const struct message *last, struct cancel *cancel,

@@ -123,6 +123,7 @@ static int asking_call(struct asking *a, bool is_last, struct llm_call_result *r
         request.tools = toolbox_llm(spec->toolbox, &request.tool_count);
     r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
     asking_spend(a);
+    a->verdict->asked_ms = r < 0 ? ret->asked_ms : 0;
     if (r == 0) {
         a->verdict->steps++;
         a->steps++;

@@ -289,7 +289,7 @@ static int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, s
     for (int attempt = 1;; attempt++) {
         struct judge_verdict v = JUDGE_VERDICT_INIT;
         struct err why = {0};
-        int64_t pause_ms;
+        int64_t pause_ms, asked_ms;
         int times;
 
         r = judge_once(g, l, &c, cancel, &v, &why);
@@ -305,6 +305,7 @@ static int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, s
             judge_verdict_release(&v);
             break;
         }
+        asked_ms = v.asked_ms;
         judge_verdict_release(&v);
         if (why.code == ERR_CANCELLED || cancel_is_set(cancel)) {
             r = err_set(err, ERR_CANCELLED, "%s", why.text);
@@ -315,6 +316,7 @@ static int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, s
             times >= (why.code == ERR_PROTOCOL ? JUDGE_UNREAD : JUDGE_DOWN)) {
             l->end = LADDER_UNKNOWN;
             l->err = why;
+            l->asked_ms = asked_ms;
             r = 0;
             break;
         }

@@ -211,8 +211,7 @@ static void referee_turn_begins(struct referee *self)
     lock_give(&g->permit);
 }
 
-static void referee_turn_ends(struct referee *self, enum turn_end end, const struct err *why,
-                              int api_status, bool pushed)
+static void referee_turn_ends(struct referee *self, const struct referee_end *e)
 {
     struct goal *g = goal_of(self);
     struct err err = {0};
@@ -224,7 +223,7 @@ static void referee_turn_ends(struct referee *self, enum turn_end end, const str
             log_debug("goal", "%s", err.text);
         /* A goal of another id came meanwhile: this turn says nothing about it. */
         if (goal_is_active(g) && str_is(g->row.goal_id, g->turn_goal))
-            goal_after_turn(g, end, why, api_status, pushed);
+            goal_after_turn(g, e);
         if (g->has && g->row.status == GOAL_BUDGET_LIMITED && !g->memory.told_limit)
             tell_limit(g, reached_limit(g));
     }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "goal/display.h"
 #include "goal/inside.h"
 #include "json/jw.h"
 
@@ -12,6 +13,8 @@
 #define RETRY_MOST_MS ((int64_t)10 * 60 * 1000)
 #define QUOTA_WAITS 24 /* in a row; then somebody has to look */
 #define QUOTA_WAIT_MS ((int64_t)60 * 60 * 1000)
+#define QUOTA_LEAST_MS ((int64_t)60 * 1000)
+#define QUOTA_MOST_MS ((int64_t)8 * 24 * 60 * 60 * 1000) /* weekly ones are waited for */
 
 static bool error_passes(enum err_code code)
 {
@@ -19,7 +22,7 @@ static bool error_passes(enum err_code code)
            code == ERR_PROTOCOL || code == ERR_BUSY;
 }
 
-static void retry_later(struct goal *g, const struct err *why)
+static void retry_later(struct goal *g, const struct err *why, int64_t asked_ms)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
     struct wait w = WAIT_INIT;
@@ -31,6 +34,8 @@ static void retry_later(struct goal *g, const struct err *why)
         delay *= 2;
     if (delay > RETRY_MOST_MS)
         delay = RETRY_MOST_MS;
+    if (asked_ms > delay)
+        delay = asked_ms < QUOTA_MOST_MS ? asked_ms : QUOTA_MOST_MS;
     g->memory.retries++;
     (void)goal_remember(g, &err);
     goal_tell_begin(g, &jw, &data);
@@ -46,38 +51,59 @@ static void retry_later(struct goal *g, const struct err *why)
     goal_notice(g, LEVEL_WARNING, "goal: %s; next try in %d s", why->text, (int)(delay / 1000));
 }
 
-/* Quota is not capacity: nothing helps but time, or money. */
-static void quota_is_out(struct goal *g, const struct err *why)
+/* How long a quota is waited for: until it begins anew where that is known, else an hour; -1: that
+ * is too far away. Never so short that the waits are used up at once. */
+static int64_t quota_wait_ms(int64_t asked_ms)
 {
+    if (asked_ms <= 0)
+        return QUOTA_WAIT_MS;
+    if (asked_ms > QUOTA_MOST_MS)
+        return -1;
+    return asked_ms < QUOTA_LEAST_MS ? QUOTA_LEAST_MS : asked_ms;
+}
+
+/* Quota is not capacity: nothing helps but time, or money. */
+void goal_out_of_quota(struct goal *g, struct str why, int64_t asked_ms)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
+    int64_t delay = quota_wait_ms(asked_ms);
     struct wait w = WAIT_INIT;
     struct err err = {0};
 
-    if (g->options.auto_resume && g->memory.quota_waits < QUOTA_WAITS) {
+    buf_add(&text, why);
+    if (g->options.auto_resume && goal_is_active(g) && delay > 0 &&
+        g->memory.quota_waits < QUOTA_WAITS) {
         g->memory.quota_waits++;
         (void)goal_remember(g, &err);
         w.on = WAIT_QUOTA;
-        w.until_ms = clock_wall_ms() + QUOTA_WAIT_MS;
-        buf_adds(&w.text, why->text);
+        w.until_ms = clock_wall_ms() + delay;
+        buf_add(&w.text, why);
         goal_wait_for(g, &w, "waiting", &err);
-        goal_notice(g, LEVEL_WARNING, "goal: %s; going on by itself in %d min", why->text,
-                    (int)(QUOTA_WAIT_MS / 60000));
+        buf_adds(&text, "; going on by itself in ");
+        goal_show_elapsed(delay / 1000, &text);
+        goal_notice(g, LEVEL_WARNING, "goal: %s", buf_cstr(&text));
         return;
     }
+    if (asked_ms > 0) {
+        buf_adds(&text, "; there is more in ");
+        goal_show_elapsed(asked_ms / 1000, &text);
+    }
     (void)goal_set_status(g, GOAL_USAGE_LIMITED, 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
-                          str_of(why->text), "engine", &err);
+                          buf_str(&text), "engine", &err);
 }
 
-static void after_error(struct goal *g, const struct err *why, int api_status)
+static void after_error(struct goal *g, const struct referee_end *e)
 {
-    struct err err = {0};
+    const struct err *why = e->err;
+    int status = e->api_status;
 
-    if (why->code == ERR_QUOTA || api_status == 402)
-        quota_is_out(g, why);
-    else if (error_passes(why->code) || api_status == 529 || api_status >= 500 || api_status == 429)
-        retry_later(g, why);
+    if (why->code == ERR_QUOTA || status == 402)
+        goal_out_of_quota(g, str_of(why->text), e->asked_ms);
+    else if (error_passes(why->code) || status == 529 || status >= 500 || status == 429)
+        retry_later(g, why, e->asked_ms);
     else
         (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, str_of(why->text), "engine",
-                              &err);
+                              /*err=*/NULL);
 }
 
 /* It ended without a verdict, and not for a reason that passes by itself. */
@@ -96,15 +122,15 @@ static void turn_is_lost(struct goal *g, const struct err *why)
     (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, buf_str(&text), "engine", &err);
 }
 
-void goal_after_turn(struct goal *g, enum turn_end end, const struct err *why, int api_status,
-                     bool pushed)
+void goal_after_turn(struct goal *g, const struct referee_end *e)
 {
+    const struct err *why = e->err;
     struct err err = {0};
 
-    switch (end) {
+    switch (e->end) {
     case END_ABORTED_STREAMING:
     case END_ABORTED_TOOLS:
-        if (pushed)
+        if (e->pushed)
             break;
         if (str_is(conf_get_str(g->spec.conf, "goal.onInterrupt"), "hold"))
             g->held = true;
@@ -113,7 +139,7 @@ void goal_after_turn(struct goal *g, enum turn_end end, const struct err *why, i
                                   &err);
         break;
     case END_API_ERROR:
-        after_error(g, why, api_status);
+        after_error(g, e);
         break;
     case END_PROMPT_TOO_LONG:
     case END_STRUCTURED:

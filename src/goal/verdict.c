@@ -192,8 +192,7 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
     tell_verdict(g, l, /*stale=*/false);
     if (l->err.code == ERR_QUOTA) {
         buf_addf(&why, "the judge's account has nothing left: %s", l->err.text);
-        (void)goal_set_status(g, GOAL_USAGE_LIMITED, 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
-                              buf_str(&why), "engine", &err);
+        goal_out_of_quota(g, buf_str(&why), l->asked_ms);
         return 0;
     }
     buf_addf(&why, "it cannot be judged: %s", l->err.text);
@@ -234,6 +233,8 @@ static int apply_verdict(struct goal *g, const struct ladder *l, struct referee_
         tell_verdict(g, l, /*stale=*/true);
         return 0;
     }
+    if (l->end != LADDER_UNKNOWN) /* both accounts have something left */
+        g->memory.quota_waits = 0;
     switch (l->end) {
     case LADDER_MET:
         return verdict_met(g, l);
@@ -286,7 +287,6 @@ static bool begin_verdict(struct goal *g, struct ladder *l, enum goal_status *re
         g->memory.round++;
         g->memory.lost_turns = 0;
         g->memory.retries = 0;
-        g->memory.quota_waits = 0;
         (void)goal_set_phase(g, "verifying", STR(""), &err);
     }
     lock_give(&g->permit);

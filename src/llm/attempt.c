@@ -19,6 +19,7 @@
 #include "llm/reply.h"
 #include "llm/scripted.h"
 #include "net/net.h"
+#include "net/retry.h"
 #include "net/sse.h"
 
 #define MAX_REQUEST ((size_t)256 << 20)
@@ -161,6 +162,9 @@ static int fault_from_status_body(struct attempt *a, struct llm_fault *fault, st
     *fault = (struct llm_fault){.wait_ms = -1};
     a->dialect->fault(a->facts.status, buf_str(&a->body), header_of(a, "retry-after"),
                       header_of(a, "retry-after-ms"), header_of(a, "x-should-retry"), fault);
+    if (fault->code == ERR_QUOTA && fault->wait_ms < 0)
+        fault->wait_ms =
+            retry_reset_ms(header_of(a, "anthropic-ratelimit-unified-reset"), clock_wall_ms());
     if (fault->request_id[0] && !a->facts.request_id[0])
         memcpy(a->facts.request_id, fault->request_id, sizeof(a->facts.request_id));
     return err_set(err, fault->code, "%s", fault->text);

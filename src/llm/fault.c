@@ -274,6 +274,21 @@ static void read_words(struct llm_fault *f, int status, struct str words)
     }
 }
 
+/* A quota that begins anew by itself says when: "resets_in_seconds": 4711 or "resets_at". */
+static int64_t read_reset(const struct json *error)
+{
+    static const char *const names[] = {"resets_in_seconds", "resets_at"};
+    int64_t ms = -1;
+
+    for (size_t i = 0; i < ARRAY_LEN(names) && ms < 0; i++) {
+        const struct json *v = json_get(error, names[i]);
+
+        if (json_is(v, JSON_NUMBER))
+            ms = retry_reset_ms(json_raw(v), clock_wall_ms());
+    }
+    return ms;
+}
+
 void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
                        struct str retry_after_ms_value)
 {
@@ -305,6 +320,8 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
                                           "when the conversation is too long")
                                     : STR("HTTP 413: the request is too large"));
     }
-    if (f->retry && f->wait_ms < 0)
+    if (f->wait_ms < 0)
+        f->wait_ms = read_reset(error);
+    if (f->wait_ms < 0 && (f->retry || f->code == ERR_QUOTA))
         f->wait_ms = retry_text_ms(message);
 }

@@ -230,12 +230,38 @@ static void test_effort(void **state)
     assert_int_equal(effort_fit(0, EFFORT_HIGH), EFFORT_UNSET);
 }
 
+/* How long it is until a quota begins anew, in whichever way it is said. */
+static void test_resets(void **state)
+{
+    static const struct {
+        const char *body, *retry_after;
+        int64_t want_ms;
+    } said[] = {
+        {"{\"error\":{\"type\":\"usage_limit_reached\",\"resets_in_seconds\":7200}}", "", 7200000},
+        {"{\"error\":{\"type\":\"usage_limit_reached\",\"resets_at\":32503680000}}", "", -1},
+        {"{\"error\":{\"type\":\"usage_limit_reached\",\"resets_at\":1500000000}}", "", 0},
+        {"{\"error\":{\"message\":\"quota exceeded; resets in 2 hours\"}}", "", 7200000},
+        {"{\"error\":{\"message\":\"quota exceeded\",\"resets_in_seconds\":7200}}", "60", 60000},
+        {"{\"error\":{\"message\":\"quota exceeded\",\"resets_in_seconds\":\"soon\"}}", "", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+        struct llm_fault f = {0};
+
+        fault_from_status(&f, 429, str_of(said[i].body), str_of(said[i].retry_after), STR(""));
+        if (f.wait_ms != said[i].want_ms)
+            fail_msg("%s: %lld ms", said[i].body, (long long)f.wait_ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status), cmocka_unit_test(test_media),
         cmocka_unit_test(test_wait),   cmocka_unit_test(test_context_texts),
         cmocka_unit_test(test_text),   cmocka_unit_test(test_effort),
+        cmocka_unit_test(test_resets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,8 +57,9 @@ struct llm_call {
     bool whole;     /* the next attempt is not streamed */
     bool whole_tried;
     bool key_renewed;
-    int status; /* of the last failed answer */
-    bool media; /* an image or a file was to blame for it */
+    int status;       /* of the last failed answer */
+    bool media;       /* an image or a file was to blame for it */
+    int64_t asked_ms; /* its server asked to wait so long, or -1 */
 };
 
 static const struct retry_policy *call_policy(const struct llm_call *c)
@@ -200,6 +201,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
 
     c->status = facts->status;
     c->media = fault->media;
+    c->asked_ms = fault->code ? fault->wait_ms : -1;
     if (!fault->code) /* the listener's own error stands in err */
         return call_fail(c, err);
 
@@ -271,6 +273,7 @@ struct llm_call *llm_call_start(struct net *net, const struct llm_call_options *
     c->fn = fn;
     c->arg = arg;
     c->start_ms = clock_mono_ms();
+    c->asked_ms = -1;
     if (call_ask(c, err) < 0) {
         llm_call_free(c);
         return NULL;
@@ -365,6 +368,11 @@ int llm_call_status(const struct llm_call *c)
     return c->status;
 }
 
+int64_t llm_call_asked_ms(const struct llm_call *c)
+{
+    return c->asked_ms;
+}
+
 bool llm_call_blames_media(const struct llm_call *c)
 {
     return c->media;
@@ -417,6 +425,8 @@ int llm_call_run(struct net *net, const struct llm_call_options *options,
         r = call_wait(c, cancel, err);
     if (r > 0)
         r = llm_call_take(c, ret, err);
+    else
+        ret->asked_ms = c ? llm_call_asked_ms(c) : -1;
     llm_call_free(c);
     mailbox_close(to);
     mailbox_unref(to);

@@ -52,6 +52,7 @@ struct llm_call_result {
     int64_t total_ms;       /* since llm_call_start(), waits and failed attempts included */
     double tokens_per_s;    /* of output, since the first token; 0: too short to tell */
     char request_id[80];    /* the provider's, or one of ours ("req_…") where it has none */
+    int64_t asked_ms;       /* llm_call_run() that failed: llm_call_asked_ms() */
 };
 void llm_call_result_release(struct llm_call_result *r);
 
@@ -69,6 +70,9 @@ int llm_call_tick(struct llm_call *c, struct err *err);
 int64_t llm_call_deadline(const struct llm_call *c); /* clock_mono_ms() time, -1: none */
 int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err);
 int llm_call_status(const struct llm_call *c); /* HTTP status of the last failed answer, or 0 */
+/* How long the server of the last failed answer asked to wait, or when it says that a quota begins
+ * anew; -1: it did not say. */
+int64_t llm_call_asked_ms(const struct llm_call *c);
 bool llm_call_blames_media(const struct llm_call *c); /* it would not take an image or a file */
 void llm_call_free(struct llm_call *c);               /* cancels; NULL is fine */
 

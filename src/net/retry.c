@@ -268,3 +268,25 @@ int64_t retry_after_ms(struct str retry_after_ms_value, struct str retry_after_v
         return whole_ms(number * 1000);
     return -1;
 }
+
+/* A number below this is no date: it would lie in 1973. */
+#define RESET_LEAST_EPOCH 1e8
+#define RESET_LEAST_EPOCH_MS 1e11
+
+int64_t retry_reset_ms(struct str value, int64_t wall_now_ms)
+{
+    struct str text = str_trim(value);
+    double n;
+
+    if (str_to_double(text, &n, /*err=*/NULL) < 0) {
+        int64_t ms = cut_duration(&text);
+
+        return text.len ? -1 : ms;
+    }
+    if (n < 0)
+        return -1;
+    if (n < RESET_LEAST_EPOCH)
+        return whole_ms(n * 1000);
+    n = (n < RESET_LEAST_EPOCH_MS ? n * 1000 : n) - (double)wall_now_ms;
+    return n < 0 ? 0 : whole_ms(n);
+}

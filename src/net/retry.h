@@ -30,3 +30,7 @@ int64_t retry_after_ms(struct str retry_after_ms_value, struct str retry_after_v
 
 /* Texts such as "Please try again in 11.054s" / "in 500ms", and "34s"; -1 when there is none. */
 int64_t retry_text_ms(struct str text);
+
+/* When a limit begins anew, relative to wall_now_ms: "1767225600" (seconds of the epoch, or
+ * milliseconds), "90" (seconds from now), "6m0s". 0: it is past; -1: it makes no sense. */
+int64_t retry_reset_ms(struct str value, int64_t wall_now_ms);

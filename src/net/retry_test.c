@@ -174,6 +174,38 @@ static void texts(void **state)
     }
 }
 
+static void resets(void **state)
+{
+    static const struct {
+        const char *value;
+        int64_t want;
+    } rows[] = {
+        {"1700000090", 90000},
+        {"1700000090000", 90000},
+        {" 1700000000.5 ", 500},
+        {"1699999999", 0},
+        {"90", 90000},
+        {"0", 0},
+        {"6m0s", 360000},
+        {"", -1},
+        {"soon", -1},
+        {"-5", -1},
+        {"6m0s or so", -1},
+        {"1e300", -1},
+        {"99999999999999", -1},
+        {"nan", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        int64_t got = retry_reset_ms(str_of(rows[i].value), INT64_C(1700000000000));
+
+        if (got != rows[i].want)
+            fail_msg("'%s': %lld, want %lld", rows[i].value, (long long)got,
+                     (long long)rows[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_policy_of_zeros_does_not_divide_by_zero),
         cmocka_unit_test(headers),
         cmocka_unit_test(texts),
+        cmocka_unit_test(resets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void measure(struct goal *g, const char *what, size_t count)
         round_of(r);
         us[i] = (double)(clock_mono_us() - start_us);
     }
-    r->turn_ends(r, END_CALLED_OFF, &err, 0, false);
+    r->turn_ends(r, &(struct referee_end){.end = END_CALLED_OFF, .err = &err});
     bench_sort(us, count);
     printf("  %-16s %8.0f us p50 %8.0f us p99 %8.0f us most\n", what, us[count / 2],
            us[count * 99 / 100], us[count - 1]);

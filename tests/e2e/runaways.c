@@ -35,6 +35,9 @@
 #define RULE "  usage input=50 output=5\n"
 
 #define NO "step\n  sticky\n" RULE "  text {\"ok\": false, \"reason\": \"Nothing of it holds.\"}\n"
+#define NOTHING_LEFT                                                                               \
+    "body=\"{\\\"error\\\":{\\\"type\\\":\\\"insufficient_quota\\\",\\\"message\\\":"              \
+    "\\\"quota exceeded\\\"}}\"\n"
 #define TALK "step\n  sticky\n" SAY "  text All of it is done.\n"
 
 enum {
@@ -452,22 +455,73 @@ static const struct row rows[] = {
     {
         .name = "a judge without quota",
         .agent = TALK,
-        .judge =
-            "step\n  sticky\n  fault status 429 \"x\" times=1000 "
-            "body=\"{\\\"error\\\":{\\\"type\\\":"
-            "\\\"insufficient_quota\\\",\\\"message\\\":\\\"quota exceeded\\\"}}\"\n  text no\n",
+        .judge = "step\n  sticky\n  fault status 429 \"x\" times=1000 " NOTHING_LEFT "  text no\n",
         .code = NO_QUOTA,
         .why = "quota",
         .most_steps = 1,
         .most_judged = 0,
     },
+    {
+        .name = "a judge without quota, with --auto-resume",
+        .agent = TALK,
+        .judge = "step\n  sticky\n  fault status 429 \"x\" times=1000 " NOTHING_LEFT "  text no\n",
+        .options = {"--auto-resume"},
+        .clock = "fast:100000",
+        .code = NO_QUOTA,
+        .why = "the judge's account",
+        .most_steps = 25,
+        .most_judged = 0,
+        .least_waits = 12,
+        .least_waited_ms = 36000000,
+    },
+    {
+        .name = "a judge's quota that says when it begins anew",
+        .agent = TALK,
+        .judge = "step\n  fault status 429 \"x\" body=\"{\\\"error\\\":{\\\"type\\\":"
+                 "\\\"insufficient_quota\\\",\\\"message\\\":\\\"quota exceeded\\\","
+                 "\\\"resets_in_seconds\\\":10800}}\"\n" RULE
+                 "  text {\"ok\": false, \"reason\": \"No.\"}\n" NO,
+        .options = {"--auto-resume"},
+        .clock = "fast:10000",
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 9,
+        .most_judged = 8,
+        .least_waits = 1,
+        .least_waited_ms = 10700000,
+        .stalls = 3,
+    },
     /* ---- The agent's model ---- */
     {
-        .name = "trap: quota vs capacity error: quota",
+        .name = "a quota that says when it begins anew",
+        .agent = "step\n  fault status 429 \"x\" retry-after=10800 " NOTHING_LEFT SAY
+                 "  text All of it is done.\n" TALK,
+        .judge = NO,
+        .options = {"--auto-resume"},
+        .clock = "fast:10000",
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 8,
+        .most_judged = 8,
+        .least_waits = 1,
+        .least_waited_ms = 10700000,
+        .stalls = 3,
+    },
+    {
+        .name = "a quota that begins anew next month is not waited for",
         .agent =
-            "step\n  sticky\n  fault status 429 \"x\" times=1000 "
-            "body=\"{\\\"error\\\":{\\\"type\\\":"
-            "\\\"insufficient_quota\\\",\\\"message\\\":\\\"quota exceeded\\\"}}\"\n  text no\n",
+            "step\n  sticky\n  fault status 429 \"x\" times=1000 retry-after=2592000 " NOTHING_LEFT
+            "  text no\n",
+        .judge = NO,
+        .options = {"--auto-resume"},
+        .code = NO_QUOTA,
+        .why = "there is more in 30d 0h 0m",
+        .most_steps = 0,
+        .most_judged = 0,
+    },
+    {
+        .name = "trap: quota vs capacity error: quota",
+        .agent = "step\n  sticky\n  fault status 429 \"x\" times=1000 " NOTHING_LEFT "  text no\n",
         .judge = NO,
         .code = NO_QUOTA,
         .why = "quota",
@@ -490,10 +544,7 @@ static const struct row rows[] = {
     },
     {
         .name = "a quota that never comes back, with --auto-resume",
-        .agent =
-            "step\n  sticky\n  fault status 429 \"x\" times=1000 "
-            "body=\"{\\\"error\\\":{\\\"type\\\":"
-            "\\\"insufficient_quota\\\",\\\"message\\\":\\\"quota exceeded\\\"}}\"\n  text no\n",
+        .agent = "step\n  sticky\n  fault status 429 \"x\" times=1000 " NOTHING_LEFT "  text no\n",
         .judge = NO,
         .options = {"--auto-resume"},
         .clock = "fast:100000",
