@@ -150,6 +150,7 @@ void zygote_release(struct zygote *z)
 static pid_t zygote_use_spare(struct zygote *z, const struct launch *l, int *ret_socket)
 {
     pid_t warden = zygote_hear_spare(z);
+    bool is_silent = !z->spare_pid;
     int socket = z->spare;
 
     z->spare = -1;
@@ -166,6 +167,11 @@ static pid_t zygote_use_spare(struct zygote *z, const struct launch *l, int *ret
     else
         z->lost_one = true;
     zygote_reap(warden);
+    /* It may still obey one day, and its warden, whom nobody expects, would stay for ever when it
+     * has ended. Behind a dead zygote either there is one, and a look for strays finds it, or there
+     * never will be. */
+    if (is_silent)
+        zygote_release(z);
     return -1;
 }
 
