@@ -1,8 +1,6 @@
 /*
- * host: builds a session and keeps it together.
- *
- * The one idea: an agent is only ever built in one place (host_build()), from parts that are all
- * made here and outlive it. Built on the thread that sends the first input; the rest is any thread.
+ * host: the parts of a session, made and kept together. The agent that works with them is
+ * host_agent.c. host_new() and host_free() run on one thread; the rest is any thread.
  */
 #include "host/host.h"
 
@@ -10,228 +8,30 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
-#include "agent/permit.h"
-#include "agent/prompt.h"
 #include "agent/surroundings.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/file.h"
-#include "base/id.h"
-#include "base/log.h"
-#include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "goal/goal.h"
 #include "hooks/registry.h"
 #include "hooks/runner.h"
 #include "hooks/settings.h"
-#include "host/answer.h"
 #include "host/asks.h"
-#include "host/briefing.h"
 #include "host/connect.h"
 #include "host/event_log.h"
 #include "host/feed.h"
 #include "host/goals.h"
-#include "host/models.h"
+#include "host/inside.h"
 #include "host/project.h"
-#include "host/record.h"
 #include "host/session.h"
-#include "llm/message.h"
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
-#include "sync/thread.h"
 #include "tools/tools.h"
 
 #define HOST_MAX_SCHEMA ((size_t)1 << 20)
-#define HOST_MAX_QUEUED 1000
-#define HOST_MAX_TOOLS 64
-#define HOST_MAX_PROMPT ((size_t)4 << 20)
-
-struct host {
-    const struct conf *conf;
-    const struct args *args;
-    struct cancel *cancel;
-    struct session *session;
-    struct goals *goals;
-    struct models models;
-    struct net *net;
-    struct workspace *workspace;
-    struct permit *permit;
-    const struct tool_entry *tools[HOST_MAX_TOOLS + 1];
-    struct toolbox *toolbox;
-    struct strv only_tools;
-    bool has_only_tools;
-    struct prompt_spec prompt;
-    struct briefing briefing;
-    struct buf schema;
-    struct hook_registry *registry;
-    struct runner *runner;
-    struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
-    size_t hook_count;
-    int64_t max_steps;
-    double max_usd;
-    enum thinking thinking;
-    int64_t thinking_budget;
-    struct feed *feed;
-    struct asks *asks;
-    struct event_log *log;       /* NULL: none */
-    struct surroundings *around; /* begun early; NULL: not */
-
-    struct gate gate; /* of what follows */
-    struct agent *agent;
-    bool building;
-    bool finishing;
-    int64_t turn, step; /* of the last event */
-    bool in_turn;
-    struct event *last_turn, *last_step;
-};
-
-/* ---- events ---- */
-
-static void keep_event(struct event **place, struct event *e)
-{
-    struct event *old = *place;
-
-    *place = event_ref(e);
-    event_unref(old);
-}
-
-/* From the agent's thread and from those of its tools. */
-static void host_emit(void *arg, struct event *e, struct cancel *cancel)
-{
-    struct host *h = arg;
-
-    if (e->kind == EVENT_TURN_DONE)
-        answer_add_goal(host_goal(h), e);
-    gate_take(&h->gate);
-    h->turn = e->turn;
-    h->step = e->step;
-    if (e->kind == EVENT_TURN_STARTED || e->kind == EVENT_TURN_DONE)
-        h->in_turn = e->kind == EVENT_TURN_STARTED;
-    if (e->kind == EVENT_TURN_DONE)
-        keep_event(&h->last_turn, e);
-    if (e->kind == EVENT_STEP_DONE || (e->kind == EVENT_COMPACTED && !e->is_error))
-        keep_event(&h->last_step, e);
-    gate_give(&h->gate);
-    feed_emit(h->feed, e, cancel);
-}
-
-/* What the host itself has to say. It never waits: it may be said by an observer's own thread. */
-struct event *host_event(struct host *h, int kind)
-{
-    struct event *e = event_new((enum event_kind)kind);
-
-    gate_take(&h->gate);
-    e->session = arena_cstr(&e->arena, str_of(session_id(h->session)));
-    e->agent = "main";
-    e->turn = h->turn;
-    e->step = h->step;
-    gate_give(&h->gate);
-    return e;
-}
-
-bool host_in_turn(struct host *h)
-{
-    bool in_turn;
-
-    gate_take(&h->gate);
-    in_turn = h->in_turn;
-    gate_give(&h->gate);
-    return in_turn;
-}
-
-void host_tools(struct host *h, struct buf *ret)
-{
-    gate_take(&h->gate);
-    buf_add(ret, toolbox_names(h->toolbox));
-    gate_give(&h->gate);
-}
-
-static void host_on_waiting(bool waiting, void *arg)
-{
-    struct host *h = arg;
-    struct event *e = host_event(h, EVENT_STATE);
-
-    e->state = waiting ? STATE_REQUIRES_ACTION : STATE_RUNNING;
-    feed_emit(h->feed, e, /*cancel=*/NULL);
-}
-
-static void host_on_mode(enum permit_mode mode, void *arg)
-{
-    struct host *h = arg;
-    struct event *e = host_event(h, EVENT_MODE);
-
-    e->mode = permit_mode_name(mode);
-    feed_emit(h->feed, e, /*cancel=*/NULL);
-    session_mode(h->session, str_of(permit_mode_name(mode)));
-}
-
-/* A session that goes on is in the mode it was in; what lifts all limits must be said each time. */
-static int host_restore_mode(struct host *h, struct err *err)
-{
-    const struct load_facts *facts = session_facts(h->session);
-    enum permit_mode mode;
-
-    if (!facts || h->args->given[OPT_PERMISSION_MODE] ||
-        h->args->given[OPT_DANGEROUSLY_SKIP_PERMISSIONS] ||
-        !permit_mode_parse(buf_str(&facts->permission_mode), &mode) ||
-        (mode != MODE_PLAN && mode != MODE_ACCEPT_EDITS))
-        return 0;
-    return permit_set_mode(h->permit, mode, err);
-}
-
-int host_rename(struct host *h, struct str title, struct err *err)
-{
-    return session_rename(h->session, title, err);
-}
-
-void host_notice(struct host *h, int level, struct str text)
-{
-    struct event *e = host_event(h, EVENT_NOTICE);
-
-    e->level = (enum event_level)level;
-    e->text = arena_str(&e->arena, text);
-    feed_emit(h->feed, e, /*cancel=*/NULL);
-}
-
-static void host_on_trouble(void *arg, struct str text)
-{
-    host_notice(arg, LEVEL_WARNING, text);
-}
-
-/* The agent if there is one. */
-static struct agent *host_running(struct host *h)
-{
-    struct agent *a;
-
-    gate_take(&h->gate);
-    a = h->agent;
-    gate_give(&h->gate);
-    return a;
-}
-
-static struct event *host_last(struct host *h, struct event *const *place)
-{
-    struct event *e;
-
-    gate_take(&h->gate);
-    e = *place ? event_ref(*place) : NULL;
-    gate_give(&h->gate);
-    return e;
-}
-
-struct event *host_last_turn(struct host *h)
-{
-    return host_last(h, &h->last_turn);
-}
-
-struct event *host_last_step(struct host *h)
-{
-    return host_last(h, &h->last_step);
-}
 
 /* ---- parts ---- */
 
@@ -249,7 +49,7 @@ static void host_list_tools(struct host *h)
     h->tools[n] = NULL;
 }
 
-static int host_make_toolbox(struct host *h, struct err *err)
+int host_make_toolbox(struct host *h, struct err *err)
 {
     struct toolbox_spec spec = {
         .table = h->tools,
@@ -279,6 +79,20 @@ static void host_make_workspace(struct host *h)
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
     h->briefing.where =
         (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+}
+
+/* A session that goes on is in the mode it was in; what lifts all limits must be said each time. */
+static int host_restore_mode(struct host *h, struct err *err)
+{
+    const struct load_facts *facts = session_facts(h->session);
+    enum permit_mode mode;
+
+    if (!facts || h->args->given[OPT_PERMISSION_MODE] ||
+        h->args->given[OPT_DANGEROUSLY_SKIP_PERMISSIONS] ||
+        !permit_mode_parse(buf_str(&facts->permission_mode), &mode) ||
+        (mode != MODE_PLAN && mode != MODE_ACCEPT_EDITS))
+        return 0;
+    return permit_set_mode(h->permit, mode, err);
 }
 
 /* The model that a hook's question goes by, as --model takes it. */
@@ -311,19 +125,6 @@ static void host_make_hooks(struct host *h, struct strv *ret_notes)
     spec.registry = h->registry;
     h->runner = runner_new(&spec);
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
-}
-
-/* ---- the goal ---- */
-
-static void host_emit_goal(void *arg, struct event *e)
-{
-    struct host *h = arg;
-
-    gate_take(&h->gate);
-    e->turn = h->turn;
-    e->step = h->step;
-    gate_give(&h->gate);
-    feed_emit(h->feed, e, /*cancel=*/NULL);
 }
 
 /* Only an agent that is there: whoever sets a goal calls host_wake() when all is ready. */
@@ -365,14 +166,9 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
     return goals_new(&spec, ret_notes, &h->goals, err);
 }
 
-struct goal *host_goal(struct host *h)
-{
-    return goals_goal(h->goals);
-}
-
 /* The network, where a model needs it. Its thread loads libcurl at once, and while a library is
  * being loaded nobody can start a thread: whoever is needed meanwhile is started before. */
-static int host_connect(struct host *h, struct err *err)
+int host_connect(struct host *h, struct err *err)
 {
     if (!models_need_net(&h->models) || h->net)
         return 0;
@@ -412,6 +208,8 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         return -1;
     return host_make_toolbox(h, err);
 }
+
+/* ---- life ---- */
 
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
              struct err *err)
@@ -478,6 +276,8 @@ void host_free(struct host *h)
     mem_freep(&h);
 }
 
+/* ---- what others need of it ---- */
+
 const char *host_session(const struct host *h)
 {
     return session_id(h->session);
@@ -533,6 +333,16 @@ struct hook_registry *host_hooks(struct host *h)
     return h->registry;
 }
 
+struct goal *host_goal(struct host *h)
+{
+    return goals_goal(h->goals);
+}
+
+int host_rename(struct host *h, struct str title, struct err *err)
+{
+    return session_rename(h->session, title, err);
+}
+
 /* ---- before the first input ---- */
 
 static int host_check_early(struct host *h, struct err *err)
@@ -582,282 +392,4 @@ int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err)
         return err_set(err, ERR_TOO_BIG, "too many kinds of hooks");
     h->hooks[h->hook_count++] = runner;
     return 0;
-}
-
-/* ---- the agent ---- */
-
-/* What takes its time, all at once, unless host_begin() has begun it: git works while libcurl is
- * loaded and files are read. */
-static int host_gather(struct host *h, struct err *err)
-{
-    const struct recall *past = session_recall(h->session);
-    struct surroundings *around = TAKE_PTR(h->around);
-
-    if (!around)
-        around = briefing_start(&h->briefing, past);
-    if (host_connect(h, err) < 0) {
-        surroundings_free(around);
-        return -1;
-    }
-    if (briefing_gather(&h->briefing, past, around, h->cancel, err) < 0)
-        return -1;
-    return h->net ? net_ready(h->net, err) : 0;
-}
-
-/* How tenax was started, as viewers of transcripts know it. */
-static const char *host_entrypoint(const struct host *h)
-{
-    const char *said = conf_env(h->conf, "CLAUDE_CODE_ENTRYPOINT");
-
-    return said && *said ? said : "sdk-cli";
-}
-
-static struct record *host_record(struct host *h)
-{
-    return session_begin(h->session, h->workspace, asks_asker(h->asks), host_entrypoint(h),
-                         host_on_trouble, h);
-}
-
-/* The mode that the session is in from here on, where its file does not say so: whoever goes on
- * finds it there. */
-static void host_record_mode(struct host *h)
-{
-    const struct load_facts *facts = session_facts(h->session);
-    const char *now = permit_mode_name(permit_mode(h->permit));
-    const char *then = permit_mode_name(MODE_DEFAULT);
-
-    if (facts && facts->permission_mode.len && strcmp(session_source(h->session), "fork") != 0)
-        then = buf_cstr(&facts->permission_mode);
-    if (strcmp(now, then) != 0)
-        session_mode(h->session, str_of(now));
-}
-
-/* Its failure is no reason not to work. */
-static void host_start_log(struct host *h)
-{
-    struct err err = {0};
-
-    if (h->log || !session_is_kept(h->session) || !conf_get_bool(h->conf, "eventLog", true))
-        return;
-    h->log = event_log_start(h->feed, session_id(h->session), session_folder(h->session),
-                             EVENT_LOG_MAX, &err);
-    if (!h->log)
-        log_debug("host", "no event log: %s", err.text);
-}
-
-static struct agent *host_build(struct host *h, struct err *err)
-{
-    CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
-    struct record *record = host_record(h);
-    struct agent_spec spec = {
-        .session = session_id(h->session),
-        .name = "main",
-        .conf = h->conf,
-        .providers = h->models.list,
-        .provider_count = h->models.count,
-        .toolbox = h->toolbox,
-        .workspace = h->workspace,
-        .permit = h->permit,
-        .asker = asks_asker(h->asks),
-        .hooks = h->hooks,
-        .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
-        .source = session_source(h->session),
-        .recall = session_recall(h->session),
-        .journal = record ? record_journal(record) : NULL,
-        .referee = goal_referee(goals_goal(h->goals)),
-        .max_steps = h->max_steps,
-        .max_usd = h->max_usd,
-        .thinking = h->thinking,
-        .thinking_budget = h->thinking_budget,
-        .emit = host_emit,
-        .emit_arg = h,
-        .news = briefing_news,
-        .near = briefing_near,
-        .again = briefing_again,
-        .news_arg = &h->briefing,
-        .cancel = h->cancel,
-    };
-
-    goal_set_journal(goals_goal(h->goals), spec.journal);
-    host_record_mode(h);
-    effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
-    if (host_gather(h, err) < 0)
-        return NULL;
-    host_start_log(h); /* a thread: not before libcurl is there. It reads what was said so far */
-    prompt_system(&h->prompt, h->conf, &system);
-    spec.net = h->net;
-    runner_set_net(h->runner, h->net);
-    spec.system = buf_str(&system);
-    spec.context = briefing_text(&h->briefing);
-    return agent_start(&spec, err);
-}
-
-static void host_built(struct host *h, struct agent *a)
-{
-    gate_take(&h->gate);
-    h->agent = a;
-    h->building = false;
-    gate_wake(&h->gate);
-    gate_give(&h->gate);
-}
-
-/* The agent, built when it is not there; NULL with the reason. */
-static struct agent *host_agent(struct host *h, struct err *err)
-{
-    struct agent *a;
-
-    gate_take(&h->gate);
-    while (h->building)
-        gate_wait(&h->gate, /*deadline_ms=*/-1);
-    a = h->agent;
-    h->building = !a;
-    gate_give(&h->gate);
-    if (a)
-        return a;
-    a = host_build(h, err);
-    host_built(h, a);
-    return a;
-}
-
-int host_wake(struct host *h, struct err *err)
-{
-    struct agent *a = host_agent(h, err);
-
-    if (a)
-        agent_nudge(a);
-    return a ? 0 : -1;
-}
-
-int host_send(struct host *h, struct agent_input *input, struct err *err)
-{
-    CLEANUP(strv_release) struct strv queued = STRV_INIT;
-    struct agent *a = NULL;
-    bool ending;
-
-    gate_take(&h->gate);
-    ending = h->finishing;
-    gate_give(&h->gate);
-    if (ending)
-        err_set(err, ERR_UNSUPPORTED, "the session is about to end");
-    else
-        a = host_agent(h, err);
-    if (!a) {
-        message_unrefp(&input->message);
-        return -1;
-    }
-    agent_queued(a, &queued);
-    if (queued.len >= HOST_MAX_QUEUED && !input->go_on) {
-        message_unrefp(&input->message);
-        return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
-    }
-    agent_send(a, input);
-    return 0;
-}
-
-void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
-{
-    struct agent *a = host_running(h);
-
-    if (!a)
-        return;
-    agent_queued(a, ret_queued);
-    agent_interrupt(a, drop_queued);
-}
-
-int host_snip(struct host *h, const struct strv *entries, struct err *err)
-{
-    struct agent *a = host_running(h);
-
-    if (!a)
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
-    agent_snip(a, entries);
-    return 0;
-}
-
-bool host_unqueue(struct host *h, struct str uuid)
-{
-    struct agent *a = host_running(h);
-
-    return a && agent_unqueue(a, uuid);
-}
-
-void host_finish(struct host *h, void (*fn)(void *arg), void *arg)
-{
-    struct agent *a;
-
-    gate_take(&h->gate);
-    while (h->building)
-        gate_wait(&h->gate, /*deadline_ms=*/-1);
-    h->finishing = true;
-    a = h->agent;
-    gate_give(&h->gate);
-    if (a)
-        agent_finish(a, fn, arg);
-    else
-        fn(arg);
-}
-
-/* ---- the model ---- */
-
-int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err)
-{
-    CLEANUP(provider_release) struct provider p = {0};
-    struct agent *a = host_running(h);
-
-    if (!want.len || str_is(want, "default"))
-        want = str_of(args_get(h->args, OPT_MODEL));
-    if (provider_select(h->conf, want, h->cancel, &p, err) < 0)
-        return -1;
-    if (p.dialect && !models_need_net(&h->models))
-        return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
-    if (h->max_usd > 0 && !model_price_known(&p.model))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the price of %.*s is unknown, so --max-budget-usd cannot be kept",
-                       STR_ARG(p.model.name));
-    buf_add(ret_name, p.model.name);
-    models_note(&h->models, &p.model);
-    if (a) {
-        agent_set_model(a, &p);
-        return 0;
-    }
-    models_replace_first(&h->models, &p);
-    return host_make_toolbox(h, err);
-}
-
-void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
-{
-    struct agent *a = host_running(h);
-
-    if (a) {
-        agent_set_thinking(a, thinking, budget);
-        return;
-    }
-    h->thinking = thinking;
-    h->thinking_budget = budget;
-}
-
-void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name, int64_t *ret_window)
-{
-    models_now(&h->models, ret_provider, ret_name, ret_window);
-}
-
-/* ---- Going back ---- */
-
-int host_rewind_files(struct host *h, struct str uuid, bool dry_run, bool force,
-                      struct rewind **ret, struct err *err)
-{
-    struct agent *a;
-    int rc;
-
-    /* Whoever builds the agent makes the record, too: one at a time. */
-    gate_take(&h->gate);
-    while (h->building)
-        gate_wait(&h->gate, /*deadline_ms=*/-1);
-    a = h->agent;
-    h->building = true;
-    gate_give(&h->gate);
-    rc = session_rewind_files(h->session, dry_run ? NULL : host_record(h), uuid, force, h->cancel,
-                              ret, err);
-    host_built(h, a);
-    return rc;
 }

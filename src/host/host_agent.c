@@ -1,0 +1,313 @@
+/*
+ * The agent of a host: built in one place (host_build()) from parts that are all made before and
+ * outlive it, when the first input comes; then spoken to. Built on the thread that sends that
+ * input; the rest is any thread.
+ */
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/event.h"
+#include "agent/surroundings.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "goal/goal.h"
+#include "hooks/runner.h"
+#include "host/asks.h"
+#include "host/event_log.h"
+#include "host/goals.h"
+#include "host/inside.h"
+#include "host/record.h"
+#include "host/session.h"
+#include "llm/effort.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "net/net.h"
+#include "store/load.h"
+
+#define HOST_MAX_QUEUED 1000
+#define HOST_MAX_PROMPT ((size_t)4 << 20)
+
+/* ---- Built ---- */
+
+/* What takes its time, all at once, unless host_begin() has begun it: git works while libcurl is
+ * loaded and files are read. */
+static int host_gather(struct host *h, struct err *err)
+{
+    const struct recall *past = session_recall(h->session);
+    struct surroundings *around = TAKE_PTR(h->around);
+
+    if (!around)
+        around = briefing_start(&h->briefing, past);
+    if (host_connect(h, err) < 0) {
+        surroundings_free(around);
+        return -1;
+    }
+    if (briefing_gather(&h->briefing, past, around, h->cancel, err) < 0)
+        return -1;
+    return h->net ? net_ready(h->net, err) : 0;
+}
+
+/* How tenax was started, as viewers of transcripts know it. */
+static const char *host_entrypoint(const struct host *h)
+{
+    const char *said = conf_env(h->conf, "CLAUDE_CODE_ENTRYPOINT");
+
+    return said && *said ? said : "sdk-cli";
+}
+
+struct record *host_record(struct host *h)
+{
+    return session_begin(h->session, h->workspace, asks_asker(h->asks), host_entrypoint(h),
+                         host_on_trouble, h);
+}
+
+/* The mode that the session is in from here on, where its file does not say so: whoever goes on
+ * finds it there. */
+static void host_record_mode(struct host *h)
+{
+    const struct load_facts *facts = session_facts(h->session);
+    const char *now = permit_mode_name(permit_mode(h->permit));
+    const char *then = permit_mode_name(MODE_DEFAULT);
+
+    if (facts && facts->permission_mode.len && strcmp(session_source(h->session), "fork") != 0)
+        then = buf_cstr(&facts->permission_mode);
+    if (strcmp(now, then) != 0)
+        session_mode(h->session, str_of(now));
+}
+
+/* Its failure is no reason not to work. */
+static void host_start_log(struct host *h)
+{
+    struct err err = {0};
+
+    if (h->log || !session_is_kept(h->session) || !conf_get_bool(h->conf, "eventLog", true))
+        return;
+    h->log = event_log_start(h->feed, session_id(h->session), session_folder(h->session),
+                             EVENT_LOG_MAX, &err);
+    if (!h->log)
+        log_debug("host", "no event log: %s", err.text);
+}
+
+static struct agent *host_build(struct host *h, struct err *err)
+{
+    CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
+    struct record *record = host_record(h);
+    struct agent_spec spec = {
+        .session = session_id(h->session),
+        .name = "main",
+        .conf = h->conf,
+        .providers = h->models.list,
+        .provider_count = h->models.count,
+        .toolbox = h->toolbox,
+        .workspace = h->workspace,
+        .permit = h->permit,
+        .asker = asks_asker(h->asks),
+        .hooks = h->hooks,
+        .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
+        .source = session_source(h->session),
+        .recall = session_recall(h->session),
+        .journal = record ? record_journal(record) : NULL,
+        .referee = goal_referee(goals_goal(h->goals)),
+        .max_steps = h->max_steps,
+        .max_usd = h->max_usd,
+        .thinking = h->thinking,
+        .thinking_budget = h->thinking_budget,
+        .emit = host_emit,
+        .emit_arg = h,
+        .news = briefing_news,
+        .near = briefing_near,
+        .again = briefing_again,
+        .news_arg = &h->briefing,
+        .cancel = h->cancel,
+    };
+
+    goal_set_journal(goals_goal(h->goals), spec.journal);
+    host_record_mode(h);
+    effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
+    if (host_gather(h, err) < 0)
+        return NULL;
+    host_start_log(h); /* a thread: not before libcurl is there. It reads what was said so far */
+    prompt_system(&h->prompt, h->conf, &system);
+    spec.net = h->net;
+    runner_set_net(h->runner, h->net);
+    spec.system = buf_str(&system);
+    spec.context = briefing_text(&h->briefing);
+    return agent_start(&spec, err);
+}
+
+void host_built(struct host *h, struct agent *a)
+{
+    gate_take(&h->gate);
+    h->agent = a;
+    h->building = false;
+    gate_wake(&h->gate);
+    gate_give(&h->gate);
+}
+
+/* The agent, built when it is not there; NULL with the reason. */
+struct agent *host_agent(struct host *h, struct err *err)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    while (h->building)
+        gate_wait(&h->gate, /*deadline_ms=*/-1);
+    a = h->agent;
+    h->building = !a;
+    gate_give(&h->gate);
+    if (a)
+        return a;
+    a = host_build(h, err);
+    host_built(h, a);
+    return a;
+}
+
+/* The agent if there is one. */
+struct agent *host_running(struct host *h)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    a = h->agent;
+    gate_give(&h->gate);
+    return a;
+}
+
+struct agent *host_hold_building(struct host *h)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    while (h->building)
+        gate_wait(&h->gate, /*deadline_ms=*/-1);
+    a = h->agent;
+    h->building = true;
+    gate_give(&h->gate);
+    return a;
+}
+
+/* ---- Spoken to ---- */
+
+int host_wake(struct host *h, struct err *err)
+{
+    struct agent *a = host_agent(h, err);
+
+    if (a)
+        agent_nudge(a);
+    return a ? 0 : -1;
+}
+
+int host_send(struct host *h, struct agent_input *input, struct err *err)
+{
+    CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    struct agent *a = NULL;
+    bool ending;
+
+    gate_take(&h->gate);
+    ending = h->finishing;
+    gate_give(&h->gate);
+    if (ending)
+        err_set(err, ERR_UNSUPPORTED, "the session is about to end");
+    else
+        a = host_agent(h, err);
+    if (!a) {
+        message_unrefp(&input->message);
+        return -1;
+    }
+    agent_queued(a, &queued);
+    if (queued.len >= HOST_MAX_QUEUED && !input->go_on) {
+        message_unrefp(&input->message);
+        return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
+    }
+    agent_send(a, input);
+    return 0;
+}
+
+void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
+{
+    struct agent *a = host_running(h);
+
+    if (!a)
+        return;
+    agent_queued(a, ret_queued);
+    agent_interrupt(a, drop_queued);
+}
+
+int host_snip(struct host *h, const struct strv *entries, struct err *err)
+{
+    struct agent *a = host_running(h);
+
+    if (!a)
+        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+    agent_snip(a, entries);
+    return 0;
+}
+
+bool host_unqueue(struct host *h, struct str uuid)
+{
+    struct agent *a = host_running(h);
+
+    return a && agent_unqueue(a, uuid);
+}
+
+void host_finish(struct host *h, void (*fn)(void *arg), void *arg)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    while (h->building)
+        gate_wait(&h->gate, /*deadline_ms=*/-1);
+    h->finishing = true;
+    a = h->agent;
+    gate_give(&h->gate);
+    if (a)
+        agent_finish(a, fn, arg);
+    else
+        fn(arg);
+}
+
+/* ---- Its model ---- */
+
+int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err)
+{
+    CLEANUP(provider_release) struct provider p = {0};
+    struct agent *a = host_running(h);
+
+    if (!want.len || str_is(want, "default"))
+        want = str_of(args_get(h->args, OPT_MODEL));
+    if (provider_select(h->conf, want, h->cancel, &p, err) < 0)
+        return -1;
+    if (p.dialect && !models_need_net(&h->models))
+        return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
+    if (h->max_usd > 0 && !model_price_known(&p.model))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the price of %.*s is unknown, so --max-budget-usd cannot be kept",
+                       STR_ARG(p.model.name));
+    buf_add(ret_name, p.model.name);
+    models_note(&h->models, &p.model);
+    if (a) {
+        agent_set_model(a, &p);
+        return 0;
+    }
+    models_replace_first(&h->models, &p);
+    return host_make_toolbox(h, err);
+}
+
+void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
+{
+    struct agent *a = host_running(h);
+
+    if (a) {
+        agent_set_thinking(a, thinking, budget);
+        return;
+    }
+    h->thinking = thinking;
+    h->thinking_budget = budget;
+}
+
+void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name, int64_t *ret_window)
+{
+    models_now(&h->models, ret_provider, ret_name, ret_window);
+}

@@ -1,0 +1,137 @@
+/*
+ * What is said in the session's name: events on their way to the feed, and what is remembered of
+ * them. Any thread; nothing here waits but host_emit(), which is the agent's own.
+ */
+#include <string.h>
+
+#include "agent/event.h"
+#include "agent/toolbox.h"
+#include "base/arena.h"
+#include "goal/goal.h"
+#include "host/answer.h"
+#include "host/feed.h"
+#include "host/inside.h"
+#include "host/session.h"
+
+static void keep_event(struct event **place, struct event *e)
+{
+    struct event *old = *place;
+
+    *place = event_ref(e);
+    event_unref(old);
+}
+
+/* From the agent's thread and from those of its tools. */
+void host_emit(void *arg, struct event *e, struct cancel *cancel)
+{
+    struct host *h = arg;
+
+    if (e->kind == EVENT_TURN_DONE)
+        answer_add_goal(host_goal(h), e);
+    gate_take(&h->gate);
+    h->turn = e->turn;
+    h->step = e->step;
+    if (e->kind == EVENT_TURN_STARTED || e->kind == EVENT_TURN_DONE)
+        h->in_turn = e->kind == EVENT_TURN_STARTED;
+    if (e->kind == EVENT_TURN_DONE)
+        keep_event(&h->last_turn, e);
+    if (e->kind == EVENT_STEP_DONE || (e->kind == EVENT_COMPACTED && !e->is_error))
+        keep_event(&h->last_step, e);
+    gate_give(&h->gate);
+    feed_emit(h->feed, e, cancel);
+}
+
+/* What the host itself has to say. It never waits: it may be said by an observer's own thread. */
+struct event *host_event(struct host *h, int kind)
+{
+    struct event *e = event_new((enum event_kind)kind);
+
+    gate_take(&h->gate);
+    e->session = arena_cstr(&e->arena, str_of(session_id(h->session)));
+    e->agent = "main";
+    e->turn = h->turn;
+    e->step = h->step;
+    gate_give(&h->gate);
+    return e;
+}
+
+bool host_in_turn(struct host *h)
+{
+    bool in_turn;
+
+    gate_take(&h->gate);
+    in_turn = h->in_turn;
+    gate_give(&h->gate);
+    return in_turn;
+}
+
+void host_tools(struct host *h, struct buf *ret)
+{
+    gate_take(&h->gate);
+    buf_add(ret, toolbox_names(h->toolbox));
+    gate_give(&h->gate);
+}
+
+void host_emit_goal(void *arg, struct event *e)
+{
+    struct host *h = arg;
+
+    gate_take(&h->gate);
+    e->turn = h->turn;
+    e->step = h->step;
+    gate_give(&h->gate);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+void host_on_waiting(bool waiting, void *arg)
+{
+    struct host *h = arg;
+    struct event *e = host_event(h, EVENT_STATE);
+
+    e->state = waiting ? STATE_REQUIRES_ACTION : STATE_RUNNING;
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+void host_on_mode(enum permit_mode mode, void *arg)
+{
+    struct host *h = arg;
+    struct event *e = host_event(h, EVENT_MODE);
+
+    e->mode = permit_mode_name(mode);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+    session_mode(h->session, str_of(permit_mode_name(mode)));
+}
+
+void host_notice(struct host *h, int level, struct str text)
+{
+    struct event *e = host_event(h, EVENT_NOTICE);
+
+    e->level = (enum event_level)level;
+    e->text = arena_str(&e->arena, text);
+    feed_emit(h->feed, e, /*cancel=*/NULL);
+}
+
+void host_on_trouble(void *arg, struct str text)
+{
+    host_notice(arg, LEVEL_WARNING, text);
+}
+
+static struct event *host_last(struct host *h, struct event *const *place)
+{
+    struct event *e;
+
+    gate_take(&h->gate);
+    e = *place ? event_ref(*place) : NULL;
+    gate_give(&h->gate);
+    return e;
+}
+
+struct event *host_last_turn(struct host *h)
+{
+    return host_last(h, &h->last_turn);
+}
+
+struct event *host_last_step(struct host *h)
+{
+    return host_last(h, &h->last_step);
+}

@@ -1,0 +1,87 @@
+/*
+ * The inside of a host; for src/host/host*.c only.
+ *
+ * host.c makes the parts and puts them together; host_agent.c has the agent: built with the first
+ * input, spoken to by everybody; host_event.c has what is said in the session's name; host_rewind.c
+ * goes back.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/permit.h"
+#include "agent/prompt.h"
+#include "base/buf.h"
+#include "base/strv.h"
+#include "host/briefing.h"
+#include "host/host.h"
+#include "host/models.h"
+#include "sync/thread.h"
+
+struct agent;
+struct record;
+struct tool_entry;
+
+#define HOST_MAX_TOOLS 64
+
+struct host {
+    const struct conf *conf;
+    const struct args *args;
+    struct cancel *cancel;
+    struct session *session;
+    struct goals *goals;
+    struct models models;
+    struct net *net;
+    struct workspace *workspace;
+    struct permit *permit;
+    const struct tool_entry *tools[HOST_MAX_TOOLS + 1];
+    struct toolbox *toolbox;
+    struct strv only_tools;
+    bool has_only_tools;
+    struct prompt_spec prompt;
+    struct briefing briefing;
+    struct buf schema;
+    struct hook_registry *registry;
+    struct runner *runner;
+    struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
+    size_t hook_count;
+    int64_t max_steps;
+    double max_usd;
+    enum thinking thinking;
+    int64_t thinking_budget;
+    struct feed *feed;
+    struct asks *asks;
+    struct event_log *log;       /* NULL: none */
+    struct surroundings *around; /* begun early; NULL: not */
+
+    struct gate gate; /* of what follows */
+    struct agent *agent;
+    bool building;
+    bool finishing;
+    int64_t turn, step; /* of the last event */
+    bool in_turn;
+    struct event *last_turn, *last_step;
+};
+
+/* host.c */
+int host_make_toolbox(struct host *h, struct err *err);
+/* The network, where a model needs it. */
+int host_connect(struct host *h, struct err *err);
+
+/* host_agent.c */
+struct agent *host_running(struct host *h);                /* NULL: there is none yet */
+struct agent *host_agent(struct host *h, struct err *err); /* built when it is not there */
+struct record *host_record(struct host *h);                /* NULL: nothing is kept */
+/* Whoever needs the record beside the agent has it alone between these two: the agent if there is
+ * one, and the same once more. */
+struct agent *host_hold_building(struct host *h);
+void host_built(struct host *h, struct agent *a);
+
+/* host_event.c: callbacks; arg is the host. */
+void host_emit(void *arg, struct event *e, struct cancel *cancel);
+void host_emit_goal(void *arg, struct event *e);
+void host_on_waiting(bool waiting, void *arg);
+void host_on_mode(enum permit_mode mode, void *arg);
+void host_on_trouble(void *arg, struct str text);
