@@ -129,47 +129,6 @@ void agent_remind(struct agent *a, struct str text)
     agent_say_reminders(a, buf_str(&block));
 }
 
-static void agent_snip_now(struct agent *a, struct strv *entries)
-{
-    struct journal *journal = a->spec.journal;
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct str *list;
-    struct err err = {0};
-
-    if (history_snip_check(&a->history, entries, &err) < 0) {
-        agent_notice(a, LEVEL_ERROR, "nothing was taken out: %s", err.text);
-        return;
-    }
-    list = arena_alloc(&arena, entries->len * sizeof(*list));
-    for (size_t i = 0; i < entries->len; i++)
-        list[i] = str_of(entries->ptr[i]);
-    if (journal && journal->snipped(journal, list, entries->len, &err) < 0) {
-        agent_notice(a, LEVEL_ERROR, "nothing was taken out: %s", err.text);
-        return;
-    }
-    history_snip(&a->history, entries);
-    agent_notice(a, LEVEL_INFO, "%zu line%s taken out of the conversation", entries->len,
-                 entries->len == 1 ? " was" : "s were");
-}
-
-/* False: there was none. */
-static bool agent_take_snip(struct agent *a)
-{
-    CLEANUP(strv_release) struct strv entries = STRV_INIT;
-    bool found;
-
-    lock_take(&a->lock);
-    found = a->snips.len;
-    if (found) {
-        entries = a->snips.ptr[0];
-        memmove(a->snips.ptr, a->snips.ptr + 1, --a->snips.len * sizeof(entries));
-    }
-    lock_give(&a->lock);
-    if (found)
-        agent_snip_now(a, &entries);
-    return found;
-}
-
 /* The begin or end of a background command: for observers, and the end for the model too. */
 static void agent_hear(struct agent *a, const struct news *n)
 {
@@ -271,7 +230,7 @@ static void agent_thread(void *arg)
         struct agent_input in;
         struct mail *m;
 
-        if (agent_take_snip(a))
+        if (agent_take_back(a))
             continue;
         if (!gone && agent_next_input(a, /*between=*/false, &in)) {
             if (in.no_query)
@@ -309,19 +268,9 @@ static void agent_thread(void *arg)
 /* The conversation goes on where it was. */
 static void agent_recall(struct agent *a, struct recall *r)
 {
-    history_restore(&a->history, r->messages.ptr, r->messages.len);
+    agent_adopt(a, r);
     a->ledger = r->ledger;
     r->ledger = (struct ledger){0};
-    a->last_input_tokens = r->tokens;
-    a->last_bytes = a->history.bytes - history_bytes(&a->history, r->tokens_at);
-    if (r->todos.len)
-        workspace_set_todos(a->spec.workspace, buf_str(&r->todos));
-    VEC_EACH(&r->files, file) {
-        CLEANUP(mem_freep) char *real = file->path ? workspace_real(file->path) : NULL;
-
-        if (real)
-            workspace_recall_seen(a->spec.workspace, real, file->time_ms);
-    }
     VEC_EACH(&r->queued, in) {
         in->kept = a->spec.journal;
         vec_push(&a->queue, *in);
@@ -330,7 +279,6 @@ static void agent_recall(struct agent *a, struct recall *r)
     a->takes_up = r->queued.len > 0;
     r->queued.len = 0;
     a->is_recalled = r->messages.len > 0;
-    a->left_open = r->state != RECALL_COMPLETE;
 }
 
 struct agent *agent_start(const struct agent_spec *spec, struct err *err)
@@ -383,10 +331,7 @@ void agent_free(struct agent *a)
         mem_freep(note);
     }
     vec_release(&a->notes);
-    VEC_EACH(&a->snips, entries) {
-        strv_release(entries);
-    }
-    vec_release(&a->snips);
+    agent_drop_takebacks(a);
     if (a->new_provider)
         provider_release(a->new_provider);
     mem_freep(&a->new_provider);
@@ -410,17 +355,6 @@ void agent_free(struct agent *a)
 
 void agent_nudge(struct agent *a)
 {
-    agent_wake(a);
-}
-
-void agent_snip(struct agent *a, const struct strv *entries)
-{
-    struct strv mine = STRV_INIT;
-
-    strv_add_all(&mine, entries);
-    lock_take(&a->lock);
-    vec_push(&a->snips, mine);
-    lock_give(&a->lock);
     agent_wake(a);
 }
 

@@ -117,6 +117,24 @@ void agent_compact(struct agent *a, struct str instructions);
  * what came of it. */
 void agent_snip(struct agent *a, const struct strv *entries);
 
+/* Going back in the conversation, done by whoever knows how (host/host_rewind.c), on the agent's
+ * thread and between two turns. The order is the caller's until done() is called. */
+struct agent_rewind {
+    bool files, conversation; /* what is set back; for the event */
+    /* Writes it down, and gives the conversation as it is then, when that is set back. -1: all is
+     * as it was. */
+    int (*go)(struct agent_rewind *self, struct recall *ret, struct err *err);
+    /* Once, behind go() and the event, or when the agent ends; err NULL: it is done. */
+    void (*done)(struct agent_rewind *self, const struct err *err);
+    /* By go(), for EVENT_REWOUND. */
+    char message[ID_UUID_LEN + 1]; /* what was gone back to */
+    char line[ID_UUID_LEN + 1];    /* that says so */
+    struct str text;               /* for a person; lent until done() */
+    int64_t turn;                  /* the agent's own */
+};
+/* ERR_BUSY: a turn runs or something waits for one; done() is not called then. */
+int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err);
+
 /* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits is
  * dropped. */
 void agent_interrupt(struct agent *a, bool drop_queued);

@@ -53,6 +53,9 @@ enum event_kind {
     EVENT_COMPACTING,    /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
     EVENT_COMPACTED,     /* the same; is_error and text: why not; else post_tokens, usage.input is
                             the same, text for a person; duration_ms; uuid: of the boundary */
+    EVENT_REWOUND,       /* somebody went back: id: to before which message, name: "files",
+                            "conversation", "both"; text for a person; uuid: of the line that says
+                            so; post_tokens and usage.input: of what is left */
     EVENT_GOAL,          /* name: "goal_set", "goal_verdict", …; json: an object that says more */
     EVENT_ACTIVE_GOAL,   /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
                             it is now, or null */

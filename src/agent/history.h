@@ -76,6 +76,10 @@ void history_entries(const struct history *h, size_t first, struct strv *ret);
  * stand in its place. */
 void history_compact(struct history *h, const struct block *blocks, size_t count, size_t first);
 
+/* Another conversation stands in the place of this one, draft and all (history_restore()). No call
+ * may be open. */
+void history_replace(struct history *h, struct message *const *list, size_t count);
+
 /* A text result of the draft becomes this one. The epoch stays: nobody was sent the draft. */
 void history_stub(struct history *h, struct str tool_use_id, struct str text);
 

@@ -1,6 +1,6 @@
 /*
  * What changes a conversation after it was said: its older part summed up, a result shortened, a
- * middle part taken out.
+ * middle part taken out, another one in its place.
  *
  * The one idea: messages are never changed, only replaced, because what was sent may be shared and
  * remembers its bytes; and cuts are made only where nothing before belongs to what follows. Agent
@@ -99,6 +99,22 @@ void history_compact(struct history *h, const struct block *blocks, size_t count
             vec_push(&list, message_ref(h->list.ptr[i]));
     }
     history_set(h, &list);
+}
+
+/* ---- Another one ---- */
+
+void history_replace(struct history *h, struct message *const *list, size_t count)
+{
+    if (h->open.len)
+        BUG("a conversation is replaced while calls are open");
+    VEC_EACH(&h->list, m) {
+        message_unref(*m);
+    }
+    h->list.len = 0;
+    message_unref(h->draft);
+    h->draft = NULL;
+    history_recount(h); /* of nothing */
+    history_restore(h, list, count);
 }
 
 /* ---- Results ---- */

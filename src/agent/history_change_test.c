@@ -230,12 +230,40 @@ static void stubs(void **state)
     history_release(&h);
 }
 
+/* Draft and all are gone; what is remembered of the old messages is not used again. */
+static void replaces(void **state)
+{
+    struct history old = {0};
+    struct history h = {0};
+    struct message *const *list;
+    CLEANUP(buf_release) struct buf left = BUF_INIT(4096);
+    size_t count;
+
+    (void)state;
+    history_of(&old, "u:go a:done u:more");
+    list = history_messages(&old, &count);
+    history_of(&h, "u:go c:1 r:1 a:other u:draft");
+    h.epoch = 7;
+    history_replace(&h, list, count);
+    history_release(&old);
+    assert_int_equal(h.epoch, 0);
+    check_history(&h, "replaced");
+    history_say_text(&h, STR("next"));
+    written(&h, &left);
+    assert_string_equal(buf_cstr(&left), "u:go a:done u:more,u:next");
+    history_replace(&h, NULL, 0);
+    check_history(&h, "nothing");
+    assert_int_equal(h.list.len, 0);
+    history_release(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tails),
         cmocka_unit_test(snips),
         cmocka_unit_test(stubs),
+        cmocka_unit_test(replaces),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

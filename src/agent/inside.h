@@ -98,13 +98,14 @@ struct agent {
     /* Shared, under the lock. */
     struct lock lock;
     VEC(struct agent_input) queue;
-    VEC(char *) notes;          /* reminders that wait */
-    VEC(struct strv) snips;     /* lines to be taken out when idle */
-    bool wake;                  /* one of them wants a turn */
-    bool busy;                  /* an input was taken: the next one has to wait */
-    struct cancel *turn_cancel; /* of the running turn; NULL: idle */
-    bool pushed;                /* INPUT_NOW caused the interrupt: no marker */
-    bool takes_up;              /* what waited in the session before does what "go on" would */
+    VEC(char *) notes;           /* reminders that wait */
+    VEC(struct strv) snips;      /* lines to be taken out when idle */
+    struct agent_rewind *rewind; /* to be done when idle; NULL: none */
+    bool wake;                   /* one of them wants a turn */
+    bool busy;                   /* an input was taken: the next one has to wait */
+    struct cancel *turn_cancel;  /* of the running turn; NULL: idle */
+    bool pushed;                 /* INPUT_NOW caused the interrupt: no marker */
+    bool takes_up;               /* what waited in the session before does what "go on" would */
     bool finishing;
     void (*done)(void *arg);
     void *done_arg;
@@ -154,6 +155,12 @@ void agent_input_release(struct agent_input *in);
 void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in);
 void agent_drop_queue(struct agent *a); /* the lock is held */
 bool agent_take_note(struct agent *a, struct buf *ret);
+
+/* takeback.c: what others have asked to be taken back is, one of it; false: there was nothing. */
+bool agent_take_back(struct agent *a);
+void agent_drop_takebacks(struct agent *a); /* at the end; whoever waits is told */
+/* A conversation that was remembered is this agent's from here on. */
+void agent_adopt(struct agent *a, const struct recall *past);
 
 /* hooking.c: the common fields of a hook's input, and a run with its events. Any thread. call: the
  * one it is about, on that call's thread; NULL: none. */

@@ -274,6 +274,17 @@ void workspace_forget(struct workspace *w, const char *path)
     mem_freep(&old);
 }
 
+void workspace_forget_all(struct workspace *w)
+{
+    lock_take(&w->lock);
+    MAP_EACH(&w->seen, entry) {
+        mem_freep(&entry->value);
+    }
+    map_release(&w->seen);
+    w->seen = (struct map)MAP_INIT;
+    lock_give(&w->lock);
+}
+
 static int workspace_later_first(const void *a, const void *b)
 {
     const struct seen_file *x = (*(struct map_entry *const *)a)->value;

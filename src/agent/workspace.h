@@ -64,6 +64,7 @@ void workspace_saw(struct workspace *w, const char *path, const struct stat *st,
 void workspace_recall_seen(struct workspace *w, const char *path, int64_t time_ms);
 bool workspace_seen(struct workspace *w, const char *path, struct seen_file *ret);
 void workspace_forget(struct workspace *w, const char *path);
+void workspace_forget_all(struct workspace *w);
 /* Paths, the one looked at last first. */
 void workspace_seen_paths(struct workspace *w, struct strv *ret);
 

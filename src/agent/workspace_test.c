@@ -124,6 +124,10 @@ static void seen_files(void **state)
     assert_string_equal(paths.ptr[0], "/w/a");
     workspace_forget(w, "/w/a");
     assert_false(workspace_seen(w, "/w/a", &file));
+    workspace_forget_all(w);
+    strv_clear(&paths);
+    workspace_seen_paths(w, &paths);
+    assert_int_equal(paths.len, 0);
     workspace_unref(w);
 }
 

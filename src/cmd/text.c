@@ -206,6 +206,10 @@ static void text_event(struct text *t, const struct event *e)
         if (!e->is_error) /* of a failure a notice or the result tells */
             say("%.*s", STR_ARG(e->text));
         break;
+    case EVENT_REWOUND:
+        text_break(t);
+        say("%.*s", STR_ARG(e->text));
+        break;
     case EVENT_TOOL_STARTED:
         text_break(t);
         activity_started(&t->activity, e);

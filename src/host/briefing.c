@@ -59,6 +59,21 @@ int briefing_gather(struct briefing *b, const struct recall *past, struct surrou
     return 0;
 }
 
+void briefing_restart(struct briefing *b, const struct recall *past, struct cancel *cancel)
+{
+    struct context old = b->context;
+
+    b->context = (struct context){0};
+    buf_clear(&b->changed);
+    if (briefing_gather(b, past, briefing_start(b, past), cancel, /*err=*/NULL) < 0) {
+        b->context = old; /* the session ends */
+        return;
+    }
+    context_release(&old);
+    if (!goes_on(past))
+        buf_add(&b->changed, briefing_text(b));
+}
+
 struct str briefing_text(const struct briefing *b)
 {
     return buf_str(&b->context.text);

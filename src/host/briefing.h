@@ -33,6 +33,9 @@ struct surroundings *briefing_start(const struct briefing *b, const struct recal
 /* past: the conversation that goes on; NULL: none. ERR_CANCELLED. */
 int briefing_gather(struct briefing *b, const struct recall *past, struct surroundings *around,
                     struct cancel *cancel, struct err *err);
+/* The conversation is another one from now on (it was gone back from): what the model does not know
+ * then is told before the next input. Agent thread. */
+void briefing_restart(struct briefing *b, const struct recall *past, struct cancel *cancel);
 struct str briefing_text(const struct briefing *b); /* what goes before the first input */
 
 /* For agent_spec; arg is the briefing. */

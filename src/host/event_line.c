@@ -156,6 +156,14 @@ static void put_compacted(struct event_line *l, const struct event *e, struct jw
     jw_kbool(w, "error", e->is_error);
 }
 
+static void put_rewound(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    put_id(w, "message", e->id);
+    put_id(w, "what", e->name);
+    jw_ki64(w, "after", e->post_tokens);
+}
+
 static void put_pace(struct jw *w, const struct turn_pace *p)
 {
     jw_ki64(w, "calls", p->calls);
@@ -263,6 +271,7 @@ static const struct {
     [EVENT_TASK_STARTED] = {"task_started", put_task},
     [EVENT_TASK_DONE] = {"task_done", put_task},
     [EVENT_COMPACTED] = {"compacted", put_compacted},
+    [EVENT_REWOUND] = {"rewound", put_rewound},
     [EVENT_GOAL] = {"goal_*", put_goal}, /* each has a name of its own */
     [EVENT_ACTIVE_GOAL] = {"active_goal", put_goal},
     [EVENT_COMMAND] = {"command", put_command},

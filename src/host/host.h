@@ -104,12 +104,25 @@ void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
 /* The title that lists of sessions show. */
 int host_rename(struct host *h, struct str title, struct err *err);
 
-/* Files as they were before a message of the user (host/rewind.h); what commands did is not
- * covered. *ret says what happened to each, or with dry_run would happen: rewind_planned(),
- * rewind_free(). ERR_NOT_FOUND: no such message; ERR_UNSUPPORTED: nothing is kept of the session.
- */
-int host_rewind_files(struct host *h, struct str uuid, bool dry_run, bool force,
-                      struct rewind **ret, struct err *err);
+/* Going back to before a message of the user (host/rewind.h): the files that tools have changed
+ * since, the conversation, or both; what commands did is not covered. */
+struct host_rewind {
+    struct str message; /* its uuid */
+    bool files, conversation;
+    bool force; /* files that others have changed since, too */
+};
+/* What would happen to files: rewind_planned(), rewind_free(). ERR_NOT_FOUND: no such message;
+ * ERR_UNSUPPORTED: nothing is kept of the session. */
+int host_rewind_plan(struct host *h, const struct host_rewind *what, struct rewind **ret,
+                     struct err *err);
+/* r: what happened to files (lent); line: the uuid of the line that says so, going back to which
+ * undoes it. err: nothing was done. */
+typedef void (*host_rewound_fn)(void *arg, struct rewind *r, const char *line,
+                                const struct err *err);
+/* fn is called once, before this returns or on the agent's thread; not when it fails here.
+ * ERR_BUSY: the conversation does not go back while a turn runs. */
+int host_rewind(struct host *h, const struct host_rewind *what, host_rewound_fn fn, void *arg,
+                struct err *err);
 
 /* The session's goal (goal/goal.h). */
 struct goal *host_goal(struct host *h);
@@ -137,7 +150,7 @@ struct host_answer {
 };
 void host_answer(struct host *h, const struct host_answer *a);
 
-/* The last TURN_DONE, and the last STEP_DONE or COMPACTED: what the context holds; NULL when there
- * was none. Yours: event_unref(). */
+/* The last TURN_DONE, and the last STEP_DONE, COMPACTED or REWOUND: what the context holds; NULL
+ * when there was none. Yours: event_unref(). */
 struct event *host_last_turn(struct host *h);
 struct event *host_last_step(struct host *h);

@@ -35,7 +35,8 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
         h->in_turn = e->kind == EVENT_TURN_STARTED;
     if (e->kind == EVENT_TURN_DONE)
         keep_event(&h->last_turn, e);
-    if (e->kind == EVENT_STEP_DONE || (e->kind == EVENT_COMPACTED && !e->is_error))
+    if (e->kind == EVENT_STEP_DONE || e->kind == EVENT_REWOUND ||
+        (e->kind == EVENT_COMPACTED && !e->is_error))
         keep_event(&h->last_step, e);
     gate_give(&h->gate);
     feed_emit(h->feed, e, cancel);

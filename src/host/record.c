@@ -493,6 +493,16 @@ void record_free(struct record *r)
     mem_freep(&r);
 }
 
+void record_go_on_from(struct record *r, struct str uuid)
+{
+    record_moved(r, uuid);
+}
+
+bool record_forgets(const struct record *r)
+{
+    return atomic_load(&r->forgets);
+}
+
 struct journal *record_journal(struct record *r)
 {
     return &r->journal;

@@ -50,6 +50,10 @@ struct journal *record_journal(struct record *r);
 struct transcript *record_transcript(struct record *r);
 struct file_history *record_files(struct record *r); /* how files were before they were changed */
 
+/* The conversation goes on from this line; agent thread, or nobody is the agent yet. */
+void record_go_on_from(struct record *r, struct str uuid);
+bool record_forgets(const struct record *r); /* somebody said: go on without it */
+
 /* Facts, at once or with the first message. Any thread. */
 int record_title(struct record *r, struct str title, struct err *err);
 int record_mode(struct record *r, struct str mode, struct err *err);

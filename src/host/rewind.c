@@ -288,22 +288,38 @@ void rewind_head(const struct rewind *r, struct entry_head *ret)
     };
 }
 
+int rewind_load(struct rewind *r, const struct rewind_point *to, struct load **ret, struct err *err)
+{
+    struct load_spec before = {.leaf = to->uuid, .is_before = true};
+    struct load_spec then = {.leaf = to->leaf};
+
+    return load_open(r->path, to->is_undo ? &then : &before, r->cancel, ret, err);
+}
+
 /* What the conversation ends with then: the line before the message; empty: it begins anew. */
 static int find_parent(struct rewind *r, const struct rewind_point *to, struct buf *ret,
                        struct err *err)
 {
-    struct load_spec spec = {.leaf = to->uuid, .is_before = true};
     struct load *before = NULL;
 
     if (to->is_undo) {
         buf_add(ret, to->leaf);
         return 0;
     }
-    if (load_open(r->path, &spec, r->cancel, &before, err) < 0)
+    if (rewind_load(r, to, &before, err) < 0)
         return -1;
     buf_add(ret, load_leaf(before));
     load_free(before);
     return 0;
+}
+
+void rewind_text(const struct rewind_point *to, const struct rewind_order *order, struct buf *ret)
+{
+    buf_addf(ret, "%s before: %.*s",
+             !order->conversation ? "Files set back to"
+             : order->files       ? "Files and conversation set back to"
+                                  : "Conversation set back to",
+             STR_ARG(to->text));
 }
 
 static void write_line(const struct rewind *r, const struct rewind_point *to,
@@ -313,11 +329,7 @@ static void write_line(const struct rewind *r, const struct rewind_point *to,
     CLEANUP(buf_release) struct buf text = BUF_INIT(4 * REWIND_MAX_TEXT);
     struct jw w;
 
-    buf_addf(&text, "%s before: %.*s",
-             !order->conversation ? "Files set back to"
-             : order->files       ? "Files and conversation set back to"
-                                  : "Conversation set back to",
-             STR_ARG(to->text));
+    rewind_text(to, order, &text);
     jw_init(&w, out, 0);
     entry_begin(&w, order->head, ENTRY_SYSTEM, uuid, parent, clock_wall_ms());
     jw_kcstr(&w, "subtype", "rewound");
@@ -350,7 +362,7 @@ int rewind_do(struct rewind *r, const struct rewind_point *to, const struct rewi
         rewind_plan(r, to, order->force);
     id_uuid(uuid);
     write_line(r, to, order, str_of(uuid), buf_str(&parent), &line);
-    if (transcript_message(order->transcript, buf_str(&line), /*is_durable=*/true, err) < 0)
+    if (transcript_attempt(order->transcript, buf_str(&line), err) < 0)
         return -1;
     if (order->files) {
         file_history_begin(order->history, str_of(uuid));

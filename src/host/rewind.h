@@ -19,10 +19,12 @@
 #include "base/str.h"
 #include "store/file_restore.h"
 
+struct buf;
 struct cancel;
 struct entry_head;
 struct err;
 struct file_history;
+struct load;
 struct rewind;
 struct transcript;
 
@@ -55,6 +57,10 @@ int rewind_find(const struct rewind *r, struct str which, const struct rewind_po
 const struct restore_plan *rewind_plan(struct rewind *r, const struct rewind_point *to, bool force);
 const struct restore_plan *rewind_planned(const struct rewind *r);
 
+/* The conversation as it was there: what it goes on from when it is set back. */
+int rewind_load(struct rewind *r, const struct rewind_point *to, struct load **ret,
+                struct err *err);
+
 /* Where it is written, and what is done. */
 struct rewind_order {
     bool files, conversation, force;
@@ -62,6 +68,9 @@ struct rewind_order {
     struct file_history *history;  /* with the session's changes; only for files */
     const struct entry_head *head; /* of the line */
 };
+
+/* What is done, for a person. */
+void rewind_text(const struct rewind_point *to, const struct rewind_order *order, struct buf *ret);
 
 /* Writes the line, then does what the plan says: its rows then say what came of it. The line's uuid
  * is what the next message hangs on when the conversation went back. -1: nothing was done. */

@@ -444,39 +444,78 @@ void session_title(struct session *s, struct str title)
         (void)session_rename(s, title, /*err=*/NULL); /* not worth failing for */
 }
 
-static int session_rewind_now(struct rewind *r, const struct rewind_point *to,
-                              struct record *record, bool force, struct err *err)
-{
-    char uuid[ID_UUID_LEN + 1];
-    struct entry_head head;
-    struct rewind_order order = {
-        .files = true,
-        .force = force,
-        .transcript = record_transcript(record),
-        .history = record_files(record),
-        .head = &head,
-    };
+/* ---- Going back ---- */
 
-    rewind_head(r, &head);
-    return rewind_do(r, to, &order, uuid, err);
-}
-
-int session_rewind_files(struct session *s, struct record *record, struct str uuid, bool force,
-                         struct cancel *cancel, struct rewind **ret, struct err *err)
+static int session_find_place(struct session *s, const struct session_rewind *what,
+                              struct cancel *cancel, struct rewind **ret,
+                              const struct rewind_point **ret_to, struct err *err)
 {
     CLEANUP(rewind_freep) struct rewind *r = NULL;
-    const struct rewind_point *to;
 
     if (!s->is_kept)
         return err_set(err, ERR_UNSUPPORTED, "nothing of this session is kept");
     if (!file_exists(s->path))
         return err_set(err, ERR_NOT_FOUND, "nothing has been said in this session yet");
-    if (rewind_open(s->path, s->folder, cancel, &r, err) < 0 || rewind_find(r, uuid, &to, err) < 0)
-        return -1;
-    if (!record)
-        (void)rewind_plan(r, to, force);
-    else if (session_rewind_now(r, to, record, force, err) < 0)
+    if (rewind_open(s->path, s->folder, cancel, &r, err) < 0 ||
+        rewind_find(r, what->message, ret_to, err) < 0)
         return -1;
     *ret = TAKE_PTR(r);
+    return 0;
+}
+
+int session_rewind_plan(struct session *s, const struct session_rewind *what, struct cancel *cancel,
+                        struct rewind **ret, struct err *err)
+{
+    const struct rewind_point *to;
+
+    if (session_find_place(s, what, cancel, ret, &to, err) < 0)
+        return -1;
+    (void)rewind_plan(*ret, to, what->force);
+    return 0;
+}
+
+static int session_read_past(struct rewind *r, const struct rewind_point *to, struct cancel *cancel,
+                             struct recall *ret, struct err *err)
+{
+    struct load *load = NULL;
+    int rc;
+
+    if (rewind_load(r, to, &load, err) < 0)
+        return -1;
+    rc = recall_read(load, cancel, ret, err);
+    load_free(load);
+    return rc;
+}
+
+int session_rewind(struct session *s, struct record *record, const struct session_rewind *what,
+                   struct cancel *cancel, struct session_rewound *io, struct err *err)
+{
+    CLEANUP(rewind_freep) struct rewind *r = NULL;
+    const struct rewind_point *to;
+    struct entry_head head;
+    struct rewind_order order = {
+        .files = what->files,
+        .conversation = what->conversation,
+        .force = what->force,
+        .transcript = record ? record_transcript(record) : NULL,
+        .history = record ? record_files(record) : NULL,
+        .head = &head,
+    };
+
+    if (session_find_place(s, what, cancel, &r, &to, err) < 0)
+        return -1;
+    if (!record || record_forgets(record))
+        return err_set(err, ERR_UNSUPPORTED, "the session is no longer written down");
+    if (io->past && session_read_past(r, to, cancel, io->past, err) < 0)
+        return -1;
+    rewind_head(r, &head);
+    if (rewind_do(r, to, &order, io->line, err) < 0)
+        return -1;
+    if (what->moves)
+        record_go_on_from(record, str_of(io->line));
+    snprintf(io->message, sizeof(io->message), "%.*s", STR_ARG(to->uuid));
+    if (io->text)
+        rewind_text(to, &order, io->text);
+    io->rewind = TAKE_PTR(r);
     return 0;
 }

@@ -17,6 +17,7 @@
 
 struct args;
 struct asker;
+struct buf;
 struct cancel;
 struct conf;
 struct err;
@@ -66,7 +67,23 @@ typedef void (*session_notice_fn)(void *arg, struct str text);
 struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
                              const char *entrypoint, session_notice_fn notice, void *notice_arg);
 
-/* Files as they were before a message of the user; record NULL: only say what would happen.
- * ERR_NOT_FOUND, ERR_UNSUPPORTED: nothing is kept. */
-int session_rewind_files(struct session *s, struct record *record, struct str uuid, bool force,
-                         struct cancel *cancel, struct rewind **ret, struct err *err);
+/* Going back to before a message of the user (host/rewind.h). */
+struct session_rewind {
+    struct str message; /* as rewind_find() takes it */
+    bool files, conversation, force;
+    bool moves; /* the next line hangs on the one that says so: no turn runs */
+};
+struct session_rewound {
+    struct rewind *rewind; /* rewind_planned() says what happened to files; yours */
+    char message[ID_UUID_LEN + 1];
+    char line[ID_UUID_LEN + 1];
+    struct buf *text;    /* NULL, or for a person */
+    struct recall *past; /* NULL, or the conversation as it is then: only with `conversation` */
+};
+/* What would happen to files. ERR_NOT_FOUND, ERR_UNSUPPORTED: nothing is kept. */
+int session_rewind_plan(struct session *s, const struct session_rewind *what, struct cancel *cancel,
+                        struct rewind **ret, struct err *err);
+/* -1: nothing was done. The line is written when all else is ready, so whoever is killed has gone
+ * back or has not. */
+int session_rewind(struct session *s, struct record *record, const struct session_rewind *what,
+                   struct cancel *cancel, struct session_rewound *io, struct err *err);

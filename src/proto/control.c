@@ -597,6 +597,7 @@ static const struct control_row {
     {"get_binary_version", do_get_binary_version},
     {"read_file", do_read_file},
     {"rewind_files", control_rewind_files},
+    {"rewind_conversation", control_rewind_conversation},
     {"snip_messages", do_snip_messages},
     {"observe", do_observe},
     {"goal", control_goal},

@@ -164,6 +164,20 @@ static void render_task_done(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+/* Under the uuid it has in the transcript. */
+static void render_rewound(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 0, "system", "rewound");
+
+    jw_kstr(w, "user_message_id", e->id);
+    jw_kbool(w, "files", !str_is(e->name, "conversation"));
+    jw_kbool(w, "conversation", !str_is(e->name, "files"));
+    jw_kstr(w, "text", e->text);
+    jw_ki64(w, "post_tokens", e->post_tokens);
+    line_end(&l);
+}
+
 static void render_compacting(const struct event *e, struct buf *out)
 {
     struct stream_line l;
@@ -346,6 +360,9 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         break;
     case EVENT_COMPACTED:
         render_compacted(e, out);
+        break;
+    case EVENT_REWOUND:
+        render_rewound(e, out);
         break;
     case EVENT_GOAL:
         stream_goal(e, out);
