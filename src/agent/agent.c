@@ -169,11 +169,22 @@ void agent_reap(struct agent *a, const struct mail *m)
 
 /* ---- The thread ---- */
 
+/* A call that was put off would have to run before anything is said. */
+static void agent_drop_deferred(struct agent *a)
+{
+    if (!a->deferred)
+        return;
+    agent_remind(a, STR("Your last call was put off by a hook, and has not run."));
+    message_unref(a->deferred);
+    a->deferred = NULL;
+}
+
 /* Only added to the conversation. */
 static void agent_append(struct agent *a, const struct agent_input *in)
 {
     struct err err = {0};
 
+    agent_drop_deferred(a);
     if (agent_keep_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
@@ -295,6 +306,7 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec.system.ptr = a->system;
     a->spec.context.ptr = a->context;
     lock_init(&a->lock);
+    buf_init(&a->start_context, HOOK_MAX_TEXT);
     if (spec->recall)
         agent_recall(a, spec->recall);
     a->spec.recall = NULL;
@@ -342,6 +354,8 @@ void agent_free(struct agent *a)
     pace_release(a->pace);
     mem_freep(&a->pace);
     history_release(&a->history);
+    message_unref(a->deferred);
+    buf_release(&a->start_context);
     ledger_release(&a->ledger);
     mailbox_close(a->mail);
     mailbox_unref(a->mail);

@@ -71,6 +71,7 @@ struct turn {
     bool interrupted;   /* an answer to an ask said so */
     bool pushed;        /* by input that wants to be heard at once */
     bool is_announced;  /* TURN_STARTED was said */
+    bool took_up;       /* a call that was put off when the session ended has run */
     bool unwritten;     /* something said could not be written down; err says why */
     enum llm_stop stop;
     struct str last_text; /* of the last answer, in last_arena */
@@ -119,8 +120,12 @@ struct agent {
     struct history history;
     struct ledger ledger;
     bool said_context;
-    bool left_open;             /* the last turn of the process before was cut off */
-    bool is_recalled;           /* the conversation began before this process */
+    bool asked_start;         /* SessionStart hooks were */
+    struct buf start_context; /* what they have to add, until it is said */
+    struct message
+        *deferred;    /* the last answer, whose call runs before anything else; NULL: none */
+    bool left_open;   /* the last turn of the process before was cut off */
+    bool is_recalled; /* the conversation began before this process */
     enum permit_mode told_mode; /* the mode the model knows of */
     _Atomic int64_t turn, step; /* read by calls' threads for their events */
     int64_t last_input_tokens;  /* of the last call, all of them; with history bytes then */
@@ -202,6 +207,8 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
+/* SessionStart hooks of the beginning, once; what they add is said with the first input. */
+void turn_ask_start(struct agent *a, struct turn *t);
 /* SessionStart hooks; source: startup, compact. They may add to what the model is told. */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
                           struct buf *ret_context);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/event.h"
 #include "agent/history.h"
 #include "agent/reminder.h"
 #include "agent/tool.h"
@@ -38,6 +39,7 @@ struct reader {
     struct map entries;      /* uuids of the chain's lines: what was queued and is said already */
     struct map files;        /* path → number in the list, from 1 */
     struct map priced;       /* message ids whose usage is counted */
+    bool is_deferred;        /* the last turn ended because a hook has put its call off */
     uint64_t counted_to;     /* lines before this offset are in the recorded cost */
 };
 
@@ -47,6 +49,7 @@ void recall_release(struct recall *r)
         message_unref(*m);
     }
     vec_release(&r->messages);
+    message_unref(r->deferred);
     VEC_EACH(&r->queued, in) {
         message_unref(in->message);
     }
@@ -387,6 +390,15 @@ static void reader_boundary(struct reader *r, const struct json *line)
     jw_json(&w, todos);
 }
 
+/* How a turn ended; what comes behind makes it the past. */
+static void reader_turn(struct reader *r, const struct load_entry *e, const struct json *line)
+{
+    if (e->kind == ENTRY_USER || e->kind == ENTRY_ASSISTANT)
+        r->is_deferred = false;
+    else if (e->kind == ENTRY_SYSTEM && str_is(json_get_str(line, "subtype"), "turn_duration"))
+        r->is_deferred = str_is(json_get_str(line, "reason"), turn_end_name(END_TOOL_DEFERRED));
+}
+
 static int reader_line(struct reader *r, const struct load_entry *e, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -398,6 +410,7 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
         return -1;
     uuid = json_get_str(line, "uuid");
     map_set(&r->entries, uuid, r);
+    reader_turn(r, e, line);
     if (e->kind == ENTRY_SYSTEM && e->flags & LOAD_BOUNDARY)
         reader_boundary(r, line);
     if (e->kind == ENTRY_ATTACHMENT)
@@ -508,6 +521,26 @@ static void wire_gap(struct recall *to, struct str text)
     message_add(wire_user(to), &b);
 }
 
+/* The answer at the end, whole, when its one call was put off. */
+static struct message *wire_deferred(const struct reader *r, size_t i)
+{
+    const struct message *part = r->parts.ptr[i].message;
+    struct message *m;
+
+    if (!r->is_deferred || i + 1 < r->parts.len || message_count(part, BLOCK_TOOL_USE) != 1)
+        return NULL;
+    for (size_t b = 0; b < part->len; b++) {
+        if (part->blocks[b].kind == BLOCK_TOOL_USE && map_has(&r->results, part->blocks[b].id))
+            return NULL;
+    }
+    m = message_new(ROLE_ASSISTANT, part->len);
+    m->id = arena_str(&m->arena, part->id);
+    m->model = arena_str(&m->arena, part->model);
+    for (size_t b = 0; b < part->len; b++)
+        message_add(m, &part->blocks[b]);
+    return m;
+}
+
 static void recall_wire(struct reader *r)
 {
     CLEANUP(map_release) struct map seen = MAP_INIT;
@@ -523,13 +556,14 @@ static void recall_wire(struct reader *r)
                 message_add(wire_user(to), &part->blocks[b]);
         } else {
             buf_clear(&to->lost); /* only what was left at the very end is news */
-            said = wire_assistant(r, part, &seen);
+            to->deferred = wire_deferred(r, i);
+            said = to->deferred ? to->deferred : wire_assistant(r, part, &seen);
             if (said && !wire_last(to))
                 wire_gap(to, STR("<system-reminder>\nThe conversation began before this.\n"
                                  "</system-reminder>"));
             if (said && wire_last(to)->role == ROLE_ASSISTANT)
                 wire_gap(to, STR("<system-reminder>\nGo on.\n</system-reminder>"));
-            if (said) {
+            if (said && !to->deferred) {
                 vec_push(&to->messages, said);
                 wire_results(r, said);
             }
@@ -564,8 +598,10 @@ static int recall_find_state(struct reader *r, struct err *err)
 {
     struct recall *to = r->to;
 
-    to->state = to->lost.len ? RECALL_INTERRUPTED_TURN : RECALL_COMPLETE;
-    if (to->lost.len) /* it ended while calls ran */
+    bool is_open = to->lost.len || to->deferred; /* it ended while calls ran, or before */
+
+    to->state = is_open ? RECALL_INTERRUPTED_TURN : RECALL_COMPLETE;
+    if (is_open)
         return 0;
     for (size_t i = load_count(r->load); i-- > 0;) {
         const struct load_entry *e = load_at(r->load, i);

@@ -38,9 +38,11 @@ struct recall {
     VEC(struct message *) messages; /* blocks have their entry */
     VEC(struct agent_input) queued; /* waited for their turn */
     enum recall_state state;
-    struct buf context; /* all reminders that the model has seen, as they were */
-    struct buf todos;   /* JSON array; empty: none */
-    struct buf lost;    /* calls that were running when it ended, for the model; empty: none */
+    struct buf context;       /* all reminders that the model has seen, as they were */
+    struct buf todos;         /* JSON array; empty: none */
+    struct message *deferred; /* the last answer, whose one call a hook has put off: it is not in
+                                 messages; NULL: none */
+    struct buf lost; /* calls that were running when it ended, for the model; empty: none */
     struct ledger ledger;
     VEC(struct recall_file) files; /* in the order of the last looks */
     /* The last real figure of how long the conversation is, and behind which message. */

@@ -48,6 +48,9 @@ static char path[] = "/tmp/recall_test_XXXXXX";
 #define CALL(id) CALLS(id, "Bash")
 #define ATTACHED(uuid, parent, what) LINE("attachment", uuid, parent, "\"attachment\":{" what "}")
 
+#define TURN(uuid, parent, reason)                                                                 \
+    LINE("system", uuid, parent, "\"subtype\":\"turn_duration\",\"reason\":\"" reason "\"")
+
 static const struct {
     const char *name;
     const char *lines;
@@ -183,6 +186,18 @@ static const struct {
                                                 "\"kind\":\"persisted\",\"replacement\":"
                                                 "\"[stub]\"}]}\n",
      "U go | A +t1 | U =t1([stub]) | A ok", RECALL_COMPLETE, ""},
+    {"a call that a hook has put off",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("look"))
+         SAYS("a2", "\"a1\"", "m1", CALL("t1")) TURN("s1", "\"a2\"", "tool_deferred"),
+     "U go | later look +t1", RECALL_INTERRUPTED_TURN, ""},
+    {"a call that was put off, and something was said since",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", CALL("t1"))
+         TURN("s1", "\"a1\"", "tool_deferred") USER("u2", "\"s1\"", "never mind"),
+     "U go never mind", RECALL_INTERRUPTED_TURN, "\n- Bash {}"},
+    {"a call that was put off and has run",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", CALL("t1"))
+         TURN("s1", "\"a1\"", "tool_deferred") RESULT("u2", "\"a1\"", "t1", "one"),
+     "U go | A +t1 | U =t1(one)", RECALL_INTERRUPTED_TURN, ""},
     {"a message that is none",
      USER("u1", "null", "go") LINE("assistant", "a1", "\"u1\"", "\"message\":17")
          SAYS("a2", "\"a1\"", "m2", TEXT("ok")),
@@ -209,6 +224,10 @@ static void show(struct buf *out, const struct recall *r)
         buf_addf(out, "%s%s", out->len ? " | " : "", m->role == ROLE_USER ? "U" : "A");
         for (size_t i = 0; i < m->len; i++)
             show_block(out, &m->blocks[i]);
+    }
+    for (size_t i = 0; r->deferred && i < r->deferred->len; i++) {
+        buf_adds(out, i ? "" : " | later");
+        show_block(out, &r->deferred->blocks[i]);
     }
 }
 

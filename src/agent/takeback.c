@@ -82,6 +82,8 @@ void agent_adopt(struct agent *a, const struct recall *past)
         if (real)
             workspace_recall_seen(a->spec.workspace, real, file->time_ms);
     }
+    message_unref(a->deferred);
+    a->deferred = past->deferred ? message_ref(past->deferred) : NULL;
     a->left_open = past->state != RECALL_COMPLETE;
 }
 

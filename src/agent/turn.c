@@ -333,6 +333,53 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
     return r > 0;
 }
 
+/* The calls of an answer. True: the model is asked again; false: *ret says why not. */
+static bool turn_run_calls(struct agent *a, struct turn *t, struct batch *calls, enum turn_end *ret)
+{
+    t->sent_back_row = 0;
+    if (batch_settle(calls, &t->err) < 0) {
+        *ret = t->err.code == ERR_CANCELLED ? turn_aborted(a, t, END_ABORTED_TOOLS) : END_API_ERROR;
+        return false;
+    }
+    if (t->deferred.len) {
+        *ret = END_TOOL_DEFERRED;
+        return false;
+    }
+    if (turn_gives_up_structure(a, t)) {
+        *ret = END_STRUCTURED;
+        return false;
+    }
+    turn_again(t, WHY_NEXT_TURN);
+    *ret = t->stopped ? END_HOOK_STOPPED : END_COMPLETED;
+    return !t->stopped && !t->structured_json.len;
+}
+
+/* A call that a hook had put off when the session ended runs now, hooks and all, before the model
+ * hears anything else. False: the turn ends with it. */
+static bool turn_take_up(struct agent *a, struct turn *t, const struct agent_input *in,
+                         enum turn_end *ret)
+{
+    CLEANUP(message_unrefp) struct message *m = TAKE_PTR(a->deferred);
+    struct batch calls;
+    bool again;
+
+    if (!m)
+        return true;
+    t->took_up = true;
+    turn_ask_start(a, t);
+    turn_announce(a, t, in);
+    a->step = 1;
+    history_reply(&a->history, m);
+    batch_init(&calls, a, t);
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TOOL_USE)
+            batch_add(&calls, &m->blocks[i]);
+    }
+    again = turn_run_calls(a, t, &calls, ret);
+    batch_release(&calls);
+    return again;
+}
+
 /* One step. True: once more; false: *ret says why not. */
 static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn_end *ret)
 {
@@ -374,25 +421,8 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         *ret = turn_refused(t, s);
         return false;
     }
-    if (s->batch.calls.len) {
-        t->sent_back_row = 0;
-        if (batch_settle(&s->batch, &t->err) < 0) {
-            *ret = t->err.code == ERR_CANCELLED ? turn_aborted(a, t, END_ABORTED_TOOLS)
-                                                : END_API_ERROR;
-            return false;
-        }
-        if (t->deferred.len) {
-            *ret = END_TOOL_DEFERRED;
-            return false;
-        }
-        if (turn_gives_up_structure(a, t)) {
-            *ret = END_STRUCTURED;
-            return false;
-        }
-        turn_again(t, WHY_NEXT_TURN);
-        *ret = t->stopped ? END_HOOK_STOPPED : END_COMPLETED;
-        return !t->stopped && !t->structured_json.len;
-    }
+    if (s->batch.calls.len)
+        return turn_run_calls(a, t, &s->batch, ret);
     switch (s->reply.stop) {
     case STOP_PAUSE_TURN:
         agent_remind(a, STR("Go on."));
@@ -556,6 +586,16 @@ static enum turn_end turn_compact(struct agent *a, struct turn *t, const struct 
     }
 }
 
+/* The turn has ended before anything new could be said. */
+static void turn_leave_input(struct agent *a, const struct agent_input *in)
+{
+    agent_unkeep(a, QUEUE_DEQUEUE, in);
+    if (in->message && !in->is_note)
+        agent_notice(a, LEVEL_WARNING,
+                     "the prompt was not heard: the turn ended with the call that was put off "
+                     "before");
+}
+
 void turn_run(struct agent *a, struct agent_input *input)
 {
     struct turn t = {0};
@@ -565,6 +605,8 @@ void turn_run(struct agent *a, struct agent_input *input)
     turn_begin(a, &t);
     if (compact_is_wanted(input, &keep))
         end = turn_compact(a, &t, input, keep);
+    else if (!turn_take_up(a, &t, input, &end))
+        turn_leave_input(a, input);
     else if (turn_take_input(a, &t, input) == 0)
         end = turn_loop(a, &t);
     else if (cancel_is_set(t.cancel))

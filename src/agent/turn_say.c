@@ -138,6 +138,15 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     buf_add(ret_context, buf_str(&o.context));
 }
 
+void turn_ask_start(struct agent *a, struct turn *t)
+{
+    if (a->asked_start)
+        return;
+    a->asked_start = true;
+    turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
+                         &a->start_context);
+}
+
 /* The first input has the surroundings before it, later ones what has changed since. */
 static void turn_say_news(struct agent *a, struct turn *t)
 {
@@ -151,10 +160,9 @@ static void turn_say_news(struct agent *a, struct turn *t)
     a->said_context = true;
     agent_say_reminders(a, buf_str(&blocks));
     if (first) {
-        CLEANUP(buf_release) struct buf context = BUF_INIT(HOOK_MAX_TEXT);
-
-        turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"), &context);
-        agent_remind(a, buf_str(&context));
+        turn_ask_start(a, t);
+        agent_remind(a, buf_str(&a->start_context));
+        buf_release(&a->start_context);
     }
     turn_say_mode(a);
 }
@@ -188,6 +196,8 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
     turn_say_news(a, t);
     if (in->go_on) {
         turn_announce(a, t, in);
+        if (t->took_up)
+            return 0;
         return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
     }
     turn_name_input(a, in, uuid);
