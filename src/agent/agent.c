@@ -19,6 +19,7 @@
 #include "agent/recall.h"
 #include "agent/reminder.h"
 #include "agent/workspace.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "llm/message.h"
 #include "llm/provider.h"
@@ -26,6 +27,7 @@
 #include "sync/crew.h"
 
 #define AGENT_MAX_NOTICE ((size_t)64 << 10)
+#define AGENT_IDLE_MS ((int64_t)60 * 1000) /* then whoever wants to be called is called */
 
 static void wake_free(struct mail *m)
 {
@@ -228,6 +230,20 @@ static bool agent_is_over(struct agent *a, bool gone)
     return over;
 }
 
+/* When somebody is to hear that it waits for input; *io_ms is when it looks again anyway, or -1. */
+static bool agent_is_idle(struct agent *a, int64_t *io_ms)
+{
+    int64_t at = a->idle_since_ms + AGENT_IDLE_MS;
+
+    if (!a->turn || a->told_idle || !agent_hook_wanted(a, HOOK_NOTIFICATION, STR("idle_prompt")))
+        return false;
+    if (clock_mono_ms() >= at)
+        return true;
+    if (*io_ms < 0 || at < *io_ms)
+        *io_ms = at;
+    return false;
+}
+
 /* Ends when it was told to finish, and only then: until somebody has asked for it, nobody would
  * hear that it is done. The first input gets its result even when a signal has overtaken it. */
 static void agent_thread(void *arg)
@@ -263,11 +279,16 @@ static void agent_thread(void *arg)
         }
         if (next == IDLE_REST && agent_is_over(a, gone))
             break;
+        if (next == IDLE_REST && agent_is_idle(a, &until_ms)) {
+            a->told_idle = true;
+            agent_tell(a, "idle_prompt", /*title=*/NULL, STR("tenax is waiting for your input"));
+        }
         if (mailbox_take(a->mail, /*cancel=*/NULL, until_ms, &m, /*err=*/NULL) < 0)
             continue;
         agent_reap(a, m);
         mail_free(m);
     }
+    agent_await_asides(a, HOOK_END_MS);
     if (a->said_context)
         agent_tell_end(a, STR("other"));
     if (a->done)
@@ -307,11 +328,13 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec.context.ptr = a->context;
     lock_init(&a->lock);
     buf_init(&a->start_context, HOOK_MAX_TEXT);
+    buf_init(&a->start_words, HOOK_MAX_TEXT);
     if (spec->recall)
         agent_recall(a, spec->recall);
     a->spec.recall = NULL;
     a->mail = mailbox_new();
     a->crew = crew_new();
+    a->aside_cancel = cancel_new(spec->cancel);
     a->pace = mem_zalloc(sizeof(*a->pace));
     news_send_to(a->spec.workspace, a->mail);
     a->thread = thread_start("agent", agent_thread, a, err);
@@ -332,7 +355,9 @@ void agent_free(struct agent *a)
     agent_interrupt(a, /*drop_queued=*/false);
     agent_finish(a, /*fn=*/NULL, /*arg=*/NULL);
     thread_join(a->thread);
+    cancel_set(a->aside_cancel);
     crew_free(a->crew);
+    cancel_unref(a->aside_cancel);
     VEC_EACH(&a->stragglers, c) {
         call_free(*c);
     }
@@ -356,6 +381,7 @@ void agent_free(struct agent *a)
     history_release(&a->history);
     message_unref(a->deferred);
     buf_release(&a->start_context);
+    buf_release(&a->start_words);
     ledger_release(&a->ledger);
     mailbox_close(a->mail);
     mailbox_unref(a->mail);

@@ -42,6 +42,16 @@ struct strv;
 struct toolbox;
 struct workspace;
 
+/* A file of instructions, as hooks hear of it; lent until the next one is asked for. */
+struct agent_loaded {
+    const char *path;
+    const char *type;         /* "User", "Project", "Local", "Managed" */
+    const char *reason;       /* "session_start", "include", "nested_traversal", … */
+    const char *parent;       /* that imports it; NULL: none */
+    const char *trigger;      /* the file that was read; NULL: none */
+    const struct strv *globs; /* of a rule; NULL: none */
+};
+
 /* Everything is lent and outlives the agent, but for the slices, which are copied. */
 struct agent_spec {
     const char *session; /* uuid */
@@ -61,8 +71,10 @@ struct agent_spec {
     struct str context;               /* reminders that go before the first input; may be empty */
     const char *transcript_path;      /* for hooks; "" when nothing is kept */
     const char *source;               /* how it begins: "startup", "resume", "fork" */
+    const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
     struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
                                          agent_start() alone */
+    int64_t last_ms;                  /* its last words, wall clock; 0: not known */
     int64_t max_steps;                /* of a turn; 0: no limit */
     double max_usd;                   /* of the session; 0: no limit */
     enum thinking thinking;
@@ -72,6 +84,10 @@ struct agent_spec {
      * its tools. May wait while a local observer is full, but not once cancel is set. */
     void (*emit)(void *arg, struct event *e, struct cancel *cancel);
     void *emit_arg;
+    /* What the session is called: told, and set by a hook; any thread. NULL: it has no name. */
+    void (*title)(void *arg, struct buf *ret);
+    void (*rename)(void *arg, struct str title);
+    void *title_arg;
     /* Before each input behind the first: appends reminders of what has changed meanwhile
      * (instruction files, the date). NULL: nothing ever does. Agent thread. */
     void (*news)(void *arg, struct cancel *cancel, struct buf *ret);
@@ -80,7 +96,10 @@ struct agent_spec {
     /* After a compaction: the reminders before the first input, as they would be now. NULL or
      * nothing: context is said again. */
     void (*again)(void *arg, struct cancel *cancel, struct buf *ret);
-    void *news_arg;          /* of all three */
+    /* The next file of instructions that was read and that hooks have not heard of; false: none.
+     * NULL: there are no such files. */
+    bool (*loaded)(void *arg, struct agent_loaded *ret);
+    void *news_arg;          /* of all four */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
     struct cancel *cancel;   /* of the process: ends turn and agent */
@@ -148,6 +167,10 @@ void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget)
 
 /* Asks the referee again whether there is something to do, when it is idle. */
 void agent_nudge(struct agent *a);
+
+/* Tells Notification hooks, and waits for none of them. type: "idle_prompt", "agent_needs_input",
+ * … as the reference has them; title: NULL: none. */
+void agent_tell(const struct agent *a, const char *type, const char *title, struct str message);
 
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
  * command. wake: starts a turn when idle. */

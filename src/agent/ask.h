@@ -56,4 +56,6 @@ void ask_answer_release(struct ask_answer *a);
 struct asker {
     int (*put)(struct asker *self, const struct ask *ask, struct cancel *cancel,
                struct ask_answer *ret, struct err *err);
+    /* Whether anybody would be asked now. NULL: always. */
+    bool (*is_there)(struct asker *self);
 };

@@ -45,6 +45,7 @@ static void attach_context(struct agent *a, struct turn *t, struct attached *s)
 
     if (a->spec.again)
         a->spec.again(a->spec.news_arg, t->cancel, &text);
+    agent_tell_loaded(a);
     attach(s, text.len ? buf_str(&text) : a->spec.context);
 }
 
@@ -157,7 +158,7 @@ static void attach_hooks(struct agent *a, struct turn *t, struct attached *s)
     CLEANUP(buf_release) struct buf context = BUF_INIT(HOOK_MAX_TEXT);
     CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
 
-    turn_ask_start_hooks(a, t, STR("compact"), &context);
+    turn_ask_start_hooks(a, t, STR("compact"), &context, /*ret_first=*/NULL);
     reminder_add(&text, buf_str(&context));
     attach(s, buf_str(&text));
 }

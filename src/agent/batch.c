@@ -366,6 +366,7 @@ static void batch_say_near(struct batch *b, struct call *c)
         return;
     call_subject(c, &subject);
     spec->near(spec->news_arg, arena_cstr(&c->arena, subject.text), b->turn->cancel, &words);
+    agent_tell_loaded(b->agent);
     agent_say_reminders(b->agent, buf_str(&words));
 }
 

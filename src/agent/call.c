@@ -6,12 +6,14 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "agent/cap.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/permit.h"
 #include "agent/toolbox.h"
+#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -310,6 +312,7 @@ static void call_after(struct call *c)
     call_hook_input(c, event, &w);
     if (event == HOOK_POST_TOOL_USE_FAILURE) {
         jw_kstr(&w, "error", buf_str(&c->result.text));
+        jw_kbool(&w, "is_interrupt", false); /* whoever interrupts waits for no hook */
     } else if (c->result.data.len) {
         jw_kraw(&w, "tool_response", buf_str(&c->result.data));
     } else {
@@ -332,8 +335,32 @@ static void call_after(struct call *c)
     }
 }
 
+/* A command has gone to another folder. */
+static void call_tell_folder(struct call *c, const char *before)
+{
+    CLEANUP(mem_freep) char *now = workspace_cwd(c->agent->spec.workspace);
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+    struct jw w;
+
+    if (strcmp(before, now) == 0 || cancel_is_set(c->cancel) ||
+        !agent_hook_wanted(c->agent, HOOK_CWD_CHANGED, STR("")))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(c->agent, &w, HOOK_CWD_CHANGED);
+    jw_kcstr(&w, "old_cwd", before);
+    jw_kcstr(&w, "new_cwd", now);
+    jw_object_end(&w);
+    (void)agent_hook_run(c->agent, HOOK_CWD_CHANGED, STR(""), buf_str(&json), /*call=*/NULL,
+                         c->cancel, &o, &err);
+    call_heed(c, &o);
+}
+
 static void call_pipeline(struct call *c)
 {
+    CLEANUP(mem_freep) char *folder = workspace_cwd(c->agent->spec.workspace);
+
     if (call_leave(c) < 0)
         return;
     if (cancel_is_set(c->cancel)) {
@@ -341,6 +368,7 @@ static void call_pipeline(struct call *c)
         return;
     }
     call_run(c);
+    call_tell_folder(c, folder);
     call_after(c);
     call_keep_left(c);
     if (!c->result.is_capped)

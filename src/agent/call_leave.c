@@ -107,6 +107,42 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     return 1;
 }
 
+/* In auto mode nobody sees a refusal but those who watch for it. They may let the model try once
+ * more; the call itself stays refused. */
+static void call_tell_denied(struct call *c)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf why = BUF_INIT(TOOL_MAX_TEXT);
+    struct err err = {0};
+    struct jw w;
+
+    if (permit_mode(c->agent->spec.permit) != MODE_AUTO ||
+        !agent_hook_wanted(c->agent, HOOK_PERMISSION_DENIED, c->name))
+        return;
+    jw_init(&w, &json, 0);
+    call_hook_input(c, HOOK_PERMISSION_DENIED, &w);
+    buf_add(&why, buf_str(&c->result.text));
+    jw_kstr(&w, "reason", buf_str(&why));
+    jw_object_end(&w);
+    (void)agent_hook_run(c->agent, HOOK_PERMISSION_DENIED, c->name, buf_str(&json), c, c->cancel,
+                         &o, &err);
+    call_heed(c, &o);
+    if (o.retry)
+        call_fail(c, "%s\nYou may try this call again.", buf_cstr(&why));
+}
+
+/* Somebody is about to be asked: whoever wants to be called is called. */
+static void call_tell_asked(const struct call *c, struct asker *asker)
+{
+    CLEANUP(buf_release) struct buf message = BUF_INIT(1000);
+
+    if (asker->is_there && !asker->is_there(asker))
+        return;
+    buf_addf(&message, "tenax needs your permission to use %s", c->entry->name);
+    agent_tell(c->agent, "permission_prompt", /*title=*/NULL, buf_str(&message));
+}
+
 /* Nobody but a person can say. 0: allowed; -1: the call has its result. */
 static int call_ask(struct call *c, const struct rule_subject *subject,
                     const struct permit_answer *why)
@@ -134,6 +170,8 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
     ask.input = buf_str(&c->expanded);
     ask.suggestions = buf_str(&suggestions);
     if (asker)
+        call_tell_asked(c, asker);
+    if (asker)
         asker->put(asker, &ask, c->cancel, &answer, &err);
     else
         err_set(&err, ERR_UNSUPPORTED, "nobody can be asked");
@@ -147,6 +185,7 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
                   "This command requires approval, and nobody can be asked in this run (%s). Do it "
                   "another way, or say what you would need.",
                   why->reason);
+        call_tell_denied(c);
         return -1;
     case ERR_CANCELLED:
         call_deny(c, STR("The call was interrupted while it waited for approval."));
@@ -182,6 +221,7 @@ static int call_permission(struct call *c, enum hook_decision hooks_say)
         if (answer.unasked && hooks_say == HOOK_ALLOW)
             return 0;
         call_deny(c, str_of(answer.reason));
+        call_tell_denied(c);
         return -1;
     }
     /* A tool that exists to ask a person asks by itself (AskUserQuestion, ExitPlanMode). */

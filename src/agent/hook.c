@@ -7,18 +7,11 @@
  */
 #include "agent/hook.h"
 
-#include <string.h>
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
+#include "agent/workspace.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "json/json.h"
 #include "json/jw.h"
-
-#define HOOK_MAX_STRING ((size_t)10000) /* bytes of one text that count */
-#define HOOK_MAX_MATCHER 1000           /* bytes of a regular expression */
-#define HOOK_MATCH_LIMIT 100000         /* steps of one */
 
 static const char *const event_names[] = {
 #define X(id, name) [HOOK_##id] = name,
@@ -51,6 +44,9 @@ void hook_outcome_release(struct hook_outcome *o)
     buf_release(&o->input);
     buf_release(&o->output);
     buf_release(&o->permissions);
+    buf_release(&o->title);
+    buf_release(&o->first);
+    buf_release(&o->shell);
     vec_release(&o->spends);
     arena_release(&o->arena);
 }
@@ -69,6 +65,10 @@ struct said {
     const struct json *input;
     const struct json *output;
     const struct json *permissions;
+    bool retry;
+    bool hides_prompt;
+    struct str title;
+    struct str first;
 };
 
 /* A member that is not there leaves *ret alone. */
@@ -113,7 +113,8 @@ static bool event_blocks(enum hook_event e)
 {
     return e == HOOK_USER_PROMPT_SUBMIT || e == HOOK_POST_TOOL_USE ||
            e == HOOK_POST_TOOL_USE_FAILURE || e == HOOK_POST_TOOL_BATCH || e == HOOK_STOP ||
-           e == HOOK_SUBAGENT_STOP || e == HOOK_PRE_COMPACT || e == HOOK_PRE_TOOL_USE;
+           e == HOOK_SUBAGENT_STOP || e == HOOK_PRE_COMPACT || e == HOOK_PRE_TOOL_USE ||
+           e == HOOK_CONFIG_CHANGE || e == HOOK_TASK_CREATED;
 }
 
 /* What stands at the top, the same for all events. */
@@ -190,6 +191,21 @@ static int said_permission_request(struct said *s, const struct json *specific, 
     return 0;
 }
 
+static int said_session_start(struct said *s, const struct json *specific, struct err *err)
+{
+    const struct json *paths = NULL;
+    bool reload = false;
+
+    /* The last two are known, and nothing follows from them: no file is watched, and there are no
+     * skills. */
+    if (take_str(specific, "initialUserMessage", &s->first, err) < 0 ||
+        take_str(specific, "sessionTitle", &s->title, err) < 0 ||
+        take(specific, "watchPaths", JSON_ARRAY, &paths, err) < 0 ||
+        take_bool(specific, "reloadSkills", &reload, err) < 0)
+        return -1;
+    return 0;
+}
+
 static int said_specific(struct said *s, enum hook_event event, const struct json *specific,
                          struct err *err)
 {
@@ -207,6 +223,14 @@ static int said_specific(struct said *s, enum hook_event event, const struct jso
         return said_pre_tool_use(s, specific, err);
     case HOOK_PERMISSION_REQUEST:
         return said_permission_request(s, specific, err);
+    case HOOK_PERMISSION_DENIED:
+        return take_bool(specific, "retry", &s->retry, err);
+    case HOOK_SESSION_START:
+        return said_session_start(s, specific, err);
+    case HOOK_USER_PROMPT_SUBMIT:
+        if (take_str(specific, "sessionTitle", &s->title, err) < 0)
+            return -1;
+        return take_bool(specific, "suppressOriginalPrompt", &s->hides_prompt, err);
     case HOOK_POST_TOOL_USE:
         s->output = json_get(specific, "updatedToolOutput");
         if (!s->output)
@@ -240,17 +264,48 @@ static int said_read(struct said *s, enum hook_event event, const struct json *o
 
 /* --- merging -------------------------------------------------------------------------------- */
 
-void hook_outcome_say(struct buf *to, struct str text)
+/* How many bytes the first max characters take. */
+static size_t first_chars(struct str text, size_t max)
 {
-    struct str kept = str_clip(text, HOOK_MAX_STRING);
+    size_t at = 0;
 
+    for (size_t chars = 0; at < text.len; at++) {
+        if (((unsigned char)text.ptr[at] & 0xc0) != 0x80 && chars++ == max)
+            break;
+    }
+    return at;
+}
+
+/* The beginning of a text that is too long, and where the whole is. */
+static void say_preview(struct workspace *w, struct buf *to, struct str text)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT); /* the system bounds it */
+    struct str shown = str_first(text, first_chars(text, w ? HOOK_PREVIEW : HOOK_MAX_STRING));
+    struct err err = {0};
+
+    buf_add(to, shown);
+    if (!w) {
+        buf_addf(to, "\n[%zu more bytes are left out]", text.len - shown.len);
+        return;
+    }
+    if (workspace_spill(w, STR("hook"), &path, &err) == 0 &&
+        file_replace(buf_cstr(&path), text, 0600, &err) == 0)
+        buf_addf(to, "\n[%zu more bytes; the whole is in %s]", text.len - shown.len,
+                 buf_cstr(&path));
+    else
+        buf_addf(to, "\n[%zu more bytes could not be kept: %s]", text.len - shown.len, err.text);
+}
+
+void hook_outcome_say(struct hook_outcome *o, struct buf *to, struct str text)
+{
     if (!text.len)
         return;
     if (to->len)
         buf_addc(to, '\n');
-    buf_add(to, kept);
-    if (kept.len < text.len)
-        buf_addf(to, "\n[%zu more bytes are left out]", text.len - kept.len);
+    if (first_chars(text, HOOK_MAX_STRING) < text.len)
+        say_preview(o->workspace, to, text);
+    else
+        buf_add(to, text);
 }
 
 static void replace(struct buf *with, const struct json *v)
@@ -267,7 +322,7 @@ static void replace(struct buf *with, const struct json *v)
 void hook_outcome_stop(struct hook_outcome *o, struct str reason)
 {
     if (!o->stop)
-        hook_outcome_say(&o->stop_reason, reason);
+        hook_outcome_say(o, &o->stop_reason, reason);
     o->stop = true;
 }
 
@@ -278,7 +333,7 @@ void hook_outcome_decide(struct hook_outcome *o, enum hook_decision decision, st
         o->decision = decision;
     }
     if (decision == o->decision && decision != HOOK_SILENT)
-        hook_outcome_say(&o->reason, reason);
+        hook_outcome_say(o, &o->reason, reason);
 }
 
 void hook_outcome_spend(struct hook_outcome *o, const struct tool_spend *spend)
@@ -299,9 +354,16 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
     if (s.stop)
         hook_outcome_stop(o, s.stop_reason);
     hook_outcome_decide(o, s.decision, s.reason);
-    hook_outcome_say(&o->context, s.context);
-    hook_outcome_say(&o->message, s.message);
+    hook_outcome_say(o, &o->context, s.context);
+    hook_outcome_say(o, &o->message, s.message);
+    hook_outcome_say(o, &o->first, s.first);
     o->interrupt |= s.interrupt && s.decision == HOOK_DENY;
+    o->retry |= s.retry;
+    o->hides_prompt |= s.hides_prompt;
+    if (s.title.len) {
+        buf_clear(&o->title);
+        buf_add(&o->title, s.title);
+    }
     replace(&o->input, s.input);
     replace(&o->permissions, s.permissions);
     if (json_is(s.output, JSON_STRING)) {
@@ -311,85 +373,6 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
         replace(&o->output, s.output);
     }
     return 0;
-}
-
-/* --- matching ------------------------------------------------------------------------------- */
-
-static bool is_exact(struct str matcher)
-{
-    for (size_t i = 0; i < matcher.len; i++) {
-        char c = matcher.ptr[i];
-
-        if (!str_is_alnum(c) && !(c && strchr("_- ,|", c)))
-            return false;
-    }
-    return true;
-}
-
-/* NULL: it is no regular expression, or too long a one. */
-static pcre2_code *regex_compile(struct str pattern)
-{
-    PCRE2_SIZE where;
-    int error;
-
-    if (pattern.len > HOOK_MAX_MATCHER)
-        return NULL;
-    return pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, PCRE2_UTF, &error, &where, NULL);
-}
-
-static bool regex_matches(struct str pattern, struct str subject)
-{
-    pcre2_code *code = regex_compile(pattern);
-    pcre2_match_context *limits;
-    pcre2_match_data *data;
-    int found = -1;
-
-    if (!code)
-        return false;
-    data = pcre2_match_data_create(1, NULL);
-    limits = pcre2_match_context_create(NULL);
-    if (data && limits) {
-        pcre2_set_match_limit(limits, HOOK_MATCH_LIMIT);
-        found = pcre2_match(code, (PCRE2_SPTR)subject.ptr, subject.len, 0, 0, data, limits);
-    }
-    pcre2_match_context_free(limits);
-    pcre2_match_data_free(data);
-    pcre2_code_free(code);
-    return found >= 0;
-}
-
-bool hook_matcher_is_valid(struct str matcher)
-{
-    pcre2_code *code;
-    bool valid;
-
-    if (str_is(matcher, "*") || is_exact(matcher))
-        return true;
-    code = regex_compile(matcher);
-    valid = code;
-    pcre2_code_free(code);
-    return valid;
-}
-
-bool hook_matches(struct str matcher, struct str subject)
-{
-    struct str part;
-
-    if (!matcher.len || str_is(matcher, "*"))
-        return true;
-    if (!is_exact(matcher))
-        return regex_matches(matcher, subject);
-    while (matcher.len) {
-        size_t end = 0;
-
-        while (end < matcher.len && matcher.ptr[end] != '|' && matcher.ptr[end] != ',')
-            end++;
-        part = str_trim(str_first(matcher, end));
-        if (part.len && str_eq(part, subject))
-            return true;
-        matcher = str_from(matcher, end + 1);
-    }
-    return false;
 }
 
 /* --- running -------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct cancel;
 struct err;
 struct json;
 struct rule_subject;
+struct workspace;
 
 #define HOOK_EVENTS(X)                                                                             \
     X(SESSION_START, "SessionStart")                                                               \
@@ -40,6 +41,12 @@ struct rule_subject;
     X(SUBAGENT_STOP, "SubagentStop")                                                               \
     X(PRE_COMPACT, "PreCompact")                                                                   \
     X(POST_COMPACT, "PostCompact")                                                                 \
+    X(TASK_CREATED, "TaskCreated")                                                                 \
+    X(TASK_COMPLETED, "TaskCompleted")                                                             \
+    X(TEAMMATE_IDLE, "TeammateIdle")                                                               \
+    X(INSTRUCTIONS_LOADED, "InstructionsLoaded")                                                   \
+    X(CWD_CHANGED, "CwdChanged")                                                                   \
+    X(CONFIG_CHANGE, "ConfigChange")                                                               \
     X(SESSION_END, "SessionEnd")
 
 enum hook_event {
@@ -76,18 +83,26 @@ enum hook_decision {
 };
 
 #define HOOK_MAX_TEXT ((size_t)1 << 20)
+#define HOOK_MAX_STRING ((size_t)10000) /* characters of one text; the rest goes to a file ... */
+#define HOOK_PREVIEW ((size_t)2000)     /* ... and these are shown of it */
 
 struct hook_outcome {
     enum hook_decision decision;
-    bool stop;              /* "continue": false: the turn ends, whatever else was said */
-    struct buf reason;      /* of the decision; for the model */
-    struct buf stop_reason; /* for the user */
-    struct buf context;     /* additionalContext, for the model */
-    struct buf message;     /* systemMessage, for the user */
-    struct buf input;       /* updatedInput, JSON object; empty: none */
-    struct buf output;      /* PostToolUse: another text for the model; empty: none */
+    struct workspace *workspace; /* where long texts are kept; lent; NULL: they are cut */
+    bool stop;                   /* "continue": false: the turn ends, whatever else was said */
+    struct buf reason;           /* of the decision; for the model */
+    struct buf stop_reason;      /* for the user */
+    struct buf context;          /* additionalContext, for the model */
+    struct buf message;          /* systemMessage, for the user */
+    struct buf input;            /* updatedInput, JSON object; empty: none */
+    struct buf output;           /* PostToolUse: another text for the model; empty: none */
     struct buf permissions; /* PermissionRequest: updatedPermissions, JSON array; empty: none */
     bool interrupt;         /* PermissionRequest: denied, and the turn shall end */
+    bool retry;             /* PermissionDenied: the model may try again */
+    bool hides_prompt;      /* UserPromptSubmit: suppressOriginalPrompt */
+    struct buf title;       /* SessionStart, UserPromptSubmit: what the session is called */
+    struct buf first;       /* SessionStart: initialUserMessage */
+    struct buf shell;       /* lines of CLAUDE_ENV_FILE, for the commands that come */
     VEC(struct tool_spend) spends; /* calls of a model that hooks made; see hook_outcome_spend() */
     struct arena arena;            /* of their names */
 };
@@ -96,7 +111,8 @@ struct hook_outcome {
         .reason = BUF_INIT(HOOK_MAX_TEXT), .stop_reason = BUF_INIT(HOOK_MAX_TEXT),                 \
         .context = BUF_INIT(HOOK_MAX_TEXT), .message = BUF_INIT(HOOK_MAX_TEXT),                    \
         .input = BUF_INIT(HOOK_MAX_TEXT), .output = BUF_INIT(HOOK_MAX_TEXT),                       \
-        .permissions = BUF_INIT(HOOK_MAX_TEXT)                                                     \
+        .permissions = BUF_INIT(HOOK_MAX_TEXT), .title = BUF_INIT(HOOK_MAX_TEXT),                  \
+        .first = BUF_INIT(HOOK_MAX_TEXT), .shell = BUF_INIT(HOOK_MAX_TEXT)                         \
     }
 void hook_outcome_release(struct hook_outcome *o);
 
@@ -109,13 +125,15 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
  * stands already; a weaker one changes nothing. */
 void hook_outcome_decide(struct hook_outcome *o, enum hook_decision decision, struct str reason);
 void hook_outcome_stop(struct hook_outcome *o, struct str reason);
-/* On a new line, cut when it is too long. For message and context. */
-void hook_outcome_say(struct buf *to, struct str text);
+/* On a new line of one of the outcome's texts; of one that is too long, the beginning and where the
+ * whole is. */
+void hook_outcome_say(struct hook_outcome *o, struct buf *to, struct str text);
 void hook_outcome_spend(struct hook_outcome *o, const struct tool_spend *spend);
 
-/* A matcher of the reference: "", "*", "Bash|Edit", or a regular expression. */
-bool hook_matches(struct str matcher, struct str subject);
-bool hook_matcher_is_valid(struct str matcher); /* else nothing matches it */
+/* A matcher of the reference: "", "*", "Bash|Edit", or a regular expression (hook_match.c). What
+ * counts as plain names depends on the event. */
+bool hook_matches(enum hook_event event, struct str matcher, struct str subject);
+bool hook_matcher_is_valid(enum hook_event event, struct str matcher); /* else nothing matches it */
 
 struct hook_runner {
     /* Cheap and without side effects: asked before the input is written. */

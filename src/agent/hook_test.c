@@ -236,10 +236,21 @@ static void matchers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(match_rows); i++) {
-        if (hook_matches(str_of(match_rows[i].matcher), str_of(match_rows[i].subject)) !=
-            match_rows[i].expect)
+        if (hook_matches(HOOK_PRE_TOOL_USE, str_of(match_rows[i].matcher),
+                         str_of(match_rows[i].subject)) != match_rows[i].expect)
             fail_msg("row %zu: '%s' and '%s'", i, match_rows[i].matcher, match_rows[i].subject);
     }
+}
+
+/* At StopFailure only '|' separates names; anything else is a regular expression. */
+static void matchers_of_errors(void **state)
+{
+    (void)state;
+    assert_true(hook_matches(HOOK_STOP_FAILURE, STR("rate_limit|overloaded"), STR("overloaded")));
+    assert_false(hook_matches(HOOK_STOP_FAILURE, STR("rate"), STR("rate_limit")));
+    assert_false(hook_matches(HOOK_STOP_FAILURE, STR("rate_limit,overloaded"), STR("overloaded")));
+    assert_true(hook_matches(HOOK_STOP_FAILURE, STR("rate-limit|over.*"), STR("overloaded")));
+    assert_true(hook_matches(HOOK_PRE_TOOL_USE, STR("rate_limit,overloaded"), STR("overloaded")));
 }
 
 struct test_runner {
@@ -315,8 +326,8 @@ static void runners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merge),    cmocka_unit_test(long_text), cmocka_unit_test(names),
-        cmocka_unit_test(matchers), cmocka_unit_test(runners),
+        cmocka_unit_test(merge),    cmocka_unit_test(long_text),          cmocka_unit_test(names),
+        cmocka_unit_test(matchers), cmocka_unit_test(matchers_of_errors), cmocka_unit_test(runners),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
  * The agent's side of hooks: what every input has in common, and the events around a run. Called
  * from the agent's thread and from those of its calls; touches only what never changes.
  */
+#include <string.h>
+
 #include "agent/call.h"
 #include "agent/inside.h"
 #include "agent/pace.h"
@@ -13,18 +15,61 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "json/jw.h"
+#include "llm/effort.h"
 #include "sync/cancel.h"
+
+/* The id of the input that is worked for. */
+static void hook_prompt_id(const struct agent *a, char ret[static ID_UUID_LEN + 1])
+{
+    struct agent *self = (struct agent *)a; /* the lock alone is written */
+
+    lock_take(&self->lock);
+    memcpy(ret, a->prompt_id, ID_UUID_LEN + 1);
+    lock_give(&self->lock);
+}
 
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event)
 {
     CLEANUP(mem_freep) char *cwd = workspace_cwd(a->spec.workspace);
+    const char *effort = effort_name(a->spec.effort);
+    char prompt_id[ID_UUID_LEN + 1];
 
+    hook_prompt_id(a, prompt_id);
     jw_object(w);
     jw_kcstr(w, "session_id", a->session);
     jw_kcstr(w, "transcript_path", a->spec.transcript_path ? a->spec.transcript_path : "");
     jw_kcstr(w, "cwd", cwd);
+    if (prompt_id[0])
+        jw_kcstr(w, "prompt_id", prompt_id);
     jw_kcstr(w, "permission_mode", permit_mode_name(permit_mode(a->spec.permit)));
+    if (*effort) {
+        jw_key(w, "effort");
+        jw_object(w);
+        jw_kcstr(w, "level", effort);
+        jw_object_end(w);
+    }
     jw_kcstr(w, "hook_event_name", hook_event_name(event));
+}
+
+void agent_hook_title(const struct agent *a, struct jw *w)
+{
+    CLEANUP(buf_release) struct buf title = BUF_INIT(HOOK_MAX_TEXT);
+
+    if (a->spec.title)
+        a->spec.title(a->spec.title_arg, &title);
+    if (title.len)
+        jw_kstr(w, "session_title", buf_str(&title));
+}
+
+/* What a hook may change for all that comes: the name of the session, how commands begin. */
+static void hook_take_over(const struct agent *a, enum hook_event event, struct hook_outcome *o)
+{
+    if (o->title.len && a->spec.rename)
+        a->spec.rename(a->spec.title_arg, buf_str(&o->title));
+    if (event == HOOK_SESSION_START && o->shell.len)
+        workspace_set_shell(a->spec.workspace, WORKSPACE_SHELL_SESSION, buf_str(&o->shell));
+    if (event == HOOK_CWD_CHANGED)
+        workspace_set_shell(a->spec.workspace, WORKSPACE_SHELL_FOLDER, buf_str(&o->shell));
 }
 
 bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject)
@@ -64,6 +109,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         in.tool_use_id = call->id;
         in.call = &about;
     }
+    io->workspace = a->spec.workspace;
     id_uuid(id);
     agent_emit(a, hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject), cancel);
     r = hooks_run(a->spec.hooks, &in, cancel, io, err);
@@ -77,6 +123,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         e->data = arena_str(&e->arena, str_of(err->text));
     }
     agent_emit(a, e, cancel);
+    hook_take_over(a, event, io);
     if (io->message.len)
         agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&io->message));
     /* A refusal is told by whoever asked, and an interrupt explains itself. */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,6 +115,11 @@ struct agent {
     bool new_thinking;
     enum thinking thinking_wanted;
     int64_t thinking_budget_wanted;
+    char prompt_id[ID_UUID_LEN + 1]; /* of the input that is worked for; or "" */
+
+    /* Hooks that nobody waits for. */
+    atomic_int asides;
+    struct cancel *aside_cancel;
 
     /* The agent's thread's. */
     struct provider *own_provider; /* the one set later; NULL: those of the spec */
@@ -122,6 +128,7 @@ struct agent {
     bool said_context;
     bool asked_start;         /* SessionStart hooks were */
     struct buf start_context; /* what they have to add, until it is said */
+    struct buf start_words;   /* what they say in the place of a person, before the first input */
     struct message
         *deferred;    /* the last answer, whose call runs before anything else; NULL: none */
     bool left_open;   /* the last turn of the process before was cut off */
@@ -135,6 +142,8 @@ struct agent {
     int64_t calls_since;           /* then */
     VEC(struct call *) stragglers; /* calls that still run, left behind by a cancel */
     struct pace *pace;             /* of the running turn */
+    int64_t idle_since_ms;         /* the end of the last turn */
+    bool told_idle;                /* since then */
 };
 
 /* agent.c */
@@ -170,12 +179,19 @@ void agent_adopt(struct agent *a, const struct recall *past);
 /* hooking.c: the common fields of a hook's input, and a run with its events. Any thread. call: the
  * one it is about, on that call's thread; NULL: none. */
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event);
+void agent_hook_title(const struct agent *a,
+                      struct jw *w); /* "session_title", where there is one */
 bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject);
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
 /* What hooks spent on models of their own goes to the session. The agent's thread. */
 void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome *o);
+
+/* aside.c: hooks that nobody waits for; agent_tell() is another. InstructionsLoaded, for each file
+ * that was read meanwhile. The agent's thread. */
+void agent_tell_loaded(struct agent *a);
+void agent_await_asides(struct agent *a, int64_t ms); /* the agent's thread */
 
 /* The session ends; SessionEnd hooks have a short time to hear of it. Agent thread. */
 void agent_tell_end(const struct agent *a, struct str reason);
@@ -209,9 +225,10 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
 /* SessionStart hooks of the beginning, once; what they add is said with the first input. */
 void turn_ask_start(struct agent *a, struct turn *t);
-/* SessionStart hooks; source: startup, compact. They may add to what the model is told. */
+/* SessionStart hooks; source: startup, compact. They may add to what the model is told, and say
+ * something in the place of a person before the first input (ret_first; NULL: not now). */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
-                          struct buf *ret_context);
+                          struct buf *ret_context, struct buf *ret_first);
 /* What was said meanwhile and wants to be heard now. True when there was something. */
 bool turn_take_mail(struct agent *a, struct turn *t);
 

@@ -205,6 +205,9 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_kstr(&w, "last_assistant_message", t->last_text);
     jw_key(&w, "background_tasks");
     news_write_running(a->spec.workspace, &w);
+    jw_key(&w, "session_crons");
+    jw_array(&w);
+    jw_array_end(&w);
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
     agent_pay_hooks(a, t, &o);
@@ -504,6 +507,7 @@ static void turn_begin(struct agent *a, struct turn *t)
     buf_init(&t->tail, REFEREE_MAX_TEXT);
     a->turn++;
     a->step = 0;
+    a->told_idle = false;
     lock_take(&a->lock);
     t->cancel = cancel_new(a->spec.cancel);
     a->turn_cancel = t->cancel;
@@ -539,6 +543,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     lock_give(&a->lock);
     turn_report(a, t, end);
     a->step = 0;
+    a->idle_since_ms = clock_mono_ms();
     e = agent_event(a, EVENT_STATE);
     e->state = STATE_IDLE;
     agent_emit(a, e, a->spec.cancel);

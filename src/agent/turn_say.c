@@ -8,10 +8,13 @@
 #include "agent/journal.h"
 #include "agent/permit.h"
 #include "agent/reminder.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+
+#define TURN_SHOWN_PROMPT 500 /* bytes of one that was kept back */
 
 void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
                      const char *uuid, enum event_user user, struct cancel *cancel)
@@ -67,8 +70,21 @@ int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_u
     return turn_say(a, t, &block, 1, uuid, user, &t->err);
 }
 
+/* Why a prompt is not sent; and which, unless the hook wants that kept from the screen, too. */
+static void turn_say_blocked(struct turn *t, const struct hook_outcome *o, struct str prompt)
+{
+    struct str shown = str_clip(prompt, TURN_SHOWN_PROMPT);
+
+    buf_add(&t->note, o->stop && o->stop_reason.len ? buf_str(&o->stop_reason)
+                      : o->reason.len               ? buf_str(&o->reason)
+                                                    : STR("a hook kept the prompt back"));
+    if (!o->stop && !o->hides_prompt)
+        buf_addf(&t->note, "\n\nOriginal prompt: %.*s%s", STR_ARG(shown),
+                 shown.len < prompt.len ? "…" : "");
+}
+
 /* A hook may keep the prompt from the model. 0: it goes on; -1: the turn is over. */
-static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct message *input)
+static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct agent_input *in)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -79,10 +95,13 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct m
 
     if (!agent_hook_wanted(a, HOOK_USER_PROMPT_SUBMIT, STR("")))
         return 0;
-    message_text(input, &text);
+    message_text(in->message, &text);
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_USER_PROMPT_SUBMIT);
     jw_kstr(&w, "prompt", buf_str(&text));
+    if (in->is_note || a->spec.prompt_source)
+        jw_kcstr(&w, "source", in->is_note ? "system" : a->spec.prompt_source);
+    agent_hook_title(a, &w);
     jw_object_end(&w);
     r = agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), /*call=*/NULL,
                        t->cancel, &o, &err);
@@ -92,11 +111,7 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct m
         return -1;
     }
     if (o.stop || o.decision == HOOK_DENY) {
-        struct str why = o.stop && o.stop_reason.len ? buf_str(&o.stop_reason)
-                         : o.reason.len              ? buf_str(&o.reason)
-                                                     : STR("a hook kept the prompt back");
-
-        buf_add(&t->note, why);
+        turn_say_blocked(t, &o, buf_str(&text));
         return -1;
     }
     if (o.context.len)
@@ -117,9 +132,22 @@ static void turn_say_mode(struct agent *a)
     agent_say_reminders(a, buf_str(&blocks));
 }
 
+/* What a conversation that goes on has behind it. */
+static void turn_write_past(const struct agent *a, struct jw *w)
+{
+    int64_t now_ms = clock_wall_ms();
+
+    if (!a->is_recalled)
+        return;
+    if (a->spec.last_ms && now_ms >= a->spec.last_ms)
+        jw_ki64(w, "seconds_since_last_response", (now_ms - a->spec.last_ms) / 1000);
+    if (a->last_input_tokens)
+        jw_ki64(w, "context_tokens", a->last_input_tokens);
+}
+
 /* They cannot keep a session from beginning. */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
-                          struct buf *ret_context)
+                          struct buf *ret_context, struct buf *ret_first)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
@@ -132,10 +160,15 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     agent_hook_begin(a, &w, HOOK_SESSION_START);
     jw_kstr(&w, "source", source);
     jw_kstr(&w, "model", agent_provider(a, 0)->model.name);
+    agent_hook_title(a, &w);
+    if (!str_is(source, "compact"))
+        turn_write_past(a, &w);
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_SESSION_START, source, buf_str(&json), /*call=*/NULL, t->cancel,
                          &o, &err);
     buf_add(ret_context, buf_str(&o.context));
+    if (ret_first)
+        buf_add(ret_first, buf_str(&o.first));
 }
 
 void turn_ask_start(struct agent *a, struct turn *t)
@@ -144,7 +177,7 @@ void turn_ask_start(struct agent *a, struct turn *t)
         return;
     a->asked_start = true;
     turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
-                         &a->start_context);
+                         &a->start_context, &a->start_words);
 }
 
 /* The first input has the surroundings before it, later ones what has changed since. */
@@ -159,6 +192,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
         a->spec.news(a->spec.news_arg, t->cancel, &blocks);
     a->said_context = true;
     agent_say_reminders(a, buf_str(&blocks));
+    agent_tell_loaded(a);
     if (first) {
         turn_ask_start(a, t);
         agent_remind(a, buf_str(&a->start_context));
@@ -180,6 +214,14 @@ static void turn_name_input(const struct agent *a, const struct agent_input *in,
         id_uuid(ret);
 }
 
+/* Hooks hear from now on which input it is for. */
+static void turn_name_prompt(struct agent *a, const char *uuid)
+{
+    lock_take(&a->lock);
+    memcpy(a->prompt_id, uuid, ID_UUID_LEN + 1);
+    lock_give(&a->lock);
+}
+
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
 {
     char uuid[ID_UUID_LEN + 1];
@@ -193,6 +235,8 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
                        "prompt");
     }
     a->left_open = false;
+    turn_name_input(a, in, uuid);
+    turn_name_prompt(a, uuid);
     turn_say_news(a, t);
     if (in->go_on) {
         turn_announce(a, t, in);
@@ -200,9 +244,11 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
             return 0;
         return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
     }
-    turn_name_input(a, in, uuid);
-    asked = turn_ask_prompt_hooks(a, t, in->message);
+    asked = turn_ask_prompt_hooks(a, t, in);
     turn_announce(a, t, in);
+    if (asked == 0 && a->start_words.len)
+        asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
+    buf_release(&a->start_words);
     if (asked == 0)
         r = turn_say(a, t, in->message->blocks, in->message->len, uuid,
                      in->is_note ? USER_ADDED : USER_INPUT, &t->err);

@@ -21,6 +21,7 @@
 #include "sync/thread.h"
 
 #define WORKSPACE_MAX_TODOS ((size_t)1 << 20)
+#define WORKSPACE_MAX_SHELL ((size_t)64 << 10)
 #define WORKSPACE_MAX_PATH ((size_t)64 << 10)
 #define WORKSPACE_SPILL_TRIES 1000
 
@@ -39,6 +40,7 @@ struct workspace {
     struct map seen; /* path → struct seen_file */
     int64_t looks;
     struct buf todos;
+    struct buf shell[WORKSPACE_SHELL_FOLDER + 1];
     VEC(struct thing) things;
 };
 
@@ -55,6 +57,8 @@ struct workspace *workspace_new(const char *dir, const char *state_dir, char *co
     w->cwd = mem_dup(dir, strlen(dir));
     w->todos = (struct buf)BUF_INIT(WORKSPACE_MAX_TODOS);
     buf_adds(&w->todos, "[]");
+    for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
+        buf_init(&w->shell[i], WORKSPACE_MAX_SHELL);
     return w;
 }
 
@@ -76,6 +80,8 @@ void workspace_unref(struct workspace *w)
     }
     map_release(&w->seen);
     buf_release(&w->todos);
+    for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
+        buf_release(&w->shell[i]);
     strv_release(&w->dirs);
     strv_release(&w->environ);
     mem_freep(&w->state_dir);
@@ -322,6 +328,22 @@ void workspace_set_todos(struct workspace *w, struct str json)
     lock_take(&w->lock);
     buf_clear(&w->todos);
     buf_add(&w->todos, json);
+    lock_give(&w->lock);
+}
+
+void workspace_set_shell(struct workspace *w, enum workspace_shell which, struct str lines)
+{
+    lock_take(&w->lock);
+    buf_clear(&w->shell[which]);
+    buf_add(&w->shell[which], lines);
+    lock_give(&w->lock);
+}
+
+void workspace_shell(struct workspace *w, struct buf *ret)
+{
+    lock_take(&w->lock);
+    for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
+        buf_add(ret, buf_str(&w->shell[i]));
     lock_give(&w->lock);
 }
 

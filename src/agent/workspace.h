@@ -72,6 +72,15 @@ void workspace_seen_paths(struct workspace *w, struct strv *ret);
 void workspace_todos(struct workspace *w, struct buf *ret);
 void workspace_set_todos(struct workspace *w, struct str json);
 
+/* Lines of shell that the commands to come begin with, by who brought them; those of the session
+ * come first. */
+enum workspace_shell {
+    WORKSPACE_SHELL_SESSION,
+    WORKSPACE_SHELL_FOLDER, /* of the folder that was gone to last */
+};
+void workspace_set_shell(struct workspace *w, enum workspace_shell which, struct str lines);
+void workspace_shell(struct workspace *w, struct buf *ret);
+
 /* A new file for output that is too long to show, in <state_dir>/tool-results/: its path, made and
  * empty, 0600. */
 int workspace_spill(struct workspace *w, struct str name, struct buf *ret_path, struct err *err);

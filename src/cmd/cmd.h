@@ -48,6 +48,7 @@ extern const struct command cmd_completion;
 extern const struct command cmd_doctor;
 extern const struct command cmd_goal;
 extern const struct command cmd_help;
+extern const struct command cmd_hooks;
 extern const struct command cmd_man;
 extern const struct command cmd_rewind;
 extern const struct command cmd_sessions;

@@ -36,6 +36,7 @@ static void errand_unref(struct errand *e)
         return;
     hook_handler_unref(e->handler);
     buf_release(&e->result.reason);
+    buf_release(&e->result.answer);
     hook_outcome_release(&e->result.spent);
     cancel_unref(e->cancel);
     mailbox_unref(e->to);
@@ -75,6 +76,7 @@ struct errand *errand_start(struct crew *crew, errand_fn fn, void *arg, struct h
     e->to = mailbox_ref(to);
     e->result = (struct errand_result){
         .reason = BUF_INIT(HOOK_MAX_TEXT),
+        .answer = BUF_INIT(HOOK_MAX_TEXT),
         .spent = HOOK_OUTCOME_INIT,
     };
     if (crew_start(crew, "hook", errand_thread, e, err) < 0) {

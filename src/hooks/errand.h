@@ -1,5 +1,6 @@
 /*
- * An errand: a handler that blocks (a question to a model, a function) on a thread of its own.
+ * An errand: a handler that blocks (a question to a model, a request, a function) on a thread of
+ * its own.
  *
  * It is shared by that thread and by whoever waits for it. The waiter may leave at any time: the
  * errand is then cancelled and goes away when its thread is done. The end is told by mail.
@@ -30,6 +31,7 @@ struct errand_result {
     int rc; /* -1: it failed, err says why */
     enum verdict verdict;
     struct buf reason;
+    struct buf answer;         /* http: what the server said */
     struct hook_outcome spent; /* what it paid for; nothing else */
     struct err err;
 };

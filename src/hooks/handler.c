@@ -16,25 +16,32 @@ struct hook_handler {
     atomic_uint refs;
     struct arena arena;
     struct handler_spec spec;
-    struct strv args;
+    struct strv args, headers, allowed;
 };
+
+static const struct strv *keep_list(struct strv *mine, const struct strv *from)
+{
+    if (!from)
+        return NULL;
+    strv_add_all(mine, from);
+    return mine;
+}
 
 struct hook_handler *hook_handler_new(const struct handler_spec *spec)
 {
     struct hook_handler *h = mem_zalloc(sizeof(*h));
     struct str *const texts[] = {
-        &h->spec.status, &h->spec.origin, &h->spec.command, &h->spec.shell,
-        &h->spec.prompt, &h->spec.model,  &h->spec.id,      &h->spec.error_message,
+        &h->spec.status, &h->spec.origin, &h->spec.command,       &h->spec.shell, &h->spec.prompt,
+        &h->spec.model,  &h->spec.id,     &h->spec.error_message, &h->spec.url,
     };
 
     atomic_init(&h->refs, 1);
     h->spec = *spec;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_str(&h->arena, *texts[i]);
-    if (spec->args) {
-        strv_add_all(&h->args, spec->args);
-        h->spec.args = &h->args;
-    }
+    h->spec.args = keep_list(&h->args, spec->args);
+    h->spec.headers = keep_list(&h->headers, spec->headers);
+    h->spec.allowed = keep_list(&h->allowed, spec->allowed);
     return h;
 }
 
@@ -52,6 +59,8 @@ void hook_handler_unref(struct hook_handler *h)
         h->spec.arg_free(h->spec.arg);
     rule_free(h->spec.only);
     strv_release(&h->args);
+    strv_release(&h->headers);
+    strv_release(&h->allowed);
     arena_release(&h->arena);
     mem_freep(&h);
 }
@@ -65,6 +74,7 @@ const char *handler_type_name(enum handler_type type)
 {
     static const char *const names[] = {
         [HANDLER_COMMAND] = "command",
+        [HANDLER_HTTP] = "http",
         [HANDLER_PROMPT] = "prompt",
         [HANDLER_FUNCTION] = "function",
     };
@@ -74,15 +84,18 @@ const char *handler_type_name(enum handler_type type)
 
 struct str hook_handler_title(const struct hook_handler *h)
 {
-    struct str title = h->spec.type == HANDLER_COMMAND  ? h->spec.command
-                       : h->spec.type == HANDLER_PROMPT ? h->spec.prompt
-                                                        : h->spec.id;
+    const struct str titles[] = {
+        [HANDLER_COMMAND] = h->spec.command,
+        [HANDLER_HTTP] = h->spec.url,
+        [HANDLER_PROMPT] = h->spec.prompt,
+        [HANDLER_FUNCTION] = h->spec.id,
+    };
+    struct str title = str_trim(titles[h->spec.type]);
 
-    title = str_trim(title);
     return str_clip(str_first(title, str_chr(title, '\n')), TITLE_BYTES);
 }
 
-static bool same_args(const struct strv *a, const struct strv *b)
+static bool same_list(const struct strv *a, const struct strv *b)
 {
     if (!a || !b || a->len != b->len)
         return a == b;
@@ -106,7 +119,8 @@ bool hook_handler_same(const struct hook_handler *a, const struct hook_handler *
     if (a == b)
         return true;
     return x->type == y->type && x->type != HANDLER_FUNCTION && str_eq(x->command, y->command) &&
-           same_args(x->args, y->args) && str_eq(x->shell, y->shell) &&
+           same_list(x->args, y->args) && str_eq(x->shell, y->shell) && str_eq(x->url, y->url) &&
+           same_list(x->headers, y->headers) && same_list(x->allowed, y->allowed) &&
            str_eq(x->prompt, y->prompt) && str_eq(x->model, y->model) &&
            str_eq(condition(x), condition(y));
 }

@@ -1,5 +1,6 @@
 /*
- * Handlers: what runs at an event. A command, a question to a model, or a function of tenax itself.
+ * Handlers: what runs at an event. A command, a request to a server, a question to a model, or a
+ * function of tenax itself.
  *
  * A handler never changes once it is made and is reference counted: a run that has begun keeps its
  * handlers, whatever happens to the registry meanwhile. Its address is its identity; two handlers
@@ -25,6 +26,7 @@ struct strv;
 
 enum handler_type {
     HANDLER_COMMAND,
+    HANDLER_HTTP,
     HANDLER_PROMPT,
     HANDLER_FUNCTION,
 };
@@ -37,6 +39,8 @@ enum handler_flags {
     HANDLER_FAILURE_BLOCKS = 2,    /* "onFailure": "block" */
     HANDLER_CONTINUE_ON_BLOCK = 4, /* prompt: the reason goes to the model, the turn goes on */
     HANDLER_ASYNC = 8,             /* command: nobody waits for it */
+    HANDLER_REWAKE = 16,           /* async: exit code 2 is told to the model at once */
+    HANDLER_ONCE = 32,             /* of a skill: it runs once, then it goes */
 };
 
 /* 0: fine; 1: it objects, for the reason in *ret_reason (empty: the handler's error_message); -1:
@@ -45,7 +49,7 @@ enum handler_flags {
 typedef int (*hook_fn)(void *arg, const struct hook_input *in, struct cancel *cancel,
                        struct buf *ret_reason, struct err *err);
 
-/* Everything is copied, but for fn, arg and args, which are taken over. */
+/* Everything is copied, but for fn, arg and only, which are taken over. */
 struct handler_spec {
     enum handler_type type;
     unsigned flags;
@@ -57,6 +61,10 @@ struct handler_spec {
     struct str command;
     const struct strv *args; /* NULL: the command is a shell's */
     struct str shell;        /* "bash", "powershell"; empty: sh */
+
+    struct str url;
+    const struct strv *headers; /* "Name: value", variables not filled in; NULL: none */
+    const struct strv *allowed; /* names of variables that may be; NULL: none */
 
     struct str prompt;
     struct str model; /* empty: a small one of the session's provider */

@@ -4,15 +4,15 @@
  */
 #include "hooks/output.h"
 
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "hooks/handler.h"
 #include "hooks/point.h"
 #include "json/json.h"
+#include "proc/proc.h"
 
-#define FIRST_LINE 300 /* bytes of it that a failure quotes */
+#define FIRST_LINE 300   /* bytes of it that a failure quotes */
+#define ASYNC_BYTES 4096 /* of the words that make a command one that nobody waits for */
 
 void output_object(enum hook_event event, struct str reason, struct hook_outcome *io)
 {
@@ -21,12 +21,70 @@ void output_object(enum hook_event event, struct str reason, struct hook_outcome
         hook_outcome_decide(io, HOOK_DENY, reason);
         break;
     case BLOCK_TELLS_USER:
-        hook_outcome_say(&io->message, reason);
+        hook_outcome_say(io, &io->message, reason);
         break;
     case BLOCK_NOTHING:
         break;
     }
 }
+
+enum output_end output_end_of(int how)
+{
+    switch ((enum proc_how)how) {
+    case PROC_EXITED:
+        return OUTPUT_EXITED;
+    case PROC_TIMED_OUT:
+        return OUTPUT_TIMED_OUT;
+    case PROC_NOT_STARTED:
+        return OUTPUT_NOT_STARTED;
+    case PROC_SIGNALLED:
+    case PROC_KILLED:
+        break;
+    }
+    return OUTPUT_SIGNALLED;
+}
+
+/* --- async ---------------------------------------------------------------------------------- */
+
+/* How many bytes at the beginning say so; 0: none do. */
+static size_t async_bytes(struct str out, int64_t *ret_timeout_ms)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct str line = str_first(out, str_chr(out, '\n'));
+    const struct json *v;
+
+    if (!str_starts(str_trim(str_first(out, ASYNC_BYTES)), STR("{")))
+        return 0;
+    if (json_parse(&arena, line, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0) {
+        line = out; /* over several lines: then there is nothing else yet */
+        if (out.len > ASYNC_BYTES ||
+            json_parse(&arena, line, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+            return 0;
+    }
+    if (!json_get_bool(v, "async", false))
+        return 0;
+    *ret_timeout_ms = json_get_i64(v, "asyncTimeout", 0);
+    return line.len;
+}
+
+bool output_is_async(struct str out, int64_t *ret_timeout_ms)
+{
+    int64_t ms = 0;
+
+    if (!async_bytes(out, &ms))
+        return false;
+    *ret_timeout_ms = ms > 0 ? ms : 0;
+    return true;
+}
+
+struct str output_behind_async(struct str out)
+{
+    int64_t ms;
+
+    return str_trim(str_from(out, async_bytes(out, &ms)));
+}
+
+/* --- ended ---------------------------------------------------------------------------------- */
 
 static struct str first_line(struct str text)
 {
@@ -44,6 +102,8 @@ static int output_describe(const struct output *o, struct err *err)
         return err_set(err, ERR_TIMEOUT, "it took too long and was ended");
     case OUTPUT_NOT_STARTED:
         return err_set(err, ERR_IO, "it could not be started%s%.*s", colon, STR_ARG(line));
+    case OUTPUT_FAILED:
+        return err_set(err, ERR_IO, "%.*s", STR_ARG(line));
     case OUTPUT_SIGNALLED:
         return err_set(err, ERR_IO, "it was killed by signal %d%s%.*s", o->code, colon,
                        STR_ARG(line));
@@ -120,6 +180,6 @@ int output_merge(const struct output *o, enum hook_event event, unsigned flags,
         return output_fail(event, flags, io, err);
     }
     if (point_of(event)->flags & POINT_LISTENS)
-        hook_outcome_say(&io->context, str_trim(o->out));
+        hook_outcome_say(io, &io->context, str_trim(o->out));
     return 0;
 }

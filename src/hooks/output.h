@@ -23,6 +23,7 @@ enum output_end {
     OUTPUT_SIGNALLED,
     OUTPUT_TIMED_OUT,
     OUTPUT_NOT_STARTED, /* err says why */
+    OUTPUT_FAILED,      /* err says how; of what is no program */
 };
 
 struct output {
@@ -32,6 +33,13 @@ struct output {
     struct str err; /* standard error */
     bool cut;       /* more than could be kept */
 };
+
+enum output_end output_end_of(int how); /* enum proc_how */
+
+/* Whether the first thing it says is that nobody shall wait for it: {"async": true}, alone or in a
+ * line of its own; *ret_timeout_ms: asyncTimeout, or 0. */
+bool output_is_async(struct str out, int64_t *ret_timeout_ms);
+struct str output_behind_async(struct str out); /* what it said behind that; all, when it did not */
 
 /* Lays it over the outcome. -1: the handler has failed, and nobody is stopped by it. flags: those
  * of the handler. */

@@ -24,7 +24,8 @@ static void tell(const struct hook_outcome *o, int r, const struct err *err, str
         const struct buf *text;
     } parts[] = {
         {"reason", &o->reason}, {"context", &o->context}, {"message", &o->message},
-        {"input", &o->input},   {"output", &o->output},
+        {"input", &o->input},   {"output", &o->output},   {"title", &o->title},
+        {"first", &o->first},
     };
 
     buf_adds(ret, decisions[o->decision]);
@@ -34,6 +35,10 @@ static void tell(const struct hook_outcome *o, int r, const struct err *err, str
         if (parts[i].text->len)
             buf_addf(ret, " %s=%s", parts[i].name, buf_cstr(parts[i].text));
     }
+    if (o->retry)
+        buf_adds(ret, " retry");
+    if (o->hides_prompt)
+        buf_adds(ret, " hides");
     if (r < 0)
         buf_addf(ret, " error=%s", err->text);
 }
@@ -72,6 +77,12 @@ static const struct {
     {HOOK_SUBAGENT_STOP, "", "deny reason=why\nmore", " error=exit code 1: why"},
     {HOOK_PRE_COMPACT, "", "deny reason=why\nmore", " error=exit code 1: why"},
     {HOOK_POST_COMPACT, "", " message=why\nmore", " error=exit code 1: why"},
+    {HOOK_TASK_CREATED, "", "deny reason=why\nmore", " error=exit code 1: why"},
+    {HOOK_TASK_COMPLETED, "", "deny reason=why\nmore", " error=exit code 1: why"},
+    {HOOK_TEAMMATE_IDLE, "", "deny reason=why\nmore", " error=exit code 1: why"},
+    {HOOK_INSTRUCTIONS_LOADED, "", "", " error=exit code 1: why"},
+    {HOOK_CWD_CHANGED, "", " message=why\nmore", " error=exit code 1: why"},
+    {HOOK_CONFIG_CHANGE, "", "deny reason=why\nmore", " error=exit code 1: why"},
     {HOOK_SESSION_END, "", " message=why\nmore", " error=exit code 1: why"},
 };
 
@@ -106,6 +117,22 @@ static const struct {
     const char *out, *err;
     const char *expected;
 } json_rows[] = {
+    {"a session's name and first words", HOOK_SESSION_START, 0,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"sessionTitle\":\"T\","
+     "\"initialUserMessage\":\"Go.\",\"watchPaths\":[\"/x\"],\"reloadSkills\":true}}",
+     "", " title=T first=Go."},
+    {"a path that is no list", HOOK_SESSION_START, 0,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"watchPaths\":\"/x\"}}", "",
+     " error=its JSON cannot be used: 'watchPaths' must be of type array, not string"},
+    {"a prompt kept from the screen", HOOK_USER_PROMPT_SUBMIT, 0,
+     "{\"decision\":\"block\",\"reason\":\"no\",\"hookSpecificOutput\":{\"hookEventName\":"
+     "\"UserPromptSubmit\",\"suppressOriginalPrompt\":true,\"sessionTitle\":\"T\"}}",
+     "", "deny reason=no title=T hides"},
+    {"another try", HOOK_PERMISSION_DENIED, 0,
+     "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionDenied\",\"retry\":true}}", "",
+     " retry"},
+    {"what no event of its has", HOOK_PERMISSION_DENIED, 0,
+     "{\"decision\":\"block\",\"reason\":\"x\"}", "", ""},
     {"a decision", HOOK_STOP, 0, " {\"decision\":\"block\",\"reason\":\"not yet\"}\n", "x",
      "deny reason=not yet"},
     {"no decision", HOOK_STOP, 0, "{}", "", ""},

@@ -9,20 +9,20 @@
 #define PROMPT_TIMEOUT_MS ((int64_t)30 * 1000)
 
 static const struct point points[] = {
-    [HOOK_SESSION_START] = {POINT_MATCHES | POINT_LISTENS, BLOCK_TELLS_USER},
+    [HOOK_SESSION_START] = {POINT_MATCHES | POINT_LISTENS | POINT_SHELL | POINT_LOCAL,
+                            BLOCK_TELLS_USER},
     [HOOK_USER_PROMPT_SUBMIT] = {POINT_PROMPTS | POINT_LISTENS | POINT_GUARDED, BLOCK_DENIES,
                                  JUDGED_ENDS, 30 * 1000},
     [HOOK_PRE_TOOL_USE] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS | POINT_GUARDED, BLOCK_DENIES,
                            JUDGED_ENDS_UNLESS},
     [HOOK_PERMISSION_REQUEST] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS, BLOCK_NOTHING},
-    [HOOK_PERMISSION_DENIED] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS | POINT_IDLE,
-                                BLOCK_NOTHING},
+    [HOOK_PERMISSION_DENIED] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS, BLOCK_NOTHING},
     [HOOK_POST_TOOL_USE] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS | POINT_GUARDED,
                             BLOCK_DENIES, JUDGED_ENDS_UNLESS},
     [HOOK_POST_TOOL_USE_FAILURE] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS | POINT_GUARDED,
                                     BLOCK_DENIES, JUDGED_DENIES},
     [HOOK_POST_TOOL_BATCH] = {POINT_PROMPTS | POINT_GUARDED, BLOCK_DENIES, JUDGED_ENDS},
-    [HOOK_NOTIFICATION] = {POINT_MATCHES | POINT_IDLE, BLOCK_NOTHING},
+    [HOOK_NOTIFICATION] = {POINT_MATCHES, BLOCK_NOTHING},
     [HOOK_STOP] = {POINT_PROMPTS, BLOCK_DENIES, JUDGED_DENIES},
     [HOOK_STOP_FAILURE] = {POINT_MATCHES, BLOCK_NOTHING},
     [HOOK_SUBAGENT_START] = {POINT_MATCHES | POINT_IDLE, BLOCK_TELLS_USER},
@@ -30,16 +30,20 @@ static const struct point points[] = {
                             JUDGED_DENIES},
     [HOOK_PRE_COMPACT] = {POINT_MATCHES | POINT_GUARDED, BLOCK_DENIES},
     [HOOK_POST_COMPACT] = {POINT_MATCHES, BLOCK_TELLS_USER},
+    [HOOK_TASK_CREATED] = {POINT_PROMPTS | POINT_GUARDED | POINT_IDLE, BLOCK_DENIES, JUDGED_DENIES},
+    [HOOK_TASK_COMPLETED] = {POINT_PROMPTS | POINT_IDLE, BLOCK_DENIES, JUDGED_DENIES},
+    [HOOK_TEAMMATE_IDLE] = {POINT_PROMPTS | POINT_IDLE, BLOCK_DENIES, JUDGED_ENDS_UNLESS},
+    [HOOK_INSTRUCTIONS_LOADED] = {POINT_MATCHES, BLOCK_NOTHING},
+    [HOOK_CWD_CHANGED] = {POINT_SHELL, BLOCK_TELLS_USER},
+    [HOOK_CONFIG_CHANGE] = {POINT_MATCHES | POINT_GUARDED | POINT_IDLE, BLOCK_DENIES},
     [HOOK_SESSION_END] = {POINT_MATCHES, BLOCK_TELLS_USER, JUDGED_NOTHING, HOOK_END_MS},
 };
 _Static_assert(ARRAY_LEN(points) == HOOK_EVENT_COUNT, "every event has its row");
 
 static const char *const later[] = {
-    "Setup",           "InstructionsLoaded", "UserPromptExpansion", "MessageDisplay",
-    "TaskCreated",     "TaskCompleted",      "TeammateIdle",        "ConfigChange",
-    "CwdChanged",      "DirectoryAdded",     "FileChanged",         "WorktreeCreate",
-    "Elicitation",     "ElicitationResult",  "WorktreeRemove",      "PreModelSwitch",
-    "PostModelSwitch",
+    "Setup",       "UserPromptExpansion", "MessageDisplay",    "DirectoryAdded",
+    "FileChanged", "WorktreeCreate",      "WorktreeRemove",    "PreModelSwitch",
+    "Elicitation", "PostModelSwitch",     "ElicitationResult",
 };
 
 const struct point *point_of(enum hook_event event)

@@ -17,6 +17,8 @@ enum point_flags {
     POINT_LISTENS = 8,  /* plain words on standard output are for the model */
     POINT_IDLE = 16,    /* named, but this version never comes there */
     POINT_GUARDED = 32, /* "onFailure": "block" makes sense */
+    POINT_SHELL = 64,   /* CLAUDE_ENV_FILE: lines for the commands that come */
+    POINT_LOCAL = 128,  /* only commands: nothing is sent anywhere */
 };
 
 /* What exit code 2 does. */

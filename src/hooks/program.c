@@ -16,23 +16,37 @@
 
 #define GRACE_MS 1000
 
+/* Variables that say something about this session, whatever those of a session around it say. */
+static bool is_ours(struct str entry)
+{
+    struct str name = str_first(entry, str_chr(entry, '='));
+
+    return str_is_word_of(name, "CLAUDE_PROJECT_DIR TENAX_PROJECT_DIR CLAUDE_EFFORT TENAX_EFFORT "
+                                "CLAUDE_ENV_FILE TENAX_ENV_FILE");
+}
+
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf)
 {
     const char *dir = workspace_dir(w);
     char *const *from = workspace_environ(w);
     int64_t grace_ms = conf_get_i64(conf, "killGrace", GRACE_MS);
 
+    struct str effort = conf_get_str(conf, "effortLevel");
+
     *p = (struct program_place){.workspace = workspace_ref(w)};
     p->grace_ms = grace_ms > 0 ? grace_ms : 1; /* 0 would be proc's default */
     for (size_t i = 0; from[i]; i++) {
         struct str entry = str_of(from[i]);
 
-        if (!str_starts(entry, STR("OTEL_")) && !str_starts(entry, STR("CLAUDE_PROJECT_DIR=")) &&
-            !str_starts(entry, STR("TENAX_PROJECT_DIR=")))
+        if (!str_starts(entry, STR("OTEL_")) && !is_ours(entry))
             strv_add(&p->env, entry);
     }
     strv_addf(&p->env, "CLAUDE_PROJECT_DIR=%s", dir);
     strv_addf(&p->env, "TENAX_PROJECT_DIR=%s", dir);
+    if (effort.len) {
+        strv_addf(&p->env, "CLAUDE_EFFORT=%.*s", STR_ARG(effort));
+        strv_addf(&p->env, "TENAX_EFFORT=%.*s", STR_ARG(effort));
+    }
 }
 
 void program_place_release(struct program_place *p)
@@ -65,6 +79,16 @@ static void add_filled(struct strv *argv, struct str text, const char *dir)
     strv_add(argv, buf_str(&filled));
 }
 
+/* It means itself to a shell, between quotes of any kind and without. */
+static bool is_plain(const char *dir)
+{
+    for (; *dir; dir++) {
+        if (!str_is_alnum(*dir) && !strchr("/._-+,:@%", *dir) && !((unsigned char)*dir & 0x80))
+            return false;
+    }
+    return true;
+}
+
 static void make_argv(const struct handler_spec *h, const char *dir, struct strv *ret)
 {
     if (h->args) {
@@ -80,7 +104,10 @@ static void make_argv(const struct handler_spec *h, const char *dir, struct strv
     } else {
         strv_adds(ret, h->shell.len ? "bash" : "/bin/sh");
         strv_adds(ret, "-c");
-        strv_add(ret, h->command);
+        if (is_plain(dir))
+            add_filled(ret, h->command, dir); /* '${CLAUDE_PROJECT_DIR}/x' no shell would fill in */
+        else
+            strv_add(ret, h->command);
     }
 }
 
@@ -99,9 +126,10 @@ static char *find_dir(struct workspace *w)
 }
 
 struct proc *program_start(const struct program_place *p, const struct hook_handler *h,
-                           int64_t timeout_ms, struct str input, struct mailbox *to,
-                           struct err *err)
+                           int64_t timeout_ms, const char *env_file, struct str input,
+                           struct mailbox *to, struct err *err)
 {
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
     CLEANUP(mem_freep) char *dir = find_dir(p->workspace);
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     struct proc_spec spec = {
@@ -115,6 +143,12 @@ struct proc *program_start(const struct program_place *p, const struct hook_hand
         .linger_ms = PROGRAM_LINGER_MS,
     };
 
+    if (env_file) {
+        strv_add_all(&env, &p->env);
+        strv_addf(&env, "CLAUDE_ENV_FILE=%s", env_file);
+        strv_addf(&env, "TENAX_ENV_FILE=%s", env_file);
+        spec.envp = (const char *const *)strv_get(&env);
+    }
     make_argv(hook_handler_spec(h), workspace_dir(p->workspace), &argv);
     spec.argv = (const char *const *)strv_get(&argv);
     return proc_start(&spec, to, err);

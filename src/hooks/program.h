@@ -3,8 +3,10 @@
  * event on its standard input.
  *
  * It sees our environment without OTEL_*, and CLAUDE_PROJECT_DIR and TENAX_PROJECT_DIR, the folder
- * the session began in. With `args` the command is a program, and ${CLAUDE_PROJECT_DIR} in it and
- * in them is replaced here; without, a shell gets the text as it is and finds the variable itself.
+ * the session began in; CLAUDE_EFFORT and TENAX_EFFORT where an effort is set; CLAUDE_ENV_FILE and
+ * TENAX_ENV_FILE, where what it writes counts. ${CLAUDE_PROJECT_DIR} is replaced in `command` and
+ * `args`; in a text for a shell only by a name that means the same with and without quotes, and
+ * else left to the shell, which finds the variable.
  */
 #pragma once
 
@@ -31,8 +33,8 @@ struct program_place {
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf);
 void program_place_release(struct program_place *p);
 
-/* Its mail goes to `to`, also when the program cannot be run (PROC_NOT_STARTED). Fails as
- * proc_start() does at_once. */
+/* env_file: NULL: none. Its mail goes to `to`, also when the program cannot be run
+ * (PROC_NOT_STARTED). Fails as proc_start() does at_once. */
 struct proc *program_start(const struct program_place *p, const struct hook_handler *h,
-                           int64_t timeout_ms, struct str input, struct mailbox *to,
-                           struct err *err);
+                           int64_t timeout_ms, const char *env_file, struct str input,
+                           struct mailbox *to, struct err *err);

@@ -259,10 +259,24 @@ bool hook_registry_has(struct hook_registry *r, enum hook_event event, const str
     return false;
 }
 
+bool hook_registry_has_type(struct hook_registry *r, enum handler_type type)
+{
+    CLEANUP(hook_set_unrefp) const struct hook_set *s = hook_registry_get(r);
+
+    VEC_EACH(&s->entries, e) {
+        VEC_EACH(&e->handlers, it) {
+            if (hook_handler_spec(*it)->type == type)
+                return true;
+        }
+    }
+    return false;
+}
+
 bool hook_entry_matches(const struct hook_set *s, const struct hook_entry *e, enum hook_event event,
                         struct str subject)
 {
     if (e->event != event || (s->limit != HOOK_LIMIT_NONE && e->source != HOOK_MANAGED))
         return false;
-    return !(point_of(event)->flags & POINT_MATCHES) || hook_matches(str_of(e->matcher), subject);
+    return !(point_of(event)->flags & POINT_MATCHES) ||
+           hook_matches(event, str_of(e->matcher), subject);
 }

@@ -63,6 +63,7 @@ int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
 bool hook_registry_remove(struct hook_registry *r, enum hook_event event, struct hook_handler *h);
 /* All that a skill brought. How many handlers went. */
 size_t hook_registry_remove_skill(struct hook_registry *r, const char *skill_root);
+bool hook_registry_has_type(struct hook_registry *r, enum handler_type type);
 bool hook_registry_has(struct hook_registry *r, enum hook_event event,
                        const struct hook_handler *h);
 

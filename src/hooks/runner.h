@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "base/str.h"
+
 struct buf;
 struct conf;
 struct hook_registry;
@@ -25,10 +27,14 @@ struct runner_spec {
     /* "anthropic/claude-sonnet-5", the model in use now: prompts go to its provider. Any thread. */
     void (*model)(void *arg, struct buf *ret);
     void *model_arg;
+    /* A hook in the background objects: the model is told, and a turn begun if none runs. NULL:
+     * nobody is there to be told. Any thread. */
+    void (*wake)(void *arg, struct str text);
+    void *wake_arg;
 };
 
 struct runner *runner_new(const struct runner_spec *spec);
 void runner_free(struct runner *r); /* nobody runs any more; NULL is fine */
-/* Before the first prompt is asked. NULL: only scripted models can be asked. */
+/* Before the first event. NULL: only scripted models can be asked, and no server. */
 void runner_set_net(struct runner *r, struct net *net);
 struct hook_runner *runner_hooks(struct runner *r);

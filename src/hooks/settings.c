@@ -15,33 +15,63 @@
 #include "conf/rule.h"
 #include "hooks/point.h"
 #include "json/json.h"
+#include "net/net.h"
 
 struct reading {
     const struct conf *conf;
-    struct hook_registry *registry;
-    struct strv *warnings;
-    enum hook_event event;
-    struct str origin;  /* of the group */
-    size_t group, hook; /* numbers */
+    struct hook_registry *registry; /* NULL: nothing is registered */
+    struct strv *warnings;          /* NULL: nobody reads them */
+    struct settings_rows *rows;     /* NULL: no list is made */
+    struct str name;                /* of the event */
+    enum hook_event event;          /* when it is one of ours */
+    bool is_later;                  /* else */
+    struct str why_never;           /* why nothing runs at this event; or empty */
+    struct str origin;              /* of the group */
+    size_t group, hook;             /* numbers */
     struct hook_entry where;
+    struct buf why_not; /* of the handler that is read; empty: it is used */
 };
 
 /* "file:3:5: hooks.Stop[0].hooks[1]: <what>" */
+static void warn_text(const struct reading *r, bool of_hook, struct str text, const char *end)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT); /* a path and clipped names */
+
+    if (!r->warnings)
+        return;
+    buf_addf(&line, "%.*s: hooks.%.*s[%zu]", STR_ARG(r->origin), STR_ARG(r->name), r->group);
+    if (of_hook)
+        buf_addf(&line, ".hooks[%zu]", r->hook);
+    buf_addf(&line, ": %.*s%s", STR_ARG(text), end);
+    strv_add(r->warnings, buf_str(&line));
+}
+
 static void warn(const struct reading *r, bool of_hook, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 static void warn(const struct reading *r, bool of_hook, const char *fmt, ...)
 {
-    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT); /* a path and clipped names */
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     va_list args;
 
-    buf_addf(&line, "%.*s: hooks.%s[%zu]", STR_ARG(r->origin), hook_event_name(r->event), r->group);
-    if (of_hook)
-        buf_addf(&line, ".hooks[%zu]", r->hook);
-    buf_adds(&line, ": ");
     va_start(args, fmt);
-    buf_addv(&line, fmt, args);
+    buf_addv(&text, fmt, args);
     va_end(args);
-    strv_add(r->warnings, buf_str(&line));
+    warn_text(r, of_hook, buf_str(&text), "");
+}
+
+/* The handler cannot be used. */
+static bool leave_out(struct reading *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static bool leave_out(struct reading *r, const char *fmt, ...)
+{
+    va_list args;
+
+    buf_clear(&r->why_not);
+    va_start(args, fmt);
+    buf_addv(&r->why_not, fmt, args);
+    va_end(args);
+    warn_text(r, true, buf_str(&r->why_not), "; left out");
+    return false;
 }
 
 enum hook_limit settings_limit(const struct conf *conf)
@@ -54,7 +84,7 @@ enum hook_limit settings_limit(const struct conf *conf)
 }
 
 /* A text that a child can be given; false when it is there and cannot be used. */
-static bool read_text(const struct reading *r, const struct json *o, const char *key, bool required,
+static bool read_text(struct reading *r, const struct json *o, const char *key, bool required,
                       struct str *ret)
 {
     const struct json *v = json_get(o, key);
@@ -62,15 +92,12 @@ static bool read_text(const struct reading *r, const struct json *o, const char 
 
     if (!v && !required)
         return true;
-    if (!json_is(v, JSON_STRING) || (required && !str_trim(text).len)) {
-        warn(r, true, "'%s' must be a text%s; left out", key, required ? " that is not empty" : "");
-        return false;
-    }
-    if (str_chr(text, '\0') < text.len || text.len > HANDLER_MAX_TEXT) {
-        warn(r, true, "'%s' %s; left out", key,
-             text.len > HANDLER_MAX_TEXT ? "is longer than 128 KB" : "holds a NUL character");
-        return false;
-    }
+    if (!json_is(v, JSON_STRING) || (required && !str_trim(text).len))
+        return leave_out(r, "'%s' must be a text%s", key, required ? " that is not empty" : "");
+    if (str_chr(text, '\0') < text.len || text.len > HANDLER_MAX_TEXT)
+        return leave_out(r, "'%s' %s", key,
+                         text.len > HANDLER_MAX_TEXT ? "is longer than 128 KB"
+                                                     : "holds a NUL character");
     *ret = text;
     return true;
 }
@@ -116,20 +143,18 @@ static struct rule *read_condition(const struct reading *r, const struct json *o
     return rule;
 }
 
-static bool read_args(const struct reading *r, const struct json *o, struct strv *ret, bool *ret_is)
+/* A list of texts; *ret_is: there is one. */
+static bool read_list(struct reading *r, const struct json *o, const char *key, struct strv *ret,
+                      bool *ret_is)
 {
-    const struct json *v = json_get(o, "args");
+    const struct json *v = json_get(o, key);
 
     *ret_is = v;
-    if (v && !json_is(v, JSON_ARRAY)) {
-        warn(r, true, "'args' must be a list of texts; left out");
-        return false;
-    }
+    if (v && !json_is(v, JSON_ARRAY))
+        return leave_out(r, "'%s' must be a list of texts", key);
     JSON_EACH(v, it) {
-        if (!json_is(it, JSON_STRING) || str_chr(json_str(it), '\0') < json_str(it).len) {
-            warn(r, true, "'args' must be a list of texts; left out");
-            return false;
-        }
+        if (!json_is(it, JSON_STRING) || str_chr(json_str(it), '\0') < json_str(it).len)
+            return leave_out(r, "'%s' must be a list of texts", key);
         strv_add(ret, json_str(it));
     }
     return true;
@@ -143,93 +168,194 @@ static void read_failure(const struct reading *r, const struct json *o, struct h
         s->flags |= HANDLER_FAILURE_BLOCKS;
     else if (json_get(o, "onFailure") && !str_is(word, "continue"))
         warn(r, true, "'onFailure' must be continue or block; taken for continue");
-    if (s->flags & HANDLER_FAILURE_BLOCKS && !(point_of(r->event)->flags & POINT_GUARDED))
+    if (!(s->flags & HANDLER_FAILURE_BLOCKS))
+        return;
+    if (s->flags & HANDLER_ASYNC)
+        warn(r, true, "'onFailure' has no effect on a hook that nobody waits for");
+    else if (!(point_of(r->event)->flags & POINT_GUARDED))
         warn(r, true, "'onFailure' has no effect at %s", hook_event_name(r->event));
 }
 
-static bool read_command(const struct reading *r, const struct json *o, struct handler_spec *s,
+static bool read_command(struct reading *r, const struct json *o, struct handler_spec *s,
                          struct strv *args)
 {
     bool has_args;
 
     if (!read_text(r, o, "command", true, &s->command) ||
-        !read_text(r, o, "shell", false, &s->shell) || !read_args(r, o, args, &has_args))
+        !read_text(r, o, "shell", false, &s->shell) || !read_list(r, o, "args", args, &has_args))
         return false;
-    if (s->shell.len && !str_is(s->shell, "bash") && !str_is(s->shell, "powershell")) {
-        warn(r, true, "'shell' must be bash or powershell; left out");
-        return false;
-    }
+    if (s->shell.len && !str_is(s->shell, "bash") && !str_is(s->shell, "powershell"))
+        return leave_out(r, "'shell' must be bash or powershell");
     s->args = has_args ? args : NULL;
-    read_failure(r, o, s);
     if (read_bool(r, o, "async"))
         s->flags |= HANDLER_ASYNC;
-    if (read_bool(r, o, "asyncRewake")) {
-        s->flags |= HANDLER_ASYNC;
-        warn(r, true,
-             "'asyncRewake' wakes nobody in this version: what it says is heard with the "
-             "next prompt");
+    if (read_bool(r, o, "asyncRewake"))
+        s->flags |= HANDLER_ASYNC | HANDLER_REWAKE;
+    read_failure(r, o, s);
+    return true;
+}
+
+static bool read_headers(struct reading *r, const struct json *o, struct strv *ret)
+{
+    const struct json *headers = json_get(o, "headers");
+
+    if (headers && !json_is(headers, JSON_OBJECT))
+        return leave_out(r, "'headers' must be an object");
+    JSON_EACH(headers, header) {
+        struct str name = json_key(header);
+        struct str value = json_str(header);
+
+        if (!net_is_token(name) || !json_is(header, JSON_STRING) ||
+            str_chr(value, '\0') < value.len || str_chr(value, '\n') < value.len ||
+            str_chr(value, '\r') < value.len)
+            return leave_out(r, "'headers' must have names and texts of one line");
+        strv_addf(ret, "%.*s: %.*s", STR_ARG(name), STR_ARG(value));
     }
     return true;
 }
 
-static bool read_prompt(const struct reading *r, const struct json *o, struct handler_spec *s)
+static bool read_http(struct reading *r, const struct json *o, struct handler_spec *s,
+                      struct strv *headers, struct strv *allowed)
 {
-    if (!(point_of(r->event)->flags & POINT_PROMPTS)) {
-        warn(r, true, "no model is asked at %s; left out", hook_event_name(r->event));
+    struct err err = {0};
+    bool has_allowed;
+
+    if (point_of(r->event)->flags & POINT_LOCAL)
+        return leave_out(r, "only commands run at %s", hook_event_name(r->event));
+    if (!read_text(r, o, "url", true, &s->url) || !read_headers(r, o, headers) ||
+        !read_list(r, o, "allowedEnvVars", allowed, &has_allowed))
         return false;
-    }
+    if (net_check_url(s->url, &err) < 0)
+        return leave_out(r, "'url': %s", err.text);
+    s->headers = headers;
+    s->allowed = allowed;
+    read_failure(r, o, s);
+    return true;
+}
+
+static bool read_prompt(struct reading *r, const struct json *o, struct handler_spec *s)
+{
+    if (!(point_of(r->event)->flags & POINT_PROMPTS))
+        return leave_out(r, "no model is asked at %s", hook_event_name(r->event));
     if (read_bool(r, o, "continueOnBlock"))
         s->flags |= HANDLER_CONTINUE_ON_BLOCK;
     return read_text(r, o, "prompt", true, &s->prompt) &&
            read_text(r, o, "model", false, &s->model);
 }
 
-static bool read_type(const struct reading *r, const struct json *o, struct handler_spec *s,
-                      struct strv *args)
+/* What a spec only points to. */
+struct handler_lists {
+    struct strv args, headers, allowed;
+};
+
+static void handler_lists_release(struct handler_lists *l)
+{
+    strv_release(&l->args);
+    strv_release(&l->headers);
+    strv_release(&l->allowed);
+}
+
+static bool read_type(struct reading *r, const struct json *o, struct handler_spec *s,
+                      struct handler_lists *lists)
 {
     struct str type = json_get_str(o, "type");
 
     if (str_is(type, "command")) {
         s->type = HANDLER_COMMAND;
-        return read_command(r, o, s, args);
+        return read_command(r, o, s, &lists->args);
+    }
+    if (str_is(type, "http")) {
+        s->type = HANDLER_HTTP;
+        return read_http(r, o, s, &lists->headers, &lists->allowed);
     }
     if (str_is(type, "prompt")) {
         s->type = HANDLER_PROMPT;
         return read_prompt(r, o, s);
     }
-    if (str_is_word_of(type, "http mcp_tool agent"))
-        warn(r, true, "hooks of type %.*s are known, but not run by this version; left out",
-             STR_ARG(type));
-    else
-        warn(r, true, "'type' must be command or prompt; left out");
-    return false;
+    if (str_is_word_of(type, "mcp_tool agent"))
+        return leave_out(r, "hooks of type %.*s are known, but not run by this version",
+                         STR_ARG(type));
+    return leave_out(r, "'type' must be command, http or prompt");
 }
 
-static void read_handler(const struct reading *r, const struct json *o)
+/* What no handler of its type has: a word mistyped, or one that counts elsewhere. */
+static void read_unknown(const struct reading *r, const struct json *o, enum handler_type type)
 {
-    CLEANUP(strv_release) struct strv args = STRV_INIT;
+    static const char *const fields[] = {
+        [HANDLER_COMMAND] = "command args shell async asyncRewake onFailure",
+        [HANDLER_HTTP] = "url headers allowedEnvVars onFailure",
+        [HANDLER_PROMPT] = "prompt model continueOnBlock",
+    };
+
+    JSON_EACH(o, field) {
+        struct str name = json_key(field);
+
+        if (str_is(name, "once"))
+            warn(r, true, "'once' counts only for hooks that a skill brings");
+        else if (!str_is_word_of(name, "type if timeout statusMessage") &&
+                 !str_is_word_of(name, fields[type]))
+            warn(r, true, "a hook of type %s has no '%.*s'", handler_type_name(type),
+                 STR_ARG(str_clip(name, 80)));
+    }
+}
+
+static void read_handler(struct reading *r, const struct json *o)
+{
+    CLEANUP(handler_lists_release) struct handler_lists lists = {0};
     struct handler_spec spec = {.origin = r->origin};
-    bool is_about_call = point_of(r->event)->flags & POINT_CALL;
     struct hook_handler *h;
     struct err err = {0};
 
     if (!json_is(o, JSON_OBJECT)) {
-        warn(r, true, "must be an object; left out");
+        (void)leave_out(r, "must be an object");
         return;
     }
-    if (json_get(o, "if") && !is_about_call) {
-        warn(r, true, "'if' speaks of tool calls, so at %s this never runs; left out",
-             hook_event_name(r->event));
+    if (json_get(o, "if") && !(point_of(r->event)->flags & POINT_CALL)) {
+        (void)leave_out(r, "'if' speaks of tool calls, so at %s this never runs",
+                        hook_event_name(r->event));
         return;
     }
-    if (!read_type(r, o, &spec, &args) || !read_text(r, o, "statusMessage", false, &spec.status))
+    if (!read_type(r, o, &spec, &lists) || !read_text(r, o, "statusMessage", false, &spec.status))
         return;
+    read_unknown(r, o, spec.type);
     spec.timeout_ms = read_timeout(r, o);
     spec.only = read_condition(r, o);
     h = hook_handler_new(&spec);
-    if (hook_registry_add(r->registry, &r->where, h, &err) < 0)
-        warn(r, true, "%s; left out", err.text);
+    if (r->registry && hook_registry_add(r->registry, &r->where, h, &err) < 0)
+        (void)leave_out(r, "%s", err.text);
     hook_handler_unref(h);
+}
+
+/* --- listed --------------------------------------------------------------------------------- */
+
+static void list_handler(struct reading *r, const struct json *o)
+{
+    static const char *const titles[] = {"command", "url", "prompt", "tool"};
+    struct arena *arena = &r->rows->arena;
+    enum hook_limit limit = settings_limit(r->conf);
+    struct settings_row *row = vec_add(&r->rows->list);
+
+    *row = (struct settings_row){
+        .event = arena_str(arena, r->name),
+        .matcher = arena_str(arena, str_of(r->where.matcher)),
+        .type = arena_str(arena, json_get_str(o, "type")),
+        .origin = arena_str(arena, r->origin),
+        .is_managed = r->where.source == HOOK_MANAGED,
+        .why_not = arena_str(arena, buf_str(&r->why_not)),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(titles) && !row->what.len; i++) {
+        struct str what = str_trim(json_get_str(o, titles[i]));
+
+        row->what = arena_str(arena, str_first(what, str_chr(what, '\n')));
+    }
+    if (!row->why_not.len && r->why_never.len)
+        row->why_not = r->why_never;
+    if (row->why_not.len || row->is_managed)
+        return;
+    if (limit == HOOK_LIMIT_DISABLED)
+        row->why_not = STR("disableAllHooks");
+    else if (limit == HOOK_LIMIT_MANAGED)
+        row->why_not = STR("allowManagedHooksOnly");
 }
 
 static void read_group(struct reading *r, const struct json *group)
@@ -247,27 +373,29 @@ static void read_group(struct reading *r, const struct json *group)
         warn(r, false, "'matcher' must be a text; left out");
         return;
     }
-    if (matcher && !hook_matcher_is_valid(json_str(matcher)))
+    if (matcher && !r->why_never.len && !hook_matcher_is_valid(r->event, json_str(matcher)))
         warn(r, false, "'matcher' is no regular expression, so nothing matches it");
     text = mem_dup(json_str(matcher).ptr ? json_str(matcher).ptr : "", json_str(matcher).len);
     r->where.matcher = text;
     r->hook = 0;
     JSON_EACH(hooks, handler) {
-        read_handler(r, handler);
+        buf_clear(&r->why_not);
+        if (!r->is_later)
+            read_handler(r, handler);
+        if (r->rows)
+            list_handler(r, handler);
         r->hook++;
     }
 }
 
 static void read_event(struct reading *r, const struct json *list)
 {
-    struct str name = json_key(list);
-
     r->where.event = r->event;
     r->group = 0;
     JSON_EACH(list, group) {
         CLEANUP(buf_release) struct buf key = BUF_INIT(200);
 
-        buf_addf(&key, "hooks.%.*s.%zu", STR_ARG(name), r->group);
+        buf_addf(&key, "hooks.%.*s.%zu", STR_ARG(r->name), r->group);
         r->origin = conf_origin(r->conf, buf_cstr(&key));
         r->where.source = conf_is_managed(r->conf, buf_cstr(&key)) ? HOOK_MANAGED : HOOK_SETTINGS;
         read_group(r, group);
@@ -275,36 +403,74 @@ static void read_event(struct reading *r, const struct json *list)
     }
 }
 
+/* Whether anything there can be read, and why nothing of it would run. */
+static bool read_name(struct reading *r, const struct json *list)
+{
+    CLEANUP(buf_release) struct buf key = BUF_INIT(200);
+    struct str near = point_nearest(r->name);
+    struct str origin;
+
+    buf_addf(&key, "hooks.%.*s", STR_ARG(r->name));
+    origin = conf_origin(r->conf, buf_cstr(&key));
+    r->is_later = false;
+    r->why_never = STR("");
+    if (hook_event_parse(r->name, &r->event)) {
+        if (!(point_of(r->event)->flags & POINT_IDLE))
+            return true;
+        r->why_never = STR("not yet run: this version never comes to this event");
+        if (json_len(list) && r->warnings)
+            strv_addf(r->warnings,
+                      "%.*s: hooks.%.*s: this version never comes to this event, so nothing "
+                      "runs there",
+                      STR_ARG(origin), STR_ARG(r->name));
+        return true;
+    }
+    r->is_later = true;
+    if (point_comes_later(r->name)) {
+        r->why_never = STR("not yet run: the event is known, but nothing runs there");
+        if (r->warnings)
+            strv_addf(r->warnings,
+                      "%.*s: hooks.%.*s: the event is known, but nothing runs there in this "
+                      "version",
+                      STR_ARG(origin), STR_ARG(r->name));
+        return r->rows;
+    }
+    r->why_never = STR("there is no such event");
+    if (r->warnings)
+        strv_addf(r->warnings, "%.*s: hooks.%.*s: there is no such event%s%.*s%s", STR_ARG(origin),
+                  STR_ARG(r->name), near.len ? "; did you mean '" : "", STR_ARG(near),
+                  near.len ? "'?" : "");
+    return r->rows;
+}
+
+static void read_all(struct reading *r)
+{
+    buf_init(&r->why_not, BUF_NO_LIMIT); /* clipped names */
+    JSON_EACH(conf_get(r->conf, "hooks"), list) {
+        r->name = str_clip(json_key(list), 80);
+        if (read_name(r, list))
+            read_event(r, list);
+    }
+    buf_release(&r->why_not);
+}
+
 void settings_read(const struct conf *conf, struct hook_registry *registry,
                    struct strv *ret_warnings)
 {
     struct reading r = {.conf = conf, .registry = registry, .warnings = ret_warnings};
 
-    JSON_EACH(conf_get(conf, "hooks"), list) {
-        CLEANUP(buf_release) struct buf key = BUF_INIT(200);
-        struct str name = json_key(list);
-        struct str shown = str_clip(name, 80);
-        struct str near = point_nearest(name);
-        struct str origin;
+    read_all(&r);
+}
 
-        buf_addf(&key, "hooks.%.*s", STR_ARG(shown));
-        origin = conf_origin(conf, buf_cstr(&key));
-        if (hook_event_parse(name, &r.event)) {
-            if (json_len(list) && point_of(r.event)->flags & POINT_IDLE)
-                strv_addf(ret_warnings,
-                          "%.*s: hooks.%.*s: this version never comes to this event, so nothing "
-                          "runs there",
-                          STR_ARG(origin), STR_ARG(shown));
-            read_event(&r, list);
-        } else if (point_comes_later(name)) {
-            strv_addf(ret_warnings,
-                      "%.*s: hooks.%.*s: the event is known, but nothing runs there in this "
-                      "version",
-                      STR_ARG(origin), STR_ARG(shown));
-        } else {
-            strv_addf(ret_warnings, "%.*s: hooks.%.*s: there is no such event%s%.*s%s",
-                      STR_ARG(origin), STR_ARG(shown), near.len ? "; did you mean '" : "",
-                      STR_ARG(near), near.len ? "'?" : "");
-        }
-    }
+void settings_list(const struct conf *conf, struct settings_rows *ret)
+{
+    struct reading r = {.conf = conf, .rows = ret};
+
+    read_all(&r);
+}
+
+void settings_rows_release(struct settings_rows *rows)
+{
+    vec_release(&rows->list);
+    arena_release(&rows->arena);
 }

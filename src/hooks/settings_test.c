@@ -109,13 +109,35 @@ static const struct settings_case {
      "",
      {"22: hooks.Whenever: there is no such event"}},
     {"an event of later",
-     "{'TaskCompleted':[{'hooks':[]}]}",
+     "{'FileChanged':[{'hooks':[]}]}",
      "",
-     {"27: hooks.TaskCompleted: the event is known, but nothing runs there in this version"}},
+     {"25: hooks.FileChanged: the event is known, but nothing runs there in this version"}},
     {"an event that never comes",
-     "{'Notification':[{'hooks':[{'type':'command','command':'a'}]}]}",
-     "Notification/ command=a; ",
-     {"26: hooks.Notification: this version never comes to this event, so nothing runs there"}},
+     "{'TaskCreated':[{'hooks':[{'type':'command','command':'a'}]}]}",
+     "TaskCreated/ command=a; ",
+     {"25: hooks.TaskCreated: this version never comes to this event, so nothing runs there"}},
+    {"all fields of a request",
+     "{'Stop':[{'hooks':[{'type':'http','url':'http://localhost:9/x','headers':{'X-Key':'$K'},"
+     "'allowedEnvVars':['K'],'timeout':3}]}]}",
+     "Stop/ http=http://localhost:9/x ms=3000; "},
+    {"a request that goes nowhere",
+     "{'Stop':[{'hooks':[{'type':'http','url':'ftp://x'},{'type':'http'},"
+     "{'type':'http','url':'http://x/','headers':{'a b':'c'}},"
+     "{'type':'http','url':'http://x/','headers':{'a':'b\\nc'}}]}]}",
+     "",
+     {"19: hooks.Stop[0].hooks[0]: 'url': 'ftp://x' is not an http:// or https:// URL; left out",
+      "19: hooks.Stop[0].hooks[1]: 'url' must be a text that is not empty; left out",
+      "19: hooks.Stop[0].hooks[2]: 'headers' must have names and texts of one line; left out",
+      "19: hooks.Stop[0].hooks[3]: 'headers' must have names and texts of one line; left out"}},
+    {"a request where only commands run",
+     "{'SessionStart':[{'hooks':[{'type':'http','url':'http://x/'}]}]}",
+     "",
+     {"27: hooks.SessionStart[0].hooks[0]: only commands run at SessionStart; left out"}},
+    {"words that count elsewhere, and mistyped ones",
+     "{'Stop':[{'hooks':[{'type':'command','command':'a','once':true,'timeuot':3}]}]}",
+     "Stop/ command=a; ",
+     {"19: hooks.Stop[0].hooks[0]: 'once' counts only for hooks that a skill brings",
+      "19: hooks.Stop[0].hooks[0]: a hook of type command has no 'timeuot'"}},
     {"no object",
      "{'Stop':[3]}",
      "",
@@ -132,7 +154,7 @@ static const struct settings_case {
     {"no type",
      "{'Stop':[{'hooks':[{'command':'a'}]}]}",
      "",
-     {"19: hooks.Stop[0].hooks[0]: 'type' must be command or prompt; left out"}},
+     {"19: hooks.Stop[0].hooks[0]: 'type' must be command, http or prompt; left out"}},
     {"a type of later",
      "{'Stop':[{'hooks':[{'type':'agent','prompt':'a'}]}]}",
      "",
@@ -165,8 +187,8 @@ static const struct settings_case {
      "{'Stop':[{'hooks':[{'type':'command','command':'a','timeout':-1,'onFailure':'explode',"
      "'async':'yes'}]}]}",
      "Stop/ command=a; ",
-     {"19: hooks.Stop[0].hooks[0]: 'onFailure' must be continue or block; taken for continue",
-      "19: hooks.Stop[0].hooks[0]: 'async' must be true or false, not string; taken for false",
+     {"19: hooks.Stop[0].hooks[0]: 'async' must be true or false, not string; taken for false",
+      "19: hooks.Stop[0].hooks[0]: 'onFailure' must be continue or block; taken for continue",
       "19: hooks.Stop[0].hooks[0]: 'timeout' must be a number of seconds above 0; the default is "
       "used"}},
     {"endless", "{'Stop':[{'hooks':[{'type':'command','command':'a','timeout':1e300}]}]}",
@@ -177,11 +199,14 @@ static const struct settings_case {
      {"19: hooks.Stop[0].hooks[0]: 'onFailure' has no effect at Stop"}},
     {"async", "{'Stop':[{'hooks':[{'type':'command','command':'a','async':true}]}]}",
      "Stop/ command=a flags=8; "},
-    {"asyncRewake",
-     "{'Stop':[{'hooks':[{'type':'command','command':'a','asyncRewake':true}]}]}",
-     "Stop/ command=a flags=8; ",
-     {"19: hooks.Stop[0].hooks[0]: 'asyncRewake' wakes nobody in this version: what it says is "
-      "heard with the next prompt"}},
+    {"asyncRewake", "{'Stop':[{'hooks':[{'type':'command','command':'a','asyncRewake':true}]}]}",
+     "Stop/ command=a flags=24; "},
+    {"onFailure of one that nobody waits for",
+     "{'PreToolUse':[{'hooks':[{'type':'command','command':'a','async':true,"
+     "'onFailure':'block'}]}]}",
+     "PreToolUse/ command=a flags=10; ",
+     {"25: hooks.PreToolUse[0].hooks[0]: 'onFailure' has no effect on a hook that nobody waits "
+      "for"}},
     {"args that are none",
      "{'Stop':[{'hooks':[{'type':'command','command':'a','args':[1]}]}]}",
      "",
@@ -289,12 +314,50 @@ static void limits(void **state)
     clear(".tenax/settings.json");
 }
 
+/* Everything that stands in the files, and why what does not run does not. */
+static void listed(void **state)
+{
+    CLEANUP(settings_rows_release) struct settings_rows rows = {0};
+    CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+
+    (void)state;
+    put(".tenax/settings.json",
+        "{'disableAllHooks':true,'hooks':{"
+        "'Stop':[{'hooks':[{'type':'command','command':' "
+        "a\\nb'},{'type':'agent','prompt':'p'},3]}],"
+        "'FileChanged':[{'matcher':'x','hooks':[{'type':'command','command':'c'}]}],"
+        "'Nope':[{'hooks':[{'type':'command','command':'d'}]}],"
+        "'TaskCreated':[{'hooks':[{'type':'http','url':'http://x/'}]}]}}");
+    put("etc/tenax/managed-settings.json",
+        "{'hooks':{'Stop':[{'matcher':'m','hooks':[{'type':'prompt','prompt':'q'}]}]}}");
+    conf = load();
+    settings_list(conf, &rows);
+    VEC_EACH(&rows.list, row) {
+        buf_addf(&got, "%.*s/%.*s %.*s=%.*s%s: %.*s\n", STR_ARG(row->event), STR_ARG(row->matcher),
+                 STR_ARG(row->type), STR_ARG(row->what), row->is_managed ? " managed" : "",
+                 STR_ARG(row->why_not));
+    }
+    assert_string_equal(
+        buf_cstr(&got),
+        "Stop/ command=a: disableAllHooks\n"
+        "Stop/ agent=p: hooks of type agent are known, but not run by this version\n"
+        "Stop/ =: must be an object\n"
+        "Stop/m prompt=q managed: \n"
+        "FileChanged/x command=c: not yet run: the event is known, but nothing runs there\n"
+        "Nope/ command=d: there is no such event\n"
+        "TaskCreated/ http=http://x/: not yet run: this version never comes to this event\n");
+    clear(".tenax/settings.json");
+    clear("etc/tenax/managed-settings.json");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_cases),
         cmocka_unit_test(levels),
         cmocka_unit_test(limits),
+        cmocka_unit_test(listed),
     };
     static const char *const folders[] = {".tenax", "work", "work/.claude", "etc", "etc/tenax"};
     int failed;

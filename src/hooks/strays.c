@@ -1,48 +1,71 @@
 /*
- * strays: their mail waits in one mailbox until somebody asks; a job whose mail is not taken waits
- * itself (proc.h), so nothing grows meanwhile. The lock is held while a command is handed to proc
- * and while mail is looked through; neither waits for anybody.
+ * strays: a thread for each that was begun as one, and one for those that left a run together. It
+ * waits on the mailbox their mail goes to; what came of them waits under the lock until somebody
+ * asks.
  */
 #include "hooks/strays.h"
 
-#include "base/buf.h"
+#include "agent/workspace.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "hooks/handler.h"
 #include "hooks/output.h"
 #include "hooks/program.h"
 #include "proc/proc.h"
+#include "sync/cancel.h"
+#include "sync/crew.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
-struct stray {
-    struct proc *proc;
-    struct hook_handler *handler;
-    enum hook_event event;
-    struct buf out, err;
-};
-
 struct strays {
-    struct lock lock; /* of everything */
-    struct mailbox *mail;
-    VEC(struct stray) list;
+    struct workspace *workspace;
+    void (*wake)(void *arg, struct str text);
+    void *wake_arg;
+    struct cancel *cancel; /* set when the session ends */
+    struct crew *crew;
+    struct lock lock; /* of what follows */
+    size_t running;
     struct buf context, message; /* what is to be told */
 };
 
-struct strays *strays_new(void)
+/* Those of one mailbox. */
+struct stray_group {
+    struct strays *strays;
+    struct mailbox *mail;
+    stray_vec list;
+};
+
+struct strays *strays_new(struct workspace *w, void (*wake)(void *arg, struct str text), void *arg)
 {
     struct strays *s = mem_zalloc(sizeof(*s));
 
+    s->workspace = w;
+    s->wake = wake;
+    s->wake_arg = arg;
+    s->cancel = cancel_new(/*parent=*/NULL);
+    s->crew = crew_new();
     lock_init(&s->lock);
-    s->mail = mailbox_new();
     buf_init(&s->context, HOOK_MAX_TEXT);
     buf_init(&s->message, HOOK_MAX_TEXT);
     return s;
 }
 
-static void stray_release(struct stray *one)
+void strays_free(struct strays *s)
+{
+    if (!s)
+        return;
+    cancel_set(s->cancel);
+    crew_free(s->crew);
+    cancel_unref(s->cancel);
+    buf_release(&s->context);
+    buf_release(&s->message);
+    lock_release(&s->lock);
+    mem_freep(&s);
+}
+
+void stray_release(struct stray *one)
 {
     proc_unref(one->proc);
     hook_handler_unref(one->handler);
@@ -50,109 +73,212 @@ static void stray_release(struct stray *one)
     buf_release(&one->err);
 }
 
-void strays_free(struct strays *s)
+/* --- heard ---------------------------------------------------------------------------------- */
+
+static void join(struct buf *to, struct str text)
 {
-    if (!s)
-        return;
-    VEC_EACH(&s->list, one) {
-        stray_release(one);
-    }
-    vec_release(&s->list);
-    mailbox_close(s->mail);
-    mailbox_unref(s->mail);
-    buf_release(&s->context);
-    buf_release(&s->message);
-    lock_release(&s->lock);
-    mem_freep(&s);
+    if (text.len && to->len)
+        buf_addc(to, '\n');
+    buf_add(to, text);
+}
+
+/* It objects, and somebody shall know at once. */
+static void strays_wake(struct strays *s, const struct stray *one)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2 * HOOK_MAX_TEXT);
+    struct str words = str_trim(buf_str(&one->err));
+
+    o.workspace = s->workspace;
+    if (!words.len)
+        words = str_trim(buf_str(&one->out));
+    hook_outcome_say(&o, &o.context, words.len ? words : STR("It objects, and does not say why."));
+    buf_addf(&text, "%s hook feedback, from a hook that runs in the background (%.*s):\n%.*s",
+             hook_event_name(one->event), STR_ARG(hook_handler_title(one->handler)),
+             STR_ARG(buf_str(&o.context)));
+    if (s->wake)
+        s->wake(s->wake_arg, buf_str(&text));
 }
 
 /* What it says about the event, without what it decides: that has happened long ago. */
-static void strays_hear(struct strays *s, const struct stray *one, const struct proc_mail *m)
+void strays_hear(struct strays *s, const struct stray *one, int end, int code)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     struct str title = hook_handler_title(one->handler);
     struct err err = {0};
     struct output output = {
-        .end = m->how == PROC_EXITED        ? OUTPUT_EXITED
-               : m->how == PROC_TIMED_OUT   ? OUTPUT_TIMED_OUT
-               : m->how == PROC_NOT_STARTED ? OUTPUT_NOT_STARTED
-                                            : OUTPUT_SIGNALLED,
-        .code = m->code,
-        .out = buf_str(&one->out),
-        .err = m->how == PROC_NOT_STARTED ? buf_str(&m->bytes) : buf_str(&one->err),
+        .end = (enum output_end)end,
+        .code = code,
+        .out = output_behind_async(buf_str(&one->out)),
+        .err = buf_str(&one->err),
         .cut = one->out.over,
     };
 
+    o.workspace = s->workspace;
+    log_debug("hooks", "%s async: %.*s: over", hook_event_name(one->event), STR_ARG(title));
+    if (end == OUTPUT_EXITED && code == 2 &&
+        hook_handler_spec(one->handler)->flags & HANDLER_REWAKE) {
+        strays_wake(s, one);
+        return;
+    }
     if (output_merge(&output, one->event, /*flags=*/0, &o, &err) < 0) {
         CLEANUP(buf_release) struct buf line = BUF_INIT(1000);
 
         buf_addf(&line, "%s hook error: %.*s: %s", hook_event_name(one->event), STR_ARG(title),
                  err.text);
-        hook_outcome_say(&s->message, buf_str(&line));
+        join(&o.message, buf_str(&line));
     }
-    log_debug("hooks", "%s async: %.*s: over", hook_event_name(one->event), STR_ARG(title));
-    hook_outcome_say(&s->context, buf_str(&o.context));
-    hook_outcome_say(&s->message, buf_str(&o.message));
+    lock_take(&s->lock);
+    join(&s->context, buf_str(&o.context));
+    join(&s->message, buf_str(&o.message));
+    lock_give(&s->lock);
 }
 
-/* The lock is held. */
-static void strays_read(struct strays *s)
+/* --- waited for ----------------------------------------------------------------------------- */
+
+static void strays_count(struct strays *s, size_t gone)
 {
-    struct mail *m;
+    lock_take(&s->lock);
+    s->running -= gone;
+    lock_give(&s->lock);
+}
 
-    for (m = mailbox_try(s->mail); m; m = mailbox_try(s->mail)) {
-        const struct proc_mail *p = (const struct proc_mail *)m;
+static void group_take(struct stray_group *g, const struct proc_mail *m)
+{
+    for (size_t i = 0; i < g->list.len; i++) {
+        struct stray *one = &g->list.ptr[i];
 
-        for (size_t i = 0; i < s->list.len; i++) {
-            struct stray *one = &s->list.ptr[i];
-
-            if (one->proc != p->proc)
-                continue;
-            if (p->what == PROC_OUTPUT) {
-                buf_add(p->fd == 1 ? &one->out : &one->err, buf_str(&p->bytes));
-                break;
-            }
-            strays_hear(s, one, p);
-            stray_release(one);
-            *one = s->list.ptr[--s->list.len];
-            break;
+        if (one->proc != m->proc)
+            continue;
+        if (m->what == PROC_OUTPUT) {
+            buf_add(m->fd == 1 ? &one->out : &one->err, buf_str(&m->bytes));
+            return;
         }
-        mail_free(m);
+        if (m->how == PROC_NOT_STARTED)
+            buf_add(&one->err, buf_str(&m->bytes));
+        strays_hear(g->strays, one, output_end_of(m->how), m->code);
+        strays_count(g->strays, 1);
+        stray_release(one);
+        *one = g->list.ptr[--g->list.len];
+        return;
     }
+}
+
+static int64_t group_deadline(const struct stray_group *g)
+{
+    int64_t next = -1;
+
+    VEC_EACH(&g->list, one) {
+        if (one->deadline_ms >= 0 && (next < 0 || one->deadline_ms < next))
+            next = one->deadline_ms;
+    }
+    return next;
+}
+
+static void group_expire(struct stray_group *g)
+{
+    int64_t now = clock_mono_ms();
+
+    VEC_EACH(&g->list, one) {
+        if (one->deadline_ms < 0 || one->deadline_ms > now)
+            continue;
+        proc_end(one->proc); /* its mail follows */
+        one->deadline_ms = -1;
+    }
+}
+
+static void group_thread(void *arg)
+{
+    struct stray_group *g = arg;
+
+    while (g->list.len) {
+        struct err err = {0};
+        struct mail *m;
+
+        if (mailbox_take(g->mail, g->strays->cancel, group_deadline(g), &m, &err) == 0) {
+            if (m->kind == &proc_mail_kind)
+                group_take(g, (const struct proc_mail *)m);
+            mail_free(m);
+        } else if (err.code == ERR_TIMEOUT) {
+            group_expire(g);
+        } else {
+            break; /* the session ends, and they with it */
+        }
+    }
+    strays_count(g->strays, g->list.len);
+    VEC_EACH(&g->list, one) {
+        stray_release(one);
+    }
+    vec_release(&g->list);
+    mailbox_close(g->mail);
+    mailbox_unref(g->mail);
+    mem_freep(&g);
+}
+
+int strays_adopt(struct strays *s, struct mailbox *mail, stray_vec *list, struct err *err)
+{
+    struct stray_group *g;
+    bool full;
+
+    lock_take(&s->lock);
+    full = s->running + list->len > STRAYS_MAX;
+    if (!full)
+        s->running += list->len;
+    lock_give(&s->lock);
+    if (full)
+        return err_set(err, ERR_BUSY, "%d others still run", STRAYS_MAX);
+    g = mem_zalloc(sizeof(*g));
+    g->strays = s;
+    g->mail = mailbox_ref(mail);
+    g->list = *list;
+    if (crew_start(s->crew, "hook", group_thread, g, err) < 0) {
+        strays_count(s, list->len);
+        mailbox_unref(g->mail);
+        mem_freep(&g);
+        return -1;
+    }
+    *list = (stray_vec)VEC_INIT;
+    return 0;
 }
 
 int strays_start(struct strays *s, const struct program_place *place, struct hook_handler *h,
                  enum hook_event event, int64_t timeout_ms, struct str line, struct err *err)
 {
-    struct proc *p = NULL;
-    struct stray *one;
+    struct mailbox *mail = mailbox_new();
+    struct proc *p = program_start(place, h, timeout_ms, /*env_file=*/NULL, line, mail, err);
+    stray_vec list = VEC_INIT;
+    int rc = -1;
 
-    lock_take(&s->lock);
-    strays_read(s);
-    if (s->list.len == STRAYS_MAX)
-        err_set(err, ERR_BUSY, "%d others still run", STRAYS_MAX);
-    else
-        p = program_start(place, h, timeout_ms, line, s->mail, err);
     if (p) {
-        one = vec_add(&s->list);
+        struct stray *one = vec_add(&list);
+
         *one = (struct stray){
             .proc = p,
             .handler = hook_handler_ref(h),
             .event = event,
             .out = BUF_INIT(OUTPUT_MAX_BYTES),
             .err = BUF_INIT(OUTPUT_MAX_BYTES),
+            .deadline_ms = -1,
         };
+        rc = strays_adopt(s, mail, &list, err);
     }
-    lock_give(&s->lock);
-    return p ? 0 : -1;
+    VEC_EACH(&list, left) {
+        stray_release(left);
+    }
+    vec_release(&list);
+    if (rc < 0)
+        mailbox_close(mail);
+    mailbox_unref(mail);
+    return rc;
 }
+
+/* --- told ----------------------------------------------------------------------------------- */
 
 bool strays_have_news(struct strays *s)
 {
     bool any;
 
     lock_take(&s->lock);
-    strays_read(s);
     any = s->context.len || s->message.len;
     lock_give(&s->lock);
     return any;
@@ -161,9 +287,8 @@ bool strays_have_news(struct strays *s)
 void strays_tell(struct strays *s, struct hook_outcome *io)
 {
     lock_take(&s->lock);
-    strays_read(s);
-    hook_outcome_say(&io->context, buf_str(&s->context));
-    hook_outcome_say(&io->message, buf_str(&s->message));
+    join(&io->context, buf_str(&s->context));
+    join(&io->message, buf_str(&s->message));
     buf_clear(&s->context);
     buf_clear(&s->message);
     lock_give(&s->lock);

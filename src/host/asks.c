@@ -195,11 +195,23 @@ static int asks_put(struct asker *self, const struct ask *ask, struct cancel *ca
     return e.result;
 }
 
+static bool asks_is_there(struct asker *self)
+{
+    struct asks *a = (struct asks *)self;
+    bool there;
+
+    gate_take(&a->gate);
+    there = a->fronts.len > 0;
+    gate_give(&a->gate);
+    return there;
+}
+
 struct asks *asks_new(void (*on_waiting)(bool waiting, void *arg), void *arg)
 {
     struct asks *a = mem_zalloc(sizeof(*a));
 
     a->asker.put = asks_put;
+    a->asker.is_there = asks_is_there;
     a->on_waiting = on_waiting;
     a->arg = arg;
     gate_init(&a->gate);

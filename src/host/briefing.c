@@ -3,6 +3,9 @@
  */
 #include "host/briefing.h"
 
+#include <string.h>
+
+#include "agent/agent.h"
 #include "agent/recall.h"
 #include "agent/reminder.h"
 #include "agent/surroundings.h"
@@ -11,6 +14,7 @@ void briefing_release(struct briefing *b)
 {
     context_release(&b->context);
     buf_release(&b->changed);
+    mem_freep(&b->read_file);
 }
 
 static void briefing_say_notices(struct briefing *b)
@@ -97,6 +101,8 @@ void briefing_near(void *arg, const char *path, struct cancel *cancel, struct bu
 {
     struct briefing *b = arg;
 
+    mem_freep(&b->read_file);
+    b->read_file = mem_dup(path, strlen(path));
     if (context_near(&b->context, &b->where, path, cancel, ret, /*err=*/NULL) == 0)
         briefing_say_notices(b);
 }
@@ -113,6 +119,56 @@ void briefing_again(void *arg, struct cancel *cancel, struct buf *ret)
         return;
     context_release(&b->context);
     b->context = now;
+    b->told = b->told_nested = 0;
+    b->is_compacted = true;
     briefing_say_notices(b);
     buf_add(ret, briefing_text(b));
+}
+
+/* The rule that a nested file is, with its globs; NULL: it is no rule. */
+static const struct instruction_rule *find_rule(const struct instructions *in, const char *path)
+{
+    VEC_EACH(&in->rules, rule) {
+        if (strcmp(rule->path, path) == 0)
+            return rule;
+    }
+    return NULL;
+}
+
+/* One file at a time. */
+bool briefing_loaded(void *arg, struct agent_loaded *ret)
+{
+    static const char *const kinds[] = {
+        [INSTRUCTION_MANAGED] = "Managed",
+        [INSTRUCTION_USER] = "User",
+        [INSTRUCTION_PROJECT] = "Project",
+        [INSTRUCTION_LOCAL] = "Local",
+    };
+    struct briefing *b = arg;
+    const struct instructions *first = &b->context.instructions;
+    const struct instructions *nested = &b->context.nested;
+    const struct instruction_rule *rule = NULL;
+    const struct instruction *file;
+    bool is_nested = b->told >= first->files.len;
+
+    if (is_nested && b->told_nested >= nested->files.len)
+        return false;
+    file = is_nested ? &nested->files.ptr[b->told_nested++] : &first->files.ptr[b->told++];
+    if (is_nested)
+        rule = find_rule(first, file->path);
+    if (is_nested && !rule)
+        rule = find_rule(nested, file->path);
+    *ret = (struct agent_loaded){
+        .path = file->path,
+        .type = kinds[file->kind],
+        .reason = file->importer    ? "include"
+                  : rule            ? "path_glob_match"
+                  : is_nested       ? "nested_traversal"
+                  : b->is_compacted ? "compact"
+                                    : "session_start",
+        .parent = file->importer,
+        .trigger = is_nested ? b->read_file : NULL,
+        .globs = rule ? &rule->globs : NULL,
+    };
+    return true;
 }

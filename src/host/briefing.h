@@ -10,6 +10,7 @@
 #include "agent/context.h"
 #include "base/buf.h"
 
+struct agent_loaded;
 struct recall;
 struct surroundings;
 
@@ -19,6 +20,10 @@ struct briefing {
     void *notice_arg;
     struct context context;
     struct buf changed; /* since the session that goes on: told before its next input */
+    /* What hooks have heard of: files of the context, and nested ones. */
+    size_t told, told_nested;
+    bool is_compacted; /* why the first list is told */
+    char *read_file;   /* what the second was read for; NULL: nothing yet */
 };
 
 #define BRIEFING_INIT                                                                              \
@@ -42,3 +47,4 @@ struct str briefing_text(const struct briefing *b); /* what goes before the firs
 void briefing_news(void *arg, struct cancel *cancel, struct buf *ret);
 void briefing_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
 void briefing_again(void *arg, struct cancel *cancel, struct buf *ret);
+bool briefing_loaded(void *arg, struct agent_loaded *ret);

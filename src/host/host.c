@@ -12,6 +12,7 @@
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "goal/goal.h"
@@ -110,6 +111,34 @@ static void host_say_model(void *arg, struct buf *ret)
         buf_add(ret, buf_str(&name));
 }
 
+/* ---- hooks ---- */
+
+void host_say_title(void *arg, struct buf *ret)
+{
+    struct host *h = arg;
+
+    session_name(h->session, ret);
+}
+
+/* By a hook. */
+void host_take_title(void *arg, struct str title)
+{
+    struct host *h = arg;
+    struct err err = {0};
+
+    if (session_rename(h->session, title, &err) < 0 && err.code != ERR_UNSUPPORTED)
+        log_debug("host", "a hook's title: %s", err.text);
+}
+
+/* A hook in the background has something to say. */
+static void host_hear_hook(void *arg, struct str text)
+{
+    struct agent *a = host_running(arg);
+
+    if (a)
+        agent_notify(a, text, /*wake=*/true);
+}
+
 /* Hooks of settings and session come first, those of clients behind them. */
 static void host_make_hooks(struct host *h, struct strv *ret_notes)
 {
@@ -118,6 +147,8 @@ static void host_make_hooks(struct host *h, struct strv *ret_notes)
         .workspace = h->workspace,
         .model = host_say_model,
         .model_arg = h,
+        .wake = host_hear_hook,
+        .wake_arg = h,
     };
 
     h->registry = hook_registry_new(settings_limit(h->conf));
@@ -170,8 +201,15 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
  * being loaded nobody can start a thread: whoever is needed meanwhile is started before. */
 int host_connect(struct host *h, struct err *err)
 {
-    if (!models_need_net(&h->models) || h->net)
+    bool for_hooks = h->registry && hook_registry_has_type(h->registry, HANDLER_HTTP);
+
+    if (h->net)
         return 0;
+    if (!models_need_net(&h->models)) {
+        if (for_hooks) /* which say themselves what is wrong with it */
+            h->net = connect_net(h->conf, /*err=*/NULL);
+        return 0;
+    }
     h->net = connect_net(h->conf, err);
     return h->net ? 0 : -1;
 }

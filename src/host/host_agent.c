@@ -46,7 +46,7 @@ static int host_gather(struct host *h, struct err *err)
     }
     if (briefing_gather(&h->briefing, past, around, h->cancel, err) < 0)
         return -1;
-    return h->net ? net_ready(h->net, err) : 0;
+    return h->net && models_need_net(&h->models) ? net_ready(h->net, err) : 0;
 }
 
 /* How tenax was started, as viewers of transcripts know it. */
@@ -107,7 +107,12 @@ static struct agent *host_build(struct host *h, struct err *err)
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
         .source = session_source(h->session),
+        .prompt_source = "sdk", /* nobody types here yet: options and clients */
         .recall = session_recall(h->session),
+        .last_ms = session_facts(h->session) ? session_facts(h->session)->last_ms : 0,
+        .title = host_say_title,
+        .rename = host_take_title,
+        .title_arg = h,
         .journal = record ? record_journal(record) : NULL,
         .referee = goal_referee(goals_goal(h->goals)),
         .max_steps = h->max_steps,
@@ -119,6 +124,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .news = briefing_news,
         .near = briefing_near,
         .again = briefing_again,
+        .loaded = briefing_loaded,
         .news_arg = &h->briefing,
         .cancel = h->cancel,
     };

@@ -69,6 +69,8 @@ struct host {
 int host_make_toolbox(struct host *h, struct err *err);
 /* The network, where a model needs it. */
 int host_connect(struct host *h, struct err *err);
+void host_say_title(void *arg, struct buf *ret); /* for agent_spec; arg is the host */
+void host_take_title(void *arg, struct str title);
 
 /* host_agent.c */
 struct agent *host_running(struct host *h);                /* NULL: there is none yet */

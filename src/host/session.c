@@ -56,6 +56,7 @@ struct session {
     struct lock naming; /* of what follows */
     bool is_named;      /* by somebody, since it was opened */
     struct buf title;   /* for when it begins; empty: none */
+    struct buf name;    /* given since it was opened; empty: none */
 };
 
 void session_free(struct session *s)
@@ -71,6 +72,7 @@ void session_free(struct session *s)
     recall_release(&s->recall);
     buf_release(&s->seed);
     buf_release(&s->title);
+    buf_release(&s->name);
     lock_release(&s->naming);
     file_changes_release(&s->changes);
     mem_freep(&s->path);
@@ -292,6 +294,7 @@ int session_open(const struct conf *conf, const struct args *args, const char *i
     buf_init(&s->seed, BUF_NO_LIMIT);
     buf_init(&s->title, BUF_NO_LIMIT);
     lock_init(&s->naming);
+    buf_init(&s->name, SESSION_MAX_TITLE);
     r = check_options(args, id, err);
     if (r == 0)
         r = session_wants_past(args) ? session_resume(s, args, id, cancel, ret_notes, err)
@@ -421,8 +424,24 @@ int session_rename(struct session *s, struct str title, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, "the session has not begun yet");
     lock_take(&s->naming);
     s->is_named = true;
+    buf_clear(&s->name);
+    buf_add(&s->name, title);
     lock_give(&s->naming);
     return record_title(s->record, title, err);
+}
+
+void session_name(struct session *s, struct buf *ret)
+{
+    const struct load_facts *facts = session_facts(s);
+
+    lock_take(&s->naming);
+    if (s->name.len)
+        buf_add(ret, buf_str(&s->name));
+    else if (s->title.len)
+        buf_add(ret, buf_str(&s->title));
+    else if (facts)
+        buf_add(ret, buf_str(facts->title.len ? &facts->title : &facts->ai_title));
+    lock_give(&s->naming);
 }
 
 void session_title(struct session *s, struct str title)

@@ -69,7 +69,8 @@ static void rows_release(struct sdk_hooks *s)
 static bool row_matches(const struct hook_row *row, enum hook_event event, struct str subject)
 {
     /* Where there is nothing to match, a matcher is ignored. */
-    return row->event == event && (!subject.len || hook_matches(str_of(row->matcher), subject));
+    return row->event == event &&
+           (!subject.len || hook_matches(event, str_of(row->matcher), subject));
 }
 
 static bool sdk_hooks_wants(struct hook_runner *self, enum hook_event event, struct str subject)

@@ -124,6 +124,26 @@ static bool command_may_move(struct str text)
     return str_chr(first, '=') < first.len;
 }
 
+/* Lines that hooks want every command to begin with. Between quotes, so that what is wrong in them
+ * is said and the command runs all the same. */
+static void command_add_shell(struct workspace *w, struct buf *script)
+{
+    CLEANUP(buf_release) struct buf lines = BUF_INIT(COMMAND_MAX_TEXT);
+
+    workspace_shell(w, &lines);
+    if (!lines.len)
+        return;
+    buf_adds(script, "eval '");
+    for (size_t i = 0; i < lines.len; i++) {
+        if (lines.ptr[i] == '\'')
+            buf_adds(script, "'\\''");
+        else
+            buf_addc(script, lines.ptr[i]);
+    }
+    buf_adds(script, "'\n");
+}
+
+/* ret has what comes before the command. */
 static int command_make_script(struct str text, bool moves, struct buf *ret, struct err *err)
 {
     if (memchr(text.ptr, '\0', text.len))
@@ -151,8 +171,8 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
     struct str wanted = c->conf ? conf_get_str(c->conf, "defaultShell") : STR("");
     CLEANUP(mem_freep)
     char *shell = wanted.len ? mem_dup(wanted.ptr, wanted.len) : mem_dup("bash", 4);
-    bool moves = c->tell_dir && (wanted.len || !env->is_plain || command_may_move(c->text));
     CLEANUP(buf_release) struct buf script = BUF_INIT(COMMAND_MAX_TEXT);
+    bool moves;
     const char *argv[] = {shell, "-c", NULL, NULL};
     struct err why = {0};
     struct proc *p;
@@ -161,13 +181,16 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
         .envp = (const char *const *)strv_get(&env->list),
         .dir = c->dir,
         .merge_stderr = true, /* the order in which things were said is worth more than by whom */
-        .tell_dir = moves,
         .max_output = BUF_NO_LIMIT, /* read as fast as it can be put away (proc.h) */
         .timeout_ms = c->timeout_ms,
         .grace_ms = command_grace_ms(c->conf),
         .linger_ms = c->linger_ms,
     };
 
+    command_add_shell(w, &script);
+    moves =
+        c->tell_dir && (wanted.len || !env->is_plain || script.len || command_may_move(c->text));
+    spec.tell_dir = moves;
     if (command_make_script(c->text, moves, &script, err) < 0)
         return NULL;
     argv[2] = buf_cstr(&script);

@@ -1,0 +1,135 @@
+/*
+ * hooks: every handler of the settings, where it stands, and whether it runs.
+ *
+ * The list is that of a run in this folder. What the project's own files bring is found by reading
+ * the settings once more as if the folder were not trusted: what is missing then needs that trust
+ * wherever a person is asked for it. Main thread.
+ */
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/secret.h"
+#include "base/strv.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+#include "conf/conf.h"
+#include "hooks/settings.h"
+#include "json/jw.h"
+
+static int hooks_list(struct cmd *c);
+
+const struct command cmd_hooks = {
+    .usage =
+        {
+            .name = "hooks",
+            .args = "[list]",
+            .words = "list",
+            .summary = "List the hooks of this folder: event, matcher, what runs, where it is "
+                       "written, and whether it runs",
+            .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
+        },
+    .run = hooks_list,
+};
+
+static bool row_same(const struct settings_row *a, const struct settings_row *b)
+{
+    return str_eq(a->origin, b->origin) && str_eq(a->event, b->event) && str_eq(a->what, b->what);
+}
+
+static bool rows_have(const struct settings_rows *rows, const struct settings_row *wanted)
+{
+    VEC_EACH(&rows->list, row) {
+        if (row_same(row, wanted))
+            return true;
+    }
+    return false;
+}
+
+static void write_json(const struct settings_rows *rows, const struct settings_rows *plain,
+                       struct buf *out)
+{
+    struct jw w;
+
+    jw_init(&w, out, JW_PRETTY);
+    jw_object(&w);
+    jw_key(&w, "hooks");
+    jw_array(&w);
+    VEC_EACH(&rows->list, row) {
+        jw_object(&w);
+        jw_kstr(&w, "event", row->event);
+        jw_kstr(&w, "matcher", row->matcher);
+        jw_kstr(&w, "type", row->type);
+        jw_kstr(&w, "what", row->what);
+        jw_kstr(&w, "source", row->origin);
+        jw_kbool(&w, "managed", row->is_managed);
+        jw_kbool(&w, "needs_trust", !rows_have(plain, row));
+        jw_kbool(&w, "runs", !row->why_not.len);
+        if (row->why_not.len)
+            jw_kstr(&w, "why_not", row->why_not);
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    jw_object_end(&w);
+    buf_addc(out, '\n');
+}
+
+/* PreToolUse Bash|Edit: command ./guard.sh
+ *     .claude/settings.json:3:9, runs */
+static void write_text(const struct settings_rows *rows, const struct settings_rows *plain,
+                       struct buf *out)
+{
+    VEC_EACH(&rows->list, row) {
+        buf_add(out, row->event);
+        if (row->matcher.len)
+            buf_addf(out, " %.*s", STR_ARG(row->matcher));
+        buf_addf(out, ": %.*s %.*s\n    %.*s%s: ", STR_ARG(row->type), STR_ARG(row->what),
+                 STR_ARG(row->origin), row->is_managed ? " (managed)" : "");
+        if (row->why_not.len)
+            buf_addf(out, "does not run: %.*s\n", STR_ARG(row->why_not));
+        else if (!rows_have(plain, row))
+            buf_adds(out, "runs; interactively only when the folder is trusted\n");
+        else
+            buf_adds(out, "runs\n");
+    }
+    if (!rows->list.len)
+        buf_adds(out, "There are no hooks here.\n");
+}
+
+static int hooks_list(struct cmd *c)
+{
+    CLEANUP(settings_rows_release) struct settings_rows rows = {0};
+    CLEANUP(settings_rows_release) struct settings_rows plain = {0};
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(conf_unrefp) struct conf *untrusted = NULL;
+    CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
+    struct conf_sources from = {.dir = c->dir, .environ = environ, .args = &c->args};
+    const struct strv *words = &c->args.words; /* "hooks", verb */
+    struct err err = {0};
+    int code;
+
+    if (words->len > 2 || (words->len == 2 && !str_is(str_of(words->ptr[1]), "list"))) {
+        say("hooks: the only thing to do with them here is 'list'");
+        return EXIT_USAGE;
+    }
+    code = cmd_conf(c, &conf);
+    if (code)
+        return code;
+    if (conf_load(&from, &untrusted, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    settings_list(conf, &rows);
+    settings_list(untrusted, &plain);
+    if (c->args.given[OPT_JSON])
+        write_json(&rows, &plain, &out);
+    else
+        write_text(&rows, &plain, &out);
+    secret_scrub(&out);
+    if (isatty(STDOUT_FILENO))
+        (void)say_live(buf_str(&out), c->cancel, &code);
+    else
+        (void)say_out(buf_str(&out), c->cancel, &code);
+    return code;
+}

@@ -1,0 +1,255 @@
+/*
+ * work: commands are children whose mail comes straight to the run's mailbox; what blocks inside
+ * tenax (a question to a model, a request, a function) is an errand on a thread of the crew.
+ */
+#include "hooks/work.h"
+
+#include <unistd.h>
+
+#include "agent/workspace.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hooks/errand.h"
+#include "hooks/handler.h"
+#include "hooks/point.h"
+#include "hooks/strays.h"
+#include "proc/proc.h"
+
+#define WORK_GRACE_MS 100 /* for an errand that was told that its time is over */
+
+void works_add(works *list, struct hook_handler *h, int64_t timeout_ms)
+{
+    struct work *w = vec_add(list);
+
+    *w = (struct work){
+        .handler = hook_handler_ref(h),
+        .out = BUF_INIT(OUTPUT_MAX_BYTES),
+        .err = BUF_INIT(OUTPUT_MAX_BYTES),
+        .shell_path = BUF_INIT(BUF_NO_LIMIT), /* the system bounds it */
+        .timeout_ms = timeout_ms,
+    };
+}
+
+/* --- started -------------------------------------------------------------------------------- */
+
+static void work_fail(struct work *w, const struct err *err)
+{
+    w->state = WORK_ENDED;
+    w->end = OUTPUT_NOT_STARTED;
+    buf_adds(&w->err, err->text);
+}
+
+static void function_call(void *arg, struct hook_handler *h, const struct hook_input *in,
+                          struct cancel *cancel, struct errand_result *ret)
+{
+    const struct handler_spec *spec = hook_handler_spec(h);
+    int r = spec->fn(spec->arg, in, cancel, &ret->reason, &ret->err);
+
+    (void)arg;
+    ret->rc = r < 0 ? -1 : 0;
+    ret->verdict = r > 0 ? VERDICT_OBJECTS : VERDICT_FINE;
+    if (r > 0 && !ret->reason.len)
+        buf_add(&ret->reason, spec->error_message);
+}
+
+/* A file for lines that later commands shall begin with. Without one, it runs all the same. */
+static const char *work_shell_file(struct work *w, struct work_place *p, enum hook_event event)
+{
+    struct err err = {0};
+
+    if (!(point_of(event)->flags & POINT_SHELL))
+        return NULL;
+    if (workspace_spill(p->workspace, STR("env"), &w->shell_path, &err) == 0)
+        return buf_cstr(&w->shell_path);
+    log_debug("hooks", "no CLAUDE_ENV_FILE: %s", err.text);
+    return NULL;
+}
+
+/* line: the input, as commands read it. */
+static void work_start(struct work *w, struct work_place *p, const struct hook_input *in,
+                       struct str line, struct cancel *cancel, struct mailbox *to)
+{
+    const struct handler_spec *spec = hook_handler_spec(w->handler);
+    struct err err = {0};
+
+    w->deadline_ms = clock_mono_ms() + w->timeout_ms;
+    switch (spec->type) {
+    case HANDLER_COMMAND:
+        if (spec->flags & HANDLER_ASYNC) {
+            if (strays_start(p->strays, &p->programs, w->handler, in->event, w->timeout_ms, line,
+                             &err) < 0)
+                work_fail(w, &err);
+            w->state = WORK_ENDED;
+            return;
+        }
+        w->proc = program_start(&p->programs, w->handler, w->timeout_ms,
+                                work_shell_file(w, p, in->event), line, to, &err);
+        break;
+    case HANDLER_HTTP:
+        w->errand = errand_start(p->crew, post_send, &p->posts, w->handler, in, cancel, to, &err);
+        break;
+    case HANDLER_PROMPT:
+        w->errand =
+            errand_start(p->crew, question_ask, &p->questions, w->handler, in, cancel, to, &err);
+        break;
+    case HANDLER_FUNCTION:
+        w->errand = errand_start(p->crew, function_call, NULL, w->handler, in, cancel, to, &err);
+        break;
+    }
+    if (!w->proc && !w->errand)
+        work_fail(w, &err);
+}
+
+void works_start(works *list, struct work_place *p, const struct hook_input *in,
+                 struct cancel *cancel, struct mailbox *to)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add(&line, in->json);
+    buf_addc(&line, '\n'); /* without it a shell's read fails, with all it has read */
+    VEC_EACH(list, w) {
+        work_start(w, p, in, buf_str(&line), cancel, to);
+    }
+}
+
+/* --- waited for ----------------------------------------------------------------------------- */
+
+static void work_take_exit(struct work *w, const struct proc_mail *m)
+{
+    w->state = WORK_ENDED;
+    w->code = m->code;
+    w->end = output_end_of(m->how);
+    if (m->how == PROC_NOT_STARTED)
+        buf_add(&w->err, buf_str(&m->bytes));
+}
+
+static void work_take_output(struct work *w, const struct proc_mail *m)
+{
+    buf_add(m->fd == 1 ? &w->out : &w->err, buf_str(&m->bytes));
+    if (m->fd == 1 && !w->is_stray)
+        w->is_stray = output_is_async(buf_str(&w->out), &w->stray_ms);
+}
+
+static void works_take(works *list, const struct mail *m)
+{
+    VEC_EACH(list, w) {
+        if (m->kind == &proc_mail_kind && w->proc == ((const struct proc_mail *)m)->proc) {
+            const struct proc_mail *p = (const struct proc_mail *)m;
+
+            if (p->what == PROC_EXIT)
+                work_take_exit(w, p);
+            else
+                work_take_output(w, p);
+        } else if (m->kind == &errand_mail_kind && w->errand &&
+                   w->errand == ((const struct errand_mail *)m)->errand) {
+            w->state = WORK_ENDED;
+        }
+    }
+}
+
+/* Children are watched by proc; errands have to be told. */
+static int64_t works_deadline(const works *list)
+{
+    int64_t next = -1;
+
+    VEC_EACH(list, w) {
+        if (w->errand && w->state == WORK_RUNS && (next < 0 || w->deadline_ms < next))
+            next = w->deadline_ms;
+    }
+    return next;
+}
+
+/* Told first, and left behind when that does not help. */
+static void works_expire(works *list)
+{
+    int64_t now = clock_mono_ms();
+
+    VEC_EACH(list, w) {
+        if (!w->errand || w->state != WORK_RUNS || w->deadline_ms > now)
+            continue;
+        errand_cancel(w->errand);
+        if (w->is_late)
+            w->state = WORK_LEFT;
+        w->is_late = true;
+        w->deadline_ms = now + WORK_GRACE_MS;
+    }
+}
+
+static bool works_run(const works *list)
+{
+    VEC_EACH(list, w) {
+        if (w->state == WORK_RUNS && !w->is_stray)
+            return true;
+    }
+    return false;
+}
+
+int works_await(works *list, struct mailbox *mail, struct cancel *cancel, struct err *err)
+{
+    while (works_run(list)) {
+        struct mail *m;
+        struct err why = {0};
+
+        if (mailbox_take(mail, cancel, works_deadline(list), &m, &why) == 0) {
+            works_take(list, m);
+            mail_free(m);
+        } else if (why.code == ERR_TIMEOUT) {
+            works_expire(list);
+        } else {
+            return err_set(err, why.code, "%s", why.text);
+        }
+    }
+    return 0;
+}
+
+bool works_leave(works *list, struct work_place *p, enum hook_event event, struct mailbox *mail)
+{
+    stray_vec strays = VEC_INIT;
+    struct err err = {0};
+    bool left;
+
+    VEC_EACH(list, w) {
+        struct stray *one;
+
+        if (!w->is_stray)
+            continue;
+        one = vec_add(&strays);
+        *one = (struct stray){
+            .handler = hook_handler_ref(w->handler),
+            .event = event,
+            .proc = TAKE_PTR(w->proc),
+            .deadline_ms = w->stray_ms ? clock_mono_ms() + w->stray_ms : -1,
+        };
+        buf_move(&one->out, &w->out);
+        buf_move(&one->err, &w->err);
+        if (w->state == WORK_ENDED) {
+            strays_hear(p->strays, one, w->end, w->code);
+            stray_release(one);
+            strays.len--;
+        }
+    }
+    left = strays.len && strays_adopt(p->strays, mail, &strays, &err) == 0;
+    VEC_EACH(&strays, one) { /* there are too many of them: these end here */
+        log_debug("hooks", "%s async: %s", hook_event_name(event), err.text);
+        stray_release(one);
+    }
+    vec_release(&strays);
+    return left;
+}
+
+void works_release(works *list)
+{
+    VEC_EACH(list, w) {
+        if (w->shell_path.len)
+            (void)unlink(buf_cstr(&w->shell_path));
+        buf_release(&w->shell_path);
+        proc_unref(w->proc);
+        errand_leave(w->errand);
+        hook_handler_unref(w->handler);
+        buf_release(&w->out);
+        buf_release(&w->err);
+    }
+    vec_release(list);
+}

@@ -1,0 +1,145 @@
+/*
+ * work_merge: what came of each handler, laid over the outcome one after the other. Nothing here
+ * waits.
+ */
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "hooks/errand.h"
+#include "hooks/handler.h"
+#include "hooks/point.h"
+#include "hooks/work.h"
+
+#define WORK_MAX_SHELL ((size_t)32 << 10) /* bytes of CLAUDE_ENV_FILE, of all together */
+
+/* What a model, or a function, thinks of it. */
+static void merge_objection(const struct work *w, const struct errand_result *result,
+                            enum hook_event event, struct hook_outcome *io)
+{
+    const struct handler_spec *spec = hook_handler_spec(w->handler);
+    enum point_judged judged = point_of(event)->judged;
+    struct str reason = result->reason.len ? buf_str(&result->reason)
+                                           : STR("A hook objects, and does not say why.");
+
+    if (spec->type == HANDLER_FUNCTION) {
+        output_object(event, reason, io);
+        return;
+    }
+    if (result->verdict == VERDICT_IMPOSSIBLE && judged == JUDGED_DENIES) {
+        /* No use in sending it back: the person decides. */
+        hook_outcome_say(io, &io->message, reason);
+        return;
+    }
+    if (judged == JUDGED_ENDS_UNLESS)
+        judged = spec->flags & HANDLER_CONTINUE_ON_BLOCK ? JUDGED_DENIES : JUDGED_ENDS;
+    if (judged == JUDGED_DENIES)
+        hook_outcome_decide(io, HOOK_DENY, reason);
+    if (judged == JUDGED_ENDS)
+        hook_outcome_stop(io, reason);
+}
+
+/* A server's answer is nothing, or JSON. */
+static int merge_answer(const struct work *w, const struct errand_result *result,
+                        enum hook_event event, struct hook_outcome *io, struct err *err)
+{
+    struct str body = str_trim(buf_str(&result->answer));
+    struct output output = {.end = OUTPUT_EXITED, .out = body};
+
+    if (result->rc < 0 || (body.len && !str_starts(body, STR("{")))) {
+        output.end = OUTPUT_FAILED;
+        output.err = result->rc < 0 ? str_of(result->err.text)
+                                    : STR("the server's answer is no JSON object");
+    }
+    return output_merge(&output, event, hook_handler_spec(w->handler)->flags, io, err);
+}
+
+static int merge_errand(const struct work *w, enum hook_event event, struct hook_outcome *io,
+                        struct err *err)
+{
+    struct errand_result *result = w->state == WORK_ENDED ? errand_result(w->errand) : NULL;
+
+    if (result) {
+        VEC_EACH(&result->spent.spends, spend) {
+            hook_outcome_spend(io, spend);
+        }
+    }
+    if (!result || w->is_late)
+        return err_set(err, ERR_TIMEOUT, "it took too long and was ended");
+    if (hook_handler_spec(w->handler)->type == HANDLER_HTTP)
+        return merge_answer(w, result, event, io, err);
+    if (result->rc < 0)
+        return err_set(err, ERR_IO, "%s", result->err.text);
+    if (result->verdict != VERDICT_FINE)
+        merge_objection(w, result, event, io);
+    return 0;
+}
+
+static int merge_work(const struct work *w, const struct hook_input *in, struct hook_outcome *io,
+                      struct err *err)
+{
+    const struct handler_spec *spec = hook_handler_spec(w->handler);
+    struct output output = {
+        .end = w->end,
+        .code = w->code,
+        .out = buf_str(&w->out),
+        .err = buf_str(&w->err),
+        .cut = w->out.over,
+    };
+
+    /* A guard that cannot be shown the call has not let it pass. */
+    if (w->end == OUTPUT_NOT_STARTED && in->event == HOOK_PRE_TOOL_USE &&
+        in->json.len >= WORK_MAX_INPUT) {
+        hook_outcome_decide(io, HOOK_DENY, STR("The input is too long to be shown to a hook."));
+        return 0;
+    }
+    if (w->is_stray || (spec->flags & HANDLER_ASYNC && w->end == OUTPUT_EXITED))
+        return 0;
+    return w->errand ? merge_errand(w, in->event, io, err)
+                     : output_merge(&output, in->event, spec->flags, io, err);
+}
+
+/* The lines it wants later commands to begin with. */
+static int merge_shell(const struct work *w, struct hook_outcome *io, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(WORK_MAX_SHELL);
+
+    if (!w->shell_path.len || w->end != OUTPUT_EXITED)
+        return 0;
+    if (file_slurp(buf_cstr(&w->shell_path), WORK_MAX_SHELL, &text, err) < 0)
+        return err_prefix(err, "its CLAUDE_ENV_FILE is not used");
+    if (io->shell.len + text.len > WORK_MAX_SHELL || str_chr(buf_str(&text), '\0') < text.len)
+        return err_set(err, ERR_BAD_INPUT, "its CLAUDE_ENV_FILE is not used: %s",
+                       io->shell.len + text.len > WORK_MAX_SHELL
+                           ? "all of them hold more than 32 KB"
+                           : "it holds a NUL character");
+    buf_add(&io->shell, str_trim(buf_str(&text)));
+    if (io->shell.len && text.len)
+        buf_addc(&io->shell, '\n');
+    return 0;
+}
+
+int works_merge(const works *list, const struct hook_input *in, struct hook_outcome *io,
+                struct err *err)
+{
+    struct err first = {0};
+    size_t failed = 0;
+
+    VEC_EACH(list, w) {
+        struct str title = hook_handler_title(w->handler);
+        struct err one = {0};
+        int r = merge_work(w, in, io, &one);
+
+        if (r == 0)
+            r = merge_shell(w, io, &one);
+        log_debug("hooks", "%s %s: %.*s: %s", hook_event_name(in->event),
+                  handler_type_name(hook_handler_spec(w->handler)->type), STR_ARG(title),
+                  r < 0 ? one.text : "done");
+        if (r < 0 && failed++ == 0)
+            err_set(&first, one.code, "%.*s: %s", STR_ARG(title), one.text);
+    }
+    if (!failed)
+        return 0;
+    if (failed > 1)
+        return err_set(err, first.code, "%s (and %zu more)", first.text, failed - 1);
+    return err_set(err, first.code, "%s", first.text);
+}
