@@ -97,7 +97,10 @@ static void ends(void **state)
 static void refused(void **state)
 {
     static char nul[] = "true\0false";
-    static const struct confinement strict = {.net = CONFINE_NET_NONE};
+    const struct confinement strict = {
+        .net = CONFINE_NET_NONE,
+        .by = confine_backend_named("none"),
+    };
     CLEANUP(buf_release) struct buf longest = BUF_INIT(BUF_NO_LIMIT);
     struct {
         const char *name;

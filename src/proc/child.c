@@ -13,7 +13,24 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "proc/confine_enter.h"
 #include "proc/launch.h"
+
+const char *child_lacks(enum child_stage stage)
+{
+    switch (stage) {
+    case CHILD_NAMESPACES:
+        return "no namespaces of its own";
+    case CHILD_NETWORK:
+        return "no network of its own";
+    case CHILD_MOUNTS:
+        return "no mounts of its own";
+    case CHILD_RIGHTS:
+        return "no Landlock, or rights that cannot be dropped";
+    default:
+        return "no system call filter";
+    }
+}
 
 void child_close_from(int lowest)
 {
@@ -70,9 +87,13 @@ CHILD_FN _Noreturn void child_exec(const struct launch_plan *plan, pid_t parent,
         _exit(127); /* it died before the line above; nobody would ever end us */
     if (plan->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
         child_fail(ret, CHILD_TERMINAL, errno);
+    if (plan->confine && !confine_drop_rights(plan->confine))
+        child_fail(ret, CHILD_RIGHTS, errno);
     /* In brackets because the macro of base/banned.h guards the program's own directory. */
     if (plan->dir && (chdir)(plan->dir) < 0)
         child_fail(ret, CHILD_DIR, errno);
     sigprocmask(SIG_SETMASK, &plan->mask, NULL);
+    if (plan->confine && !confine_drop_calls(plan->confine))
+        child_fail(ret, CHILD_CALLS, errno);
     child_fail(ret, CHILD_EXEC, child_try_paths(plan));
 }

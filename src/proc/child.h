@@ -14,10 +14,18 @@ struct launch_plan;
 
 enum child_stage {
     CHILD_FORK,
+    CHILD_NAMESPACES, /* this and the next two in the warden, before there is a child */
+    CHILD_NETWORK,
+    CHILD_MOUNTS,
+    CHILD_RIGHTS,
+    CHILD_CALLS,
     CHILD_TERMINAL,
     CHILD_DIR,
     CHILD_EXEC,
 };
+
+/* What a confinement that failed at a stage lacks: "no mounts of its own". */
+const char *child_lacks(enum child_stage stage);
 
 /* What went wrong, left in memory that the child and its warden share until the exec. */
 struct child_failure {

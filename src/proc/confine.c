@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "proc/confine_probe.h"
 #include "sync/thread.h"
 
 #define CONFINE_WHY_BYTES 256
@@ -20,6 +21,8 @@ static bool confine_probe_none(char *ret_why, size_t size)
 }
 
 const struct confine_backend confine_backends[] = {
+    {"landlock", "Landlock, seccomp and namespaces", confine_probe_landlock},
+    {"bubblewrap", "bwrap and seccomp", confine_probe_bubblewrap},
     {"none", "commands may do all that you may", confine_probe_none},
 };
 const size_t confine_backend_count = ARRAY_LEN(confine_backends);
@@ -99,6 +102,15 @@ static int confine_check_paths(const char *const *list, size_t *count, struct er
     return 0;
 }
 
+static bool confine_has_root(const char *const *list)
+{
+    for (; list && *list; list++) {
+        if (!(*list)[strspn(*list, "/")])
+            return true;
+    }
+    return false;
+}
+
 int confine_check(const struct confinement *c, struct err *err)
 {
     const struct confine_backend *by;
@@ -112,6 +124,8 @@ int confine_check(const struct confinement *c, struct err *err)
         confine_check_paths(c->hidden, &count, err) < 0 ||
         confine_check_paths(c->shown, &count, err) < 0)
         return -1;
+    if (confine_has_root(c->read_only) || confine_has_root(c->hidden))
+        return err_set(err, ERR_BAD_INPUT, "the root can neither be hidden nor read-only");
     by = c->by ? c->by : confine_backend();
     if (confine_is_none(by))
         return err_set(err, ERR_UNSUPPORTED, "commands cannot be confined here");

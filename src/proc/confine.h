@@ -30,8 +30,10 @@
  *     handle files of all owners, and nothing else.
  *
  * Everything else is as without: process tree, /proc, environment, terminal, working folder,
- * time, signals from tenax, PROC_EXIT with tell_dir. For ordinary users files of others seem to
- * belong to nobody, because the job lives in a user namespace.
+ * time, signals from tenax, PROC_EXIT. For ordinary users files of others seem to belong to nobody,
+ * because the job lives in a user namespace. The name of its terminal is not to be had ("tty" says
+ * "not a tty"; /dev/tty works). Two things "bubblewrap" does not have: tell_dir gives the folder
+ * that the job started in, and a leader that a signal ended shows as PROC_EXITED with 128 + signal.
  */
 #pragma once
 
@@ -62,10 +64,11 @@ struct confinement {
      * renamed or replaced. One that is missing stays missing, as far as that can be had:
      *   - with a slash at its end ("/w/.git/hooks/") it is made, an empty folder, when the folder
      *     it is in exists; otherwise it is skipped;
-     *   - else the nearest existing folder above it, if that is still below one of write, is
-     *     read-only as a whole ("/w/.claude" for "/w/.claude/settings.json");
-     *   - else the first missing folder is made, empty, and read-only ("/w/.claude", when that
-     *     is missing, too); a file that is missing directly in one of write is skipped. */
+     *   - else the nearest existing folder above it, if that lies in one of write, is read-only
+     *     as a whole ("/w/.claude" for "/w/.claude/settings.json");
+     *   - one that would lie directly in one of write ("/w/.mcp.json"), or has nothing but that
+     *     above it, can be made: it is not there to be kept. List "/w/.claude/" to keep the whole
+     *     of that folder from being made. */
     const char *const *read_only;
     const char *const *hidden; /* folders and files; missing ones are skipped */
     const char *const *shown;  /* can be read, although below hidden */

@@ -183,6 +183,13 @@ static void job_not_started(struct proc *p, int stage, int sys)
     case CHILD_TERMINAL:
         err_sys(&err, ERR_IO, "cannot give '%s' its terminal", name);
         break;
+    case CHILD_NAMESPACES:
+    case CHILD_NETWORK:
+    case CHILD_MOUNTS:
+    case CHILD_RIGHTS:
+    case CHILD_CALLS:
+        err_sys(&err, ERR_UNSUPPORTED, "cannot confine '%s': %s", name, child_lacks(stage));
+        break;
     case CHILD_DIR:
         err_sys(&err, ERR_IO, "cannot run '%s' in '%s'", name, p->launch.dir);
         break;

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/strv.h"
+#include "proc/confine.h"
 #include "proc/packet.h"
 #include "proc/proc.h"
 #include "sync/signals.h"
@@ -43,6 +44,26 @@ static void launch_find_program(const char *name, const char *const *envp, struc
         else
             strv_addf(ret, "./%s", name); /* an empty part means the current directory */
     }
+}
+
+int launch_check_program(const struct proc_spec *spec, struct err *err)
+{
+    const char *const *envp = spec->envp ? spec->envp : (const char *const *)environ;
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    int worst = ENOENT;
+
+    launch_find_program(spec->argv[0], envp, &paths);
+    for (size_t i = 0; i < paths.len; i++) {
+        CLEANUP(mem_freep) char *path = path_join(spec->dir ? spec->dir : ".", paths.ptr[i]);
+
+        if (access(path, X_OK) == 0 && !file_is_dir(path))
+            return 0;
+        if (access(path, F_OK) == 0)
+            worst = EACCES;
+    }
+    errno = worst;
+    return err_sys(err, worst == EACCES ? ERR_DENIED : ERR_NOT_FOUND, "cannot run '%s'",
+                   spec->argv[0]);
 }
 
 /* A pipe of which our end does not block. */
@@ -107,7 +128,7 @@ static int launch_terminal(struct launch *l, const struct proc_spec *spec, struc
 }
 
 /* A plan begins with this; then come the pointers, as offsets into the file and 0 for NULL: argv,
- * envp, paths, each with a NULL behind it, and dir. Then the strings. */
+ * envp, paths, each with a NULL behind it, and dir. Then the strings, and the confinement. */
 struct launch_head {
     size_t args;
     size_t vars;
@@ -115,6 +136,7 @@ struct launch_head {
     sigset_t mask;
     bool pty;
     bool tell_dir;
+    size_t confine; /* offset; 0: none */
 };
 
 static size_t launch_pointers(const struct launch_head *head)
@@ -149,12 +171,22 @@ static void launch_pack_list(struct buf *plan, size_t *at, const char *const *li
     launch_pack_string(plan, at, NULL);
 }
 
-static void launch_pack(const struct proc_spec *spec, struct buf *ret)
+static void launch_pack_image(struct buf *plan, const struct buf *image)
+{
+    while (plan->len % _Alignof(max_align_t))
+        buf_addc(plan, '\0');
+    ((struct launch_head *)plan->ptr)->confine = plan->len;
+    buf_add(plan, buf_str(image));
+}
+
+static void launch_pack(const struct launch *l, const struct proc_spec *spec, struct buf *ret)
 {
     const char *const *envp = spec->envp ? spec->envp : (const char *const *)environ;
+    const char *const *argv =
+        l->kit.argv.len ? (const char *const *)strv_get(&l->kit.argv) : spec->argv;
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
     struct launch_head head = {
-        .args = launch_count(spec->argv),
+        .args = launch_count(argv),
         .vars = launch_count(envp),
         .mask = *signals_original(),
         .pty = spec->pty,
@@ -163,27 +195,40 @@ static void launch_pack(const struct proc_spec *spec, struct buf *ret)
     size_t at = sizeof(head);
     size_t before_strings;
 
-    launch_find_program(spec->argv[0], envp, &paths);
+    launch_find_program(argv[0], envp, &paths);
     head.paths = paths.len;
     before_strings = at + launch_pointers(&head) * sizeof(size_t);
     memset(buf_room(ret, before_strings), 0, before_strings);
     buf_grown(ret, before_strings);
     memcpy(ret->ptr, &head, sizeof(head));
-    launch_pack_list(ret, &at, spec->argv, head.args);
+    launch_pack_list(ret, &at, argv, head.args);
     launch_pack_list(ret, &at, envp, head.vars);
     launch_pack_list(ret, &at, (const char *const *)strv_get(&paths), head.paths);
-    launch_pack_string(ret, &at, spec->dir);
+    launch_pack_string(ret, &at, l->dir);
+    if (l->confined)
+        launch_pack_image(ret, &l->kit.image);
 }
 
 static int launch_write_plan(struct launch *l, const struct proc_spec *spec, struct err *err)
 {
     CLEANUP(buf_release) struct buf plan = BUF_INIT(BUF_NO_LIMIT);
 
-    launch_pack(spec, &plan);
+    launch_pack(l, spec, &plan);
     l->plan = memfd_create("tenax-launch", MFD_CLOEXEC);
     if (l->plan < 0)
         return err_sys(err, ERR_IO, "cannot make a file in memory");
     return fd_write_all(l->plan, buf_str(&plan), err);
+}
+
+/* Where a confined job is to be has to be said: its mounts lie over the folder that it would
+ * inherit. */
+static int launch_confine(struct launch *l, const struct proc_spec *spec, struct err *err)
+{
+    if (!l->dir)
+        l->dir = getcwd(NULL, 0);
+    if (!l->dir)
+        return err_sys(err, ERR_IO, "the working folder is gone");
+    return confine_kit_init(&l->kit, spec->confine, spec, err);
 }
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
@@ -197,7 +242,13 @@ int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_en
         .dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL,
         .plan = -1,
         .stdio = {-1, -1, -1},
+        .confined = confine_is_asked(spec->confine),
+        .kit = CONFINE_KIT_INIT,
     };
+    if (l->confined && launch_confine(l, spec, err) < 0) {
+        launch_release(l);
+        return -1;
+    }
     rc = spec->pty ? launch_terminal(l, spec, &ends, err) : launch_pipes(l, spec, &ends, err);
     if (rc == 0)
         rc = launch_write_plan(l, spec, err);
@@ -220,11 +271,13 @@ void launch_close(struct launch *l)
     }
     fd_closep(&l->plan);
     l->plan = -1;
+    confine_kit_close(&l->kit);
 }
 
 void launch_release(struct launch *l)
 {
     launch_close(l);
+    confine_kit_release(&l->kit);
     mem_freep(&l->name);
     mem_freep(&l->dir);
 }
@@ -233,11 +286,26 @@ void launch_release(struct launch *l)
 
 #define LAUNCH_FDS 4 /* the child's three, and the plan */
 
+/* Those that are needed, in a packet of their own. */
+static int launch_send_kit(const struct launch *l, int socket)
+{
+    int fds[CONFINE_FDS];
+    size_t count = 0;
+
+    for (int i = 0; i < CONFINE_FDS; i++) {
+        if (l->kit.fds[i] >= 0)
+            fds[count++] = l->kit.fds[i];
+    }
+    return count ? packet_send(socket, fds, count) : 0;
+}
+
 int launch_send(const struct launch *l, int socket)
 {
     const int fds[LAUNCH_FDS] = {l->stdio[0], l->stdio[1], l->stdio[2], l->plan};
 
-    return packet_send(socket, fds, LAUNCH_FDS);
+    if (packet_send(socket, fds, LAUNCH_FDS) < 0)
+        return -1;
+    return l->confined ? launch_send_kit(l, socket) : 0;
 }
 
 static int launch_map(int file, struct launch_plan *ret)
@@ -266,7 +334,27 @@ static int launch_map(int file, struct launch_plan *ret)
         .mask = head->mask,
         .pty = head->pty,
         .tell_dir = head->tell_dir,
+        .confine = head->confine ? (struct confine_image *)(base + head->confine) : NULL,
     };
+    return 0;
+}
+
+static int launch_receive_kit(int socket, struct confine_image *image)
+{
+    int fds[CONFINE_FDS];
+    size_t count = 0;
+    size_t at = 0;
+
+    for (int i = 0; i < CONFINE_FDS; i++)
+        count += image->has_fd[i];
+    if (count && packet_receive(socket, fds, count) < 0)
+        return -1;
+    for (int i = 0; i < CONFINE_FDS; i++) {
+        if (!image->has_fd[i])
+            continue;
+        image->fds[i] = fds[at++];
+        fcntl(image->fds[i], F_SETFD, FD_CLOEXEC);
+    }
     return 0;
 }
 
@@ -285,5 +373,7 @@ int launch_receive(int socket, struct launch_plan *ret)
     }
     rc = launch_map(fds[3], ret);
     close(fds[3]);
+    if (rc == 0 && ret->confine)
+        rc = launch_receive_kit(socket, ret->confine);
     return rc;
 }

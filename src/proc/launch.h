@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "proc/confine_image.h"
+
 struct err;
 struct proc_spec;
 
@@ -20,6 +22,8 @@ struct launch {
     char *dir;    /* NULL: ours */
     int plan;     /* the file in memory */
     int stdio[3]; /* the child's ends */
+    bool confined;
+    struct confine_kit kit;
 };
 
 /* Our ends. err is -1 for a pty and with merge_stderr, in is -1 when there is nothing to feed. */
@@ -28,6 +32,10 @@ struct launch_ends {
     int out;
     int err;
 };
+
+/* Whether argv[0] would be found: ERR_NOT_FOUND or ERR_DENIED. For those who do not run it
+ * themselves; otherwise the exec says so. */
+int launch_check_program(const struct proc_spec *spec, struct err *err);
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
                 struct err *err);
@@ -39,8 +47,9 @@ void launch_release(struct launch *l);               /* the rest, too */
 struct launch_plan {
     char *const *argv;
     char *const *envp;
-    char *const *paths; /* argv[0], looked up: tried in this order, up to NULL */
-    const char *dir;    /* NULL: where we are */
+    char *const *paths;            /* argv[0], looked up: tried in this order, up to NULL */
+    const char *dir;               /* NULL: where we are */
+    struct confine_image *confine; /* NULL: not confined */
     sigset_t mask;
     bool pty;
     bool tell_dir;

@@ -1,6 +1,6 @@
 /*
  * Descriptors from one process to another, over a SOCK_SEQPACKET socket. Plain system calls only,
- * for use in the zygote and in wardens, too. Private to this folder.
+ * for use in the zygote and in wardens, too. Elsewhere only the proxy needs it (confine.h).
  */
 #pragma once
 

@@ -21,7 +21,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
-#include "proc/confine.h"
 #include "proc/proc.h"
 #include "proc/tree.h"
 #include "sync/cancel.h"
@@ -415,36 +414,6 @@ static void test_start_failures(void **state)
     proc_shutdown();
     assert_null(mailbox_try(mb)); /* no mail about what never ran */
     mailbox_unref(mb);
-}
-
-/* What cannot be enforced is refused; what asks for nothing runs. */
-static void test_confinement(void **state)
-{
-    static const char *const dirs[] = {"/tmp", NULL};
-    static const char *const odd[] = {"tmp", NULL};
-    static const struct {
-        struct confinement want;
-        enum err_code code;
-    } rows[] = {
-        {{0}, ERR_NONE},
-        {{.write = dirs}, ERR_UNSUPPORTED},
-        {{.net = CONFINE_NET_NONE}, ERR_UNSUPPORTED},
-        {{.hidden = odd}, ERR_BAD_INPUT},
-    };
-    const char *argv[] = {"/bin/true", NULL};
-
-    (void)state;
-    assert_string_equal(confine_backend()->name, "none");
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct proc_spec spec = {.argv = argv, .confine = &rows[i].want};
-        struct proc_result r = {0};
-        struct err err = {0};
-
-        proc_run(&spec, NULL, &r, &err);
-        if (err.code != rows[i].code)
-            fail_msg("row %zu: %s %s", i, err_code_name(err.code), err.text);
-        proc_result_release(&r);
-    }
 }
 
 /* Nobody waits for the start, so the mail says that there was none; the caller's words may be gone
@@ -1345,7 +1314,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start_failures, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_confinement, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_big_input, setup, teardown),

@@ -23,6 +23,8 @@
 
 #include "base/mem.h"
 #include "proc/child.h"
+#include "proc/confine_enter.h"
+#include "proc/confine_image.h"
 #include "proc/launch.h"
 #include "proc/tree.h"
 
@@ -35,6 +37,7 @@ struct warden {
     pid_t leader; /* 0 once reaped */
     pid_t group;  /* the leader's pid, for good */
     bool tell_dir;
+    const struct confine_image *confine; /* NULL: none */
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
     int64_t pause_ms;   /* grows while somebody refuses to die */
@@ -88,6 +91,17 @@ static bool warden_place_fds(int socket)
     return true;
 }
 
+/* Into the job's namespaces ourselves, so that leader and warden go on sharing what they share. */
+static bool warden_confine(const struct launch_plan *plan)
+{
+    enum child_stage stage;
+
+    if (!plan->confine || confine_enter(plan->confine, &stage))
+        return true;
+    warden_report_failure(stage, errno);
+    _exit(0);
+}
+
 CHILD_FN static int warden_become_leader(void *arg)
 {
     struct warden_leader *leader = arg;
@@ -103,9 +117,16 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
     _Alignas(64) char stack[WARDEN_LEADER_STACK];
     struct warden_leader leader = {.plan = plan, .warden = getpid()};
     struct warden_report report = {.what = WARDEN_STARTED};
-    int flags = CLONE_VM | CLONE_VFORK | (plan->tell_dir ? CLONE_FS : 0) | SIGCHLD;
+    bool in_between = plan->confine && plan->confine->keeps_rights;
+    int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
 
     w->tell_dir = plan->tell_dir;
+    /* A program that confines goes where it likes, and takes its command nowhere with us. */
+    if (plan->tell_dir && !in_between)
+        flags |= CLONE_FS;
+    if (plan->tell_dir && in_between && (chdir)(plan->dir) < 0)
+        w->tell_dir = false;
+    w->confine = plan->confine;
     w->leader = clone(warden_become_leader, stack + sizeof(stack), flags, &leader);
     if (w->leader < 0)
         return -1;
@@ -270,11 +291,14 @@ static void warden_step(struct warden *w)
     struct pollfd fds[] = {
         {.fd = WARDEN_SIGNALS, .events = POLLIN},
         {.fd = w->killing ? -1 : WARDEN_SOCKET, .events = POLLIN},
+        {.fd = w->confine ? w->confine->listener : -1, .events = POLLIN},
     };
 
     poll(fds, ARRAY_LEN(fds), w->killing ? warden_look_again(w) : -1);
     if (fds[1].revents)
         warden_obey(w);
+    if (fds[2].revents)
+        confine_forward(w->confine);
     warden_reap(w);
 }
 
@@ -300,7 +324,8 @@ _Noreturn void warden_main(int socket)
         _exit(1);
 
     warden_report_ready();
-    if (launch_receive(WARDEN_SOCKET, &plan) < 0 || warden_start_leader(&w, &plan) < 0) {
+    if (launch_receive(WARDEN_SOCKET, &plan) < 0 || !warden_confine(&plan) ||
+        warden_start_leader(&w, &plan) < 0) {
         warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
         _exit(0);
     }

@@ -1,0 +1,76 @@
+/*
+ * A confinement made ready: bytes and descriptors that a warden needs to put it into force by plain
+ * system calls alone (confine_enter.h). The thread that calls proc_start() makes it; the bytes
+ * travel inside the plan (launch.h) and may lie anywhere in memory. Private to this folder.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/strv.h"
+#include "proc/confine_map.h"
+
+struct confinement;
+struct err;
+struct proc_spec;
+
+/* As they are sent; what is not needed is left out. */
+enum confine_fd {
+    CONFINE_RULESET, /* Landlock's */
+    CONFINE_PROXY,   /* where connections are passed on */
+    CONFINE_FILTER,  /* the seccomp program, for somebody else to install */
+    CONFINE_FDS,
+};
+
+struct confine_image_step {
+    enum confine_step_what what;
+    bool is_dir;
+    bool has_inner;
+    int tree;    /* the warden's: a copy of what is there, not yet mounted */
+    size_t path; /* from the image's start */
+};
+
+struct confine_image {
+    int namespaces; /* flags of unshare(2) */
+    bool mounts;    /* the steps are taken */
+    bool all_writable;
+    bool loopback;    /* of the network namespace is up */
+    bool terminal;    /* standard input is the job's own */
+    char uid_map[32]; /* in a user namespace */
+    char gid_map[32];
+    uint64_t capabilities; /* kept, as bits */
+    bool keeps_rights;     /* the program itself gives up capabilities and installs the filter */
+    size_t steps;          /* from the image's start */
+    size_t step_count;
+    size_t filter; /* the same: of struct sock_filter */
+    unsigned short filter_len;
+    bool has_fd[CONFINE_FDS];
+    int fds[CONFINE_FDS]; /* the warden's */
+    int listener;         /* the warden's: for the proxy; -1: none */
+};
+
+#define CONFINE_FILTER_FD 10 /* where a leader that installs the filter itself finds it */
+
+/* In tenax. */
+struct confine_kit {
+    struct buf image;
+    int fds[CONFINE_FDS]; /* -1: not needed */
+    struct strv argv;     /* empty, or what is to be run instead: a program that confines */
+};
+
+#define CONFINE_KIT_INIT                                                                           \
+    {                                                                                              \
+        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1, -1 }                                     \
+    }
+
+/* confine_check() has let it pass. */
+int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
+                     const struct proc_spec *spec, struct err *err);
+void confine_kit_close(struct confine_kit *kit); /* the descriptors, once they are sent */
+void confine_kit_release(struct confine_kit *kit);
+
+/* Whether this process may mount without a user namespace. */
+bool confine_is_privileged(void);

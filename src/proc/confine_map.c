@@ -1,0 +1,256 @@
+/*
+ * confine_map: from rules to steps. All of it is one sorted list: in it a folder stands before what
+ * is below it, so that "the deepest rule wins" is "the last one that applies", and mounts that are
+ * made in its order cover each other as they should. Runs on the thread that calls proc_start().
+ */
+#include "proc/confine_map.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "proc/confine.h"
+
+/* Whether path is dir or below it. */
+static bool map_is_in(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    if (len == 1)
+        return true; /* the root */
+    return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+static void map_add(struct confine_map *m, enum confine_step_what what, const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        return;
+    vec_push(&m->steps, ((struct confine_step){
+                            .what = what,
+                            .path = mem_dup(path, strlen(path)),
+                            .is_dir = S_ISDIR(st.st_mode),
+                        }));
+}
+
+static void map_add_all(struct confine_map *m, enum confine_step_what what, const char *const *list)
+{
+    char real[PATH_MAX];
+
+    for (; list && *list; list++) {
+        if (realpath(*list, real))
+            map_add(m, what, real);
+    }
+}
+
+/* The step that says what may be done with a path, of those that stand before `before`. NULL: none
+ * does. */
+static const struct confine_step *map_rule(const struct confine_map *m, const char *path,
+                                           size_t before)
+{
+    const struct confine_step *rule = NULL;
+
+    for (size_t i = 0; i < before; i++) {
+        if (map_is_in(path, m->steps.ptr[i].path))
+            rule = &m->steps.ptr[i];
+    }
+    return rule;
+}
+
+static int map_cmp(const void *a, const void *b)
+{
+    const struct confine_step *x = a;
+    const struct confine_step *y = b;
+    int order = strcmp(x->path, y->path);
+
+    return order ? order : (int)x->what - (int)y->what;
+}
+
+/* Sorted, and one step for each path. */
+static void map_sort(struct confine_map *m)
+{
+    size_t kept = 0;
+
+    if (!m->steps.len)
+        return;
+    qsort(m->steps.ptr, m->steps.len, sizeof(*m->steps.ptr), map_cmp);
+    for (size_t i = 0; i < m->steps.len; i++) {
+        struct confine_step *step = &m->steps.ptr[i];
+
+        if (i + 1 < m->steps.len && strcmp(step->path, step[1].path) == 0)
+            free(step->path); /* the next one wins */
+        else
+            m->steps.ptr[kept++] = *step;
+    }
+    m->steps.len = kept;
+}
+
+static bool map_changes(const struct confine_map *m, const struct confine_step *step,
+                        const struct confine_step *rule)
+{
+    bool writable = rule ? rule->what == STEP_WRITE || rule->what == STEP_PIN : m->all_writable;
+    bool hidden = rule && rule->what == STEP_HIDE;
+
+    switch (step->what) {
+    case STEP_WRITE:
+        return !writable;
+    case STEP_READ_ONLY:
+        return writable;
+    case STEP_SHOW:
+        return hidden;
+    case STEP_HIDE:
+        return !hidden;
+    default:
+        return true;
+    }
+}
+
+static void map_drop_idle(struct confine_map *m)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->steps.len; i++) {
+        struct confine_step *step = &m->steps.ptr[i];
+
+        if (map_changes(m, step, map_rule(m, step->path, kept)))
+            m->steps.ptr[kept++] = *step;
+        else
+            free(step->path);
+    }
+    m->steps.len = kept;
+}
+
+/* A folder with a mount on it cannot be renamed, but one above it could be, and another be made in
+ * its place, without what was read-only in it. */
+static void map_add_pins(struct confine_map *m)
+{
+    size_t len = m->steps.len;
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < len; i++) {
+        const struct confine_step *rule = map_rule(m, m->steps.ptr[i].path, i);
+        size_t stop = rule ? strlen(rule->path) : 1;
+        char *slash;
+
+        if (m->steps.ptr[i].what != STEP_READ_ONLY)
+            continue;
+        snprintf(path, sizeof(path), "%s", m->steps.ptr[i].path);
+        for (;;) {
+            slash = strrchr(path, '/');
+            if ((size_t)(slash - path) <= stop)
+                break;
+            *slash = '\0';
+            map_add(m, STEP_PIN, path);
+        }
+    }
+}
+
+static bool map_is_writable(const struct confine_map *m, const char *path)
+{
+    const struct confine_step *rule = map_rule(m, path, m->steps.len);
+
+    return rule ? rule->what == STEP_WRITE : m->all_writable;
+}
+
+static bool map_is_write_root(const struct confine_map *m, const char *path)
+{
+    for (size_t i = 0; i < m->steps.len; i++) {
+        if (strcmp(m->steps.ptr[i].path, path) == 0)
+            return true;
+    }
+    return m->all_writable && strcmp(path, "/") == 0;
+}
+
+/* One that is missing; `path` is cut up to the nearest folder that is there. */
+static void map_keep_missing(struct confine_map *m, char *path, bool is_folder)
+{
+    char real[PATH_MAX];
+    char *slash = strrchr(path, '/');
+    struct stat st;
+
+    if (is_folder) {
+        *slash = '\0';
+        if (stat(path[0] ? path : "/", &st) < 0 || !S_ISDIR(st.st_mode))
+            return;
+        *slash = '/';
+        mkdir(path, 0755); /* that it fails shows next */
+        if (realpath(path, real))
+            map_add(m, STEP_READ_ONLY, real);
+        return;
+    }
+    do {
+        *slash = '\0';
+        if (realpath(path, real)) {
+            if (!map_is_write_root(m, real) && map_is_writable(m, real))
+                map_add(m, STEP_READ_ONLY, real);
+            return;
+        }
+        slash = strrchr(path, '/');
+    } while (slash);
+}
+
+/* After the writable ones are sorted in: what is to become of a missing one depends on them. */
+static void map_add_read_only(struct confine_map *m, const char *const *list)
+{
+    char path[PATH_MAX];
+    char real[PATH_MAX];
+
+    for (; list && *list; list++) {
+        size_t len = strlen(*list);
+        bool is_folder;
+
+        if (len >= sizeof(path))
+            continue; /* no file has such a name */
+        if (realpath(*list, real)) {
+            map_add(m, STEP_READ_ONLY, real);
+            continue;
+        }
+        memcpy(path, *list, len + 1);
+        is_folder = len > 1 && path[len - 1] == '/';
+        while (len > 1 && path[len - 1] == '/')
+            path[--len] = '\0';
+        map_keep_missing(m, path, is_folder);
+    }
+}
+
+static void map_mark_inner(struct confine_map *m)
+{
+    for (size_t i = 0; i < m->steps.len; i++) {
+        for (size_t j = i + 1; m->steps.ptr[i].what == STEP_HIDE && j < m->steps.len; j++) {
+            if (map_is_in(m->steps.ptr[j].path, m->steps.ptr[i].path))
+                m->steps.ptr[i].has_inner = true;
+        }
+    }
+}
+
+void confine_map_init(struct confine_map *m, const struct confinement *c)
+{
+    *m = (struct confine_map){.all_writable = !c->write};
+    map_add_all(m, STEP_WRITE, c->write);
+    for (size_t i = 0; i < m->steps.len; i++) {
+        if (strcmp(m->steps.ptr[i].path, "/") == 0)
+            m->all_writable = true;
+    }
+    map_sort(m);
+    map_add_read_only(m, c->read_only);
+    map_add_all(m, STEP_HIDE, c->hidden);
+    map_add_all(m, STEP_SHOW, c->shown);
+    map_sort(m);
+    map_drop_idle(m);
+    map_add_pins(m);
+    map_sort(m);
+    map_mark_inner(m);
+}
+
+void confine_map_release(struct confine_map *m)
+{
+    VEC_EACH(&m->steps, step) {
+        free(step->path);
+    }
+    vec_release(&m->steps);
+}

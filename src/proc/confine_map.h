@@ -1,0 +1,39 @@
+/*
+ * The paths of a confinement, made into what is to be done with mounts, in order.
+ *
+ * Each rule becomes a step for one existing path without symbolic links; those that would change
+ * nothing are left out. A step's folder comes before everything below it. Private to this folder.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/vec.h"
+
+struct confinement;
+
+/* For one and the same path the later one wins. */
+enum confine_step_what {
+    STEP_PIN, /* as it is, but it can no longer be renamed: on the way to one that is read-only */
+    STEP_WRITE,
+    STEP_SHOW,
+    STEP_READ_ONLY,
+    STEP_HIDE,
+};
+
+struct confine_step {
+    enum confine_step_what what;
+    char *path;
+    bool is_dir;
+    bool has_inner; /* HIDE: something below it is shown or written */
+};
+
+struct confine_map {
+    VEC(struct confine_step) steps;
+    bool all_writable; /* else what no step is about is read-only */
+};
+
+/* Folders that a rule wants to be there are made (confine.h). */
+void confine_map_init(struct confine_map *m, const struct confinement *c);
+void confine_map_release(struct confine_map *m);

@@ -1,0 +1,20 @@
+/*
+ * The seccomp program of confined jobs: which system calls they do not get, and what they are told.
+ *
+ * It closes what folders and namespaces leave open: socket families, ways to look into or steer
+ * other processes, parts of the kernel that have been holes before (io_uring, userfaultfd, bpf),
+ * and what would let a job undo its confinement (mounts, namespaces). Everything else is allowed:
+ * what a program may need is not for us to list. Programs get an errno, never a signal.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "proc/confine.h"
+
+struct err;
+
+/* An array of struct sock_filter, made at the first call for each kind and kept for good. Any
+ * thread. */
+int syscall_filter_get(enum confine_net net, bool unix_sockets, struct str *ret, struct err *err);
