@@ -2,6 +2,7 @@
  * permit_check: one question, in the order of the reference: permit_judge() is that page. Works on
  * the state it was given, without a lock. Any thread.
  */
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,15 +22,18 @@ struct judge {
     const struct permit_state *state;
     const struct rule_subject *subject;
     unsigned flags;
-    char *real;         /* ABOUT_PATH: with links followed */
-    struct strv reads;  /* ABOUT_COMMAND: what may be names of files, absolute ... */
-    struct strv writes; /* ... and of these, what may be written */
+    char *real;                   /* ABOUT_PATH: with links followed */
+    struct rule_command *command; /* ABOUT_COMMAND: taken apart ... */
+    bool guards_paths;            /* ... some rule forbids paths, so that these are looked at: */
+    struct strv reads;            /* what may be names of files, absolute ... */
+    struct strv writes;           /* ... and of these, what may be written */
     struct permit_answer *answer;
 };
 
 static void judge_release(struct judge *j)
 {
     mem_freep(&j->real);
+    rule_command_free(j->command);
     strv_release(&j->reads);
     strv_release(&j->writes);
 }
@@ -55,6 +59,29 @@ static void judge_say(struct judge *j, enum permit_verdict verdict, const char *
     va_end(args);
 }
 
+static void add_resolved(struct strv *to, const char *path)
+{
+    CLEANUP(mem_freep) char *real = workspace_real(path);
+
+    strv_adds(to, path);
+    if (strcmp(path, real) != 0)
+        strv_adds(to, real);
+}
+
+#define MAX_GLOB 1000 /* files that one pattern stands for */
+
+/* A pattern stands for all files that are there. */
+static void add_matching(struct strv *to, const char *pattern)
+{
+    glob_t found = {0};
+
+    if (glob(pattern, GLOB_BRACE | GLOB_NOSORT | GLOB_PERIOD, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc && i < MAX_GLOB; i++)
+            add_resolved(to, found.gl_pathv[i]);
+    }
+    globfree(&found);
+}
+
 static void judge_resolve(struct judge *j, struct strv *paths)
 {
     struct strv full = STRV_INIT;
@@ -62,27 +89,37 @@ static void judge_resolve(struct judge *j, struct strv *paths)
     for (size_t i = 0; i < paths->len; i++) {
         CLEANUP(mem_freep)
         char *path = workspace_resolve(j->permit->workspace, str_of(paths->ptr[i]));
-        CLEANUP(mem_freep) char *real = workspace_real(path);
 
-        strv_adds(&full, path);
-        if (strcmp(path, real) != 0)
-            strv_adds(&full, real);
+        add_resolved(&full, path);
+        if (strpbrk(paths->ptr[i], "*?[{"))
+            add_matching(&full, path);
     }
     strv_release(paths);
     *paths = full;
 }
 
-static void judge_prepare(struct judge *j)
+static bool state_guards_paths(const struct permit_state *s)
 {
-    const struct rule_subject *s = j->subject;
+    VEC_EACH(&s->rules, r) {
+        if ((*r)->list != RULE_ALLOW && rule_is_about_paths((*r)->rule))
+            return true;
+    }
+    return false;
+}
 
-    if (s->about == ABOUT_PATH) {
-        CLEANUP(mem_freep) char *path = mem_dup(s->text.ptr, s->text.len);
+static void judge_prepare(struct judge *j, struct rule_subject *subject)
+{
+    if (subject->about == ABOUT_PATH) {
+        CLEANUP(mem_freep) char *path = mem_dup(subject->text.ptr, subject->text.len);
 
         j->real = workspace_real(path);
-    } else if (s->about == ABOUT_COMMAND) {
-        rule_command_paths(s->text, &j->reads, &j->writes);
-        judge_resolve(j, &j->reads);
+    } else if (subject->about == ABOUT_COMMAND) {
+        j->command = rule_command_new(subject->text);
+        subject->command = j->command;
+        j->guards_paths = state_guards_paths(j->state);
+        rule_command_paths(j->command, &j->reads, &j->writes);
+        if (j->guards_paths)
+            judge_resolve(j, &j->reads);
         judge_resolve(j, &j->writes);
     }
 }
@@ -98,11 +135,6 @@ static bool rule_matches_path(const struct rule *r, const char *path, bool write
     return rule_matches(r, &s);
 }
 
-static bool rule_has_specifier(const struct rule *r)
-{
-    return str_ends(rule_text(r), STR(")"));
-}
-
 /* Deny and ask: the path as it was given, or what it leads to. */
 static bool judge_forbids(const struct judge *j, const struct rule *r)
 {
@@ -114,7 +146,7 @@ static bool judge_forbids(const struct judge *j, const struct rule *r)
         real.text = str_of(j->real);
         return rule_matches(r, &real);
     }
-    if (j->subject->about != ABOUT_COMMAND || !rule_has_specifier(r))
+    if (j->subject->about != ABOUT_COMMAND || !rule_is_about_paths(r))
         return false;
     for (size_t i = 0; i < j->reads.len; i++) {
         if (rule_matches_path(r, j->reads.ptr[i], /*writes=*/false))
@@ -155,8 +187,8 @@ static bool judge_is_critical(const struct judge *j)
     if (j->subject->about != ABOUT_COMMAND)
         return false;
     cwd = workspace_cwd(j->permit->workspace);
-    return rule_command_is_critical(j->subject->text, cwd, j->permit->home) ||
-           rule_command_is_critical(j->subject->text, workspace_dir(j->permit->workspace),
+    return rule_command_is_critical(j->command, cwd, j->permit->home) ||
+           rule_command_is_critical(j->command, workspace_dir(j->permit->workspace),
                                     j->permit->home);
 }
 
@@ -222,7 +254,7 @@ static bool judge_is_file_work(const struct judge *j)
 {
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
 
-    if (!rule_command_is_file_work(j->subject->text, &paths))
+    if (!rule_command_is_file_work(j->command, &paths))
         return false;
     for (size_t i = 0; i < paths.len; i++) {
         CLEANUP(mem_freep)
@@ -232,6 +264,13 @@ static bool judge_is_file_work(const struct judge *j)
             return false;
     }
     return true;
+}
+
+/* Where paths are forbidden, a name that only the running shell knows could be one of them. */
+static bool judge_only_reads(const struct judge *j)
+{
+    return rule_command_is_read_only(j->command) &&
+           !(j->guards_paths && rule_command_hides_paths(j->command));
 }
 
 /* What a mode lets through by itself. */
@@ -247,7 +286,7 @@ static bool judge_mode_allows(const struct judge *j)
         return accepts && j->flags & TOOL_EDITS &&
                workspace_contains(j->permit->workspace, j->real);
     case ABOUT_COMMAND:
-        return rule_command_is_read_only(s->text) || (accepts && judge_is_file_work(j));
+        return judge_only_reads(j) || (accepts && judge_is_file_work(j));
     default:
         return false;
     }
@@ -257,13 +296,14 @@ static bool judge_rules_allow_command(const struct judge *j)
 {
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
     VEC(struct rule *) rules = VEC_INIT;
+    const struct rule *used;
     bool allowed;
 
     VEC_EACH(&j->state->rules, r) {
         if ((*r)->list == RULE_ALLOW)
             vec_push(&rules, (*r)->rule);
     }
-    allowed = rules_allow_command(rules.ptr, rules.len, j->subject, &writes);
+    allowed = rules_allow_command(rules.ptr, rules.len, j->subject, &writes, &used);
     for (size_t i = 0; allowed && i < writes.len; i++)
         allowed = judge_may_edit(j, writes.ptr[i]);
     vec_release(&rules);
@@ -290,7 +330,7 @@ static bool judge_rules_allow(const struct judge *j)
 static bool judge_only_looks(const struct judge *j)
 {
     if (j->subject->about == ABOUT_COMMAND)
-        return rule_command_is_read_only(j->subject->text) && !judge_is_git_trap(j);
+        return judge_only_reads(j) && !judge_is_git_trap(j);
     return j->flags & TOOL_READ_ONLY && !j->subject->writes;
 }
 
@@ -367,11 +407,11 @@ void permit_check(struct permit *p, const struct rule_subject *subject, unsigned
                   struct permit_answer *ret)
 {
     CLEANUP(permit_state_unrefp) struct permit_state *state = permit_state_ref(p);
+    struct rule_subject own = *subject;
     CLEANUP(judge_release)
-    struct judge j = {
-        .permit = p, .state = state, .subject = subject, .flags = flags, .answer = ret};
+    struct judge j = {.permit = p, .state = state, .subject = &own, .flags = flags, .answer = ret};
 
     *ret = (struct permit_answer){.reason_type = "other"};
-    judge_prepare(&j);
+    judge_prepare(&j, &own);
     permit_judge(&j);
 }

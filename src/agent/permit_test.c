@@ -155,8 +155,10 @@ static unsigned call_of(const char *call, struct arena *arena, struct rule_subje
     colon = str_find(text, STR(": "));
     *ret = (struct rule_subject){.tool = str_first(text, colon), .text = str_from(text, colon + 2)};
     if (str_is(ret->tool, "Bash")) {
+        CLEANUP(rule_command_freep) struct rule_command *command = rule_command_new(ret->text);
+
         ret->about = ABOUT_COMMAND;
-        return rule_command_is_read_only(ret->text) ? TOOL_READ_ONLY : 0;
+        return rule_command_is_read_only(command) ? TOOL_READ_ONLY : 0;
     }
     if (str_is(ret->tool, "Read") || str_is(ret->tool, "Grep")) {
         ret->about = ABOUT_PATH;

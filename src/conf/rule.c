@@ -215,6 +215,11 @@ bool rule_covers_tool(const struct rule *r, struct str tool)
     return r->kind == RULE_KIND_TOOL && rule_names_tool(r, tool);
 }
 
+bool rule_is_about_paths(const struct rule *r)
+{
+    return r->kind == RULE_KIND_PATH;
+}
+
 #define LABEL_MAX 256 /* bytes; no host has longer ones */
 
 static struct str lower_into(char *to, struct str label)
@@ -293,6 +298,22 @@ static bool path_rule_matches(const struct rule *r, const struct rule_subject *s
     return r->kind == RULE_KIND_TOOL || rule_path_matches(&r->path, s->text);
 }
 
+static bool command_rule_matches(const struct rule *r, const struct rule_subject *s)
+{
+    CLEANUP(rule_command_freep)
+    struct rule_command *own = s->command ? NULL : rule_command_new(s->text);
+    CLEANUP(strv_release) struct strv writes = STRV_INIT;
+    struct rule_subject subject = *s;
+    struct rule *one = (struct rule *)r;
+    const struct rule *used;
+
+    if (own)
+        subject.command = own;
+    if (r->list == RULE_ALLOW)
+        return rules_allow_command(&one, 1, &subject, &writes, &used) && !writes.len;
+    return rule_forbids_command(r, subject.command);
+}
+
 bool rule_matches(const struct rule *r, const struct rule_subject *s)
 {
     if (rule_names_tool(r, s->tool)) {
@@ -302,14 +323,8 @@ bool rule_matches(const struct rule *r, const struct rule_subject *s)
             return s->about == ABOUT_HOST && host_matches(r->pattern, s->text);
         if (r->kind == RULE_KIND_NAME)
             return s->about == ABOUT_NAME && rule_text_matches(r, s->text);
-        if (r->kind == RULE_KIND_COMMAND && s->about == ABOUT_COMMAND) {
-            struct rule *one = (struct rule *)r;
-            CLEANUP(strv_release) struct strv writes = STRV_INIT;
-
-            if (r->list == RULE_ALLOW)
-                return rules_allow_command(&one, 1, s, &writes) && !writes.len;
-            return rule_forbids_command(r, s->text, 0);
-        }
+        if (r->kind == RULE_KIND_COMMAND && s->about == ABOUT_COMMAND)
+            return command_rule_matches(r, s);
     }
     if (str_is(r->tool, "Read") || str_is(r->tool, "Edit") || str_is(r->tool, "Cd"))
         return path_rule_matches(r, s);

@@ -20,6 +20,7 @@
 struct err;
 struct json;
 struct rule;
+struct rule_command;
 struct strv;
 
 enum rule_list {
@@ -40,8 +41,10 @@ struct rule_subject {
     struct str tool; /* "Bash" */
     enum rule_about about;
     struct str text;
-    bool writes;             /* ABOUT_PATH: the call changes it */
-    const struct json *args; /* for parameter rules; NULL: none */
+    bool writes;                        /* ABOUT_PATH: the call changes it */
+    const struct json *args;            /* for parameter rules; NULL: none */
+    const struct rule_command *command; /* ABOUT_COMMAND: the text taken apart, for whoever asks
+                                         * several rules; NULL: each one does it again */
 };
 
 /* Where relative rules are anchored. All absolute. */
@@ -60,35 +63,52 @@ struct str rule_text(const struct rule *r); /* as it was written */
 /* Whether the rule takes the whole tool, so that a deny removes it from the model's list. */
 bool rule_covers_tool(const struct rule *r, struct str tool);
 
+/* Whether it has "(…)" that names files: Read, Edit or Cd. */
+bool rule_is_about_paths(const struct rule *r);
+
 /* For ABOUT_COMMAND: the whole command of a deny or ask rule matches when any of its parts does. An
  * allow rule speaks of one part at a time: see rules_allow_command(). */
 bool rule_matches(const struct rule *r, const struct rule_subject *s);
 
-/* Every part of the command (split at && || ; | & and newlines) is matched by one of the rules or
- * is free by itself (rule_command_is_read_only()). False for what cannot be taken apart with
- * certainty, but for a rule that is the very text. Files that redirections write are appended as
- * they are written: the caller asks for those as for edits. */
+/* Every part of the command (conf/shell.h) is matched by one of the rules or is free by itself
+ * (rule_command_is_read_only()). False for what cannot be taken apart with certainty, but for a
+ * rule that is the very text. Files that redirections write are appended as they are written: the
+ * caller asks for those as for edits. ret_rule is one that was needed, or NULL. */
 bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s,
-                         struct strv *ret_writes);
+                         struct strv *ret_writes, const struct rule **ret_rule);
 
-/* Changes nothing and reads only: ls, cat, git status, … without redirection, substitution or
- * options that write. What is not known for certain is not read-only. */
-bool rule_command_is_read_only(struct str command);
+/* --- commands ------------------------------------------------------------------------------- */
+
+/* A command taken apart once, for many questions. The text must outlive it. */
+struct rule_command *rule_command_new(struct str text);
+void rule_command_free(struct rule_command *c);
+void rule_command_freep(struct rule_command **c);
+
+/* What kept it from being understood: "a quote is not closed"; NULL: nothing did. */
+const char *rule_command_doubt(const struct rule_command *c);
+
+/* Changes nothing and reads only: ls, cat, git status, … without redirection or options that
+ * write. What is not known for certain is not read-only. */
+bool rule_command_is_read_only(const struct rule_command *c);
+/* Some word of it, that could be a file's name, is one that only the running shell knows. */
+bool rule_command_hides_paths(const struct rule_command *c);
 /* Some part of it is cd, pushd or popd: what runs after it may find itself elsewhere. */
-bool rule_command_moves(struct str command);
+bool rule_command_moves(const struct rule_command *c);
 
 /* mkdir, touch, mv, cp, rm, rmdir, sed -i: what acceptEdits lets through inside working folders.
  * Appends the paths it names; false when the command is anything else. */
-bool rule_command_is_file_work(struct str command, struct strv *ret_paths);
+bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths);
 
 /* rm or rmdir of /, a folder right below it, the home, cwd or what is above it, or of a folder that
  * only a variable names. */
-bool rule_command_is_critical(struct str command, const char *cwd, const char *home);
+bool rule_command_is_critical(const struct rule_command *c, const char *cwd, const char *home);
 
 /* Everything in it that may be the name of a file, as far as it can be told: all words and what
  * redirections read; and of these, what may be written: words of parts that do not only read (git
- * knows what it does), and the targets of redirections. For what forbids. */
-void rule_command_paths(struct str command, struct strv *ret_reads, struct strv *ret_writes);
+ * knows what it does), and the targets of redirections. Behind a cd each counts there, too. Words
+ * with patterns are appended as they are: "*.c". For what forbids. */
+void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
+                        struct strv *ret_writes);
 
 /* "npm test *" for "npm test --watch": what "always allow" would add, one rule for each part that
  * needs one. False when there is nothing sensible to suggest. */

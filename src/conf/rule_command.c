@@ -1,13 +1,11 @@
 /*
- * rule_command: rules against shell commands.
+ * rule_command: a command taken apart once, and the questions about it.
  *
  * Allowing and forbidding look at commands with different eyes. An allow rule must match the words
  * of a part exactly as they are written, so that no quote, variable or wrapper smuggles in another
- * command. A deny or ask rule is tried against every reading of every part that can be found: as
- * written, with quotes taken away, without the folder of the program, behind sudo, env and their
- * like, and inside what a shell is given to run. Pure; any thread.
+ * command. Rules that forbid see all readings of it: rule_reading.c. Pure; any thread.
  */
-#include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -20,175 +18,93 @@
 #include "conf/shell_runner.h"
 #include "conf/shell_work.h"
 
-#define RULE_MAX_NESTING 4 /* of commands inside words: sh -c "sh -c '…'" */
-#define RULE_MAX_RUN 500   /* words behind sudo and its like; what has more is forbidden */
-
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n';
 }
 
+/* --- taken apart ---------------------------------------------------------------------------- */
+
 /* As written, with single spaces between. */
-static void join_words(const struct shell_part *p, size_t from, struct buf *ret)
+static void line_make(struct rule_line *l, struct arena *arena, const struct shell_part *p)
 {
-    buf_clear(ret);
-    for (size_t i = from; i < p->words.len; i++) {
-        buf_adds(ret, i > from ? " " : "");
-        buf_add(ret, p->words.ptr[i].raw);
-    }
-}
+    size_t len = p->words.len;
+    char *line;
+    size_t n = 0;
 
-/* The rule's first word, when it is written out. */
-static struct str pattern_head(const struct rule *r)
-{
-    struct str head = str_first(r->pattern, str_chr(r->pattern, ' '));
-
-    return rule_wild_has_star(head) ? (struct str){0} : head;
-}
-
-/* A part's words as one text, both as written and without quotes; and where each word starts. */
-struct line {
-    struct buf raw;
-    struct buf text;
-    VEC(size_t) raw_starts;
-    VEC(size_t) text_starts;
-};
-
-static void line_release(struct line *l)
-{
-    buf_release(&l->raw);
-    buf_release(&l->text);
-    vec_release(&l->raw_starts);
-    vec_release(&l->text_starts);
-}
-
-static void line_make(struct line *l, const struct shell_part *p)
-{
-    buf_clear(&l->raw);
-    buf_clear(&l->text);
-    l->raw_starts.len = l->text_starts.len = 0;
     VEC_EACH(&p->words, w) {
-        buf_adds(&l->raw, l->raw.len ? " " : "");
-        buf_adds(&l->text, l->raw_starts.len ? " " : "");
-        vec_push(&l->raw_starts, l->raw.len);
-        vec_push(&l->text_starts, l->text.len);
-        buf_add(&l->raw, w->raw);
-        buf_add(&l->text, w->text);
+        len += w->raw.len;
     }
+    line = arena_alloc(arena, len + 1);
+    l->starts = arena_alloc(arena, (p->words.len + 1) * sizeof(*l->starts));
+    for (size_t i = 0; i < p->words.len; i++) {
+        struct str raw = p->words.ptr[i].raw;
+
+        if (i)
+            line[n++] = ' ';
+        l->starts[i] = n;
+        memcpy(line + n, raw.ptr, raw.len);
+        n += raw.len;
+    }
+    l->raw = str_make(line, n);
 }
 
-/* What the shell would make of a first word with braces or patterns: {rm,-rf,x} is rm -rf x, and
- * /bin/r? may be rm. */
-static bool forbids_glob(const struct rule *r, struct str line, struct str name)
+struct rule_command *rule_command_new(struct str text)
 {
-    CLEANUP(mem_freep) char *flat = mem_dup(line.ptr, line.len);
-    CLEANUP(mem_freep) char *glob = mem_dup(name.ptr, name.len);
-    CLEANUP(mem_freep) char *head = mem_dup(pattern_head(r).ptr, pattern_head(r).len);
+    struct rule_command *c = mem_zalloc(sizeof(*c));
 
-    for (size_t i = 0; i < line.len; i++) {
-        if (flat[i] && strchr("{},", flat[i]))
-            flat[i] = ' ';
-    }
-    return rule_text_matches(r, str_trim(str_make(flat, line.len))) ||
-           (*head && fnmatch(glob, head, 0) == 0);
+    c->text = text;
+    shell_split(&c->shell, text);
+    c->lines = arena_alloc(&c->arena, (c->shell.parts.len + 1) * sizeof(*c->lines));
+    for (size_t i = 0; i < c->shell.parts.len; i++)
+        line_make(&c->lines[i], &c->arena, &c->shell.parts.ptr[i]);
+    rule_command_read(c);
+    return c;
 }
 
-/* Every reading of the words from `from` on. */
-static bool forbids_words(const struct rule *r, const struct shell_part *p, const struct line *l,
-                          size_t from)
+void rule_command_free(struct rule_command *c)
 {
-    const struct shell_word *first = &p->words.ptr[from];
-    struct str text = str_from(buf_str(&l->text), l->text_starts.ptr[from]);
-    struct str name = shell_base_name(first->text);
-
-    if (rule_text_matches(r, str_from(buf_str(&l->raw), l->raw_starts.ptr[from])) ||
-        rule_text_matches(r, text))
-        return true;
-    if (name.len < first->text.len &&
-        rule_text_matches(r, str_from(text, first->text.len - name.len)))
-        return true;
-    return first->globs && forbids_glob(r, text, name);
+    if (!c)
+        return;
+    shell_release(&c->shell);
+    vec_release(&c->readings);
+    arena_release(&c->arena);
+    free(c);
 }
 
-/* A word that could be a command of its own, for whoever runs words. */
-static bool is_script(const struct shell_word *w)
+void rule_command_freep(struct rule_command **c)
 {
-    return w->quoted &&
-           (str_chr(w->text, ' ') < w->text.len || str_chr(w->text, ';') < w->text.len ||
-            str_chr(w->text, '\n') < w->text.len || str_chr(w->text, '/') < w->text.len);
+    rule_command_free(*c);
 }
 
-static bool forbids_part(const struct rule *r, const struct shell_part *p, bool shells,
-                         unsigned depth, struct line *line)
+const char *rule_command_doubt(const struct rule_command *c)
 {
-    bool runs = shell_part_is_runner(p);
-
-    if (runs && p->words.len > RULE_MAX_RUN)
-        return true;
-    line_make(line, p);
-    /* Once as a whole, assignments included, then behind them. */
-    if (forbids_words(r, p, line, 0))
-        return true;
-    for (size_t i = p->first; i < p->words.len; i++) {
-        const struct shell_word *w = &p->words.ptr[i];
-
-        if ((i == p->first || runs) && forbids_words(r, p, line, i))
-            return true;
-        if ((runs || shells) && is_script(w) && rule_forbids_command(r, w->text, depth + 1))
-            return true;
-    }
-    return false;
+    return c->shell.why;
 }
 
-bool rule_forbids_command(const struct rule *r, struct str text, unsigned depth)
-{
-    CLEANUP(shell_release) struct shell shell = {0};
-    CLEANUP(line_release)
-    struct line line = {.raw = BUF_INIT(BUF_NO_LIMIT), .text = BUF_INIT(BUF_NO_LIMIT)};
-    bool shells = false;
-
-    if (depth > RULE_MAX_NESTING)
-        return true;
-    shell_split(&shell, text);
-    if (shell.too_big || rule_text_matches(r, str_trim(text)))
-        return true;
-    VEC_EACH(&shell.parts, p) {
-        shells |= shell_part_is_shell(p);
-    }
-    VEC_EACH(&shell.parts, p) {
-        if (forbids_part(r, p, shells, depth, &line))
-            return true;
-    }
-    VEC_EACH(&shell.given, w) {
-        if (shells && rule_forbids_command(r, w->text, depth + 1))
-            return true;
-    }
-    return false;
-}
+/* --- allowing ------------------------------------------------------------------------------- */
 
 /* As it is written, and without safe assignments and wrappers. */
-static bool allows_part(const struct rule *r, const struct shell_part *p, struct buf *scratch)
+static bool allows_part(const struct rule *r, const struct shell_part *p, const struct rule_line *l)
 {
     size_t from = 0;
 
     if (r->kind == RULE_KIND_TOOL)
         return true;
-    if (r->kind != RULE_KIND_COMMAND)
+    if (r->kind != RULE_KIND_COMMAND || !p->words.len)
         return false;
     if ((r->boundary || rule_wild_has_star(r->pattern)) && shell_part_runs_others(p))
         return false;
     while (from < p->first && shell_is_safe_assignment(&p->words.ptr[from]))
         from++;
-    join_words(p, 0, scratch);
-    if (!p->first && rule_text_matches(r, buf_str(scratch)))
+    if (!p->first && rule_text_matches(r, l->raw))
         return true;
     if (from < p->first)
         return false;
     for (;;) {
         size_t n;
 
-        join_words(p, from, scratch);
-        if (from < p->words.len && rule_text_matches(r, buf_str(scratch)))
+        if (from < p->words.len && rule_text_matches(r, str_from(l->raw, l->starts[from])))
             return true;
         n = shell_wrapper_len(p, from);
         if (!n)
@@ -216,84 +132,153 @@ static bool shell_moves(const struct shell *s)
     return false;
 }
 
-bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s,
-                         struct strv *ret_writes)
+/* This very text, whatever is in it. */
+static bool is_exact(const struct rule *r, struct str text)
 {
-    CLEANUP(shell_release) struct shell shell;
-    CLEANUP(buf_release) struct buf scratch = BUF_INIT(BUF_NO_LIMIT);
-    struct str text = trim_blanks(s->text);
+    return r->kind == RULE_KIND_COMMAND && !r->boundary && !rule_wild_has_star(r->pattern) &&
+           rule_text_matches(r, text);
+}
 
-    shell_split(&shell, s->text);
+static bool allow_command(struct rule *const *rules, size_t count, struct str tool,
+                          const struct rule_command *c, struct strv *ret_writes,
+                          const struct rule **ret_rule)
+{
+    struct str text = trim_blanks(c->text);
+
+    *ret_rule = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct rule *r = rules[i];
-
-        if (!rule_names_tool(r, s->tool))
-            continue;
-        if (r->kind == RULE_KIND_TOOL)
+        if (rule_names_tool(rules[i], tool) &&
+            (rules[i]->kind == RULE_KIND_TOOL || is_exact(rules[i], text))) {
+            *ret_rule = rules[i];
             return true;
-        if (r->kind == RULE_KIND_COMMAND && !r->boundary && !rule_wild_has_star(r->pattern) &&
-            rule_text_matches(r, text))
-            return true; /* this very text, whatever is in it */
+        }
     }
-    if (!shell.certain || !shell.parts.len)
+    if (!c->shell.certain || !c->shell.parts.len)
         return false;
     /* Behind a cd the targets of redirections would mean other files. */
-    if (shell.writes.len && shell_moves(&shell))
+    if (c->shell.writes.len && shell_moves(&c->shell))
         return false;
-    VEC_EACH(&shell.parts, p) {
-        bool allowed = shell_part_is_free(&shell, p);
+    for (size_t k = 0; k < c->shell.parts.len; k++) {
+        const struct shell_part *p = &c->shell.parts.ptr[k];
+        bool allowed = shell_part_is_free(&c->shell, p);
 
-        for (size_t i = 0; !allowed && i < count; i++)
-            allowed = rule_names_tool(rules[i], s->tool) && allows_part(rules[i], p, &scratch);
+        for (size_t i = 0; !allowed && i < count; i++) {
+            allowed = rule_names_tool(rules[i], tool) && allows_part(rules[i], p, &c->lines[k]);
+            if (allowed)
+                *ret_rule = rules[i];
+        }
         if (!allowed)
             return false;
     }
-    VEC_EACH(&shell.writes, w) {
+    VEC_EACH(&c->shell.writes, w) {
         strv_add(ret_writes, w->text);
     }
     return true;
 }
 
+bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s,
+                         struct strv *ret_writes, const struct rule **ret_rule)
+{
+    CLEANUP(rule_command_freep)
+    struct rule_command *own = s->command ? NULL : rule_command_new(s->text);
+
+    return allow_command(rules, count, s->tool, own ? own : s->command, ret_writes, ret_rule);
+}
+
 /* --- questions about commands --------------------------------------------------------------- */
 
-bool rule_command_is_read_only(struct str command)
+bool rule_command_is_read_only(const struct rule_command *c)
 {
-    CLEANUP(shell_release) struct shell shell;
-
-    shell_split(&shell, command);
-    return shell_is_read_only(&shell);
+    return shell_is_read_only(&c->shell);
 }
 
-bool rule_command_moves(struct str command)
+bool rule_command_moves(const struct rule_command *c)
 {
-    CLEANUP(shell_release) struct shell shell;
-
-    shell_split(&shell, command);
-    return shell_moves(&shell);
+    return shell_moves(&c->shell);
 }
 
-bool rule_command_is_file_work(struct str command, struct strv *ret_paths)
+bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths)
 {
-    CLEANUP(shell_release) struct shell shell;
-
-    shell_split(&shell, command);
-    return shell_is_file_work(&shell, ret_paths);
+    return shell_is_file_work(&c->shell, ret_paths);
 }
 
-bool rule_command_is_critical(struct str command, const char *cwd, const char *home)
+bool rule_command_is_critical(const struct rule_command *c, const char *cwd, const char *home)
 {
-    CLEANUP(shell_release) struct shell shell;
-
-    shell_split(&shell, command);
-    return shell_removes_critical(&shell, cwd, home);
+    return shell_removes_critical(&c->shell, cwd, home);
 }
 
-void rule_command_paths(struct str command, struct strv *ret_reads, struct strv *ret_writes)
-{
-    CLEANUP(shell_release) struct shell shell;
+/* Commands that open no file that a word names. */
+#define NAME_NO_FILES                                                                              \
+    ": [[ [ test echo printf true false exit return break continue set read local declare export " \
+    "readonly pwd basename dirname seq sleep expr date type which uname whoami id"
 
-    shell_split(&shell, command);
-    VEC_EACH(&shell.parts, p) {
+bool rule_command_hides_paths(const struct rule_command *c)
+{
+    VEC_EACH(&c->shell.parts, p) {
+        struct shell_part bare;
+        bool fed = false;
+
+        if (p->first == p->words.len || p->defined)
+            continue;
+        if (shell_part_unwrap(p, &bare, &fed) &&
+            str_is_word_of(shell_word_at(&bare, 0)->text, NAME_NO_FILES))
+            continue;
+        if (fed)
+            return true;
+        for (size_t i = p->first + 1; i < p->words.len; i++) {
+            if (p->words.ptr[i].unknown || p->words.ptr[i].computed)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* --- paths ---------------------------------------------------------------------------------- */
+
+/* Where what is named may lie, besides the folder that the command starts in. */
+struct places {
+    const struct rule_command *command;
+    struct strv dirs;
+    struct strv *reads;
+    struct strv *writes;
+};
+
+static void places_add(const struct places *at, struct str text, bool writes)
+{
+    size_t colon = str_chr(text, ':');
+
+    if (!text.len || at->reads->len >= SHELL_MAX_PARTS)
+        return;
+    strv_add(at->reads, text);
+    if (writes)
+        strv_add(at->writes, text);
+    for (size_t i = 0; i < at->dirs.len && text.ptr[0] != '/' && text.ptr[0] != '~'; i++) {
+        strv_addf(at->reads, "%s/%.*s", at->dirs.ptr[i], STR_ARG(text));
+        if (writes)
+            strv_addf(at->writes, "%s/%.*s", at->dirs.ptr[i], STR_ARG(text));
+    }
+    if (colon + 1 < text.len) /* git show HEAD:file */
+        strv_add(at->reads, str_from(text, colon + 1));
+}
+
+static void places_find(struct places *at)
+{
+    VEC_EACH(&at->command->shell.parts, p) {
+        const struct shell_word *to = shell_word_at(p, 1);
+
+        if (str_is_word_of(shell_part_program(p), "cd pushd") && to->text.len && at->dirs.len < 100)
+            strv_add(&at->dirs, to->text);
+    }
+}
+
+void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
+                        struct strv *ret_writes)
+{
+    struct places at = {.command = c, .reads = ret_reads, .writes = ret_writes};
+    bool changes = !shell_is_read_only(&c->shell);
+
+    places_find(&at);
+    VEC_EACH(&c->shell.parts, p) {
         bool writes = !shell_part_is_read_only(p) && !str_is_word_of(shell_part_program(p), "git");
 
         for (size_t i = p->first; i < p->words.len; i++) {
@@ -301,17 +286,17 @@ void rule_command_paths(struct str command, struct strv *ret_reads, struct strv 
 
             if (str_starts(text, STR("-")))
                 text = str_from(text, str_chr(text, '=') + 1);
-            if (!text.len || ret_reads->len >= SHELL_MAX_PARTS)
-                continue;
-            strv_add(ret_reads, text);
-            if (writes && i > p->first)
-                strv_add(ret_writes, text);
+            places_add(&at, text, writes && i > p->first);
         }
     }
-    VEC_EACH(&shell.reads, w) {
-        strv_add(ret_reads, w->text);
+    VEC_EACH(&c->shell.values, w) {
+        places_add(&at, w->text, changes);
     }
-    VEC_EACH(&shell.writes, w) {
-        strv_add(ret_writes, w->text);
+    VEC_EACH(&c->shell.reads, w) {
+        places_add(&at, w->text, /*writes=*/false);
     }
+    VEC_EACH(&c->shell.writes, w) {
+        places_add(&at, w->text, /*writes=*/true);
+    }
+    strv_release(&at.dirs);
 }

@@ -1,11 +1,12 @@
 /*
- * A rule once it is parsed. For rule.c and rule_command.c only.
+ * A rule once it is parsed, and a command once it is taken apart. For the files of rule only.
  */
 #pragma once
 
 #include "base/arena.h"
 #include "conf/rule.h"
 #include "conf/rule_path.h"
+#include "conf/shell.h"
 
 enum rule_kind {
     RULE_KIND_TOOL, /* no specifier, or one that says "everything" */
@@ -33,5 +34,36 @@ bool rule_names_tool(const struct rule *r, struct str tool);
 /* Commands and names: "deploy" and, with a boundary, "deploy prod". */
 bool rule_text_matches(const struct rule *r, struct str text);
 
-/* A deny or ask rule against every reading of every part; depth: of commands inside words. */
-bool rule_forbids_command(const struct rule *r, struct str text, unsigned depth);
+/* What a part is to a rule that forbids. */
+enum reading_kind {
+    READING_LINE,  /* words with spaces between: the rule's pattern must match */
+    READING_NAME,  /* a word that may become a command's name: the pattern's first word is enough */
+    READING_GLOBS, /* a line whose first word has braces or patterns in it */
+};
+
+struct reading {
+    enum reading_kind kind;
+    struct str text;
+    struct str name; /* READING_GLOBS: the first word without its folder */
+};
+
+/* A part's words as one text, as they are written, and where each word starts. */
+struct rule_line {
+    struct str raw;
+    size_t *starts;
+};
+
+struct rule_command {
+    struct str text;
+    struct shell shell;
+    struct arena arena;
+    struct rule_line *lines; /* one for each part of the shell */
+    VEC(struct reading) readings;
+    bool too_big; /* more readings than can be looked at: forbidden by every rule */
+};
+
+/* Fills in the readings. */
+void rule_command_read(struct rule_command *c);
+
+/* A deny or ask rule against every reading. */
+bool rule_forbids_command(const struct rule *r, const struct rule_command *c);

@@ -1,12 +1,16 @@
 /*
  * Shell commands, taken apart for permission rules.
  *
- * shell_split() finds the simple commands of a text: what && || ; | |& & and newlines separate, and
- * also those inside substitutions, subshells, groups, loops and here-documents. It is no parser of
- * the whole language and knows that: `certain` says that the text holds nothing but simple commands
- * with quotes, variables, globs and redirections, so that the parts are all there is. Whoever
- * permits something asks for certainty; whoever forbids looks at every part that was found, and
- * those may be too many rather than too few.
+ * shell_split() parses a text as bash does and lays the simple commands in it side by side: those
+ * of lists and pipelines, of subshells, groups, loops, conditions and functions, and those inside
+ * substitutions. `certain` says that the text was understood to its end, so that the parts are all
+ * there is to run. What is left uncertain is what only the running shell knows (a command's name
+ * out of a variable, arithmetic on what a command printed), what other readings exist of, and what
+ * bash itself would refuse. Whoever permits something asks for certainty; whoever forbids looks at
+ * every part that was found, and those may be too many rather than too few.
+ *
+ * A word that expands is followed as far as the text itself goes: in "x=rm; $x a" the last part is
+ * "rm a".
  */
 #pragma once
 
@@ -20,30 +24,51 @@
 #define SHELL_MAX_CERTAIN 10000            /* bytes; a longer text is never certain */
 #define SHELL_MAX_TEXT ((size_t)256 << 10) /* bytes; a longer one is not looked at */
 #define SHELL_MAX_PARTS 20000              /* found in all */
-#define SHELL_MAX_DEPTH 16                 /* of substitutions */
+#define SHELL_MAX_DEPTH 32                 /* of substitutions and compound commands */
+#define SHELL_MAX_VALUE 4000               /* bytes of a variable that is followed */
 
 struct shell_word {
     struct str raw;  /* as written, quotes included */
-    struct str text; /* quotes and escapes taken away, variables left out */
+    struct str text; /* quotes and escapes taken away, variables that are not known left out */
     bool quoted;
-    bool expands; /* a variable or substitution is in it */
-    bool globs;   /* unquoted * ? [ or { */
+    bool globs;    /* unquoted * ? [ or { */
+    bool expands;  /* a variable or substitution is in it */
+    bool unknown;  /* ... and the text does not say to what */
+    bool computed; /* ... to a number that is not worked out here */
 };
 
 struct shell_part {
     VEC(struct shell_word) words;
     size_t first; /* the word behind the assignments; words.len: there is none */
+    bool defined; /* its name is that of a function of this text: the function's parts count */
+};
+
+/* What a variable holds at some point of the text. */
+struct shell_variable {
+    struct str name;
+    struct str value;
+    bool known;
+    bool listed; /* one of several values, all of them among the text's values */
 };
 
 struct shell {
     struct arena arena; /* the words */
     bool certain;
+    bool broken;     /* no shell would take it, or it was not understood: parts may be missing */
     bool too_big;    /* more than could be looked through: parts are missing */
     const char *why; /* not certain: what was in the way; NULL when certain */
+    bool repeats;    /* it has loops or functions: what stands later may run earlier */
+    bool loose;      /* the name of some command comes out of a variable */
     VEC(struct shell_part) parts;
     VEC(struct shell_word) writes; /* targets of redirections but /dev/null */
     VEC(struct shell_word) reads;
-    VEC(struct shell_word) given; /* here-strings */
+    VEC(struct shell_word) given;  /* here-strings and bodies of here-documents */
+    VEC(struct shell_word) values; /* what variables are set to, loops included */
+    VEC(struct str) functions;     /* names that were defined */
+    /* While it is read. */
+    VEC(struct shell_variable) variables;
+    bool computes; /* arithmetic on variables by name ... */
+    bool takes;    /* ... and some variable holds what is not written here */
 };
 
 /* The text must outlive it. Always succeeds. */
@@ -59,3 +84,5 @@ bool shell_word_could_be_option(const struct shell_word *w);
 
 /* "NAME=", "NAME+=" at the start of a word as written: how many bytes, or 0. */
 size_t shell_assignment_len(struct str raw);
+/* A name that no program looks at: setting it changes nothing but what this text does with it. */
+bool shell_is_own_variable(struct str name);

@@ -34,7 +34,7 @@ static bool is_long_option_of(struct str text, const char *list)
 
 /* Commands without any option that writes or runs something. */
 #define PLAIN_READERS                                                                              \
-    "ls cat echo pwd head tail wc which stat du df cd true false basename dirname realpath "       \
+    ": [[ ls cat echo pwd head tail wc which stat du df cd true false basename dirname realpath "  \
     "readlink uname whoami id groups nproc free uptime cut tr nl tac rev fold expand unexpand "    \
     "paste join comm cmp diff cksum md5sum sha1sum sha256sum sha512sum seq type expr sleep od "    \
     "hexdump strings grep egrep fgrep jq ps pgrep printenv base64 column arch tty locale"
@@ -210,6 +210,73 @@ static bool sed_reads(const struct shell_part *p)
     return shell_sed_take(p, &in_place, &files) && !in_place;
 }
 
+/* --- builtins that change nothing but the shell itself -------------------------------------- */
+
+static bool is_own_assignment(const struct shell_word *w)
+{
+    size_t n = shell_assignment_len(w->raw);
+    struct str name = str_first(w->raw, n ? n - 1 : 0);
+
+    if (name.len && name.ptr[name.len - 1] == '+')
+        name.len--;
+    return n && (shell_is_own_variable(name) || shell_is_safe_assignment(w)) &&
+           !str_is(name, "IFS");
+}
+
+static bool assignments_are_own(const struct shell_part *p)
+{
+    for (size_t i = 0; i < p->words.len; i++) {
+        if (!is_own_assignment(&p->words.ptr[i]))
+            return false;
+    }
+    return p->words.len;
+}
+
+static bool declares_own(const struct shell_part *p)
+{
+    bool exports = str_is(shell_word_at(p, 0)->text, "export");
+
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        /* Once exported, any name reaches programs. */
+        if (exports ? !shell_is_safe_assignment(w)
+                    : !is_own_assignment(w) && !(shell_is_own_variable(w->raw) && !w->quoted))
+            return false;
+    }
+    return p->words.len - p->first > 1;
+}
+
+/* read -r line; -d takes a delimiter. */
+static bool read_reads(const struct shell_part *p)
+{
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (str_is(w->raw, "-d"))
+            i++;
+        else if (!str_is(w->raw, "-r") && !shell_is_own_variable(w->raw))
+            return false;
+    }
+    return p->words.len - p->first > 1;
+}
+
+/* set -euo pipefail */
+static bool set_reads(const struct shell_part *p)
+{
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        struct str raw = shell_word_at(p, i)->raw;
+        bool is_flags = raw.len > 1 && (raw.ptr[0] == '-' || raw.ptr[0] == '+');
+
+        for (size_t j = 1; is_flags && j < raw.len; j++)
+            is_flags = strchr("euxvo", raw.ptr[j]);
+        if (!is_flags &&
+            !(str_is(raw, "pipefail") && str_ends(shell_word_at(p, i - 1)->raw, STR("o"))))
+            return false;
+    }
+    return p->words.len - p->first > 1;
+}
+
 /* --- a part --------------------------------------------------------------------------------- */
 
 bool shell_part_is_read_only(const struct shell_part *part)
@@ -218,6 +285,8 @@ bool shell_part_is_read_only(const struct shell_part *part)
     struct str name;
     bool fed;
 
+    if (part->first == part->words.len)
+        return assignments_are_own(part);
     if (!shell_part_unwrap(part, &p, &fed))
         return false;
     name = shell_word_at(&p, 0)->text;
@@ -234,6 +303,14 @@ bool shell_part_is_read_only(const struct shell_part *part)
                (p.words.len - p.first == 2 && str_is(shell_word_at(&p, 1)->text, "--version"));
     if (str_is(name, "sed"))
         return sed_reads(&p);
+    if (str_is(name, "read"))
+        return read_reads(&p);
+    if (str_is(name, "set"))
+        return set_reads(&p);
+    if (str_is_word_of(name, "exit return break continue"))
+        return p.words.len - p.first < 3;
+    if (str_is_word_of(name, "local declare export readonly"))
+        return declares_own(&p);
     if (str_is(name, "command"))
         return str_is(shell_word_at(&p, 1)->text, "-v") || str_is(shell_word_at(&p, 1)->text, "-V");
     for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
@@ -249,8 +326,8 @@ static bool part_is_git_elsewhere(const struct shell *s, const struct shell_part
 {
     if (!shell_part_is(p, "git"))
         return false;
-    for (const struct shell_part *before = s->parts.ptr; before < p; before++) {
-        if (shell_part_is(before, "cd"))
+    VEC_EACH(&s->parts, other) {
+        if ((other < p || s->repeats) && shell_part_is(other, "cd"))
             return true;
     }
     return false;
@@ -258,6 +335,8 @@ static bool part_is_git_elsewhere(const struct shell *s, const struct shell_part
 
 bool shell_part_is_free(const struct shell *s, const struct shell_part *p)
 {
+    if (p->defined && !p->first)
+        return true;
     return shell_part_is_read_only(p) && !part_is_git_elsewhere(s, p);
 }
 

@@ -112,7 +112,7 @@ size_t shell_wrapper_len(const struct shell_part *p, size_t from)
 }
 
 #define SAFE_VARIABLES                                                                             \
-    "LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME TZ TERM COLUMNS "     \
+    "IFS LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME TZ TERM COLUMNS " \
     "LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLORTERM CI NODE_ENV DEBUG "              \
     "RUST_BACKTRACE RUST_LOG CARGO_TERM_COLOR GOOS GOARCH CGO_ENABLED GO111MODULE "                \
     "PYTHONUNBUFFERED "                                                                            \
@@ -152,13 +152,28 @@ bool shell_part_is(const struct shell_part *p, const char *name)
     return shell_part_unwrap(p, &bare, &fed) && str_is(shell_word_at(&bare, 0)->text, name);
 }
 
-#define SHELLS "sh bash zsh dash ksh ash fish csh tcsh eval source . busybox"
+#define SHELLS "sh bash zsh dash ksh mksh ash rbash fish csh tcsh eval source . busybox toybox"
 /* Programs that run what follows them. */
 #define RUNNERS                                                                                    \
     SHELLS " sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "    \
            "timeout stdbuf xargs parallel watch flock chroot unshare nsenter strace ltrace gdb "   \
-           "valgrind script ssh noglob trap coproc find fd firejail bwrap systemd-run runuser "    \
-           "setarch entr faketime fakeroot unbuffer rlwrap chronic"
+           "valgrind script ssh noglob nocorrect trap coproc find fd fdfind firejail bwrap "       \
+           "systemd-run runuser setarch linux32 linux64 entr faketime fakeroot unbuffer rlwrap "   \
+           "chronic alias sg pkexec run0 setpriv capsh prlimit cgexec dbus-run-session "           \
+           "xvfb-run perf hyperfine tmux screen at batch crontab start-stop-daemon daemonize "     \
+           "ssh-agent npx pnpx bunx uvx pipx"
+/* Programs that are given texts in a language of their own, which can run others. */
+#define LANGUAGES                                                                                  \
+    "python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect awk gawk mawk nawk "   \
+    "sed gsed vi vim nvim view ex ed emacs gdb m4 R Rscript julia osascript tcpdump socat nc "     \
+    "ncat sqlite3 psql mysql"
+/* Options whose value is run, whosever they are. */
+#define RUN_OPTIONS                                                                                \
+    "--exec --exec-path --upload-pack --receive-pack --extcmd --open-files-in-pager --to-command " \
+    "--checkpoint-action --use-compress-program --rsh --rsync-path --pager --info-script "         \
+    "--new-volume-script --rmt-command --rsh-command --compress-program --pre --hostname-bin "     \
+    "--use-askpass --eval --filter --config-env --run --command --shell --editor --browser "       \
+    "--preprocessor --unzip-command"
 
 struct str shell_base_name(struct str path)
 {
@@ -172,12 +187,78 @@ struct str shell_part_program(const struct shell_part *p)
     return shell_base_name(shell_word_at(p, 0)->text);
 }
 
+bool shell_name_is_shell(struct str name)
+{
+    return str_is_word_of(name, SHELLS);
+}
+
 bool shell_part_is_shell(const struct shell_part *p)
 {
-    return str_is_word_of(shell_part_program(p), SHELLS);
+    return shell_name_is_shell(shell_part_program(p));
 }
 
 bool shell_part_is_runner(const struct shell_part *p)
 {
     return str_is_word_of(shell_part_program(p), RUNNERS);
+}
+
+/* python3.11 is python. */
+static struct str without_version(struct str name)
+{
+    while (name.len && (is_digit(name.ptr[name.len - 1]) || name.ptr[name.len - 1] == '.'))
+        name.len--;
+    return name;
+}
+
+bool shell_part_is_language(const struct shell_part *p)
+{
+    struct str name = shell_part_program(p);
+
+    return str_is_word_of(name, LANGUAGES) || str_is_word_of(without_version(name), LANGUAGES);
+}
+
+/* Programs with short options, or other words, that name what is run. */
+static const struct {
+    const char *programs;
+    const char *valued; /* the word behind these */
+    const char *starts; /* a word that starts so */
+    bool settings;      /* NAME=value: the value */
+} option_runners[] = {
+    {"git", "-c -x", "ext::", false},
+    {"tar bsdtar", "-I -F", "", false},
+    {"rsync", "-e", "", false},
+    {"ssh scp sftp sshfs", "-o -S -J -F", "", false},
+    {"man", "-P -H", "", false},
+    {"less more most view vim vi nvim", "-k -c", "+", false},
+    {"make gmake ninja", "-f -C", "", true},
+    {"zip", "-TT", "", false},
+    {"npm pnpm yarn npx bunx", "-c", "", false},
+};
+
+struct str shell_part_runs_word(const struct shell_part *p, size_t i)
+{
+    struct str program = shell_part_program(p);
+    struct str text = p->words.ptr[i].text;
+    struct str before = i > p->first + 1 ? p->words.ptr[i - 1].text : STR("");
+    size_t equals = str_chr(text, '=');
+
+    if (shell_part_is_language(p) || str_is_word_of(before, RUN_OPTIONS))
+        return text;
+    if (equals < text.len && str_is_word_of(str_first(text, equals), RUN_OPTIONS))
+        return str_from(text, equals + 1);
+    for (size_t k = 0; k < ARRAY_LEN(option_runners); k++) {
+        struct str start = str_of(option_runners[k].starts);
+
+        if (!str_is_word_of(program, option_runners[k].programs))
+            continue;
+        if (str_is_word_of(before, option_runners[k].valued) ||
+            (start.len && str_starts(text, start)))
+            return text;
+        if (option_runners[k].settings && equals < text.len)
+            return str_from(text, equals + 1);
+        /* "-eCOMMAND" */
+        if (text.len > 2 && str_is_word_of(str_first(text, 2), option_runners[k].valued))
+            return str_from(text, 2);
+    }
+    return (struct str){"", 0};
 }

@@ -17,7 +17,8 @@ struct shell_word;
  * wrapper, or not one that is understood to the end. */
 size_t shell_wrapper_len(const struct shell_part *p, size_t from);
 
-/* NAME=value of a variable that changes how output looks and not what is run. */
+/* NAME=value, in front of a command, of a variable that changes how output looks and not what is
+ * run. */
 bool shell_is_safe_assignment(const struct shell_word *w);
 
 /* The same part without safe assignments and wrappers; its words are those of p. fed: xargs gives
@@ -30,5 +31,11 @@ bool shell_part_is(const struct shell_part *p, const char *program);
  * find), shells included. */
 struct str shell_base_name(struct str path);
 struct str shell_part_program(const struct shell_part *p);
+bool shell_name_is_shell(struct str name);
 bool shell_part_is_shell(const struct shell_part *p);
 bool shell_part_is_runner(const struct shell_part *p);
+/* A program that is given text in a language of its own, which can run others: python, awk, vim. */
+bool shell_part_is_language(const struct shell_part *p);
+/* What of the word with this number the program itself may run, or empty: python's text, the value
+ * of git -c and of tar --to-command. */
+struct str shell_part_runs_word(const struct shell_part *p, size_t i);

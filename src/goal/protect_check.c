@@ -355,6 +355,9 @@ void search_text(struct search *s, struct str text)
     VEC_EACH(&shell.parts, p) {
         search_part(s, p);
     }
+    VEC_EACH(&shell.given, w) {
+        search_text(s, w->text); /* bash <<EOF */
+    }
     VEC_EACH(&shell.reads, w) {
         search_operand(s, w);
     }

@@ -61,13 +61,13 @@ struct bash {
 
 static unsigned tool_bash_more_flags(const struct json *args)
 {
-    struct str command = json_get_str(args, "command");
-    bool in_background = json_get_bool(args, "run_in_background", false);
+    CLEANUP(rule_command_freep) struct rule_command *command = NULL;
 
-    if (in_background || !rule_command_is_read_only(command))
+    if (json_get_bool(args, "run_in_background", false))
         return 0;
+    command = rule_command_new(json_get_str(args, "command"));
     /* `cd src` changes nothing on disk, but where the calls behind it look, and not twice. */
-    if (rule_command_moves(command))
+    if (!rule_command_is_read_only(command) || rule_command_moves(command))
         return 0;
     return TOOL_READ_ONLY | TOOL_CONCURRENT;
 }

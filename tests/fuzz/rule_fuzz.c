@@ -26,13 +26,14 @@ static void check_parts(struct rule *rule, const struct shell *shell)
         CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
         CLEANUP(strv_release) struct strv writes = STRV_INIT;
         struct rule_subject s = {.tool = STR("Bash"), .about = ABOUT_COMMAND};
+        const struct rule *used;
 
         VEC_EACH(&p->words, w) {
             buf_adds(&text, text.len ? " " : "");
             buf_add(&text, w->raw);
         }
         s.text = buf_str(&text);
-        FUZZ_CHECK(rules_allow_command(&rule, 1, &s, &writes));
+        FUZZ_CHECK(rules_allow_command(&rule, 1, &s, &writes, &used));
         FUZZ_CHECK(writes.len == 0);
     }
 }
@@ -42,6 +43,7 @@ static void check_allow(struct str text, struct str command)
     CLEANUP(shell_release) struct shell shell = {0};
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
     struct rule_subject s = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = command};
+    const struct rule *used;
     struct rule *rule;
 
     shell_split(&shell, command);
@@ -49,7 +51,7 @@ static void check_allow(struct str text, struct str command)
     if (rule_parse(text, RULE_ALLOW, &place, &rule, NULL) < 0)
         return;
     if (!rule_covers_tool(rule, STR("Bash")) && !is_exact(text, command) &&
-        rules_allow_command(&rule, 1, &s, &writes)) {
+        rules_allow_command(&rule, 1, &s, &writes, &used)) {
         FUZZ_CHECK(shell.certain && shell.parts.len);
         FUZZ_CHECK(writes.len == shell.writes.len);
         check_parts(rule, &shell);
@@ -85,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
     CLEANUP(strv_release) struct strv list = STRV_INIT;
     struct rule_subject about = {.tool = STR("Edit"), .about = ABOUT_PATH, .writes = true};
+    CLEANUP(rule_command_freep) struct rule_command *parsed = NULL;
     struct rule *rule;
     struct str text;
 
@@ -92,12 +95,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     check_allow(text, command);
     check_deny(text, command);
-    if (rule_command_is_read_only(command)) {
-        FUZZ_CHECK(!rule_command_is_critical(command, "/w", "/h"));
-        rule_command_paths(command, &paths, &writes);
+    parsed = rule_command_new(command);
+    if (rule_command_is_read_only(parsed)) {
+        FUZZ_CHECK(!rule_command_is_critical(parsed, "/w", "/h"));
+        rule_command_paths(parsed, &paths, &writes);
         FUZZ_CHECK(writes.len == 0);
     }
-    rule_command_is_file_work(command, &paths);
+    rule_command_is_file_work(parsed, &paths);
     rule_split_list(text, &list);
     about.text = command;
     if (rule_parse(text, RULE_ASK, &place, &rule, NULL) == 0) {

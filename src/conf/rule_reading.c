@@ -1,0 +1,320 @@
+/*
+ * rule_reading: a command as a rule that forbids should see it.
+ *
+ * Every part is read in several ways: as written, with quotes taken away, without the folder of the
+ * program, behind sudo, env and their like, inside what a shell is given to run, and inside the
+ * strings of what other languages are given. A rule that matches any of these forbids the whole.
+ * All readings are made once and are slices of a few lines. Pure; any thread.
+ */
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "conf/rule_state.h"
+#include "conf/rule_wild.h"
+#include "conf/shell_runner.h"
+
+#define MAX_NESTING 4      /* of commands inside words: sh -c "sh -c '…'" */
+#define MAX_READINGS 30000 /* what has more is forbidden */
+#define MAX_STRINGS 5000   /* in the text of another language */
+
+static void read_text(struct rule_command *c, struct str text, unsigned depth);
+
+static void add(struct rule_command *c, enum reading_kind kind, struct str text, struct str name)
+{
+    if (c->readings.len >= MAX_READINGS)
+        c->too_big = true;
+    else if (text.len)
+        vec_push(&c->readings, ((struct reading){kind, text, name}));
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+/* A part's words without quotes, and where each starts. */
+static struct str join_texts(struct arena *arena, const struct shell_part *p, size_t *starts)
+{
+    size_t len = p->words.len;
+    char *line;
+    size_t n = 0;
+
+    VEC_EACH(&p->words, w) {
+        len += w->text.len;
+    }
+    line = arena_alloc(arena, len + 1);
+    for (size_t i = 0; i < p->words.len; i++) {
+        struct str text = p->words.ptr[i].text;
+
+        if (i)
+            line[n++] = ' ';
+        starts[i] = n;
+        if (text.len)
+            memcpy(line + n, text.ptr, text.len);
+        n += text.len;
+    }
+    return str_make(line, n);
+}
+
+static void read_from(struct rule_command *c, const struct shell_part *p, struct str line,
+                      const size_t *starts, size_t i)
+{
+    const struct shell_word *first = &p->words.ptr[i];
+    struct str text = str_from(line, starts[i]);
+    struct str name = shell_base_name(first->text);
+
+    add(c, READING_LINE, text, name);
+    if (name.len < first->text.len)
+        add(c, READING_LINE, str_from(text, first->text.len - name.len), name);
+    if (first->globs)
+        add(c, READING_GLOBS, text, name);
+}
+
+/* --- words that hold commands --------------------------------------------------------------- */
+
+/* A word that could be a command of its own, for whoever runs words. */
+static bool is_script(const struct shell_word *w)
+{
+    if (!w->quoted && !w->expands)
+        return false;
+    for (size_t i = 0; i < w->text.len; i++) {
+        if (w->text.ptr[i] && strchr(" ;\n\t/|&(=$", w->text.ptr[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_quote(char c)
+{
+    return c == '\'' || c == '"' || c == '`' || c == '!' || c == '=' || c == '(' || c == '|' ||
+           c == ';' || c == '&' || c == ':';
+}
+
+/* os.system('rm x'), ["rm", "x"], ext::rm x: what stands in strings, with the marks of other
+ * languages taken for spaces. */
+static void read_strings(struct rule_command *c, struct str text)
+{
+    VEC(size_t) starts = VEC_INIT;
+    bool opens = true;
+    size_t n = 0;
+    char *flat;
+
+    if (!text.len)
+        return;
+    flat = arena_alloc(&c->arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++) {
+        char ch = text.ptr[i];
+        bool blank = !ch || strchr("'\"`,()[]{}!=;|&\n\t\\ ", ch);
+
+        if (!blank) {
+            if (opens)
+                vec_push(&starts, n);
+            opens = false;
+            flat[n++] = ch;
+        } else if (n && flat[n - 1] != ' ') {
+            flat[n++] = ' ';
+        }
+        opens |= is_quote(ch);
+    }
+    VEC_EACH(&starts, s) {
+        struct str rest = str_from(str_make(flat, n), *s);
+        struct str name = str_first(rest, str_chr(rest, ' '));
+
+        add(c, READING_LINE, rest, name);
+        if (str_chr(name, '/') < name.len)
+            add(c, READING_LINE, str_from(rest, name.len - shell_base_name(name).len), name);
+    }
+    if (starts.len > MAX_STRINGS)
+        c->too_big = true;
+    vec_release(&starts);
+}
+
+/* Whether what is written somewhere may be run: by a shell, or as a program of its own. */
+static bool runs_scripts(const struct shell *s)
+{
+    VEC_EACH(&s->parts, p) {
+        struct str name = shell_word_at(p, 0)->text;
+
+        if (shell_part_is_shell(p) || str_chr(name, '/') < name.len ||
+            str_is_word_of(name, "chmod ssh su crontab at batch"))
+            return true;
+        for (size_t i = p->first; shell_part_is_runner(p) && i < p->words.len; i++) {
+            if (shell_name_is_shell(shell_base_name(p->words.ptr[i].text)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool runs_languages(const struct shell *s)
+{
+    VEC_EACH(&s->parts, p) {
+        if (shell_part_is_language(p))
+            return true;
+    }
+    return false;
+}
+
+/* --- parts ---------------------------------------------------------------------------------- */
+
+/* shells: some part of the text is one, and may be fed by any other. */
+static void read_part(struct rule_command *c, const struct shell_part *p, bool shells,
+                      unsigned depth)
+{
+    size_t *starts = arena_alloc(&c->arena, (p->words.len + 1) * sizeof(*starts));
+    struct str line = join_texts(&c->arena, p, starts);
+    bool runs = shell_part_is_runner(p);
+
+    /* Once as a whole, assignments included, then behind them. */
+    if (p->first)
+        read_from(c, p, line, starts, 0);
+    for (size_t i = p->first; i < p->words.len && !c->too_big; i++) {
+        const struct shell_word *w = &p->words.ptr[i];
+
+        if (i == p->first || runs)
+            read_from(c, p, line, starts, i);
+        if ((runs || shells) && is_script(w))
+            read_text(c, w->text, depth + 1);
+        if (i > p->first)
+            read_strings(c, shell_part_runs_word(p, i));
+    }
+    for (size_t i = 0; i < p->first; i++) {
+        size_t n = shell_assignment_len(p->words.ptr[i].raw);
+        struct str value = str_from(p->words.ptr[i].text, n);
+
+        /* GIT_SSH_COMMAND='rm x', PAGER=…: programs run what is in these. */
+        if (value.len && !shell_is_safe_assignment(&p->words.ptr[i]))
+            read_text(c, value, depth + 1);
+    }
+}
+
+/* As written: "rm *" must also match what no quote was taken from. */
+static void read_raw(struct rule_command *c)
+{
+    for (size_t i = 0; i < c->shell.parts.len; i++) {
+        const struct shell_part *p = &c->shell.parts.ptr[i];
+
+        add(c, READING_LINE, c->lines[i].raw, STR(""));
+        if (p->first && p->first < p->words.len)
+            add(c, READING_LINE, str_from(c->lines[i].raw, c->lines[i].starts[p->first]), STR(""));
+    }
+}
+
+/* What is broken has no readings of its own that could be trusted: all that could be a command's
+ * start is one. */
+static void read_broken(struct rule_command *c, struct str text)
+{
+    bool start = true;
+
+    for (size_t i = 0; i < text.len && !c->too_big; i++) {
+        char ch = text.ptr[i];
+
+        if (ch && strchr("\n;|&(){}`'\"$", ch)) {
+            start = true;
+        } else if (start && ch != ' ' && ch != '\t') {
+            struct str rest = str_from(text, i);
+
+            size_t n = 0;
+
+            while (n < rest.len && !(rest.ptr[n] && strchr("\n;|&()`", rest.ptr[n])))
+                n++;
+            add(c, READING_LINE, str_trim(str_first(rest, n)), STR(""));
+            start = false;
+        }
+    }
+}
+
+static void read_shell(struct rule_command *c, const struct shell *s, struct str text,
+                       unsigned depth)
+{
+    bool shells = runs_scripts(s);
+    bool languages = runs_languages(s);
+
+    if (s->too_big)
+        c->too_big = true;
+    add(c, READING_LINE, str_trim(text), STR(""));
+    VEC_EACH(&s->parts, p) {
+        read_part(c, p, shells, depth);
+    }
+    VEC_EACH(&s->given, w) {
+        if (shells)
+            read_text(c, w->text, depth + 1);
+        if (languages)
+            read_strings(c, w->text);
+    }
+    VEC_EACH(&s->values, w) {
+        struct str first = str_first(w->text, str_chr(w->text, ' '));
+
+        if (s->loose)
+            add(c, READING_NAME, shell_base_name(first), shell_base_name(first));
+        if (shells && w->text.len)
+            read_text(c, w->text, depth + 1);
+    }
+    if (s->broken)
+        read_broken(c, text);
+}
+
+/* The texts of nested shells live as long as the command. */
+static void read_text(struct rule_command *c, struct str text, unsigned depth)
+{
+    struct shell shell;
+
+    if (depth > MAX_NESTING) {
+        c->too_big = true;
+        return;
+    }
+    if (c->too_big)
+        return;
+    text = arena_str(&c->arena, text);
+    shell_split(&shell, text);
+    read_shell(c, &shell, text, depth);
+    shell_release(&shell);
+}
+
+void rule_command_read(struct rule_command *c)
+{
+    read_raw(c);
+    read_shell(c, &c->shell, c->text, 0);
+}
+
+/* --- rules against readings ----------------------------------------------------------------- */
+
+/* The rule's first word, when it is written out. */
+static struct str pattern_head(const struct rule *r)
+{
+    struct str head = str_first(r->pattern, str_chr(r->pattern, ' '));
+
+    return rule_wild_has_star(head) ? (struct str){0} : head;
+}
+
+/* What the shell would make of a first word with braces or patterns: {rm,-rf,x} is rm -rf x, and
+ * /bin/r? may be rm. */
+static bool globs_match(const struct rule *r, const struct reading *reading)
+{
+    struct str line = reading->text;
+    CLEANUP(mem_freep) char *flat = mem_dup(line.ptr, line.len);
+    CLEANUP(mem_freep) char *glob = mem_dup(reading->name.ptr, reading->name.len);
+    CLEANUP(mem_freep) char *head = mem_dup(pattern_head(r).ptr, pattern_head(r).len);
+
+    for (size_t i = 0; i < line.len; i++) {
+        if (flat[i] && strchr("{},", flat[i]))
+            flat[i] = ' ';
+    }
+    return rule_text_matches(r, str_trim(str_make(flat, line.len))) ||
+           (*head && fnmatch(glob, head, 0) == 0);
+}
+
+bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
+{
+    struct str head = pattern_head(r);
+
+    if (c->too_big)
+        return true;
+    VEC_EACH(&c->readings, reading) {
+        if (reading->kind == READING_NAME ? head.len && str_eq(head, reading->text)
+                                          : rule_text_matches(r, reading->text))
+            return true;
+        if (reading->kind == READING_GLOBS && globs_match(r, reading))
+            return true;
+    }
+    return false;
+}
