@@ -198,6 +198,16 @@ static void job_main(void *arg)
         job_tell(j);
 }
 
+/* Nobody can read what it says: it ends, and whoever has heard that it runs hears that, too. */
+static void job_was_in_vain(struct job *j)
+{
+    lock_take(&j->list->lock);
+    j->is_over = true;
+    j->is_killed = true;
+    lock_give(&j->list->lock);
+    job_tell(j);
+}
+
 /* The number of the next one, or -1 when there are too many. */
 static int background_next_id(struct background *list, struct err *err)
 {
@@ -249,8 +259,10 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
         return -1;
     job_tell(j);
     j->thread = thread_start(j->id, job_main, j, err);
-    if (!j->thread)
+    if (!j->thread) {
+        job_was_in_vain(j);
         return -1;
+    }
 
     memcpy(ret->id, j->id, sizeof(ret->id));
     ret->path = mem_dup(j->spool.path.ptr, j->spool.path.len);

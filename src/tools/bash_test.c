@@ -641,6 +641,66 @@ static void background_much(void **state)
     mailbox_unref(mb);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* No room for the stack of one more thread, and little else. */
+static void limit_memory(bool on)
+{
+    static struct rlimit old;
+    struct rlimit now;
+    long pages = 0;
+    FILE *f;
+
+    if (!on) {
+        assert_int_equal(setrlimit(RLIMIT_AS, &old), 0);
+        return;
+    }
+    f = fopen("/proc/self/statm", "re");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%ld", &pages), 1);
+    fclose(f);
+    assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
+    now = old;
+    now.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (100 << 10);
+    assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
+}
+
+/* A command that nobody can listen to does not run, and those who were told that it does hear so.
+ */
+static void background_unheard(void **state)
+{
+    struct tool_check t;
+    struct mailbox *mb = mailbox_new();
+    char command[100];
+    struct news *n;
+    struct mail *m;
+
+    (void)state;
+    tool_check_begin(&t);
+    news_send_to(t.workspace, mb);
+    assert_true(run(&t, "true")); /* all other threads are there */
+    snprintf(command, sizeof(command), "sleep %d", long_sleep());
+    limit_memory(true);
+    assert_false(start(&t, command));
+    limit_memory(false);
+    for (int i = 0; i < 2; i++) {
+        m = mailbox_try(mb);
+        assert_non_null(m);
+        n = (struct news *)m;
+        assert_string_equal(n->task_id, "bash_1");
+        assert_int_equal(n->status, i ? NEWS_KILLED : NEWS_RUNNING);
+        assert_int_equal(n->is_known, i);
+        mail_free(m);
+    }
+    assert_true(start(&t, "true"));
+    assert_news(mb, "bash_2", NEWS_RUNNING, "running");
+    assert_news(mb, "bash_2", NEWS_COMPLETED, "completed with exit code 0");
+    tool_check_end(&t);
+    mailbox_close(mb);
+    mailbox_unref(mb);
+    assert_nothing_left();
+}
+#endif
+
 /* Those that still run end with the workspace, and no more than 32 do. */
 static void background_many(void **state)
 {
@@ -683,6 +743,10 @@ static void leaves_no_descriptors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(background_unheard), /* first: the stack of a thread that has ended is
+                                                used again */
+#endif
         cmocka_unit_test(says),
         cmocka_unit_test(refused),
         cmocka_unit_test(what_it_is_about),
