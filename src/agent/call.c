@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "conf/rule.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -371,6 +372,7 @@ static void call_pipeline(struct call *c)
     call_tell_folder(c, folder);
     call_after(c);
     call_keep_left(c);
+    secret_scrub(&c->result.text);
     if (!c->result.is_capped)
         cap_text(c->agent->spec.workspace, c->id,
                  c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT, &c->result.text);

@@ -18,11 +18,10 @@ struct secret {
 
 static _Atomic(struct secret *) secrets[SECRET_MAX];
 
-void secret_add(struct str value)
+static void secret_keep(struct str value)
 {
     struct secret *s;
 
-    value = str_trim(value);
     if (value.len < SECRET_MIN_LEN)
         return;
     s = mem_alloc(sizeof(*s) + value.len + 1);
@@ -40,27 +39,87 @@ void secret_add(struct str value)
     free(s);
 }
 
+static void add_escaped(struct buf *out, char c)
+{
+    if (c == '\n')
+        buf_adds(out, "\\n");
+    else if (c == '\r')
+        buf_adds(out, "\\r");
+    else if (c == '\t')
+        buf_adds(out, "\\t");
+    else if (c == '"' || c == '\\')
+        buf_addf(out, "\\%c", c);
+    else
+        buf_addc(out, c);
+}
+
+void secret_add(struct str value)
+{
+    struct buf escaped = BUF_INIT(BUF_NO_LIMIT);
+
+    value = str_trim(value);
+    secret_keep(value);
+    for (size_t i = 0; i < value.len; i++)
+        add_escaped(&escaped, value.ptr[i]);
+    secret_keep(buf_str(&escaped));
+    buf_release(&escaped);
+}
+
+/* The i-th, or nothing behind the last. */
+static struct str secret_at(size_t i)
+{
+    const struct secret *s = i < SECRET_MAX ? atomic_load(&secrets[i]) : NULL;
+
+    return s ? str_make(s->text, s->len) : STR("");
+}
+
+bool secret_is_in(struct str text)
+{
+    for (size_t i = 0; secret_at(i).len; i++) {
+        if (str_has(text, secret_at(i)))
+            return true;
+    }
+    return false;
+}
+
+/* One pass, however often it is there: a command may print it for ever. */
+static void scrub_one(struct buf *text, struct str value)
+{
+    struct buf clean = BUF_INIT(text->max);
+    struct str rest = buf_str(text);
+    size_t at = str_find(rest, value);
+
+    if (at == rest.len)
+        return;
+    while (at < rest.len) {
+        buf_add(&clean, str_first(rest, at));
+        buf_adds(&clean, SECRET_HIDDEN);
+        rest = str_from(rest, at + value.len);
+        at = str_find(rest, value);
+    }
+    buf_add(&clean, rest);
+    buf_move(text, &clean);
+}
+
 void secret_scrub(struct buf *text)
 {
-    for (size_t i = 0; i < SECRET_MAX; i++) {
-        const struct secret *s = atomic_load(&secrets[i]);
-        struct str value;
-        size_t from = 0;
+    for (size_t i = 0; secret_at(i).len; i++)
+        scrub_one(text, secret_at(i));
+}
 
-        if (!s)
-            return;
-        value = str_make(s->text, s->len);
-        for (;;) {
-            struct str rest = str_from(buf_str(text), from);
-            size_t at = str_find(rest, value);
+size_t secret_tail(struct str text)
+{
+    size_t longest = 0;
 
-            if (!rest.len || at == rest.len)
-                break;
-            buf_cut(text, from + at, value.len);
-            buf_insert(text, from + at, STR("[hidden]"));
-            from += at + strlen("[hidden]");
-        }
+    for (size_t i = 0; secret_at(i).len; i++) {
+        struct str value = secret_at(i);
+        size_t n = value.len - 1 < text.len ? value.len - 1 : text.len;
+
+        while (n > longest && !str_ends(text, str_first(value, n)))
+            n--;
+        longest = n > longest ? n : longest;
     }
+    return longest;
 }
 
 void secret_scrub_text(char *text, size_t size)

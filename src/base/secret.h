@@ -1,20 +1,34 @@
 /*
  * Keys and tokens that must never be shown.
  *
- * Whoever reads a key registers it here; everything that leaves for a log, a terminal, a transcript
- * or an error goes through secret_scrub() once, at the exit. Registered values stay for the life of
- * the process (at most 64; shorter than 8 bytes are not registered, they would scrub plain words).
- * Safe from any thread.
+ * Whoever reads a key registers it here; everything that leaves for a log, a terminal, a file of a
+ * session or its database, an error, or as a result for the model goes through secret_scrub() once,
+ * at the exit. What is not touched are copies of the user's own files. Registered values stay for
+ * the life of the process (at most 64; shorter than 8 bytes are not registered, they would scrub
+ * plain words). Looking costs one memmem() for each. Safe from any thread.
  */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/buf.h"
 #include "base/str.h"
 
+#define SECRET_HIDDEN "[hidden]" /* never longer than what it stands for */
+
+/* As it is, and as it looks within JSON where that is different. */
 void secret_add(struct str value);
 
-/* Replaces every registered value in the buffer by "[hidden]". */
+/* Whether a registered value is in it. */
+bool secret_is_in(struct str text);
+
+/* Replaces every registered value in the buffer by SECRET_HIDDEN. */
 void secret_scrub(struct buf *text);
+
+/* How many bytes at the end may be the beginning of a registered value: whoever scrubs what comes
+ * in pieces keeps them for the next piece. */
+size_t secret_tail(struct str text);
 
 /* Same for a fixed, NUL-terminated text, such as struct err's. */
 void secret_scrub_text(char *text, size_t size);

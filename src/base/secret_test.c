@@ -34,6 +34,45 @@ static void scrubs(void **state)
     buf_release(&text);
 }
 
+/* As it stands in a line of JSON, too. */
+static void scrubs_escaped(void **state)
+{
+    struct buf text = BUF_INIT(1000);
+
+    (void)state;
+    secret_add(STR("two\nlines \"quoted\" \\ slashed"));
+    buf_adds(&text, "{\"a\":\"two\\nlines \\\"quoted\\\" \\\\ slashed!\"}");
+    assert_true(secret_is_in(buf_str(&text)));
+    secret_scrub(&text);
+    assert_string_equal(buf_cstr(&text), "{\"a\":\"[hidden]!\"}");
+    assert_false(secret_is_in(buf_str(&text)));
+    buf_release(&text);
+}
+
+static const struct {
+    const char *text;
+    size_t tail;
+} tail_rows[] = {
+    {"", 0},
+    {"nothing", 0},
+    {"so", 0},
+    {"the keys", 1},
+    {"sk-te", 5},
+    {"a sk-test-12345", 13},
+    {"sk-test-123456", 0}, /* whole: it is scrubbed, not kept */
+    {"sk-test-sk-te", 5},
+    {"sk-test-123457", 0},
+};
+
+static void tails(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(tail_rows) / sizeof(tail_rows[0]); i++) {
+        if (secret_tail(str_of(tail_rows[i].text)) != tail_rows[i].tail)
+            fail_msg("%s: %zu", tail_rows[i].text, secret_tail(str_of(tail_rows[i].text)));
+    }
+}
+
 static void masks(void **state)
 {
     struct buf text = BUF_INIT(1000);
@@ -95,6 +134,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scrubs),
+        cmocka_unit_test(tails),
+        cmocka_unit_test(scrubs_escaped),
         cmocka_unit_test(masks),
         cmocka_unit_test(log_is_whole_lines_without_secrets),
     };

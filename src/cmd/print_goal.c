@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/secret.h"
 #include "cmd/cmd.h"
 #include "cmd/goal_lines.h"
 #include "cmd/print.h"
@@ -216,6 +217,7 @@ static int write_report(struct cmd *c, struct host *host, const char *file, stru
         return -1;
     if (!str_ends(buf_str(&text), STR("\n")))
         buf_addc(&text, '\n');
+    secret_scrub(&text);
     return file_replace(path, buf_str(&text), 0644, err);
 }
 

@@ -110,6 +110,22 @@ int auth_get(const char *home, struct str provider, struct buf *ret_key, struct 
     return 0;
 }
 
+void auth_hide_keys(const char *home)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(AUTH_MAX_FILE);
+    CLEANUP(mem_freep) char *path = path_join(home, "auth.json");
+    const struct json *doc = NULL;
+
+    /* Whoever needs a key says what is wrong with the file, and closes it to others. */
+    if (file_slurp(path, AUTH_MAX_FILE, &text, /*err=*/NULL) < 0 ||
+        json_parse(&arena, buf_str(&text), &doc, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(json_get(doc, "keys"), it) {
+        secret_add(json_get_str(it, "key"));
+    }
+}
+
 int auth_list(const char *home, struct strv *ret_names, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

@@ -27,5 +27,7 @@ int auth_get(const char *home, struct str provider, struct buf *ret_key, struct 
              struct err *err);
 int auth_set(const char *home, struct str provider, struct str key, struct err *err);
 int auth_remove(const char *home, struct str provider, struct err *err); /* ERR_NOT_FOUND */
+/* Registers all of them as secrets. */
+void auth_hide_keys(const char *home);
 /* Names of the providers with a key; none when there is no file. */
 int auth_list(const char *home, struct strv *ret_names, struct err *err);

@@ -11,6 +11,7 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "json/json.h"
+#include "llm/auth.h"
 #include "llm/dialect.h"
 #include "net/net.h"
 
@@ -282,6 +283,18 @@ static void hide_variable(const struct conf *conf, const char *name)
         secret_add(str_of(value));
 }
 
+/* By its name: what settings give to commands may be anything. */
+static bool is_secret_variable(struct str name)
+{
+    static const char *const ends[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASS"};
+
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        if (str_ends(name, str_of(ends[i])))
+            return true;
+    }
+    return false;
+}
+
 void door_hide_keys(const struct conf *conf)
 {
     for (size_t i = 0; i < ARRAY_LEN(door_rows); i++) {
@@ -294,6 +307,11 @@ void door_hide_keys(const struct conf *conf)
 
         hide_variable(conf, name);
     }
+    JSON_EACH(conf_get(conf, "env"), it) {
+        if (is_secret_variable(json_key(it)) && !str_starts(json_str(it), STR("/")))
+            secret_add(json_str(it));
+    }
+    auth_hide_keys(conf_home(conf));
 }
 
 /* A header that carries a key by its name: "authorization", "x-api-key", "x-auth-token". */

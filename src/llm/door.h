@@ -67,8 +67,9 @@ bool door_exists(const struct conf *conf, struct str name);
 /* The i-th variable that may hold the key; its name is NULL past the last. Lent by the door. */
 struct door_key_env door_key_env(const struct door *d, size_t i);
 
-/* No key that the environment holds for any provider is ever shown, whichever this run uses: a
- * command may print them all (base/secret.h). */
+/* No key that the environment or auth.json holds for any provider is ever shown, whichever this run
+ * uses, and nothing of the settings' env that is called a key, token, secret or password: a command
+ * may print them all (base/secret.h). */
 void door_hide_keys(const struct conf *conf);
 
 /* Extra headers, "name: value": from the settings, and for Anthropic ANTHROPIC_CUSTOM_HEADERS. */

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/strv.h"
 #include "store/sqlite_table.h"
 #include "store/store_format.h"
@@ -140,7 +141,15 @@ void query_again(struct query *q)
 
 void query_str(struct query *q, struct str s)
 {
-    sqlite.bind_text(q->statement, ++q->bound, s.len ? s.ptr : "", (int)s.len, SQLITE_STATIC);
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!secret_is_in(s)) {
+        sqlite.bind_text(q->statement, ++q->bound, s.len ? s.ptr : "", (int)s.len, SQLITE_STATIC);
+        return;
+    }
+    buf_add(&clean, s);
+    secret_scrub(&clean);
+    sqlite.bind_text(q->statement, ++q->bound, clean.ptr, (int)clean.len, SQLITE_TRANSIENT);
 }
 
 void query_opt(struct query *q, const struct str *s)

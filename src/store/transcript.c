@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "store/file_lock.h"
 #include "sync/thread.h"
 
@@ -224,6 +225,7 @@ static bool transcript_is_torn(const struct transcript *t)
 
 static int transcript_write(struct transcript *t, struct str lines, struct err *err)
 {
+    size_t torn;
     ssize_t n;
 
     if (transcript_open(t, err) < 0)
@@ -234,7 +236,9 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
     buf_clear(&t->once);
     if (transcript_is_torn(t))
         buf_addc(&t->once, '\n');
+    torn = t->once.len;
     buf_add(&t->once, lines);
+    secret_scrub(&t->once);
     n = disk_write(t->fd, t->once.ptr, t->once.len);
     if (n < 0)
         err_sys(err, ERR_IO, "cannot write '%s'", t->path);
@@ -246,7 +250,7 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
         return -1;
     t->exists = true;
     if (t->mirror)
-        t->mirror(t->mirror_arg, lines);
+        t->mirror(t->mirror_arg, str_from(buf_str(&t->once), torn));
     return 0;
 }
 

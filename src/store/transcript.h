@@ -7,7 +7,8 @@
  * message; what came before waits in memory and is written right before it, in the same write. What
  * cannot be written is an error, and nothing that stands in the file is touched: a line that went
  * in only partly counts as torn. A message that failed is written again with the next one, before
- * it, so that the chain never has a gap; it may then stand in the file twice.
+ * it, so that the chain never has a gap; it may then stand in the file twice. Keys are taken out on
+ * the way (base/secret.h).
  *
  * Safe from any thread.
  */

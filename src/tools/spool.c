@@ -1,6 +1,6 @@
 /*
- * Feeding goes plain → clip and file. The file is made when the clip is about to leave something
- * out, so that a short output costs none. Runs on the thread that feeds it.
+ * Feeding goes plain → keys taken out → clip and file. The file is made when the clip is about to
+ * leave something out, so that a short output costs none. Runs on the thread that feeds it.
  */
 #include "tools/spool.h"
 
@@ -9,6 +9,7 @@
 #include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/secret.h"
 
 #define SPOOL_MAX_PATH ((size_t)4096)
 
@@ -46,9 +47,8 @@ int spool_open(struct spool *s, struct err *err)
     return 0;
 }
 
-static void spool_take(void *arg, struct str text)
+static void spool_put(struct spool *s, struct str text)
 {
-    struct spool *s = arg;
     struct err err = {0};
 
     if (s->fd < 0 && !s->has_failed && !clip_is_whole(&s->clip, text.len)) {
@@ -62,11 +62,31 @@ static void spool_take(void *arg, struct str text)
         spool_save(s, text);
 }
 
+/* A key may come in pieces. */
+static void spool_take(void *arg, struct str text)
+{
+    struct spool *s = arg;
+    size_t ready;
+
+    if (!s->open.len && !secret_is_in(text) && !secret_tail(text)) {
+        spool_put(s, text);
+        return;
+    }
+    buf_add(&s->open, text);
+    secret_scrub(&s->open);
+    ready = s->open.len - secret_tail(buf_str(&s->open));
+    if (!ready)
+        return;
+    spool_put(s, str_first(buf_str(&s->open), ready));
+    buf_cut(&s->open, 0, ready);
+}
+
 void spool_init(struct spool *s, struct workspace *w, struct str name)
 {
     *s = (struct spool){
         .workspace = w,
         .name = mem_dup(name.ptr, name.len),
+        .open = BUF_INIT(BUF_NO_LIMIT), /* of a piece and a key */
         .path = BUF_INIT(SPOOL_MAX_PATH),
         .fd = -1,
         .reason = BUF_INIT(SPOOL_MAX_PATH),
@@ -78,6 +98,7 @@ void spool_init(struct spool *s, struct workspace *w, struct str name)
 void spool_release(struct spool *s)
 {
     plain_release(&s->plain);
+    buf_release(&s->open);
     clip_release(&s->clip);
     mem_freep(&s->name);
     buf_release(&s->path);
@@ -94,6 +115,9 @@ void spool_feed(struct spool *s, struct str bytes)
 void spool_end(struct spool *s)
 {
     plain_end(&s->plain);
+    if (s->open.len)
+        spool_put(s, buf_str(&s->open));
+    buf_clear(&s->open);
     fd_closep(&s->fd);
     s->fd = -1;
 }

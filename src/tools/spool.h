@@ -1,7 +1,8 @@
 /*
- * The output of one command: plain text (plain.h), its beginning and end for the model (clip.h),
- * all of it in a file when that is not the whole, while the command runs. Memory stays the same
- * however much comes. At most 256 MB go to the file; the rest is counted. One thread.
+ * The output of one command: plain text (plain.h) without keys (base/secret.h), its beginning and
+ * end for the model (clip.h), all of it in a file when that is not the whole, while the command
+ * runs. Memory stays the same however much comes. At most 256 MB go to the file; the rest is
+ * counted. One thread.
  */
 #pragma once
 
@@ -22,6 +23,7 @@ struct workspace;
 
 struct spool {
     struct plain plain;
+    struct buf open; /* the end of what came, while it may be the beginning of a key */
     struct clip clip;
     struct workspace *workspace; /* lent */
     char *name;                  /* of the file, without its ending */

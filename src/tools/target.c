@@ -8,6 +8,7 @@
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/err.h"
+#include "base/secret.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
@@ -85,11 +86,25 @@ int target_must_be_seen(struct tool_call *call, const struct target *t, struct e
     return 0;
 }
 
+/* The model was shown the file's key as something else, and would write that in its place. */
+static int target_keeps_keys(const struct target *t, struct str text, struct err *err)
+{
+    if (!str_has(text, STR(SECRET_HIDDEN)) || str_has(t->file.text, STR(SECRET_HIDDEN)) ||
+        !secret_is_in(t->file.text))
+        return 0;
+    return err_set(err, ERR_BAD_INPUT,
+                   "'%s' holds a key, which was shown as " SECRET_HIDDEN
+                   ": leave that line alone, and change others with Edit",
+                   t->path);
+}
+
 int target_save(struct tool_call *call, struct target *t, struct str text, struct err *err)
 {
     struct stat now;
     bool exists = stat(t->file.path, &now) == 0;
 
+    if (target_keeps_keys(t, text, err) < 0)
+        return -1;
     if (exists != t->file.exists || (exists && (now.st_size != t->file.st.st_size ||
                                                 now.st_mtim.tv_sec != t->file.st.st_mtim.tv_sec ||
                                                 now.st_mtim.tv_nsec != t->file.st.st_mtim.tv_nsec)))
