@@ -540,6 +540,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
         a->spec.referee->turn_ends(a->spec.referee, &over);
     lock_take(&a->lock);
     a->turn_cancel = NULL;
+    a->busy = false; /* whoever hears that it is over may ask for what needs an idle agent */
     lock_give(&a->lock);
     turn_report(a, t, end);
     a->step = 0;
