@@ -466,6 +466,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
             return END_CALLED_OFF;
         if (t->unwritten)
             return END_API_ERROR;
+        if (t->stopped) /* by a hook, while room was made */
+            return END_HOOK_STOPPED;
         step_init(&step, a, t);
         again = turn_step(a, t, &step, &end);
         step_release(&step);

@@ -145,7 +145,7 @@ static void turn_write_past(const struct agent *a, struct jw *w)
         jw_ki64(w, "context_tokens", a->last_input_tokens);
 }
 
-/* They cannot keep a session from beginning. */
+/* They cannot refuse a session, but end its turn as any hook can. */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
                           struct buf *ret_context, struct buf *ret_first)
 {
@@ -169,6 +169,11 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     buf_add(ret_context, buf_str(&o.context));
     if (ret_first)
         buf_add(ret_first, buf_str(&o.first));
+    if (o.stop) {
+        t->stopped = true;
+        buf_add(&t->note, o.stop_reason.len ? buf_str(&o.stop_reason)
+                                            : STR("a hook does not want it to go on"));
+    }
 }
 
 void turn_ask_start(struct agent *a, struct turn *t)
@@ -244,7 +249,7 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
             return 0;
         return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
     }
-    asked = turn_ask_prompt_hooks(a, t, in);
+    asked = t->stopped ? -1 : turn_ask_prompt_hooks(a, t, in);
     turn_announce(a, t, in);
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
