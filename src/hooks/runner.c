@@ -25,10 +25,24 @@ struct runner {
 
 /* --- which ---------------------------------------------------------------------------------- */
 
-/* "if" is about a call; one that has none to look at keeps nobody from running. */
+/* A command of the rule's tool that cannot be taken apart: nobody knows what it runs. */
+static bool is_doubtful(const struct rule *only, const struct rule_subject *call)
+{
+    struct str text = rule_text(only);
+    CLEANUP(rule_command_freep) struct rule_command *command = NULL;
+
+    if (call->about != ABOUT_COMMAND || !str_eq(str_first(text, str_chr(text, '(')), call->tool))
+        return false;
+    command = rule_command_new(call->text);
+    return rule_command_doubt(command);
+}
+
+/* "if" is about a call; one that has none to look at, or whose call is not understood, keeps nobody
+ * from running: it may be a guard. */
 static bool is_meant(const struct handler_spec *h, const struct hook_input *in)
 {
-    return !h->only || !in->call || rule_matches(h->only, in->call);
+    return !h->only || !in->call || rule_matches(h->only, in->call) ||
+           is_doubtful(h->only, in->call);
 }
 
 static bool is_repeated(const works *list, struct hook_handler *h)

@@ -238,7 +238,7 @@ const struct hook_row hook_rows[] = {
      .said = {"prompt MARK"},
      .kept = {"more bytes; the whole is in ", "!END"},
      .after = "tail -n 1 $HOME/.tenax/projects/*/*/tool-results/hook.txt",
-     .shows = "END\n"},
+     .shows = "END"},
     {.name = "a text of 10,000 characters, some of several bytes",
      .event = "UserPromptSubmit",
      .body = "echo MARK; i=0; while [ $i -lt 1999 ]; do printf 'äöüß€'; i=$((i+1)); done; echo",
@@ -552,7 +552,7 @@ const struct hook_row hook_rows[] = {
     {.name = "JSON of another form",
      .event = "PreToolUse",
      .out = "{'hookSpecificOutput':{'permissionDecision':'deny'}}",
-     .said = {"'hookEventName' must be PreToolUse", "'content':'ran"}},
+     .said = {"must be PreToolUse", "'content':'ran"}},
     {.name = "JSON of another form, and exit code 2",
      .event = "PreToolUse",
      .out = "{'decision':3}",
@@ -611,7 +611,8 @@ const struct hook_row hook_rows[] = {
      .said = {"Stop hook error: ./none: exit code 127"}},
     {.name = "killed by a signal",
      .event = "PreToolUse",
-     .body = "kill -9 $$",
+     .hooks = "{'PreToolUse':[{'hooks':[{'type':'command','command':'sh','args':['-c','kill -9 "
+              "$$']}]}]}",
      .said = {"it was killed by signal 9", "'content':'ran"}},
     {.name = "too late: it goes, and all that it started",
      .event = "PreToolUse",
@@ -671,7 +672,8 @@ const struct hook_row hook_rows[] = {
      .more = ",'asyncRewake':true",
      .scenario = "step\n  if-prompt 'MARK'\n  text prompt MARK\n"
                  "step\n  sticky\n  call Bash {'command': 'touch ready; sleep 0.1'}\n",
-     .said = {"prompt MARK", "PreToolUse hook feedback, from a hook that runs in the background"}},
+     .said = {"prompt MARK"},
+     .kept = {"PreToolUse hook feedback, from a hook that runs in the background"}},
 
     /* ---- Who runs at all ---- */
     {.name = "disableAllHooks",
