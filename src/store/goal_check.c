@@ -140,9 +140,11 @@ int goal_check_charge(const struct goal_charge *c, struct err *err)
 
 int goal_check_event(const struct goal_event *e, struct err *err)
 {
-    if (!e)
-        return 0;
-    if (!e->kind.len || e->kind.len > GOAL_MAX_KIND)
-        return err_set(err, ERR_BAD_INPUT, "an event of a goal needs a kind");
-    return goal_check_text("an event", e->data, GOAL_MAX_EVENT, err);
+    for (; e; e = e->next) {
+        if (!e->kind.len || e->kind.len > GOAL_MAX_KIND)
+            return err_set(err, ERR_BAD_INPUT, "an event of a goal needs a kind");
+        if (goal_check_text("an event", e->data, GOAL_MAX_EVENT, err) < 0)
+            return -1;
+    }
+    return 0;
 }

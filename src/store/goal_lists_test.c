@@ -95,6 +95,9 @@ static void conform_ledger(struct store *s)
     const struct goal_event set = {.kind = STR("set"), .data = STR("{\"by\":\"user\"}")};
     const struct goal_event spent = {.kind = STR("charge"), .data = STR("{}"), .time_ms = 5};
     const struct goal_event status = {.kind = STR("status"), .data = STR("{}")};
+    const struct goal_event both = {.kind = STR("verdict"), .data = STR("{}"), .next = &status};
+    const struct goal_event nameless = {.data = STR("{}")};
+    const struct goal_event broken = {.kind = STR("status"), .data = STR("{}"), .next = &nameless};
     const struct goal_charge some = {.tokens = 60};
     const struct goal_charge stale = {.tokens = 60, .expected_goal_id = STR(ID(9))};
     const struct goal_update resume = {.has_status = true, .status = A, .from = 1 << P};
@@ -119,6 +122,13 @@ static void conform_ledger(struct store *s)
     (void)ANSWER(store_goal_delete(s, thread, STR(ID(9)), NOW, &status, NULL, NULL, NULL, err));
     expect_events(s, thread, "", 0, 100, "set:active charge:active charge:budget_limited");
 
+    /* Two at once, or none of them. */
+    (void)ANSWER(store_goal_delete(s, thread, STR(ID(9)), NOW, &both, NULL, NULL, NULL, err));
+    if (store_goal_update(s, thread, &resume, NOW, &broken, NULL, NULL, NULL,
+                          /*err=*/NULL) != -1)
+        fail_msg("an event without a kind is taken where it stands behind another");
+    expect_events(s, thread, "", 0, 100, "set:active charge:active charge:budget_limited");
+
     /* The line's goal and time are the row's. */
     third = nth_event(s, thread, 2, &arena, &e);
     expect_str("goal_id", e.goal_id, STR(ID(1)));
@@ -137,6 +147,10 @@ static void conform_ledger(struct store *s)
     (void)nth_event(s, thread, 5, &arena, &e);
     assert_int_equal(e.time_ms, 9);
     expect_events(s, thread, ID(2), 0, 100, "set:active");
+    (void)ANSWER(store_goal_update(s, thread,
+                                   &(struct goal_update){.has_status = true, .status = C}, NOW,
+                                   &both, NULL, NULL, NULL, err));
+    expect_events(s, thread, ID(2), 0, 100, "set:active verdict:complete status:complete");
     expect_events(s, thread, ID(1), third, 100, "status:budget_limited verdict:");
     expect_events(s, thread, "", 0, 2, "set:active charge:active");
     expect_events(s, thread, "", 0, 0, "");

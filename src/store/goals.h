@@ -99,6 +99,7 @@ struct goal_event {
     /* The goal's when this had happened; of those returned. GOAL_STATUS_COUNT: it was only noted.
      */
     enum goal_status status;
+    const struct goal_event *next; /* of those given: goes in behind it, with the same change */
 };
 
 typedef VEC(struct goal_event) goal_event_vec;
@@ -106,8 +107,9 @@ typedef VEC(struct goal_event) goal_event_vec;
 /*
  * For all changes below: *ret (NULL: not wanted) is the row as it landed. When the answer is 0,
  * nothing was changed and *ret is the row that is there; its thread_id is empty when there is none.
- * event (NULL: none) goes into the ledger in the same transaction, exactly when something was
- * changed; of it only kind and data count: its goal is the row's and its time is now_ms.
+ * event (NULL: none) goes into the ledger in the same transaction, with all behind it (next),
+ * exactly when something was changed; only kind and data count: its goal is the row's and its time
+ * is now_ms.
  *
  * What cannot be (a budget of 0, a negative charge, an empty objective, …) is ERR_BAD_INPUT.
  */

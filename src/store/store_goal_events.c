@@ -91,6 +91,7 @@ static int event_list(struct store *s, void *arg, struct err *err)
         if (!goal_status_parse(query_get_str(&q, list->arena), &e->status))
             e->status = GOAL_STATUS_COUNT;
         e->data = query_get_str(&q, list->arena);
+        e->next = NULL;
         last = *e;
     }
 }

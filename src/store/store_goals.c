@@ -182,7 +182,6 @@ static int goal_change(struct store *s, struct goal_write *w, struct err *err)
 static int goal_write(struct store *s, void *arg, struct err *err)
 {
     struct goal_write *w = arg;
-    struct goal_event e;
     int changed;
 
     if (w->deletes && goal_get(s, &w->get, err) < 0)
@@ -192,13 +191,16 @@ static int goal_write(struct store *s, void *arg, struct err *err)
         return -1;
     if (!changed)
         store_unchanged(s);
-    if (!changed || !w->event)
-        return changed;
-    e = *w->event;
-    e.goal_id = w->get.row.goal_id;
-    e.time_ms = w->now_ms;
-    e.status = w->get.row.status;
-    return goal_event_insert(s, w->get.thread, &e, err) < 0 ? -1 : 1;
+    for (const struct goal_event *it = w->event; changed && it; it = it->next) {
+        struct goal_event e = *it;
+
+        e.goal_id = w->get.row.goal_id;
+        e.time_ms = w->now_ms;
+        e.status = w->get.row.status;
+        if (goal_event_insert(s, w->get.thread, &e, err) < 0)
+            return -1;
+    }
+    return changed;
 }
 
 static int goal_run(struct store *s, struct goal_write *w, struct arena *arena,
