@@ -58,12 +58,14 @@ struct referee_call {
     struct buf tail; /* behind the history of this request, and gone with it */
     struct buf say;  /* said into the conversation, for good */
     struct buf why;  /* why the turn ends here instead, for a person */
+    bool fresh;      /* the conversation shall begin anew from a summary first */
+    struct buf keep; /* what that summary must keep */
 };
 #define REFEREE_MAX_TEXT ((size_t)1 << 20)
 #define REFEREE_CALL_INIT                                                                          \
     {                                                                                              \
         .tail = BUF_INIT(REFEREE_MAX_TEXT), .say = BUF_INIT(REFEREE_MAX_TEXT),                     \
-        .why = BUF_INIT(REFEREE_MAX_TEXT)                                                          \
+        .why = BUF_INIT(REFEREE_MAX_TEXT), .keep = BUF_INIT(REFEREE_MAX_TEXT)                      \
     }
 void referee_call_release(struct referee_call *c);
 

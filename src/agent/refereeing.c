@@ -17,6 +17,7 @@ void referee_call_release(struct referee_call *c)
     buf_release(&c->tail);
     buf_release(&c->say);
     buf_release(&c->why);
+    buf_release(&c->keep);
 }
 
 void referee_verdict_release(struct referee_verdict *v)
@@ -76,6 +77,16 @@ void agent_tell_tool(struct agent *a, const struct call *c, const struct block *
         a->spec.referee->tool_done(a->spec.referee, &t);
 }
 
+/* The conversation begins anew from a summary. Not worth ending a turn for when it cannot. */
+static void turn_begin_anew(struct agent *a, struct turn *t, struct str keep)
+{
+    CLEANUP(buf_release) struct buf said = BUF_INIT(REFEREE_MAX_TEXT);
+    struct err err = {0};
+
+    if (compact_asked(a, t, keep, &said, &err) < 0)
+        agent_notice(a, LEVEL_WARNING, "the conversation could not be summed up: %s", err.text);
+}
+
 bool turn_is_called_off(struct agent *a, struct turn *t)
 {
     struct referee *referee = a->spec.referee;
@@ -88,20 +99,12 @@ bool turn_is_called_off(struct agent *a, struct turn *t)
         buf_add(&t->note, buf_str(&call.why));
         return true;
     }
+    if (call.fresh)
+        turn_begin_anew(a, t, buf_str(&call.keep));
     if (call.say.len)
         agent_remind(a, buf_str(&call.say));
     buf_add(&t->tail, buf_str(&call.tail));
     return false;
-}
-
-/* The conversation begins anew from a summary. Not worth ending a turn for when it cannot. */
-static void turn_begin_anew(struct agent *a, struct turn *t, struct str keep)
-{
-    CLEANUP(buf_release) struct buf said = BUF_INIT(REFEREE_MAX_TEXT);
-    struct err err = {0};
-
-    if (compact_asked(a, t, keep, &said, &err) < 0)
-        agent_notice(a, LEVEL_WARNING, "the conversation could not be summed up: %s", err.text);
 }
 
 int turn_ask_referee(struct agent *a, struct turn *t)

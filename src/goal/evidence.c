@@ -49,6 +49,7 @@ void evidence_add(struct goal *g, const struct referee_tool *t)
         strv_adds(&g->wrote, t->changed_file);
     else if (t->ran && !(t->flags & (TOOL_READ_ONLY | TOOL_FREE | TOOL_REFEREE)))
         g->ran = true;
+    stall_effect(g, t);
     if (t->flags & TOOL_REFEREE)
         return;
     if (g->items.len == GOAL_ITEMS) {

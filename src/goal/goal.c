@@ -26,6 +26,7 @@
 #include "sync/cancel.h"
 
 #define GOAL_MAX_LINE ((size_t)1 << 20)
+#define NOTICE_REASON 500
 
 bool goal_is_active(const struct goal *g)
 {
@@ -104,28 +105,30 @@ static struct cancel *goal_patience(void)
     return NULL;
 }
 
-int goal_update(struct goal *g, const struct goal_update *u, const char *kind, struct str data,
-                struct err *err)
+static int update_with(struct goal *g, const struct goal_update *u, const struct goal_event *event,
+                       struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct goal_update mine = *u;
-    struct goal_event event = {
-        .goal_id = g->row.goal_id,
-        .time_ms = clock_wall_ms(),
-        .kind = str_of(kind),
-        .data = data,
-    };
     struct store_goal row = {0};
     int r;
 
     if (goal_open_store(g, err) < 0)
         return -1;
     mine.expected_goal_id = g->row.goal_id;
-    r = store_goal_update(g->store, str_of(g->spec.session), &mine, event.time_ms,
-                          kind ? &event : NULL, &arena, &row, goal_patience(), err);
+    r = store_goal_update(g->store, str_of(g->spec.session), &mine, clock_wall_ms(), event, &arena,
+                          &row, goal_patience(), err);
     if (r >= 0)
         goal_take_row(g, &row);
     return r;
+}
+
+int goal_update(struct goal *g, const struct goal_update *u, const char *kind, struct str data,
+                struct err *err)
+{
+    struct goal_event event = {.kind = str_of(kind), .data = data};
+
+    return update_with(g, u, kind ? &event : NULL, err);
 }
 
 int goal_remember(struct goal *g, struct err *err)
@@ -165,16 +168,45 @@ int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct 
     return goal_update(g, &u, /*kind=*/NULL, STR(""), err);
 }
 
-int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct str why,
-                    const char *by, struct err *err)
+/* A person shall hear of it: what they waited for is there, or nothing goes on without them. */
+static void wants_notice(struct goal *g, enum goal_status to, struct str why)
+{
+    struct str line = str_trim(why);
+
+    g->notice_type = to == GOAL_COMPLETE ? "agent_completed" : "agent_needs_input";
+    buf_clear(&g->notice);
+    buf_addf(&g->notice, "Goal %s", goal_show_status(to));
+    line = str_clip(str_first(line, str_chr(line, '\n')), NOTICE_REASON);
+    if (line.len)
+        buf_addf(&g->notice, ": %.*s", STR_ARG(line));
+}
+
+void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool by_user,
+                      struct str data)
+{
+    const char *name = "goal_updated";
+
+    if (to == GOAL_BLOCKED)
+        name = "goal_blocked";
+    else if (to == GOAL_BUDGET_LIMITED || to == GOAL_USAGE_LIMITED)
+        name = "goal_limited";
+    goal_tell(g, name, data);
+    goal_tell_active(g);
+    if (to != GOAL_ACTIVE && !by_user)
+        wants_notice(g, to, why);
+}
+
+int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struct str why,
+                       const char *by, struct str verdict, struct err *err)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
     CLEANUP(buf_release) struct buf reason = BUF_INIT(1 << 14);
     enum goal_status was = g->row.status;
     struct goal_update u = {.from = from, .has_status = true, .status = to};
+    struct goal_event status = {.kind = STR("status")};
+    struct goal_event judged = {.kind = STR("verdict"), .data = verdict, .next = &status};
     struct str nothing = STR("");
     struct str text;
-    const char *name = "goal_updated";
     struct jw w;
     int r;
 
@@ -184,22 +216,26 @@ int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct s
     jw_kstr(&w, "why", str_clip(why, 8 << 10));
     jw_kcstr(&w, "by", by);
     jw_object_end(&w);
+    status.data = buf_str(&data);
     u.phase = &nothing;
     u.phase_detail = &nothing;
     buf_add(&reason, str_clip(why, 8 << 10));
     text = buf_str(&reason);
     if (to != GOAL_ACTIVE && (to != GOAL_PAUSED || strcmp(by, "engine") == 0) && why.len)
         u.last_reason = &text;
-    r = goal_update(g, &u, "status", buf_str(&data), err);
+    r = update_with(g, &u, verdict.len ? &judged : &status, err);
     if (r <= 0)
         return r;
-    if (to == GOAL_BLOCKED)
-        name = "goal_blocked";
-    else if (to == GOAL_BUDGET_LIMITED || to == GOAL_USAGE_LIMITED)
-        name = "goal_limited";
-    goal_tell(g, name, buf_str(&data));
-    goal_tell_active(g);
+    if (verdict.len)
+        goal_tell(g, "goal_verdict", verdict);
+    goal_tell_status(g, to, text, strcmp(by, "user") == 0, buf_str(&data));
     return r;
+}
+
+int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct str why,
+                    const char *by, struct err *err)
+{
+    return goal_set_status_by(g, to, from, why, by, /*verdict=*/STR(""), err);
 }
 
 /* ---- What hangs on the row ---- */
@@ -357,6 +393,21 @@ void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, boo
     strv_add(&g->lines, buf_str(&json));
 }
 
+/* Once for each stop. */
+static void flush_notice(struct goal *g)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 10);
+    const char *type;
+
+    lock_take(&g->permit);
+    type = g->notice_type;
+    g->notice_type = NULL;
+    buf_add(&text, buf_str(&g->notice));
+    lock_give(&g->permit);
+    if (type && g->spec.host.notify)
+        g->spec.host.notify(g->spec.host.arg, type, buf_str(&text));
+}
+
 void goal_flush_lines(struct goal *g)
 {
     CLEANUP(strv_release) struct strv lines = STRV_INIT;
@@ -370,9 +421,10 @@ void goal_flush_lines(struct goal *g)
         if (g->journal->attach(g->journal, str_of(lines.ptr[i]), &err) < 0) {
             goal_notice(g, LEVEL_WARNING, "the goal's state is kept, but not in the transcript: %s",
                         err.text);
-            return;
+            break;
         }
     }
+    flush_notice(g);
 }
 
 /* ---- For everybody ---- */
@@ -486,6 +538,7 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->text, BUF_NO_LIMIT);
     buf_init(&g->woken, 1 << 14);
     buf_init(&g->denied_what, 1 << 12);
+    buf_init(&g->notice, 1 << 10);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
@@ -533,6 +586,8 @@ void goal_free(struct goal *g)
     buf_release(&g->text);
     buf_release(&g->woken);
     buf_release(&g->denied_what);
+    buf_release(&g->notice);
+    strv_release(&g->stretch.seen);
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);
     arena_release(&g->arena);

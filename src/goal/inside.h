@@ -78,6 +78,14 @@ struct goal_claim {
     struct buf reason, criteria;
 };
 
+/* Calls of the model since it last stopped: whether they lead anywhere. */
+struct goal_stretch {
+    struct strv seen; /* what tools have shown, and states of the workspace: hashes, newest last */
+    int calls;        /* since the last look */
+    bool is_new;      /* a tool has shown something new since */
+    int stalls;       /* looks in a row that found nothing new */
+};
+
 struct goal {
     struct referee referee; /* first */
     struct goal_spec spec;
@@ -93,7 +101,9 @@ struct goal {
     struct buf text; /* the objective, whole */
     struct goal_options options;
     int64_t tokens_at_start;
-    struct strv lines; /* goal_status to be written by the agent's thread */
+    struct strv lines;       /* goal_status to be written by the agent's thread */
+    const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
+    struct buf notice;
 
     bool directive_due, updated_due, continuation_due;
     struct buf woken; /* why it goes on, for the model; empty: nothing special */
@@ -122,6 +132,7 @@ struct goal {
     struct strv wrote; /* files that tools wrote since the last look */
     bool ran;          /* something that may have changed any file */
     struct goal_claim claim;
+    struct goal_stretch stretch;
 
     /* One verdict at a time; taken before the permit, never while it is held. */
     struct lock bench;
@@ -150,6 +161,13 @@ int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct 
 /* status with why, by whom; says so to everybody. 1, 0, -1 as goal_update(). */
 int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct str why,
                     const char *by, struct err *err);
+/* The same with the verdict (ladder_write()) that led to it: both are written down, or neither. */
+int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struct str why,
+                       const char *by, struct str verdict, struct err *err);
+/* Tells everybody of a new status; one that no user has asked for is a notification, too. data: of
+ * the event. */
+void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool by_user,
+                      struct str data);
 bool goal_is_active(const struct goal *g);
 bool goal_in_plan_mode(const struct goal *g);
 struct goal_words goal_words_now(const struct goal *g); /* good until the row is written */
@@ -163,7 +181,7 @@ void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out); /* the comm
 void goal_tell_active(struct goal *g);
 void goal_notice(struct goal *g, enum event_level level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, bool achieved);
-void goal_flush_lines(struct goal *g); /* agent thread */
+void goal_flush_lines(struct goal *g); /* and the notification that is due; agent thread */
 
 /* memory.c */
 void memory_init(struct goal_memory *m);
@@ -263,9 +281,18 @@ void ladder_write(struct goal *g, const struct ladder *l, bool stale, struct buf
 /* The state of the workspace, for claims. */
 int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err);
 
-/* stall.c: the permit is held. What this round's state means: 0 goes on, 3 another strategy, 5 a
- * fresh start, 8 blocked. */
+/* stall.c: the permit is held, but for stall_call(). How many rounds in a row have changed nothing,
+ * this one included. */
 int stall_round(struct goal *g, const struct ladder *l);
+/* What that means: at 3 another strategy (said), at 5 a fresh start, at 8 it is blocked: 0, and why
+ * is said. 1: it goes on. what: "rounds". */
+int stall_act(struct goal *g, int stalls, const char *what, struct buf *say, bool *ret_fresh,
+              struct buf *keep, struct buf *why);
+/* The same for calls inside of one turn: before each; without the permit, may look at the
+ * workspace. 1: the goal is blocked, ret->why says so. */
+int stall_call(struct goal *g, struct referee_call *ret);
+void stall_effect(struct goal *g, const struct referee_tool *t); /* a tool has shown something */
+void stall_stop(struct goal *g); /* it wants to stop: the round counts, not the calls */
 /* update_goal(blocked): how many turns in a row by now. */
 int stall_blocker(struct goal *g, struct str reason);
 

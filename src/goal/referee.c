@@ -58,8 +58,7 @@ static void tell_limit(struct goal *g, enum goal_limit cap)
     jw_kcstr(&w, "by", "engine");
     jw_object_end(&w);
     goal_note(g, "status", buf_str(&data));
-    goal_tell(g, "goal_limited", buf_str(&data));
-    goal_tell_active(g);
+    goal_tell_status(g, GOAL_BUDGET_LIMITED, buf_str(&why), /*by_user=*/false, buf_str(&data));
     goal_notice(g, LEVEL_WARNING, "goal: the %s is reached", goal_limit_name(cap));
 }
 
@@ -156,6 +155,8 @@ static int referee_before_call(struct referee *self, struct referee_call *ret)
     lock_take(&g->permit);
     r = before_call_held(g, ret);
     lock_give(&g->permit);
+    if (r == 0)
+        r = stall_call(g, ret);
     goal_flush_lines(g);
     return r;
 }
@@ -202,6 +203,7 @@ static void referee_turn_begins(struct referee *self)
     if (g->has && goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
     account_begin(g);
+    stall_stop(g);
     g->held = false;
     g->denied = false;
     if (g->waits)

@@ -405,6 +405,7 @@ void goal_close_old(struct goal *g, bool say_cleared)
     memory_release(&g->memory);
     memory_init(&g->memory);
     evidence_clear(g);
+    stall_stop(g);
     g->claim.is_there = false;
     g->directive_due = g->updated_due = g->continuation_due = g->held = g->denied = false;
     buf_clear(&g->woken);

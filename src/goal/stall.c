@@ -2,13 +2,25 @@
  * Rounds that change nothing. Only what can be seen counts: the state of the workspace, which
  * checks pass, which criteria are met. A state that was there before is no progress either: going
  * back and forth ends, too. The permit is held.
+ *
+ * A round ends with a stop. An agent that never stops is looked at every STRETCH calls: they led
+ * somewhere when a tool has shown something that none had shown since the last stop, figures aside,
+ * or when the workspace is as it was not before. Looks that find neither count like rounds.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "goal/inside.h"
+#include "goal/prompt.h"
 #include "json/json.h"
 #include "json/jw.h"
+
+#define STALL_STRATEGY 3
+#define STALL_FRESH 5
+#define STALL_BLOCKED 8
+#define STRETCH 10       /* calls of the model between two looks */
+#define STRETCH_SEEN 256 /* things that are remembered of a stretch */
+#define EFFECT_TEXT ((size_t)16 << 10)
 
 static size_t criteria_met(struct str json)
 {
@@ -39,25 +51,91 @@ static void stall_fingerprint(const struct ladder *l, char ret[static SHA256_HEX
     sha256_hex(buf_str(&all), ret);
 }
 
+/* Remembers the beginning of a hash, and forgets the oldest; true: it is new. */
+static bool seen_add(struct strv *seen, size_t max, const char *hash)
+{
+    struct str state = {hash, GOAL_STATE_HEX};
+    struct strv kept = STRV_INIT;
+
+    if (strv_has(seen, state))
+        return false;
+    for (size_t i = seen->len >= max; i < seen->len; i++)
+        strv_adds(&kept, seen->ptr[i]);
+    strv_add(&kept, state);
+    strv_release(seen);
+    *seen = kept;
+    return true;
+}
+
 int stall_round(struct goal *g, const struct ladder *l)
 {
     struct goal_memory *m = &g->memory;
     char print[SHA256_HEX + 1];
-    struct str state = {print, GOAL_STATE_HEX};
 
     stall_fingerprint(l, print);
-    if (!strv_has(&m->seen, state)) {
-        struct strv kept = STRV_INIT;
+    m->stalls = seen_add(&m->seen, GOAL_SEEN, print) ? 0 : m->stalls + 1;
+    return m->stalls;
+}
 
-        for (size_t i = m->seen.len >= GOAL_SEEN; i < m->seen.len; i++)
-            strv_adds(&kept, m->seen.ptr[i]);
-        strv_add(&kept, state);
-        strv_release(&m->seen);
-        m->seen = kept;
-        m->stalls = 0;
+/* ---- What it leads to ---- */
+
+static void note_stall(struct goal *g, int stalls, const char *action)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    struct jw w;
+
+    goal_tell_begin(g, &w, &data);
+    jw_ki64(&w, "count", stalls);
+    jw_kcstr(&w, "action", action);
+    jw_object_end(&w);
+    goal_note(g, "stall", buf_str(&data));
+}
+
+/* What was tried, for whoever takes over: the last commands. */
+static void what_was_tried(const struct goal *g, struct buf *ret)
+{
+    size_t from = g->items.len > 8 ? g->items.len - 8 : 0;
+
+    for (size_t i = from; i < g->items.len; i++) {
+        struct str input = str_clip(str_of(g->items.ptr[i].input), 160);
+
+        buf_addf(ret, "- %s %.*s%s\n", g->items.ptr[i].tool, STR_ARG(input),
+                 g->items.ptr[i].is_error ? " (failed)" : "");
+    }
+}
+
+int stall_act(struct goal *g, int stalls, const char *what, struct buf *say, bool *ret_fresh,
+              struct buf *keep, struct buf *why)
+{
+    CLEANUP(buf_release) struct buf tried = BUF_INIT(16 << 10);
+    struct goal_words words = goal_words_now(g);
+
+    if (stalls < STALL_STRATEGY)
+        return 1;
+    what_was_tried(g, &tried);
+    if (stalls >= STALL_BLOCKED) {
+        note_stall(g, stalls, "blocked");
+        buf_addf(why, "stalled: nothing has changed for %d %s.", stalls, what);
+        if (g->row.last_reason.len)
+            buf_addf(why, " Last verdict: %.*s", STR_ARG(str_clip(g->row.last_reason, 2000)));
+        if (tried.len)
+            buf_addf(why, "\nLast tried:\n%.*s", STR_ARG(buf_str(&tried)));
+        (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, buf_str(why), "engine",
+                              /*err=*/NULL);
         return 0;
     }
-    return ++m->stalls;
+    if (stalls == STALL_STRATEGY) {
+        note_stall(g, stalls, "strategy");
+        if (say->len)
+            buf_addc(say, '\n');
+        goal_prompt_strategy(&words, buf_str(&tried), say);
+    }
+    if (stalls == STALL_FRESH) {
+        note_stall(g, stalls, "fresh");
+        *ret_fresh = true;
+        goal_prompt_fresh(&words, keep);
+    }
+    return 1;
 }
 
 /* Two ways to say the same: case, digits and punctuation do not count. */
@@ -79,6 +157,64 @@ static void normalise(struct str text, struct buf *ret)
             gap = true;
         }
     }
+}
+
+/* ---- Calls without a stop ---- */
+
+void stall_effect(struct goal *g, const struct referee_tool *t)
+{
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    char print[SHA256_HEX + 1];
+
+    buf_addf(&all, "%.*s %d\n", STR_ARG(t->name), t->is_error);
+    normalise(str_clip(t->input, EFFECT_TEXT), &all);
+    buf_addc(&all, '\n');
+    normalise(str_clip(t->text, EFFECT_TEXT), &all);
+    sha256_hex(buf_str(&all), print);
+    if (seen_add(&g->stretch.seen, STRETCH_SEEN, print))
+        g->stretch.is_new = true;
+}
+
+void stall_stop(struct goal *g)
+{
+    strv_clear(&g->stretch.seen);
+    g->stretch.calls = g->stretch.stalls = 0;
+    g->stretch.is_new = false;
+}
+
+/* The permit is held. True: the calls since the last look have shown nothing new. */
+static bool stretch_is_over(struct goal *g)
+{
+    struct goal_stretch *s = &g->stretch;
+    bool was_new = s->is_new;
+
+    if (!goal_is_active(g) || goal_in_plan_mode(g) || !str_is(g->row.goal_id, g->turn_goal) ||
+        ++s->calls <= STRETCH)
+        return false;
+    s->calls = 1; /* the one that is about to be made */
+    s->is_new = false;
+    if (was_new)
+        s->stalls = 0;
+    return !was_new;
+}
+
+int stall_call(struct goal *g, struct referee_call *ret)
+{
+    char state[SHA256_HEX + 1] = "unknown";
+    int r = 1;
+
+    lock_take(&g->permit);
+    r = stretch_is_over(g);
+    lock_give(&g->permit);
+    if (!r)
+        return 0;
+    (void)ladder_state(g, g->spec.cancel, state, /*err=*/NULL);
+    lock_take(&g->permit);
+    g->stretch.stalls = seen_add(&g->stretch.seen, STRETCH_SEEN, state) ? 0 : g->stretch.stalls + 1;
+    r = !goal_is_active(g) || stall_act(g, g->stretch.stalls, "times ten calls", &ret->say,
+                                        &ret->fresh, &ret->keep, &ret->why);
+    lock_give(&g->permit);
+    return !r;
 }
 
 int stall_blocker(struct goal *g, struct str reason)

@@ -13,10 +13,6 @@
 #include "llm/message.h"
 #include "sync/cancel.h"
 
-#define STALL_STRATEGY 3
-#define STALL_FRESH 5
-#define STALL_BLOCKED 8
-
 static void tell_verdict(struct goal *g, const struct ladder *l, bool stale)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
@@ -24,6 +20,21 @@ static void tell_verdict(struct goal *g, const struct ladder *l, bool stale)
     ladder_write(g, l, stale, &data);
     goal_note(g, "verdict", buf_str(&data));
     goal_tell(g, "goal_verdict", buf_str(&data));
+}
+
+/* The verdict and what becomes of the goal by it, in one transaction. 0: somebody has stopped the
+ * goal meanwhile, and the verdict came too late. */
+static int set_status_judged(struct goal *g, const struct ladder *l, enum goal_status to,
+                             unsigned from, struct str why, struct err *err)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    int r;
+
+    ladder_write(g, l, /*stale=*/false, &data);
+    r = goal_set_status_by(g, to, from, why, "engine", buf_str(&data), err);
+    if (r == 0)
+        tell_verdict(g, l, /*stale=*/true);
+    return r;
 }
 
 /* The state that was confirmed stays reachable for git. */
@@ -52,11 +63,8 @@ static int verdict_met(struct goal *g, const struct ladder *l)
     int r;
 
     (void)account_flush(g, CHARGE_ACTIVE_OR_COMPLETE, &err);
-    ladder_write(g, l, /*stale=*/false, &data);
-    goal_note(g, "verdict", buf_str(&data));
-    goal_tell(g, "goal_verdict", buf_str(&data));
-    r = goal_set_status(g, GOAL_COMPLETE, 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
-                        buf_str(&l->reason), "engine", &err);
+    r = set_status_judged(g, l, GOAL_COMPLETE, 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
+                          buf_str(&l->reason), &err);
     if (r < 0)
         goal_notice(g, LEVEL_ERROR, "goal: met, but that could not be written down: %s", err.text);
     if (r <= 0)
@@ -76,67 +84,11 @@ static int verdict_met(struct goal *g, const struct ladder *l)
     return 0;
 }
 
-static void note_stall(struct goal *g, int stalls, const char *action)
-{
-    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
-    struct jw w;
-
-    goal_tell_begin(g, &w, &data);
-    jw_ki64(&w, "count", stalls);
-    jw_kcstr(&w, "action", action);
-    jw_object_end(&w);
-    goal_note(g, "stall", buf_str(&data));
-}
-
-/* What was tried, for whoever takes over: the last commands. */
-static void what_was_tried(const struct goal *g, struct buf *ret)
-{
-    size_t from = g->items.len > 8 ? g->items.len - 8 : 0;
-
-    for (size_t i = from; i < g->items.len; i++) {
-        struct str input = str_clip(str_of(g->items.ptr[i].input), 160);
-
-        buf_addf(ret, "- %s %.*s%s\n", g->items.ptr[i].tool, STR_ARG(input),
-                 g->items.ptr[i].is_error ? " (failed)" : "");
-    }
-}
-
-/* 1: once more; 0: it is blocked. */
-static int verdict_stalled(struct goal *g, int stalls, struct referee_verdict *ret)
-{
-    CLEANUP(buf_release) struct buf tried = BUF_INIT(16 << 10);
-    struct goal_words words = goal_words_now(g);
-
-    what_was_tried(g, &tried);
-    if (stalls >= STALL_BLOCKED) {
-        CLEANUP(buf_release) struct buf why = BUF_INIT(16 << 10);
-
-        note_stall(g, stalls, "blocked");
-        buf_addf(&why, "stalled: nothing has changed for %d rounds. Last verdict: %.*s", stalls,
-                 STR_ARG(str_clip(g->row.last_reason, 2000)));
-        if (tried.len)
-            buf_addf(&why, "\nLast tried:\n%.*s", STR_ARG(buf_str(&tried)));
-        (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, buf_str(&why), "engine",
-                              /*err=*/NULL);
-        return 0;
-    }
-    if (stalls == STALL_STRATEGY) {
-        note_stall(g, stalls, "strategy");
-        buf_addc(&ret->feedback, '\n');
-        goal_prompt_strategy(&words, buf_str(&tried), &ret->feedback);
-    }
-    if (stalls == STALL_FRESH) {
-        note_stall(g, stalls, "fresh");
-        ret->fresh = true;
-        goal_prompt_fresh(&words, &ret->keep);
-    }
-    return 1;
-}
-
 static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_verdict *ret)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
     CLEANUP(buf_release) struct buf memory = BUF_INIT(GOAL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf why = BUF_INIT(32 << 10);
     struct str reason = buf_str(&l->reason);
     struct str phase = STR("working"), nothing = STR(""), text;
     struct goal_update u = {
@@ -181,7 +133,7 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
     } else {
         goal_prompt_feedback(reason, &ret->feedback);
     }
-    return stalls >= STALL_STRATEGY ? verdict_stalled(g, stalls, ret) : 1;
+    return stall_act(g, stalls, "rounds", &ret->feedback, &ret->fresh, &ret->keep, &why);
 }
 
 static int verdict_unknown(struct goal *g, const struct ladder *l)
@@ -189,14 +141,14 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
     CLEANUP(buf_release) struct buf why = BUF_INIT(1 << 12);
     struct err err = {0};
 
-    tell_verdict(g, l, /*stale=*/false);
     if (l->err.code == ERR_QUOTA) {
+        tell_verdict(g, l, /*stale=*/false);
         buf_addf(&why, "the judge's account has nothing left: %s", l->err.text);
         goal_out_of_quota(g, buf_str(&why), l->asked_ms);
         return 0;
     }
     buf_addf(&why, "it cannot be judged: %s", l->err.text);
-    (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), "engine", &err);
+    (void)set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err);
     goal_notice(g, LEVEL_ERROR, "goal paused: %s", buf_cstr(&why));
     return 0;
 }
@@ -241,9 +193,7 @@ static int apply_verdict(struct goal *g, const struct ladder *l, struct referee_
     case LADDER_UNMET:
         return verdict_unmet(g, l, ret);
     case LADDER_IMPOSSIBLE:
-        tell_verdict(g, l, /*stale=*/false);
-        (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, buf_str(&l->reason), "engine",
-                              &err);
+        (void)set_status_judged(g, l, GOAL_BLOCKED, 1u << GOAL_ACTIVE, buf_str(&l->reason), &err);
         return 0;
     case LADDER_WAITS:
         return verdict_waits(g);
@@ -287,6 +237,7 @@ static bool begin_verdict(struct goal *g, struct ladder *l, enum goal_status *re
         g->memory.round++;
         g->memory.lost_turns = 0;
         g->memory.retries = 0;
+        stall_stop(g);
         (void)goal_set_phase(g, "verifying", STR(""), &err);
     }
     lock_give(&g->permit);

@@ -48,6 +48,13 @@ static int goals_wake(void *arg, struct err *err)
     return g->spec.wake(g->spec.arg, err);
 }
 
+static void goals_notify(void *arg, const char *type, struct str message)
+{
+    struct goals *g = arg;
+
+    g->spec.notify(g->spec.arg, type, message);
+}
+
 /* ---- The Stop hook ---- */
 
 /* Never two: the old one goes first. Nobody else's is touched. */
@@ -219,6 +226,7 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
                 .net = goals_net,
                 .title = goals_title,
                 .is_trusted = goals_is_trusted,
+                .notify = goals_notify,
             },
         .session = session_id(spec->session),
         .folder = session_folder(spec->session),

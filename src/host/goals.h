@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "base/str.h"
+
 struct cancel;
 struct conf;
 struct err;
@@ -31,6 +33,7 @@ struct goals_spec {
     struct models *models;
     void (*emit)(void *arg, struct event *e);
     int (*wake)(void *arg, struct err *err);
+    void (*notify)(void *arg, const char *type, struct str message);
     struct net *(*net)(void *arg, struct err *err);
     void *arg;
 };

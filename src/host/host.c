@@ -169,6 +169,15 @@ static int host_nudge(void *arg, struct err *err)
     return 0;
 }
 
+/* By the agent's own thread, so it is there. */
+static void host_notify(void *arg, const char *type, struct str message)
+{
+    struct agent *a = host_running(arg);
+
+    if (a)
+        agent_tell(a, type, "tenax", message);
+}
+
 static struct net *host_net(void *arg, struct err *err)
 {
     struct host *h = arg;
@@ -190,6 +199,7 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
         .models = &h->models,
         .emit = host_emit_goal,
         .wake = host_nudge,
+        .notify = host_notify,
         .net = host_net,
         .arg = h,
     };

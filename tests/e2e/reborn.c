@@ -87,7 +87,7 @@ static int check_counters(const struct show *s, const struct outcome *o, struct 
 {
     int64_t judged = o->judge_tokens / JUDGE_TOKENS;
 
-    if (o->verdicts_met < 1 || o->verdicts_met > 2) /* once more when the first was not heeded */
+    if (o->verdicts_met != 1) /* with the status, or not at all */
         return err_set(err, ERR_PROTOCOL, "met %lld times", (long long)o->verdicts_met);
     if (o->tokens - o->judge_tokens != o->steps * CALL_TOKENS)
         return err_set(err, ERR_PROTOCOL, "%lld tokens for %lld calls",

@@ -215,6 +215,97 @@ static const struct row rows[] = {
         .most_judged = 0,
     },
     {
+        .name = "one turn without end: the same look again and again",
+        .agent = "step\n  sticky\n" SAY "  call Bash {\"command\": \"ls\"}\n",
+        .judge = NO,
+        .code = BLOCKED,
+        .why = "stalled: nothing has changed for 8 times ten calls",
+        .most_steps = 100,
+        .most_judged = 0,
+        .stalls = 3,
+    },
+    {
+        .name = "one turn without end: only the figures change",
+        .agent = "step\n  sticky\n" SAY "  call Bash {\"command\": \"date +%s%N\"}\n",
+        .judge = NO,
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 100,
+        .most_judged = 0,
+        .stalls = 3,
+    },
+    {
+        .name = "one turn without end: back and forth",
+        .agent =
+            "step\n  sticky\n" SAY "  call Bash {\"command\": \"if grep -q on a; then echo off "
+            "> a; else echo on > a; fi\"}\n",
+        .judge = NO,
+        .before = "echo off > a",
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 110,
+        .most_judged = 0,
+        .stalls = 3,
+    },
+    {
+        .name = "one turn without end: every call denied by a hook",
+        .agent = "step\n  sticky\n" SAY "  call Bash {\"command\": \"touch flag\"}\n",
+        .judge = NO,
+        .settings =
+            ",\"hooks\":{\"PreToolUse\":[{\"matcher\":\"\",\"hooks\":[{\"type\":\"command\","
+            "\"command\":\"echo not today >&2; exit 2\"}]}]}",
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 100,
+        .most_judged = 0,
+        .stalls = 3,
+    },
+    {
+        .name = "one turn without end: a tool that does not exist",
+        .agent = "step\n  sticky\n" SAY "  call Telepathy {\"to\": \"you\"}\n",
+        .judge = NO,
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 100,
+        .most_judged = 0,
+        .stalls = 3,
+    },
+    {
+        .name = "one long turn that looks at something new each time is no stall",
+        .agent = "step\n  sticky\n" SAY
+                 "  call Bash {\"command\": \"head -c 60 /dev/urandom | base64\"}\n",
+        .judge = NO,
+        .options = {"--max-turns", "130"},
+        .code = LIMITED,
+        .why = "is reached",
+        .most_steps = 132,
+        .most_judged = 0,
+    },
+    {
+        .name = "one long turn that changes a file each time is no stall",
+        .agent = "step\n  sticky\n" SAY "  call Bash {\"command\": \"echo line >> a\"}\n",
+        .judge = NO,
+        .options = {"--max-turns", "130"},
+        .code = LIMITED,
+        .why = "is reached",
+        .most_steps = 132,
+        .most_judged = 0,
+    },
+    {
+        .name = "busy work, until the money is spent",
+        .agent =
+            "step\n  sticky\n  if-result \"added\"\n" SAY "  text Progress!\n"
+            "step\n  sticky\n" SAY "  call Bash {\"command\": \"echo line >> a; echo added\"}\n",
+        .judge = NO,
+        .options = {"--max-cost", "0.005"},
+        .settings =
+            ",\"models\":{\"scripted/agent.scenario\":{\"price\":{\"input\":1,\"output\":10}}}",
+        .code = LIMITED,
+        .why = "is reached",
+        .most_steps = 27,
+        .most_judged = 13,
+    },
+    {
         .name = "busy work: a line more each round, until the tokens are spent",
         .agent =
             "step\n  sticky\n  if-result \"added\"\n" SAY "  text Progress!\n"
