@@ -82,13 +82,30 @@ static void add_matching(struct strv *to, const char *pattern)
     globfree(&found);
 }
 
+/* /proc/self/cwd/x, /proc/1/root/x: names of files that mean the shell's folders, not ours. */
+static char *judge_resolve_one(const struct judge *j, struct str path)
+{
+    struct str rest = str_from(path, 6);
+    struct str process;
+    struct str kind;
+
+    if (!str_starts(path, STR("/proc/")) || !str_cut(&rest, '/', &process) ||
+        !str_cut(&rest, '/', &kind))
+        return workspace_resolve(j->permit->workspace, path);
+    if (str_is(kind, "cwd"))
+        return workspace_resolve(j->permit->workspace, rest.len ? rest : STR("."));
+    if (str_is(kind, "root") && rest.len)
+        return workspace_resolve(j->permit->workspace,
+                                 str_make(rest.ptr - 1, rest.len + 1)); /* from its slash on */
+    return workspace_resolve(j->permit->workspace, path);
+}
+
 static void judge_resolve(struct judge *j, struct strv *paths)
 {
     struct strv full = STRV_INIT;
 
     for (size_t i = 0; i < paths->len; i++) {
-        CLEANUP(mem_freep)
-        char *path = workspace_resolve(j->permit->workspace, str_of(paths->ptr[i]));
+        CLEANUP(mem_freep) char *path = judge_resolve_one(j, str_of(paths->ptr[i]));
 
         add_resolved(&full, path);
         if (strpbrk(paths->ptr[i], "*?[{"))
@@ -232,6 +249,23 @@ static bool judge_is_git_trap(const struct judge *j)
     }
 }
 
+/* A repository elsewhere says what git runs, and nobody has looked at that one. */
+static bool judge_git_leaves(const struct judge *j)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+
+    if (!j->command || !rule_command_git_moves(j->command, &dirs))
+        return false;
+    for (size_t i = 0; i < dirs.len; i++) {
+        CLEANUP(mem_freep) char *path = judge_resolve_one(j, str_of(dirs.ptr[i]));
+        CLEANUP(mem_freep) char *real = workspace_real(path);
+
+        if (!workspace_contains(j->permit->workspace, real))
+            return true;
+    }
+    return false;
+}
+
 /* An edit of this path needs no question: by mode, or by a rule for the path and where it leads. */
 static bool judge_may_edit(const struct judge *j, const char *given)
 {
@@ -267,10 +301,14 @@ static bool judge_is_file_work(const struct judge *j)
 }
 
 /* Where paths are forbidden, a name that only the running shell knows could be one of them. */
+static bool judge_hides_paths(const struct judge *j)
+{
+    return j->guards_paths && rule_command_hides_paths(j->command);
+}
+
 static bool judge_only_reads(const struct judge *j)
 {
-    return rule_command_is_read_only(j->command) &&
-           !(j->guards_paths && rule_command_hides_paths(j->command));
+    return rule_command_is_read_only(j->command) && !judge_hides_paths(j);
 }
 
 /* What a mode lets through by itself. */
@@ -304,6 +342,8 @@ static bool judge_rules_allow_command(const struct judge *j)
             vec_push(&rules, (*r)->rule);
     }
     allowed = rules_allow_command(rules.ptr, rules.len, j->subject, &writes, &used);
+    if (allowed && judge_hides_paths(j) && !(used && rule_covers_tool(used, j->subject->tool)))
+        allowed = false;
     for (size_t i = 0; allowed && i < writes.len; i++)
         allowed = judge_may_edit(j, writes.ptr[i]);
     vec_release(&rules);
@@ -376,6 +416,11 @@ static void permit_judge(struct judge *j)
     }
     if (judge_is_protected(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
+        return;
+    }
+    if (judge_git_leaves(j)) {
+        judge_say(j, PERMIT_ASK, "safetyCheck",
+                  "git would run in a folder outside the working folders");
         return;
     }
     if (judge_is_git_trap(j)) {

@@ -90,10 +90,13 @@ const char *rule_command_doubt(const struct rule_command *c);
 /* Changes nothing and reads only: ls, cat, git status, … without redirection or options that
  * write. What is not known for certain is not read-only. */
 bool rule_command_is_read_only(const struct rule_command *c);
-/* Some word of it, that could be a file's name, is one that only the running shell knows. */
+/* Some command in it that needs no rule reads a file whose name only the running shell knows. */
 bool rule_command_hides_paths(const struct rule_command *c);
 /* Some part of it is cd, pushd or popd: what runs after it may find itself elsewhere. */
 bool rule_command_moves(const struct rule_command *c);
+
+/* git runs in it, and cd: appends where to, "/" for what is not known. */
+bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs);
 
 /* mkdir, touch, mv, cp, rm, rmdir, sed -i: what acceptEdits lets through inside working folders.
  * Appends the paths it names; false when the command is anything else. */

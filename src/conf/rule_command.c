@@ -197,6 +197,27 @@ bool rule_command_moves(const struct rule_command *c)
     return shell_moves(&c->shell);
 }
 
+bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs)
+{
+    bool has_git = false;
+
+    VEC_EACH(&c->shell.parts, p) {
+        struct shell_part bare = *p;
+        bool fed;
+
+        shell_part_unwrap(p, &bare, &fed);
+        has_git |= str_is(shell_part_program(&bare), "git");
+        if (!str_is_word_of(shell_part_program(&bare), "cd pushd"))
+            continue;
+        for (size_t i = 1; bare.first + i < bare.words.len; i++) {
+            const struct shell_word *w = shell_word_at(&bare, i);
+
+            strv_add(ret_dirs, w->unknown || w->computed ? STR("/") : w->text);
+        }
+    }
+    return has_git && ret_dirs->len;
+}
+
 bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths)
 {
     return shell_is_file_work(&c->shell, ret_paths);
@@ -218,7 +239,7 @@ bool rule_command_hides_paths(const struct rule_command *c)
         struct shell_part bare;
         bool fed = false;
 
-        if (p->first == p->words.len || p->defined)
+        if (p->first == p->words.len || p->defined || !shell_part_is_read_only(p))
             continue;
         if (shell_part_unwrap(p, &bare, &fed) &&
             str_is_word_of(shell_word_at(&bare, 0)->text, NAME_NO_FILES))

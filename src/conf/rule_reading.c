@@ -60,7 +60,7 @@ static void read_from(struct rule_command *c, const struct shell_part *p, struct
 {
     const struct shell_word *first = &p->words.ptr[i];
     struct str text = str_from(line, starts[i]);
-    struct str name = shell_base_name(first->text);
+    struct str name = shell_base_name(str_first(text, first->text.len));
 
     add(c, READING_LINE, text, name);
     if (name.len < first->text.len)
@@ -137,7 +137,7 @@ static bool runs_scripts(const struct shell *s)
         if (shell_part_is_shell(p) || str_chr(name, '/') < name.len ||
             str_is_word_of(name, "chmod ssh su crontab at batch"))
             return true;
-        for (size_t i = p->first; shell_part_is_runner(p) && i < p->words.len; i++) {
+        for (size_t i = shell_part_runs_from(p); shell_part_is_runner(p) && i < p->words.len; i++) {
             if (shell_name_is_shell(shell_base_name(p->words.ptr[i].text)))
                 return true;
         }
@@ -162,18 +162,21 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
 {
     size_t *starts = arena_alloc(&c->arena, (p->words.len + 1) * sizeof(*starts));
     struct str line = join_texts(&c->arena, p, starts);
-    bool runs = shell_part_is_runner(p);
+    size_t runs_from = shell_part_is_runner(p) ? shell_part_runs_from(p) : p->words.len;
 
     /* Once as a whole, assignments included, then behind them. */
     if (p->first)
         read_from(c, p, line, starts, 0);
     for (size_t i = p->first; i < p->words.len && !c->too_big; i++) {
         const struct shell_word *w = &p->words.ptr[i];
+        bool runs = i >= runs_from;
 
         if (i == p->first || runs)
             read_from(c, p, line, starts, i);
         if ((runs || shells) && is_script(w))
             read_text(c, w->text, depth + 1);
+        if (runs && shell_assignment_len(w->raw)) /* alias ls=rm */
+            read_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1);
         if (i > p->first)
             read_strings(c, shell_part_runs_word(p, i));
     }
@@ -242,10 +245,10 @@ static void read_shell(struct rule_command *c, const struct shell *s, struct str
             read_strings(c, w->text);
     }
     VEC_EACH(&s->values, w) {
-        struct str first = str_first(w->text, str_chr(w->text, ' '));
+        struct str first = shell_base_name(str_first(w->text, str_chr(w->text, ' ')));
 
         if (s->loose)
-            add(c, READING_NAME, shell_base_name(first), shell_base_name(first));
+            add(c, READING_NAME, arena_str(&c->arena, first), STR(""));
         if (shells && w->text.len)
             read_text(c, w->text, depth + 1);
     }

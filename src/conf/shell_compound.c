@@ -220,6 +220,8 @@ static void scan_regex(struct shell_scan *c, struct shell_part *part)
             c->at++;
         }
     }
+    if (c->at == start)
+        shell_break(c->s, "it has an unusual pattern");
     w.raw = w.text = str_from(str_first(c->in, c->at), start);
     vec_push(&part->words, w);
 }

@@ -202,6 +202,20 @@ bool shell_part_is_runner(const struct shell_part *p)
     return str_is_word_of(shell_part_program(p), RUNNERS);
 }
 
+#define FIND_RUNS "-exec -execdir -ok -okdir -x -X --exec --exec-batch"
+
+size_t shell_part_runs_from(const struct shell_part *p)
+{
+    size_t i = p->first + 1;
+
+    if (!str_is_word_of(shell_part_program(p), "find fd fdfind"))
+        return i;
+    while (i < p->words.len && !str_is_word_of(p->words.ptr[i].text, FIND_RUNS) &&
+           !p->words.ptr[i].expands && !p->words.ptr[i].globs)
+        i++;
+    return i;
+}
+
 /* python3.11 is python. */
 static struct str without_version(struct str name)
 {

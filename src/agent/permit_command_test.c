@@ -1,0 +1,278 @@
+/*
+ * permit, asked about commands: two long tables. One holds attempts to smuggle something past the
+ * rules, none of which may get through; the other what developers' agents run all day, none of
+ * which may be refused, and nothing asked for that the rules allow. In real folders with real
+ * links.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/permit.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+
+#define SMUGGLE_RULES                                                                              \
+    "{'permissions':{'allow':['Bash(npm test:*)','Bash(git log *)','Bash(git commit:*)',"          \
+    "'Bash(find:*)','Bash(make all)','Bash(watch:*)'],'deny':['Bash(rm:*)','Bash(curl *)',"        \
+    "'Bash(git push:*)','Read(.env)','Read(secrets/**)','Edit(locked/**)']}}"
+
+#define ORDINARY_RULES                                                                             \
+    "{'permissions':{'allow':['Bash(npm test:*)','Bash(npm run:*)','Bash(npm ci)','Bash(npm "      \
+    "install:*)','Bash(npm ls:*)','Bash(npm rm *)','Bash(npx tsc:*)','Bash(npx "                   \
+    "jest:*)','Bash(npx "                                                                          \
+    "eslint *)','Bash(npx prettier:*)','Bash(yarn test:*)','Bash(pnpm run *)','Bash(make:*)',"     \
+    "'Bash(cmake:*)','Bash(meson setup:*)','Bash(ninja:*)','Bash(build/tests/*)','Bash(ctest:*)'," \
+    "'Bash(cargo:*)','Bash(go build:*)','Bash(go test:*)','Bash(go vet:*)','Bash(python3 -m "      \
+    "pytest:*)','Bash(pytest:*)','Bash(ruff:*)','Bash(mypy:*)','Bash(pip install:*)','Bash(pip "   \
+    "list)','Bash(docker ps:*)','Bash(docker rm:*)','Bash(docker compose logs:*)','Bash(kubectl "  \
+    "get:*)','Bash(gh pr:*)','Bash(./gradlew test:*)','Bash(mvn:*)','Bash(bundle exec rspec:*)',"  \
+    "'Bash(./scripts/check.sh:*)','Bash(git add:*)','Bash(git commit:*)','Bash(git checkout:*)',"  \
+    "'Bash(git switch:*)','Bash(git stash:*)','Bash(git fetch:*)','Bash(git rm:*)','Bash(tee:*)'," \
+    "'Bash(xxd_missing:*)','Edit(out/**)'],'deny':['Bash(rm:*)','Bash(curl:*)',"                   \
+    "'Bash(git push --force:*)','Bash(dd:*)'],'ask':['Bash(git push:*)']}}"
+
+static char root[64];
+static char *work;
+
+static char *below(const char *name)
+{
+    return path_join(root, name);
+}
+
+static const char *const folders[] = {"w",        "w/src", "w/.git", "w/secrets",
+                                      "w/locked", "w/out", "w/a",    "h"};
+static const char *const files[] = {"w/.env", "w/secrets/key", "w/locked/f", "w/a/x", "o"};
+static const char *const links[][2] = {{".env", "w/link-to-env"}, {"../o", "w/link-out"}};
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof(root), "/tmp/permit-command-XXXXXX");
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        CLEANUP(mem_freep) char *path = below(folders[i]);
+
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        CLEANUP(mem_freep) char *path = below(files[i]);
+
+        assert_int_equal(file_replace(path, STR("x"), 0600, NULL), 0);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        CLEANUP(mem_freep) char *path = below(links[i][1]);
+
+        assert_int_equal(symlink(links[i][0], path), 0);
+    }
+    work = below("w");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        CLEANUP(mem_freep) char *path = below(links[i][1]);
+
+        unlink(path);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        CLEANUP(mem_freep) char *path = below(files[i]);
+
+        unlink(path);
+    }
+    for (size_t i = ARRAY_LEN(folders); i-- > 0;) {
+        CLEANUP(mem_freep) char *path = below(folders[i]);
+
+        rmdir(path);
+    }
+    rmdir(root);
+    free(work);
+    return 0;
+}
+
+struct setting {
+    struct conf *conf;
+    struct workspace *workspace;
+    struct permit *permit;
+};
+
+static void setting_release(struct setting *s)
+{
+    permit_free(s->permit);
+    workspace_unref(s->workspace);
+    conf_unref(s->conf);
+}
+
+static void setting_make(struct setting *s, const char *settings)
+{
+    CLEANUP(args_release) struct args args = {0};
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    CLEANUP(mem_freep) char *text = mem_dup(settings, strlen(settings));
+    char *argv[] = {(char *)"tenax", (char *)"--settings", text,
+                    (char *)"--allow-dangerously-skip-permissions"};
+    struct conf_sources from = {.dir = work, .args = &args, .etc = "/nonexistent", .trusted = true};
+    struct err err = {0};
+
+    *s = (struct setting){0};
+    for (char *at = text; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    assert_int_equal(args_parse(ARRAY_LEN(argv), argv, &args, &err), 0);
+    strv_addf(&env, "HOME=%s/h", root);
+    from.environ = strv_get(&env);
+    assert_int_equal(conf_load(&from, &s->conf, &err), 0);
+    s->workspace = workspace_new(work, root, strv_get(&env));
+    assert_int_equal(permit_new(s->conf, s->workspace, &warnings, &s->permit, &err), 0);
+    assert_int_equal(warnings.len, 0);
+}
+
+/* '+' runs, '~' is asked for, '-' is refused. '@' in a command is the test's folder. */
+static char verdict(struct setting *s, const char *command, enum permit_mode mode, char *ret_reason,
+                    size_t size)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(100000);
+    struct rule_subject subject = {.tool = STR("Bash"), .about = ABOUT_COMMAND};
+    struct permit_answer answer;
+
+    for (; *command; command++) {
+        if (*command == '@' && command[1] == '/')
+            buf_adds(&text, root);
+        else
+            buf_addc(&text, *command);
+    }
+    subject.text = buf_str(&text);
+    assert_int_equal(permit_set_mode(s->permit, mode, NULL), 0);
+    permit_check(s->permit, &subject, 0, &answer);
+    snprintf(ret_reason, size, "%s", answer.reason);
+    return "+~-"[answer.verdict];
+}
+
+struct command_row {
+    char expect;
+    const char *command;
+};
+
+#define DENIED(text) {'-', text},
+#define STOPPED(text) {'~', text},
+#define FREE(text) {'+', text},
+#define ASKED(text) {'~', text},
+
+static const struct command_row smuggle_rows[] = {
+#include "agent/permit_smuggle.def"
+};
+
+static const struct command_row ordinary_rows[] = {
+#include "agent/permit_ordinary.def"
+};
+
+static void smuggled(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    size_t wrong = 0;
+
+    (void)state;
+    assert_true(ARRAY_LEN(smuggle_rows) >= 150);
+    setting_make(&s, SMUGGLE_RULES);
+    for (size_t i = 0; i < ARRAY_LEN(smuggle_rows); i++) {
+        const struct command_row *row = &smuggle_rows[i];
+        bool denied = row->expect == '-';
+        char reason[300];
+        char got = verdict(&s, row->command, MODE_DEFAULT, reason, sizeof(reason));
+        char bypass = verdict(&s, row->command, MODE_BYPASS, reason, sizeof(reason));
+        char edits = verdict(&s, row->command, MODE_ACCEPT_EDITS, reason, sizeof(reason));
+
+        if (got == '+' || (denied && (got != '-' || bypass != '-' || edits != '-'))) {
+            print_error("row %zu: %c%c%c (%s): %s\n", i, got, bypass, edits, reason, row->command);
+            wrong++;
+        }
+    }
+    print_message("%zu attempts, %zu smuggled\n", ARRAY_LEN(smuggle_rows), wrong);
+    assert_int_equal(wrong, 0);
+}
+
+static void ordinary(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    size_t wrong = 0;
+
+    (void)state;
+    assert_true(ARRAY_LEN(ordinary_rows) >= 250);
+    assert_true(ARRAY_LEN(ordinary_rows) + ARRAY_LEN(smuggle_rows) >= 400);
+    setting_make(&s, ORDINARY_RULES);
+    for (size_t i = 0; i < ARRAY_LEN(ordinary_rows); i++) {
+        const struct command_row *row = &ordinary_rows[i];
+        char reason[300];
+        char got = verdict(&s, row->command, MODE_DEFAULT, reason, sizeof(reason));
+
+        if (got != row->expect) {
+            print_error("row %zu: %c (%s) instead of %c: %s\n", i, got, reason, row->expect,
+                        row->command);
+            wrong++;
+        }
+    }
+    print_message("%zu ordinary commands, %zu wrong\n", ARRAY_LEN(ordinary_rows), wrong);
+    assert_int_equal(wrong, 0);
+}
+
+/* A text with a NUL in it cannot reach a shell as it is; one too long is not looked through. */
+static void odd_texts(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    struct rule_subject subject = {.tool = STR("Bash"), .about = ABOUT_COMMAND};
+    struct permit_answer answer;
+
+    (void)state;
+    setting_make(&s, SMUGGLE_RULES);
+    subject.text = STR("npm test\0; rm x");
+    permit_check(s.permit, &subject, 0, &answer);
+    assert_int_not_equal(answer.verdict, PERMIT_ALLOW);
+    buf_adds(&text, "npm test ");
+    while (text.len < 11000)
+        buf_adds(&text, "x ");
+    subject.text = buf_str(&text);
+    permit_check(s.permit, &subject, 0, &answer);
+    assert_int_equal(answer.verdict, PERMIT_ASK);
+    buf_adds(&text, "; rm x");
+    subject.text = buf_str(&text);
+    permit_check(s.permit, &subject, 0, &answer);
+    assert_int_equal(answer.verdict, PERMIT_DENY);
+    while (text.len < 300000)
+        buf_adds(&text, "x ");
+    subject.text = buf_str(&text);
+    permit_check(s.permit, &subject, 0, &answer);
+    assert_int_equal(answer.verdict, PERMIT_DENY);
+    buf_clear(&text);
+    for (int i = 0; i < 200; i++)
+        buf_adds(&text, "$(");
+    subject.text = buf_str(&text);
+    permit_check(s.permit, &subject, 0, &answer);
+    assert_int_not_equal(answer.verdict, PERMIT_ALLOW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(smuggled),
+        cmocka_unit_test(ordinary),
+        cmocka_unit_test(odd_texts),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
