@@ -98,6 +98,7 @@ static void job_report_exit(struct proc *p)
     m->dropped = p->dropped;
     buf_move(&m->bytes, &p->dir);
     m->wall_ms = loop_now_ms() - p->start_ms;
+    atomic_store(&p->told_end, true);
     mailbox_send(p->to, &m->mail);
 }
 
@@ -124,8 +125,8 @@ void job_settle(struct proc *p, const struct err *failure)
     p->settled = true;
     if (first && failure)
         p->failure = *failure;
-    gate_wake(&p->gate);
     gate_give(&p->gate);
+    gate_wake(&p->gate);
     if (first && failure && p->at_once)
         job_report_failure(p, failure);
 }

@@ -50,6 +50,7 @@ struct proc {
     /* Any thread. */
     atomic_int refs;       /* the caller's, the loop's, and one per order and mail on its way */
     atomic_bool unwatched; /* by proc_unref(): no more mail */
+    atomic_bool told_end;  /* PROC_EXIT was sent: nothing is left of it */
     atomic_size_t input_waiting; /* bytes not yet written to its standard input */
     atomic_size_t unread;        /* bytes of output in mail that is not freed yet */
     atomic_bool paused;          /* its output is not watched, until enough of that is read */

@@ -154,7 +154,8 @@ void proc_unref(struct proc *p)
     if (!p)
         return;
     atomic_store(&p->unwatched, true);
-    proc_end(p); /* does nothing when it is over */
+    if (!atomic_load(&p->told_end)) /* else there is nobody to be ended, or to be woken for it */
+        proc_end(p);
     job_unref(p);
 }
 

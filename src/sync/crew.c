@@ -124,11 +124,12 @@ int crew_start(struct crew *c, const char *name, thread_fn fn, void *arg, struct
         w->name = name;
         w->fn = fn;
         w->arg = arg;
-        gate_wake(&c->gate);
     } else {
         rc = crew_hire(c, &work, err);
     }
     gate_give(&c->gate);
+    if (w)
+        gate_wake(&c->gate); /* behind the gate, which he would have to wait for */
     crew_join(left);
     return rc;
 }

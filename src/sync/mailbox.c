@@ -103,6 +103,8 @@ void mailbox_close(struct mailbox *mb)
 
 void mailbox_send(struct mailbox *mb, struct mail *m)
 {
+    bool is_first;
+
     gate_take(&mb->gate);
     if (mb->closed) {
         gate_give(&mb->gate);
@@ -110,16 +112,21 @@ void mailbox_send(struct mailbox *mb, struct mail *m)
         return;
     }
     m->next = NULL;
-    if (mb->last) {
-        mb->last->next = m;
-    } else {
+    is_first = !mb->last;
+    if (is_first) {
         mb->first = m;
         mailbox_mark(mb, true);
-        gate_wake(&mb->gate);
+        mailbox_ref(mb); /* whoever takes the mail may let go of the box before he is woken here */
+    } else {
+        mb->last->next = m;
     }
     mb->last = m;
     atomic_fetch_add_explicit(&mb->bytes, m->bytes, memory_order_relaxed);
     gate_give(&mb->gate);
+    if (!is_first)
+        return;
+    gate_wake(&mb->gate); /* behind the gate, which he would have to wait for */
+    mailbox_unref(mb);
 }
 
 /* Gate held. */
