@@ -20,6 +20,7 @@
 #include "agent/ask.h"
 #include "agent/inside.h"
 #include "agent/permit.h"
+#include "agent/recall.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
@@ -916,6 +917,109 @@ static int make_root(void **state)
     return mkdtemp(root) ? 0 : -1;
 }
 
+/* ---- Going back ---- */
+
+struct back {
+    struct agent_rewind order;
+    bool fails;
+    const char *left; /* what was said by the user and is left; NULL: nothing */
+    struct mailbox *told;
+    struct err err;
+};
+
+struct back_mail {
+    struct mail mail;
+};
+
+static void back_mail_free(struct mail *m)
+{
+    mem_freep(&m);
+}
+
+static const struct mail_kind back_mail_kind = {"back", back_mail_free};
+
+static int back_go(struct agent_rewind *self, struct recall *ret, struct err *err)
+{
+    struct back *b = (struct back *)self;
+
+    if (b->fails)
+        return err_set(err, ERR_IO, "the disk is full");
+    if (b->left)
+        vec_push(&ret->messages, message_user_text(str_of(b->left)));
+    ret->tokens = 17;
+    buf_adds(&ret->todos, "[1]");
+    return 0;
+}
+
+static void back_done(struct agent_rewind *self, const struct err *err)
+{
+    struct back *b = (struct back *)self;
+    struct back_mail *m = mem_zalloc(sizeof(*m));
+
+    b->err = err ? *err : (struct err){0};
+    m->mail.kind = &back_mail_kind;
+    mailbox_send(b->told, &m->mail);
+}
+
+static void back_wait(struct back *b)
+{
+    struct mail *m;
+
+    if (mailbox_take(b->told, NULL, clock_mono_ms() + 60000, &m, NULL) < 0)
+        fail_msg("nobody says that it is done");
+    mail_free(m);
+}
+
+static void goes_back_when_idle(void **state)
+{
+    struct back back = {
+        .order = {.conversation = true, .go = back_go, .done = back_done},
+        .told = mailbox_new(),
+    };
+    CLEANUP(buf_release) struct buf todos = BUF_INIT(100);
+    struct err err = {0};
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  text One.\n"
+                    "step\n  call Echo {\"say\": \"x\", \"ms\": 60000}\n"
+                    "step\n  if-prompt \"again\"\n  text Again.\n");
+    bench_start(&b, "");
+    bench_say(&b, "one", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+
+    back.fails = true;
+    assert_int_equal(agent_rewind(b.agent, &back.order, &err), 0);
+    back_wait(&back);
+    assert_int_equal(back.err.code, ERR_IO);
+
+    bench_say(&b, "two", INPUT_LATER);
+    bench_until(&b, EVENT_TOOL_STARTED);
+    assert_int_equal(agent_rewind(b.agent, &back.order, &err), -1);
+    assert_int_equal(err.code, ERR_BUSY);
+    agent_interrupt(b.agent, /*drop_queued=*/false);
+    bench_until(&b, EVENT_TURN_DONE);
+
+    back.fails = false;
+    back.left = "left";
+    workspace_set_todos(b.workspace, STR("[2]"));
+    assert_int_equal(agent_rewind(b.agent, &back.order, &err), 0);
+    bench_until(&b, EVENT_REWOUND);
+    back_wait(&back);
+    assert_int_equal(back.err.code, ERR_NONE);
+    workspace_todos(b.workspace, &todos);
+    assert_string_equal(buf_cstr(&todos), "[1]");
+
+    bench_say(&b, "again", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(b.result, "Again.");
+    assert_int_equal(b.agent->history.list.len, 2); /* "left" and "again" are one message */
+    assert_true(str_is(b.agent->history.list.ptr[0]->blocks[0].text, "left"));
+    bench_end(&b);
+    mailbox_close(back.told);
+    mailbox_unref(back.told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -933,6 +1037,7 @@ int main(void)
         cmocka_unit_test(interrupts_end_the_turn),
         cmocka_unit_test(an_input_that_was_overtaken),
         cmocka_unit_test(a_note_starts_a_turn),
+        cmocka_unit_test(goes_back_when_idle),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);

@@ -315,11 +315,14 @@ static int find_parent(struct rewind *r, const struct rewind_point *to, struct b
 
 void rewind_text(const struct rewind_point *to, const struct rewind_order *order, struct buf *ret)
 {
-    buf_addf(ret, "%s before: %.*s",
-             !order->conversation ? "Files set back to"
-             : order->files       ? "Files and conversation set back to"
-                                  : "Conversation set back to",
-             STR_ARG(to->text));
+    const char *what = !order->conversation ? "Files"
+                       : order->files       ? "Files and conversation"
+                                            : "Conversation";
+
+    if (to->is_undo)
+        buf_addf(ret, "Undone: %.*s", STR_ARG(to->text));
+    else
+        buf_addf(ret, "%s set back to before: %.*s", what, STR_ARG(to->text));
 }
 
 static void write_line(const struct rewind *r, const struct rewind_point *to,
