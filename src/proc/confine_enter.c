@@ -76,6 +76,9 @@ static bool enter_namespaces(const struct confine_image *image)
         return false;
     if (!(image->namespaces & CLONE_NEWUSER))
         return true;
+    /* After a change of user, or from a file that cannot be read, our own files in /proc would be
+     * root's. Who may look into us is Landlock's business. */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     return enter_write_file("/proc/self/setgroups", "deny") &&
            enter_write_file("/proc/self/uid_map", image->uid_map) &&
            enter_write_file("/proc/self/gid_map", image->gid_map);

@@ -1,0 +1,203 @@
+/*
+ * attempt: the tables. A script runs in the workspace by "sh -c"; its last command is the one that
+ * has to fail, or for chores to succeed.
+ */
+#include "sandbox/attempt.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "sandbox/attempt_calls.h"
+
+const char *attempt_env(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value ? value : "";
+}
+
+#define CALL(function, words, bits) {.name = words, .fn = function, .flags = bits},
+
+const struct attempt attempts[] = {
+    /* Written outside. */
+    {"write", "echo x > $OUT/canary"},
+    {"append", "echo x >> $OUT/canary"},
+    {"create", "echo x > $OUT/new"},
+    {"create in /tmp", "echo x > /tmp/tenax-escape-$WATCHER"},
+    {"create in /var/tmp", "echo x > /var/tmp/tenax-escape-$WATCHER"},
+    {"remove", "rm -f $OUT/canary"},
+    {"remove a folder", "rm -rf $OUT/dir"},
+    {"rename", "mv $OUT/canary $OUT/moved"},
+    {"move in", "mv $OUT/canary moved"},
+    {"move out", "echo x > mine && mv -f mine $OUT/canary"},
+    {"a folder", "mkdir $OUT/made"},
+    {"truncate", "truncate -s 0 $OUT/canary"},
+    {"dd", "dd if=/dev/zero of=$OUT/canary count=1"},
+    {"touch", "touch $OUT/canary"},
+    {"modes", "chmod 777 $OUT/canary"},
+    {"modes of the folder", "chmod 700 $OUT"},
+    {"owners", "chown 0:0 $OUT/canary"},
+    {"up and out", "cd .. && echo x > out/canary"},
+    {"a symbolic link", "ln -s $OUT/canary l && echo x > l"},
+    {"a link to the folder", "ln -s $OUT l && echo x > l/new"},
+    {"a link made outside", "ln -s / $OUT/link"},
+    {"a hard link", "ln $OUT/canary l && echo x > l"},
+    {"a hard link made outside", "echo x > mine && ln mine $OUT/hard"},
+    {"/proc/self/cwd", "echo x > /proc/self/cwd/../out/canary"},
+    {"/proc/self/root", "echo x > /proc/self/root$OUT/canary"},
+    {"/proc/self/fd", "exec 7<$OUT/canary && echo x > /proc/self/fd/7"},
+    {"/dev/fd", "exec 7<$OUT/canary && echo x > /dev/fd/7"},
+    {"the root of another process", "echo x > /proc/$WATCHER/root$OUT/canary"},
+    {"the folder of another process", "echo x > /proc/$VICTIM/cwd/tenax-escape"},
+    {"a shared file in memory", "echo x > /proc/$WATCHER/fd/1"},
+    {"tar", "echo x > canary && tar cf a.tar canary && tar xf a.tar -C $OUT", .program = "tar"},
+    {"python", "python3 -c 'import os; open(os.environ[\"OUT\"] + \"/canary\", \"w\")'",
+     .program = "python3"},
+    {"a repository outside", "git init -q $OUT/repo", .program = "git"},
+    {"a script of the user", "echo evil >> $OUT/script"},
+    {"what every program loads", "echo /x.so > /etc/ld.so.preload"},
+    {"users", "echo x:x:0:0::/:/bin/sh >> /etc/passwd"},
+    {"a crontab", "echo '* * * * * true' | crontab -", .program = "crontab"},
+    /* Read-only in the workspace. */
+    {"a hook", "echo x > .git/hooks/post-commit"},
+    {"a hook changed", "echo x >> .git/hooks/pre-commit"},
+    {"a hook removed", "rm -f .git/hooks/pre-commit"},
+    {"a hook's mode", "chmod 644 .git/hooks/pre-commit"},
+    {"hooks moved away", "mv .git/hooks .git/old"},
+    {"hooks removed", "rm -rf .git/hooks"},
+    {"hooks replaced by a link", "mkdir h && ln -sfn $PWD/h .git/hooks/pre-commit"},
+    {"the repository moved away", "mv .git old"},
+    {"the repository removed", "rm -rf .git"},
+    {"the repository exchanged",
+     "mkdir new && mv -T --exchange new .git 2>/dev/null || mv -T new .git"},
+    {"git's configuration", "echo '[core] pager = evil' >> .git/config"},
+    {"git's configuration replaced", "echo x > c && mv -f c .git/config"},
+    {"git's configuration linked", "ln -f .git/config c && echo x > c"},
+    {"git config", "git config core.fsmonitor evil", .program = "git"},
+    {"settings", "echo x > .claude/settings.json"},
+    {"settings replaced", "echo x > s && mv -f s .claude/settings.json"},
+    {"settings that were not there", "echo x > .claude/settings.local.json"},
+    {"settings moved away", "mv .claude old"},
+    {"tenax's home", "echo x > $TENAX/settings.json"},
+    {"tenax's home, a new file", "echo x > $TENAX/new"},
+    {"tenax's home moved away", "mv $TENAX elsewhere"},
+    {"the workspace moved away", "cd / && mv $WORK $WORK.old"},
+    /* Hidden. */
+    {"a secret", "cat $SECRETS/secrets/id"},
+    /* Root finds it empty. */
+    {"a secret file", "cat $SECRETS/secret.txt", .flags = ATTEMPT_MAY_PASS},
+    {"secrets found", "grep -r . $SECRETS/secrets/id"},
+    {"a secret by a link", "ln -s $SECRETS/secrets/id l && cat l"},
+    {"a secret by a hard link", "ln $SECRETS/secrets/id l && cat l"},
+    {"a secret by /proc/self/root", "cat /proc/self/root$SECRETS/secrets/id"},
+    {"a secret by the root of another", "cat /proc/$WATCHER/root$SECRETS/secrets/id"},
+    {"a secret by .", "ls $SECRETS/secrets && cd $SECRETS/secrets && cat ./id"},
+    {"secrets made readable", "chmod 755 $SECRETS/secrets && cat $SECRETS/secrets/id"},
+    {"secrets moved", "mv $SECRETS/secrets $WORK/s && cat $WORK/s/id"},
+    {"secrets copied", "cp $SECRETS/secrets/id x && cat x", .program = "cp"},
+    {"an environment of another process", "cat /proc/$WATCHER/environ"},
+    {"memory of another process", "cat /proc/$WATCHER/maps"},
+    /* The network, by programs. */
+    {"/dev/tcp", "bash -c 'echo x > /dev/tcp/127.0.0.1/'$PORT", .program = "bash"},
+    {"/dev/udp", "bash -c 'echo x > /dev/udp/127.0.0.1/'$UDP_PORT", .program = "bash"},
+    {"curl", "curl -sS http://127.0.0.1:$PORT/", .program = "curl"},
+    {"curl to a unix socket", "curl -sS --unix-socket $SOCK http://x/", .program = "curl"},
+    {"a name looked up", "python3 -c 'import socket; socket.getaddrinfo(\"example.com\", 80)'",
+     .program = "python3"},
+    {"python's sockets", "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'",
+     .program = "python3"},
+    {"git clone", "git clone http://127.0.0.1:$PORT/x", .program = "git"},
+    {"ping", "ping -c 1 -W 1 127.0.0.1", .program = "ping"},
+    {"ip link", "ip link set lo up", .program = "ip"},
+    /* Rights, by programs. */
+    {"sudo", "sudo -n true", .program = "sudo"},
+    {"su", "su -s /bin/sh -c 'echo x > $OUT/canary' nobody < /dev/null", .program = "su"},
+    {"unshare", "unshare -r true", .program = "unshare"},
+    {"unshare and mount", "unshare -rm mount -o remount,rw /", .program = "unshare"},
+    {"nsenter", "nsenter -t $WATCHER -m true", .program = "nsenter"},
+    {"mount --bind", "mount --bind $OUT $WORK", .program = "mount"},
+    {"umount", "umount $SECRETS/secrets", .program = "umount"},
+    {"bwrap inside", "bwrap --bind / / sh -c 'echo x > $OUT/canary'", .program = "bwrap"},
+    {"chroot", "chroot / true", .program = "chroot"},
+    {"strace", "strace -p $VICTIM", .program = "strace"},
+    {"gdb", "gdb -batch -p $VICTIM", .program = "gdb"},
+    {"setcap", "cp /bin/true t && setcap cap_sys_admin+ep t", .program = "setcap"},
+    {"a setuid shell", "cp /bin/sh s && chmod u+s s"},
+    /* The machine. */
+    {"core pattern", "echo '|/evil' > /proc/sys/kernel/core_pattern"},
+    {"a sysctl", "echo 0 > /proc/sys/vm/drop_caches"},
+    {"sysrq", "echo h > /proc/sysrq-trigger"},
+    {"a group of processes", "mkdir /sys/fs/cgroup/tenax-escape"},
+    {"the name of another process", "echo evil > /proc/$VICTIM/comm"},
+    {"who is killed first", "echo 1000 > /proc/$VICTIM/oom_score_adj"},
+    {"a kernel module's parameter", "for f in /sys/module/*/parameters/*; do echo 1 > $f; done"},
+    {"kill", "kill -9 $VICTIM"},
+    {"kill of all", "kill -TERM -1", .flags = ATTEMPT_MAY_PASS | ATTEMPT_MAY_END},
+    /* Nobody waits for it here: the next look at the world may see it. */
+    {"a daemon that comes back later",
+     "(setsid sh -c 'sleep 0.1; echo x > $OUT/canary' &); echo x > $OUT/canary"},
+    {"cut off from what it was", "exec env -i OUT=$OUT setsid -w sh -c 'echo x > $OUT/canary'"},
+    /* By system calls. */
+    ATTEMPT_CALLS(CALL)};
+const size_t attempt_count = ARRAY_LEN(attempts);
+
+const struct attempt chores[] = {
+    {"files", "mkdir -p a/b && echo x > a/b/c && mv a/b/c d && ln d e && ln -s d f && chmod 600 d "
+              "&& touch d && rm -rf a d e f"},
+    {"a file in TMPDIR", "f=$(mktemp) && echo x > $f && mv $f here"},
+    {"rename across folders", "mkdir a b && echo x > a/f && mv a/f b/f && mv b/f .git/f"},
+    {"pipes", "test \"$(seq 1000 | sort -rn | head -n 1)\" = 1000"},
+    {"background", "sleep 0.01 & wait $!"},
+    {"shared memory", "echo x > /dev/shm/x && rm /dev/shm/x"},
+    {"a fifo", "mkfifo p && (echo x > p &) && read x < p && test $x = x"},
+    {"signals among themselves", "sleep 100 & kill $! && ! wait $!"},
+    {"devices", "head -c 8 /dev/urandom > /dev/null && head -c 8 /dev/zero | od >/dev/null"},
+    {"reading elsewhere", "cat /etc/passwd $OUT/canary >/dev/null && ls / $OUT >/dev/null"},
+    {"a program of its own", "printf '#!/bin/sh\\nexit 7\\n' > p && chmod +x p; ./p; test $? = 7"},
+    {"make and gcc",
+     "printf 'int main(void){return 0;}' > m.c && printf 'm: m.c\\n\\tgcc -pipe -o m m.c\\n' > "
+     "Makefile && make -s -j2 m && ./m",
+     .program = "gcc"},
+    {"git",
+     "mkdir r && cd r && git init -q && git config user.email a@b && git config user.name a && "
+     "echo x > f && git add f && git commit -qm one && git checkout -qb two && git mv f g && git "
+     "commit -qam two && git gc -q && git status --porcelain && git log --oneline | wc -l | grep "
+     "-q 2",
+     .program = "git"},
+    {"git in the workspace",
+     "echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm x && git log -1 "
+     ">/dev/null",
+     .program = "git"},
+    {"python",
+     "python3 -c 'import subprocess, tempfile, sqlite3, threading\nwith "
+     "tempfile.TemporaryDirectory() as d: open(d + \"/x\", \"w\").write(\"x\")\nt = "
+     "threading.Thread(target=print); t.start(); "
+     "t.join()\nsqlite3.connect(\"x.db\").execute(\"create table t(a)\")\nassert "
+     "subprocess.run([\"echo\", \"x\"], capture_output=True).stdout == b\"x\\n\"'",
+     .program = "python3"},
+    {"python, many processes",
+     "printf 'import multiprocessing as m\\nif __name__ == \"__main__\":\\n    with m.Pool(2) as "
+     "p: assert p.map(abs, [-1, -2]) == [1, 2]\\n' > p.py && python3 p.py",
+     .program = "python3"},
+    {"a terminal of its own",
+     "python3 -c 'import pty, os, sys\nsys.exit(os.waitstatus_to_exitcode(pty.spawn([\"sh\", "
+     "\"-c\", \"test -t 1\"])))' </dev/null",
+     .program = "python3"},
+    {"script", "script -qec 'test -t 1' /dev/null </dev/null", .program = "script"},
+    {"node",
+     "node -e 'const c = require(\"child_process\"); if (c.execSync(\"echo x\").toString() !== "
+     "\"x\\n\") process.exit(1);'",
+     .program = "node"},
+    {"npm",
+     "mkdir n l && cd n && printf '{\"name\":\"l\",\"version\":\"1.0.0\"}' > ../l/package.json && "
+     "printf '{\"name\":\"n\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"echo ran\"}}' > "
+     "package.json && npm_config_cache=$TMPDIR/npm npm install --offline --no-audit --no-fund ../l "
+     ">/dev/null && npm_config_cache=$TMPDIR/npm npm run -s test | grep -q ran",
+     .program = "npm"},
+    {"cargo",
+     "CARGO_HOME=$TMPDIR/cargo cargo init -q --vcs none --name c c && cd c && "
+     "CARGO_HOME=$TMPDIR/cargo cargo build -q --offline && target/debug/c",
+     .program = "cargo"},
+    {"perl", "perl -e 'socketpair(A, B, 1, 1, 0) or die $!; print `true`'", .program = "perl"},
+};
+const size_t chore_count = ARRAY_LEN(chores);

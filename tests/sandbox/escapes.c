@@ -1,0 +1,301 @@
+/*
+ * escapes: every attempt to get out of a confinement, by every backend that works here, as root and
+ * as somebody else; then ordinary work inside.
+ *
+ *     escapes              all of it
+ *     escapes NAME         what has NAME in its name
+ *
+ * With ESCAPES_SAY set, also what each of them was told.
+ *
+ * Prints what got out, what was refused without a word, and what could not be tried; exits with 1
+ * when anything did get out, with 77 when no backend works here. As root it runs a second time as
+ * nobody, in a process of its own. The confined jobs are this program, too.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "proc/confine.h"
+#include "proc/proc.h"
+#include "sandbox/attempt.h"
+#include "sandbox/world.h"
+
+#define ESCAPES_SKIP 77
+#define ESCAPES_NOBODY 65534
+#define ESCAPES_TIMEOUT_MS 60000
+
+struct tally {
+    int passed;
+    int failed;
+    int skipped;
+};
+
+/* What people take for a reason. */
+static const char *const reasons[] = {
+    "Permission denied",
+    "Operation not permitted",
+    "Read-only file system",
+    "Function not implemented",
+    "Device or resource busy",
+    "Invalid cross-device link",
+    "No such file or directory",
+    "No such process",
+    "No such device",
+    "Invalid argument",
+    "Bad file descriptor",
+    "Connection refused",
+    "Network is unreachable",
+    "Not a directory",
+    "Inappropriate ioctl",
+    "name resolution",
+    "Could not resolve",
+    "Cannot open",
+    "cannot open",
+    "cannot be used",
+    "not allowed",
+    "Failed to connect",
+    "Couldn't connect",
+    "no new privileges",
+    "NO_NEW_PRIVS",
+    "Permission error",
+    "not permitted",
+    "permission denied",
+    "must be superuser",
+    "System error",
+    "nonexistent",
+    "No permissions",
+};
+
+static bool has_reason(struct str said)
+{
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+        if (str_has(said, str_of(reasons[i])))
+            return true;
+    }
+    return false;
+}
+
+static bool has_program(const char *name)
+{
+    static const char *const places[] = {"/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin",
+                                         "/sbin"};
+    char path[256];
+
+    for (size_t i = 0; name && i < ARRAY_LEN(places); i++) {
+        snprintf(path, sizeof(path), "%s/%s", places[i], name);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return !name;
+}
+
+/* The rules of a real session. */
+struct rules {
+    struct strv lists[3];
+    int ends[2]; /* of the proxy, where nobody answers */
+    struct confinement confine;
+};
+
+static void rules_init(struct rules *r, const struct world *w)
+{
+    static const char *const names[][6] = {
+        {"w", "t"},
+        {"w/.git/hooks/", "w/.git/config", "w/.claude/settings.json",
+         "w/.claude/settings.local.json", "w/home"},
+        {"secrets", "secret.txt", "no/such/secret"},
+    };
+
+    *r = (struct rules){0};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        for (size_t k = 0; names[i][k]; k++)
+            strv_addf(&r->lists[i], "%s/%s", w->root, names[i][k]);
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, r->ends) < 0)
+        BUG("no sockets");
+    r->confine = (struct confinement){
+        .write = (const char *const *)strv_get(&r->lists[0]),
+        .read_only = (const char *const *)strv_get(&r->lists[1]),
+        .hidden = (const char *const *)strv_get(&r->lists[2]),
+        .proxy = r->ends[1],
+    };
+}
+
+static void rules_release(struct rules *r)
+{
+    for (size_t i = 0; i < ARRAY_LEN(r->lists); i++)
+        strv_release(&r->lists[i]);
+    close(r->ends[0]);
+    close(r->ends[1]);
+}
+
+static int run(const struct attempt *a, size_t index, struct world *w, struct rules *r,
+               struct proc_result *ret, struct err *err)
+{
+    CLEANUP(mem_freep) char *self = world_path(w, "self");
+    CLEANUP(mem_freep) char *dir = world_path(w, "w");
+    char number[16];
+    const char *script[] = {"/bin/sh", "-c", a->script, NULL};
+    const char *call[] = {self, "--call", number, NULL};
+    struct proc_spec spec = {
+        .argv = a->script ? script : call,
+        .envp = (const char *const *)strv_get(&w->env),
+        .dir = dir,
+        .merge_stderr = true,
+        .pty = a->flags & ATTEMPT_TERMINAL,
+        .timeout_ms = ESCAPES_TIMEOUT_MS,
+        .linger_ms = 2000,
+        .confine = &r->confine,
+    };
+
+    snprintf(number, sizeof(number), "%zu", index);
+    r->confine.net = CONFINE_NET_NONE;
+    if (a->flags & ATTEMPT_PROXY)
+        r->confine.net = CONFINE_NET_PROXY;
+    if (a->flags & ATTEMPT_OPEN)
+        r->confine.net = CONFINE_NET_OPEN;
+    r->confine.unix_sockets = a->flags & ATTEMPT_UNIX;
+    return proc_run(&spec, /*cancel=*/NULL, ret, err);
+}
+
+/* Why it is not as it should be; false: it is. */
+static bool is_wrong(const struct attempt *a, struct world *w, const struct proc_result *r,
+                     bool is_chore, struct buf *ret_why)
+{
+    struct str said = buf_str(&r->out);
+
+    if ((r->how != PROC_EXITED || r->code > 128) && !(a->flags & ATTEMPT_MAY_END))
+        buf_addf(ret_why, "it was ended (%d, %d) ", r->how, r->code);
+    if (is_chore && r->code != 0)
+        buf_addf(ret_why, "exit code %d ", r->code);
+    if (!is_chore && r->code == 0 && !(a->flags & ATTEMPT_MAY_PASS))
+        buf_adds(ret_why, "it went through ");
+    if (!is_chore && r->code != 0 && !has_reason(said) && !(a->flags & ATTEMPT_MAY_END))
+        buf_adds(ret_why, "refused without a reason ");
+    world_check(w, said, ret_why);
+    if (ret_why->len)
+        buf_addf(ret_why, "; it said: %.*s", STR_ARG(str_first(said, 400)));
+    return ret_why->len > 0;
+}
+
+static void try_one(const struct attempt *a, size_t index, struct world *w, struct rules *r,
+                    bool is_chore, struct tally *tally)
+{
+    CLEANUP(buf_release) struct buf why = BUF_INIT(BUF_NO_LIMIT);
+    struct proc_result result = {0};
+    struct err err = {0};
+    const char *by = r->confine.by->name;
+    const char *who = geteuid() == 0 ? "root" : "ordinary user";
+
+    if (!has_program(a->program)) {
+        printf("skipped  %s, %s, %s: no %s\n", by, who, a->name, a->program);
+        tally->skipped++;
+        return;
+    }
+    if (run(a, index, w, r, &result, &err) < 0)
+        buf_addf(&why, "not started: %s", err.text);
+    else if (is_wrong(a, w, &result, is_chore, &why))
+        buf_addc(&why, ' ');
+    if (getenv("ESCAPES_SAY"))
+        printf("%s, %s, %s: %d %.*s\n", by, who, a->name, result.code,
+               STR_ARG(str_trim(buf_str(&result.out))));
+    if (why.len)
+        printf("FAILED   %s, %s, %s: %s\n", by, who, a->name, buf_cstr(&why));
+    tally->failed += why.len > 0;
+    tally->passed += why.len == 0;
+    proc_result_release(&result);
+    world_mend(w);
+}
+
+static void try_all(struct world *w, struct rules *r, const char *only, struct tally *tally)
+{
+    for (size_t i = 0; i < attempt_count; i++) {
+        if (!only || strstr(attempts[i].name, only))
+            try_one(&attempts[i], i, w, r, /*is_chore=*/false, tally);
+    }
+    for (size_t i = 0; i < chore_count; i++) {
+        if (!only || strstr(chores[i].name, only))
+            try_one(&chores[i], i, w, r, /*is_chore=*/true, tally);
+    }
+}
+
+static int try_backends(const char *only)
+{
+    struct tally total = {0};
+    bool any = false;
+
+    for (size_t i = 0; i + 1 < confine_backend_count; i++) {
+        struct tally tally = {0};
+        const char *why = NULL;
+        struct world world;
+        struct rules rules;
+
+        if (!confine_works(&confine_backends[i], &why)) {
+            printf("skipped  %s, uid %u: %s\n", confine_backends[i].name, geteuid(), why);
+            continue;
+        }
+        any = true;
+        if (world_init(&world, "/proc/self/exe") < 0)
+            BUG("no world to try it in: %s", strerrordesc_np(errno));
+        rules_init(&rules, &world);
+        rules.confine.by = &confine_backends[i];
+        try_all(&world, &rules, only, &tally);
+        printf("%s, uid %u: %d held, %d failed, %d skipped\n", confine_backends[i].name, geteuid(),
+               tally.passed, tally.failed, tally.skipped);
+        total.failed += tally.failed;
+        rules_release(&rules);
+        world_release(&world);
+    }
+    proc_shutdown();
+    fflush(stdout);
+    if (total.failed)
+        return 1;
+    return any ? 0 : ESCAPES_SKIP;
+}
+
+/* At the same time, and before there is any thread. */
+static pid_t start_as_nobody(const char *only)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    if (setgroups(0, NULL) < 0 || setgid(ESCAPES_NOBODY) < 0 || setuid(ESCAPES_NOBODY) < 0)
+        _exit(ESCAPES_SKIP);
+    _exit(try_backends(only));
+}
+
+static int call_one(const char *number)
+{
+    size_t index = (size_t)strtoul(number, NULL, 10);
+    int error = attempts[index].fn();
+
+    printf("%s: %s\n", attempts[index].name, error ? strerror(error) : "went through");
+    return error ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = argc > 1 ? argv[1] : NULL;
+    int as_nobody = ESCAPES_SKIP;
+    int as_us;
+    int status = 0;
+    pid_t nobody = -1;
+
+    if (argc == 3 && strcmp(argv[1], "--call") == 0)
+        return call_one(argv[2]);
+    if (geteuid() == 0)
+        nobody = start_as_nobody(only);
+    as_us = try_backends(only);
+    if (nobody > 0 && waitpid(nobody, &status, 0) == nobody)
+        as_nobody = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    if (as_nobody != 0 && as_nobody != ESCAPES_SKIP)
+        return as_nobody;
+    return as_us == ESCAPES_SKIP ? as_nobody : as_us;
+}

@@ -1,0 +1,54 @@
+/*
+ * A small world around a confined job: what it may write, what it may not, what it must not see,
+ * and whom it must not reach. world_check() finds everything that is not as it was.
+ *
+ *     w/                    WORK: the workspace, writable
+ *     w/.git w/.claude      with hooks, config and settings that are read-only
+ *     w/home                TENAX: a home of tenax inside, read-only
+ *     t/                    TMPDIR, writable
+ *     out/                  OUT: files of the same user, not to be written
+ *     secrets/ secret.txt   SECRETS: hidden
+ *
+ * Somebody listens on TCP, UDP, a unix socket in a folder (SOCK), one in the workspace, and an
+ * abstract one (ABSTRACT), and reads a terminal (TERMINAL); a process of the same user (VICTIM)
+ * sleeps, and the one that watches is there, too (WATCHER).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/strv.h"
+
+enum world_ear {
+    EAR_TCP,
+    EAR_UDP,
+    EAR_UNIX,
+    EAR_UNIX_WORK,
+    EAR_ABSTRACT,
+    EAR_TERMINAL,
+    EAR_COUNT,
+};
+
+struct world {
+    char root[64];
+    struct buf before; /* every file, with what it holds */
+    int ears[EAR_COUNT];
+    int terminal; /* kept open, or it would seem to hang up */
+    pid_t victim;
+    struct strv env;
+};
+
+int world_init(struct world *w, const char *self); /* self: a copy of it is SELF */
+void world_release(struct world *w);
+
+char *world_path(const struct world *w, const char *name); /* yours to free */
+
+/* What the job must not have changed, reached or said; true: nothing. */
+bool world_check(struct world *w, struct str said, struct buf *ret_what);
+/* The workspace is emptied of what jobs left there, and the rest put back. */
+void world_mend(struct world *w);
+
+/* The word that is in everything secret. */
+#define WORLD_SECRET "hunter2-secret"
