@@ -91,18 +91,16 @@ static struct source *levels_add_file(struct levels *l, struct arena *arena,
     return s;
 }
 
-/* The folder whose .claude and .tenax hold the local settings. */
-static const char *levels_local_dir(const struct levels *l, const struct conf_sources *from,
-                                    struct arena *arena)
+const char *levels_local_dir(struct arena *arena, const char *dir, const char *user_home)
 {
-    const char *root = checkout_root(arena, from->dir);
+    const char *root = checkout_root(arena, dir);
     struct stat at;
     struct stat home;
 
     if (!root || stat(root, &at) < 0 || at.st_uid != geteuid())
-        return from->dir; /* somebody else's repository does not get to choose our settings */
-    if (stat(l->user_home, &home) == 0 && home.st_dev == at.st_dev && home.st_ino == at.st_ino)
-        return from->dir; /* a home kept in git is not one big project */
+        return dir; /* somebody else's repository does not get to choose our settings */
+    if (stat(user_home, &home) == 0 && home.st_dev == at.st_dev && home.st_ino == at.st_ino)
+        return dir; /* a home kept in git is not one big project */
     return root;
 }
 
@@ -186,7 +184,7 @@ int levels_find(const struct conf_sources *from, struct arena *arena, struct lev
         levels_add_file(&l, arena, LEVEL_PROJECT, true, from->dir, ".tenax/settings.json");
     }
     if (levels_wants(from, "local")) {
-        const char *dir = levels_local_dir(&l, from, arena);
+        const char *dir = levels_local_dir(arena, from->dir, l.user_home);
 
         levels_add_file(&l, arena, LEVEL_LOCAL, false, dir, ".claude/settings.local.json");
         levels_add_file(&l, arena, LEVEL_LOCAL, true, dir, ".tenax/settings.local.json");

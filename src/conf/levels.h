@@ -27,3 +27,6 @@ struct levels {
 void levels_release(struct levels *l);
 int levels_find(const struct conf_sources *from, struct arena *arena, struct levels *ret,
                 struct err *err);
+
+/* The folder whose .claude and .tenax hold the local settings: the checkout's, or dir itself. */
+const char *levels_local_dir(struct arena *arena, const char *dir, const char *user_home);

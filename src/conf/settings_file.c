@@ -1,0 +1,183 @@
+/*
+ * settings_file: the new value is spliced into the text that was read, at the place where the
+ * parser found the old one, so that nothing else moves. The lock is on the folder: a lock on the
+ * file itself would be lost with the first file that takes its place. Any thread.
+ */
+#include "conf/settings_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "conf/source.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+#define INDENT 2 /* spaces a level */
+
+/* --- texts ---------------------------------------------------------------------------------- */
+
+static void add_spaces(struct buf *out, size_t level)
+{
+    buf_addc(out, '\n');
+    for (size_t i = 0; i < level * INDENT; i++)
+        buf_addc(out, ' ');
+}
+
+static void add_key(struct buf *out, struct str key)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    jw_str(&w, key);
+    buf_adds(out, ": ");
+}
+
+/* "a": {"b": value}, for a rest "a.b" of the key. */
+static void add_member(struct buf *out, struct str rest, struct str value, size_t level)
+{
+    struct str part;
+
+    str_cut(&rest, '.', &part);
+    add_spaces(out, level);
+    add_key(out, part);
+    if (!rest.len) {
+        buf_add(out, value);
+        return;
+    }
+    buf_addc(out, '{');
+    add_member(out, rest, value, level + 1); /* as deep as the key has dots */
+    add_spaces(out, level);
+    buf_addc(out, '}');
+}
+
+/* Behind the last member, or between the brackets of an empty object. */
+static void insert_member(struct str text, const struct json *object, struct str rest,
+                          struct str value, size_t level, struct buf *ret)
+{
+    const struct json *last = NULL;
+    struct str raw = json_raw(object);
+    size_t at;
+
+    JSON_EACH(object, v) {
+        last = v;
+    }
+    at = last ? (size_t)(json_raw(last).ptr - text.ptr) + json_raw(last).len
+              : (size_t)(raw.ptr - text.ptr) + 1;
+    buf_add(ret, str_first(text, at));
+    if (last)
+        buf_addc(ret, ',');
+    add_member(ret, rest, value, level);
+    if (last) {
+        buf_add(ret, str_from(text, at));
+        return;
+    }
+    add_spaces(ret, level - 1);
+    buf_add(ret, str_from(text, (size_t)(raw.ptr - text.ptr) + raw.len - 1));
+}
+
+int settings_text_set(struct str text, const char *key, struct str value, struct buf *ret,
+                      struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct str rest = str_of(key);
+    const struct json *at;
+    size_t level = 1;
+
+    if (!str_trim(text).len)
+        text = STR("{}\n");
+    if (json_parse(&arena, text, &at, /*ret_info=*/NULL, err) < 0)
+        return -1;
+    for (;; level++) {
+        struct str before = rest;
+        const struct json *child;
+        struct str part;
+
+        if (!json_is(at, JSON_OBJECT))
+            return err_set(err, ERR_BAD_INPUT, "'%s' leads through something that is no object",
+                           key);
+        str_cut(&rest, '.', &part);
+        child = json_get_key(at, part);
+        if (!child) {
+            insert_member(text, at, before, value, level, ret);
+            return buf_check(ret, err);
+        }
+        at = child;
+        if (!rest.len)
+            break;
+    }
+    buf_add(ret, str_first(text, (size_t)(json_raw(at).ptr - text.ptr)));
+    buf_add(ret, value);
+    buf_add(ret, str_from(text, (size_t)(json_raw(at).ptr - text.ptr) + json_raw(at).len));
+    return buf_check(ret, err);
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+static int lock_folder(const char *dir, struct err *err)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_sys(err, ERR_IO, "cannot open '%s'", dir);
+    /* Held for the moment that a change takes. */
+    while (flock(fd, LOCK_EX) < 0) {
+        if (errno == EINTR)
+            continue;
+        err_sys(err, ERR_IO, "cannot lock '%s'", dir);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int change_locked(const char *path, const char *key, settings_value_fn fn, void *arg,
+                         struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
+    CLEANUP(buf_release) struct buf value = BUF_INIT(SOURCE_MAX_BYTES);
+    CLEANUP(buf_release) struct buf changed = BUF_INIT(SOURCE_MAX_BYTES);
+    const struct json *root = NULL;
+    struct err missing = {0};
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+
+    if (file_slurp(path, SOURCE_MAX_BYTES, &text, &missing) < 0 && missing.code != ERR_NOT_FOUND) {
+        *err = missing;
+        return -1;
+    }
+    if (str_trim(buf_str(&text)).len &&
+        json_parse(&arena, buf_str(&text), &root, /*ret_info=*/NULL, err) < 0)
+        return err_prefix(err, "%s", path);
+    if (fn(root ? json_path(root, key) : NULL, &value, arg, err) < 0 || buf_check(&value, err) < 0)
+        return -1;
+    if (!value.len)
+        return 0;
+    if (settings_text_set(buf_str(&text), key, buf_str(&value), &changed, err) < 0)
+        return err_prefix(err, "%s", path);
+    return file_replace_like(path, buf_str(&changed), exists ? &st : NULL, err);
+}
+
+int settings_file_change(const char *path, const char *key, settings_value_fn fn, void *arg,
+                         struct err *err)
+{
+    CLEANUP(mem_freep) char *real = path_real(path); /* a link is kept, its target changed */
+    CLEANUP(mem_freep) char *dir = path_dirname(real);
+    CLEANUP(fd_closep) int fd = -1;
+
+    if (file_mkdirs(dir, 0755, err) < 0)
+        return -1;
+    fd = lock_folder(dir, err);
+    if (fd < 0)
+        return -1;
+    return change_locked(real, key, fn, arg, err);
+}

@@ -1,0 +1,29 @@
+/*
+ * Changes to one of tenax's own settings files.
+ *
+ * A file is read, one value of it replaced and the whole put in place of the old one, under a lock
+ * that keeps a second tenax out. Everything else stays as a person wrote it, byte for byte: other
+ * keys, their order, the white space between them.
+ */
+#pragma once
+
+#include "base/str.h"
+
+struct buf;
+struct err;
+struct json;
+
+/* Gets the value that is there, or NULL, and appends the new one as JSON. Appending nothing leaves
+ * the file as it is. */
+typedef int (*settings_value_fn)(const struct json *old, struct buf *ret, void *arg,
+                                 struct err *err);
+
+/* key: dotted, "permissions.allow". A file or folder that is not there is made. ERR_BAD_INPUT when
+ * what is there is no JSON object, or the key leads through something that is none; nothing is
+ * written then. */
+int settings_file_change(const char *path, const char *key, settings_value_fn fn, void *arg,
+                         struct err *err);
+
+/* The same on a text; what settings_file_change() does between reading and writing. */
+int settings_text_set(struct str text, const char *key, struct str value, struct buf *ret,
+                      struct err *err);
