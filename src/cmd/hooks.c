@@ -87,7 +87,9 @@ static void write_text(const struct settings_rows *rows, const struct settings_r
         buf_addf(out, ": %.*s %.*s\n    %.*s%s: ", STR_ARG(row->type), STR_ARG(row->what),
                  STR_ARG(row->origin), row->is_managed ? " (managed)" : "");
         if (row->why_not.len)
-            buf_addf(out, "does not run: %.*s\n", STR_ARG(row->why_not));
+            buf_addf(out, "%s%.*s\n",
+                     str_starts(row->why_not, STR("not yet run")) ? "" : "does not run: ",
+                     STR_ARG(row->why_not));
         else if (!rows_have(plain, row))
             buf_adds(out, "runs; interactively only when the folder is trusted\n");
         else

@@ -30,7 +30,8 @@ static size_t find_name(struct str text, struct str *ret)
         return 0;
     while (end < text.len && is_name_char(text.ptr[end]))
         end++;
-    if (end == start || (braced && (end == text.len || text.ptr[end] != '}')))
+    if (end == start || (text.ptr[start] >= '0' && text.ptr[start] <= '9') ||
+        (braced && (end == text.len || text.ptr[end] != '}')))
         return 0;
     *ret = str_from(str_first(text, end), start);
     return braced ? end + 1 : end;

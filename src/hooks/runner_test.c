@@ -44,6 +44,8 @@ struct bench {
     struct strv warnings;
     struct hook_outcome outcome;
     struct err err;
+    char woken[200];   /* what the model was told at once ... */
+    atomic_bool awake; /* ... when this is set */
 };
 
 static void put_file(const char *dir, const char *name, const char *text)
@@ -60,6 +62,14 @@ static void say_model(void *arg, struct buf *ret)
     buf_addf(ret, "scripted/%s/model.scenario", b->dir);
 }
 
+static void wake(void *arg, struct str text)
+{
+    struct bench *b = arg;
+
+    snprintf(b->woken, sizeof(b->woken), "%.*s", STR_ARG(text));
+    atomic_store(&b->awake, true);
+}
+
 /* hooks: the value of that key; ' stands for ". scenario: what the model says; NULL: nothing. */
 static void bench_begin(struct bench *b, const char *settings, const char *scenario)
 {
@@ -67,7 +77,7 @@ static void bench_begin(struct bench *b, const char *settings, const char *scena
     CLEANUP(mem_freep) char *text = mem_dup(settings, strlen(settings));
     CLEANUP(mem_freep) char *home = NULL;
     struct conf_sources from = {.trusted = true, .etc = "/nowhere"};
-    struct runner_spec spec = {.model = say_model, .model_arg = b};
+    struct runner_spec spec = {.model = say_model, .model_arg = b, .wake = wake, .wake_arg = b};
 
     *b = (struct bench){.dir = "/tmp/hooks-runner-XXXXXX", .outcome = HOOK_OUTCOME_INIT};
     assert_non_null(mkdtemp(b->dir));
@@ -618,6 +628,128 @@ static void async(void **state)
     bench_end(&b);
 }
 
+/* The first thing it says is that nobody shall wait; what it says behind that is heard later. */
+static void async_by_word(void **state)
+{
+    CLEANUP(mem_freep) char *fifo = NULL;
+    struct bench b;
+    FILE *f;
+
+    (void)state;
+    bench_begin(&b,
+                "{'killGrace':1,'hooks':{'PostToolUse':[{'hooks':["
+                "{'type':'command','command':'cat async; cat fifo; exit "
+                "2'},"
+                "{'type':'command','command':'echo other >&2; exit 2'}]}]}}",
+                NULL);
+    assert_int_equal(b.warnings.len, 0);
+    put_file(b.dir, "async", "{\"async\": true}\n");
+    fifo = path_join(b.dir, "fifo");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(bench_run(&b, HOOK_POST_TOOL_USE, "Bash"), 0); /* while it waits for us */
+    assert_string_equal(buf_cstr(&b.outcome.reason), "other");
+    f = fopen(fifo, "w");
+    assert_non_null(f);
+    fputs("{\"decision\":\"block\",\"reason\":\"r\",\"hookSpecificOutput\":"
+          "{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"c\"}}",
+          f);
+    fclose(f);
+    while (!runner_hooks(b.runner)->wants(runner_hooks(b.runner), HOOK_USER_PROMPT_SUBMIT, STR("")))
+        (void)cancel_wait(NULL, 5, NULL);
+    assert_int_equal(bench_run(&b, HOOK_USER_PROMPT_SUBMIT, ""), 0);
+    assert_int_equal(b.outcome.decision, HOOK_SILENT);
+    assert_string_equal(buf_cstr(&b.outcome.context), "c");
+    assert_false(atomic_load(&b.awake));
+    bench_end(&b);
+}
+
+/* Its asyncTimeout is over long before its own time: it goes, and a person hears of it. */
+static void async_timeout(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                "{'killGrace':1,'hooks':{'Stop':[{'hooks':[{'type':'command','command':'cat async; "
+                "sleep 3600'}]}]}}",
+                NULL);
+    put_file(b.dir, "async", "{\n  \"async\": true,\n  \"asyncTimeout\": 20\n}\n");
+    assert_int_equal(bench_run(&b, HOOK_STOP, ""), 0);
+    while (!runner_hooks(b.runner)->wants(runner_hooks(b.runner), HOOK_USER_PROMPT_SUBMIT, STR("")))
+        (void)cancel_wait(NULL, 5, NULL);
+    assert_int_equal(bench_run(&b, HOOK_USER_PROMPT_SUBMIT, ""), 0);
+    assert_non_null(strstr(buf_cstr(&b.outcome.message), "it was killed by signal"));
+    bench_end(&b);
+}
+
+static void rewake(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                "{'hooks':{'Stop':[{'hooks':[{'type':'command','asyncRewake':true,'command':'echo "
+                "look >&2; exit 2'}]}]}}",
+                NULL);
+    assert_int_equal(bench_run(&b, HOOK_STOP, ""), 0);
+    assert_int_equal(b.outcome.decision, HOOK_SILENT);
+    while (!atomic_load(&b.awake))
+        (void)cancel_wait(NULL, 5, NULL);
+    assert_string_equal(b.woken, "Stop hook feedback, from a hook that runs in the background "
+                                 "(echo look >&2; exit 2):\nlook");
+    bench_end(&b);
+}
+
+/* A skill's hook that wants to run once does, and is gone. */
+static void once(void **state)
+{
+    struct handler_spec spec = {
+        .type = HANDLER_COMMAND,
+        .flags = HANDLER_ONCE,
+        .command = STR("echo x >> ran"),
+    };
+    struct hook_entry where = {
+        .event = HOOK_STOP, .source = HOOK_SESSION, .matcher = "", .skill_root = "/skill"};
+    struct hook_handler *h = hook_handler_new(&spec);
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "{}", NULL);
+    assert_int_equal(hook_registry_add(b.registry, &where, h, NULL), 0);
+    hook_handler_unref(h);
+    assert_int_equal(bench_run(&b, HOOK_STOP, ""), 0);
+    assert_int_equal(bench_run(&b, HOOK_STOP, ""), 1);
+    expect_file(&b, "ran", "x\n");
+    bench_end(&b);
+}
+
+/* Lines for later commands are given back; the files they came in are gone. */
+static void shell_lines(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                "{'hooks':{'SessionStart':[{'hooks':["
+                "{'type':'command','command':'echo export A=1 > $CLAUDE_ENV_FILE; echo "
+                "$CLAUDE_ENV_FILE > where'},"
+                "{'type':'command','command':'echo export B=2 >> $TENAX_ENV_FILE; exit 1'},"
+                "{'type':'command','command':'true'}]}]}}",
+                NULL);
+    assert_int_equal(bench_run(&b, HOOK_SESSION_START, "startup"), -1); /* one has failed */
+    assert_string_equal(buf_cstr(&b.outcome.shell), "export A=1\n");
+    {
+        CLEANUP(mem_freep) char *where = path_join(b.dir, "where");
+        CLEANUP(buf_release) struct buf path = BUF_INIT(1000);
+
+        assert_int_equal(file_slurp(where, 1000, &path, NULL), 0);
+        assert_true(str_has(buf_str(&path), STR("/tool-results/env")));
+        path.len--;
+        assert_false(file_exists(buf_cstr(&path)));
+    }
+    bench_end(&b);
+}
+
 /* --- questions to a model ------------------------------------------------------------------- */
 
 static const struct {
@@ -725,6 +857,11 @@ int main(void)
         cmocka_unit_test(the_referees_entry_is_passed_over),
         cmocka_unit_test(what_cannot_start),
         cmocka_unit_test(async),
+        cmocka_unit_test(async_by_word),
+        cmocka_unit_test(async_timeout),
+        cmocka_unit_test(rewake),
+        cmocka_unit_test(once),
+        cmocka_unit_test(shell_lines),
         cmocka_unit_test(questions),
         cmocka_unit_test(a_slow_model),
     };
