@@ -143,8 +143,7 @@ static int change_pause(struct goal *g, struct goal_answer *ret, struct err *err
     return 0;
 }
 
-/* It starts with fresh guards: whoever resumes has seen why it stopped. */
-static void forget_guards(struct goal *g)
+void goal_forget_guards(struct goal *g)
 {
     struct goal_memory *m = &g->memory;
 
@@ -172,7 +171,7 @@ void goal_say_turn(struct goal *g, struct goal_answer *ret)
 static void say_landed(struct goal *g, struct goal_answer *ret)
 {
     if (goal_is_active(g)) {
-        forget_guards(g);
+        goal_forget_guards(g);
         g->continuation_due = true;
         g->spec.host.arm(g->spec.host.arg, g->row.objective);
         buf_adds(&ret->text, "Goal active: ");
@@ -268,10 +267,32 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
     return 0;
 }
 
-/* ---- Edit, wait, queue ---- */
+/* ---- Edit, wait ---- */
 
-static int change_edit(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
-                       struct err *err)
+/* What a client gave together with the condition. Limits are changed with it; the rest of a goal
+ * that is there stays as it is, and nothing is dropped in silence. */
+static int edit_options(const struct goal_options *o, struct goal_update *u, struct err *err)
+{
+    if (o->checks.len || o->protect.len || o->protect_none || o->has_referee || o->on_deny_skip ||
+        o->auto_resume)
+        return err_set(err, ERR_BAD_INPUT,
+                       "this session has a goal, which is edited: checks, protected files and who "
+                       "judges stay as they are. Use /goal check and /goal protect, or clear it");
+    if (o->token_budget)
+        u->token_budget = (struct goal_limit_change){CHANGE_SET, o->token_budget};
+    if (o->max_turns)
+        u->max_turns = (struct goal_limit_change){CHANGE_SET, o->max_turns};
+    if (o->deadline_ms)
+        u->deadline_ms = (struct goal_limit_change){CHANGE_SET, o->deadline_ms};
+    if (o->max_cost_usd > 0) {
+        u->max_cost = CHANGE_SET;
+        u->max_cost_usd = o->max_cost_usd;
+    }
+    return 0;
+}
+
+static int change_edit(struct goal *g, const struct goal_argument *what, enum goal_via via,
+                       struct goal_answer *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
     CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
@@ -289,7 +310,8 @@ static int change_edit(struct goal *g, const struct goal_argument *what, struct 
     u.status = goal_edited_status(g->row.status);
     u.has_status = u.status != g->row.status;
     if ((u.has_status && goal_gate(g, &ret->code, err) < 0) ||
-        goal_reword(g, text, /*may_keep=*/true, &column, &options, &ret->code, err) < 0)
+        edit_options(&what->options, &u, err) < 0 ||
+        goal_reword(g, text, goal_may_keep(via), &column, &options, &ret->code, err) < 0)
         return -1;
     objective = buf_str(&column);
     how = buf_str(&options);
@@ -312,7 +334,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, struct 
     buf_adds(&ret->text, "Goal updated: ");
     goal_show_line(text, 300, &ret->text);
     if (u.has_status && goal_is_active(g)) {
-        forget_guards(g);
+        goal_forget_guards(g);
         goal_say_turn(g, ret);
     }
     return 0;
@@ -342,122 +364,10 @@ static int change_wait(struct goal *g, const struct goal_argument *what, struct 
     return 0;
 }
 
-static int change_next(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
-                       struct err *err)
-{
-    CLEANUP(buf_release) struct buf options = BUF_INIT(GOAL_MAX_TEXT);
-    struct goal_next next = {.objective = str_trim(buf_str(&what->text))};
-
-    if (goal_need(g, err) < 0)
-        return -1;
-    if (!next.objective.len)
-        return err_set(err, ERR_BAD_INPUT, "a goal needs a condition: /goal next <condition>");
-    goal_options_write(&what->options, &options);
-    next.options = buf_str(&options);
-    if (store_goal_next_add(g->store, str_of(g->spec.session), &next, /*cancel=*/NULL, err) < 0)
-        return -1;
-    buf_adds(&ret->text, "Queued for when the present goal is complete: ");
-    goal_show_line(next.objective, 300, &ret->text);
-    if (g->row.status == GOAL_COMPLETE) {
-        int r = goal_start_next(g, err);
-
-        if (r > 0)
-            goal_say_turn(g, ret);
-        return r < 0 ? -1 : 0;
-    }
-    return 0;
-}
-
-static int change_queue(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
-                        struct err *err)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    goal_next_vec list = {0};
-    int r = 1;
-
-    if (goal_open_store(g, err) < 0)
-        return -1;
-    if (what->number)
-        r = store_goal_next_move(g->store, str_of(g->spec.session), what->number, what->number2,
-                                 /*cancel=*/NULL, err);
-    if (r == 0)
-        return err_set(err, ERR_NOT_FOUND, "the queue has no place %zu", what->number);
-    if (r > 0)
-        r = store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list,
-                                 /*cancel=*/NULL, err);
-    if (r < 0)
-        return -1;
-    if (!list.len)
-        buf_adds(&ret->text, "No goal waits. /goal next <condition> adds one.");
-    for (size_t i = 0; i < list.len; i++) {
-        buf_addf(&ret->text, "%s%zu. ", i ? "\n" : "", i + 1);
-        goal_show_line(list.ptr[i].objective, 300, &ret->text);
-    }
-    vec_release(&list);
-    return 0;
-}
-
-/* ---- Undo: without the permit ---- */
-
-static int change_undo(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
-                       struct goal_answer *ret, struct err *err)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    CLEANUP(buf_release) struct buf list = BUF_INIT(64 << 10);
-    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
-    struct baseline b = goal_baseline(g);
-    struct baseline_undone done = {0};
-    const struct json *v = NULL;
-    char commit[BASELINE_ID] = "";
-    size_t count = 0;
-    struct jw w;
-    int r;
-
-    lock_take(&g->permit);
-    r = goal_need(g, err);
-    if (r == 0 && g->row.baseline.len &&
-        json_parse(&arena, g->row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-        snprintf(commit, sizeof(commit), "%.*s", STR_ARG(json_get_str(v, "commit")));
-    if (r == 0 && g->row.status == GOAL_ACTIVE && g->in_turn)
-        r = err_set(err, ERR_BUSY, "the agent is at work; /goal pause first");
-    lock_give(&g->permit);
-    if (r < 0)
-        return -1;
-    if (!commit[0])
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the goal was set outside of git, so there is no state to go back to; "
-                       "tenax rewind takes back what tools wrote");
-    if (!str_is(str_trim(buf_str(&what->text)), "yes")) {
-        if (baseline_undo_plan(&b, commit, cancel, &list, &count, err) < 0)
-            return -1;
-        if (!count)
-            buf_adds(&ret->text, "The workspace is as it was when the goal was set.");
-        else
-            buf_addf(&ret->text,
-                     "%zu file%s would go back to what %s when the goal was set:\n%.*s\nNothing is "
-                     "lost: the present state is kept under refs/tenax. \"/goal undo yes\" does "
-                     "it.",
-                     count, count == 1 ? "" : "s", count == 1 ? "it was" : "they were",
-                     STR_ARG(buf_str(&list)));
-        return 0;
-    }
-    if (baseline_undo(&b, commit, cancel, &done, err) < 0)
-        return -1;
-    lock_take(&g->permit);
-    goal_tell_begin(g, &w, &data);
-    jw_kcstr(&w, "ref", done.ref);
-    jw_object_end(&w);
-    goal_note(g, "undo", buf_str(&data));
-    lock_give(&g->permit);
-    buf_addf(&ret->text, "%zu file%s restored, %zu removed; what was there is kept as %s.",
-             done.restored, done.restored == 1 ? "" : "s", done.removed, done.ref);
-    return 0;
-}
-
 /* ---- All of them ---- */
 
-static int do_held(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
-                   struct goal_answer *ret, struct err *err)
+static int do_held(struct goal *g, const struct goal_argument *what, enum goal_via via,
+                   struct cancel *cancel, struct goal_answer *ret, struct err *err)
 {
     switch (what->verb) {
     case GOAL_SHOW:
@@ -465,7 +375,7 @@ static int do_held(struct goal *g, const struct goal_argument *what, struct canc
     case GOAL_CLEAR:
         return change_clear(g, ret, err);
     case GOAL_EDIT:
-        return change_edit(g, what, ret, err);
+        return change_edit(g, what, via, ret, err);
     case GOAL_PAUSE:
         return change_pause(g, ret, err);
     case GOAL_RESUME:
@@ -496,7 +406,7 @@ static int do_held(struct goal *g, const struct goal_argument *what, struct canc
     BUG("verb %d needs no permit", what->verb);
 }
 
-/* A client's "set" edits what is there. */
+/* A client's "set" edits what is there, also what is complete. */
 static bool is_edit(struct goal *g, enum goal_via via)
 {
     bool edits;
@@ -504,8 +414,7 @@ static bool is_edit(struct goal *g, enum goal_via via)
     if (via != VIA_CLIENT)
         return false;
     lock_take(&g->permit);
-    edits = g->spec.is_kept && goal_read_row(g, /*err=*/NULL) == 0 && g->has &&
-            g->row.status != GOAL_COMPLETE;
+    edits = g->spec.is_kept && goal_read_row(g, /*err=*/NULL) == 0 && g->has;
     lock_give(&g->permit);
     return edits;
 }
@@ -530,90 +439,10 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
         if (edit.verb == GOAL_SET)
             edit.verb = GOAL_EDIT;
         lock_take(&g->permit);
-        r = do_held(g, &edit, cancel, ret, err);
+        r = do_held(g, &edit, via, cancel, ret, err);
         lock_give(&g->permit);
     }
     if (r == 0)
         (void)g->spec.host.wake(g->spec.host.arg, /*err=*/NULL);
     return r;
-}
-
-/* ---- Somebody else has changed the row ---- */
-
-/* It is gone: the transcript shall say so, or another machine would take it up again. */
-static void nudged_clear(struct goal *g, struct str objective, struct str data)
-{
-    goal_close_old(g, /*say_cleared=*/false);
-    g->row.objective = objective;
-    goal_attach(g, /*met=*/true, /*sentinel=*/true, STR(""), /*achieved=*/false);
-    g->row.objective = STR("");
-    g->spec.host.arm(g->spec.host.arg, STR(""));
-    goal_tell(g, "goal_cleared", data);
-}
-
-static void nudged_edit(struct goal *g)
-{
-    CLEANUP(strv_release) struct strv notes = STRV_INIT;
-    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
-    struct jw w;
-
-    (void)goal_adopt_parts(g, &notes);
-    for (size_t i = 0; i < notes.len; i++)
-        goal_notice(g, LEVEL_WARNING, "%s", notes.ptr[i]);
-    g->claim.is_there = false;
-    g->updated_due = true;
-    g->spec.host.arm(g->spec.host.arg, goal_is_active(g) ? g->row.objective : STR(""));
-    goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
-    goal_tell_begin(g, &w, &data);
-    jw_object_end(&w);
-    goal_tell(g, "goal_updated", buf_str(&data));
-}
-
-static void nudged_status(struct goal *g, enum goal_status was)
-{
-    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
-    struct jw w;
-
-    goal_tell_begin(g, &w, &data);
-    jw_kcstr(&w, "from", goal_status_name(was));
-    jw_kcstr(&w, "to", goal_status_name(g->row.status));
-    jw_kcstr(&w, "by", "user");
-    jw_object_end(&w);
-    goal_tell(g, "goal_updated", buf_str(&data));
-}
-
-void goal_nudge(struct goal *g)
-{
-    CLEANUP(buf_release) struct buf objective = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
-    struct err err = {0};
-    enum goal_status was;
-    struct jw w;
-    bool had;
-
-    lock_take(&g->permit);
-    was = g->row.status;
-    had = g->has;
-    buf_add(&objective, g->row.objective);
-    goal_tell_begin(g, &w, &data);
-    jw_object_end(&w);
-    if (goal_read_row(g, &err) == 0 && (had || g->has)) {
-        if (had && g->has && !str_eq(buf_str(&objective), g->row.objective))
-            nudged_edit(g);
-        if (had && g->has && was != g->row.status)
-            nudged_status(g, was);
-        if (!g->has) {
-            nudged_clear(g, buf_str(&objective), buf_str(&data));
-        } else if (goal_is_active(g) && was != GOAL_ACTIVE) {
-            memory_release(&g->memory);
-            memory_init(&g->memory);
-            memory_read(g->row.memory, &g->memory);
-            forget_guards(g);
-            g->continuation_due = true;
-            g->spec.host.arm(g->spec.host.arg, g->row.objective);
-        }
-        goal_tell_active(g);
-    }
-    lock_give(&g->permit);
-    (void)g->spec.host.wake(g->spec.host.arg, /*err=*/NULL);
 }

@@ -6,8 +6,9 @@
  * and is written first; what is kept here is a copy of it and what need not survive: evidence of
  * the last tools, a claim that was accepted, who is being waited for.
  *
- *   set.c       a goal is set: gates, what is found out before, the row
- *   change.c    clear, edit, pause, resume, budget, …: what people and clients want; criteria.c
+ *   set.c       a goal is set: gate.c, what is found out before (draft.c), the row
+ *   change.c    clear, edit, pause, resume, budget, …: what people and clients want; criteria.c,
+ *               queue.c, undo.c; nudge.c what other processes did
  *   adopt.c     the goal of a session that goes on
  *   referee.c   the agent's referee: what happens at which point of a turn, and when it is idle
  *   ladder.c    the verdict: checks, protection, judge; verdict.c what becomes of it

@@ -181,7 +181,8 @@ static void side_close(struct side *s)
 }
 
 /* What /goal answers; the error's text when it is refused. */
-static enum err_code side_say(struct side *s, const char *words, struct buf *ret)
+static enum err_code side_say_via(struct side *s, const char *words, enum goal_via via,
+                                  struct buf *ret)
 {
     CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
     struct goal_answer answer = GOAL_ANSWER_INIT;
@@ -189,12 +190,17 @@ static enum err_code side_say(struct side *s, const char *words, struct buf *ret
 
     buf_clear(ret);
     if (goal_argument_read(str_of(words), 0, &what, &err) == 0 &&
-        goal_do(s->goal, &what, VIA_USER, /*cancel=*/NULL, &answer, &err) == 0)
+        goal_do(s->goal, &what, via, /*cancel=*/NULL, &answer, &err) == 0)
         buf_add(ret, buf_str(&answer.text));
     else
         buf_adds(ret, err.text);
     goal_answer_release(&answer);
     return err.code;
+}
+
+static enum err_code side_say(struct side *s, const char *words, struct buf *ret)
+{
+    return side_say_via(s, words, VIA_USER, ret);
 }
 
 static void side_do(struct side *s, const char *words)
@@ -306,25 +312,100 @@ static void edit_of_a_long_text_forgets_its_file(void **state)
     side_close(&s);
 }
 
+/* Something happens to the row without the session: it is charged and, with a status, ended. */
+static void side_charge(struct side *s, int64_t tokens, int64_t output, const struct goal_update *u)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_charge c = {.mode = CHARGE_ACTIVE_ONLY, .tokens = tokens, .output_tokens = output};
+    struct store *store = NULL;
+    struct store_goal row;
+    struct err err = {0};
+
+    if (store_open("sqlite", conf_home(s->conf), NULL, &store, &err) < 0 ||
+        store_goal_account(store, STR(SESSION), &c, 1, NULL, &arena, &row, NULL, &err) < 0 ||
+        (u && store_goal_update(store, STR(SESSION), u, 1, NULL, &arena, &row, NULL, &err) < 0))
+        fail_msg("%s", err.text);
+    store_free(store);
+}
+
+/* ---- Clients ---- */
+
+/* A program's "set" edits the goal that is there: its id, figures and options stay. */
+static void client_edits_what_is_there(void **state)
+{
+    static const struct goal_update done = {.has_status = true, .status = GOAL_COMPLETE};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct store_goal was, row;
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    if (side_say_via(&s, "all tests pass --check false --protect none --on-deny skip", VIA_CLIENT,
+                     &text) != ERR_NONE)
+        fail_msg("%s", buf_cstr(&text));
+    side_row(&s, &arena, &was);
+    side_charge(&s, 900, 77, /*u=*/NULL);
+
+    assert_int_equal(side_say_via(&s, "all links work --budget 5k", VIA_CLIENT, &text), ERR_NONE);
+    side_row(&s, &arena, &row);
+    assert_true(str_is(row.objective, "all links work"));
+    assert_true(str_eq(row.goal_id, was.goal_id));
+    assert_true(str_eq(row.checks, was.checks));
+    assert_true(str_eq(row.options, was.options));
+    assert_int_equal(row.max_turns, was.max_turns);
+    assert_int_equal(row.token_budget, 5000);
+    assert_int_equal(row.tokens_used, 900);
+
+    /* What it cannot change is not dropped in silence. */
+    assert_int_equal(side_say_via(&s, "all is well --check true", VIA_CLIENT, &text),
+                     ERR_BAD_INPUT);
+    side_row(&s, &arena, &row);
+    assert_true(str_is(row.objective, "all links work"));
+
+    /* A complete one is taken up again, with all that it has cost. */
+    side_charge(&s, 100, 1, &done);
+    assert_int_equal(side_say_via(&s, "all pages work", VIA_CLIENT, &text), ERR_NONE);
+    side_row(&s, &arena, &row);
+    assert_int_equal(row.status, GOAL_ACTIVE);
+    assert_true(str_eq(row.goal_id, was.goal_id));
+    assert_int_equal(row.tokens_used, 1000);
+    assert_true(side_is_armed(&s, STR("all pages work")));
+    side_close(&s);
+}
+
+static void client_has_no_file_for_a_long_text(void **state)
+{
+    CLEANUP(buf_release) struct buf words = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct side s;
+
+    (void)state;
+    long_words("every page is there", &words);
+    side_open(&s, /*resumes=*/false, "");
+    assert_int_equal(side_say_via(&s, buf_cstr(&words), VIA_CLIENT, &text), ERR_TOO_BIG);
+    side_do(&s, "all tests pass --protect none");
+    assert_int_equal(side_say_via(&s, buf_cstr(&words), VIA_CLIENT, &text), ERR_TOO_BIG);
+    side_text(&s, &text);
+    assert_string_equal(buf_cstr(&text), "all tests pass");
+    side_close(&s);
+}
+
+/* ---- Gates and restores ---- */
+
 /* Whatever makes a goal active again goes through the gates. */
 static void no_way_round_a_gate(void **state)
 {
     static const char *const words[] = {"budget +5k", "edit -- all links work", "resume"};
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
-    struct goal_charge charge = {.mode = CHARGE_ACTIVE_ONLY, .tokens = 900};
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct store *store = NULL;
     struct store_goal row;
-    struct err err = {0};
     struct side s;
 
     (void)state;
     side_open(&s, /*resumes=*/false, "");
     side_do(&s, "all tests pass --protect none --budget 800");
-    if (store_open("sqlite", conf_home(s.conf), NULL, &store, &err) < 0 ||
-        store_goal_account(store, STR(SESSION), &charge, 1, NULL, &arena, &row, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-    store_free(store);
+    side_charge(&s, 900, 0, /*u=*/NULL);
     side_close(&s);
 
     scratch_write("home/settings.json", "{\"disableAllHooks\":true}");
@@ -404,22 +485,13 @@ static void restored_behind_a_gate_stays_unarmed(void **state)
 /* goal_status.tokens is what the goal's row has as output tokens, not what the session had. */
 static void missing_line_of_a_complete_goal_has_its_figures(void **state)
 {
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct goal_charge charge = {.mode = CHARGE_ACTIVE_ONLY, .tokens = 900, .output_tokens = 77};
     struct goal_update done = {.has_status = true, .status = GOAL_COMPLETE};
-    struct store *store = NULL;
-    struct store_goal row;
-    struct err err = {0};
     struct side s;
 
     (void)state;
     side_open(&s, /*resumes=*/false, "");
     side_do(&s, "all tests pass --protect none");
-    if (store_open("sqlite", conf_home(s.conf), NULL, &store, &err) < 0 ||
-        store_goal_account(store, STR(SESSION), &charge, 1, NULL, &arena, &row, NULL, &err) < 0 ||
-        store_goal_update(store, STR(SESSION), &done, 1, NULL, &arena, &row, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-    store_free(store);
+    side_charge(&s, 900, 77, &done);
     side_close(&s);
 
     side_open(&s, /*resumes=*/true, OPEN_ANCHOR);
@@ -456,19 +528,27 @@ static void fork_of_a_foreign_transcript_has_its_goal_paused(void **state)
 
 /* ---- From outside ---- */
 
+/* A session with a goal, of which another process wants something. */
+static void side_open_nudged(struct side *s, const char *words)
+{
+    struct side other;
+
+    side_open(s, /*resumes=*/false, "");
+    side_do(s, "all tests pass --protect none");
+    side_open_outside(&other);
+    side_do(&other, words);
+    side_close(&other);
+    strv_clear(&s->told);
+    goal_nudge(s->goal);
+}
+
 /* The transcript did not say so, and another machine would have taken the goal up again. */
 static void cleared_elsewhere_is_written_into_the_transcript(void **state)
 {
-    struct side s, other;
+    struct side s;
 
     (void)state;
-    side_open(&s, /*resumes=*/false, "");
-    side_do(&s, "all tests pass --protect none");
-    side_open_outside(&other);
-    side_do(&other, "clear");
-    side_close(&other);
-    strv_clear(&s.told);
-    goal_nudge(s.goal);
+    side_open_nudged(&s, "clear");
     assert_int_equal(side_idle(&s), IDLE_REST);
     has_told(&s, "goal_cleared");
     has_told(&s, "active_goal null");
@@ -481,16 +561,10 @@ static void cleared_elsewhere_is_written_into_the_transcript(void **state)
 static void edited_elsewhere_is_worked_for_as_edited(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
-    struct side s, other;
+    struct side s;
 
     (void)state;
-    side_open(&s, /*resumes=*/false, "");
-    side_do(&s, "all tests pass --protect none");
-    side_open_outside(&other);
-    side_do(&other, "edit -- all links work");
-    side_close(&other);
-    strv_clear(&s.told);
-    goal_nudge(s.goal);
+    side_open_nudged(&s, "edit -- all links work");
     side_text(&s, &text);
     assert_string_equal(buf_cstr(&text), "all links work");
     assert_string_equal(buf_cstr(&s.armed), "all links work");
@@ -501,16 +575,10 @@ static void edited_elsewhere_is_worked_for_as_edited(void **state)
 
 static void paused_elsewhere_is_told_of(void **state)
 {
-    struct side s, other;
+    struct side s;
 
     (void)state;
-    side_open(&s, /*resumes=*/false, "");
-    side_do(&s, "all tests pass --protect none");
-    side_open_outside(&other);
-    side_do(&other, "pause");
-    side_close(&other);
-    strv_clear(&s.told);
-    goal_nudge(s.goal);
+    side_open_nudged(&s, "pause");
     assert_int_equal(side_idle(&s), IDLE_REST);
     has_told(&s, "goal_updated");
     has_told(&s, "active_goal null");
@@ -610,6 +678,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(edit_over_the_limit_is_kept_as_a_file),
         TEST(edit_of_a_long_text_forgets_its_file),
+        TEST(client_edits_what_is_there),
+        TEST(client_has_no_file_for_a_long_text),
         TEST(no_way_round_a_gate),
         TEST(restored_goal_is_told_of),
         TEST(restored_behind_a_gate_stays_unarmed),

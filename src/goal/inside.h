@@ -189,8 +189,10 @@ void memory_release(struct goal_memory *m);
 void memory_write(const struct goal_memory *m, struct buf *ret);
 void memory_read(struct str json, struct goal_memory *ret);
 
-/* set.c */
+/* gate.c: ERR_DENIED, ERR_UNSUPPORTED, with the code. */
 int goal_gate(struct goal *g, const char **ret_code, struct err *err);
+
+/* set.c */
 int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum goal_via via,
              struct cancel *cancel, struct goal_answer *ret, struct err *err);
 /* create_goal: only where there is no unfinished one. */
@@ -201,6 +203,12 @@ int goal_start_next(struct goal *g, struct err *err);
 /* What is known of the present one is forgotten. The permit is held. */
 void goal_close_old(struct goal *g, bool say_cleared);
 void goal_take_options(struct goal_options *to, const struct goal_options *from);
+
+/* draft.c. Programs and models have their text refused where a person's would become a file. */
+static inline bool goal_may_keep(enum goal_via via)
+{
+    return via != VIA_MODEL && via != VIA_CLIENT;
+}
 /* Another text for the present goal: the columns objective and options. The permit is held. */
 int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_objective,
                 struct buf *ret_options, const char **ret_code, struct err *err);
@@ -209,6 +217,18 @@ size_t goal_count_points(struct str s);
 /* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The permit is held, as below. */
 int goal_need(struct goal *g, struct err *err);
 void goal_say_turn(struct goal *g, struct goal_answer *ret);
+/* It goes on with fresh guards: whoever resumes has seen why it stopped. */
+void goal_forget_guards(struct goal *g);
+
+/* queue.c */
+int change_next(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
+                struct err *err);
+int change_queue(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
+                 struct err *err);
+
+/* undo.c: without the permit. */
+int change_undo(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                struct goal_answer *ret, struct err *err);
 
 /* criteria.c */
 int change_check(struct goal *g, const struct goal_argument *what, struct cancel *cancel,

@@ -1,27 +1,19 @@
 /*
- * A goal is set: gates, then everything that can be found out before (checks, protected files, the
- * state of the workspace), then the row in one transaction. Whatever fails before that leaves
- * nothing half-set. Any thread.
+ * A goal is set: gates, then everything that can be found out before (draft.h), then the row in one
+ * transaction. Whatever fails before that leaves nothing half-set. Any thread.
  */
-#include <inttypes.h>
-#include <string.h>
-
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/log.h"
-#include "base/utf8.h"
 #include "conf/conf.h"
 #include "goal/display.h"
+#include "goal/draft.h"
 #include "goal/inside.h"
 #include "goal/snapshot.h"
-#include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
 
-#define CHANGE_MAX_OBJECTIVE ((size_t)1 << 20) /* bytes, of one that is kept as a file */
-#define CHANGE_TITLE 80
+#define SET_TITLE 80
 
 static const char *const via_names[] = {
     [VIA_USER] = "user",
@@ -29,43 +21,6 @@ static const char *const via_names[] = {
     [VIA_CLIENT] = "client",
     [VIA_NEXT] = "next",
 };
-
-/* ---- Gates ---- */
-
-static int gate_policy(const struct goal *g, const char *key, struct err *err)
-{
-    if (!conf_get_bool(g->spec.conf, key, false))
-        return 0;
-    return err_set(
-        err, ERR_DENIED,
-        "goals work through a Stop hook, and %s is set in %.*s: take it out there to use "
-        "them",
-        key, STR_ARG(conf_origin(g->spec.conf, key)));
-}
-
-int goal_gate(struct goal *g, const char **ret_code, struct err *err)
-{
-    *ret_code = "goals_disabled";
-    if (!conf_get_bool(g->spec.conf, "goal.enabled", true))
-        return err_set(err, ERR_DENIED, "goals are turned off by goal.enabled in %.*s",
-                       STR_ARG(conf_origin(g->spec.conf, "goal.enabled")));
-    *ret_code = "policy_gate";
-    if (gate_policy(g, "disableAllHooks", err) < 0 ||
-        gate_policy(g, "allowManagedHooksOnly", err) < 0)
-        return -1;
-    *ret_code = "trust_gate";
-    if (g->spec.is_interactive && !g->spec.host.is_trusted(g->spec.host.arg))
-        return err_set(err, ERR_DENIED,
-                       "goals are for folders you trust: start tenax again here, say yes to the "
-                       "trust question, and repeat the command");
-    *ret_code = "no_persistence";
-    if (!g->spec.is_kept)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "a goal lives in its session, and this one is not kept: start without "
-                       "--no-session-persistence");
-    *ret_code = "";
-    return 0;
-}
 
 static void tell_gate(struct goal *g, const char *code)
 {
@@ -78,249 +33,6 @@ static void tell_gate(struct goal *g, const char *code)
     goal_tell(g, "goal_set_failed", buf_str(&data));
 }
 
-/* ---- Making a row ---- */
-
-/* Everything that is found out before anything is set. */
-struct draft {
-    char goal_id[ID_UUID_LEN + 1];
-    struct buf text;      /* the objective, whole */
-    struct buf objective; /* the row's */
-    struct buf checks, protect, baseline, options;
-    struct buf file; /* where a long text is kept; empty: nowhere */
-    struct ladder first;
-    size_t weak, protected_files;
-    struct strv weak_checks, notes;
-};
-
-static void draft_init(struct draft *d)
-{
-    *d = (struct draft){
-        .text = BUF_INIT(CHANGE_MAX_OBJECTIVE),
-        .objective = BUF_INIT(CHANGE_MAX_OBJECTIVE),
-        .checks = BUF_INIT(GOAL_MAX_TEXT),
-        .protect = BUF_INIT(GOAL_MAX_TEXT),
-        .baseline = BUF_INIT(GOAL_MAX_TEXT),
-        .options = BUF_INIT(GOAL_MAX_TEXT),
-        .file = BUF_INIT(1 << 12),
-    };
-    ladder_init(&d->first);
-    id_uuid(d->goal_id);
-}
-
-static void draft_release(struct draft *d)
-{
-    buf_release(&d->text);
-    buf_release(&d->objective);
-    buf_release(&d->checks);
-    buf_release(&d->protect);
-    buf_release(&d->baseline);
-    buf_release(&d->options);
-    buf_release(&d->file);
-    ladder_release(&d->first);
-    strv_release(&d->weak_checks);
-    strv_release(&d->notes);
-}
-
-size_t goal_count_points(struct str s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.len; i++)
-        n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
-    return n;
-}
-
-/* A text over the limit is kept as a file, and the objective is one line that refers to it. */
-static int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
-                      const char **ret_code, struct err *err)
-{
-    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
-    CLEANUP(mem_freep) char *path = NULL;
-    struct str line;
-    size_t n;
-
-    text = str_trim(text);
-    if (!text.len)
-        return err_set(err, ERR_BAD_INPUT, "a goal needs a condition: /goal all tests pass");
-    if (!utf8_is_valid(text) || memchr(text.ptr, '\0', text.len))
-        return err_set(err, ERR_BAD_INPUT, "the condition is not valid UTF-8 text");
-    n = goal_count_points(text);
-    buf_add(&d->text, text);
-    if (n <= GOAL_MAX_OBJECTIVE) {
-        buf_add(&d->objective, text);
-        return 0;
-    }
-    *ret_code = "too_long";
-    if (!may_keep || text.len > CHANGE_MAX_OBJECTIVE)
-        return err_set(err, ERR_TOO_BIG, "a condition has at most %d characters; this one has %zu",
-                       GOAL_MAX_OBJECTIVE, n);
-    *ret_code = "";
-    buf_addf(&name, "goal-%s.md", d->goal_id);
-    path = path_join(g->spec.folder, buf_cstr(&name));
-    if (file_mkdirs(g->spec.folder, 0700, err) < 0 || file_replace(path, text, 0600, err) < 0)
-        return -1;
-    buf_adds(&d->file, path);
-    line = str_first(text, str_chr(text, '\n'));
-    buf_addf(&d->objective, "%.*s… (%zu characters, kept in %s)", STR_ARG(str_clip(line, 200)), n,
-             path);
-    return 0;
-}
-
-/* Each check once, before any work: one that passes already says little. */
-static int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
-                        struct cancel *cancel, struct err *err)
-{
-    struct jw w;
-
-    if (commands->len > CHECK_MAX)
-        return err_set(err, ERR_TOO_BIG, "a goal has at most %d checks", CHECK_MAX);
-    jw_init(&w, &d->checks, 0);
-    jw_array(&w);
-    for (size_t i = 0; i < commands->len; i++) {
-        struct check_spec spec = {
-            .command = str_of(commands->ptr[i]),
-            .dir = g->spec.dir,
-            .environ = g->spec.environ,
-        };
-        struct check_result *r;
-
-        if (!str_trim(spec.command).len)
-            return err_set(err, ERR_BAD_INPUT, "a check needs a command");
-        if (spec.command.len > CHECK_MAX_COMMAND)
-            return err_set(err, ERR_TOO_BIG, "a check has at most %zu bytes", CHECK_MAX_COMMAND);
-        r = vec_add(&d->first.checks);
-        *r = (struct check_result){0};
-        if (check_run(&spec, cancel, r, err) < 0) {
-            check_result_release(r);
-            d->first.checks.len--;
-            return -1;
-        }
-        if (r->code == 127 || r->code == 126)
-            strv_addf(&d->notes, "the check '%s' cannot be run as it is (exit code %d): %.*s",
-                      commands->ptr[i], r->code, STR_ARG(str_trim(buf_str(&r->tail))));
-        if (r->passed)
-            strv_adds(&d->weak_checks, commands->ptr[i]);
-        jw_object(&w);
-        jw_kcstr(&w, "command", commands->ptr[i]);
-        jw_kbool(&w, "weak", r->passed);
-        jw_object_end(&w);
-    }
-    jw_array_end(&w);
-    return buf_check(&d->checks, err);
-}
-
-static int draft_protect(struct goal *g, struct draft *d, const struct goal_options *o,
-                         struct cancel *cancel, struct err *err)
-{
-    struct protect_spec spec = {
-        .dir = g->spec.dir,
-        .globs = &o->protect,
-        .checks = &o->checks,
-        .environ = g->spec.environ,
-    };
-    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
-    CLEANUP(mem_freep) char *path = NULL;
-    char sha256[SHA256_HEX + 1];
-    struct protect *p = NULL;
-    struct jw w;
-    int r;
-
-    jw_init(&w, &d->protect, 0);
-    jw_object(&w);
-    if (o->protect_none) {
-        jw_kbool(&w, "none", true);
-        jw_object_end(&w);
-        return 0;
-    }
-    buf_addf(&name, "goal-%s.protect", d->goal_id);
-    path = path_join(g->spec.folder, buf_cstr(&name));
-    if (file_mkdirs(g->spec.folder, 0700, err) < 0 ||
-        protect_take(&spec, cancel, &p, &d->notes, err) < 0)
-        return -1;
-    d->protected_files = protect_count(p);
-    r = protect_write(p, path, sha256, err);
-    protect_free(p);
-    jw_kcstr(&w, "manifest", path);
-    jw_kcstr(&w, "sha256", sha256);
-    jw_ki64(&w, "count", (int64_t)d->protected_files);
-    jw_key(&w, "globs");
-    jw_array(&w);
-    for (size_t i = 0; i < o->protect.len; i++)
-        jw_cstr(&w, o->protect.ptr[i]);
-    jw_array_end(&w);
-    jw_object_end(&w);
-    return r;
-}
-
-static int draft_baseline(struct goal *g, struct draft *d, struct cancel *cancel, struct err *err)
-{
-    struct baseline b = goal_baseline(g);
-    char commit[BASELINE_ID], tree[BASELINE_ID];
-    struct err why = {0};
-    struct jw w;
-
-    if (baseline_keep(&b, "base", STR("where the goal began"), cancel, commit, tree, &why) < 0) {
-        if (why.code == ERR_CANCELLED)
-            return err_set(err, ERR_CANCELLED, "%s", why.text);
-        if (why.code != ERR_UNSUPPORTED)
-            strv_addf(&d->notes, "there will be no diff and no way back: %s", why.text);
-        return 0;
-    }
-    jw_init(&w, &d->baseline, 0);
-    jw_object(&w);
-    jw_kcstr(&w, "commit", commit);
-    jw_kcstr(&w, "tree", tree);
-    jw_object_end(&w);
-    return 0;
-}
-
-static void write_options(struct draft *d, struct str how, int64_t tokens_at_start, struct str via)
-{
-    char sha256[SHA256_HEX + 1];
-    struct jw w;
-
-    jw_init(&w, &d->options, 0);
-    jw_object(&w);
-    jw_kraw(&w, "how", how.len ? how : STR("{}"));
-    jw_ki64(&w, "tokens_at_start", tokens_at_start);
-    jw_kstr(&w, "via", via);
-    if (d->file.len) {
-        sha256_hex(buf_str(&d->text), sha256);
-        jw_kstr(&w, "file", buf_str(&d->file));
-        jw_kcstr(&w, "sha256", sha256);
-    }
-    jw_object_end(&w);
-}
-
-static void draft_options(struct goal *g, struct draft *d, const struct goal_options *o,
-                          enum goal_via via)
-{
-    CLEANUP(buf_release) struct buf how = BUF_INIT(GOAL_MAX_TEXT);
-
-    goal_options_write(o, &how);
-    write_options(d, buf_str(&how), g->session_output, str_of(via_names[via]));
-}
-
-/* A file of the old text is no longer named, or it would be the goal again after a restart. */
-int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_objective,
-                struct buf *ret_options, const char **ret_code, struct err *err)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    CLEANUP(draft_release) struct draft d;
-    const struct json *v = NULL;
-
-    draft_init(&d);
-    if (draft_text(g, &d, text, may_keep, ret_code, err) < 0)
-        return -1;
-    if (g->row.options.len)
-        (void)json_parse(&arena, g->row.options, &v, /*ret_info=*/NULL, /*err=*/NULL);
-    write_options(&d, json_raw(json_get(v, "how")), json_get_i64(v, "tokens_at_start", 0),
-                  json_get_str(v, "via"));
-    buf_add(ret_objective, buf_str(&d.objective));
-    buf_add(ret_options, buf_str(&d.options));
-    return 0;
-}
-
 static int check_limits(const struct goal_options *o, int64_t now_ms, struct err *err)
 {
     if (o->token_budget < 0 || o->max_turns < 0 || o->max_cost_usd < 0)
@@ -330,6 +42,12 @@ static int check_limits(const struct goal_options *o, int64_t now_ms, struct err
     if (o->has_referee && o->referee == REFEREE_CHECKS && !o->checks.len)
         return err_set(err, ERR_BAD_INPUT, "--referee checks needs at least one --check");
     return 0;
+}
+
+static int64_t set_turns(const struct goal *g, const struct goal_options *o)
+{
+    return o->max_turns ? o->max_turns
+                        : conf_get_i64(g->spec.conf, "goal.maxTurns", GOAL_MAX_TURNS);
 }
 
 static void set_event(struct goal *g, const struct draft *d, const struct goal_options *o,
@@ -368,13 +86,12 @@ static void set_event(struct goal *g, const struct draft *d, const struct goal_o
     jw_key(&w, "limits");
     jw_object(&w);
     jw_ki64(&w, "token_budget", o->token_budget);
-    jw_ki64(&w, "max_turns", o->max_turns ? o->max_turns : GOAL_MAX_TURNS);
+    jw_ki64(&w, "max_turns", set_turns(g, o));
     jw_key(&w, "max_cost_usd");
     jw_double(&w, o->max_cost_usd);
     jw_ki64(&w, "deadline_ms", o->deadline_ms);
     jw_object_end(&w);
     jw_object_end(&w);
-    (void)g;
 }
 
 void goal_take_options(struct goal_options *to, const struct goal_options *from)
@@ -433,7 +150,7 @@ static void take_new(struct goal *g, const struct draft *d, const struct goal_op
     goal_tell_active(g);
     account_attach(g);
     line = buf_str(&g->text);
-    line = str_clip(str_first(line, str_chr(line, '\n')), CHANGE_TITLE);
+    line = str_clip(str_first(line, str_chr(line, '\n')), SET_TITLE);
     buf_add(&title, line);
     g->spec.host.title(g->spec.host.arg, buf_str(&title));
     (void)stall_round(g, &d->first); /* the state that it begins with */
@@ -489,7 +206,7 @@ static void make_row(const struct goal *g, const struct draft *d, const struct g
         .status = GOAL_ACTIVE,
         .phase = STR("working"),
         .token_budget = o->token_budget,
-        .max_turns = o->max_turns ? o->max_turns : GOAL_MAX_TURNS,
+        .max_turns = set_turns(g, o),
         .max_cost_usd = o->max_cost_usd,
         .deadline_ms = o->deadline_ms,
         .checks = buf_str(&d->checks),
@@ -536,7 +253,7 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
                       struct goal_answer *ret, struct err *err)
 {
     if (goal_gate(g, &ret->code, err) < 0 ||
-        draft_text(g, d, text, via != VIA_MODEL, &ret->code, err) < 0 ||
+        draft_text(g, d, text, goal_may_keep(via), &ret->code, err) < 0 ||
         check_limits(o, clock_wall_ms(), err) < 0)
         return -1;
     if (!file_is_dir(g->spec.dir))
@@ -550,7 +267,7 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
     (void)snapshot_look(g->snapshot, /*walk=*/true, &(struct strv){0}, cancel, d->first.state,
                         /*ret_whole=*/NULL, /*err=*/NULL);
     lock_give(&g->bench);
-    draft_options(g, d, o, via);
+    draft_options(g, d, o, via_names[via]);
     /* The fingerprint of a round has the checks up to the first that fails. */
     return cancel_check(cancel, err);
 }
@@ -616,7 +333,7 @@ int goal_start_next(struct goal *g, struct err *err)
         draft_baseline(g, &d, g->spec.cancel, err) < 0)
         return -1;
     goal_write_checks(&o.checks, &d.checks);
-    draft_options(g, &d, &o, VIA_NEXT);
+    draft_options(g, &d, &o, via_names[VIA_NEXT]);
     if (put_row(g, &d, &o, VIA_NEXT, err) < 0)
         return -1;
     g->directive_due = true;

@@ -3,7 +3,6 @@
  */
 #include "goal/goal.h"
 #include "base/clock.h"
-#include "conf/conf.h"
 #include "host/host.h"
 #include "slash/commands.h"
 #include "slash/slash.h"
@@ -11,11 +10,9 @@
 static int goal_run_read(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
-    int rc;
-
-    if (what->verb == GOAL_SET && !what->options.max_turns)
-        what->options.max_turns = conf_get_i64(host_conf(call->host), "goal.maxTurns", 0);
-    rc = goal_do(host_goal(call->host), what, VIA_USER, call->cancel, &answer, err);
+    /* A client that sets a goal edits the one that is there. */
+    enum goal_via via = call->is_client && what->verb == GOAL_SET ? VIA_CLIENT : VIA_USER;
+    int rc = goal_do(host_goal(call->host), what, via, call->cancel, &answer, err);
 
     if (rc == 0) {
         buf_add(&call->text, buf_str(&answer.text));

@@ -154,6 +154,7 @@ static void slash_run_command(struct slash *s, struct job *j)
         .host = s->host,
         .args = buf_str(&j->args),
         .goal = j->goal,
+        .is_client = j->answer != NULL,
         .cancel = s->cancel,
         .text = BUF_INIT(SLASH_MAX_ANSWER),
     };

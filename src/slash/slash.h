@@ -33,6 +33,7 @@ struct slash_call {
     struct str args; /* behind the name, trimmed */
     /* Of /goal, when somebody has read the argument already; NULL: `args` counts. */
     struct goal_argument *goal;
+    bool is_client; /* a program asks (slash_ask()), not a person */
     struct cancel *cancel;
     struct buf text; /* the answer */
     bool goes_on;    /* a turn will begin by itself */

@@ -1,0 +1,239 @@
+/*
+ * draft: what is found out before a goal is set, column by column. Any thread; runs checks and
+ * reads the workspace, so no permit is held but where draft.h's caller says so.
+ */
+#include "goal/draft.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+void draft_init(struct draft *d)
+{
+    *d = (struct draft){
+        .text = BUF_INIT(DRAFT_MAX_OBJECTIVE),
+        .objective = BUF_INIT(DRAFT_MAX_OBJECTIVE),
+        .checks = BUF_INIT(GOAL_MAX_TEXT),
+        .protect = BUF_INIT(GOAL_MAX_TEXT),
+        .baseline = BUF_INIT(GOAL_MAX_TEXT),
+        .options = BUF_INIT(GOAL_MAX_TEXT),
+        .file = BUF_INIT(1 << 12),
+    };
+    ladder_init(&d->first);
+    id_uuid(d->goal_id);
+}
+
+void draft_release(struct draft *d)
+{
+    buf_release(&d->text);
+    buf_release(&d->objective);
+    buf_release(&d->checks);
+    buf_release(&d->protect);
+    buf_release(&d->baseline);
+    buf_release(&d->options);
+    buf_release(&d->file);
+    ladder_release(&d->first);
+    strv_release(&d->weak_checks);
+    strv_release(&d->notes);
+}
+
+size_t goal_count_points(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.len; i++)
+        n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
+    return n;
+}
+
+int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
+               const char **ret_code, struct err *err)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
+    CLEANUP(mem_freep) char *path = NULL;
+    struct str line;
+    size_t n;
+
+    text = str_trim(text);
+    if (!text.len)
+        return err_set(err, ERR_BAD_INPUT, "a goal needs a condition: /goal all tests pass");
+    if (!utf8_is_valid(text) || memchr(text.ptr, '\0', text.len))
+        return err_set(err, ERR_BAD_INPUT, "the condition is not valid UTF-8 text");
+    n = goal_count_points(text);
+    buf_add(&d->text, text);
+    if (n <= GOAL_MAX_OBJECTIVE) {
+        buf_add(&d->objective, text);
+        return 0;
+    }
+    *ret_code = "too_long";
+    if (!may_keep || text.len > DRAFT_MAX_OBJECTIVE)
+        return err_set(err, ERR_TOO_BIG, "a condition has at most %d characters; this one has %zu",
+                       GOAL_MAX_OBJECTIVE, n);
+    *ret_code = "";
+    buf_addf(&name, "goal-%s.md", d->goal_id);
+    path = path_join(g->spec.folder, buf_cstr(&name));
+    if (file_mkdirs(g->spec.folder, 0700, err) < 0 || file_replace(path, text, 0600, err) < 0)
+        return -1;
+    buf_adds(&d->file, path);
+    line = str_first(text, str_chr(text, '\n'));
+    buf_addf(&d->objective, "%.*s… (%zu characters, kept in %s)", STR_ARG(str_clip(line, 200)), n,
+             path);
+    return 0;
+}
+
+int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
+                 struct cancel *cancel, struct err *err)
+{
+    struct jw w;
+
+    if (commands->len > CHECK_MAX)
+        return err_set(err, ERR_TOO_BIG, "a goal has at most %d checks", CHECK_MAX);
+    jw_init(&w, &d->checks, 0);
+    jw_array(&w);
+    for (size_t i = 0; i < commands->len; i++) {
+        struct check_spec spec = {
+            .command = str_of(commands->ptr[i]),
+            .dir = g->spec.dir,
+            .environ = g->spec.environ,
+        };
+        struct check_result *r;
+
+        if (!str_trim(spec.command).len)
+            return err_set(err, ERR_BAD_INPUT, "a check needs a command");
+        if (spec.command.len > CHECK_MAX_COMMAND)
+            return err_set(err, ERR_TOO_BIG, "a check has at most %zu bytes", CHECK_MAX_COMMAND);
+        r = vec_add(&d->first.checks);
+        *r = (struct check_result){0};
+        if (check_run(&spec, cancel, r, err) < 0) {
+            check_result_release(r);
+            d->first.checks.len--;
+            return -1;
+        }
+        if (r->code == 127 || r->code == 126)
+            strv_addf(&d->notes, "the check '%s' cannot be run as it is (exit code %d): %.*s",
+                      commands->ptr[i], r->code, STR_ARG(str_trim(buf_str(&r->tail))));
+        if (r->passed)
+            strv_adds(&d->weak_checks, commands->ptr[i]);
+        jw_object(&w);
+        jw_kcstr(&w, "command", commands->ptr[i]);
+        jw_kbool(&w, "weak", r->passed);
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    return buf_check(&d->checks, err);
+}
+
+int draft_protect(struct goal *g, struct draft *d, const struct goal_options *o,
+                  struct cancel *cancel, struct err *err)
+{
+    struct protect_spec spec = {
+        .dir = g->spec.dir,
+        .globs = &o->protect,
+        .checks = &o->checks,
+        .environ = g->spec.environ,
+    };
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
+    CLEANUP(mem_freep) char *path = NULL;
+    char sha256[SHA256_HEX + 1];
+    struct protect *p = NULL;
+    struct jw w;
+    int r;
+
+    jw_init(&w, &d->protect, 0);
+    jw_object(&w);
+    if (o->protect_none) {
+        jw_kbool(&w, "none", true);
+        jw_object_end(&w);
+        return 0;
+    }
+    buf_addf(&name, "goal-%s.protect", d->goal_id);
+    path = path_join(g->spec.folder, buf_cstr(&name));
+    if (file_mkdirs(g->spec.folder, 0700, err) < 0 ||
+        protect_take(&spec, cancel, &p, &d->notes, err) < 0)
+        return -1;
+    d->protected_files = protect_count(p);
+    r = protect_write(p, path, sha256, err);
+    protect_free(p);
+    jw_kcstr(&w, "manifest", path);
+    jw_kcstr(&w, "sha256", sha256);
+    jw_ki64(&w, "count", (int64_t)d->protected_files);
+    jw_key(&w, "globs");
+    jw_array(&w);
+    for (size_t i = 0; i < o->protect.len; i++)
+        jw_cstr(&w, o->protect.ptr[i]);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    return r;
+}
+
+int draft_baseline(struct goal *g, struct draft *d, struct cancel *cancel, struct err *err)
+{
+    struct baseline b = goal_baseline(g);
+    char commit[BASELINE_ID], tree[BASELINE_ID];
+    struct err why = {0};
+    struct jw w;
+
+    if (baseline_keep(&b, "base", STR("where the goal began"), cancel, commit, tree, &why) < 0) {
+        if (why.code == ERR_CANCELLED)
+            return err_set(err, ERR_CANCELLED, "%s", why.text);
+        if (why.code != ERR_UNSUPPORTED)
+            strv_addf(&d->notes, "there will be no diff and no way back: %s", why.text);
+        return 0;
+    }
+    jw_init(&w, &d->baseline, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "commit", commit);
+    jw_kcstr(&w, "tree", tree);
+    jw_object_end(&w);
+    return 0;
+}
+
+static void write_options(struct draft *d, struct str how, int64_t tokens_at_start, struct str via)
+{
+    char sha256[SHA256_HEX + 1];
+    struct jw w;
+
+    jw_init(&w, &d->options, 0);
+    jw_object(&w);
+    jw_kraw(&w, "how", how.len ? how : STR("{}"));
+    jw_ki64(&w, "tokens_at_start", tokens_at_start);
+    jw_kstr(&w, "via", via);
+    if (d->file.len) {
+        sha256_hex(buf_str(&d->text), sha256);
+        jw_kstr(&w, "file", buf_str(&d->file));
+        jw_kcstr(&w, "sha256", sha256);
+    }
+    jw_object_end(&w);
+}
+
+void draft_options(struct goal *g, struct draft *d, const struct goal_options *o, const char *via)
+{
+    CLEANUP(buf_release) struct buf how = BUF_INIT(GOAL_MAX_TEXT);
+
+    goal_options_write(o, &how);
+    write_options(d, buf_str(&how), g->session_output, str_of(via));
+}
+
+/* A file of the old text is no longer named, or it would be the goal again after a restart. */
+int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_objective,
+                struct buf *ret_options, const char **ret_code, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(draft_release) struct draft d;
+    const struct json *v = NULL;
+
+    draft_init(&d);
+    if (draft_text(g, &d, text, may_keep, ret_code, err) < 0)
+        return -1;
+    if (g->row.options.len)
+        (void)json_parse(&arena, g->row.options, &v, /*ret_info=*/NULL, /*err=*/NULL);
+    write_options(&d, json_raw(json_get(v, "how")), json_get_i64(v, "tokens_at_start", 0),
+                  json_get_str(v, "via"));
+    buf_add(ret_objective, buf_str(&d.objective));
+    buf_add(ret_options, buf_str(&d.options));
+    return 0;
+}

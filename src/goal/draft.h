@@ -1,0 +1,39 @@
+/*
+ * A goal before it is set: everything that is found out and written down first, so that whatever
+ * fails leaves nothing half-set. The texts are the row's columns (store/goals.h).
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/id.h"
+#include "base/strv.h"
+#include "goal/goal.h"
+#include "goal/inside.h"
+
+#define DRAFT_MAX_OBJECTIVE ((size_t)1 << 20) /* bytes, of one that is kept as a file */
+
+struct draft {
+    char goal_id[ID_UUID_LEN + 1];
+    struct buf text;      /* the objective, whole */
+    struct buf objective; /* the row's */
+    struct buf checks, protect, baseline, options;
+    struct buf file;     /* where a long text is kept; empty: nowhere */
+    struct ladder first; /* what the checks say before any work */
+    size_t weak, protected_files;
+    struct strv weak_checks, notes;
+};
+void draft_init(struct draft *d);
+void draft_release(struct draft *d);
+
+/* A text over the limit is kept as a file, and the objective is one line that refers to it; where
+ * that may not be it is ERR_TOO_BIG, with the code of the gate. */
+int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
+               const char **ret_code, struct err *err);
+/* Each check once, before any work: one that passes already says little. */
+int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
+                 struct cancel *cancel, struct err *err);
+int draft_protect(struct goal *g, struct draft *d, const struct goal_options *o,
+                  struct cancel *cancel, struct err *err);
+int draft_baseline(struct goal *g, struct draft *d, struct cancel *cancel, struct err *err);
+/* via: who sets it, a word. */
+void draft_options(struct goal *g, struct draft *d, const struct goal_options *o, const char *via);
