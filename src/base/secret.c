@@ -101,10 +101,28 @@ static void scrub_one(struct buf *text, struct str value)
     buf_move(text, &clean);
 }
 
+/* The longest first: one may be the beginning of another. */
+static size_t list_by_length(struct str list[static SECRET_MAX])
+{
+    size_t n = 0;
+
+    for (struct str value = secret_at(0); value.len; value = secret_at(n)) {
+        size_t at = n++;
+
+        for (; at && list[at - 1].len < value.len; at--)
+            list[at] = list[at - 1];
+        list[at] = value;
+    }
+    return n;
+}
+
 void secret_scrub(struct buf *text)
 {
-    for (size_t i = 0; secret_at(i).len; i++)
-        scrub_one(text, secret_at(i));
+    struct str list[SECRET_MAX];
+    size_t count = list_by_length(list);
+
+    for (size_t i = 0; i < count; i++)
+        scrub_one(text, list[i]);
 }
 
 size_t secret_tail(struct str text)

@@ -34,6 +34,19 @@ static void scrubs(void **state)
     buf_release(&text);
 }
 
+static void scrubs_the_longest(void **state)
+{
+    struct buf text = BUF_INIT(1000);
+
+    (void)state;
+    secret_add(STR("prefix-key"));
+    secret_add(STR("prefix-key-and-more"));
+    buf_adds(&text, "prefix-key-and-more prefix-key-and-les");
+    secret_scrub(&text);
+    assert_string_equal(buf_cstr(&text), "[hidden] [hidden]-and-les");
+    buf_release(&text);
+}
+
 /* As it stands in a line of JSON, too. */
 static void scrubs_escaped(void **state)
 {
@@ -135,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scrubs),
         cmocka_unit_test(tails),
+        cmocka_unit_test(scrubs_the_longest),
         cmocka_unit_test(scrubs_escaped),
         cmocka_unit_test(masks),
         cmocka_unit_test(log_is_whole_lines_without_secrets),

@@ -283,16 +283,18 @@ static void hide_variable(const struct conf *conf, const char *name)
         secret_add(str_of(value));
 }
 
-/* By its name: what settings give to commands may be anything. */
-static bool is_secret_variable(struct str name)
+/* What settings give to commands may be anything: a "…KEY" may be a plain word, or a file. */
+static bool is_secret_variable(struct str name, struct str value)
 {
-    static const char *const ends[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASS"};
+    static const char *const ends[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"};
+    bool is_named = false;
+    bool has_digit = false;
 
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        if (str_ends(name, str_of(ends[i])))
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        is_named |= str_ends(name, str_of(ends[i]));
+    for (size_t i = 0; i < value.len; i++)
+        has_digit |= value.ptr[i] >= '0' && value.ptr[i] <= '9';
+    return is_named && !str_starts(value, STR("/")) && (has_digit || !str_ends(name, STR("KEY")));
 }
 
 void door_hide_keys(const struct conf *conf)
@@ -308,7 +310,7 @@ void door_hide_keys(const struct conf *conf)
         hide_variable(conf, name);
     }
     JSON_EACH(conf_get(conf, "env"), it) {
-        if (is_secret_variable(json_key(it)) && !str_starts(json_str(it), STR("/")))
+        if (is_secret_variable(json_key(it), json_str(it)))
             secret_add(json_str(it));
     }
     auth_hide_keys(conf_home(conf));
