@@ -62,6 +62,12 @@ void agent_emit(const struct agent *a, struct event *e, struct cancel *cancel)
     a->spec.emit(a->spec.emit_arg, e, cancel);
 }
 
+void agent_refresh(const struct agent *a)
+{
+    if (a->spec.refresh)
+        a->spec.refresh(a->spec.refresh_arg);
+}
+
 void agent_notice(const struct agent *a, enum event_level level, const char *fmt, ...)
 {
     struct event *e = agent_event(a, EVENT_NOTICE);

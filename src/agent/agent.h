@@ -99,7 +99,11 @@ struct agent_spec {
     /* The next file of instructions that was read and that hooks have not heard of; false: none.
      * NULL: there are no such files. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
-    void *news_arg;          /* of all four */
+    void *news_arg; /* of all four */
+    /* Settings may have changed: called before each turn, step and call, and what they say counts
+     * when it returns. NULL: they never do. The agent's thread and those of its calls. */
+    void (*refresh)(void *arg);
+    void *refresh_arg;
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
     struct cancel *cancel;   /* of the process: ends turn and agent */

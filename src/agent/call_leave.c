@@ -239,6 +239,7 @@ int call_leave(struct call *c)
 {
     enum hook_decision hooks_say;
 
+    agent_refresh(c->agent);
     if (call_before(c, &hooks_say) < 0)
         return -1;
     return call_permission(c, hooks_say);

@@ -156,6 +156,7 @@ size_t agent_provider_count(const struct agent *a);
 void agent_take_over(struct agent *a); /* what set_model and the like have left */
 void agent_wake(struct agent *a);      /* any thread */
 /* Says something to the model that is not the user's: a <system-reminder>. */
+void agent_refresh(const struct agent *a); /* the settings, see agent_spec */
 void agent_remind(struct agent *a, struct str text);
 void agent_say_reminders(struct agent *a, struct str blocks); /* made by reminder.h; may be empty */
 /* Mail that nobody waits for: the end of a straggler, wake-ups, the rest of a cancelled call. */

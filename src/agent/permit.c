@@ -77,6 +77,9 @@ void permit_state_unref(struct permit_state *s)
 {
     if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
         return;
+    VEC_EACH(&s->rules, r) {
+        permit_rule_unref(*r);
+    }
     vec_release(&s->rules);
     free(s);
 }
@@ -94,6 +97,12 @@ static struct permit_state *permit_state_new(void)
     return s;
 }
 
+static void permit_state_share(struct permit_state *s, struct permit_rule *r)
+{
+    atomic_fetch_add(&r->refs, 1);
+    vec_push(&s->rules, r);
+}
+
 struct permit_state *permit_begin(struct permit *p)
 {
     struct permit_state *s = permit_state_new();
@@ -101,8 +110,9 @@ struct permit_state *permit_begin(struct permit *p)
     lock_take(&p->lock);
     s->mode = p->state->mode;
     s->before_plan = p->state->before_plan;
+    s->never_bypass = p->state->never_bypass;
     VEC_EACH(&p->state->rules, r) {
-        vec_push(&s->rules, *r);
+        permit_state_share(s, *r);
     }
     return s;
 }
@@ -130,7 +140,7 @@ void permit_abandon(struct permit *p, struct permit_state *s)
 static int permit_state_set_mode(const struct permit *p, struct permit_state *s,
                                  enum permit_mode mode, struct err *err)
 {
-    if (mode == MODE_BYPASS && p->never_bypass)
+    if (mode == MODE_BYPASS && s->never_bypass)
         return err_set(
             err, ERR_DENIED,
             "bypassPermissions is forbidden by permissions.disableBypassPermissionsMode");
@@ -157,6 +167,7 @@ int permit_rule_new(const struct permit *p, struct str text, enum rule_list list
     if (rule_parse(text, list, &place, &rule, err) < 0)
         return -1;
     r = mem_zalloc(sizeof(*r));
+    atomic_init(&r->refs, 1);
     r->rule = rule;
     r->list = list;
     r->source = mem_dup(source, strlen(source));
@@ -164,29 +175,34 @@ int permit_rule_new(const struct permit *p, struct str text, enum rule_list list
     return 0;
 }
 
-void permit_rule_free(struct permit_rule *r)
+void permit_rule_unref(struct permit_rule *r)
 {
+    if (atomic_fetch_sub(&r->refs, 1) > 1)
+        return;
     rule_free(r->rule);
     free(r->source);
     free(r);
 }
 
-int permit_state_add(struct permit *p, struct permit_state *s, struct permit_rule *r,
-                     struct err *err)
+bool permit_rule_is_of_session(const struct permit_rule *r)
+{
+    return strcmp(r->source, "session") == 0 || strcmp(r->source, "cliArg") == 0;
+}
+
+int permit_state_add(struct permit_state *s, struct permit_rule *r, struct err *err)
 {
     VEC_EACH(&s->rules, old) {
         if ((*old)->list == r->list && str_eq(rule_text((*old)->rule), rule_text(r->rule)) &&
             strcmp((*old)->source, r->source) == 0) {
-            permit_rule_free(r);
+            permit_rule_unref(r);
             return 0;
         }
     }
-    if (p->all.len >= PERMIT_MAX_RULES) {
-        permit_rule_free(r);
+    if (s->rules.len >= PERMIT_MAX_RULES) {
+        permit_rule_unref(r);
         return err_set(err, ERR_TOO_BIG, "there are more than %d permission rules",
                        PERMIT_MAX_RULES);
     }
-    vec_push(&p->all, r);
     vec_push(&s->rules, r);
     return 0;
 }
@@ -247,16 +263,19 @@ static void permit_add_list(struct permit *p, struct permit_state *s, const stru
                      ? mem_dup("cliArg", 6)
                      : mem_dup(origin.ptr, origin.len);
         if (permit_rule_new(p, json_str(v), list, source, dir, &rule, &err) < 0 ||
-            permit_state_add(p, s, rule, &err) < 0)
+            permit_state_add(s, rule, &err) < 0)
             strv_addf(ret_warnings, "%.*s: this permission rule is left out: %s", STR_ARG(origin),
                       err.text);
     }
 }
 
-static void permit_add_folders(struct permit *p, const struct conf *conf, struct strv *ret_warnings)
+/* The folders of the settings take the place of those that they named before. */
+static void permit_set_folders(struct permit *p, const struct conf *conf, struct strv *ret_warnings)
 {
+    struct strv before = p->folders;
     size_t i = 0;
 
+    p->folders = (struct strv)STRV_INIT;
     JSON_EACH(conf_get(conf, "permissions.additionalDirectories"), v) {
         CLEANUP(mem_freep) char *path = workspace_resolve(p->workspace, json_str(v));
         CLEANUP(buf_release) struct buf key = BUF_INIT(100);
@@ -267,8 +286,25 @@ static void permit_add_folders(struct permit *p, const struct conf *conf, struct
             strv_addf(ret_warnings, "%.*s: %s is not a folder; left out",
                       STR_ARG(conf_origin(conf, buf_cstr(&key))), path);
         else
-            workspace_add_dir(p->workspace, path);
+            strv_adds(&p->folders, path);
     }
+    for (i = 0; i < before.len; i++) {
+        if (!strv_has(&p->folders, str_of(before.ptr[i])))
+            workspace_remove_dir(p->workspace, before.ptr[i]);
+    }
+    for (i = 0; i < p->folders.len; i++)
+        workspace_add_dir(p->workspace, p->folders.ptr[i]);
+    strv_release(&before);
+}
+
+static void permit_add_lists(struct permit *p, struct permit_state *s, const struct conf *conf,
+                             struct strv *ret_warnings)
+{
+    s->never_bypass =
+        str_is(conf_get_str(conf, "permissions.disableBypassPermissionsMode"), "disable");
+    permit_add_list(p, s, conf, "permissions.deny", RULE_DENY, ret_warnings);
+    permit_add_list(p, s, conf, "permissions.ask", RULE_ASK, ret_warnings);
+    permit_add_list(p, s, conf, "permissions.allow", RULE_ALLOW, ret_warnings);
 }
 
 static int permit_first_mode(struct permit *p, struct permit_state *s, const struct conf *conf,
@@ -282,8 +318,6 @@ static int permit_first_mode(struct permit *p, struct permit_state *s, const str
                        STR_ARG(str_clip(name, 100)));
     if (conf_option(conf, OPT_DANGEROUSLY_SKIP_PERMISSIONS))
         mode = MODE_BYPASS;
-    p->never_bypass =
-        str_is(conf_get_str(conf, "permissions.disableBypassPermissionsMode"), "disable");
     p->may_bypass =
         mode == MODE_BYPASS || conf_option(conf, OPT_ALLOW_DANGEROUSLY_SKIP_PERMISSIONS);
     if (permit_state_set_mode(p, s, mode, err) < 0)
@@ -304,10 +338,8 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     p->workspace = workspace_ref(w);
     home = home && home[0] == '/' ? home : path_home();
     p->home = mem_dup(home, strlen(home));
-    permit_add_folders(p, conf, ret_warnings);
-    permit_add_list(p, s, conf, "permissions.deny", RULE_DENY, ret_warnings);
-    permit_add_list(p, s, conf, "permissions.ask", RULE_ASK, ret_warnings);
-    permit_add_list(p, s, conf, "permissions.allow", RULE_ALLOW, ret_warnings);
+    permit_set_folders(p, conf, ret_warnings);
+    permit_add_lists(p, s, conf, ret_warnings);
     if (permit_first_mode(p, s, conf, err) < 0) {
         permit_free(p);
         return -1;
@@ -316,15 +348,39 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     return 0;
 }
 
+/* The rules are made before the lock is taken: they look at folders. */
+void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_warnings)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *made = permit_state_new();
+    struct permit_state *s;
+    size_t kept;
+
+    permit_set_folders(p, conf, ret_warnings);
+    permit_add_lists(p, made, conf, ret_warnings);
+    s = permit_begin(p);
+    kept = 0;
+    VEC_EACH(&s->rules, r) {
+        if (strcmp((*r)->source, "session") == 0)
+            s->rules.ptr[kept++] = *r;
+        else
+            permit_rule_unref(*r);
+    }
+    s->rules.len = kept;
+    VEC_EACH(&made->rules, r) {
+        permit_state_share(s, *r);
+    }
+    s->never_bypass = made->never_bypass;
+    if (s->never_bypass && s->mode == MODE_BYPASS)
+        s->mode = MODE_DEFAULT;
+    permit_commit(p, s);
+}
+
 void permit_free(struct permit *p)
 {
     if (!p)
         return;
     permit_state_unref(p->state);
-    VEC_EACH(&p->all, r) {
-        permit_rule_free(*r);
-    }
-    vec_release(&p->all);
+    strv_release(&p->folders);
     workspace_unref(p->workspace);
     lock_release(&p->lock);
     free(p->home);

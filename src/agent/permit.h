@@ -55,6 +55,10 @@ struct permit_answer {
 int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_warnings,
                struct permit **ret, struct err *err);
 void permit_free(struct permit *p);
+/* The settings have changed: their rules and folders take the place of those read before, in one
+ * step. What was said during the session stays, and so does the mode, unless it is forbidden now.
+ * One thread at a time. */
+void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_warnings);
 
 enum permit_mode permit_mode(struct permit *p);
 /* ERR_DENIED when settings forbid it (disableBypassPermissionsMode) or the run was not started with

@@ -2,7 +2,7 @@
  * What the files of permit share: its insides. Nobody else includes this.
  *
  * A state never changes once it is in place: a question takes a reference and works on it without a
- * lock, a change makes a new one. Rules live as long as the permit.
+ * lock, a change makes a new one. Rules are shared by the states that have them.
  */
 #pragma once
 
@@ -13,9 +13,10 @@
 #include "base/vec.h"
 #include "sync/thread.h"
 
-#define PERMIT_MAX_RULES 10000 /* ever made, all lists */
+#define PERMIT_MAX_RULES 10000 /* of one state, all lists */
 
 struct permit_rule {
+    atomic_int refs;
     struct rule *rule;
     enum rule_list list;
     char *source; /* "session", "cliArg", or where the settings have it */
@@ -25,6 +26,7 @@ struct permit_state {
     atomic_int refs;
     enum permit_mode mode;
     enum permit_mode before_plan;
+    bool never_bypass;
     VEC(struct permit_rule *) rules;
 };
 
@@ -32,12 +34,11 @@ struct permit {
     struct workspace *workspace;
     char *home;
     bool may_bypass;
-    bool never_bypass;
     void (*on_mode)(enum permit_mode mode, void *arg);
     void *on_mode_arg;
-    struct lock lock; /* of the two below; changes are made by copying */
+    struct strv folders; /* that the settings have added; permit_reload()'s */
+    struct lock lock;    /* of the state below; changes are made by copying */
     struct permit_state *state;
-    VEC(struct permit_rule *) all;
 };
 
 struct permit_state *permit_state_ref(struct permit *p);
@@ -49,7 +50,7 @@ void permit_state_unrefp(struct permit_state **s);
 int permit_rule_new(const struct permit *p, struct str text, enum rule_list list,
                     const char *source, const char *source_dir, struct permit_rule **ret,
                     struct err *err);
-void permit_rule_free(struct permit_rule *r);
+void permit_rule_unref(struct permit_rule *r);
 
 /* A change: permit_begin() takes the lock and gives a copy to work on, permit_commit() puts it in
  * place, permit_abandon() throws it away. Nothing in between waits or calls out. */
@@ -58,8 +59,9 @@ void permit_commit(struct permit *p, struct permit_state *s);
 void permit_abandon(struct permit *p, struct permit_state *s);
 
 /* Between begin and commit. Takes the rule over, also when it fails. */
-int permit_state_add(struct permit *p, struct permit_state *s, struct permit_rule *r,
-                     struct err *err);
+int permit_state_add(struct permit_state *s, struct permit_rule *r, struct err *err);
+/* An answer's or an option's, and not of a settings file. */
+bool permit_rule_is_of_session(const struct permit_rule *r);
 
 const char *permit_list_name(enum rule_list list); /* "allow" */
 bool permit_list_parse(struct str name, enum rule_list *ret);

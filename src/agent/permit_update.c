@@ -37,21 +37,18 @@ static int update_rule_text(const struct json *rule, struct buf *ret, struct err
 }
 
 /* What settings say stays as it is: an answer speaks for the session. */
-static bool rule_is_of_session(const struct permit_rule *r)
-{
-    return strcmp(r->source, "session") == 0 || strcmp(r->source, "cliArg") == 0;
-}
-
 static void state_remove(struct permit_state *s, enum rule_list list, const struct str *text)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < s->rules.len; i++) {
         struct permit_rule *r = s->rules.ptr[i];
-        bool goes = r->list == list && rule_is_of_session(r) &&
+        bool goes = r->list == list && permit_rule_is_of_session(r) &&
                     (!text || str_eq(rule_text(r->rule), *text));
 
-        if (!goes)
+        if (goes)
+            permit_rule_unref(r);
+        else
             s->rules.ptr[kept++] = r;
     }
     s->rules.len = kept;
@@ -65,7 +62,7 @@ struct rule_batch {
 static void rule_batch_release(struct rule_batch *b)
 {
     VEC_EACH(&b->rules, r) {
-        permit_rule_free(*r);
+        permit_rule_unref(*r);
     }
     vec_release(&b->rules);
 }
@@ -110,7 +107,7 @@ static int update_rules(struct permit *p, const struct json *u, struct str type,
         }
     } else {
         while (batch.rules.len && rc == 0)
-            rc = permit_state_add(p, s, batch.rules.ptr[--batch.rules.len], err);
+            rc = permit_state_add(s, batch.rules.ptr[--batch.rules.len], err);
     }
     if (rc < 0)
         permit_abandon(p, s);

@@ -461,6 +461,7 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
         if (cancel_is_set(t->cancel)) /* nothing is sent for somebody who has gone */
             return turn_aborted(a, t, END_ABORTED_STREAMING);
         a->step = t->steps + 1;
+        agent_refresh(a);
         (void)turn_take_mail(a, t);
         if (turn_is_called_off(a, t))
             return END_CALLED_OFF;
@@ -611,6 +612,7 @@ void turn_run(struct agent *a, struct agent_input *input)
     struct str keep;
 
     turn_begin(a, &t);
+    agent_refresh(a);
     if (compact_is_wanted(input, &keep))
         end = turn_compact(a, &t, input, keep);
     else if (!turn_take_up(a, &t, input, &end))

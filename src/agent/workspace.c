@@ -33,9 +33,9 @@ struct thing {
 struct workspace {
     atomic_int refs;
     struct strv dirs; /* the first one never changes */
-    struct strv environ;
     char *state_dir;
-    struct lock lock; /* of everything below, and of dirs behind the first */
+    struct lock lock;          /* of everything below, and of dirs behind the first */
+    VEC(struct strv) environs; /* the last one counts; others may still be in use */
     char *cwd;
     struct map seen; /* path → struct seen_file */
     int64_t looks;
@@ -51,8 +51,7 @@ struct workspace *workspace_new(const char *dir, const char *state_dir, char *co
     atomic_init(&w->refs, 1);
     lock_init(&w->lock);
     strv_adds(&w->dirs, dir);
-    for (size_t i = 0; env && env[i]; i++)
-        strv_adds(&w->environ, env[i]);
+    workspace_set_environ(w, env);
     w->state_dir = mem_dup(state_dir, strlen(state_dir));
     w->cwd = mem_dup(dir, strlen(dir));
     w->todos = (struct buf)BUF_INIT(WORKSPACE_MAX_TODOS);
@@ -83,7 +82,10 @@ void workspace_unref(struct workspace *w)
     for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
         buf_release(&w->shell[i]);
     strv_release(&w->dirs);
-    strv_release(&w->environ);
+    VEC_EACH(&w->environs, environ) {
+        strv_release(environ);
+    }
+    vec_release(&w->environs);
     mem_freep(&w->state_dir);
     mem_freep(&w->cwd);
     lock_release(&w->lock);
@@ -95,9 +97,25 @@ const char *workspace_dir(const struct workspace *w)
     return w->dirs.ptr[0];
 }
 
-char *const *workspace_environ(const struct workspace *w)
+char *const *workspace_environ(struct workspace *w)
 {
-    return strv_get(&w->environ);
+    char *const *environ;
+
+    lock_take(&w->lock);
+    environ = strv_get(&w->environs.ptr[w->environs.len - 1]);
+    lock_give(&w->lock);
+    return environ;
+}
+
+void workspace_set_environ(struct workspace *w, char *const *env)
+{
+    struct strv copy = STRV_INIT;
+
+    for (size_t i = 0; env && env[i]; i++)
+        strv_adds(&copy, env[i]);
+    lock_take(&w->lock);
+    vec_push(&w->environs, copy);
+    lock_give(&w->lock);
 }
 
 char *workspace_cwd(struct workspace *w)

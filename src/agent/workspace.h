@@ -26,7 +26,8 @@ struct workspace *workspace_ref(struct workspace *w);
 void workspace_unref(struct workspace *w);
 
 const char *workspace_dir(const struct workspace *w); /* where the session started */
-char *const *workspace_environ(const struct workspace *w);
+char *const *workspace_environ(struct workspace *w);  /* stays valid as long as the workspace */
+void workspace_set_environ(struct workspace *w, char *const *env);
 
 char *workspace_cwd(struct workspace *w); /* yours to free */
 void workspace_set_cwd(struct workspace *w, const char *dir);

@@ -125,7 +125,8 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
     bool untrusted = (k->flags & KEY_TRUST) && in_project && !w->c->trusted;
 
     /* Local settings are the user's own: what was allowed for good goes there. */
-    untrusted |= (k->flags & KEY_GRANT) && s->level == LEVEL_PROJECT && w->c->headless;
+    if ((k->flags & KEY_GRANT) && s->level == LEVEL_PROJECT && w->c->headless)
+        untrusted = w->c->lacks_grants = true;
     if ((k->flags & KEY_MANAGED) && s->level != LEVEL_MANAGED) {
         check_say(w, v, json_key(v), later, "counts only in managed settings; ignored");
         return false;
@@ -195,8 +196,8 @@ void check_source(struct check *c, const struct source *s)
         CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
         buf_addf(&line,
-                 "%s: this folder is not trusted, so these are left out: %s%s; to use them, start "
-                 "tenax in it without -p and trust it",
+                 "%s: this folder is not trusted, so these are left out: %s%s; to use them: tenax "
+                 "trust add",
                  s->name, buf_cstr(&w.untrusted), w.untrusted.over ? ", …" : "");
         check_add(c, buf_cstr(&line));
     }

@@ -1,9 +1,11 @@
 /*
- * conf: from sources to snapshot.
+ * conf: from sources to snapshot, and from one snapshot to the next.
  *
  * Loading is a straight line: find the files, read ours, decide whether Claude's count, read those,
  * check, build the environment, put variables and options on top, merge, freeze. The documents live
- * in an arena of the load; the snapshot has its own and holds the merged one only.
+ * in an arena of the load; the snapshot has its own and holds the merged one only. A struct conf is
+ * a pointer to the snapshot of now; the older ones stay until the last reference goes, because
+ * whoever asked may still hold what it was given.
  *
  * In the usual case, with no settings anywhere, a load takes 18 system calls and a few more for the
  * git root: eight files not there (open, and readlink in case it is a dangling link), two folders
@@ -12,6 +14,8 @@
 #include "conf/conf.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -25,10 +29,12 @@
 #include "conf/merge.h"
 #include "conf/option.h"
 #include "conf/source.h"
+#include "conf/stamp.h"
 #include "json/json.h"
 
-struct conf {
-    atomic_uint refs;
+/* Never changes. */
+struct snapshot {
+    struct snapshot *older;
     struct arena arena; /* the merged document and the origins */
     const struct json *root;
     struct map origins;
@@ -36,9 +42,22 @@ struct conf {
     struct strv files;
     struct strv managed; /* names of the managed ones, as origins begin with */
     struct strv environment;
+    bool is_trusted;
+    bool lacks_grants;
+};
+
+struct conf {
+    atomic_uint refs;
+    _Atomic(struct snapshot *) now;
+    /* The rest is conf_load()'s and conf_refresh()'s. */
+    struct conf_sources from;
     struct args args; /* without its words */
-    const char *home;
-    const char *dir;
+    char *home;
+    char *dir;
+    char *etc;
+    struct stamps stamps;
+    unsigned refreshed; /* times */
+    bool is_stale;      /* whatever the files look like */
 };
 
 /* What one load works with. */
@@ -231,51 +250,148 @@ static int load_order(struct load *l, struct strv *ret_environment, struct err *
     return 0;
 }
 
-static void conf_keep_args(struct conf *c, const struct args *args)
+static void snapshot_free(struct snapshot *s)
 {
-    for (size_t i = 0; args && i < OPT_COUNT; i++) {
-        c->args.given[i] = args->given[i];
-        strv_add_all(&c->args.values[i], &args->values[i]);
+    while (s) {
+        struct snapshot *older = s->older;
+
+        map_release(&s->origins);
+        strv_release(&s->warnings);
+        strv_release(&s->files);
+        strv_release(&s->managed);
+        strv_release(&s->environment);
+        arena_release(&s->arena);
+        free(s);
+        s = older;
     }
 }
 
-static struct conf *conf_new(void)
+static void snapshot_freep(struct snapshot **s)
+{
+    snapshot_free(*s);
+}
+
+static const struct snapshot *conf_now(const struct conf *c)
+{
+    return atomic_load_explicit(&c->now, memory_order_acquire);
+}
+
+/* What the files say now. The stamps are taken first: they tell of every change behind them. */
+static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
+{
+    CLEANUP(load_release)
+    struct load l = {
+        .from = &c->from, .check.trusted = c->from.trusted, .check.headless = c->from.headless};
+    CLEANUP(snapshot_freep) struct snapshot *s = mem_zalloc(sizeof(*s));
+    CLEANUP(buf_release) struct buf merged = BUF_INIT(BUF_NO_LIMIT);
+
+    if (levels_find(&c->from, &l.arena, &l.levels, err) < 0)
+        return -1;
+    stamps_take(&c->stamps, &l.levels);
+    if (!c->home)
+        c->home = mem_dup(l.levels.home, strlen(l.levels.home));
+    if (load_files(&l, err) < 0 || load_order(&l, &s->environment, err) < 0)
+        return -1;
+    merge_sources(l.all.ptr, l.all.len, &l.check, &s->arena, &merged, &s->origins);
+    if (json_parse_copy(&s->arena, buf_str(&merged), &s->root, NULL, err) < 0)
+        return err_prefix(err, "merged settings");
+
+    VEC_EACH(&l.levels.list, source) {
+        if (source->root && source->path)
+            strv_adds(&s->files, source->name);
+        if (source->root && source->level == LEVEL_MANAGED)
+            strv_adds(&s->managed, source->name);
+    }
+    s->is_trusted = c->from.trusted;
+    s->lacks_grants = l.check.lacks_grants;
+    check_take_warnings(&l.check, &s->warnings);
+    log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", s->files.len,
+              s->warnings.len, merged.len);
+    *ret = TAKE_PTR(s);
+    return 0;
+}
+
+static char *conf_text(const char *text)
+{
+    return text ? mem_dup(text, strlen(text)) : NULL;
+}
+
+static struct conf *conf_new(const struct conf_sources *from)
 {
     struct conf *c = mem_zalloc(sizeof(*c));
 
     atomic_init(&c->refs, 1);
+    for (size_t i = 0; from->args && i < OPT_COUNT; i++) {
+        c->args.given[i] = from->args->given[i];
+        strv_add_all(&c->args.values[i], &from->args->values[i]);
+    }
+    c->dir = conf_text(from->dir);
+    c->etc = conf_text(from->etc);
+    c->from = *from;
+    c->from.args = &c->args;
+    c->from.dir = c->dir;
+    c->from.etc = c->etc;
     return c;
 }
 
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err)
 {
-    CLEANUP(load_release)
-    struct load l = {
-        .from = from, .check.trusted = from->trusted, .check.headless = from->headless};
-    CLEANUP(conf_unrefp) struct conf *c = conf_new();
-    CLEANUP(buf_release) struct buf merged = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(conf_unrefp) struct conf *c = conf_new(from);
+    struct snapshot *s;
 
-    if (levels_find(from, &l.arena, &l.levels, err) < 0 || load_files(&l, err) < 0 ||
-        load_order(&l, &c->environment, err) < 0)
+    if (conf_read(c, &s, err) < 0)
         return -1;
-    merge_sources(l.all.ptr, l.all.len, &l.check, &c->arena, &merged, &c->origins);
-    if (json_parse_copy(&c->arena, buf_str(&merged), &c->root, NULL, err) < 0)
-        return err_prefix(err, "merged settings");
-
-    VEC_EACH(&l.levels.list, s) {
-        if (s->root && s->path)
-            strv_adds(&c->files, s->name);
-        if (s->root && s->level == LEVEL_MANAGED)
-            strv_adds(&c->managed, s->name);
-    }
-    check_take_warnings(&l.check, &c->warnings);
-    conf_keep_args(c, from->args);
-    c->home = arena_cstr(&c->arena, str_of(l.levels.home));
-    c->dir = arena_cstr(&c->arena, str_of(from->dir));
-    log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", c->files.len,
-              c->warnings.len, merged.len);
+    atomic_store(&c->now, s);
     *ret = TAKE_PTR(c);
     return 0;
+}
+
+static bool strv_same(const struct strv *a, const struct strv *b)
+{
+    for (size_t i = 0; i < a->len && i < b->len; i++) {
+        if (strcmp(a->ptr[i], b->ptr[i]) != 0)
+            return false;
+    }
+    return a->len == b->len;
+}
+
+static bool snapshot_same(const struct snapshot *a, const struct snapshot *b)
+{
+    return a->is_trusted == b->is_trusted && str_eq(json_raw(a->root), json_raw(b->root)) &&
+           strv_same(&a->environment, &b->environment) && strv_same(&a->warnings, &b->warnings);
+}
+
+int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
+{
+    CLEANUP(snapshot_freep) struct snapshot *s = NULL;
+    struct snapshot *old = atomic_load(&c->now);
+
+    if (c->refreshed >= CONF_MAX_REFRESHES || (!c->is_stale && !stamps_changed(&c->stamps)))
+        return 0;
+    c->is_stale = false;
+    if (conf_read(c, &s, err) < 0)
+        return -1;
+    if (snapshot_same(old, s))
+        return 0;
+    for (size_t i = 0; i < s->warnings.len; i++) {
+        if (!strv_has(&old->warnings, str_of(s->warnings.ptr[i])))
+            strv_adds(ret_notes, s->warnings.ptr[i]);
+    }
+    if (++c->refreshed == CONF_MAX_REFRESHES)
+        strv_addf(ret_notes,
+                  "settings have changed %d times in this session; from now on changes count for "
+                  "the next one",
+                  CONF_MAX_REFRESHES);
+    s->older = old;
+    atomic_store_explicit(&c->now, TAKE_PTR(s), memory_order_release);
+    return 1;
+}
+
+void conf_trust(struct conf *c)
+{
+    c->from.trusted = true;
+    c->from.headless = false;
+    c->is_stale = true;
 }
 
 struct conf *conf_ref(const struct conf *c)
@@ -290,13 +406,12 @@ void conf_unref(struct conf *c)
 {
     if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
         return;
-    map_release(&c->origins);
-    strv_release(&c->warnings);
-    strv_release(&c->files);
-    strv_release(&c->managed);
-    strv_release(&c->environment);
+    snapshot_free(atomic_load(&c->now));
+    stamps_release(&c->stamps);
     args_release(&c->args);
-    arena_release(&c->arena);
+    free(c->home);
+    free(c->dir);
+    free(c->etc);
     free(c);
 }
 
@@ -307,17 +422,17 @@ void conf_unrefp(struct conf **c)
 
 const struct strv *conf_warnings(const struct conf *c)
 {
-    return &c->warnings;
+    return &conf_now(c)->warnings;
 }
 
 const struct strv *conf_files(const struct conf *c)
 {
-    return &c->files;
+    return &conf_now(c)->files;
 }
 
 const struct json *conf_get(const struct conf *c, const char *key)
 {
-    return json_path(c->root, key);
+    return json_path(conf_now(c)->root, key);
 }
 
 struct str conf_get_str(const struct conf *c, const char *key)
@@ -339,17 +454,18 @@ int64_t conf_get_i64(const struct conf *c, const char *key, int64_t otherwise)
 
 struct str conf_origin(const struct conf *c, const char *key)
 {
-    const char *origin = map_get(&c->origins, str_of(key));
+    const char *origin = map_get(&conf_now(c)->origins, str_of(key));
 
     return str_of(origin ? origin : "default");
 }
 
 bool conf_is_managed(const struct conf *c, const char *key)
 {
+    const struct strv *managed = &conf_now(c)->managed;
     struct str origin = conf_origin(c, key);
 
-    for (size_t i = 0; i < c->managed.len; i++) {
-        struct str name = str_of(c->managed.ptr[i]);
+    for (size_t i = 0; i < managed->len; i++) {
+        struct str name = str_of(managed->ptr[i]);
 
         if (str_starts(origin, name) && str_starts(str_from(origin, name.len), STR(":")))
             return true;
@@ -364,12 +480,12 @@ const struct strv *conf_option(const struct conf *c, enum option_id id)
 
 const char *conf_env(const struct conf *c, const char *name)
 {
-    return environment_find(&c->environment, name);
+    return environment_find(&conf_now(c)->environment, name);
 }
 
 char *const *conf_environ(const struct conf *c)
 {
-    return strv_get(&c->environment);
+    return strv_get(&conf_now(c)->environment);
 }
 
 const char *conf_home(const struct conf *c)
@@ -380,4 +496,14 @@ const char *conf_home(const struct conf *c)
 const char *conf_dir(const struct conf *c)
 {
     return c->dir;
+}
+
+bool conf_is_trusted(const struct conf *c)
+{
+    return conf_now(c)->is_trusted;
+}
+
+bool conf_lacks_grants(const struct conf *c)
+{
+    return conf_now(c)->lacks_grants;
 }

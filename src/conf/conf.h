@@ -1,5 +1,5 @@
 /*
- * Settings: all levels read once, merged, and frozen into a snapshot.
+ * Settings: all levels read, merged, and frozen into a snapshot.
  *
  * Levels, later wins: defaults, user, project, local, --settings, variables (TENAX_MODEL and such),
  * options, managed. At each level Claude's home is read first and ours over it (~/.claude or
@@ -9,7 +9,10 @@
  * settings, which bind the user, only when our own managed settings say so. tenax writes only into
  * its own home.
  *
- * A snapshot is immutable and reference counted: threads share it freely, a reload makes a new one.
+ * A snapshot is immutable; conf_refresh() puts a newer one in its place when files have changed, in
+ * one step. Threads share a struct conf freely: each question is answered from one snapshot, and
+ * what was given out stays valid until the last reference is gone.
+ *
  * What was wrong is either an error (a file that does not parse or cannot be read:
  * file:line:column) or a warning (a known key with the wrong type, an unknown key in our own files,
  * with the nearest known one, a key that nothing uses yet), never silence. The keys are in
@@ -31,7 +34,7 @@ struct json;
 
 struct conf_sources {
     const char *dir;         /* start directory, absolute */
-    char *const *environ;    /* NULL-terminated "NAME=value" */
+    char *const *environ;    /* NULL-terminated "NAME=value"; lent as long as there is a conf */
     const struct args *args; /* flags; NULL: none */
     const char *etc;         /* where managed settings are; NULL: "/etc" */
     bool trusted;  /* false: what project files could do harm with is left out, and said so */
@@ -44,6 +47,19 @@ int conf_load(const struct conf_sources *from, struct conf **ret, struct err *er
 struct conf *conf_ref(const struct conf *c); /* the same snapshot, once more */
 void conf_unref(struct conf *c);
 void conf_unrefp(struct conf **c);
+
+#define CONF_MAX_REFRESHES 1000 /* older snapshots are kept */
+
+/* Looks at the files (a stat() each, some microseconds) and reads them again if one has changed: 1
+ * when that made a difference, with warnings that are new; 0: as it was. -1: a file cannot be used
+ * as it is now; what was good stays, and the error comes once per change. One thread at a time. */
+int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err);
+/* A person has trusted the folder: with the next refresh all of its settings count. As
+ * conf_refresh(). */
+void conf_trust(struct conf *c);
+bool conf_is_trusted(const struct conf *c);
+/* The project's settings would grant permissions if a person had trusted the folder. */
+bool conf_lacks_grants(const struct conf *c);
 
 const struct strv *conf_warnings(const struct conf *c); /* one line each, with file:line:column */
 const struct strv *conf_files(const struct conf *c);    /* the files that were read, lowest first */

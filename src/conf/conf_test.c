@@ -169,7 +169,7 @@ static const struct conf_case cases[] = {
      .untrusted = true,
      .expect = {"model = \"c\" (~/.claude/settings.json:1:10)"},
      .warnings = {"@/work/.tenax/settings.json: this folder is not trusted, so these are left out: "
-                  "claudeCompat; to use them, start tenax in it without -p and trust it"}},
+                  "claudeCompat; to use them: tenax trust add"}},
     {.name = "claudeCompat in Claude's own file",
      .files = {{CLAUDES, "{\"claudeCompat\":false,\"model\":\"c\"}"}},
      .expect = {"model = \"c\" (~/.claude/settings.json:1:31)", "claudeCompat = null (default)"},
@@ -417,11 +417,9 @@ static const struct conf_case cases[] = {
                 "permissions = {\"deny\":[\"Read\"]} (@/work/.claude/settings.json:1:83)"},
      .warnings =
          {"@/work/.claude/settings.json: this folder is not trusted, so these are left out: "
-          "env, apiKeyHelper, hooks, permissions.allow; to use them, start tenax in it without -p "
-          "and "
-          "trust it",
+          "env, apiKeyHelper, hooks, permissions.allow; to use them: tenax trust add",
           "@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
-          "out: providers; to use them, start tenax in it without -p and trust it"}},
+          "out: providers; to use them: tenax trust add"}},
 
     {.name = "a project grants itself nothing in a headless run",
      .files = {{PROJECT, "{\"permissions\":{\"allow\":[\"Bash\"],\"deny\":[\"Read\"],"
@@ -434,8 +432,7 @@ static const struct conf_case cases[] = {
                 "permissions.defaultMode = null (default)", "$A = b",
                 "permissions.additionalDirectories = [\"x,y\"] (--add-dir)"},
      .warnings = {"@/work/.tenax/settings.json: this folder is not trusted, so these are left out: "
-                  "permissions.allow, permissions.defaultMode; to use them, start tenax in it "
-                  "without -p and trust it"}},
+                  "permissions.allow, permissions.defaultMode; to use them: tenax trust add"}},
 
     /* Files of every kind. */
     {.name = "empty files set nothing",
@@ -833,6 +830,103 @@ static void limits(void **state)
     tree_remove();
 }
 
+/* What is written to a file during a session: each row writes, then asks. */
+struct refresh_case {
+    const char *file;
+    const char *content; /* NULL: it goes away */
+    int rc;
+    const char *model; /* "-": the default */
+    const char *text;  /* the error, or the first note; NULL: none */
+};
+
+static const struct refresh_case refresh_cases[] = {
+    {OURS, "{\"model\":\"a\"}", 1, "a", NULL},
+    {OURS, "{ \"model\" : \"a\" }", 0, "a", NULL}, /* it says the same */
+    {PROJECT, "{\"model\":\"b\"}", 1, "b", NULL},
+    {PROJECT, "{\"model\":\"c\"", -1, "b", "@/work/.tenax/settings.json:1:13: "},
+    {PROJECT, NULL, 1, "a", NULL},
+    {CLAUDES, "{\"model\":\"x\",\"http2\":1}", 1, "a", "~/.claude/settings.json:1:22: 'http2'"},
+    {"etc/tenax/managed-settings.d/1.json", "{\"model\":\"m\"}", 1, "m", NULL},
+    {"etc/tenax/managed-settings.d/1.json", NULL, 1, "a", NULL},
+    {OURS, "{\"claudeCompat\":false}", 1, "-", NULL},
+};
+
+static void refresh(void **state)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(mem_freep) char *work = NULL;
+    CLEANUP(mem_freep) char *etc = NULL;
+    struct conf_sources from = {.trusted = true};
+    struct str first;
+
+    (void)state;
+    tree_make();
+    work = path_join(tree, "work");
+    etc = path_join(tree, "etc");
+    assert_int_equal(file_mkdirs(work, 0755, NULL), 0);
+    strv_addf(&env, "HOME=%s/home", tree);
+    from.dir = work;
+    from.etc = etc;
+    from.environ = strv_get(&env);
+    tree_add(OURS, "{\"model\":\"first\"}");
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    first = conf_get_str(conf, "model");
+    for (size_t i = 0; i < ARRAY_LEN(refresh_cases); i++) {
+        const struct refresh_case *c = &refresh_cases[i];
+        CLEANUP(mem_freep) char *path = path_join(tree, c->file);
+        CLEANUP(mem_freep) char *said = NULL;
+        struct err err = {0};
+        struct str model;
+        int rc;
+
+        strv_clear(&notes);
+        if (c->content)
+            tree_add(c->file, c->content);
+        else
+            assert_int_equal(remove(path), 0);
+        rc = conf_refresh(conf, &notes, &err);
+        said = replace_all(notes.len ? notes.ptr[0] : err.text, tree, "@");
+        model = conf_get_str(conf, "model");
+        if (rc != c->rc || !str_is(model.len ? model : STR("-"), c->model) ||
+            !str_starts(str_of(said), str_of(c->text)) || (!c->text && *said))
+            fail_msg("row %zu: %d, model '%.*s', said '%s'", i, rc, STR_ARG(model), said);
+        if (rc < 0) /* once */
+            assert_int_equal(conf_refresh(conf, &notes, &err), c->content ? -1 : 0);
+    }
+    assert_true(str_is(first, "first")); /* what was given out is still there */
+    tree_remove();
+}
+
+/* Trust that is given later brings what was left out. */
+static void trust_later(void **state)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(mem_freep) char *work = NULL;
+    struct conf_sources from = {.trusted = false};
+
+    (void)state;
+    tree_make();
+    work = path_join(tree, "work");
+    strv_addf(&env, "HOME=%s/home", tree);
+    from.dir = work;
+    from.etc = tree;
+    from.environ = strv_get(&env);
+    tree_add(PROJECT, "{\"env\":{\"A\":\"b\"}}");
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    assert_false(conf_is_trusted(conf));
+    assert_null(conf_env(conf, "A"));
+    conf_trust(conf);
+    assert_int_equal(conf_refresh(conf, &notes, NULL), 1);
+    assert_true(conf_is_trusted(conf));
+    assert_string_equal(conf_env(conf, "A"), "b");
+    assert_int_equal(notes.len, 0);
+    tree_remove();
+}
+
 static void *share(void *arg)
 {
     struct conf *c = arg;
@@ -876,9 +970,11 @@ static void shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cases),  cmocka_unit_test(many_mistakes), cmocka_unit_test(deep),
-        cmocka_unit_test(long_names), cmocka_unit_test(accessors),     cmocka_unit_test(limits),
-        cmocka_unit_test(shared),
+        cmocka_unit_test(all_cases),   cmocka_unit_test(many_mistakes),
+        cmocka_unit_test(deep),        cmocka_unit_test(long_names),
+        cmocka_unit_test(accessors),   cmocka_unit_test(limits),
+        cmocka_unit_test(shared),      cmocka_unit_test(refresh),
+        cmocka_unit_test(trust_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,7 @@ static int levels_add_managed(struct levels *l, struct arena *arena, const char 
     CLEANUP(strv_release) struct strv names = STRV_INIT;
     DIR *d = opendir(drop_in);
 
+    l->drop_ins[ours] = drop_in;
     levels_add_file(l, arena, LEVEL_MANAGED, ours, dir, "managed-settings.json");
     if (!d && (errno == ENOENT || errno == ENOTDIR))
         return 0;

@@ -22,6 +22,7 @@ struct levels {
     const char *claude_home; /* CLAUDE_CONFIG_DIR or ~/.claude */
     const char *home;        /* TENAX_HOME or ~/.tenax; absolute */
     VEC(struct source) list; /* lowest first; the strings are in the arena */
+    const char *drop_ins[2]; /* the folders managed-settings.d, Claude's and ours */
 };
 
 void levels_release(struct levels *l);

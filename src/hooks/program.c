@@ -27,32 +27,45 @@ static bool is_ours(struct str entry)
 
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf)
 {
-    const char *dir = workspace_dir(w);
-    char *const *from = workspace_environ(w);
-    int64_t grace_ms = conf_get_i64(conf, "killGrace", GRACE_MS);
-
-    struct str effort = conf_get_str(conf, "effortLevel");
-
-    *p = (struct program_place){.workspace = workspace_ref(w)};
-    p->grace_ms = grace_ms > 0 ? grace_ms : 1; /* 0 would be proc's default */
-    for (size_t i = 0; from[i]; i++) {
-        struct str entry = str_of(from[i]);
-
-        if (!str_starts(entry, STR("OTEL_")) && !is_ours(entry))
-            strv_add(&p->env, entry);
-    }
-    strv_addf(&p->env, "CLAUDE_PROJECT_DIR=%s", dir);
-    strv_addf(&p->env, "TENAX_PROJECT_DIR=%s", dir);
-    if (effort.len) {
-        strv_addf(&p->env, "CLAUDE_EFFORT=%.*s", STR_ARG(effort));
-        strv_addf(&p->env, "TENAX_EFFORT=%.*s", STR_ARG(effort));
-    }
+    *p = (struct program_place){.workspace = workspace_ref(w), .conf = conf};
 }
 
 void program_place_release(struct program_place *p)
 {
     workspace_unref(p->workspace);
-    strv_release(&p->env);
+}
+
+/* Between being asked to stop and being killed. */
+static int64_t grace_ms(const struct program_place *p)
+{
+    int64_t ms = conf_get_i64(p->conf, "killGrace", GRACE_MS);
+
+    return ms > 0 ? ms : 1; /* 0 would be proc's default */
+}
+
+/* As the settings have it now. */
+static void make_env(const struct program_place *p, const char *env_file, struct strv *ret)
+{
+    const char *dir = workspace_dir(p->workspace);
+    struct str effort = conf_get_str(p->conf, "effortLevel");
+    char *const *from = workspace_environ(p->workspace);
+
+    for (size_t i = 0; from[i]; i++) {
+        struct str entry = str_of(from[i]);
+
+        if (!str_starts(entry, STR("OTEL_")) && !is_ours(entry))
+            strv_add(ret, entry);
+    }
+    strv_addf(ret, "CLAUDE_PROJECT_DIR=%s", dir);
+    strv_addf(ret, "TENAX_PROJECT_DIR=%s", dir);
+    if (effort.len) {
+        strv_addf(ret, "CLAUDE_EFFORT=%.*s", STR_ARG(effort));
+        strv_addf(ret, "TENAX_EFFORT=%.*s", STR_ARG(effort));
+    }
+    if (env_file) {
+        strv_addf(ret, "CLAUDE_ENV_FILE=%s", env_file);
+        strv_addf(ret, "TENAX_ENV_FILE=%s", env_file);
+    }
 }
 
 /* With the folder in place of its names. */
@@ -133,22 +146,17 @@ struct proc *program_start(const struct program_place *p, const struct hook_hand
     CLEANUP(mem_freep) char *dir = find_dir(p->workspace);
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     struct proc_spec spec = {
-        .envp = (const char *const *)strv_get(&p->env),
         .dir = dir,
         .input = input,
         .at_once = true, /* the next one need not wait until this one runs */
         .max_output = 4 * OUTPUT_MAX_BYTES,
         .timeout_ms = timeout_ms,
-        .grace_ms = p->grace_ms,
+        .grace_ms = grace_ms(p),
         .linger_ms = PROGRAM_LINGER_MS,
     };
 
-    if (env_file) {
-        strv_add_all(&env, &p->env);
-        strv_addf(&env, "CLAUDE_ENV_FILE=%s", env_file);
-        strv_addf(&env, "TENAX_ENV_FILE=%s", env_file);
-        spec.envp = (const char *const *)strv_get(&env);
-    }
+    make_env(p, env_file, &env);
+    spec.envp = (const char *const *)strv_get(&env);
     make_argv(hook_handler_spec(h), workspace_dir(p->workspace), &argv);
     spec.argv = (const char *const *)strv_get(&argv);
     return proc_start(&spec, to, err);

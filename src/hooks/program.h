@@ -27,8 +27,7 @@ struct workspace;
 /* What all of a session's have in common. */
 struct program_place {
     struct workspace *workspace;
-    struct strv env;
-    int64_t grace_ms; /* between being asked to stop and being killed */
+    const struct conf *conf;
 };
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf);
 void program_place_release(struct program_place *p);

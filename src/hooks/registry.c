@@ -20,7 +20,6 @@ struct shared_set {
 struct hook_registry {
     struct lock lock; /* of the pointer */
     struct shared_set *now;
-    enum hook_limit limit;
 };
 
 static struct shared_set *set_new(enum hook_limit limit)
@@ -105,7 +104,6 @@ struct hook_registry *hook_registry_new(enum hook_limit limit)
     struct hook_registry *r = mem_zalloc(sizeof(*r));
 
     lock_init(&r->lock);
-    r->limit = limit;
     r->now = set_new(limit);
     return r;
 }
@@ -119,9 +117,11 @@ void hook_registry_free(struct hook_registry *r)
     mem_freep(&r);
 }
 
-enum hook_limit hook_registry_limit(const struct hook_registry *r)
+enum hook_limit hook_registry_limit(struct hook_registry *r)
 {
-    return r->limit;
+    CLEANUP(hook_set_unrefp) const struct hook_set *s = hook_registry_get(r);
+
+    return s->limit;
 }
 
 const struct hook_set *hook_registry_get(struct hook_registry *r)
@@ -242,6 +242,39 @@ bool hook_registry_remove(struct hook_registry *r, enum hook_event event, struct
 size_t hook_registry_remove_skill(struct hook_registry *r, const char *skill_root)
 {
     return registry_cut(r, &(struct removal){.skill_root = skill_root});
+}
+
+/* --- renewing ------------------------------------------------------------------------------- */
+
+static bool keep_all(const struct hook_entry *e, const struct hook_handler *h, const void *arg)
+{
+    (void)e;
+    (void)h;
+    (void)arg;
+    return true;
+}
+
+void hook_registry_renew(struct hook_registry *r, struct hook_registry *fresh)
+{
+    CLEANUP(hook_set_unrefp) const struct hook_set *settings = hook_registry_get(fresh);
+    struct shared_set *new = set_copy(settings, keep_all, /*arg=*/NULL);
+    struct shared_set *old;
+
+    lock_take(&r->lock);
+    VEC_EACH(&r->now->set.entries, e) {
+        struct hook_entry *copy;
+
+        if (e->source != HOOK_SESSION)
+            continue;
+        copy = set_add_entry(&new->set, e);
+        VEC_EACH(&e->handlers, h) {
+            vec_push(&copy->handlers, hook_handler_ref(*h));
+        }
+    }
+    old = r->now;
+    r->now = new;
+    lock_give(&r->lock);
+    hook_set_unref(&old->set);
 }
 
 /* --- asking --------------------------------------------------------------------------------- */

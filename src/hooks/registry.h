@@ -53,7 +53,7 @@ struct hook_set {
 
 struct hook_registry *hook_registry_new(enum hook_limit limit);
 void hook_registry_free(struct hook_registry *r); /* NULL is fine */
-enum hook_limit hook_registry_limit(const struct hook_registry *r);
+enum hook_limit hook_registry_limit(struct hook_registry *r);
 
 /* matcher and skill_root are copied, the handler is shared. A function with the id of one that
  * stands in the same place takes its place. ERR_TOO_BIG. */
@@ -66,6 +66,10 @@ size_t hook_registry_remove_skill(struct hook_registry *r, const char *skill_roo
 bool hook_registry_has_type(struct hook_registry *r, enum handler_type type);
 bool hook_registry_has(struct hook_registry *r, enum hook_event event,
                        const struct hook_handler *h);
+
+/* The settings have changed: what `fresh` holds takes the place of all that settings brought, and
+ * its limit counts from here on, in one step. What was added at run time stays. */
+void hook_registry_renew(struct hook_registry *r, struct hook_registry *fresh);
 
 /* Yours: hook_set_unref(). */
 const struct hook_set *hook_registry_get(struct hook_registry *r);

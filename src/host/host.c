@@ -26,6 +26,7 @@
 #include "host/goals.h"
 #include "host/inside.h"
 #include "host/project.h"
+#include "host/reload.h"
 #include "host/session.h"
 #include "llm/provider.h"
 #include "net/net.h"
@@ -158,6 +159,20 @@ static void host_make_hooks(struct host *h, struct strv *ret_notes)
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
 }
 
+static void host_make_reload(struct host *h)
+{
+    struct reload_spec spec = {
+        .conf = h->conf,
+        .permit = h->permit,
+        .hooks = h->registry,
+        .workspace = h->workspace,
+        .warn = host_on_trouble,
+        .warn_arg = h,
+    };
+
+    h->reload = reload_new(&spec);
+}
+
 /* Only an agent that is there: whoever sets a goal calls host_wake() when all is ready. */
 static int host_nudge(void *arg, struct err *err)
 {
@@ -252,6 +267,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         return -1;
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
+    host_make_reload(h);
     if (host_make_goals(h, ret_notes, err) < 0)
         return -1;
     return host_make_toolbox(h, err);
@@ -303,6 +319,7 @@ void host_free(struct host *h)
     agent_free(h->agent);
     goals_free(h->goals);
     runner_free(h->runner);
+    reload_free(h->reload);
     hook_registry_free(h->registry);
     event_log_stop(h->log);
     surroundings_free(h->around);

@@ -44,7 +44,7 @@ struct workspace;
 
 /* All lent for host_new() alone, but for conf, args and cancel, which outlive the host. */
 struct host_spec {
-    const struct conf *conf;
+    struct conf *conf; /* read again when its files change */
     const struct args *args;
     struct cancel *cancel;    /* of the process */
     const char *session;      /* uuid; NULL: a new one */

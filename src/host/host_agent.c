@@ -19,6 +19,7 @@
 #include "host/goals.h"
 #include "host/inside.h"
 #include "host/record.h"
+#include "host/reload.h"
 #include "host/session.h"
 #include "llm/effort.h"
 #include "llm/message.h"
@@ -90,6 +91,11 @@ static void host_start_log(struct host *h)
         log_debug("host", "no event log: %s", err.text);
 }
 
+static void host_refresh(void *arg)
+{
+    reload_look(((struct host *)arg)->reload);
+}
+
 static struct agent *host_build(struct host *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
@@ -126,6 +132,8 @@ static struct agent *host_build(struct host *h, struct err *err)
         .again = briefing_again,
         .loaded = briefing_loaded,
         .news_arg = &h->briefing,
+        .refresh = host_refresh,
+        .refresh_arg = h,
         .cancel = h->cancel,
     };
 

@@ -27,7 +27,7 @@ struct tool_entry;
 #define HOST_MAX_TOOLS 64
 
 struct host {
-    const struct conf *conf;
+    struct conf *conf;
     const struct args *args;
     struct cancel *cancel;
     struct session *session;
@@ -45,6 +45,7 @@ struct host {
     struct buf schema;
     struct hook_registry *registry;
     struct runner *runner;
+    struct reload *reload;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
     int64_t max_steps;

@@ -39,7 +39,7 @@ static const struct command_variable command_variables[] = {
     {"DEBIAN_FRONTEND", "noninteractive", false},
 };
 
-/* Made once for a workspace. */
+/* Made for each command: settings may change it. */
 struct command_env {
     struct strv list;
     bool is_plain; /* defines no functions and names no file that shells read */
@@ -72,12 +72,11 @@ static bool command_env_replaces(const char *assignment)
     return false;
 }
 
-static void *command_env_make(struct workspace *w)
+static void command_env_init(struct command_env *env, struct workspace *w)
 {
-    struct command_env *env = mem_zalloc(sizeof(*env));
     char *const *from = workspace_environ(w);
 
-    env->is_plain = true;
+    *env = (struct command_env){.is_plain = true};
     for (size_t i = 0; from[i]; i++) {
         if (!command_env_replaces(from[i]))
             strv_adds(&env->list, from[i]);
@@ -91,18 +90,12 @@ static void *command_env_make(struct workspace *w)
         if (v->always || !command_env_has(from, v->name))
             strv_addf(&env->list, "%s=%s", v->name, v->value);
     }
-    return env;
 }
 
-static void command_env_free(void *thing)
+static void command_env_release(struct command_env *env)
 {
-    struct command_env *env = thing;
-
     strv_release(&env->list);
-    mem_freep(&env);
 }
-
-static const struct workspace_kind command_env_kind = {command_env_make, command_env_free};
 
 /* False only for one plain command whose first word is no way to change the directory. */
 static bool command_may_move(struct str text)
@@ -167,7 +160,7 @@ static int64_t command_grace_ms(const struct conf *conf)
 struct proc *command_start(struct workspace *w, const struct command_spec *c, struct mailbox *to,
                            bool *ret_moves, struct buf *notes, struct err *err)
 {
-    const struct command_env *env = workspace_thing(w, &command_env_kind);
+    CLEANUP(command_env_release) struct command_env env = {0};
     struct str wanted = c->conf ? conf_get_str(c->conf, "defaultShell") : STR("");
     CLEANUP(mem_freep)
     char *shell = wanted.len ? mem_dup(wanted.ptr, wanted.len) : mem_dup("bash", 4);
@@ -178,7 +171,6 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
     struct proc *p;
     struct proc_spec spec = {
         .argv = argv,
-        .envp = (const char *const *)strv_get(&env->list),
         .dir = c->dir,
         .merge_stderr = true, /* the order in which things were said is worth more than by whom */
         .max_output = BUF_NO_LIMIT, /* read as fast as it can be put away (proc.h) */
@@ -187,9 +179,11 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
         .linger_ms = c->linger_ms,
     };
 
+    command_env_init(&env, w);
+    spec.envp = (const char *const *)strv_get(&env.list);
     command_add_shell(w, &script);
     moves =
-        c->tell_dir && (wanted.len || !env->is_plain || script.len || command_may_move(c->text));
+        c->tell_dir && (wanted.len || !env.is_plain || script.len || command_may_move(c->text));
     spec.tell_dir = moves;
     if (command_make_script(c->text, moves, &script, err) < 0)
         return NULL;

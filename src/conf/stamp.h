@@ -1,0 +1,32 @@
+/*
+ * Have settings files changed since they were read? One stat() per file answers.
+ *
+ * Stamps are taken before the files are read, so that a change in between is seen the next time. A
+ * file that was written within the last moments before its stamp could be written again without
+ * looking any different; it counts as changed until it has been looked at once more.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "base/vec.h"
+
+struct levels;
+
+struct stamp {
+    char *path;
+    bool is_there;
+    bool is_fresh; /* too young to be told from the next change */
+    struct stat st;
+};
+
+struct stamps {
+    VEC(struct stamp) list;
+};
+
+/* Of every file that settings may be in, and the folders whose list of files counts. */
+void stamps_take(struct stamps *s, const struct levels *levels);
+bool stamps_changed(const struct stamps *s);
+void stamps_release(struct stamps *s);

@@ -1,0 +1,106 @@
+/*
+ * reload: one thread at a time looks and replaces; others that come meanwhile wait for it, so that
+ * nobody goes on by rules that are about to go. Any thread.
+ */
+#include "host/reload.h"
+
+#include "agent/permit.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "hooks/registry.h"
+#include "hooks/settings.h"
+#include "sync/thread.h"
+
+struct reload {
+    struct reload_spec spec;
+    struct gate gate; /* of busy */
+    bool busy;
+};
+
+struct reload *reload_new(const struct reload_spec *spec)
+{
+    struct reload *r = mem_zalloc(sizeof(*r));
+
+    r->spec = *spec;
+    gate_init(&r->gate);
+    return r;
+}
+
+void reload_free(struct reload *r)
+{
+    if (!r)
+        return;
+    gate_release(&r->gate);
+    mem_freep(&r);
+}
+
+static void reload_begin(struct reload *r)
+{
+    gate_take(&r->gate);
+    while (r->busy)
+        gate_wait(&r->gate, /*deadline_ms=*/-1);
+    r->busy = true;
+    gate_give(&r->gate);
+}
+
+static void reload_end(struct reload *r)
+{
+    gate_take(&r->gate);
+    r->busy = false;
+    gate_wake(&r->gate);
+    gate_give(&r->gate);
+}
+
+static void reload_hooks(struct reload *r, struct strv *ret_notes)
+{
+    struct hook_registry *fresh = hook_registry_new(settings_limit(r->spec.conf));
+
+    settings_read(r->spec.conf, fresh, ret_notes);
+    hook_registry_renew(r->spec.hooks, fresh);
+    hook_registry_free(fresh);
+}
+
+/* What was copied from the settings is copied again. Hooks that want to hear of it (ConfigChange)
+ * would run here. */
+static void reload_apply(struct reload *r, struct strv *ret_notes)
+{
+    workspace_set_environ(r->spec.workspace, conf_environ(r->spec.conf));
+    permit_reload(r->spec.permit, r->spec.conf, ret_notes);
+    reload_hooks(r, ret_notes);
+    log_debug("host", "settings have changed");
+}
+
+/* Between reload_begin() and reload_end(). */
+static void reload_refresh(struct reload *r)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct err err = {0};
+    int changed = conf_refresh(r->spec.conf, &notes, &err);
+
+    if (changed > 0)
+        reload_apply(r, &notes);
+    if (changed < 0)
+        strv_addf(&notes, "%s; the settings that were read before stay in force", err.text);
+    for (size_t i = 0; i < notes.len; i++)
+        r->spec.warn(r->spec.warn_arg, str_of(notes.ptr[i]));
+}
+
+void reload_look(struct reload *r)
+{
+    reload_begin(r);
+    reload_refresh(r);
+    reload_end(r);
+}
+
+void reload_trust(struct reload *r)
+{
+    reload_begin(r);
+    conf_trust(r->spec.conf);
+    reload_refresh(r);
+    reload_end(r);
+}

@@ -1,0 +1,37 @@
+/*
+ * Settings that change during a session take effect before the next step or call.
+ *
+ * Looking costs one stat() per settings file, so it is done at each of these points instead of by a
+ * thread that watches. Rules of permissions, working folders, hooks and the environment of children
+ * are replaced, each in one step; everything else is asked of the settings when it is needed. What
+ * is read once stays as it was: the model, effort, prompts, and which tools the model has been told
+ * of (a tool that is denied later is refused when it is called). A file that cannot be used changes
+ * nothing, and a notice says so once. Any thread.
+ */
+#pragma once
+
+#include "base/str.h"
+
+struct conf;
+struct hook_registry;
+struct permit;
+struct reload;
+struct workspace;
+
+/* All lent, and alive until reload_free(). */
+struct reload_spec {
+    struct conf *conf;
+    struct permit *permit;
+    struct hook_registry *hooks;
+    struct workspace *workspace;
+    void (*warn)(void *arg, struct str text); /* a person should know */
+    void *warn_arg;
+};
+
+struct reload *reload_new(const struct reload_spec *spec);
+void reload_free(struct reload *r); /* NULL is fine */
+
+/* Returns when what the files say counts. */
+void reload_look(struct reload *r);
+/* A person has trusted the folder: what was left out of its settings counts from here on. */
+void reload_trust(struct reload *r);
