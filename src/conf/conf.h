@@ -52,7 +52,8 @@ void conf_unrefp(struct conf **c);
 
 /* Looks at the files (a stat() each, some microseconds) and reads them again if one has changed: 1
  * when that made a difference, with warnings that are new; 0: as it was. -1: a file cannot be used
- * as it is now; what was good stays, and the error comes once per change. One thread at a time. */
+ * as it is now; what was good stays, and it is not looked at again until it changes (or once more,
+ * when it was written only now). One thread at a time. */
 int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err);
 /* A person has trusted the folder: with the next refresh all of its settings count. As
  * conf_refresh(). */

@@ -4,6 +4,9 @@
  */
 #include "host/reload.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "agent/permit.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
@@ -20,6 +23,7 @@ struct reload {
     struct reload_spec spec;
     struct gate gate; /* of busy */
     bool busy;
+    char said[sizeof(((struct err *)NULL)->text)]; /* what was wrong, so that it is said once */
 };
 
 struct reload *reload_new(const struct reload_spec *spec)
@@ -82,10 +86,14 @@ static void reload_refresh(struct reload *r)
     struct err err = {0};
     int changed = conf_refresh(r->spec.conf, &notes, &err);
 
-    if (changed > 0)
+    if (changed > 0) {
         reload_apply(r, &notes);
-    if (changed < 0)
+        r->said[0] = '\0';
+    }
+    if (changed < 0 && strcmp(r->said, err.text) != 0) {
+        snprintf(r->said, sizeof(r->said), "%s", err.text);
         strv_addf(&notes, "%s; the settings that were read before stay in force", err.text);
+    }
     for (size_t i = 0; i < notes.len; i++)
         r->spec.warn(r->spec.warn_arg, str_of(notes.ptr[i]));
 }

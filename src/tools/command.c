@@ -182,8 +182,7 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
     command_env_init(&env, w);
     spec.envp = (const char *const *)strv_get(&env.list);
     command_add_shell(w, &script);
-    moves =
-        c->tell_dir && (wanted.len || !env.is_plain || script.len || command_may_move(c->text));
+    moves = c->tell_dir && (wanted.len || !env.is_plain || script.len || command_may_move(c->text));
     spec.tell_dir = moves;
     if (command_make_script(c->text, moves, &script, err) < 0)
         return NULL;
