@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/permit_save.h"
 #include "agent/permit_state.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
@@ -184,11 +185,6 @@ void permit_rule_unref(struct permit_rule *r)
     free(r);
 }
 
-bool permit_rule_is_of_session(const struct permit_rule *r)
-{
-    return strcmp(r->source, "session") == 0 || strcmp(r->source, "cliArg") == 0;
-}
-
 int permit_state_add(struct permit_state *s, struct permit_rule *r, struct err *err)
 {
     VEC_EACH(&s->rules, old) {
@@ -338,6 +334,7 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     p->workspace = workspace_ref(w);
     home = home && home[0] == '/' ? home : path_home();
     p->home = mem_dup(home, strlen(home));
+    permit_find_files(p, conf);
     permit_set_folders(p, conf, ret_warnings);
     permit_add_lists(p, s, conf, ret_warnings);
     if (permit_first_mode(p, s, conf, err) < 0) {
@@ -383,6 +380,8 @@ void permit_free(struct permit *p)
     strv_release(&p->folders);
     workspace_unref(p->workspace);
     lock_release(&p->lock);
+    for (size_t i = 0; i < ARRAY_LEN(p->files); i++)
+        free(p->files[i]);
     free(p->home);
     free(p);
 }

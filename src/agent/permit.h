@@ -78,8 +78,9 @@ void permit_check(struct permit *p, const struct rule_subject *subject, unsigned
 
 /* Applies permission updates of an answer: [{"type":"addRules","behavior":"allow","rules":[{
  * "toolName","ruleContent"}],"destination":"session"},{"type":"setMode",…},{"type":
- * "addDirectories",…}]. Only the session is changed; what asks for a file is kept for the session
- * and said in the warning. */
+ * "addDirectories",…}]. With the destination userSettings, projectSettings or localSettings they
+ * are written down, too, in tenax's own file of that level; what cannot be written counts for the
+ * session, and a warning says why. */
 int permit_update(struct permit *p, const struct json *updates, struct strv *ret_warnings,
                   struct err *err);
 /* What "always allow" would do, as such a JSON array; nothing when there is no suggestion. */

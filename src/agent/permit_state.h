@@ -19,7 +19,8 @@ struct permit_rule {
     atomic_int refs;
     struct rule *rule;
     enum rule_list list;
-    char *source; /* "session", "cliArg", or where the settings have it */
+    char *source; /* "session", "cliArg", where the settings have it, or "localSettings" and such
+                   * for what was just written there */
 };
 
 struct permit_state {
@@ -30,9 +31,18 @@ struct permit_state {
     VEC(struct permit_rule *) rules;
 };
 
+/* Where an update is to stand. */
+enum permit_destination {
+    TO_SESSION,
+    TO_USER,
+    TO_PROJECT,
+    TO_LOCAL,
+};
+
 struct permit {
     struct workspace *workspace;
     char *home;
+    char *files[TO_LOCAL + 1]; /* our own settings of each destination; none for the session */
     bool may_bypass;
     void (*on_mode)(enum permit_mode mode, void *arg);
     void *on_mode_arg;
@@ -60,8 +70,6 @@ void permit_abandon(struct permit *p, struct permit_state *s);
 
 /* Between begin and commit. Takes the rule over, also when it fails. */
 int permit_state_add(struct permit_state *s, struct permit_rule *r, struct err *err);
-/* An answer's or an option's, and not of a settings file. */
-bool permit_rule_is_of_session(const struct permit_rule *r);
 
 const char *permit_list_name(enum rule_list list); /* "allow" */
 bool permit_list_parse(struct str name, enum rule_list *ret);

@@ -536,6 +536,10 @@ static const struct {
     {{"[{'type':'removeDirectories','directories':['@/w']}]"}, "Read: @/w/y", '+', NULL},
     {{"[{'type':'setMode','mode':'bypassPermissions'}]"}, "Bash: make", '~', "this run may not"},
     {{"[{'type':'setMode','mode':'x'}]"}, "Bash: make", '~', "there is no permission mode 'x'"},
+    {{"[{'type':'addRules','behavior':'allow','rules':[],'destination':'x'}]"},
+     "Bash: make",
+     '~',
+     "there is no destination 'x'"},
     {{"{}"}, "Bash: make", '~', "permission updates are not a list"},
     {{"[{'type':'x'}]"}, "Bash: make", '~', "there is no permission update 'x'"},
     {{"[{'type':'addRules','behavior':'x','rules':[]}]"}, "Bash: make", '~', "behavior is not"},
@@ -593,6 +597,165 @@ static void updates(void **state)
     }
 }
 
+/* Updates that are written down: the file afterwards, and what a session started then makes of it.
+ */
+static const struct {
+    const char *name;   /* of the file */
+    const char *before; /* NULL: it is not there */
+    const char *update;
+    const char *after; /* NULL: as before */
+    const char *call;
+    char expect;
+    char expect_later; /* of a new session */
+    bool warns;
+} saved_rows[] = {
+    {"w/.tenax/settings.local.json", NULL,
+     "[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make *'}],"
+     "'destination':'localSettings'}]",
+     "{\n  'permissions': {\n    'allow': [\n      'Bash(make *)'\n    ]\n  }\n}\n",
+     "Bash: make all", '+', '+', false},
+    /* What is there stays, in its order; nothing is there twice. */
+    {"w/.tenax/settings.local.json",
+     "{'model':'x','permissions':{'deny':['Bash(x)'],'allow':['Bash(a)',  'Bash(b)']}, 'env':{}}",
+     "[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'b'},"
+     "{'toolName':'Bash','ruleContent':'make *'}],'destination':'localSettings'}]",
+     "{'model':'x','permissions':{'deny':['Bash(x)'],'allow':[\n      'Bash(a)',\n      'Bash(b)',"
+     "\n      'Bash(make *)'\n    ]}, 'env':{}}",
+     "Bash: make all", '+', '+', false},
+    {"w/.tenax/settings.local.json", "{'permissions':{'allow':['Bash(make *)']}}",
+     "[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make *'}],"
+     "'destination':'localSettings'}]",
+     NULL, "Bash: make all", '+', '+', false},
+    {"w/.tenax/settings.json", NULL,
+     "[{'type':'addRules','behavior':'deny','rules':[{'toolName':'Bash','ruleContent':'make *'}],"
+     "'destination':'projectSettings'}]",
+     "{\n  'permissions': {\n    'deny': [\n      'Bash(make *)'\n    ]\n  }\n}\n",
+     "Bash: make all", '-', '-', false},
+    {"h/.tenax/settings.json", "{'permissions':{'allow':['Bash(make *)','Bash(b)']}}",
+     "[{'type':'removeRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make "
+     "*'}]"
+     ",'destination':'userSettings'}]",
+     "{'permissions':{'allow':[\n      'Bash(b)'\n    ]}}", "Bash: make all", '~', '~', false},
+    {"h/.tenax/settings.json", "{'permissions':{'allow':['Bash(make *)','Bash(b)']}}",
+     "[{'type':'replaceRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'c'}],"
+     "'destination':'userSettings'}]",
+     "{'permissions':{'allow':[\n      'Bash(c)'\n    ]}}", "Bash: make all", '~', '~', false},
+    /* Another place keeps what it has. */
+    {"h/.tenax/settings.json", "{'permissions':{'allow':['Bash(make *)']}}",
+     "[{'type':'removeRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make "
+     "*'}]"
+     ",'destination':'localSettings'}]",
+     NULL, "Bash: make all", '+', '+', false},
+    {"w/.tenax/settings.local.json", NULL,
+     "[{'type':'setMode','mode':'acceptEdits','destination':'localSettings'}]",
+     "{\n  'permissions': {\n    'defaultMode': 'acceptEdits'\n  }\n}\n", "Edit: @/w/a", '+', '+',
+     false},
+    {"w/.tenax/settings.local.json", NULL,
+     "[{'type':'addDirectories','directories':['@/x'],'destination':'localSettings'}]",
+     "{\n  'permissions': {\n    'additionalDirectories': [\n      '@/x'\n    ]\n  }\n}\n",
+     "Read: @/x/y", '+', '+', false},
+    {"w/.tenax/settings.local.json", "{'permissions':{'additionalDirectories':['@/x']}}",
+     "[{'type':'removeDirectories','directories':['@/x'],'destination':'localSettings'}]",
+     "{'permissions':{'additionalDirectories':[]}}", "Read: @/x/y", '~', '~', false},
+    {"w/.tenax/settings.local.json", "{'permissions':{'allow':[]}}",
+     "[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make *'}],"
+     "'destination':'session'}]",
+     NULL, "Bash: make all", '+', '~', false},
+    /* Nothing to write to: it counts for the session. */
+    {"w/.tenax/settings.local.json", "{'permissions':{'allow':'x'}}",
+     "[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'make *'}],"
+     "'destination':'localSettings'}]",
+     NULL, "Bash: make all", '+', '~', true},
+};
+
+/* With @ and ' as elsewhere. */
+static void fill_in(struct buf *to, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '@')
+            buf_adds(to, root);
+        else
+            buf_addc(to, *text == '\'' ? '"' : *text);
+    }
+}
+
+static char verdict_of(struct setting *s, const char *call)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct rule_subject subject;
+    struct permit_answer answer;
+    unsigned flags = call_of(call, &arena, &subject);
+
+    permit_check(s->permit, &subject, flags, &answer);
+    return "+~-"[answer.verdict];
+}
+
+static void saved(void **state)
+{
+    CLEANUP(mem_freep) char *folder = below("w/.tenax");
+
+    (void)state;
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < ARRAY_LEN(saved_rows); i++) {
+        const char *expected = saved_rows[i].after ? saved_rows[i].after : saved_rows[i].before;
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(setting_release) struct setting now;
+        CLEANUP(setting_release) struct setting later;
+        CLEANUP(mem_freep) char *path = below(saved_rows[i].name);
+        CLEANUP(buf_release) struct buf before = BUF_INIT(10000);
+        CLEANUP(buf_release) struct buf after = BUF_INIT(10000);
+        CLEANUP(buf_release) struct buf got = BUF_INIT(10000);
+        struct strv warnings = STRV_INIT;
+        struct err err = {0};
+
+        if (saved_rows[i].before) {
+            fill_in(&before, saved_rows[i].before);
+            assert_int_equal(file_replace(path, buf_str(&before), 0600, NULL), 0);
+        }
+        setting_make(&now, "{}", NULL);
+        if (permit_update(now.permit, json_of(saved_rows[i].update, &arena), &warnings, &err) < 0)
+            fail_msg("row %zu: %s", i, err.text);
+        if ((warnings.len > 0) != saved_rows[i].warns)
+            fail_msg("row %zu: %s", i, warnings.len ? warnings.ptr[0] : "no warning");
+        if (verdict_of(&now, saved_rows[i].call) != saved_rows[i].expect)
+            fail_msg("row %zu: the session says %c", i, verdict_of(&now, saved_rows[i].call));
+        fill_in(&after, expected);
+        assert_int_equal(file_slurp(path, 10000, &got, NULL), 0);
+        if (strcmp(buf_cstr(&got), buf_cstr(&after)) != 0)
+            fail_msg("row %zu: %s", i, buf_cstr(&got));
+        setting_make(&later, "{}", NULL);
+        if (verdict_of(&later, saved_rows[i].call) != saved_rows[i].expect_later)
+            fail_msg("row %zu: a new session says %c", i, verdict_of(&later, saved_rows[i].call));
+        strv_release(&warnings);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+/* A repository that brings a link for our folder does not get to choose what is written. */
+static void saved_through_link(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(mem_freep) char *folder = below("w/.tenax");
+    CLEANUP(mem_freep) char *stolen = below("x/settings.local.json");
+
+    (void)state;
+    make_link("x", "w/.tenax");
+    setting_make(&s, "{}", NULL);
+    assert_int_equal(
+        permit_update(s.permit,
+                      json_of("[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash',"
+                              "'ruleContent':'make *'}],'destination':'localSettings'}]",
+                              &arena),
+                      &s.warnings, NULL),
+        0);
+    assert_int_equal(s.warnings.len, 1);
+    assert_false(file_exists(stolen));
+    assert_int_equal(verdict_of(&s, "Bash: make"), '+');
+    unlink(folder);
+}
+
 static const struct {
     const char *call;
     const char *expect; /* "": nothing */
@@ -621,6 +784,9 @@ static const struct {
 /* What is suggested has the form of the SDK, and accepted it lets the call through. */
 static void suggestions(void **state)
 {
+    CLEANUP(mem_freep) char *folder = below("w/.tenax");
+    CLEANUP(mem_freep) char *local = below("w/.tenax/settings.local.json");
+
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(suggest_rows); i++) {
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -646,7 +812,9 @@ static void suggestions(void **state)
         permit_check(s.permit, &subject, flags, &answer);
         if (answer.verdict != PERMIT_ALLOW)
             fail_msg("row %zu: %s", i, answer.reason);
+        unlink(local);
     }
+    rmdir(folder);
 }
 
 static void offers_and_lists(void **state)
@@ -727,11 +895,17 @@ static void threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes),           cmocka_unit_test(reasons),
-        cmocka_unit_test(starts),          cmocka_unit_test(plan),
-        cmocka_unit_test(updates),         cmocka_unit_test(threads),
-        cmocka_unit_test(suggestions),     cmocka_unit_test(offers_and_lists),
+        cmocka_unit_test(modes),
+        cmocka_unit_test(reasons),
+        cmocka_unit_test(starts),
+        cmocka_unit_test(plan),
+        cmocka_unit_test(updates),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(suggestions),
+        cmocka_unit_test(offers_and_lists),
         cmocka_unit_test(bare_repository),
+        cmocka_unit_test(saved),
+        cmocka_unit_test(saved_through_link),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

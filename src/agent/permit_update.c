@@ -2,10 +2,11 @@
  * permit_update: changes that come with an answer, and the suggestions that lead to them. Both
  * speak the PermissionUpdate of the agent SDK. Any thread.
  */
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/permit.h"
+#include "agent/permit_save.h"
 #include "agent/permit_state.h"
 #include "agent/protected.h"
 #include "agent/tool.h"
@@ -36,15 +37,16 @@ static int update_rule_text(const struct json *rule, struct buf *ret, struct err
     return buf_check(ret, err);
 }
 
-/* What settings say stays as it is: an answer speaks for the session. */
-static void state_remove(struct permit_state *s, enum rule_list list, const struct str *text)
+/* What stands elsewhere stays: an update speaks of one place. */
+static void state_remove(const struct permit *p, struct permit_state *s, enum rule_list list,
+                         enum permit_destination to, const struct str *text)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < s->rules.len; i++) {
         struct permit_rule *r = s->rules.ptr[i];
-        bool goes = r->list == list && permit_rule_is_of_session(r) &&
-                    (!text || str_eq(rule_text(r->rule), *text));
+        bool goes = r->list == list && (!text || str_eq(rule_text(r->rule), *text)) &&
+                    permit_rule_is_at(p, r, to);
 
         if (goes)
             permit_rule_unref(r);
@@ -68,42 +70,80 @@ static void rule_batch_release(struct rule_batch *b)
 }
 
 static int rule_batch_parse(struct rule_batch *b, const struct permit *p, const struct json *rules,
-                            enum rule_list list, struct err *err)
+                            enum rule_list list, const char *source, struct err *err)
 {
     JSON_EACH(rules, rule) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(64 << 10);
         struct permit_rule *r;
 
         if (update_rule_text(rule, &text, err) < 0 ||
-            permit_rule_new(p, buf_str(&text), list, "session", /*source_dir=*/NULL, &r, err) < 0)
+            permit_rule_new(p, buf_str(&text), list, source, /*source_dir=*/NULL, &r, err) < 0)
             return -1;
         vec_push(&b->rules, r);
     }
     return 0;
 }
 
-static int update_rules(struct permit *p, const struct json *u, struct str type, struct err *err)
+/* An update on its way: what could not be written down counts for the session. */
+struct update {
+    struct permit *permit;
+    const struct json *json;
+    enum permit_destination to;
+    struct strv *warnings;
+};
+
+static void update_warn(struct update *u, const struct err *why)
+{
+    strv_addf(u->warnings, "a permission update for %s counts for this session only: %s",
+              permit_destination_name(u->to), why->text);
+    u->to = TO_SESSION;
+}
+
+static void update_save_rules(struct update *u, enum rule_list list, enum permit_change change,
+                              const struct rule_batch *batch)
+{
+    CLEANUP(strv_release) struct strv texts = STRV_INIT;
+    CLEANUP(buf_release) struct buf key = BUF_INIT(100);
+    struct err err = {0};
+
+    VEC_EACH(&batch->rules, r) {
+        strv_add(&texts, rule_text((*r)->rule));
+    }
+    buf_addf(&key, "permissions.%s", permit_list_name(list));
+    if (permit_save_list(u->permit, u->to, buf_cstr(&key), change, &texts, &err) == 0)
+        return;
+    update_warn(u, &err);
+    VEC_EACH(&batch->rules, r) {
+        free((*r)->source);
+        (*r)->source = mem_dup("session", 7);
+    }
+}
+
+static int update_rules(struct update *u, enum permit_change change, struct err *err)
 {
     CLEANUP(rule_batch_release) struct rule_batch batch = {0};
+    const struct json *rules = json_get(u->json, "rules");
+    struct permit *p = u->permit;
     struct permit_state *s;
     enum rule_list list;
     int rc = 0;
 
-    if (!permit_list_parse(json_get_str(u, "behavior"), &list))
+    if (!permit_list_parse(json_get_str(u->json, "behavior"), &list))
         return err_set(err, ERR_BAD_INPUT, "behavior is not allow, deny or ask");
-    if (!json_is(json_get(u, "rules"), JSON_ARRAY))
+    if (!json_is(rules, JSON_ARRAY))
         return err_set(err, ERR_BAD_INPUT, "rules is not a list");
-    if (rule_batch_parse(&batch, p, json_get(u, "rules"), list, err) < 0)
+    if (rule_batch_parse(&batch, p, rules, list, permit_destination_name(u->to), err) < 0)
         return -1;
+    update_save_rules(u, list, change, &batch);
 
     s = permit_begin(p);
-    if (str_is(type, "replaceRules"))
-        state_remove(s, list, /*text=*/NULL);
-    if (str_is(type, "removeRules")) {
+    if (change == CHANGE_REPLACE)
+        state_remove(p, s, list, u->to, /*text=*/NULL);
+    if (change == CHANGE_REMOVE) {
         VEC_EACH(&batch.rules, r) {
             struct str text = rule_text((*r)->rule);
 
-            state_remove(s, list, &text);
+            state_remove(p, s, list, u->to, &text);
         }
     } else {
         while (batch.rules.len && rc == 0)
@@ -116,59 +156,75 @@ static int update_rules(struct permit *p, const struct json *u, struct str type,
     return rc;
 }
 
-static int update_mode(struct permit *p, const struct json *u, struct err *err)
+static int update_mode(struct update *u, struct err *err)
 {
-    struct str name = json_get_str(u, "mode");
+    struct str name = json_get_str(u->json, "mode");
+    struct err unsaved = {0};
     enum permit_mode mode;
 
     if (!permit_mode_parse(name, &mode))
         return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
                        STR_ARG(str_clip(name, 100)));
-    return permit_set_mode(p, mode, err);
+    if (permit_set_mode(u->permit, mode, err) < 0)
+        return -1;
+    if (permit_save_mode(u->permit, u->to, mode, &unsaved) < 0)
+        update_warn(u, &unsaved);
+    return 0;
 }
 
-static int update_folders(struct permit *p, const struct json *u, bool add, struct err *err)
+static int update_folders(struct update *u, enum permit_change change, struct err *err)
 {
-    const struct json *list = json_get(u, "directories");
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    const struct json *list = json_get(u->json, "directories");
+    struct workspace *workspace = u->permit->workspace;
+    struct err unsaved = {0};
 
     if (!json_is(list, JSON_ARRAY))
         return err_set(err, ERR_BAD_INPUT, "directories is not a list");
     JSON_EACH(list, v) {
         CLEANUP(mem_freep) char *path = NULL;
-        struct stat st;
 
         if (!json_str(v).len)
             return err_set(err, ERR_BAD_INPUT, "directories has something that is no path");
-        path = workspace_resolve(p->workspace, json_str(v));
-        if (!add) {
-            workspace_remove_dir(p->workspace, path);
-            continue;
-        }
-        if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        path = workspace_resolve(workspace, json_str(v));
+        if (change == CHANGE_ADD && !file_is_dir(path))
             return err_set(err, ERR_BAD_INPUT, "%s is not a folder", path);
-        workspace_add_dir(p->workspace, path);
+        strv_adds(&paths, path);
     }
+    for (size_t i = 0; i < paths.len; i++) {
+        if (change == CHANGE_ADD)
+            workspace_add_dir(workspace, paths.ptr[i]);
+        else
+            workspace_remove_dir(workspace, paths.ptr[i]);
+    }
+    if (permit_save_list(u->permit, u->to, "permissions.additionalDirectories", change, &paths,
+                         &unsaved) < 0)
+        update_warn(u, &unsaved);
     return 0;
 }
 
-static int update_one(struct permit *p, const struct json *u, struct strv *ret_warnings,
+static int update_one(struct permit *p, const struct json *json, struct strv *ret_warnings,
                       struct err *err)
 {
-    struct str type = json_get_str(u, "type");
-    struct str destination = json_get_str(u, "destination");
+    struct update u = {.permit = p, .json = json, .warnings = ret_warnings};
+    struct str type = json_get_str(json, "type");
+    struct str to = json_get_str(json, "destination");
 
-    if (destination.len && !str_is(destination, "session") && !str_is(destination, "cliArg"))
-        strv_addf(ret_warnings,
-                  "a permission update for %.*s counts for this session; no file is written",
-                  STR_ARG(str_clip(destination, 100)));
-    if (str_is(type, "addRules") || str_is(type, "replaceRules") || str_is(type, "removeRules"))
-        return update_rules(p, u, type, err);
+    if (!permit_destination_parse(to, &u.to))
+        return err_set(err, ERR_BAD_INPUT, "there is no destination '%.*s'",
+                       STR_ARG(str_clip(to, 100)));
+    if (str_is(type, "addRules"))
+        return update_rules(&u, CHANGE_ADD, err);
+    if (str_is(type, "replaceRules"))
+        return update_rules(&u, CHANGE_REPLACE, err);
+    if (str_is(type, "removeRules"))
+        return update_rules(&u, CHANGE_REMOVE, err);
     if (str_is(type, "setMode"))
-        return update_mode(p, u, err);
+        return update_mode(&u, err);
     if (str_is(type, "addDirectories"))
-        return update_folders(p, u, /*add=*/true, err);
+        return update_folders(&u, CHANGE_ADD, err);
     if (str_is(type, "removeDirectories"))
-        return update_folders(p, u, /*add=*/false, err);
+        return update_folders(&u, CHANGE_REMOVE, err);
     return err_set(err, ERR_BAD_INPUT, "there is no permission update '%.*s'",
                    STR_ARG(str_clip(type, 100)));
 }
