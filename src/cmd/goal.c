@@ -25,10 +25,10 @@ const struct command cmd_goal = {
     .usage =
         {
             .name = "goal",
-            .args =
-                "CONDITION... | status | list | pause | resume | clear | edit TEXT | "
-                "budget N|+N|none | check COMMAND | check rm N | protect GLOB | "
-                "accept [PATH] | wait WHAT | next CONDITION | queue | log | report | undo [yes]",
+            .args = "CONDITION... | status | list | pause | resume | clear | edit TEXT | "
+                    "budget N|+N|none | check COMMAND | check rm N | protect GLOB | "
+                    "accept [PATH] | wait WHAT | next CONDITION | queue | log | report [GOAL] | "
+                    "undo [yes]",
             .words = "status list pause resume clear edit budget check protect accept wait next "
                      "queue log report undo",
             .summary = "Work until the condition holds, as checked by tenax itself, and exit: 0 "
@@ -92,7 +92,7 @@ static const struct verb_row {
     size_t least, most;
 } verb_rows[] = {
     {"status", 0, 0},    {"list", 0, 0},     {"pause", 0, 0},    {"resume", 0, 0},
-    {"clear", 0, 0},     {"log", 0, 0},      {"report", 0, 0},   {"undo", 0, 1},
+    {"clear", 0, 0},     {"log", 0, 0},      {"report", 0, 1},   {"undo", 0, 1},
     {"queue", 0, 3},     {"accept", 0, 1},   {"budget", 1, 2},   {"protect", 1, 1},
     {"check", 1, 10000}, {"edit", 1, 10000}, {"wait", 1, 10000}, {"next", 1, 10000},
 };

@@ -307,7 +307,8 @@ static struct goal *act_goal(struct act *a)
 static int act_report(struct act *a, struct err *err)
 {
     struct goal *g = act_goal(a);
-    int rc = goal_report(g, a->json, a->cmd->cancel, &a->out, err);
+    int rc =
+        goal_report(g, buf_str(&a->want->argument.text), a->json, a->cmd->cancel, &a->out, err);
 
     goal_free(g);
     return rc;

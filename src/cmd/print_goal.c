@@ -212,8 +212,8 @@ static int write_report(struct cmd *c, struct host *host, const char *file, stru
     CLEANUP(buf_release) struct buf text = BUF_INIT(REPORT_MAX);
     CLEANUP(mem_freep) char *path = path_join(c->dir, file);
 
-    if (goal_report(host_goal(host), str_ends(str_of(file), STR(".json")), /*cancel=*/NULL, &text,
-                    err) < 0)
+    if (goal_report(host_goal(host), /*which=*/STR(""), str_ends(str_of(file), STR(".json")),
+                    /*cancel=*/NULL, &text, err) < 0)
         return -1;
     if (!str_ends(buf_str(&text), STR("\n")))
         buf_addc(&text, '\n');

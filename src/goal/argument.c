@@ -10,7 +10,8 @@
 #include "goal/condition.h"
 #include "goal/word.h"
 
-#define SHOWN 60 /* bytes of the user's words that an error repeats */
+#define SHOWN 60       /* bytes of the user's words that an error repeats */
+#define REPORT_LEAST 8 /* characters of a goal_id */
 
 /* What a row's reader found. */
 enum fit {
@@ -299,6 +300,22 @@ static enum fit read_undo(struct str words, int64_t now_ms, struct goal_argument
     return FIT_YES;
 }
 
+/* "report 1f2e3d4c": of a goal that was cleared or replaced. */
+static enum fit read_report(struct str words, int64_t now_ms, struct goal_argument *a,
+                            struct err *err)
+{
+    (void)now_ms;
+    (void)err;
+    if (words.len < REPORT_LEAST || words.len > ID_UUID_LEN)
+        return FIT_NOT;
+    for (size_t i = 0; i < words.len; i++) {
+        if (!strchr("0123456789abcdef-", words.ptr[i]))
+            return FIT_NOT;
+    }
+    buf_add(&a->text, words);
+    return FIT_YES;
+}
+
 static enum fit read_edit(struct str words, int64_t now_ms, struct goal_argument *a,
                           struct err *err)
 {
@@ -327,7 +344,7 @@ static const struct verb_row {
     {"pause", GOAL_PAUSE, true, NULL, NULL},
     {"resume", GOAL_RESUME, true, NULL, NULL},
     {"log", GOAL_LOG, true, NULL, NULL},
-    {"report", GOAL_REPORT, true, NULL, NULL},
+    {"report", GOAL_REPORT, true, NULL, read_report},
     {"undo", GOAL_UNDO, true, NULL, read_undo},
     {"edit", GOAL_EDIT, true, NULL, read_edit},
     {"queue", GOAL_QUEUE, true, NULL, read_queue},

@@ -35,6 +35,11 @@ static const struct {
 } words[] = {
     {"", GOAL_SHOW, "", NULL},
     {"undo YES", GOAL_UNDO, "yes", NULL},
+    {"report 1f2e3d4c", GOAL_REPORT, "1f2e3d4c", NULL},
+    {"report 1f2e3d4c-0000-4000-8000-000000000000", GOAL_REPORT,
+     "1f2e3d4c-0000-4000-8000-000000000000", NULL},
+    {"report dead links", GOAL_SET, "report dead links", NULL},
+    {"report 404", GOAL_SET, "report 404", NULL},
     {"undo yesterday's changes", GOAL_SET, "undo yesterday's changes", NULL},
     {"  \t\n ", GOAL_SHOW, "", NULL},
     {"status", GOAL_SHOW, "", NULL},

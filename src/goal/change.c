@@ -114,6 +114,8 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
         return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
     buf_addf(&ret->text, "Goal cleared: ");
     goal_show_line(was.objective, 300, &ret->text);
+    buf_addf(&ret->text, "\nIts report stays: /goal report %.*s",
+             STR_ARG(str_first(was.goal_id, GOAL_ID_SHOWN)));
     goal_attach(g, /*met=*/true, /*sentinel=*/true, STR(""), /*achieved=*/false);
     goal_close_old(g, /*say_cleared=*/false);
     g->spec.host.arm(g->spec.host.arg, STR(""));
@@ -291,16 +293,28 @@ static int edit_options(const struct goal_options *o, struct goal_update *u, str
     return 0;
 }
 
+/* The ledger has the text; whoever listens may be anywhere, and does not. */
+static void write_edited(struct goal *g, struct str text, bool with_text, struct buf *ret)
+{
+    struct jw w;
+
+    goal_tell_begin(g, &w, ret);
+    if (with_text)
+        jw_kstr(&w, "objective", str_clip(text, GOAL_LEDGER_TEXT));
+    jw_ki64(&w, "objective_chars", (int64_t)goal_count_points(text));
+    jw_object_end(&w);
+}
+
 static int change_edit(struct goal *g, const struct goal_argument *what, enum goal_via via,
                        struct goal_answer *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
+    CLEANUP(buf_release) struct buf kept = BUF_INIT(GOAL_MAX_EVENT);
     CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
     CLEANUP(buf_release) struct buf options = BUF_INIT(GOAL_MAX_TEXT);
     struct str text = str_trim(buf_str(&what->text));
     struct str objective, how;
     struct goal_update u = {.objective = &objective, .options = &how};
-    struct jw w;
     int r;
 
     if (goal_need(g, err) < 0)
@@ -315,10 +329,8 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
         return -1;
     objective = buf_str(&column);
     how = buf_str(&options);
-    goal_tell_begin(g, &w, &data);
-    jw_ki64(&w, "objective_chars", (int64_t)goal_count_points(text));
-    jw_object_end(&w);
-    r = goal_update(g, &u, "edited", buf_str(&data), err);
+    write_edited(g, text, /*with_text=*/true, &kept);
+    r = goal_update(g, &u, "edited", buf_str(&kept), err);
     if (r < 0)
         return -1;
     if (r == 0)
@@ -329,6 +341,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     g->updated_due = true;
     g->spec.host.arm(g->spec.host.arg, goal_is_active(g) ? g->row.objective : STR(""));
     goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
+    write_edited(g, text, /*with_text=*/false, &data);
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
     buf_adds(&ret->text, "Goal updated: ");
@@ -428,7 +441,7 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
     if (ret->text.len)
         buf_addc(&ret->text, '\n');
     if (what->verb == GOAL_REPORT) {
-        r = goal_report(g, /*json=*/false, cancel, &ret->text, err);
+        r = goal_report(g, buf_str(&what->text), /*json=*/false, cancel, &ret->text, err);
     } else if (what->verb == GOAL_UNDO) {
         r = change_undo(g, what, cancel, ret, err);
     } else if (what->verb == GOAL_SET && !is_edit(g, via)) {

@@ -31,7 +31,7 @@ const char goal_usage[] =
     "/goal wait WHAT          rest until a process ends, a file comes, a command turns true, a "
     "time\n"
     "/goal next <condition>   a goal for afterwards; queue shows and reorders them\n"
-    "/goal log · report       what happened; the report\n"
+    "/goal log · report       what happened; the report (report <id>: of an older goal)\n"
     "/goal undo               the workspace as it was when the goal was set\n";
 
 /* Parsed only to be looked at; what is no JSON has nothing in it. */

@@ -16,6 +16,7 @@
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/inside.h"
+#include "goal/past.h"
 #include "goal/prompt.h"
 #include "goal/report.h"
 #include "goal/snapshot.h"
@@ -27,6 +28,7 @@
 
 #define GOAL_MAX_LINE ((size_t)1 << 20)
 #define NOTICE_REASON 500
+#define REPORT_EVENTS 100000
 
 bool goal_is_active(const struct goal *g)
 {
@@ -454,7 +456,24 @@ int goal_exit_code(struct goal *g)
     return code;
 }
 
-int goal_report(struct goal *g, bool json, struct cancel *cancel, struct buf *ret, struct err *err)
+/* The row that is asked for, and all that happened to it. */
+static int report_read(struct goal *g, struct str which, struct goal_report *r,
+                       struct store_goal *row, goal_event_vec *events, struct arena *arena,
+                       struct cancel *cancel, struct err *err)
+{
+    int has = goal_get(g, arena, row, err);
+
+    if (has < 0)
+        return -1;
+    r->is_past = !has || !str_starts(row->goal_id, which);
+    if (store_goal_events(g->store, str_of(g->spec.session), r->is_past ? STR("") : row->goal_id,
+                          /*after=*/0, REPORT_EVENTS, arena, events, cancel, err) < 0)
+        return -1;
+    return r->is_past ? past_goal(events, which, r->now_ms, arena, row, err) : 0;
+}
+
+int goal_report(struct goal *g, struct str which, bool json, struct cancel *cancel, struct buf *ret,
+                struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -469,31 +488,27 @@ int goal_report(struct goal *g, bool json, struct cancel *cancel, struct buf *re
         .now_ms = clock_wall_ms(),
     };
     struct baseline b = goal_baseline(g);
-    int r = goal_get(g, &arena, &row, err);
+    int r = report_read(g, which, &report, &row, &events, &arena, cancel, err);
 
-    if (r == 0)
-        return err_set(err, ERR_NOT_FOUND, "this session has no goal");
-    if (r > 0)
-        r = store_goal_events(g->store, str_of(g->spec.session), row.goal_id, /*after=*/0,
-                              /*max=*/100000, &arena, &events, cancel, err);
-    if (r < 0)
-        return -1;
-    goal_objective(g, &row, &text);
-    if (row.baseline.len) {
-        const struct json *v = NULL;
+    if (r == 0) {
+        goal_objective(g, &row, &text);
+        /* The workspace has moved on since one that is past. */
+        if (row.baseline.len && !report.is_past) {
+            const struct json *v = NULL;
 
-        if (json_parse(&arena, row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-            (void)baseline_diff(&b, arena_cstr(&arena, json_get_str(v, "commit")), cancel, &stat,
-                                32 << 10, /*ret_hunks=*/NULL, 0, /*err=*/NULL);
+            if (json_parse(&arena, row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+                (void)baseline_diff(&b, arena_cstr(&arena, json_get_str(v, "commit")), cancel,
+                                    &stat, 32 << 10, /*ret_hunks=*/NULL, 0, /*err=*/NULL);
+        }
+        report.objective = buf_str(&text);
+        report.diff_stat = buf_str(&stat);
+        if (json)
+            goal_report_json(&report, ret);
+        else
+            goal_report_markdown(&report, ret);
     }
-    report.objective = buf_str(&text);
-    report.diff_stat = buf_str(&stat);
-    if (json)
-        goal_report_json(&report, ret);
-    else
-        goal_report_markdown(&report, ret);
     vec_release(&events);
-    return 0;
+    return r;
 }
 
 void goal_answer_release(struct goal_answer *a)

@@ -146,5 +146,7 @@ void goal_nudge(struct goal *g);
  * budget_limited, 12 usage_limited, 13 paused or still active), or -1: there is no goal. */
 int goal_exit_code(struct goal *g);
 
-/* The report as Markdown or JSON. ERR_NOT_FOUND. */
-int goal_report(struct goal *g, bool json, struct cancel *cancel, struct buf *ret, struct err *err);
+/* The report as Markdown or JSON. which: the beginning of a goal_id, also of one that was cleared
+ * or replaced; empty: the present one, else the last there was. ERR_NOT_FOUND, ERR_BAD_INPUT. */
+int goal_report(struct goal *g, struct str which, bool json, struct cancel *cancel, struct buf *ret,
+                struct err *err);

@@ -33,10 +33,12 @@ struct wait_watch;
 #define GOAL_ITEMS 40 /* results of tools that are kept for the judge */
 #define GOAL_ITEM_TEXT ((size_t)4 << 10)
 #define GOAL_ITEM_INPUT ((size_t)1 << 10)
-#define GOAL_SEEN 64      /* states of the workspace that are remembered */
-#define GOAL_STATE_HEX 16 /* characters of their hash */
-#define GOAL_BLOCKERS 3   /* turns with the same blocker that make it blocked */
-#define GOAL_WRAP_UP 2    /* calls of the model after a limit was reached */
+#define GOAL_SEEN 64                        /* states of the workspace that are remembered */
+#define GOAL_STATE_HEX 16                   /* characters of their hash */
+#define GOAL_BLOCKERS 3                     /* turns with the same blocker that make it blocked */
+#define GOAL_ID_SHOWN 8                     /* characters of a goal_id that people see */
+#define GOAL_LEDGER_TEXT ((size_t)16 << 10) /* of an objective, in the ledger */
+#define GOAL_WRAP_UP 2                      /* calls of the model after a limit was reached */
 
 /* What must survive a restart beside the row's own columns. */
 struct goal_memory {

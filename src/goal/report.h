@@ -3,11 +3,11 @@
  *
  * What the ledger holds (kind: fields of data; times are the event's own):
  *
- *   set       objective_chars, via (user, model, client, next, fork), referee, checks
+ *   set       objective, objective_chars, via (user, model, client, next, fork), referee, checks
  *             [check_write()], weak [commands that passed before any work], protected (count),
  *             baseline {commit, tree} or null,
  *             limits {token_budget, max_turns, max_cost_usd, deadline_ms}
- *   edited    objective_chars
+ *   edited    objective, objective_chars
  *   limits    limit (goal_limit_name()), …
  *   checks    {checks [commands]}
  *   accept    {paths [..]}
@@ -29,6 +29,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/goals.h"
@@ -42,6 +43,7 @@ struct goal_report {
     struct str diff_stat; /* since the baseline; may be empty */
     struct str session, dir;
     int64_t now_ms; /* wall clock */
+    bool is_past;   /* cleared or replaced: the row is the ledger's (past.h) */
 };
 
 /* For people: the verdict first, then its proof. GitHub's Markdown; text from outside is escaped,
@@ -52,7 +54,8 @@ void goal_report_markdown(const struct goal_report *r, struct buf *ret);
  * For programs: one object on one line. Times are ms since 1970.
  *
  *   type "goal_report", version 1, session, dir, goal_id, objective, status, referee, via,
- *   set_ms, updated_ms, next (how to go on; absent when complete)
+ *   set_ms, updated_ms, past (true: cleared or replaced), next (how to go on; absent when complete
+ *   or past)
  *   verdict     {met, status, by, model, reason, why, time_ms}
  *   criteria    [{text, state, by, model, time_ms}]
  *   checks      [{command, passed, exit_code, timed_out, duration_ms, output_sha256, output_bytes,

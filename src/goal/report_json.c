@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "goal/display.h"
 #include "goal/report.h"
+#include "goal/row_json.h"
 #include "goal/tally.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -14,15 +15,6 @@ static void write_usd(struct jw *w, const char *key, double usd)
 {
     jw_key(w, key);
     jw_double(w, usd);
-}
-
-static void write_limit(struct jw *w, const char *key, int64_t n)
-{
-    jw_key(w, key);
-    if (n)
-        jw_i64(w, n);
-    else
-        jw_null(w);
 }
 
 /* Empty is null. */
@@ -54,7 +46,7 @@ static void write_verdict(const struct goal_report *r, const struct tally *t, st
     write_text(w, "model", json_get_str(v->data, "model"));
     write_text(w, "reason", str_clip(reason.len ? reason : r->goal->last_reason, REASON_MAX));
     write_text(w, "why", json_get_str(t->status.data, "why"));
-    write_limit(w, "time_ms", v->time_ms);
+    goal_row_write_limit(w, "time_ms", v->time_ms);
     jw_object_end(w);
 }
 
@@ -151,7 +143,7 @@ static void write_tokens(const struct store_goal *g, const struct tally *t, stru
     jw_object(w);
     jw_ki64(w, "used", g->tokens_used);
     jw_ki64(w, "output", g->output_tokens);
-    write_limit(w, "budget", g->token_budget);
+    goal_row_write_limit(w, "budget", g->token_budget);
     jw_ki64(w, "charged", t->sum.tokens);
     jw_kbool(w, "charges_match", t->sum.tokens == g->tokens_used);
     jw_key(w, "by");
@@ -185,14 +177,14 @@ static void write_figures(const struct store_goal *g, const struct tally *t, str
     jw_object_end(w);
     jw_key(w, "limits");
     jw_object(w);
-    write_limit(w, "token_budget", g->token_budget);
-    write_limit(w, "max_turns", g->max_turns);
+    goal_row_write_limit(w, "token_budget", g->token_budget);
+    goal_row_write_limit(w, "max_turns", g->max_turns);
     jw_key(w, "max_cost_usd");
     if (g->max_cost_usd > 0)
         jw_double(w, g->max_cost_usd);
     else
         jw_null(w);
-    write_limit(w, "deadline_ms", g->deadline_ms);
+    goal_row_write_limit(w, "deadline_ms", g->deadline_ms);
     jw_object_end(w);
 }
 
@@ -257,6 +249,8 @@ void goal_report_json(const struct goal_report *r, struct buf *ret)
     write_text(&w, "via", json_get_str(t.set, "via"));
     jw_ki64(&w, "set_ms", g->created_at_ms);
     jw_ki64(&w, "updated_ms", g->updated_at_ms);
+    if (r->is_past)
+        jw_kbool(&w, "past", true);
     write_verdict(r, &t, &w);
     write_criteria(&t, &w);
     write_checks(&t, &w);
@@ -273,6 +267,7 @@ void goal_report_json(const struct goal_report *r, struct buf *ret)
     write_figures(g, &t, &w);
     write_waits(&t, &w);
     write_course(&t, &w);
-    write_next(g, &w);
+    if (!r->is_past)
+        write_next(g, &w);
     jw_object_end(&w);
 }

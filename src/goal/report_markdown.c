@@ -74,8 +74,9 @@ static void add_head(const struct goal_report *r, const struct tally *t, struct 
     struct str reason = json_get_str(v->data, "reason");
     struct str why = json_get_str(t->status.data, "why");
     struct str by = json_get_str(v->data, "by");
+    const char *state = r->is_past && !is_met ? "cleared" : goal_show_status(g->status);
 
-    buf_addf(ret, "# Goal report: %s\n\n", goal_show_status(g->status));
+    buf_addf(ret, "# Goal report: %s\n\n", state);
     buf_addf(ret, "**Verdict: %s.**", is_met ? "the goal is met" : "the goal is not met");
     if (!reason.len)
         reason = g->last_reason;
@@ -96,7 +97,7 @@ static void add_head(const struct goal_report *r, const struct tally *t, struct 
     }
     buf_adds(ret, "\n\n");
     if (!is_met && why.len && !str_eq(why, reason)) {
-        buf_addf(ret, "**Why it is %s:** ", goal_show_status(g->status));
+        buf_addf(ret, "**Why it %s %s:** ", r->is_past ? "was" : "is", goal_show_status(g->status));
         markdown_text(why, VERDICT_MAX, ret);
         buf_adds(ret, "\n\n");
     }
@@ -391,7 +392,8 @@ void goal_report_markdown(const struct goal_report *r, struct buf *ret)
 
     tally_read(&t, r->events, r->goal->goal_id, r->now_ms);
     add_head(r, &t, ret);
-    add_next(r->goal, ret);
+    if (!r->is_past)
+        add_next(r->goal, ret);
     add_criteria(&t, ret);
     add_checks(&t, ret);
     add_refused(&t, ret);

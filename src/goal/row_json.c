@@ -6,7 +6,7 @@
 #include "json/jw.h"
 #include "store/goals.h"
 
-static void write_limit(struct jw *w, const char *key, int64_t limit)
+void goal_row_write_limit(struct jw *w, const char *key, int64_t limit)
 {
     jw_key(w, key);
     if (limit)
@@ -37,7 +37,7 @@ void goal_row_write_status(const struct store_goal *g, struct jw *w)
     jw_ki64(w, "turns", g->steps);
     jw_ki64(w, "tokens_used", g->tokens_used);
     jw_ki64(w, "output_tokens", g->output_tokens);
-    write_limit(w, "token_budget", g->token_budget);
+    goal_row_write_limit(w, "token_budget", g->token_budget);
     jw_ki64(w, "time_used_seconds", g->time_used_seconds);
     jw_key(w, "cost_usd");
     jw_double(w, g->cost_usd);
@@ -52,13 +52,13 @@ void goal_row_write(const struct store_goal *g, struct jw *w)
     jw_kstr(w, "objective", g->objective);
     goal_row_write_status(g, w);
     write_raw(w, "phase_detail", g->phase_detail);
-    write_limit(w, "max_turns", g->max_turns);
+    goal_row_write_limit(w, "max_turns", g->max_turns);
     jw_key(w, "max_cost_usd");
     if (g->max_cost_usd > 0)
         jw_double(w, g->max_cost_usd);
     else
         jw_null(w);
-    write_limit(w, "deadline_ms", g->deadline_ms);
+    goal_row_write_limit(w, "deadline_ms", g->deadline_ms);
     write_raw(w, "checks", g->checks);
     write_raw(w, "protect", g->protect);
     write_raw(w, "baseline", g->baseline);

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 struct jw;
 struct store_goal;
 
@@ -14,3 +16,5 @@ void goal_row_write_status(const struct store_goal *g, struct jw *w);
 /* The same, and the rest: {"session_id","objective","phase_detail"?,"max_turns","max_cost_usd",
  * "deadline_ms","checks"?,"protect"?,"baseline"?,"options"?,"created_at_ms","updated_at_ms"}. */
 void goal_row_write(const struct store_goal *g, struct jw *w);
+/* One limit of it: a number, or null for none (0). */
+void goal_row_write_limit(struct jw *w, const char *key, int64_t limit);

@@ -50,13 +50,16 @@ static int64_t set_turns(const struct goal *g, const struct goal_options *o)
                         : conf_get_i64(g->spec.conf, "goal.maxTurns", GOAL_MAX_TURNS);
 }
 
+/* The ledger has the text; whoever listens may be anywhere, and does not. */
 static void set_event(struct goal *g, const struct draft *d, const struct goal_options *o,
-                      enum goal_via via, struct buf *ret)
+                      enum goal_via via, bool with_text, struct buf *ret)
 {
     struct jw w;
 
     jw_init(&w, ret, 0);
     jw_object(&w);
+    if (with_text)
+        jw_kstr(&w, "objective", str_clip(buf_str(&d->text), GOAL_LEDGER_TEXT));
     jw_ki64(&w, "objective_chars", (int64_t)goal_count_points(buf_str(&d->text)));
     jw_kcstr(&w, "via", via_names[via]);
     jw_kcstr(&w, "referee", goal_referee_name(o->referee));
@@ -222,6 +225,7 @@ static int put_row(struct goal *g, const struct draft *d, const struct goal_opti
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    CLEANUP(buf_release) struct buf kept = BUF_INIT(GOAL_MAX_EVENT);
     int64_t now = clock_wall_ms();
     struct goal_event event = {.goal_id = str_of(d->goal_id), .time_ms = now, .kind = STR("set")};
     struct store_goal row, landed = {0};
@@ -230,8 +234,9 @@ static int put_row(struct goal *g, const struct draft *d, const struct goal_opti
     if (goal_read_row(g, err) < 0)
         return -1;
     make_row(g, d, o, &row);
-    set_event(g, d, o, via, &data);
-    event.data = buf_str(&data);
+    set_event(g, d, o, via, /*with_text=*/true, &kept);
+    set_event(g, d, o, via, /*with_text=*/false, &data);
+    event.data = buf_str(&kept);
     if (g->turn_goal[0])
         (void)account_flush(g, CHARGE_ACTIVE_ONLY, /*err=*/NULL);
     if (via == VIA_MODEL) {
