@@ -65,6 +65,7 @@ struct agent_spec {
     const struct toolbox *toolbox;
     struct workspace *workspace;
     struct permit *permit;
+    struct sandbox *sandbox;          /* where commands run; NULL: they are not confined */
     struct asker *asker;              /* NULL: nobody to ask */
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */

@@ -272,6 +272,7 @@ static void call_run(struct call *c)
         .args = c->args,
         .workspace = spec->workspace,
         .permit = spec->permit,
+        .sandbox = spec->sandbox,
         .asker = spec->asker,
         .conf = spec->conf,
         .net = spec->net,

@@ -5,6 +5,7 @@
 #include "agent/context.h"
 
 #include "agent/reminder.h"
+#include "agent/sandbox.h"
 #include "agent/surroundings.h"
 #include "agent/workspace.h"
 #include "base/err.h"
@@ -127,6 +128,9 @@ int context_gather(const struct context_spec *spec, struct surroundings *begun,
     surroundings_free(begun);
     if (rc < 0)
         return -1;
+    reminder_add(&c.text, buf_str(&part));
+    buf_clear(&part);
+    sandbox_describe(spec->sandbox, &part);
     reminder_add(&c.text, buf_str(&part));
     buf_clear(&part);
     instructions_write(&c.instructions, &part);

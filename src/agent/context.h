@@ -18,6 +18,7 @@ struct args;
 struct cancel;
 struct conf;
 struct err;
+struct sandbox;
 struct surroundings;
 struct workspace;
 
@@ -25,8 +26,9 @@ struct context_spec {
     const struct conf *conf;
     const struct args *args; /* --setting-sources; NULL: all of them */
     struct workspace *workspace;
-    const char *etc; /* as in conf.h; NULL: "/etc" */
-    bool is_later;   /* the session has begun before */
+    struct sandbox *sandbox; /* told to the model; NULL: there is none, or it is lifted */
+    const char *etc;         /* as in conf.h; NULL: "/etc" */
+    bool is_later;           /* the session has begun before */
 };
 
 struct context {

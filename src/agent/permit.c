@@ -207,7 +207,7 @@ int permit_state_add(struct permit_state *s, struct permit_rule *r, struct err *
 
 /* The folder that "/x" means in a rule of this origin: the project for its settings, where tenax
  * was started for local ones and options, else the folder of the file. */
-static char *source_dir(const struct conf *conf, struct str origin, const char *home)
+char *permit_source_dir(const struct conf *conf, struct str origin, const char *home)
 {
     CLEANUP(mem_freep) char *path = NULL;
     CLEANUP(mem_freep) char *dir = NULL;
@@ -254,7 +254,7 @@ static void permit_add_list(struct permit *p, struct permit_state *s, const stru
 
         buf_addf(&path, "%s.%zu", key, i++);
         origin = conf_origin(conf, buf_cstr(&path));
-        dir = source_dir(conf, origin, p->home);
+        dir = permit_source_dir(conf, origin, p->home);
         source = str_starts(origin, STR("--")) && !str_starts(origin, STR("--settings"))
                      ? mem_dup("cliArg", 6)
                      : mem_dup(origin.ptr, origin.len);
@@ -412,6 +412,11 @@ int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err)
     }
     permit_commit(p, s);
     return 0;
+}
+
+void permit_set_sandbox(struct permit *p, struct sandbox *s)
+{
+    p->sandbox = s;
 }
 
 void permit_on_mode(struct permit *p, void (*fn)(enum permit_mode mode, void *arg), void *arg)

@@ -20,6 +20,7 @@ struct conf;
 struct err;
 struct json;
 struct permit;
+struct sandbox;
 struct strv;
 struct workspace;
 
@@ -27,7 +28,7 @@ enum permit_mode {
     MODE_DEFAULT,
     MODE_ACCEPT_EDITS,
     MODE_PLAN,
-    MODE_AUTO, /* until there is a classifier: as default */
+    MODE_AUTO, /* edits in the working folders and confined commands run unasked */
     MODE_DONT_ASK,
     MODE_BYPASS,
 };
@@ -59,6 +60,10 @@ void permit_free(struct permit *p);
  * step. What was said during the session stays, and so does the mode, unless it is forbidden now.
  * One thread at a time. */
 void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_warnings);
+/* The folder that "/x" means in a path of this origin (conf_origin()). Yours to free. */
+char *permit_source_dir(const struct conf *conf, struct str origin, const char *home);
+/* Where commands run; lent, set once, before sharing. NULL: nothing is confined. */
+void permit_set_sandbox(struct permit *p, struct sandbox *s);
 
 enum permit_mode permit_mode(struct permit *p);
 /* ERR_DENIED when settings forbid it (disableBypassPermissionsMode) or the run was not started with

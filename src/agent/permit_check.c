@@ -11,6 +11,7 @@
 #include "agent/permit.h"
 #include "agent/permit_state.h"
 #include "agent/protected.h"
+#include "agent/sandbox.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/file.h"
@@ -22,6 +23,7 @@ struct judge {
     const struct permit_state *state;
     const struct rule_subject *subject;
     unsigned flags;
+    enum sandbox_side side;       /* ABOUT_COMMAND: where it would run */
     char *real;                   /* ABOUT_PATH: with links followed */
     struct rule_command *command; /* ABOUT_COMMAND: taken apart ... */
     bool guards_paths;            /* ... some rule forbids paths, so that these are looked at: */
@@ -133,6 +135,7 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
     } else if (subject->about == ABOUT_COMMAND) {
         j->command = rule_command_new(subject->text);
         subject->command = j->command;
+        j->side = sandbox_side(j->permit->sandbox, subject->text, subject->args);
         j->guards_paths = state_guards_paths(j->state);
         rule_command_paths(j->command, &j->reads, &j->writes);
         if (j->guards_paths)
@@ -311,6 +314,14 @@ static bool judge_only_reads(const struct judge *j)
     return rule_command_is_read_only(j->command) && !judge_hides_paths(j);
 }
 
+/* A confined command can do no harm that has to be asked for: in auto mode, and wherever the
+ * settings say so. */
+static bool judge_is_confined(const struct judge *j)
+{
+    return j->side == SIDE_INSIDE && sandbox_state(j->permit->sandbox) == SANDBOX_ON &&
+           (j->state->mode == MODE_AUTO || sandbox_frees_commands(j->permit->sandbox));
+}
+
 /* What a mode lets through by itself. */
 static bool judge_mode_allows(const struct judge *j)
 {
@@ -321,20 +332,33 @@ static bool judge_mode_allows(const struct judge *j)
     case ABOUT_PATH:
         if (!s->writes)
             return j->flags & TOOL_READ_ONLY && workspace_contains(j->permit->workspace, j->real);
-        return accepts && j->flags & TOOL_EDITS &&
+        return (accepts || j->state->mode == MODE_AUTO) && j->flags & TOOL_EDITS &&
                workspace_contains(j->permit->workspace, j->real);
     case ABOUT_COMMAND:
-        return judge_only_reads(j) || (accepts && judge_is_file_work(j));
+        /* What leaves the sandbox is never harmless: even `cat` would read keys there. */
+        if (j->side == SIDE_LEAVES)
+            return false;
+        return judge_only_reads(j) || (accepts && judge_is_file_work(j)) || judge_is_confined(j);
     default:
         return false;
     }
+}
+
+/* Parts that only read are free inside of the sandbox; outside every word must be the rule's. */
+static bool judge_is_one_command(const struct judge *j)
+{
+    for (size_t i = 0; i < j->subject->text.len; i++) {
+        if (strchr(";&|`$()<>\n", j->subject->text.ptr[i]))
+            return false;
+    }
+    return true;
 }
 
 static bool judge_rules_allow_command(const struct judge *j)
 {
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
     VEC(struct rule *) rules = VEC_INIT;
-    const struct rule *used;
+    const struct rule *used = NULL;
     bool allowed;
 
     VEC_EACH(&j->state->rules, r) {
@@ -346,6 +370,8 @@ static bool judge_rules_allow_command(const struct judge *j)
         allowed = false;
     for (size_t i = 0; allowed && i < writes.len; i++)
         allowed = judge_may_edit(j, writes.ptr[i]);
+    if (j->side == SIDE_LEAVES)
+        allowed = allowed && used && judge_is_one_command(j);
     vec_release(&rules);
     return allowed;
 }
@@ -414,6 +440,13 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
+    if (j->side == SIDE_KEPT_IN) {
+        judge_say(
+            j, PERMIT_DENY, "sandboxOverride",
+            "no command may leave the sandbox here (sandbox.allowUnsandboxedCommands); run it "
+            "without dangerouslyDisableSandbox");
+        return;
+    }
     if (judge_is_protected(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
         return;
@@ -434,6 +467,10 @@ static void permit_judge(struct judge *j)
     }
     if (judge_rules_allow(j)) {
         judge_say(j, PERMIT_ALLOW, "rule", "allowed by a rule");
+        return;
+    }
+    if (j->side == SIDE_LEAVES) {
+        judge_say(j, PERMIT_ASK, "sandboxOverride", "it wants to run outside of the sandbox");
         return;
     }
     if (j->subject->about == ABOUT_PATH && !workspace_contains(j->permit->workspace, j->real)) {

@@ -41,6 +41,7 @@ enum permit_destination {
 
 struct permit {
     struct workspace *workspace;
+    struct sandbox *sandbox; /* NULL: none */
     char *home;
     char *files[TO_LOCAL + 1]; /* our own settings of each destination; none for the session */
     bool may_bypass;

@@ -197,8 +197,8 @@ static const struct {
     {"Read: @/o/secret", "++++++"}, /* by rule */
     {"Read: @/w/.env", "------"},
     {"Edit: @/w/.env", "------"},
-    {"Edit: @/w/src/a.c", "~+-~-+"},
-    {"Write: @/w/new/file", "~+-~-+"},
+    {"Edit: @/w/src/a.c", "~+-+-+"},
+    {"Write: @/w/new/file", "~+-+-+"},
     {"Edit: @/w/lib/x", "++-+++"}, /* by rule */
     {"Edit: @/w/no/x", "------"},
     {"Edit: @/w/ask/x", "~~-~-~"},
@@ -213,7 +213,7 @@ static const struct {
     {"Write: @/w/sub/.mcp.json", "~~-~-+"},
     {"Write: @/w/.vscode/tasks.json", "~~-~-+"},
     {"Write: @/w/.claude/settings.json", "~~-~-+"},
-    {"Write: @/w/.claude/worktrees/a/x.c", "~+-~-+"},
+    {"Write: @/w/.claude/worktrees/a/x.c", "~+-+-+"},
     {"Write: @/w/.claude/worktrees/a/.git/x", "~~-~-+"},
     {"Read: @/w/.git/config", "++++++"},
 

@@ -34,6 +34,7 @@ struct net;
 struct permit;
 struct provider;
 struct referee;
+struct sandbox;
 struct workspace;
 
 #define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
@@ -86,8 +87,9 @@ struct tool_call {
     struct str id;           /* "toolu_…" */
     const struct json *args; /* fits the schema */
     struct workspace *workspace;
-    struct permit *permit; /* the mode; plan mode is entered and left through it */
-    struct asker *asker;   /* to ask a person; NULL: nobody is there */
+    struct permit *permit;   /* the mode; plan mode is entered and left through it */
+    struct sandbox *sandbox; /* where commands run; NULL: they are not confined */
+    struct asker *asker;     /* to ask a person; NULL: nobody is there */
     const struct conf *conf;
     struct net *net;         /* NULL: this run has no network */
     struct referee *referee; /* NULL: there is none */

@@ -13,8 +13,8 @@
 
 /* Order is that of --help. */
 static const struct command *const commands[] = {
-    &cmd_goal,   &cmd_sessions,   &cmd_rewind, &cmd_hooks, &cmd_auth,
-    &cmd_doctor, &cmd_completion, &cmd_man,    &cmd_help,
+    &cmd_goal,    &cmd_sessions, &cmd_rewind,     &cmd_hooks, &cmd_auth,
+    &cmd_sandbox, &cmd_doctor,   &cmd_completion, &cmd_man,   &cmd_help,
 };
 
 size_t cmd_count(void)

@@ -51,6 +51,7 @@ extern const struct command cmd_help;
 extern const struct command cmd_hooks;
 extern const struct command cmd_man;
 extern const struct command cmd_rewind;
+extern const struct command cmd_sandbox;
 extern const struct command cmd_sessions;
 
 /* `tenax -p`: no word names it, an option does. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/permit.h"
+#include "agent/sandbox.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -88,20 +89,29 @@ int print_goal_read(struct print_goal *g, struct cmd *c, struct str prompt, stru
 
 /* ---- May it begin? ---- */
 
-/* Nobody can be asked, and commands are not confined yet: what may run must have been said. */
+/* Nobody can be asked. Unless somebody has said what may run, all that is confined may, and edits
+ * in the working folders. */
 static int check_permissions(const struct conf *conf, struct host *host, struct err *err)
 {
-    if (permit_mode(host_permit(host)) == MODE_PLAN)
+    enum permit_mode mode = permit_mode(host_permit(host));
+    enum sandbox_state sandbox = sandbox_state(host_sandbox(host));
+    bool is_said = mode != MODE_DEFAULT || conf_get(conf, "permissions.defaultMode");
+
+    if (mode == MODE_PLAN)
         return err_set(err, ERR_BAD_INPUT,
                        "in plan mode nothing is worked on, so a goal would only lie there: say "
                        "what may be done with another --permission-mode");
-    if (permit_mode(host_permit(host)) != MODE_DEFAULT || conf_get(conf, "permissions.defaultMode"))
+    if (is_said && mode != MODE_AUTO)
         return 0;
+    if (sandbox == SANDBOX_ON)
+        return is_said ? 0 : permit_set_mode(host_permit(host), MODE_AUTO, err);
     return err_set(err, ERR_BAD_INPUT,
                    "a goal that nobody watches works in mode auto, which needs a sandbox for "
-                   "commands, and there is none here. Say what may run: --permission-mode "
+                   "commands, and %s. Say what may run: --permission-mode "
                    "acceptEdits, with rules for commands (--allowedTools 'Bash(make:*)'), or "
-                   "--permission-mode bypassPermissions where nothing can be harmed");
+                   "--permission-mode bypassPermissions where nothing can be harmed",
+                   sandbox == SANDBOX_OFF ? "the settings have switched it off (sandbox.enabled)"
+                                          : sandbox_why_not(host_sandbox(host)));
 }
 
 /* Checks and edits of a goal belong to the folder it was set in. */

@@ -68,8 +68,8 @@ static void table(void **state)
             fail_msg("the members of '%s' do not follow it", above->path);
         if (!k->types || help.len < 5 || str_ends(help, STR(".")))
             fail_msg("'%s': types, and a help text without full stop", k->path);
-        if (above && (k->flags & KEY_LATER))
-            fail_msg("'%s': mark the top-level key, not its member", k->path);
+        if (above && is_later(above) && (k->flags & KEY_LATER))
+            fail_msg("'%s': the key above it is marked already", k->path);
         if (k->env && !(k->types & KEY_STRING))
             fail_msg("'%s': variables set strings only", k->path);
     }

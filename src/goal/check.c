@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <signal.h>
 
+#include "agent/sandbox.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/plain.h"
@@ -167,8 +168,9 @@ static int check_command(struct str command, struct err *err)
 }
 
 static struct proc *check_start(const struct check_spec *spec, const char *command,
-                                struct mailbox *to, struct err *err)
+                                struct sandbox_job *inside, struct mailbox *to, struct err *err)
 {
+    CLEANUP(strv_release) struct strv plain = STRV_INIT;
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     const char *const argv[] = {"/bin/sh", "-c", "--", command, NULL};
     struct proc_spec job = {
@@ -178,14 +180,16 @@ static struct proc *check_start(const struct check_spec *spec, const char *comma
         .max_output = BUF_NO_LIMIT, /* all of it is hashed; none of it is held */
         .timeout_ms = spec->timeout_ms ? spec->timeout_ms : CHECK_TIMEOUT_MS,
         .linger_ms = CHECK_LINGER_MS,
-        .confine = spec->confine,
+        .confine = sandbox_job_confine(inside),
     };
     struct err why = {0};
     struct proc *p;
 
-    check_environ(spec->environ, &env);
+    check_environ(spec->environ, &plain);
+    sandbox_job_environ(inside, strv_get(&plain), &env);
     job.envp = (const char *const *)strv_get(&env);
     p = proc_start(&job, to, &why);
+    sandbox_job_started(inside);
     if (!p)
         err_set(err, why.code == ERR_CANCELLED || why.code == ERR_UNSUPPORTED ? why.code : ERR_IO,
                 "the check cannot be run: %s", why.text);
@@ -227,22 +231,34 @@ static int check_watch(struct mailbox *from, struct cancel *cancel, struct check
     }
 }
 
+static void check_add_sandbox(struct sandbox_job *inside, const char *dir, struct buf *tail)
+{
+    CLEANUP(buf_release) struct buf notes = BUF_INIT(CHECK_TAIL);
+
+    sandbox_job_explain(inside, dir, buf_str(tail), &notes);
+    if (notes.len && tail->len && tail->ptr[tail->len - 1] != '\n')
+        buf_addc(tail, '\n');
+    buf_add(tail, buf_str(&notes));
+}
+
 int check_run(const struct check_spec *spec, struct cancel *cancel, struct check_result *ret,
               struct err *err)
 {
     CLEANUP(check_result_release)
     struct check_result r = {.command = BUF_INIT(CHECK_MAX_COMMAND), .time_ms = clock_wall_ms()};
     CLEANUP(check_output_release) struct check_output output;
+    CLEANUP(sandbox_job_freep) struct sandbox_job *inside = NULL;
     struct mailbox *from;
     struct proc *p;
     int rc = -1;
 
     check_output_init(&output);
-    if (check_command(spec->command, err) < 0 || cancel_check(cancel, err) < 0)
+    if (check_command(spec->command, err) < 0 || cancel_check(cancel, err) < 0 ||
+        sandbox_enter(spec->sandbox, &inside, err) < 0)
         return -1;
     buf_add(&r.command, spec->command);
     from = mailbox_new();
-    p = check_start(spec, buf_cstr(&r.command), from, err);
+    p = check_start(spec, buf_cstr(&r.command), inside, from, err);
     if (p)
         rc = check_watch(from, cancel, &output, &r, err);
     proc_unref(p); /* cancelled: ends in the background */
@@ -251,6 +267,8 @@ int check_run(const struct check_spec *spec, struct cancel *cancel, struct check
     if (rc < 0)
         return -1;
     check_output_end(&output, &r);
+    if (!r.passed && !r.timed_out)
+        check_add_sandbox(inside, spec->dir, &r.tail);
     *ret = r;
     r = (struct check_result){0};
     return 0;

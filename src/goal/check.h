@@ -17,9 +17,9 @@
 #include "base/str.h"
 
 struct cancel;
-struct confinement;
 struct err;
 struct jw;
+struct sandbox;
 struct strv;
 
 #define CHECK_TIMEOUT_MS ((int64_t)10 * 60 * 1000)
@@ -30,9 +30,9 @@ struct strv;
 struct check_spec {
     struct str command;
     const char *dir;
-    char *const *environ;              /* as tenax was started */
-    int64_t timeout_ms;                /* 0: CHECK_TIMEOUT_MS */
-    const struct confinement *confine; /* NULL: none */
+    char *const *environ;    /* as tenax was started */
+    int64_t timeout_ms;      /* 0: CHECK_TIMEOUT_MS */
+    struct sandbox *sandbox; /* it runs inside; NULL: as the user's own commands do */
 };
 
 struct check_result {
@@ -44,7 +44,9 @@ struct check_result {
     int64_t time_ms; /* wall clock: when it began */
     int64_t wall_ms; /* how long it took */
     size_t bytes;    /* of output, both streams together, in the order in which they came */
-    struct buf tail; /* plain text (base/plain.h), from the beginning of a line if there is one */
+    /* Plain text (base/plain.h), from the beginning of a line if there is one; and what the sandbox
+     * had to do with a failure. */
+    struct buf tail;
     char sha256[SHA256_HEX + 1]; /* of all the output */
 };
 void check_result_release(struct check_result *r);
@@ -58,7 +60,7 @@ struct str check_path(const struct strv *env);
 
 /* 0 whatever the command thinks, one that cannot be found included (code 127). A command that the
  * time limit ended has not passed, whatever its exit code. ERR_BAD_INPUT (empty, or a NUL in it),
- * ERR_TOO_BIG, ERR_CANCELLED, ERR_UNSUPPORTED (confine.h), or ERR_IO when no shell could be
+ * ERR_TOO_BIG, ERR_CANCELLED, ERR_UNSUPPORTED (sandbox.h), or ERR_IO when no shell could be
  * started, the folder being gone included. */
 int check_run(const struct check_spec *spec, struct cancel *cancel, struct check_result *ret,
               struct err *err);

@@ -19,7 +19,6 @@
 #include "base/vec.h"
 #include "goal/check.h"
 #include "json/jw.h"
-#include "proc/confine.h"
 #include "proc/proc.h"
 #include "store/scratch_check.h"
 #include "sync/cancel.h"
@@ -97,10 +96,6 @@ static void ends(void **state)
 static void refused(void **state)
 {
     static char nul[] = "true\0false";
-    const struct confinement strict = {
-        .net = CONFINE_NET_NONE,
-        .by = confine_backend_named("none"),
-    };
     CLEANUP(buf_release) struct buf longest = BUF_INIT(BUF_NO_LIMIT);
     struct {
         const char *name;
@@ -111,9 +106,6 @@ static void refused(void **state)
         {"nul", {.command = str_make(nul, sizeof(nul) - 1), .dir = scratch_dir()}, ERR_BAD_INPUT},
         {"long", {.dir = scratch_dir()}, ERR_TOO_BIG},
         {"no folder", {.command = STR("true"), .dir = "/nonexistent/folder"}, ERR_IO},
-        {"confined",
-         {.command = STR("true"), .dir = scratch_dir(), .confine = &strict},
-         ERR_UNSUPPORTED},
     };
 
     (void)state;

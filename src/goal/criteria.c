@@ -43,6 +43,7 @@ int change_check(struct goal *g, const struct goal_argument *what, struct cancel
         .command = buf_str(&what->text),
         .dir = g->spec.dir,
         .environ = g->spec.environ,
+        .sandbox = goal_sandbox(g),
     };
     int rc;
 

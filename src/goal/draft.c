@@ -99,6 +99,7 @@ int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
             .command = str_of(commands->ptr[i]),
             .dir = g->spec.dir,
             .environ = g->spec.environ,
+            .sandbox = goal_sandbox(g),
         };
         struct check_result *r;
 

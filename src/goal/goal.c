@@ -40,6 +40,13 @@ bool goal_in_plan_mode(const struct goal *g)
     return g->spec.permit && permit_mode(g->spec.permit) == MODE_PLAN;
 }
 
+struct sandbox *goal_sandbox(const struct goal *g)
+{
+    bool is_lifted = g->spec.permit && permit_mode(g->spec.permit) == MODE_BYPASS;
+
+    return is_lifted ? NULL : g->spec.sandbox;
+}
+
 struct goal_words goal_words_now(const struct goal *g)
 {
     int64_t live = g->in_turn ? (clock_mono_ms() - g->clock_ms) / 1000 : 0;

@@ -43,6 +43,7 @@ struct net;
 struct permit;
 struct provider;
 struct referee;
+struct sandbox;
 struct store;
 struct strv;
 struct toolbox;
@@ -83,6 +84,7 @@ struct goal_spec {
     char *const *environ;    /* as tenax was started */
     const struct conf *conf; /* goal.* */
     struct permit *permit;   /* its mode */
+    struct sandbox *sandbox; /* where checks run; NULL: they are not confined */
     const struct toolbox *judge_tools;
     bool is_kept;        /* the session is written down */
     bool is_interactive; /* a person is there: trust counts, resuming asks */

@@ -172,6 +172,7 @@ void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool 
                       struct str data);
 bool goal_is_active(const struct goal *g);
 bool goal_in_plan_mode(const struct goal *g);
+struct sandbox *goal_sandbox(const struct goal *g);     /* of its own commands; NULL: none */
 struct goal_words goal_words_now(const struct goal *g); /* good until the row is written */
 struct baseline goal_baseline(const struct goal *g);
 void goal_checks(const struct goal *g, struct strv *ret);

@@ -58,6 +58,7 @@ static int ladder_check(struct goal *g, struct ladder *l, const struct strv *com
             .command = str_of(commands->ptr[i]),
             .dir = g->spec.dir,
             .environ = g->spec.environ,
+            .sandbox = goal_sandbox(g),
         };
         struct check_result *r = vec_add(&l->checks);
 

@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-struct confinement;
 struct err;
+struct sandbox;
 struct wait_watch;
 
 enum wait_on {
@@ -75,7 +75,7 @@ struct wait_watch_spec {
     const struct wait *wait; /* copied */
     const char *dir;
     char *const *environ;
-    const struct confinement *confine;
+    struct sandbox *sandbox; /* of commands; NULL: none */
     /* Once, on the watch's thread, when it is over or a check-in is due; must not block. */
     void (*fn)(void *arg);
     void *arg;

@@ -23,7 +23,7 @@ struct wait_watch {
     struct wait wait;
     char *dir;
     struct strv environ;
-    const struct confinement *confine;
+    struct sandbox *sandbox;
     void (*fn)(void *arg);
     void *arg;
     struct cancel *stop;
@@ -107,7 +107,7 @@ static bool watch_command(struct wait_watch *w)
         .dir = w->dir,
         .environ = strv_get(&w->environ),
         .timeout_ms = watch_command_ms(&w->wait),
-        .confine = w->confine,
+        .sandbox = w->sandbox,
     };
     bool passed = check_run(&spec, w->stop, &result, /*err=*/NULL) == 0 && result.passed;
 
@@ -212,7 +212,7 @@ struct wait_watch *wait_watch_start(const struct wait_watch_spec *spec, struct e
     w->dir = mem_dup(spec->dir, strlen(spec->dir));
     for (char *const *e = spec->environ; e && *e; e++)
         strv_adds(&w->environ, *e);
-    w->confine = spec->confine;
+    w->sandbox = spec->sandbox;
     w->fn = spec->fn;
     w->arg = spec->arg;
     w->stop = cancel_new(/*parent=*/NULL);

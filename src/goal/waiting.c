@@ -51,6 +51,7 @@ void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err
         .wait = &g->wait,
         .dir = g->spec.dir,
         .environ = g->spec.environ,
+        .sandbox = goal_sandbox(g),
         .fn = wake_from_wait,
         .arg = g,
     };

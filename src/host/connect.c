@@ -18,7 +18,7 @@ static const char *connect_first_env(const struct conf *conf, const char *const 
     return NULL;
 }
 
-struct net *connect_net(const struct conf *conf, struct err *err)
+void connect_options(const struct conf *conf, struct net_options *ret)
 {
     /* HTTP_PROXY in capitals is left out: a web server sets it from a request header. */
     static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
@@ -27,13 +27,20 @@ struct net *connect_net(const struct conf *conf, struct err *err)
     static const char *const cert[] = {"SSL_CERT_FILE", NULL};
     const char *proxy = connect_first_env(conf, tls);
     const char *plain_proxy = connect_first_env(conf, plain);
-    struct net_options options = {
+
+    *ret = (struct net_options){
         .proxy = proxy ? proxy : "",
         .plain_proxy = plain_proxy ? plain_proxy : "",
         .no_proxy = connect_first_env(conf, none),
         .ca_file = connect_first_env(conf, cert),
         .http2 = conf_get_bool(conf, "http2", false),
     };
+}
 
+struct net *connect_net(const struct conf *conf, struct err *err)
+{
+    struct net_options options;
+
+    connect_options(conf, &options);
     return net_new(&options, err);
 }

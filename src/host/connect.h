@@ -6,7 +6,10 @@
 struct conf;
 struct err;
 struct net;
+struct net_options;
 
+/* What they say; the strings are lent by conf. */
+void connect_options(const struct conf *conf, struct net_options *ret);
 /* The network thread, with proxy and certificates from the environment and the settings' env over
  * it. NULL with the reason on failure. */
 struct net *connect_net(const struct conf *conf, struct err *err);

@@ -18,6 +18,7 @@ struct hook_registry;
 struct models;
 struct net;
 struct permit;
+struct sandbox;
 struct session;
 struct strv;
 struct workspace;
@@ -30,6 +31,7 @@ struct goals_spec {
     struct hook_registry *registry;
     struct workspace *workspace;
     struct permit *permit;
+    struct sandbox *sandbox; /* NULL: none */
     struct models *models;
     void (*emit)(void *arg, struct event *e);
     int (*wake)(void *arg, struct err *err);

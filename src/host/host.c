@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
+#include "agent/sandbox.h"
 #include "agent/surroundings.h"
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
@@ -211,6 +212,7 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
         .registry = h->registry,
         .workspace = h->workspace,
         .permit = h->permit,
+        .sandbox = h->sandbox,
         .models = &h->models,
         .emit = host_emit_goal,
         .wake = host_nudge,
@@ -258,6 +260,39 @@ static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, str
     return 0;
 }
 
+/* What the settings want and cannot have is said; what they have not asked for, only where it makes
+ * a difference. */
+static void host_note_sandbox(struct host *h, struct strv *ret_notes)
+{
+    enum sandbox_state state = sandbox_state(h->sandbox);
+
+    if (permit_mode(h->permit) == MODE_BYPASS)
+        return;
+    if (state == SANDBOX_NEEDED)
+        strv_addf(ret_notes,
+                  "no command can run: sandbox.enabled wants a sandbox, and %s; set it to auto to "
+                  "be asked instead",
+                  sandbox_why_not(h->sandbox));
+    else if (state == SANDBOX_MISSING &&
+             (permit_mode(h->permit) == MODE_AUTO || conf_get(h->conf, "sandbox.enabled")))
+        strv_addf(ret_notes, "commands are not confined, so they ask: %s",
+                  sandbox_why_not(h->sandbox));
+}
+
+static void host_make_sandbox(struct host *h, struct strv *ret_notes)
+{
+    struct sandbox_spec spec = {.conf = h->conf, .workspace = h->workspace};
+    struct net_options network;
+
+    connect_options(h->conf, &network);
+    spec.upstream = network.proxy;
+    spec.upstream_plain = network.plain_proxy;
+    spec.no_proxy = network.no_proxy;
+    h->sandbox = sandbox_new(&spec, ret_notes);
+    permit_set_sandbox(h->permit, h->sandbox);
+    host_note_sandbox(h, ret_notes);
+}
+
 static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *err)
 {
     host_make_workspace(h);
@@ -265,6 +300,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         return -1;
     if (host_restore_mode(h, err) < 0)
         return -1;
+    host_make_sandbox(h, ret_notes);
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
@@ -326,6 +362,7 @@ void host_free(struct host *h)
     toolbox_free(h->toolbox);
     permit_free(h->permit);
     workspace_unref(h->workspace);
+    sandbox_free(h->sandbox); /* with the workspace, whose commands use its folders */
     session_free(h->session);
     models_release(&h->models);
     net_free(h->net);
@@ -386,6 +423,11 @@ struct asks *host_asks(struct host *h)
 struct permit *host_permit(struct host *h)
 {
     return h->permit;
+}
+
+struct sandbox *host_sandbox(struct host *h)
+{
+    return h->sandbox;
 }
 
 struct workspace *host_workspace(struct host *h)

@@ -37,6 +37,7 @@ struct model;
 struct permit;
 struct prompt_spec;
 struct rewind;
+struct sandbox;
 struct strv;
 struct workspace;
 
@@ -72,6 +73,7 @@ const char *host_key_source(const struct host *h); /* "ANTHROPIC_API_KEY"; "none
 struct feed *host_feed(struct host *h);
 struct asks *host_asks(struct host *h);
 struct permit *host_permit(struct host *h);
+struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 

@@ -39,6 +39,7 @@ static int host_gather(struct host *h, struct err *err)
     const struct recall *past = session_recall(h->session);
     struct surroundings *around = TAKE_PTR(h->around);
 
+    h->briefing.where.sandbox = permit_mode(h->permit) == MODE_BYPASS ? NULL : h->sandbox;
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {
@@ -109,6 +110,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .toolbox = h->toolbox,
         .workspace = h->workspace,
         .permit = h->permit,
+        .sandbox = h->sandbox,
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",

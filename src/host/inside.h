@@ -36,6 +36,7 @@ struct host {
     struct net *net;
     struct workspace *workspace;
     struct permit *permit;
+    struct sandbox *sandbox;
     const struct tool_entry *tools[HOST_MAX_TOOLS + 1];
     struct toolbox *toolbox;
     struct strv only_tools;

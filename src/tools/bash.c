@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "agent/permit.h"
+#include "agent/sandbox.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/clock.h"
@@ -50,6 +52,7 @@ struct bash {
     int64_t timeout_ms;
     struct mailbox *mail;
     struct proc *proc;
+    struct sandbox_job *job; /* NULL: nothing confines it */
     struct spool spool;
     struct buf notes; /* for the model, a line each */
     int64_t shown_ms; /* when progress was last told */
@@ -83,6 +86,22 @@ static void tool_bash_about(struct workspace *w, const struct json *args, struct
         .text = json_get_str(args, "command"),
         .args = args,
     };
+}
+
+/* By now it was allowed: by a rule, a mode or a person. *ret is NULL when it runs as the user's own
+ * commands do. */
+static int bash_enter_sandbox(struct tool_call *call, struct sandbox_job **ret, struct err *err)
+{
+    *ret = NULL;
+    if (call->permit && permit_mode(call->permit) == MODE_BYPASS)
+        return 0;
+    switch (sandbox_side(call->sandbox, json_get_str(call->args, "command"), call->args)) {
+    case SIDE_INSIDE:
+    case SIDE_KEPT_IN:
+        return sandbox_enter(call->sandbox, ret, err);
+    default:
+        return 0;
+    }
 }
 
 /* The folder may have been removed since the last command. */
@@ -220,6 +239,17 @@ static void bash_write_verdict(const struct bash *b, struct tool_result *ret)
     }
 }
 
+/* The last words of a command that failed may be about the sandbox. */
+static void bash_explain(struct bash *b)
+{
+    CLEANUP(buf_release) struct buf out = BUF_INIT(TOOL_MAX_TEXT);
+
+    if (!b->job || b->is_cancelled || b->how != PROC_EXITED || !b->code)
+        return;
+    spool_write(&b->spool, &out);
+    sandbox_job_explain(b->job, b->dir, buf_str(&out), &b->notes);
+}
+
 static void bash_write_data(const struct bash *b, struct str out, struct tool_result *ret)
 {
     struct jw w;
@@ -252,6 +282,7 @@ static void bash_write_result(const struct bash *b, struct tool_result *ret)
 
 static void bash_release(struct bash *b)
 {
+    sandbox_job_free(b->job);
     proc_unref(b->proc); /* cancelled: is ended in the background */
     if (b->mail)
         mailbox_close(b->mail);
@@ -279,9 +310,11 @@ static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct
     };
 
     spool_init(&b.spool, call->workspace, call->id);
-    if (bash_find_dir(call->workspace, &b.dir, &b.notes, err) < 0)
+    if (bash_find_dir(call->workspace, &b.dir, &b.notes, err) < 0 ||
+        bash_enter_sandbox(call, &b.job, err) < 0)
         return -1;
     command.dir = b.dir;
+    command.job = b.job;
     b.proc = command_start(call->workspace, &command, b.mail, &b.moves, &b.notes, err);
     if (!b.proc) {
         ret->stops_batch = true;
@@ -290,6 +323,7 @@ static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct
     while (bash_take_mail(&b))
         continue;
     spool_end(&b.spool);
+    bash_explain(&b);
     bash_write_result(&b, ret);
     return 0;
 }
@@ -299,6 +333,8 @@ static int bash_run_in_background(struct tool_call *call, struct tool_result *re
     CLEANUP(buf_release) struct buf notes = BUF_INIT(BASH_MAX_NOTES);
     CLEANUP(mem_freep) char *dir = NULL;
     struct background_started started = {0};
+    struct sandbox_job *job;
+    int rc;
     struct command_spec command = {
         .text = json_get_str(call->args, "command"),
         .conf = call->conf,
@@ -308,9 +344,14 @@ static int bash_run_in_background(struct tool_call *call, struct tool_result *re
 
     if (bash_find_dir(call->workspace, &dir, &notes, err) < 0)
         return -1;
+    if (bash_enter_sandbox(call, &job, err) < 0)
+        return -1;
     command.dir = dir;
-    if (background_start(call->workspace, &command, json_get_str(call->args, "description"),
-                         call->id, &started, &notes, err) < 0)
+    command.job = job;
+    rc = background_start(call->workspace, &command, json_get_str(call->args, "description"),
+                          call->id, &started, &notes, err);
+    sandbox_job_free(job);
+    if (rc < 0)
         return -1;
     buf_addf(
         &ret->text,

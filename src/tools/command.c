@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "agent/sandbox.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -165,6 +166,7 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
     CLEANUP(mem_freep)
     char *shell = wanted.len ? mem_dup(wanted.ptr, wanted.len) : mem_dup("bash", 4);
     CLEANUP(buf_release) struct buf script = BUF_INIT(COMMAND_MAX_TEXT);
+    CLEANUP(strv_release) struct strv inside = STRV_INIT;
     bool moves;
     const char *argv[] = {shell, "-c", NULL, NULL};
     struct err why = {0};
@@ -177,13 +179,16 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
         .timeout_ms = c->timeout_ms,
         .grace_ms = command_grace_ms(c->conf),
         .linger_ms = c->linger_ms,
+        .confine = sandbox_job_confine(c->job),
     };
 
     command_env_init(&env, w);
-    spec.envp = (const char *const *)strv_get(&env.list);
     command_add_shell(w, &script);
     moves = c->tell_dir && (wanted.len || !env.is_plain || script.len || command_may_move(c->text));
     spec.tell_dir = moves;
+    if (c->job)
+        sandbox_job_environ(c->job, strv_get(&env.list), &inside);
+    spec.envp = (const char *const *)strv_get(c->job ? &inside : &env.list);
     if (command_make_script(c->text, moves, &script, err) < 0)
         return NULL;
     argv[2] = buf_cstr(&script);
@@ -197,6 +202,7 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
     } else if (!p && err) {
         *err = why;
     }
+    sandbox_job_started(c->job);
     return p;
 }
 

@@ -17,6 +17,7 @@ struct conf;
 struct err;
 struct mailbox;
 struct proc;
+struct sandbox_job;
 struct workspace;
 
 struct command_spec {
@@ -25,7 +26,8 @@ struct command_spec {
     const struct conf *conf; /* NULL: defaults */
     int64_t timeout_ms;      /* 0: none */
     int64_t linger_ms;
-    bool tell_dir; /* PROC_EXIT says where it ended, unless it cannot have moved */
+    struct sandbox_job *job; /* confines it; NULL: nothing does. Only lent to command_start() */
+    bool tell_dir;           /* PROC_EXIT says where it ended, unless it cannot have moved */
 };
 
 /* *ret_moves: the command may end elsewhere, and PROC_EXIT will say where. Notes for the model are

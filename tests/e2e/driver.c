@@ -269,6 +269,7 @@ static void make_env(const struct run *r, bool trusted, struct strv *env)
     strv_addf(env, "TMPDIR=%s/tmp", r->dir);
     strv_addf(env, "PATH=%s/src:/usr/bin:/bin", r->build);
     strv_adds(env, "TERM=xterm");
+    strv_adds(env, "TENAX_TEST_SANDBOX=none"); /* the same everywhere; some cases unset it */
     strv_addf(env, "MODEL=%s", r->model);
     strv_addf(env, "DIALECT=%.*s", STR_ARG(r->dialect));
     for (size_t i = 0; i < ARRAY_LEN(passed); i++) {

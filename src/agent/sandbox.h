@@ -1,0 +1,94 @@
+/*
+ * The sandbox: where commands of a session run, and what they may touch there.
+ *
+ * The settings (sandbox.*) say what is wanted, proc/confine.h has it enforced by the kernel, and
+ * this is what lies between: which commands are confined, to which folders, what of the network is
+ * left, what a command that was stopped by it is told. It confines in every mode but
+ * bypassPermissions; whether a confined command asks first is the permit's business (permit.h).
+ *
+ * Inside, a command writes in the working folders, in the repository they belong to and in a
+ * temporary folder of the session ($TMPDIR), and nowhere else. Even there it does not write what
+ * decides which programs run: .git/hooks and .git/config, .claude and .tenax, the homes of tenax
+ * and Claude. It does not read keys, tokens and the profiles of browsers. It has no network but
+ * the hosts that the settings allow, through a proxy of ours (net/proxy.h).
+ *
+ * One sandbox serves one session. All functions: any thread; a NULL sandbox is one that is off.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf;
+struct conf;
+struct confinement;
+struct err;
+struct json;
+struct jw;
+struct sandbox;
+struct sandbox_job;
+struct strv;
+struct workspace;
+
+enum sandbox_state {
+    SANDBOX_OFF,     /* the settings want none */
+    SANDBOX_ON,      /* commands are confined */
+    SANDBOX_MISSING, /* nothing here can confine; commands run without, so they ask */
+    SANDBOX_NEEDED,  /* the same, but the settings insist: no command runs */
+};
+
+struct sandbox_spec {
+    const struct conf *conf;     /* lent for sandbox_new() alone */
+    struct workspace *workspace; /* counted */
+    /* Proxies between this machine and the network; NULL or "": none. */
+    const char *upstream, *upstream_plain, *no_proxy;
+    bool insists; /* whatever sandbox.enabled says */
+};
+
+/* Settings that make no sense are left out and said in warnings. */
+struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_warnings);
+/* Removes its temporary folder. NULL is fine. */
+void sandbox_free(struct sandbox *s);
+
+enum sandbox_state sandbox_state(const struct sandbox *s);
+/* Why there is none, for a person; empty when it is on, or off. */
+const char *sandbox_why_not(const struct sandbox *s);
+/* sandbox.autoAllowBashIfSandboxed: confined commands need no question in any mode. */
+bool sandbox_frees_commands(const struct sandbox *s);
+
+/* Where a command would run when the mode does not lift the sandbox. */
+enum sandbox_side {
+    SIDE_INSIDE,
+    SIDE_OUTSIDE, /* no sandbox, or one of excludedCommands */
+    SIDE_LEAVES,  /* it wants to leave: somebody has to be asked */
+    SIDE_KEPT_IN, /* the same, but nobody may leave (allowUnsandboxedCommands) */
+};
+/* args: of a call of Bash; NULL: a command of tenax itself. */
+enum sandbox_side sandbox_side(const struct sandbox *s, struct str command,
+                               const struct json *args);
+
+/* What the model is told about it; nothing unless it is on. */
+void sandbox_describe(struct sandbox *s, struct buf *ret);
+/* For `tenax sandbox`: {"state","backend","write":[…],"read_only":[…],"hidden":[…],…}. */
+void sandbox_write(struct sandbox *s, struct jw *w);
+
+/* ---- one job ---- */
+
+/* The confinement of one job that begins now: folders as they are at this moment. ERR_UNSUPPORTED
+ * when the settings insist and there is none, ERR_IO. *ret is NULL when nothing confines; all that
+ * follows takes a NULL job. */
+int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err);
+const struct confinement *sandbox_job_confine(const struct sandbox_job *j);
+/* The environment inside: the given one with TMPDIR, caches and proxies over it. */
+void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret);
+/* It runs, or never will: what only the job needs is closed here. */
+void sandbox_job_started(struct sandbox_job *j);
+/* A command has failed in dir with this output: appends what the sandbox had to do with it, a line
+ * each ("blocked by the sandbox: write to /etc/x"), and what can be done. Nothing when it had
+ * nothing to do with it. */
+void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output,
+                         struct buf *ret);
+void sandbox_job_free(struct sandbox_job *j);
+void sandbox_job_freep(struct sandbox_job **j); /* for CLEANUP() */

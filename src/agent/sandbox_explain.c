@@ -1,0 +1,185 @@
+/*
+ * sandbox_explain: was it the sandbox that stopped a command? Its output is searched for what
+ * programs say then, but words alone prove nothing: a path must be one that the sandbox forbids
+ * and that we, outside, could have had; a host one that the proxy has refused. Any thread.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/sandbox_state.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "net/proxy.h"
+
+#define EXPLAIN_BYTES ((size_t)64 << 10) /* of the output's end that is looked at */
+#define EXPLAIN_MAX 5                    /* things told */
+
+struct explain {
+    struct sandbox_job *job;
+    const char *dir;
+    struct strv seen; /* "write to /etc/x" */
+};
+
+static void explain_add(struct explain *e, const char *what, const char *path)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(8192);
+
+    buf_addf(&text, "%s %s", what, path);
+    if (e->seen.len < EXPLAIN_MAX && !strv_has(&e->seen, buf_str(&text)))
+        strv_add(&e->seen, buf_str(&text));
+}
+
+/* Outside it could have been written: itself, or made in its folder. What the kernel shows as files
+ * says nothing by its modes. */
+static bool could_write(const char *path)
+{
+    CLEANUP(mem_freep) char *dir = NULL;
+
+    if (str_starts(str_of(path), STR("/proc/")) || str_starts(str_of(path), STR("/sys/")))
+        return false;
+    if (file_exists(path))
+        return access(path, W_OK) == 0;
+    dir = path_dirname(path);
+    return access(dir, W_OK) == 0;
+}
+
+/* true when the sandbox is what stands in the way to this path. */
+static bool explain_path(struct explain *e, struct str word, bool is_write)
+{
+    CLEANUP(buf_release) struct buf full = BUF_INIT(8192);
+    CLEANUP(mem_freep) char *real = NULL;
+    enum path_is is;
+
+    if (word.ptr[0] != '/')
+        buf_adds(&full, e->dir);
+    path_walk(&full, word);
+    if (!full.len || buf_check(&full, NULL) < 0)
+        return false;
+    real = path_real(buf_cstr(&full));
+    is = sandbox_path_is(&e->job->paths, real);
+    if (is == PATH_HIDDEN && access(real, R_OK) == 0) {
+        explain_add(e, "read of", buf_cstr(&full));
+        return true;
+    }
+    if (is_write && is == PATH_READABLE && could_write(real)) {
+        explain_add(e, "write to", buf_cstr(&full));
+        return true;
+    }
+    return false;
+}
+
+/* Where a path may end in a message. */
+static bool is_around_word(char c)
+{
+    return c == ' ' || c == '\t' || c == '\'' || c == '"' || c == '`' || c == ',' || c == ';' ||
+           c == '(' || c == ')' || c == '[' || c == ']' || c == '<' || c == '>';
+}
+
+/* Without the quotes that some languages put around names, and what ends a sentence. */
+static struct str bare_word(struct str word)
+{
+    while (word.len && strchr(":.,", word.ptr[word.len - 1]))
+        word.len--;
+    while (word.len >= 3 && memcmp(word.ptr, "\xe2\x80", 2) == 0)
+        word = str_from(word, 3);
+    while (word.len >= 3 && memcmp(word.ptr + word.len - 3, "\xe2\x80", 2) == 0)
+        word.len -= 3;
+    return word;
+}
+
+/* Every word of the line that may be a path; "sh: 1: cannot create /etc/x: Read-only file system".
+ */
+static void explain_line(struct explain *e, struct str line, bool is_write)
+{
+    size_t i = 0;
+
+    while (i < line.len) {
+        struct str word;
+        size_t start;
+
+        while (i < line.len && is_around_word(line.ptr[i]))
+            i++;
+        start = i;
+        while (i < line.len && !is_around_word(line.ptr[i]))
+            i++;
+        word = bare_word(str_first(str_from(line, start), i - start));
+        if (word.len && word.len < 4096 && !memchr(word.ptr, '\0', word.len) &&
+            explain_path(e, word, is_write))
+            return;
+    }
+}
+
+static bool has_any(struct str line, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_find_nocase(line, str_of(words[i])) < line.len)
+            return true;
+    }
+    return false;
+}
+
+/* What programs say when there is no network. */
+static const char *const no_network[] = {
+    "network is unreachable",
+    "could not resolve",
+    "temporary failure in name resolution",
+    "name or service not known",
+    "address family not supported",
+    "getaddrinfo",
+    "name resolution",
+    "failed to resolve",
+    "dns error",
+    "no route to host",
+    "unable to connect",
+    "failed to connect",
+    "socket: permission denied",
+    "socket: operation not permitted",
+};
+
+static void explain_output(struct explain *e, struct str output, bool *ret_network)
+{
+    static const char *const read_only[] = {"read-only file system", "EROFS"};
+    static const char *const denied[] = {"permission denied", "EACCES", "operation not permitted",
+                                         "EPERM"};
+    struct str line;
+
+    if (output.len > EXPLAIN_BYTES)
+        output = str_from(output, output.len - EXPLAIN_BYTES);
+    while (str_cut(&output, '\n', &line)) {
+        if (has_any(line, read_only, ARRAY_LEN(read_only)) ||
+            has_any(line, denied, ARRAY_LEN(denied)))
+            explain_line(e, line, /*is_write=*/true);
+        *ret_network = *ret_network || has_any(line, no_network, ARRAY_LEN(no_network));
+    }
+}
+
+static void explain_hosts(struct explain *e)
+{
+    CLEANUP(strv_release) struct strv refusals = STRV_INIT;
+
+    if (!e->job->door)
+        return;
+    proxy_door_refusals(e->job->door, &refusals);
+    for (size_t i = 0; i < refusals.len && e->seen.len < EXPLAIN_MAX; i++)
+        strv_adds(&e->seen, refusals.ptr[i]);
+}
+
+void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output, struct buf *ret)
+{
+    struct explain e = {.job = j, .dir = dir};
+    bool network = false;
+
+    if (!j)
+        return;
+    explain_output(&e, output, &network);
+    explain_hosts(&e);
+    if (network && j->sandbox->net == CONFINE_NET_NONE)
+        strv_adds(&e.seen, "the network: no host is allowed");
+    for (size_t i = 0; i < e.seen.len; i++)
+        buf_addf(ret, "blocked by the sandbox: %s\n", e.seen.ptr[i]);
+    if (e.seen.len && j->sandbox->may_leave)
+        buf_adds(ret, "Do it another way, or run this command again with dangerouslyDisableSandbox "
+                      "to ask for leave.\n");
+    strv_release(&e.seen);
+}

@@ -1,0 +1,364 @@
+/*
+ * sandbox_paths: which files and folders a job may write, only read, or not see, put together anew
+ * for each job, because folders are added and repositories made while a session runs. Paths of the
+ * settings are worked out once. Any thread.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/permit.h"
+#include "agent/sandbox_state.h"
+#include "agent/workspace.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "conf/conf.h"
+#include "json/json.h"
+
+#define MAX_GITDIR_FILE 4096
+
+/* Of the home: keys, tokens, passwords, and where browsers keep all three. ~/.npmrc is not among
+ * them, because npm does not run without its settings. */
+static const char *const secrets[] = {
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".oci",
+    ".netrc",
+    ".git-credentials",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".password-store",
+    ".docker/config.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".terraform.d/credentials.tfrc.json",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/vivaldi",
+    ".config/opera",
+    ".mozilla",
+    ".thunderbird",
+    "snap/firefox",
+    "snap/chromium",
+    ".var/app",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+    ".claude.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+};
+
+static const char *const system_secrets[] = {
+    "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
+};
+
+/* Of the home, should somebody work there: what runs by itself. */
+static const char *const startup_files[] = {
+    ".bashrc",    ".bash_profile", ".bash_login",      ".bash_logout",      ".profile",
+    ".zshrc",     ".zshenv",       ".zprofile",        ".zlogin",           ".gitconfig",
+    ".npmrc",     ".config/git",   ".config/fish",     ".config/autostart", ".config/systemd",
+    ".local/bin", ".inputrc",      ".pam_environment",
+};
+
+void sandbox_paths_release(struct sandbox_paths *p)
+{
+    strv_release(&p->write);
+    strv_release(&p->read_only);
+    strv_release(&p->hidden);
+    strv_release(&p->shown);
+}
+
+/* ---- of the settings ---- */
+
+/* "dir/" and "dir/ **" are dir; other patterns cannot be had. */
+static bool strip_pattern(struct str *path)
+{
+    if (str_ends(*path, STR("/**")))
+        path->len -= 3;
+    else if (str_ends(*path, STR("/*")))
+        path->len -= 2;
+    while (path->len > 1 && path->ptr[path->len - 1] == '/')
+        path->len--;
+    for (size_t i = 0; i < path->len; i++) {
+        if (strchr("*?[", path->ptr[i]))
+            return false;
+    }
+    return path->len > 0;
+}
+
+static char *path_below(const char *dir, struct str rest)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_adds(&path, strcmp(dir, "/") == 0 ? "" : dir);
+    path_walk(&path, rest);
+    if (!path.len)
+        buf_addc(&path, '/');
+    return buf_take(&path);
+}
+
+/* The anchors of permission rules. "/x" is below the folder of the settings, and only where there
+ * is nothing of that name from the root: both are meant by people who write it. */
+static void add_anchored(struct sandbox *s, struct str path, const char *source, bool forbids,
+                         struct strv *to)
+{
+    CLEANUP(mem_freep) char *there = NULL;
+    CLEANUP(mem_freep) char *from_root = NULL;
+
+    if (str_starts(path, STR("//"))) {
+        there = path_below("/", str_from(path, 1));
+    } else if (str_is(path, "~") || str_starts(path, STR("~/"))) {
+        there = path_below(s->home, str_from(path, 1));
+    } else if (str_starts(path, STR("/"))) {
+        from_root = path_below("/", path);
+        there = path_below(source, path);
+        if (forbids || !file_exists(there))
+            strv_adds(to, from_root);
+    } else {
+        there = path_below(workspace_dir(s->workspace), path);
+    }
+    strv_adds(to, there);
+}
+
+static void read_list(struct sandbox *s, const struct conf *conf, const char *key, bool forbids,
+                      struct strv *to, struct strv *ret_warnings)
+{
+    size_t i = 0;
+
+    JSON_EACH(conf_get(conf, key), v) {
+        CLEANUP(buf_release) struct buf where = BUF_INIT(200);
+        CLEANUP(mem_freep) char *source = NULL;
+        struct str path = str_trim(json_str(v));
+        struct str origin;
+
+        buf_addf(&where, "%s.%zu", key, i++);
+        origin = conf_origin(conf, buf_cstr(&where));
+        source = permit_source_dir(conf, origin, s->home);
+        if (memchr(path.ptr, '\0', path.len) || !strip_pattern(&path))
+            strv_addf(ret_warnings,
+                      "%.*s: %s takes files and folders, no other patterns than dir/**; '%.*s' is "
+                      "left out",
+                      STR_ARG(origin), key, STR_ARG(str_clip(json_str(v), 100)));
+        else
+            add_anchored(s, path, source, forbids, to);
+    }
+}
+
+void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings)
+{
+    struct sandbox_paths *p = &s->given;
+
+    read_list(s, conf, "sandbox.filesystem.allowWrite", false, &p->write, ret_warnings);
+    read_list(s, conf, "sandbox.filesystem.denyWrite", true, &p->read_only, ret_warnings);
+    read_list(s, conf, "sandbox.filesystem.denyRead", true, &p->hidden, ret_warnings);
+    read_list(s, conf, "sandbox.filesystem.allowRead", false, &p->shown, ret_warnings);
+}
+
+/* ---- which of them a path is in ---- */
+
+/* How long the part of the path is that the rule speaks of; 0: none. */
+static size_t depth_in(const struct strv *list, const char *path)
+{
+    size_t deepest = 0;
+
+    for (size_t i = 0; i < list->len; i++) {
+        size_t len = strlen(list->ptr[i]);
+
+        while (len > 1 && list->ptr[i][len - 1] == '/')
+            len--;
+        if (strncmp(path, list->ptr[i], len) == 0 && (len == 1 || !path[len] || path[len] == '/') &&
+            len > deepest)
+            deepest = len;
+    }
+    return deepest;
+}
+
+enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path)
+{
+    size_t hidden = depth_in(&p->hidden, path);
+    size_t read_only = depth_in(&p->read_only, path);
+    size_t shown = depth_in(&p->shown, path);
+    size_t write = depth_in(&p->write, path);
+
+    if (hidden && hidden >= read_only && hidden >= shown && hidden >= write)
+        return PATH_HIDDEN;
+    return write > read_only && write > shown ? PATH_WRITABLE : PATH_READABLE;
+}
+
+/* ---- repositories ---- */
+
+/* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
+static char *follow_file(const char *dir, const char *file, const char *prefix)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_GITDIR_FILE);
+    CLEANUP(mem_freep) char *name = NULL;
+    CLEANUP(mem_freep) char *joined = NULL;
+    struct str rest;
+
+    if (file_slurp(file, MAX_GITDIR_FILE, &text, /*err=*/NULL) < 0)
+        return NULL;
+    rest = str_trim(buf_str(&text));
+    if (!str_starts(rest, str_of(prefix)))
+        return NULL;
+    rest = str_trim(str_from(rest, strlen(prefix)));
+    if (!rest.len || memchr(rest.ptr, '\0', rest.len) || memchr(rest.ptr, '\n', rest.len))
+        return NULL;
+    name = mem_dup(rest.ptr, rest.len);
+    joined = path_join(dir, name);
+    return path_real(joined);
+}
+
+static bool is_git_dir(const char *dir)
+{
+    CLEANUP(mem_freep) char *head = path_join(dir, "HEAD");
+
+    return file_exists(head);
+}
+
+/* A git folder can be written, but not what makes git run programs. */
+static void add_git_dir(struct sandbox_paths *p, const char *dir, bool is_shared)
+{
+    CLEANUP(mem_freep) char *hooks = path_join(dir, "hooks/");
+    CLEANUP(mem_freep) char *config = path_join(dir, "config");
+    CLEANUP(mem_freep) char *own_config = path_join(dir, "config.worktree");
+
+    strv_adds(&p->write, dir);
+    if (!is_shared) /* else those of the other one run */
+        strv_adds(&p->read_only, hooks);
+    if (file_exists(config))
+        strv_adds(&p->read_only, config);
+    if (file_exists(own_config))
+        strv_adds(&p->read_only, own_config);
+}
+
+/* The repository that a folder belongs to, its .git perhaps far above. A linked worktree has a git
+ * folder of its own and one that it shares with others: commits write both. */
+static void add_repository(struct sandbox_paths *p, const char *folder)
+{
+    CLEANUP(mem_freep) char *at = path_real(folder);
+
+    for (;;) {
+        CLEANUP(mem_freep) char *git = path_join(at, ".git");
+        CLEANUP(mem_freep) char *own = NULL;
+        CLEANUP(mem_freep) char *common_file = NULL;
+        CLEANUP(mem_freep) char *common = NULL;
+        char *slash = strrchr(at, '/');
+        struct stat st;
+
+        if (stat(git, &st) == 0) {
+            own = S_ISDIR(st.st_mode) ? path_real(git) : follow_file(at, git, "gitdir:");
+            if (!own || !is_git_dir(own))
+                return;
+            common_file = path_join(own, "commondir");
+            common = follow_file(own, common_file, "");
+            add_git_dir(p, own, /*is_shared=*/common);
+            if (!S_ISDIR(st.st_mode)) /* nor where it leads to */
+                strv_adds(&p->read_only, git);
+            if (common && is_git_dir(common))
+                add_git_dir(p, common, /*is_shared=*/false);
+            return;
+        }
+        if (!slash || slash == at)
+            return;
+        *slash = '\0';
+    }
+}
+
+/* ---- a job ---- */
+
+static void add_if_there(struct strv *to, const char *dir, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+
+    if (file_exists(path))
+        strv_adds(to, path);
+}
+
+/* Settings of a working folder, with everything they name. Where there are none yet, nobody makes
+ * them behind our back; checkouts that are worked in are another matter. */
+static void add_settings(struct sandbox *s, struct sandbox_paths *p, const char *dir, bool is_main)
+{
+    static const char *const names[] = {".claude", ".tenax"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        CLEANUP(mem_freep) char *path = path_join(dir, names[i]);
+        CLEANUP(mem_freep) char *trees = path_join(path, "worktrees");
+
+        if (file_exists(path)) {
+            strv_adds(&p->read_only, path);
+        } else if (is_main) {
+            strv_addf(&p->read_only, "%s/", path);
+            lock_take(&s->lock);
+            if (!strv_has(&s->made, str_of(path)))
+                strv_adds(&s->made, path);
+            lock_give(&s->lock);
+        }
+        if (file_is_dir(trees))
+            strv_adds(&p->write, trees);
+    }
+    add_if_there(&p->read_only, dir, ".mcp.json");
+}
+
+/* Of the homes only what could be written at all has to be taken away again. */
+static void add_unless_safe(struct sandbox_paths *p, const char *path)
+{
+    if (file_exists(path) && depth_in(&p->write, path))
+        strv_adds(&p->read_only, path);
+}
+
+static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
+{
+    for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
+        add_if_there(&p->hidden, s->home, secrets[i]);
+    for (size_t i = 0; i < ARRAY_LEN(system_secrets); i++)
+        add_if_there(&p->hidden, "/", system_secrets[i] + 1);
+    add_if_there(&p->hidden, s->tenax_home, "auth.json");
+    add_if_there(&p->hidden, s->claude_home, ".credentials.json");
+}
+
+void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+
+    workspace_dirs(s->workspace, &dirs);
+    strv_add_all(&ret->write, &dirs);
+    strv_add_all(&ret->write, &s->given.write);
+    if (temp)
+        strv_adds(&ret->write, temp);
+    for (size_t i = 0; i < dirs.len; i++) {
+        add_repository(ret, dirs.ptr[i]);
+        add_settings(s, ret, dirs.ptr[i], /*is_main=*/i == 0);
+    }
+    add_unless_safe(ret, s->tenax_home);
+    add_unless_safe(ret, s->claude_home);
+    for (size_t i = 0; i < ARRAY_LEN(startup_files); i++) {
+        CLEANUP(mem_freep) char *path = path_join(s->home, startup_files[i]);
+
+        add_unless_safe(ret, path);
+    }
+    strv_add_all(&ret->read_only, &s->given.read_only);
+    add_secrets(s, ret);
+    strv_add_all(&ret->hidden, &s->given.hidden);
+    strv_add_all(&ret->shown, &s->given.shown);
+}

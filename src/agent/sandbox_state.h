@@ -1,0 +1,64 @@
+/*
+ * What the files of the sandbox share: its insides. Nobody else includes this.
+ */
+#pragma once
+
+#include "agent/sandbox.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "proc/confine.h"
+#include "sync/thread.h"
+
+struct proxy;
+struct proxy_door;
+struct rule;
+
+/* Paths as the kernel is told them; of the settings, what never changes. */
+struct sandbox_paths {
+    struct strv write, read_only, hidden, shown;
+};
+
+struct sandbox {
+    struct workspace *workspace;
+    enum sandbox_state state;
+    const char *why_not; /* in static memory, or confine's */
+    bool frees_commands;
+    bool may_leave;
+    VEC(struct rule *) excluded;
+    char *home;                 /* the user's */
+    char *tenax_home;           /* of our settings, and of Claude's */
+    char *claude_home;          /* may not exist */
+    struct sandbox_paths given; /* of the settings */
+    enum confine_net net;
+    bool unix_sockets;
+    struct strv hosts;   /* allowed, as written */
+    char *direct;        /* NO_PROXY inside */
+    struct proxy *proxy; /* NULL: no host is allowed */
+    struct lock lock;    /* of what follows */
+    char *temp_dir;      /* where temporary folders are made */
+    char *temp;          /* NULL: not made yet */
+    struct strv made;    /* folders that confine makes so that nobody else does */
+};
+
+struct sandbox_job {
+    struct sandbox *sandbox;
+    struct sandbox_paths paths;
+    char *temp;
+    struct confinement confine;
+    struct proxy_door *door;
+    int door_fd; /* the job's end; -1 once it has started */
+};
+
+/* sandbox_paths.c */
+void sandbox_paths_release(struct sandbox_paths *p);
+/* Of the settings: sandbox.filesystem.*. */
+void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings);
+/* All of them, for a job that begins now. */
+void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret);
+/* What a path is inside, by the rule of confine.h: the deepest wins. */
+enum path_is {
+    PATH_READABLE, /* and not writable */
+    PATH_WRITABLE,
+    PATH_HIDDEN,
+};
+enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path);

@@ -1,0 +1,602 @@
+/*
+ * The sandbox above the kernel: which paths a job may write, read or not see, which commands are
+ * confined, what its environment is, and when a failure is its fault. Nothing is confined here;
+ * that is proc's business and its tests'.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ftw.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/permit.h"
+#include "agent/sandbox_state.h"
+#include "agent/workspace.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "json/json.h"
+
+/* root/w is worked in and a repository, root/t a worktree of it, root/s/deep is far below another
+ * repository, root/h the home. */
+static char root[64];
+
+static void make_file(const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(root, name);
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+
+    assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
+    assert_int_equal(file_replace(path, STR("{}\n"), 0600, NULL), 0);
+}
+
+static void make_text(const char *name, const char *fmt)
+{
+    CLEANUP(mem_freep) char *path = path_join(root, name);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+    struct str rest = str_of(fmt);
+    size_t at = str_find(rest, STR("ROOT"));
+
+    buf_add(&text, str_first(rest, at));
+    if (at < rest.len)
+        buf_addf(&text, "%s%s", root, fmt + at + 4);
+    assert_int_equal(file_replace(path, buf_str(&text), 0600, NULL), 0);
+}
+
+static int set_up(void **state)
+{
+    static const char *const files[] = {
+        "w/src/a.c",
+        "w/.git/HEAD",
+        "w/.git/config",
+        "w/.git/worktrees/t/HEAD",
+        "w/.git/worktrees/t/x",
+        "w/.git/hooks/x",
+        "w/.claude/settings.json",
+        "w/.claude/worktrees/one/a.c",
+        "w/.mcp.json",
+        "t/a.c",
+        "s/.git/HEAD",
+        "s/.git/config",
+        "s/deep/down/a.c",
+        "h/.ssh/id_rsa",
+        "h/.aws/credentials",
+        "h/.netrc",
+        "h/.bashrc",
+        "h/.npmrc",
+        "h/.tenax/auth.json",
+        "h/.tenax/settings.json",
+        "h/.claude/.credentials.json",
+        "h/.claude/settings.json",
+        "h/secret/key",
+        "h/secret/public/key",
+        "h/other/a",
+        "added/a",
+        "added/.claude/settings.json",
+        "o/a",
+    };
+    char real[4096];
+
+    (void)state;
+    snprintf(root, sizeof(root), "/tmp/sandbox-test-XXXXXX");
+    assert_non_null(mkdtemp(root));
+    assert_non_null(realpath(root, real));
+    assert_string_equal(real, root);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        make_file(files[i]);
+    make_text("t/.git", "gitdir: ROOT/w/.git/worktrees/t\n");
+    make_text("w/.git/worktrees/t/commondir", "../..\n");
+    return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A sandbox with what it is made from. */
+struct place {
+    struct args args;
+    struct conf *conf;
+    struct workspace *workspace;
+    struct sandbox *sandbox;
+    struct strv warnings;
+};
+
+static void place_release(struct place *p)
+{
+    sandbox_free(p->sandbox);
+    workspace_unref(p->workspace);
+    conf_unref(p->conf);
+    args_release(&p->args);
+    strv_release(&p->warnings);
+}
+
+static void place_make(struct place *p, const char *work, const char *settings)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(mem_freep) char *dir = path_join(root, work);
+    CLEANUP(mem_freep) char *etc = path_join(root, "etc");
+    const char *argv[] = {"tenax", "--allow-dangerously-skip-permissions", "--settings", settings};
+    struct conf_sources from = {.dir = dir, .args = &p->args, .etc = etc, .trusted = true};
+    struct sandbox_spec spec = {0};
+    struct err err = {0};
+
+    *p = (struct place){0};
+    strv_addf(&env, "HOME=%s/h", root);
+    strv_addf(&env, "TMPDIR=%s/o", root);
+    strv_adds(&env, "PATH=/usr/bin:/bin");
+    from.environ = strv_get(&env);
+    assert_int_equal(args_parse(ARRAY_LEN(argv), (char *const *)argv, &p->args, &err), 0);
+    if (conf_load(&from, &p->conf, &err) < 0)
+        fail_msg("%s", err.text);
+    p->workspace = workspace_new(dir, root, strv_get(&env));
+    spec.conf = p->conf;
+    spec.workspace = p->workspace;
+    p->sandbox = sandbox_new(&spec, &p->warnings);
+    p->sandbox->state = SANDBOX_ON; /* whatever this machine can do */
+}
+
+/* ---- paths ---- */
+
+struct path_case {
+    const char *work;
+    const char *settings;
+    const char *path; /* below root; one that begins with a slash is as it is */
+    enum path_is is;
+};
+
+#define NO_SETTINGS "{}"
+#define FILES(lists) "{\"sandbox\":{\"filesystem\":{" lists "}}}"
+
+static const struct path_case path_cases[] = {
+    {"w", NO_SETTINGS, "w", PATH_WRITABLE},
+    {"w", NO_SETTINGS, "w/src/a.c", PATH_WRITABLE},
+    {"w", NO_SETTINGS, "w/new/folder", PATH_WRITABLE},
+    {"w", NO_SETTINGS, "wx", PATH_READABLE},
+    {"w", NO_SETTINGS, "o/a", PATH_READABLE},
+    {"w", NO_SETTINGS, "/tmp/x", PATH_READABLE},
+    {"w", NO_SETTINGS, "/etc/passwd", PATH_READABLE},
+    {"w", NO_SETTINGS, "added/a", PATH_WRITABLE}, /* added to every workspace here */
+    {"w", NO_SETTINGS, "added/.claude/settings.json", PATH_READABLE},
+    {"w", NO_SETTINGS, "TEMP/x", PATH_WRITABLE},
+    /* What makes programs run. */
+    {"w", NO_SETTINGS, "w/.git/objects/aa", PATH_WRITABLE},
+    {"w", NO_SETTINGS, "w/.git/index", PATH_WRITABLE},
+    {"w", NO_SETTINGS, "w/.git/config", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.git/hooks/pre-commit", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.claude/settings.json", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.claude/agents/x.md", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.claude/worktrees/one/a.c", PATH_WRITABLE},
+    {"w", NO_SETTINGS, "w/.tenax/settings.json", PATH_READABLE}, /* is not there */
+    {"w", NO_SETTINGS, "w/.mcp.json", PATH_READABLE},
+    /* A worktree writes its own git folder and the one it shares. */
+    {"t", NO_SETTINGS, "t/a.c", PATH_WRITABLE},
+    {"t", NO_SETTINGS, "t/.git", PATH_READABLE},
+    {"t", NO_SETTINGS, "w/.git/worktrees/t/index", PATH_WRITABLE},
+    {"t", NO_SETTINGS, "w/.git/objects/aa", PATH_WRITABLE},
+    {"t", NO_SETTINGS, "w/.git/refs/heads/x", PATH_WRITABLE},
+    {"t", NO_SETTINGS, "w/.git/config", PATH_READABLE},
+    {"t", NO_SETTINGS, "w/.git/hooks/pre-commit", PATH_READABLE},
+    {"t", NO_SETTINGS, "w/src/a.c", PATH_READABLE},
+    /* A folder somewhere in a repository. */
+    {"s/deep/down", NO_SETTINGS, "s/.git/objects/aa", PATH_WRITABLE},
+    {"s/deep/down", NO_SETTINGS, "s/.git/config", PATH_READABLE},
+    {"s/deep/down", NO_SETTINGS, "s/deep/b", PATH_READABLE},
+    /* Secrets. */
+    {"w", NO_SETTINGS, "h/.ssh/id_rsa", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.aws/credentials", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.netrc", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.tenax/auth.json", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.claude/.credentials.json", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.npmrc", PATH_READABLE},
+    {"w", NO_SETTINGS, "h/.tenax/settings.json", PATH_READABLE},
+    /* Somebody works at home. */
+    {"h", NO_SETTINGS, "h/other/a", PATH_WRITABLE},
+    {"h", NO_SETTINGS, "h/.bashrc", PATH_READABLE},
+    {"h", NO_SETTINGS, "h/.tenax/settings.json", PATH_READABLE},
+    {"h", NO_SETTINGS, "h/.claude/settings.json", PATH_READABLE},
+    {"h", NO_SETTINGS, "h/.ssh/id_rsa", PATH_HIDDEN},
+    /* Settings. */
+    {"w", FILES("\"allowWrite\":[\"~/other\"]"), "h/other/a", PATH_WRITABLE},
+    {"w", FILES("\"allowWrite\":[\"//tmp/build/**\"]"), "/tmp/build/x", PATH_WRITABLE},
+    {"w", FILES("\"allowWrite\":[\"/nowhere/else\"]"), "/nowhere/else/x", PATH_WRITABLE},
+    {"w", FILES("\"denyWrite\":[\"src\"]"), "w/src/a.c", PATH_READABLE},
+    {"w", FILES("\"denyWrite\":[\"./src/\"]"), "w/src/a.c", PATH_READABLE},
+    {"w", FILES("\"denyRead\":[\"~/secret\"]"), "h/secret/key", PATH_HIDDEN},
+    {"w", FILES("\"denyRead\":[\"~/secret\"],\"allowRead\":[\"~/secret/public\"]"),
+     "h/secret/public/key", PATH_READABLE},
+    {"w", FILES("\"denyRead\":[\"/src\"]"), "w/src/a.c", PATH_HIDDEN},
+    {"w", FILES("\"allowRead\":[\"~/.aws\"]"), "h/.aws/credentials", PATH_HIDDEN}, /* as deep */
+    {"w", FILES("\"allowRead\":[\"~/.aws/credentials\"]"), "h/.aws/credentials", PATH_READABLE},
+};
+
+static void full_path(const struct place *p, const char *path, struct buf *ret)
+{
+    if (path[0] == '/')
+        buf_adds(ret, path);
+    else if (strncmp(path, "TEMP", 4) == 0)
+        buf_addf(ret, "%s%s", p->sandbox->temp, path + 4);
+    else
+        buf_addf(ret, "%s/%s", root, path);
+}
+
+static void paths(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(path_cases); i++) {
+        const struct path_case *c = &path_cases[i];
+        CLEANUP(place_release) struct place p;
+        CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
+        CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
+        CLEANUP(mem_freep) char *added = path_join(root, "added");
+        struct err err = {0};
+
+        place_make(&p, c->work, c->settings);
+        assert_int_equal(p.warnings.len, 0);
+        workspace_add_dir(p.workspace, added);
+        if (sandbox_enter(p.sandbox, &job, &err) < 0)
+            fail_msg("%s", err.text);
+        full_path(&p, c->path, &path);
+        if (sandbox_path_is(&job->paths, buf_cstr(&path)) != c->is)
+            fail_msg("row %zu: in %s with %s: %s", i, c->work, c->settings, buf_cstr(&path));
+    }
+}
+
+/* Its temporary folder is private, and gone in the end with all that is in it. */
+static void temporary(void **state)
+{
+    struct place p;
+    struct sandbox_job *job;
+    CLEANUP(mem_freep) char *temp = NULL;
+    CLEANUP(mem_freep) char *inside = NULL;
+    struct stat st;
+
+    (void)state;
+    place_make(&p, "w", NO_SETTINGS);
+    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+    temp = mem_dup(job->temp, strlen(job->temp));
+    assert_int_equal(stat(temp, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    inside = path_join(temp, "a/b/c");
+    assert_int_equal(file_mkdirs(inside, 0700, NULL), 0);
+    sandbox_job_free(job);
+    place_release(&p);
+    assert_false(file_exists(temp));
+}
+
+static void warnings(void **state)
+{
+    static const char *const settings[] = {
+        FILES("\"denyRead\":[\"**/.env\"]"),
+        FILES("\"allowWrite\":[\"\"]"),
+        "{\"sandbox\":{\"network\":{\"allowedDomains\":[\"https://example.com/\"]}}}",
+        "{\"sandbox\":{\"network\":{\"deniedDomains\":[\"a b\"]}}}",
+        "{\"sandbox\":{\"excludedCommands\":[\" \"]}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+        CLEANUP(place_release) struct place p;
+
+        place_make(&p, "w", settings[i]);
+        if (p.warnings.len != 1)
+            fail_msg("%s: %zu warnings", settings[i], p.warnings.len);
+    }
+}
+
+/* ---- sides ---- */
+
+struct side_case {
+    const char *settings;
+    enum sandbox_state state;
+    const char *args;
+    enum sandbox_side side;
+};
+
+#define EXCLUDED "{\"sandbox\":{\"excludedCommands\":[\"docker\",\"git push:*\"]}}"
+#define KEPT_IN "{\"sandbox\":{\"allowUnsandboxedCommands\":false}}"
+#define LEAVE "\"dangerouslyDisableSandbox\":true"
+
+static const struct side_case side_cases[] = {
+    {NO_SETTINGS, SANDBOX_ON, "{\"command\":\"make\"}", SIDE_INSIDE},
+    {NO_SETTINGS, SANDBOX_NEEDED, "{\"command\":\"make\"}", SIDE_INSIDE},
+    {NO_SETTINGS, SANDBOX_OFF, "{\"command\":\"make\"}", SIDE_OUTSIDE},
+    {NO_SETTINGS, SANDBOX_MISSING, "{\"command\":\"make\"}", SIDE_OUTSIDE},
+    {NO_SETTINGS, SANDBOX_ON, "{\"command\":\"make\"," LEAVE "}", SIDE_LEAVES},
+    {NO_SETTINGS, SANDBOX_OFF, "{\"command\":\"make\"," LEAVE "}", SIDE_OUTSIDE},
+    {KEPT_IN, SANDBOX_ON, "{\"command\":\"make\"," LEAVE "}", SIDE_KEPT_IN},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"docker build .\"}", SIDE_OUTSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"dockerx build .\"}", SIDE_INSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"git push origin\"}", SIDE_OUTSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"git commit -m x\"}", SIDE_INSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"cd src && docker build .\"}", SIDE_OUTSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"docker ps; make\"}", SIDE_INSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"docker ps > /etc/x\"}", SIDE_INSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"docker ps $(make)\"}", SIDE_INSIDE},
+    {EXCLUDED, SANDBOX_ON, "{\"command\":\"cat /etc/passwd\"}", SIDE_INSIDE},
+};
+
+static void sides(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(side_cases); i++) {
+        const struct side_case *c = &side_cases[i];
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(place_release) struct place p;
+        const struct json *args;
+
+        place_make(&p, "w", c->settings);
+        p.sandbox->state = c->state;
+        assert_int_equal(json_parse(&arena, str_of(c->args), &args, NULL, NULL), 0);
+        if (sandbox_side(p.sandbox, json_get_str(args, "command"), args) != c->side)
+            fail_msg("row %zu: %s with %s", i, c->args, c->settings);
+    }
+    assert_int_equal(sandbox_side(NULL, STR("make"), NULL), SIDE_OUTSIDE);
+}
+
+/* ---- and what is asked ---- */
+
+struct ask_case {
+    const char *settings;
+    enum permit_mode mode;
+    const char *args;
+    enum permit_verdict verdict;
+};
+
+#define DENIES "{\"permissions\":{\"deny\":[\"Bash(make:*)\"],\"ask\":[\"Bash(git push:*)\"]}}"
+#define ALLOWS "{\"permissions\":{\"allow\":[\"Bash(make:*)\"]}}"
+#define FREES "{\"sandbox\":{\"autoAllowBashIfSandboxed\":true}}"
+#define COMMAND(text) "{\"command\":\"" text "\"}"
+#define LEAVING(text) "{\"command\":\"" text "\"," LEAVE "}"
+
+static const struct ask_case ask_cases[] = {
+    {NO_SETTINGS, MODE_AUTO, COMMAND("make"), PERMIT_ALLOW},
+    {NO_SETTINGS, MODE_AUTO, COMMAND("curl x | sh"), PERMIT_ALLOW},
+    {NO_SETTINGS, MODE_AUTO, COMMAND("rm -rf /"), PERMIT_ASK},
+    {NO_SETTINGS, MODE_AUTO, LEAVING("make"), PERMIT_ASK},
+    {NO_SETTINGS, MODE_AUTO, LEAVING("cat x"), PERMIT_ASK},
+    {NO_SETTINGS, MODE_DEFAULT, COMMAND("make"), PERMIT_ASK},
+    {NO_SETTINGS, MODE_DEFAULT, COMMAND("cat x"), PERMIT_ALLOW},
+    {NO_SETTINGS, MODE_DEFAULT, LEAVING("cat x"), PERMIT_ASK},
+    {NO_SETTINGS, MODE_ACCEPT_EDITS, LEAVING("mkdir d"), PERMIT_ASK},
+    {NO_SETTINGS, MODE_DONT_ASK, COMMAND("make"), PERMIT_DENY},
+    {NO_SETTINGS, MODE_DONT_ASK, LEAVING("cat x"), PERMIT_DENY},
+    {NO_SETTINGS, MODE_PLAN, COMMAND("make"), PERMIT_DENY},
+    {NO_SETTINGS, MODE_BYPASS, COMMAND("make"), PERMIT_ALLOW},
+    {NO_SETTINGS, MODE_BYPASS, LEAVING("make"), PERMIT_ALLOW},
+    {DENIES, MODE_AUTO, COMMAND("make"), PERMIT_DENY},
+    {DENIES, MODE_AUTO, COMMAND("git push"), PERMIT_ASK},
+    {ALLOWS, MODE_DEFAULT, COMMAND("make"), PERMIT_ALLOW},
+    {ALLOWS, MODE_DEFAULT, LEAVING("make"), PERMIT_ALLOW},
+    {ALLOWS, MODE_DEFAULT, LEAVING("make && cat x"), PERMIT_ASK},
+    {FREES, MODE_DEFAULT, COMMAND("make"), PERMIT_ALLOW},
+    {FREES, MODE_DEFAULT, LEAVING("make"), PERMIT_ASK},
+    {FREES, MODE_PLAN, COMMAND("make"), PERMIT_DENY},
+    {KEPT_IN, MODE_AUTO, LEAVING("make"), PERMIT_DENY},
+    {KEPT_IN, MODE_AUTO, COMMAND("make"), PERMIT_ALLOW},
+    {EXCLUDED, MODE_AUTO, COMMAND("docker ps"), PERMIT_ASK},
+};
+
+static void asking(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ask_cases); i++) {
+        const struct ask_case *c = &ask_cases[i];
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(place_release) struct place p;
+        struct rule_subject subject = {.tool = STR("Bash"), .about = ABOUT_COMMAND};
+        struct permit_answer answer;
+        struct permit *permit;
+        struct err err = {0};
+
+        place_make(&p, "w", c->settings);
+        if (permit_new(p.conf, p.workspace, &p.warnings, &permit, &err) < 0)
+            fail_msg("%s", err.text);
+        permit_set_sandbox(permit, p.sandbox);
+        if (permit_set_mode(permit, c->mode, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(json_parse(&arena, str_of(c->args), &subject.args, NULL, NULL), 0);
+        subject.text = json_get_str(subject.args, "command");
+        permit_check(permit, &subject, 0, &answer);
+        if (answer.verdict != c->verdict)
+            fail_msg("row %zu: %s in %s: %d, %s", i, c->args, permit_mode_name(c->mode),
+                     answer.verdict, answer.reason);
+        permit_free(permit);
+    }
+}
+
+/* ---- the environment ---- */
+
+static const char *value_of(const struct strv *env, const char *name)
+{
+    size_t len = strlen(name);
+    const char *found = NULL;
+
+    for (size_t i = 0; i < env->len; i++) {
+        if (strncmp(env->ptr[i], name, len) == 0 && env->ptr[i][len] == '=') {
+            assert_null(found); /* said once */
+            found = env->ptr[i] + len + 1;
+        }
+    }
+    return found;
+}
+
+static void environment(void **state)
+{
+    static const char *const given[] = {"TMPDIR=/elsewhere", "https_proxy=http://corp:1",
+                                        "npm_config_cache=/mine", "X=y", NULL};
+    CLEANUP(place_release) struct place p;
+    CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+
+    (void)state;
+    place_make(&p, "w",
+               "{\"sandbox\":{\"network\":{\"allowedDomains\":[\"localhost:8080\",\"x.test\"]}}}");
+    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+    sandbox_job_environ(job, (char *const *)given, &env);
+    assert_string_equal(value_of(&env, "TMPDIR"), job->temp);
+    assert_string_equal(value_of(&env, "X"), "y");
+    assert_string_equal(value_of(&env, "npm_config_cache"), "/mine");
+    assert_string_equal(value_of(&env, "https_proxy"), "http://127.0.0.1:3128");
+    assert_string_equal(value_of(&env, "NO_PROXY"), "127.0.0.1,::1");
+    assert_true(str_starts(str_of(value_of(&env, "XDG_CACHE_HOME")), str_of(job->temp)));
+    assert_int_equal(job->confine.net, CONFINE_NET_PROXY);
+    assert_true(job->confine.proxy >= 0);
+    sandbox_job_started(job);
+    strv_release(&env);
+
+    sandbox_job_environ(NULL, (char *const *)given, &env); /* nothing confines: as it was */
+    assert_int_equal(env.len, 4);
+}
+
+/* ---- explanations ---- */
+
+struct explain_case {
+    const char *output; /* ROOT is the test's folder */
+    const char *said;   /* the first line behind "blocked by the sandbox: "; NULL: nothing */
+};
+
+static const struct explain_case explain_cases[] = {
+    {"bash: line 1: ROOT/o/a: Read-only file system", "write to ROOT/o/a"},
+    {"touch: cannot touch 'ROOT/o/new': Read-only file system", "write to ROOT/o/new"},
+    {"mkdir: cannot create directory ‘ROOT/o/dir’: Read-only file system", "write to ROOT/o/dir"},
+    {"error: could not lock config file .git/config: Read-only file system",
+     "write to ROOT/w/.git/config"},
+    {"OSError: [Errno 30] Read-only file system: 'ROOT/h/.cache/x'", NULL}, /* no such folder */
+    {"Error: EROFS: read-only file system, open 'ROOT/o/x'", "write to ROOT/o/x"},
+    {"cat: ROOT/h/.ssh/id_rsa: Permission denied", "read of ROOT/h/.ssh/id_rsa"},
+    {"ls: cannot open directory 'ROOT/h/.ssh': Permission denied", "read of ROOT/h/.ssh"},
+    {"one\ntwo\ntouch: ROOT/o/x: Read-only file system\nthree\n", "write to ROOT/o/x"},
+    {"curl: (6) Could not resolve host: example.com", "the network: no host is allowed"},
+    {"ping: connect: Network is unreachable", "the network: no host is allowed"},
+    /* Not the sandbox's doing. */
+    {"", NULL},
+    {"make: *** [test] Error 1", NULL},
+    {"cat: ROOT/nothing: No such file or directory", NULL},
+    {"bash: ROOT/w/src/a.c: Permission denied", NULL}, /* not executable, and ours to write */
+    {"touch: cannot touch '/proc/version': Permission denied", NULL},
+    {"touch: cannot touch '/no/such/folder/x': Read-only file system", NULL},
+    {"assert 'Permission denied' in output", NULL},
+    {"ssh: Permission denied (publickey).", NULL},
+    {"ROOT/o/a is fine", NULL},
+};
+
+static void with_root(const char *text, struct buf *ret)
+{
+    struct str rest = str_of(text);
+
+    for (;;) {
+        size_t at = str_find(rest, STR("ROOT"));
+
+        buf_add(ret, str_first(rest, at));
+        if (at == rest.len)
+            return;
+        buf_adds(ret, root);
+        rest = str_from(rest, at + 4);
+    }
+}
+
+static void explanations(void **state)
+{
+    CLEANUP(place_release) struct place p;
+    CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
+
+    (void)state;
+    place_make(&p, "w", NO_SETTINGS);
+    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(explain_cases); i++) {
+        CLEANUP(buf_release) struct buf output = BUF_INIT(10000);
+        CLEANUP(buf_release) struct buf wanted = BUF_INIT(10000);
+        CLEANUP(buf_release) struct buf said = BUF_INIT(10000);
+
+        with_root(explain_cases[i].output, &output);
+        sandbox_job_explain(job, workspace_dir(p.workspace), buf_str(&output), &said);
+        if (explain_cases[i].said) {
+            buf_adds(&wanted, "blocked by the sandbox: ");
+            with_root(explain_cases[i].said, &wanted);
+            buf_addc(&wanted, '\n');
+            if (!str_starts(buf_str(&said), buf_str(&wanted)) ||
+                !str_has(buf_str(&said), STR("dangerouslyDisableSandbox")))
+                fail_msg("%s: %s", buf_cstr(&output), buf_cstr(&said));
+        } else if (said.len) {
+            fail_msg("%s: %s", buf_cstr(&output), buf_cstr(&said));
+        }
+    }
+    sandbox_job_explain(NULL, "/", STR("x: Read-only file system"), NULL);
+}
+
+/* ---- settings that insist ---- */
+
+struct state_case {
+    const char *settings;
+    bool runs; /* a command, where nothing can confine it */
+};
+
+static const struct state_case state_cases[] = {
+    {"{}", true},
+    {"{\"sandbox\":{\"enabled\":\"auto\"}}", true},
+    {"{\"sandbox\":{\"enabled\":\"off\"}}", true},
+    {"{\"sandbox\":{\"enabled\":false}}", true},
+    {"{\"sandbox\":{\"enabled\":\"on\"}}", false},
+    {"{\"sandbox\":{\"enabled\":true}}", false},
+};
+
+static void states(void **state)
+{
+    bool is_missing = strcmp(confine_backend()->name, "none") == 0;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(state_cases); i++) {
+        CLEANUP(place_release) struct place p;
+        struct sandbox_spec spec = {0};
+        struct sandbox_job *job = NULL;
+        struct sandbox *s;
+        struct err err = {0};
+        bool runs;
+
+        place_make(&p, "w", state_cases[i].settings);
+        spec.conf = p.conf;
+        spec.workspace = p.workspace;
+        s = sandbox_new(&spec, &p.warnings);
+        runs = sandbox_enter(s, &job, &err) == 0;
+        if (is_missing && runs != state_cases[i].runs)
+            fail_msg("%s: %s", state_cases[i].settings, err.text);
+        if (is_missing && !runs)
+            assert_int_equal(err.code, ERR_UNSUPPORTED);
+        if (!is_missing)
+            assert_true(runs);
+        sandbox_job_free(job);
+        sandbox_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths),        cmocka_unit_test(temporary), cmocka_unit_test(warnings),
+        cmocka_unit_test(sides),        cmocka_unit_test(asking),    cmocka_unit_test(environment),
+        cmocka_unit_test(explanations), cmocka_unit_test(states),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
