@@ -27,6 +27,8 @@ struct judge {
     char *real;                   /* ABOUT_PATH: with links followed */
     struct rule_command *command; /* ABOUT_COMMAND: taken apart ... */
     bool guards_paths;            /* ... some rule forbids paths, so that these are looked at: */
+    char *cwd;                    /* the shell's folder, once it was asked for */
+    bool cwd_is_real;             /* no link leads to it */
     struct strv reads;            /* what may be names of files, absolute ... */
     struct strv writes;           /* ... and of these, what may be written */
     struct permit_answer *answer;
@@ -35,6 +37,7 @@ struct judge {
 static void judge_release(struct judge *j)
 {
     mem_freep(&j->real);
+    mem_freep(&j->cwd);
     rule_command_free(j->command);
     strv_release(&j->reads);
     strv_release(&j->writes);
@@ -102,11 +105,40 @@ static char *judge_resolve_one(const struct judge *j, struct str path)
     return workspace_resolve(j->permit->workspace, path);
 }
 
+/* A plain name in the shell's folder: most words are no files at all, and cost one look. False when
+ * it is a link, or the folder is reached through one. */
+static bool judge_resolve_name(struct judge *j, const char *name, struct strv *to)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    struct stat st;
+
+    if (strpbrk(name, "/~*?[{") || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return false;
+    if (!j->cwd) {
+        CLEANUP(mem_freep) char *real = NULL;
+
+        j->cwd = workspace_cwd(j->permit->workspace);
+        real = workspace_real(j->cwd);
+        j->cwd_is_real = strcmp(real, j->cwd) == 0;
+    }
+    if (!j->cwd_is_real)
+        return false;
+    buf_adds(&path, j->cwd);
+    buf_addc(&path, '/');
+    buf_adds(&path, name);
+    if (lstat(buf_cstr(&path), &st) == 0 && S_ISLNK(st.st_mode))
+        return false;
+    strv_add(to, buf_str(&path));
+    return true;
+}
+
 static void judge_resolve(struct judge *j, struct strv *paths)
 {
     struct strv full = STRV_INIT;
 
     for (size_t i = 0; i < paths->len; i++) {
+        if (judge_resolve_name(j, paths->ptr[i], &full))
+            continue;
         CLEANUP(mem_freep) char *path = judge_resolve_one(j, str_of(paths->ptr[i]));
 
         add_resolved(&full, path);

@@ -112,12 +112,18 @@ bool str_has(struct str s, struct str needle)
 
 bool str_is_word_of(struct str s, const char *words)
 {
-    struct str rest = str_of(words);
-    struct str word;
+    const char *end = words + strlen(words);
+    const char *at = words;
 
-    while (str_cut(&rest, ' ', &word)) {
-        if (word.len && str_eq(word, s))
+    if (!s.len || memchr(s.ptr, ' ', s.len))
+        return false;
+    for (at = memmem(at, (size_t)(end - at), s.ptr, s.len); at;
+         at = memmem(at, (size_t)(end - at), s.ptr, s.len)) {
+        const char *behind = at + s.len;
+
+        if ((at == words || at[-1] == ' ') && (behind == end || *behind == ' '))
             return true;
+        at = behind;
     }
     return false;
 }

@@ -56,8 +56,14 @@ struct rule_command *rule_command_new(struct str text)
     c->text = text;
     shell_split(&c->shell, text);
     c->lines = arena_alloc(&c->arena, (c->shell.parts.len + 1) * sizeof(*c->lines));
-    for (size_t i = 0; i < c->shell.parts.len; i++)
-        line_make(&c->lines[i], &c->arena, &c->shell.parts.ptr[i]);
+    for (size_t i = 0; i < c->shell.parts.len; i++) {
+        const struct shell_part *p = &c->shell.parts.ptr[i];
+
+        line_make(&c->lines[i], &c->arena, p);
+        c->lines[i].reads = shell_part_is_read_only(p);
+        c->lines[i].free = shell_part_is_free(&c->shell, p);
+        c->lines[i].runs_others = shell_part_runs_others(p);
+    }
     rule_command_read(c);
     return c;
 }
@@ -84,33 +90,46 @@ const char *rule_command_doubt(const struct rule_command *c)
 
 /* --- allowing ------------------------------------------------------------------------------- */
 
-/* As it is written, and without safe assignments and wrappers. */
-static bool allows_part(const struct rule *r, const struct shell_part *p, const struct rule_line *l)
+#define MAX_WRAPPERS 16 /* in front of one command */
+
+/* Where a part can be said to start: as it is written, and without safe assignments and wrappers.
+ */
+struct part_starts {
+    size_t at[MAX_WRAPPERS];
+    size_t count;
+};
+
+static void find_starts(const struct shell_part *p, struct part_starts *ret)
 {
     size_t from = 0;
 
-    if (r->kind == RULE_KIND_TOOL)
-        return true;
-    if (r->kind != RULE_KIND_COMMAND || !p->words.len)
-        return false;
-    if ((r->boundary || rule_wild_has_star(r->pattern)) && shell_part_runs_others(p))
-        return false;
+    ret->count = 0;
+    if (!p->words.len)
+        return;
     while (from < p->first && shell_is_safe_assignment(&p->words.ptr[from]))
         from++;
-    if (!p->first && rule_text_matches(r, l->raw))
-        return true;
     if (from < p->first)
-        return false;
-    for (;;) {
-        size_t n;
-
-        if (from < p->words.len && rule_text_matches(r, str_from(l->raw, l->starts[from])))
-            return true;
+        return;
+    for (size_t n = 1; n && from < p->words.len && ret->count < MAX_WRAPPERS; from += n) {
+        ret->at[ret->count++] = from;
         n = shell_wrapper_len(p, from);
-        if (!n)
-            return false;
-        from += n;
     }
+}
+
+static bool allows_part(const struct rule *r, const struct rule_line *l,
+                        const struct part_starts *starts)
+{
+    if (r->kind == RULE_KIND_TOOL)
+        return true;
+    if (r->kind != RULE_KIND_COMMAND)
+        return false;
+    if (l->runs_others && (r->boundary || rule_wild_has_star(r->pattern)))
+        return false;
+    for (size_t i = 0; i < starts->count; i++) {
+        if (rule_text_matches(r, str_from(l->raw, l->starts[starts->at[i]])))
+            return true;
+    }
+    return false;
 }
 
 /* What a shell passes over; str_trim() takes more, and that would be part of a word. */
@@ -159,11 +178,14 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
     if (c->shell.writes.len && shell_moves(&c->shell))
         return false;
     for (size_t k = 0; k < c->shell.parts.len; k++) {
-        const struct shell_part *p = &c->shell.parts.ptr[k];
-        bool allowed = shell_part_is_free(&c->shell, p);
+        bool allowed = c->lines[k].free;
+        struct part_starts starts;
 
+        if (!allowed)
+            find_starts(&c->shell.parts.ptr[k], &starts);
         for (size_t i = 0; !allowed && i < count; i++) {
-            allowed = rule_names_tool(rules[i], tool) && allows_part(rules[i], p, &c->lines[k]);
+            allowed =
+                rule_names_tool(rules[i], tool) && allows_part(rules[i], &c->lines[k], &starts);
             if (allowed)
                 *ret_rule = rules[i];
         }
@@ -189,7 +211,13 @@ bool rules_allow_command(struct rule *const *rules, size_t count, const struct r
 
 bool rule_command_is_read_only(const struct rule_command *c)
 {
-    return shell_is_read_only(&c->shell);
+    if (!c->shell.certain || c->shell.writes.len || !c->shell.parts.len)
+        return false;
+    for (size_t i = 0; i < c->shell.parts.len; i++) {
+        if (!c->lines[i].free)
+            return false;
+    }
+    return true;
 }
 
 bool rule_command_moves(const struct rule_command *c)
@@ -235,11 +263,12 @@ bool rule_command_is_critical(const struct rule_command *c, const char *cwd, con
 
 bool rule_command_hides_paths(const struct rule_command *c)
 {
-    VEC_EACH(&c->shell.parts, p) {
+    for (size_t k = 0; k < c->shell.parts.len; k++) {
+        const struct shell_part *p = &c->shell.parts.ptr[k];
         struct shell_part bare;
         bool fed = false;
 
-        if (p->first == p->words.len || p->defined || !shell_part_is_read_only(p))
+        if (p->first == p->words.len || p->defined || !c->lines[k].reads)
             continue;
         if (shell_part_unwrap(p, &bare, &fed) &&
             str_is_word_of(shell_word_at(&bare, 0)->text, NAME_NO_FILES))
@@ -296,11 +325,12 @@ void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
                         struct strv *ret_writes)
 {
     struct places at = {.command = c, .reads = ret_reads, .writes = ret_writes};
-    bool changes = !shell_is_read_only(&c->shell);
+    bool changes = !rule_command_is_read_only(c);
 
     places_find(&at);
-    VEC_EACH(&c->shell.parts, p) {
-        bool writes = !shell_part_is_read_only(p) && !str_is_word_of(shell_part_program(p), "git");
+    for (size_t k = 0; k < c->shell.parts.len; k++) {
+        const struct shell_part *p = &c->shell.parts.ptr[k];
+        bool writes = !c->lines[k].reads && !str_is(shell_part_program(p), "git");
 
         for (size_t i = p->first; i < p->words.len; i++) {
             struct str text = p->words.ptr[i].text;

@@ -162,6 +162,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
 {
     size_t *starts = arena_alloc(&c->arena, (p->words.len + 1) * sizeof(*starts));
     struct str line = join_texts(&c->arena, p, starts);
+    bool language = shell_part_is_language(p);
     size_t runs_from = shell_part_is_runner(p) ? shell_part_runs_from(p) : p->words.len;
 
     /* Once as a whole, assignments included, then behind them. */
@@ -178,7 +179,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
         if (runs && shell_assignment_len(w->raw)) /* alias ls=rm */
             read_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1);
         if (i > p->first)
-            read_strings(c, shell_part_runs_word(p, i));
+            read_strings(c, shell_part_runs_word(p, i, language));
     }
     for (size_t i = 0; i < p->first; i++) {
         size_t n = shell_assignment_len(p->words.ptr[i].raw);
@@ -230,7 +231,7 @@ static void read_shell(struct rule_command *c, const struct shell *s, struct str
                        unsigned depth)
 {
     bool shells = runs_scripts(s);
-    bool languages = runs_languages(s);
+    bool languages = s->given.len && runs_languages(s);
 
     if (s->too_big)
         c->too_big = true;

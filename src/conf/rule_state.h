@@ -47,10 +47,14 @@ struct reading {
     struct str name; /* READING_GLOBS: the first word without its folder */
 };
 
-/* A part's words as one text, as they are written, and where each word starts. */
+/* A part's words as one text, as they are written, where each word starts, and what is known of it.
+ */
 struct rule_line {
     struct str raw;
     size_t *starts;
+    bool reads;       /* shell_part_is_read_only() */
+    bool free;        /* shell_part_is_free() */
+    bool runs_others; /* shell_part_runs_others() */
 };
 
 struct rule_command {

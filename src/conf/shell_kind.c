@@ -340,17 +340,6 @@ bool shell_part_is_free(const struct shell *s, const struct shell_part *p)
     return shell_part_is_read_only(p) && !part_is_git_elsewhere(s, p);
 }
 
-bool shell_is_read_only(const struct shell *s)
-{
-    if (!s->certain || s->writes.len || !s->parts.len)
-        return false;
-    VEC_EACH(&s->parts, p) {
-        if (!shell_part_is_free(s, p))
-            return false;
-    }
-    return true;
-}
-
 bool shell_part_runs_others(const struct shell_part *part)
 {
     struct shell_part p = *part;

@@ -10,9 +10,6 @@
 struct shell;
 struct shell_part;
 
-/* The whole text only reads. */
-bool shell_is_read_only(const struct shell *s);
-
 /* A part that only reads: no option of it writes or runs something else. */
 bool shell_part_is_read_only(const struct shell_part *p);
 /* The same, seen together with what runs before it: p is one of the parts of s. */

@@ -249,16 +249,17 @@ static const struct {
     {"npm pnpm yarn npx bunx", "-c", "", false},
 };
 
-struct str shell_part_runs_word(const struct shell_part *p, size_t i)
+struct str shell_part_runs_word(const struct shell_part *p, size_t i, bool language)
 {
     struct str program = shell_part_program(p);
     struct str text = p->words.ptr[i].text;
     struct str before = i > p->first + 1 ? p->words.ptr[i - 1].text : STR("");
     size_t equals = str_chr(text, '=');
 
-    if (shell_part_is_language(p) || str_is_word_of(before, RUN_OPTIONS))
+    if (language || (str_starts(before, STR("--")) && str_is_word_of(before, RUN_OPTIONS)))
         return text;
-    if (equals < text.len && str_is_word_of(str_first(text, equals), RUN_OPTIONS))
+    if (equals < text.len && str_starts(text, STR("--")) &&
+        str_is_word_of(str_first(text, equals), RUN_OPTIONS))
         return str_from(text, equals + 1);
     for (size_t k = 0; k < ARRAY_LEN(option_runners); k++) {
         struct str start = str_of(option_runners[k].starts);

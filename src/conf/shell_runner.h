@@ -39,5 +39,5 @@ size_t shell_part_runs_from(const struct shell_part *p);
 /* A program that is given text in a language of its own, which can run others: python, awk, vim. */
 bool shell_part_is_language(const struct shell_part *p);
 /* What of the word with this number the program itself may run, or empty: python's text, the value
- * of git -c and of tar --to-command. */
-struct str shell_part_runs_word(const struct shell_part *p, size_t i);
+ * of git -c and of tar --to-command. language: shell_part_is_language(). */
+struct str shell_part_runs_word(const struct shell_part *p, size_t i, bool language);

@@ -161,21 +161,37 @@ static bool word_is_critical(const struct shell_word *w, const char *cwd, const 
     return is_above(buf_str(&path), str_of(home)) || is_above(buf_str(&path), str_of(cwd));
 }
 
+static bool is_removal(struct str word)
+{
+    struct str name = shell_base_name(word);
+
+    return str_is(name, "rm") || str_is(name, "rmdir");
+}
+
+static bool part_names_removal(const struct shell_part *p)
+{
+    for (size_t i = p->first; i < p->words.len; i++) {
+        if (is_removal(p->words.ptr[i].text))
+            return true;
+    }
+    return false;
+}
+
 bool shell_removes_critical(const struct shell *s, const char *cwd, const char *home)
 {
     VEC_EACH(&s->parts, p) {
         bool removes = false;
-        bool runs = shell_part_is_runner(p);
+        bool runs;
 
-        if (shell_part_is_read_only(p))
+        if (!part_names_removal(p) || shell_part_is_read_only(p))
             continue; /* find . -name rm */
+        runs = shell_part_is_runner(p);
         for (size_t i = p->first; i < p->words.len; i++) {
             const struct shell_word *w = &p->words.ptr[i];
-            struct str name = shell_base_name(w->text);
 
             if (removes && !shell_word_is_option(w) && word_is_critical(w, cwd, home))
                 return true;
-            removes |= (i == p->first || runs) && (str_is(name, "rm") || str_is(name, "rmdir"));
+            removes |= (i == p->first || runs) && is_removal(w->text);
         }
     }
     return false;
