@@ -196,11 +196,10 @@ static int run_condition(struct cmd *c)
 
 static int run_again(struct cmd *c)
 {
-    CLEANUP(goal_options_release) struct goal_options checked = {0};
     struct print_order order = {.for_goal = true};
     struct err err = {0};
 
-    if (print_goal_options(&c->args, &checked, &err) < 0)
+    if (print_goal_check_changes(&c->args, &err) < 0)
         return failed_usage(&err);
     return print_run(c, &order);
 }

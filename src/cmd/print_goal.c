@@ -152,18 +152,56 @@ static int send_text(struct slash *slash, enum goal_verb verb, const char *text,
     return slash_goal(slash, &a, err);
 }
 
-/* Checks and limits that a goal which goes on is given on top. */
+/* Limits that a goal which goes on is given, as they would be typed: "+50k" is more of it. */
+static const struct limit_row {
+    enum option_id id;
+    const char *limit;
+} limit_rows[] = {
+    {OPT_BUDGET, "tokens"},
+    {OPT_MAX_TURNS, "turns"},
+    {OPT_MAX_COST, "cost"},
+    {OPT_DEADLINE, "deadline"},
+};
+
+static int read_limit(const struct args *args, const struct limit_row *row,
+                      struct goal_argument *ret, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+
+    buf_addf(&text, "budget %s %s", row->limit, args_get(args, row->id));
+    if (goal_argument_read(buf_str(&text), clock_wall_ms(), ret, err) < 0)
+        return -1;
+    if (ret->verb != GOAL_BUDGET)
+        return err_set(err, ERR_BAD_INPUT, "--%s: '%.60s' is no limit, such as 500 or +500",
+                       option_table()[row->id].name, args_get(args, row->id));
+    return 0;
+}
+
+int print_goal_check_changes(const struct args *args, struct err *err)
+{
+    static const enum option_id fixed[] = {OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME};
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+        if (args->given[fixed[i]])
+            return err_set(err, ERR_BAD_INPUT,
+                           "--%s is said when a goal is set, and this one has been: checks, "
+                           "protected files and limits can be added",
+                           option_table()[fixed[i]].name);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(limit_rows); i++) {
+        CLEANUP(goal_argument_release) struct goal_argument a = GOAL_ARGUMENT_INIT;
+
+        if (args->given[limit_rows[i].id] && read_limit(args, &limit_rows[i], &a, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Checks and limits that a goal which goes on is given on top. How many limits: each of them wakes
+ * one that a limit has stopped. */
 static int send_changes(const struct args *args, struct slash *slash, struct err *err)
 {
-    static const struct {
-        enum option_id id;
-        const char *limit;
-    } limits[] = {
-        {OPT_BUDGET, "tokens"},
-        {OPT_MAX_TURNS, "turns"},
-        {OPT_MAX_COST, "cost"},
-        {OPT_DEADLINE, "deadline"},
-    };
+    int limits = 0;
 
     for (size_t i = 0; i < args->values[OPT_CHECK].len; i++) {
         if (send_text(slash, GOAL_CHECK, args->values[OPT_CHECK].ptr[i], err) < 0)
@@ -173,18 +211,16 @@ static int send_changes(const struct args *args, struct slash *slash, struct err
         if (send_text(slash, GOAL_PROTECT, args->values[OPT_PROTECT].ptr[i], err) < 0)
             return -1;
     }
-    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(limit_rows); i++) {
         CLEANUP(goal_argument_release) struct goal_argument a = GOAL_ARGUMENT_INIT;
-        CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
 
-        if (!args->given[limits[i].id])
+        if (!args->given[limit_rows[i].id])
             continue;
-        buf_addf(&text, "budget %s %s", limits[i].limit, args_get(args, limits[i].id));
-        if (goal_argument_read(buf_str(&text), clock_wall_ms(), &a, err) < 0 ||
-            slash_goal(slash, &a, err) < 0)
+        if (read_limit(args, &limit_rows[i], &a, err) < 0 || slash_goal(slash, &a, err) < 0)
             return -1;
+        limits++;
     }
-    return 0;
+    return limits;
 }
 
 static int go_on(struct print_goal *g, struct host *host, struct slash *slash, struct err *err)
@@ -192,6 +228,7 @@ static int go_on(struct print_goal *g, struct host *host, struct slash *slash, s
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct store_goal row;
     int r = goal_get(host_goal(host), &arena, &row, err);
+    int limits;
 
     if (r < 0)
         return -1;
@@ -200,10 +237,13 @@ static int go_on(struct print_goal *g, struct host *host, struct slash *slash, s
                        "session %.8s has no goal to go on with; set one: tenax goal \"…\" "
                        "--resume %.8s",
                        host_session(host), host_session(host));
-    if (send_changes(g->args, slash, err) < 0)
+    limits = send_changes(g->args, slash, err);
+    if (limits < 0)
         return -1;
     if (row.status == GOAL_ACTIVE)
         return host_wake(host, err);
+    if (row.status == GOAL_BUDGET_LIMITED && limits)
+        return 0;
     return send_text(slash, GOAL_RESUME, "", err);
 }
 

@@ -32,6 +32,8 @@ void print_goal_release(struct print_goal *g);
 
 /* Those of the command line, over what is there already. ERR_BAD_INPUT. */
 int print_goal_options(const struct args *args, struct goal_options *o, struct err *err);
+/* The same for a goal that goes on: what can be given to it on top. */
+int print_goal_check_changes(const struct args *args, struct err *err);
 /* Whether the prompt is "/goal …"; g->is_on then. Options of goals without one are an error. */
 int print_goal_read(struct print_goal *g, struct cmd *c, struct str prompt, struct err *err);
 /* Whether it may begin in this session: permissions, the folder. */

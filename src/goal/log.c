@@ -72,7 +72,7 @@ static void log_verdict(const struct json *d, struct buf *ret)
 static void log_status(const struct json *d, struct buf *ret)
 {
     add_word(d, "from", "", ret);
-    add_word(d, "to", " → ", ret);
+    add_word(d, "to", json_get_str(d, "from").len ? " → " : "→ ", ret);
     add_word(d, "by", ", by ", ret);
     add_text(d, "why", ": ", ret);
 }

@@ -53,6 +53,7 @@ static void tell_limit(struct goal *g, enum goal_limit cap)
     buf_addf(&why, "the %s is reached", goal_limit_name(cap));
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "which", goal_limit_name(cap));
+    jw_kcstr(&w, "from", goal_status_name(GOAL_ACTIVE));
     jw_kcstr(&w, "to", goal_status_name(GOAL_BUDGET_LIMITED));
     jw_kstr(&w, "why", buf_str(&why));
     jw_kcstr(&w, "by", "engine");

@@ -38,11 +38,11 @@
 
 /* ---- parts ---- */
 
-/* The tools of the table, and the goal's where a goal can be. */
+/* The tools of the table, and the goal's where a goal can be. The list stays for the whole session
+ * (a request's beginning is cached), so plan mode takes none out: there they refuse. */
 static void host_list_tools(struct host *h)
 {
-    bool goals = session_is_kept(h->session) && conf_get_bool(h->conf, "goal.enabled", true) &&
-                 permit_mode(h->permit) != MODE_PLAN;
+    bool goals = session_is_kept(h->session) && conf_get_bool(h->conf, "goal.enabled", true);
     size_t n = 0;
 
     for (const struct tool_entry *const *e = tools_table(); *e && n < HOST_MAX_TOOLS; e++)

@@ -20,6 +20,7 @@
 #include "base/utf8.h"
 #include "conf/conf.h"
 #include "conf/keys.h"
+#include "goal/goal.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "json/json.h"
@@ -262,6 +263,10 @@ static int do_set_permission_mode(struct control_call *call, struct jw *w, struc
         return err_set(err, ERR_BAD_INPUT, "there is no permission mode \"%.*s\"",
                        STR_ARG(str_clip(name, 60)));
     if (permit_set_mode(host_permit(call->session->host), mode, err) < 0)
+        return -1;
+    /* A goal that plan mode has held goes on when it is left. */
+    if (goal_exit_code(host_goal(call->session->host)) >= 0 &&
+        host_wake(call->session->host, err) < 0)
         return -1;
     jw_kcstr(w, "mode", permit_mode_name(mode));
     return 0;
