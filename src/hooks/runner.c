@@ -163,6 +163,11 @@ struct runner *runner_new(const struct runner_spec *spec)
     return r;
 }
 
+void runner_mute(struct runner *r)
+{
+    strays_mute(r->place.strays);
+}
+
 void runner_free(struct runner *r)
 {
     if (!r)

@@ -34,6 +34,7 @@ struct runner_spec {
 };
 
 struct runner *runner_new(const struct runner_spec *spec);
+void runner_mute(struct runner *r); /* wake is not called from here on: whom it told goes */
 void runner_free(struct runner *r); /* nobody runs any more; NULL is fine */
 /* Before the first event. NULL: only scripted models can be asked, and no server. */
 void runner_set_net(struct runner *r, struct net *net);

@@ -1,6 +1,6 @@
 /*
  * strays: a thread for each that was begun as one, and one for those that left a run together. It
- * waits on the mailbox their mail goes to; what came of them waits under the lock until somebody
+ * waits on the mailbox their mail goes to; what came of them waits behind the gate until somebody
  * asks.
  */
 #include "hooks/strays.h"
@@ -25,8 +25,10 @@ struct strays {
     void *wake_arg;
     struct cancel *cancel; /* set when the session ends */
     struct crew *crew;
-    struct lock lock; /* of what follows */
+    struct gate gate; /* of what follows */
     size_t running;
+    size_t waking; /* calls of wake that have not returned */
+    bool is_mute;
     struct buf context, message; /* what is to be told */
 };
 
@@ -46,7 +48,7 @@ struct strays *strays_new(struct workspace *w, void (*wake)(void *arg, struct st
     s->wake_arg = arg;
     s->cancel = cancel_new(/*parent=*/NULL);
     s->crew = crew_new();
-    lock_init(&s->lock);
+    gate_init(&s->gate);
     buf_init(&s->context, HOOK_MAX_TEXT);
     buf_init(&s->message, HOOK_MAX_TEXT);
     return s;
@@ -61,7 +63,7 @@ void strays_free(struct strays *s)
     cancel_unref(s->cancel);
     buf_release(&s->context);
     buf_release(&s->message);
-    lock_release(&s->lock);
+    gate_release(&s->gate);
     mem_freep(&s);
 }
 
@@ -82,6 +84,32 @@ static void join(struct buf *to, struct str text)
     buf_add(to, text);
 }
 
+static void strays_call_wake(struct strays *s, struct str text)
+{
+    bool may;
+
+    gate_take(&s->gate);
+    may = s->wake && !s->is_mute;
+    s->waking += may;
+    gate_give(&s->gate);
+    if (!may)
+        return;
+    s->wake(s->wake_arg, text);
+    gate_take(&s->gate);
+    s->waking--;
+    gate_wake(&s->gate);
+    gate_give(&s->gate);
+}
+
+void strays_mute(struct strays *s)
+{
+    gate_take(&s->gate);
+    s->is_mute = true;
+    while (s->waking)
+        gate_wait(&s->gate, /*deadline_ms=*/-1);
+    gate_give(&s->gate);
+}
+
 /* It objects, and somebody shall know at once. */
 static void strays_wake(struct strays *s, const struct stray *one)
 {
@@ -96,8 +124,7 @@ static void strays_wake(struct strays *s, const struct stray *one)
     buf_addf(&text, "%s hook feedback, from a hook that runs in the background (%.*s):\n%.*s",
              hook_event_name(one->event), STR_ARG(hook_handler_title(one->handler)),
              STR_ARG(buf_str(&o.context)));
-    if (s->wake)
-        s->wake(s->wake_arg, buf_str(&text));
+    strays_call_wake(s, buf_str(&text));
 }
 
 /* What it says about the event, without what it decides: that has happened long ago. */
@@ -128,19 +155,19 @@ void strays_hear(struct strays *s, const struct stray *one, int end, int code)
                  err.text);
         join(&o.message, buf_str(&line));
     }
-    lock_take(&s->lock);
+    gate_take(&s->gate);
     join(&s->context, buf_str(&o.context));
     join(&s->message, buf_str(&o.message));
-    lock_give(&s->lock);
+    gate_give(&s->gate);
 }
 
 /* --- waited for ----------------------------------------------------------------------------- */
 
 static void strays_count(struct strays *s, size_t gone)
 {
-    lock_take(&s->lock);
+    gate_take(&s->gate);
     s->running -= gone;
-    lock_give(&s->lock);
+    gate_give(&s->gate);
 }
 
 static void group_take(struct stray_group *g, const struct proc_mail *m)
@@ -220,11 +247,11 @@ int strays_adopt(struct strays *s, struct mailbox *mail, stray_vec *list, struct
     struct stray_group *g;
     bool full;
 
-    lock_take(&s->lock);
+    gate_take(&s->gate);
     full = s->running + list->len > STRAYS_MAX;
     if (!full)
         s->running += list->len;
-    lock_give(&s->lock);
+    gate_give(&s->gate);
     if (full)
         return err_set(err, ERR_BUSY, "%d others still run", STRAYS_MAX);
     g = mem_zalloc(sizeof(*g));
@@ -278,18 +305,18 @@ bool strays_have_news(struct strays *s)
 {
     bool any;
 
-    lock_take(&s->lock);
+    gate_take(&s->gate);
     any = s->context.len || s->message.len;
-    lock_give(&s->lock);
+    gate_give(&s->gate);
     return any;
 }
 
 void strays_tell(struct strays *s, struct hook_outcome *io)
 {
-    lock_take(&s->lock);
+    gate_take(&s->gate);
     join(&io->context, buf_str(&s->context));
     join(&io->message, buf_str(&s->message));
     buf_clear(&s->context);
     buf_clear(&s->message);
-    lock_give(&s->lock);
+    gate_give(&s->gate);
 }

@@ -35,6 +35,8 @@ typedef VEC(struct stray) stray_vec;
 
 /* wake tells the model, and starts a turn if none runs; any thread. workspace is lent. */
 struct strays *strays_new(struct workspace *w, void (*wake)(void *arg, struct str text), void *arg);
+/* wake is not called any more, and nobody is in it, when this returns. */
+void strays_mute(struct strays *s);
 void strays_free(struct strays *s); /* ends what still runs; NULL is fine */
 
 int strays_start(struct strays *s, const struct program_place *place, struct hook_handler *h,

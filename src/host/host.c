@@ -352,6 +352,8 @@ void host_free(struct host *h)
         return;
     if (h->goals)
         goal_close(goals_goal(h->goals));
+    if (h->runner)
+        runner_mute(h->runner);
     agent_free(h->agent);
     goals_free(h->goals);
     runner_free(h->runner);
