@@ -42,6 +42,36 @@ struct play {
     int code;
 };
 
+/* ---- Scripts ---- */
+
+/* What a script says, run in the folder. */
+static int ask_script(const struct stage *s, const char *script, struct buf *ret, struct err *err)
+{
+    char home[128];
+    char work[128];
+    int status = 0;
+    int fds[2];
+    pid_t pid;
+
+    snprintf(home, sizeof(home), "HOME=%s/home", s->dir);
+    snprintf(work, sizeof(work), "%s/work", s->dir);
+    if (pipe(fds) < 0)
+        return err_sys(err, ERR_IO, "no pipe");
+    pid = fork();
+    if (pid == 0) {
+        (void)dup2(fds[1], STDOUT_FILENO);
+        close(fds[0]);
+        close(fds[1]);
+        execlp("env", "env", "-C", work, home, "sh", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    if (pid > 0)
+        (void)buf_add_fd(ret, fds[0], /*err=*/NULL);
+    close(fds[0]);
+    return pid > 0 && waitpid(pid, &status, 0) == pid ? 0 : err_sys(err, ERR_IO, "no script");
+}
+
 /* ---- Prepared ---- */
 
 /* ' stands for ". */
@@ -157,6 +187,11 @@ static int prepare(const struct play *p, struct err *err)
     if (file_mkdirs(home, 0700, err) < 0 || put_scenario(p, err) < 0 || put_script(p, err) < 0 ||
         put_answers(p, err) < 0)
         return -1;
+    if (p->row->setup) {
+        CLEANUP(buf_release) struct buf ignored = BUF_INIT(MAX_TEXT);
+
+        return ask_script(p->stage, p->row->setup, &ignored, err);
+    }
     if (p->to->file) {
         struct str text = str_of(p->to->file);
         struct str name;
@@ -230,34 +265,6 @@ static int play(struct play *p, struct err *err)
 }
 
 /* ---- Judged ---- */
-
-/* What a script says, run in the folder. */
-static int ask_script(const struct stage *s, const char *script, struct buf *ret, struct err *err)
-{
-    char home[128];
-    char work[128];
-    int status = 0;
-    int fds[2];
-    pid_t pid;
-
-    snprintf(home, sizeof(home), "HOME=%s/home", s->dir);
-    snprintf(work, sizeof(work), "%s/work", s->dir);
-    if (pipe(fds) < 0)
-        return err_sys(err, ERR_IO, "no pipe");
-    pid = fork();
-    if (pid == 0) {
-        (void)dup2(fds[1], STDOUT_FILENO);
-        close(fds[0]);
-        close(fds[1]);
-        execlp("env", "env", "-C", work, home, "sh", "-c", script, (char *)NULL);
-        _exit(127);
-    }
-    close(fds[1]);
-    if (pid > 0)
-        (void)buf_add_fd(ret, fds[0], /*err=*/NULL);
-    close(fds[0]);
-    return pid > 0 && waitpid(pid, &status, 0) == pid ? 0 : err_sys(err, ERR_IO, "no script");
-}
 
 static int check_words(const char *where, const struct buf *text, const char *const *wanted,
                        struct err *err)

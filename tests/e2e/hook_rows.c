@@ -516,6 +516,38 @@ const struct hook_row hook_rows[] = {
                  "step\n  sticky\n  text nothing\n",
      .said = {"'content':'MARKone", "'content':'MARKtwo"}},
 
+    /* ---- InstructionsLoaded ---- */
+    {.name = "an import",
+     .event = "InstructionsLoaded",
+     .setup = "echo '@other.md' > CLAUDE.md; echo 'Be kind.' > other.md",
+     .body = "",
+     .told = {"/work/CLAUDE.md','memory_type':'Project','load_reason':'session_start'",
+              "/work/other.md','memory_type':'Project','load_reason':'include'",
+              "'parent_file_path':'"}},
+    {.name = "a folder that is gone to",
+     .event = "InstructionsLoaded",
+     .setup = "mkdir sub; echo 'Be quick.' > sub/CLAUDE.md; echo text > sub/a.txt",
+     .body = "",
+     .scenario = "step\n  call Read {'file_path': 'sub/a.txt'}\n" SEES,
+     .told = {"/sub/CLAUDE.md','memory_type':'Project','load_reason':'nested_traversal'",
+              "'trigger_file_path':'", "/sub/a.txt'"}},
+    {.name = "a rule for certain files",
+     .event = "InstructionsLoaded",
+     .setup = "mkdir -p .claude/rules; printf -- '---\\npaths: [\"*.txt\"]\\n---\\nBe exact.\\n' > "
+              ".claude/rules/text.md; echo text > a.txt",
+     .body = "",
+     .scenario = "step\n  call Read {'file_path': 'a.txt'}\n" SEES,
+     .told = {"/rules/text.md','memory_type':'Project','load_reason':'path_glob_match'",
+              "'globs':['"}},
+    {.name = "its matcher is the reason",
+     .event = "InstructionsLoaded",
+     .setup = "echo x > CLAUDE.md",
+     .hooks = "{'InstructionsLoaded':[{'matcher':'include','hooks':[{'type':'command','command':"
+              "'touch wrong'}]},{'matcher':'session_start','hooks':[{'type':'command','command':"
+              "'touch right'}]}]}",
+     .after = "ls right wrong 2>/dev/null",
+     .shows = "right\n"},
+
     /* ---- What every event has ---- */
     {.name = "systemMessage",
      .event = "Stop",
@@ -587,7 +619,10 @@ const struct hook_row hook_rows[] = {
      .shows = "none kept\nno terminal\nnone at all\n"},
     {.name = "the same command in two files runs once, another one too",
      .event = "Stop",
-     .body = "",
+     .setup =
+         "mkdir .claude; cat > .claude/settings.json << 'E'\n"
+         "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo one >> "
+         "twice\", \"timeout\": 7}]}]}}\nE",
      .hooks = "{'Stop':[{'hooks':[{'type':'command','command':'echo one >> twice'},"
               "{'type':'command','command':'echo two >> twice'}]},"
               "{'hooks':[{'type':'command','command':'echo one >> twice'}]}]}",

@@ -36,6 +36,7 @@ struct hook_row {
     const char *more;  /* more fields of the handler, beginning with a comma; NULL: none */
     const char *hooks; /* the value of "hooks" in place of all that; NULL: one handler */
     const char *settings; /* more settings, beginning with a comma; NULL: none */
+    const char *setup;    /* a script that prepares the folder; NULL: none */
     /* In place of the stimulus'. */
     const char *scenario;
     const char *options[6];
