@@ -177,6 +177,10 @@ void agent_nudge(struct agent *a);
  * … as the reference has them; title: NULL: none. */
 void agent_tell(const struct agent *a, const char *type, const char *title, struct str message);
 
+/* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
+ * conf_on_change() has it. Waits for them, but not once the turn is interrupted. */
+bool agent_may_change(struct agent *a, const char *source, const char *path);
+
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
  * command. wake: starts a turn when idle. */
 void agent_notify(struct agent *a, struct str text, bool wake);

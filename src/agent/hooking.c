@@ -139,6 +139,33 @@ void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome 
     }
 }
 
+bool agent_may_change(struct agent *a, const char *source, const char *path)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(cancel_unrefp) struct cancel *cancel = NULL;
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_CONFIG_CHANGE, str_of(source)))
+        return true;
+    lock_take(&a->lock);
+    cancel = cancel_ref(a->turn_cancel ? a->turn_cancel : a->aside_cancel);
+    lock_give(&a->lock);
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_CONFIG_CHANGE);
+    jw_kcstr(&w, "source", source);
+    jw_kcstr(&w, "file_path", path);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_CONFIG_CHANGE, str_of(source), buf_str(&json), /*call=*/NULL,
+                         cancel, &o, &err);
+    if (!o.stop && o.decision != HOOK_DENY && err.code != ERR_DENIED)
+        return true;
+    agent_notice(a, LEVEL_WARNING, "a hook keeps the change of %s from taking effect%s%s", path,
+                 o.reason.len ? ": " : "", buf_cstr(&o.reason));
+    return false;
+}
+
 /* How long a session may take to end. */
 static void hook_end_times(const struct agent *a, struct hook_input *in)
 {

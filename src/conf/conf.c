@@ -55,9 +55,13 @@ struct conf {
     char *home;
     char *dir;
     char *etc;
-    struct stamps stamps;
-    unsigned refreshed; /* times */
-    bool is_stale;      /* whatever the files look like */
+    struct stamps stamps;     /* of the last look */
+    struct stamps counting;   /* of the files as they count */
+    struct snapshot *refused; /* what somebody has kept back; NULL: nothing */
+    unsigned refreshed;       /* times */
+    bool is_stale;            /* whatever the files look like */
+    conf_change_fn on_change;
+    void *change_arg;
 };
 
 /* What one load works with. */
@@ -342,6 +346,7 @@ int conf_load(const struct conf_sources *from, struct conf **ret, struct err *er
     if (conf_read(c, &s, err) < 0)
         return -1;
     atomic_store(&c->now, s);
+    stamps_copy(&c->counting, &c->stamps);
     *ret = TAKE_PTR(c);
     return 0;
 }
@@ -361,6 +366,27 @@ static bool snapshot_same(const struct snapshot *a, const struct snapshot *b)
            strv_same(&a->environment, &b->environment) && strv_same(&a->warnings, &b->warnings);
 }
 
+void conf_on_change(struct conf *c, conf_change_fn fn, void *arg)
+{
+    c->on_change = fn;
+    c->change_arg = arg;
+}
+
+/* A stamp_fn. */
+static bool conf_may_change(void *arg, const struct stamp *it)
+{
+    static const char *const sources[] = {
+        [LEVEL_USER] = "user_settings",
+        [LEVEL_PROJECT] = "project_settings",
+        [LEVEL_LOCAL] = "local_settings",
+        [LEVEL_MANAGED] = "policy_settings",
+    };
+    struct conf *c = arg;
+    const char *source = sources[it->level];
+
+    return !source || c->on_change(c->change_arg, source, it->path) || it->level == LEVEL_MANAGED;
+}
+
 int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
 {
     CLEANUP(snapshot_freep) struct snapshot *s = NULL;
@@ -371,6 +397,16 @@ int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
     c->is_stale = false;
     if (conf_read(c, &s, err) < 0)
         return -1;
+    if (c->refused && snapshot_same(c->refused, s))
+        return 0;
+    if (!snapshot_same(old, s) && c->on_change &&
+        !stamps_compare(&c->counting, &c->stamps, conf_may_change, c)) {
+        snapshot_free(c->refused);
+        c->refused = TAKE_PTR(s);
+        return 0;
+    }
+    snapshot_free(TAKE_PTR(c->refused));
+    stamps_copy(&c->counting, &c->stamps);
     if (snapshot_same(old, s))
         return 0;
     for (size_t i = 0; i < s->warnings.len; i++) {
@@ -407,7 +443,9 @@ void conf_unref(struct conf *c)
     if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
         return;
     snapshot_free(atomic_load(&c->now));
+    snapshot_free(c->refused);
     stamps_release(&c->stamps);
+    stamps_release(&c->counting);
     args_release(&c->args);
     free(c->home);
     free(c->dir);

@@ -55,6 +55,11 @@ void conf_unrefp(struct conf **c);
  * as it is now; what was good stays, and it is not looked at again until it changes (or once more,
  * when it was written only now). One thread at a time. */
 int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err);
+/* Before a changed file counts, somebody may keep it from doing so, until it changes again:
+ * "user_settings", "project_settings", "local_settings", "policy_settings" (which nobody can keep
+ * back). Asked on the thread of conf_refresh(); set before that is called. */
+typedef bool (*conf_change_fn)(void *arg, const char *source, const char *path);
+void conf_on_change(struct conf *c, conf_change_fn fn, void *arg);
 /* A person has trusted the folder: with the next refresh all of its settings count. As
  * conf_refresh(). */
 void conf_trust(struct conf *c);

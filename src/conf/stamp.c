@@ -26,11 +26,11 @@ static int64_t stamp_now_ns(void)
     return stamp_ns(&now);
 }
 
-static void stamp_add(struct stamps *s, const char *path)
+static void stamp_add(struct stamps *s, const char *path, int level)
 {
     struct stamp *it = vec_add(&s->list);
 
-    *it = (struct stamp){.path = mem_dup(path, strlen(path))};
+    *it = (struct stamp){.path = mem_dup(path, strlen(path)), .level = level};
     it->is_there = stat(path, &it->st) == 0;
     it->is_fresh = it->is_there && stamp_ns(&it->st.st_mtim) > stamp_now_ns() - STAMP_FRESH_NS;
 }
@@ -40,10 +40,17 @@ void stamps_take(struct stamps *s, const struct levels *levels)
     stamps_release(s);
     VEC_EACH(&levels->list, source) {
         if (source->path)
-            stamp_add(s, source->path);
+            stamp_add(s, source->path, (int)source->level);
     }
     for (size_t i = 0; i < ARRAY_LEN(levels->drop_ins); i++)
-        stamp_add(s, levels->drop_ins[i]);
+        stamp_add(s, levels->drop_ins[i], LEVEL_MANAGED);
+}
+
+static bool stat_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mode == b->st_mode && stamp_ns(&a->st_mtim) == stamp_ns(&b->st_mtim) &&
+           stamp_ns(&a->st_ctim) == stamp_ns(&b->st_ctim);
 }
 
 bool stamps_changed(const struct stamps *s)
@@ -52,15 +59,43 @@ bool stamps_changed(const struct stamps *s)
         struct stat now;
         bool is_there = stat(it->path, &now) == 0;
 
-        if (is_there != it->is_there || it->is_fresh)
-            return true;
-        if (is_there && (now.st_dev != it->st.st_dev || now.st_ino != it->st.st_ino ||
-                         now.st_size != it->st.st_size || now.st_mode != it->st.st_mode ||
-                         stamp_ns(&now.st_mtim) != stamp_ns(&it->st.st_mtim) ||
-                         stamp_ns(&now.st_ctim) != stamp_ns(&it->st.st_ctim)))
+        if (is_there != it->is_there || it->is_fresh || (is_there && !stat_same(&now, &it->st)))
             return true;
     }
     return false;
+}
+
+static const struct stamp *stamps_find(const struct stamps *s, const char *path)
+{
+    VEC_EACH(&s->list, it) {
+        if (strcmp(it->path, path) == 0)
+            return it;
+    }
+    return NULL;
+}
+
+bool stamps_compare(const struct stamps *s, const struct stamps *now, stamp_fn fn, void *arg)
+{
+    VEC_EACH(&now->list, it) {
+        const struct stamp *old = stamps_find(s, it->path);
+
+        if (old && old->is_there == it->is_there && (!it->is_there || stat_same(&old->st, &it->st)))
+            continue;
+        if ((old || it->is_there) && !fn(arg, it))
+            return false;
+    }
+    return true;
+}
+
+void stamps_copy(struct stamps *s, const struct stamps *from)
+{
+    stamps_release(s);
+    VEC_EACH(&from->list, it) {
+        struct stamp *copy = vec_add(&s->list);
+
+        *copy = *it;
+        copy->path = mem_dup(it->path, strlen(it->path));
+    }
 }
 
 void stamps_release(struct stamps *s)

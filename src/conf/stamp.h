@@ -17,6 +17,7 @@ struct levels;
 
 struct stamp {
     char *path;
+    int level; /* enum source_level */
     bool is_there;
     bool is_fresh; /* too young to be told from the next change */
     struct stat st;
@@ -29,4 +30,8 @@ struct stamps {
 /* Of every file that settings may be in, and the folders whose list of files counts. */
 void stamps_take(struct stamps *s, const struct levels *levels);
 bool stamps_changed(const struct stamps *s);
+/* Files of s that look different in `now`; fn is called for each until it says no: false. */
+typedef bool (*stamp_fn)(void *arg, const struct stamp *it);
+bool stamps_compare(const struct stamps *s, const struct stamps *now, stamp_fn fn, void *arg);
+void stamps_copy(struct stamps *s, const struct stamps *from);
 void stamps_release(struct stamps *s);

@@ -160,6 +160,14 @@ static void host_make_hooks(struct host *h, struct strv *ret_notes)
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
 }
 
+/* A conf_change_fn. */
+static bool host_may_change(void *arg, const char *source, const char *path)
+{
+    struct agent *a = host_running(arg);
+
+    return !a || agent_may_change(a, source, path);
+}
+
 static void host_make_reload(struct host *h)
 {
     struct reload_spec spec = {
@@ -171,6 +179,7 @@ static void host_make_reload(struct host *h)
         .warn_arg = h,
     };
 
+    conf_on_change(h->conf, host_may_change, h);
     h->reload = reload_new(&spec);
 }
 
@@ -355,6 +364,7 @@ void host_free(struct host *h)
     if (h->runner)
         runner_mute(h->runner);
     agent_free(h->agent);
+    conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
     goals_free(h->goals);
     runner_free(h->runner);
     reload_free(h->reload);

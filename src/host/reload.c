@@ -69,8 +69,7 @@ static void reload_hooks(struct reload *r, struct strv *ret_notes)
     hook_registry_free(fresh);
 }
 
-/* What was copied from the settings is copied again. Hooks that want to hear of it (ConfigChange)
- * would run here. */
+/* What was copied from the settings is copied again. */
 static void reload_apply(struct reload *r, struct strv *ret_notes)
 {
     workspace_set_environ(r->spec.workspace, conf_environ(r->spec.conf));

@@ -152,6 +152,17 @@ const struct stimulus stimuli[] = {
         .undisturbed = "'result':'nothing'",
     },
     {
+        .event = "ConfigChange",
+        .scenario = "step\n  call Bash {'command': 'mkdir .claude; cp new.json "
+                    ".claude/settings.json'}\nstep\n  call Bash {'command': 'echo ran'}\n" SEES,
+        .options = BYPASS,
+        .file = "new.json\n{\"permissions\": {\"deny\": [\"Bash(echo *)\"]}}\n",
+        .told = "'source':'project_settings','file_path':'/",
+        .two = "/work/.claude/settings.json from taking effect: WHY",
+        .two_not = "!denied by the rule",
+        .undisturbed = "denied by the rule Bash(echo *)",
+    },
+    {
         .event = "SessionEnd",
         .scenario = SEES,
         .told = "'reason':'other'",
@@ -547,6 +558,36 @@ const struct hook_row hook_rows[] = {
               "'touch right'}]}]}",
      .after = "ls right wrong 2>/dev/null",
      .shows = "right\n"},
+
+    /* ---- ConfigChange ---- */
+    {.name = "decision block",
+     .event = "ConfigChange",
+     .out = "{'decision':'block','reason':'not now'}",
+     .said = {"from taking effect: not now", "'content':'ran", "!denied by the rule"}},
+    {.name = "what was kept back does not come in with another file",
+     .event = "ConfigChange",
+     .body = "case $(tail -n 1 told) in *settings.local.json*) ;; "
+             "*) exit 2 ;; esac",
+     .scenario = "step\n  call Bash {'command': 'mkdir .claude; cp new.json .claude/settings.json; "
+                 "sleep 0.1'}\nstep\n  call Bash {'command': 'cp other.json "
+                 ".claude/settings.local.json'}\n"
+                 "step\n  call Bash {'command': 'echo ran'}\n" SEES,
+     .setup = "echo '{\"permissions\": {\"deny\": [\"Bash(echo *)\"]}}' > new.json; "
+              "echo '{\"env\": {\"X\": \"1\"}}' > other.json",
+     .said = {"'content':'ran"}},
+    {.name = "of another level",
+     .event = "ConfigChange",
+     .hooks = "{'ConfigChange':[{'matcher':'user_settings','hooks':[{'type':'command','command':"
+              "'exit 2'}]}]}",
+     .said = {"denied by the rule Bash(echo *)"}},
+    {.name = "a hook that the change brings is there at once",
+     .event = "ConfigChange",
+     .hooks = "{}",
+     .setup =
+         "cat > new.json << 'E'\n"
+         "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo "
+         "MARK >&2; exit 2\"}]}]}}\nE",
+     .said = {"result MARK"}},
 
     /* ---- What every event has ---- */
     {.name = "systemMessage",
