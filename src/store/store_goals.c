@@ -167,6 +167,21 @@ struct goal_write {
     struct goal_get get; /* its row: the one that was changed, or the one that is there */
 };
 
+static struct goal_write goal_write_of(const char *sql,
+                                       void (*bind)(struct query *q, const void *what),
+                                       const void *what, struct str thread, int64_t now_ms,
+                                       const struct goal_event *event)
+{
+    return (struct goal_write){
+        .sql = sql,
+        .bind = bind,
+        .what = what,
+        .now_ms = now_ms,
+        .event = event,
+        .get.thread = thread,
+    };
+}
+
 static int goal_change(struct store *s, struct goal_write *w, struct err *err)
 {
     CLEANUP(query_release) struct query q = {0};
@@ -253,12 +268,7 @@ int store_goal_replace(struct store *s, const struct store_goal *g, int64_t now_
                        const struct goal_event *event, struct arena *arena, struct store_goal *ret,
                        struct cancel *cancel, struct err *err)
 {
-    struct goal_write w = {.sql = PUT,
-                           .bind = bind_goal,
-                           .what = g,
-                           .now_ms = now_ms,
-                           .event = event,
-                           .get.thread = g->thread_id};
+    struct goal_write w = goal_write_of(PUT, bind_goal, g, g->thread_id, now_ms, event);
 
     if (goal_check_row(g, err) < 0)
         return -1;
@@ -269,12 +279,8 @@ int store_goal_insert(struct store *s, const struct store_goal *g, int64_t now_m
                       const struct goal_event *event, struct arena *arena, struct store_goal *ret,
                       struct cancel *cancel, struct err *err)
 {
-    struct goal_write w = {.sql = PUT " WHERE thread_goals.status='complete'",
-                           .bind = bind_goal,
-                           .what = g,
-                           .now_ms = now_ms,
-                           .event = event,
-                           .get.thread = g->thread_id};
+    struct goal_write w = goal_write_of(PUT " WHERE thread_goals.status='complete'", bind_goal, g,
+                                        g->thread_id, now_ms, event);
 
     if (goal_check_row(g, err) < 0)
         return -1;
@@ -346,12 +352,7 @@ int store_goal_update(struct store *s, struct str thread, const struct goal_upda
                       int64_t now_ms, const struct goal_event *event, struct arena *arena,
                       struct store_goal *ret, struct cancel *cancel, struct err *err)
 {
-    struct goal_write w = {.sql = update_sql,
-                           .bind = bind_update,
-                           .what = u,
-                           .now_ms = now_ms,
-                           .event = event,
-                           .get.thread = thread};
+    struct goal_write w = goal_write_of(update_sql, bind_update, u, thread, now_ms, event);
 
     if (goal_check_update(u, err) < 0)
         return -1;
@@ -389,15 +390,11 @@ int store_goal_delete(struct store *s, struct str thread, struct str expected_go
                       int64_t now_ms, const struct goal_event *event, struct arena *arena,
                       struct store_goal *ret, struct cancel *cancel, struct err *err)
 {
-    struct goal_write w = {
-        .sql = "DELETE FROM thread_goals WHERE thread_id=?1 AND (?3='' OR goal_id=?3)",
-        .deletes = true,
-        .bind = bind_id,
-        .what = &expected_goal_id,
-        .now_ms = now_ms,
-        .event = event,
-        .get.thread = thread};
+    struct goal_write w =
+        goal_write_of("DELETE FROM thread_goals WHERE thread_id=?1 AND (?3='' OR goal_id=?3)",
+                      bind_id, &expected_goal_id, thread, now_ms, event);
 
+    w.deletes = true;
     return goal_run(s, &w, arena, ret, cancel, err);
 }
 
@@ -452,12 +449,7 @@ int store_goal_account(struct store *s, struct str thread, const struct goal_cha
                        int64_t now_ms, const struct goal_event *event, struct arena *arena,
                        struct store_goal *ret, struct cancel *cancel, struct err *err)
 {
-    struct goal_write w = {.sql = account_sql,
-                           .bind = bind_charge,
-                           .what = c,
-                           .now_ms = now_ms,
-                           .event = event,
-                           .get.thread = thread};
+    struct goal_write w = goal_write_of(account_sql, bind_charge, c, thread, now_ms, event);
     bool nothing = !c->seconds && !c->tokens && !c->output_tokens && !c->steps &&
                    c->cost_usd == 0 && !c->cost_unknown;
     int found;
