@@ -277,13 +277,29 @@ test('PreToolUse defers a call that is alone', async (t) => {
     assert.ok(!existsSync(join(t.dir, 'made.txt')));
     assert.equal(t.requests().length, 1);
 
-    // One of several cannot be: it is asked for.
+    // Whoever resumes the session takes it up, and may put it off again.
+    const again = await t.ask('not yet', { ...all, resume: id, hooks: { PreToolUse: defer } });
+    assert.equal(again.result.terminal_reason, 'tool_deferred');
+    assert.equal(again.result.deferred_tool_use.id, call.id);
+    assert.equal(t.requests().length, 1);
+
+    // One of several cannot be put off: it is asked for.
     let asked = 0;
+    let calls = 0;
     const next = await t.ask('go on', {
         resume: id,
         canUseTool: async (_, input) => (asked++, { behavior: 'allow', updatedInput: input }),
-        hooks: { PreToolUse: defer },
+        hooks: {
+            PreToolUse: hook(async () => ({
+                hookSpecificOutput: {
+                    hookEventName: 'PreToolUse',
+                    permissionDecision: calls++ === 0 ? 'allow' : 'defer',
+                },
+            })),
+        },
     });
+    assert.equal(next.tool_results[0].tool_use_id, call.id);
+    assert.ok(existsSync(join(t.dir, 'made.txt')));
     assert.equal(next.result.result, 'Both were asked for.');
     assert.equal(asked, 2);
     assert.ok(existsSync(join(t.dir, 'two.txt')));
