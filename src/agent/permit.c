@@ -112,6 +112,7 @@ struct permit_state *permit_begin(struct permit *p)
     s->mode = p->state->mode;
     s->before_plan = p->state->before_plan;
     s->never_bypass = p->state->never_bypass;
+    s->never_auto = p->state->never_auto;
     VEC_EACH(&p->state->rules, r) {
         permit_state_share(s, *r);
     }
@@ -149,6 +150,8 @@ static int permit_state_set_mode(const struct permit *p, struct permit_state *s,
         return err_set(err, ERR_DENIED,
                        "this run may not go to bypassPermissions; start it with "
                        "--allow-dangerously-skip-permissions");
+    if (mode == MODE_AUTO && s->never_auto)
+        return err_set(err, ERR_DENIED, "the mode auto is forbidden by disableAutoMode");
     if (mode == MODE_PLAN && s->mode != MODE_PLAN)
         s->before_plan = s->mode;
     s->mode = mode;
@@ -298,6 +301,8 @@ static void permit_add_lists(struct permit *p, struct permit_state *s, const str
 {
     s->never_bypass =
         str_is(conf_get_str(conf, "permissions.disableBypassPermissionsMode"), "disable");
+    s->never_auto = str_is(conf_get_str(conf, "disableAutoMode"), "disable") ||
+                    conf_get_bool(conf, "disableAutoMode", false);
     permit_add_list(p, s, conf, "permissions.deny", RULE_DENY, ret_warnings);
     permit_add_list(p, s, conf, "permissions.ask", RULE_ASK, ret_warnings);
     permit_add_list(p, s, conf, "permissions.allow", RULE_ALLOW, ret_warnings);
@@ -367,7 +372,8 @@ void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_w
         permit_state_share(s, *r);
     }
     s->never_bypass = made->never_bypass;
-    if (s->never_bypass && s->mode == MODE_BYPASS)
+    s->never_auto = made->never_auto;
+    if ((s->never_bypass && s->mode == MODE_BYPASS) || (s->never_auto && s->mode == MODE_AUTO))
         s->mode = MODE_DEFAULT;
     permit_commit(p, s);
 }

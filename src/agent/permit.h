@@ -48,6 +48,8 @@ struct permit_answer {
     bool by_rule;            /* an explicit ask rule: binds also in bypassPermissions */
     bool unasked;            /* denied only because the mode asks nobody: a hook may still allow */
     struct str path;         /* the path that is in the way; slices the subject; or empty */
+    char rule[200];          /* the rule that decides, and where it stands; empty: none does */
+    char source[300];
 };
 
 /* Lists and mode of the settings (permissions.*) and options (--allowedTools, --disallowedTools,

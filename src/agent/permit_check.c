@@ -386,7 +386,15 @@ static bool judge_is_one_command(const struct judge *j)
     return true;
 }
 
-static bool judge_rules_allow_command(const struct judge *j)
+/* Says which rule it was. */
+static void judge_name_rule(struct judge *j, const struct permit_rule *r)
+{
+    snprintf(j->answer->rule, sizeof(j->answer->rule), "%.*s",
+             STR_ARG(str_clip(rule_text(r->rule), sizeof(j->answer->rule) - 1)));
+    snprintf(j->answer->source, sizeof(j->answer->source), "%s", r->source);
+}
+
+static bool judge_rules_allow_command(struct judge *j)
 {
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
     VEC(struct rule *) rules = VEC_INIT;
@@ -404,11 +412,15 @@ static bool judge_rules_allow_command(const struct judge *j)
         allowed = judge_may_edit(j, writes.ptr[i]);
     if (j->side == SIDE_LEAVES)
         allowed = allowed && used && judge_is_one_command(j);
+    VEC_EACH(&j->state->rules, r) {
+        if (allowed && used && (*r)->rule == used)
+            judge_name_rule(j, *r);
+    }
     vec_release(&rules);
     return allowed;
 }
 
-static bool judge_rules_allow(const struct judge *j)
+static bool judge_rules_allow(struct judge *j)
 {
     if (j->subject->about == ABOUT_COMMAND)
         return judge_rules_allow_command(j);
@@ -418,8 +430,10 @@ static bool judge_rules_allow(const struct judge *j)
         if (real.about == ABOUT_PATH)
             real.text = str_of(j->real);
         if ((*r)->list == RULE_ALLOW && rule_matches((*r)->rule, j->subject) &&
-            rule_matches((*r)->rule, &real))
+            rule_matches((*r)->rule, &real)) {
+            judge_name_rule(j, *r);
             return true;
+        }
     }
     return false;
 }
@@ -438,6 +452,7 @@ static void permit_judge(struct judge *j)
     const char *mode = permit_mode_name(j->state->mode);
 
     if (rule) {
+        judge_name_rule(j, rule);
         judge_say(j, PERMIT_DENY, "rule", "denied by the rule %.*s",
                   STR_ARG(str_clip(rule_text(rule->rule), 200)));
         return;
@@ -451,6 +466,7 @@ static void permit_judge(struct judge *j)
     rule = judge_find(j, RULE_ASK);
     if (rule) {
         j->answer->by_rule = true;
+        judge_name_rule(j, rule);
         judge_say(j, PERMIT_ASK, "rule", "the rule %.*s wants it to be asked",
                   STR_ARG(str_clip(rule_text(rule->rule), 200)));
         return;
@@ -498,7 +514,8 @@ static void permit_judge(struct judge *j)
         return;
     }
     if (judge_rules_allow(j)) {
-        judge_say(j, PERMIT_ALLOW, "rule", "allowed by a rule");
+        judge_say(j, PERMIT_ALLOW, "rule", "allowed by %s%s",
+                  j->answer->rule[0] ? "the rule " : "a rule", j->answer->rule);
         return;
     }
     if (j->side == SIDE_LEAVES) {
@@ -510,11 +527,15 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ASK, "workingDir", "it is outside the working folders");
         return;
     }
-    judge_say(j, PERMIT_ASK, j->state->mode == MODE_DONT_ASK ? "mode" : "other",
-              j->state->mode == MODE_DONT_ASK
-                  ? "no rule allows it, and the mode dontAsk denies what "
-                    "would have to be asked"
-                  : "no rule allows it");
+    if (j->state->mode == MODE_DONT_ASK)
+        judge_say(j, PERMIT_ASK, "mode",
+                  "no rule allows it, and the mode dontAsk denies what would have to be asked");
+    else if (j->command && rule_command_doubt(j->command))
+        judge_say(j, PERMIT_ASK, "other",
+                  "no rule allows it, and it is not certain what it runs: %s",
+                  rule_command_doubt(j->command));
+    else
+        judge_say(j, PERMIT_ASK, "other", "no rule allows it");
 }
 
 void permit_check(struct permit *p, const struct rule_subject *subject, unsigned flags,

@@ -28,6 +28,7 @@ struct permit_state {
     enum permit_mode mode;
     enum permit_mode before_plan;
     bool never_bypass;
+    bool never_auto;
     VEC(struct permit_rule *) rules;
 };
 

@@ -326,7 +326,10 @@ static void reasons(void **state)
          "it removes a folder that should not go without a question", false, false},
         {"Bash: make", "other", "no rule allows it", false, false},
         {"Bash: ls", "mode", "allowed by the mode default", false, false},
-        {"Bash: npm test", "rule", "allowed by a rule", false, false},
+        {"Bash: npm test", "rule", "allowed by the rule Bash(npm test *)", false, false},
+        {"Bash: make 'x", "other",
+         "no rule allows it, and it is not certain what it runs: a quote is not closed", false,
+         false},
     };
 
     (void)state;
@@ -425,6 +428,9 @@ static void starts(void **state)
          {"--dangerously-skip-permissions"},
          NULL,
          "bypassPermissions is forbidden"},
+        {"{}", {"--permission-mode=auto"}, "auto", "this run may not"},
+        {"{'disableAutoMode':'disable'}", {"--permission-mode=auto"}, NULL, ""},
+        {"{'disableAutoMode':true}", {"--permission-mode=auto"}, NULL, ""},
     };
 
     (void)state;

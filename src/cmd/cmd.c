@@ -13,7 +13,7 @@
 
 /* Order is that of --help. */
 static const struct command *const commands[] = {
-    &cmd_goal,    &cmd_sessions, &cmd_rewind,     &cmd_hooks, &cmd_auth,
+    &cmd_goal,    &cmd_sessions, &cmd_rewind,     &cmd_hooks, &cmd_permissions, &cmd_auth,
     &cmd_sandbox, &cmd_doctor,   &cmd_completion, &cmd_man,   &cmd_help,
 };
 
