@@ -488,6 +488,12 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
+    if (j->side == SIDE_INSIDE && sandbox_state(j->permit->sandbox) == SANDBOX_NEEDED) {
+        judge_say(j, PERMIT_DENY, "other",
+                  "no command runs: the setting sandbox.enabled wants a sandbox, and %s",
+                  sandbox_why_not(j->permit->sandbox));
+        return;
+    }
     if (j->side == SIDE_KEPT_IN) {
         judge_say(
             j, PERMIT_DENY, "sandboxOverride",

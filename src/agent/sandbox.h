@@ -60,8 +60,8 @@ bool sandbox_frees_commands(const struct sandbox *s);
 
 /* Where a command would run when the mode does not lift the sandbox. */
 enum sandbox_side {
-    SIDE_INSIDE,
     SIDE_OUTSIDE, /* no sandbox, or one of excludedCommands */
+    SIDE_INSIDE,
     SIDE_LEAVES,  /* it wants to leave: somebody has to be asked */
     SIDE_KEPT_IN, /* the same, but nobody may leave (allowUnsandboxedCommands) */
 };

@@ -139,9 +139,12 @@ static const char *const no_network[] = {
 
 static void explain_output(struct explain *e, struct str output, bool *ret_network)
 {
-    static const char *const read_only[] = {"read-only file system", "EROFS"};
+    /* Busy is what must not be replaced. */
+    static const char *const read_only[] = {"read-only file system", "EROFS",
+                                            "device or resource busy", "EBUSY"};
     static const char *const denied[] = {"permission denied", "EACCES", "operation not permitted",
                                          "EPERM"};
+    static const char *const missing[] = {"no such file or directory", "ENOENT"};
     struct str line;
 
     if (output.len > EXPLAIN_BYTES)
@@ -150,6 +153,8 @@ static void explain_output(struct explain *e, struct str output, bool *ret_netwo
         if (has_any(line, read_only, ARRAY_LEN(read_only)) ||
             has_any(line, denied, ARRAY_LEN(denied)))
             explain_line(e, line, /*is_write=*/true);
+        else if (has_any(line, missing, ARRAY_LEN(missing))) /* so it looks to root */
+            explain_line(e, line, /*is_write=*/false);
         *ret_network = *ret_network || has_any(line, no_network, ARRAY_LEN(no_network));
     }
 }

@@ -98,9 +98,21 @@ static void doctor_kernel(struct doctor *d)
 static void doctor_confinement(struct doctor *d)
 {
     const struct confine_backend *by = confine_backend();
+    bool is_none = strcmp(by->name, "none") == 0;
 
-    doctor_add(d, strcmp(by->name, "none") == 0 ? HEALTH_WARN : HEALTH_OK, "sandbox", "%s: %s",
-               by->name, by->what);
+    doctor_add(d, is_none ? HEALTH_WARN : HEALTH_OK, "sandbox", "%s: %s", by->name, by->what);
+    for (size_t i = 0; i < confine_backend_count; i++) {
+        const char *why = "";
+
+        /* One is enough; why there is none takes all of them. */
+        if (is_none && !confine_works(&confine_backends[i], &why))
+            doctor_add(d, HEALTH_WARN, "sandbox", "%s does not work here: %s",
+                       confine_backends[i].name, why);
+    }
+    if (is_none)
+        doctor_add(d, HEALTH_WARN, "sandbox",
+                   "to have one: Linux 5.13 or newer with Landlock and user namespaces (in a "
+                   "container, let it make them), or install bubblewrap; until then commands ask");
 }
 
 static void doctor_libraries(struct doctor *d, struct net *net, const struct err *net_err)

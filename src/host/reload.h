@@ -4,9 +4,9 @@
  * Looking costs one stat() per settings file, so it is done at each of these points instead of by a
  * thread that watches. Rules of permissions, working folders, hooks and the environment of children
  * are replaced, each in one step; everything else is asked of the settings when it is needed. What
- * is read once stays as it was: the model, effort, prompts, and which tools the model has been told
- * of (a tool that is denied later is refused when it is called). A file that cannot be used changes
- * nothing, and a notice says so once. Any thread.
+ * is read once stays as it was: the model, effort, prompts, the sandbox, and which tools the model
+ * has been told of (a tool that is denied later is refused when it is called). A file that cannot
+ * be used changes nothing, and a notice says so once. Any thread.
  */
 #pragma once
 
