@@ -422,15 +422,21 @@ static bool judge_rules_allow_command(struct judge *j)
 
 static bool judge_rules_allow(struct judge *j)
 {
+    struct rule_subject real = *j->subject;
+    bool given_allowed = false;
+    bool real_allowed = false;
+
     if (j->subject->about == ABOUT_COMMAND)
         return judge_rules_allow_command(j);
+    if (real.about == ABOUT_PATH)
+        real.text = str_of(j->real);
+    /* A path and what its links lead to each need a rule; mostly it is the same one. */
     VEC_EACH(&j->state->rules, r) {
-        struct rule_subject real = *j->subject;
-
-        if (real.about == ABOUT_PATH)
-            real.text = str_of(j->real);
-        if ((*r)->list == RULE_ALLOW && rule_matches((*r)->rule, j->subject) &&
-            rule_matches((*r)->rule, &real)) {
+        if ((*r)->list != RULE_ALLOW)
+            continue;
+        given_allowed |= rule_matches((*r)->rule, j->subject);
+        real_allowed |= rule_matches((*r)->rule, &real);
+        if (given_allowed && real_allowed) {
             judge_name_rule(j, *r);
             return true;
         }
