@@ -70,18 +70,41 @@ static bool enter_write_file(const char *path, const char *text)
     return written;
 }
 
-static bool enter_namespaces(const struct confine_image *image)
+/* Everybody is who they were, and nobody else. */
+static bool enter_write_map(const char *path, unsigned id)
 {
-    if (image->namespaces && unshare(image->namespaces) < 0)
+    char text[32];
+    char digits[12];
+    size_t len = 0;
+    size_t at = 0;
+
+    do {
+        digits[len++] = (char)('0' + id % 10);
+        id /= 10;
+    } while (id);
+    for (int twice = 0; twice < 2; twice++) {
+        for (size_t i = len; i > 0; i--)
+            text[at++] = digits[i - 1];
+        text[at++] = ' ';
+    }
+    memcpy(text + at, "1\n", 3);
+    return enter_write_file(path, text);
+}
+
+bool confine_enter_namespaces(int flags)
+{
+    unsigned uid = geteuid();
+    unsigned gid = getegid();
+
+    if (flags && unshare(flags) < 0)
         return false;
-    if (!(image->namespaces & CLONE_NEWUSER))
+    if (!(flags & CLONE_NEWUSER))
         return true;
     /* After a change of user, or from a file that cannot be read, our own files in /proc would be
      * root's. Who may look into us is Landlock's business. */
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     return enter_write_file("/proc/self/setgroups", "deny") &&
-           enter_write_file("/proc/self/uid_map", image->uid_map) &&
-           enter_write_file("/proc/self/gid_map", image->gid_map);
+           enter_write_map("/proc/self/uid_map", uid) && enter_write_map("/proc/self/gid_map", gid);
 }
 
 /* ---- network ---- */
@@ -325,10 +348,10 @@ static bool enter_mounts(struct confine_image *image)
     return enter_allow_devices(image);
 }
 
-bool confine_enter(struct confine_image *image, enum child_stage *ret_stage)
+bool confine_enter(struct confine_image *image, int entered, enum child_stage *ret_stage)
 {
     *ret_stage = CHILD_NAMESPACES;
-    if (!enter_namespaces(image))
+    if (!confine_enter_namespaces(image->namespaces & ~entered))
         return false;
     *ret_stage = CHILD_NETWORK;
     if (image->loopback && !enter_raise_loopback())

@@ -11,8 +11,10 @@
 
 struct confine_image;
 
-/* In the warden, without children yet. False: errno says why, *ret_stage what failed. */
-bool confine_enter(struct confine_image *image, enum child_stage *ret_stage);
+/* In the warden, without children yet. Some namespaces may be entered ahead, as flags of
+ * unshare(2); the rest then follows. False: errno says why, *ret_stage what failed. */
+bool confine_enter_namespaces(int flags);
+bool confine_enter(struct confine_image *image, int entered, enum child_stage *ret_stage);
 
 /* In the leader. First it gives up rights, then, as the last thing before exec, system calls. */
 bool confine_drop_rights(const struct confine_image *image);

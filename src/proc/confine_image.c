@@ -171,11 +171,8 @@ static void image_set_namespaces(struct confine_image *head, const struct confin
     if (c->net != CONFINE_NET_OPEN)
         head->namespaces |= CLONE_NEWNET;
     head->loopback = c->net == CONFINE_NET_PROXY;
-    if (privileged || !head->namespaces)
-        return;
-    head->namespaces |= CLONE_NEWUSER;
-    snprintf(head->uid_map, sizeof(head->uid_map), "%u %u 1\n", geteuid(), geteuid());
-    snprintf(head->gid_map, sizeof(head->gid_map), "%u %u 1\n", getegid(), getegid());
+    if (!privileged && head->namespaces)
+        head->namespaces |= CLONE_NEWUSER;
 }
 
 static int kit_add_proxy(struct confine_kit *kit, const struct confinement *c, struct err *err)

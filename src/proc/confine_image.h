@@ -37,10 +37,8 @@ struct confine_image {
     int namespaces; /* flags of unshare(2) */
     bool mounts;    /* the steps are taken */
     bool all_writable;
-    bool loopback;    /* of the network namespace is up */
-    bool terminal;    /* standard input is the job's own */
-    char uid_map[32]; /* in a user namespace */
-    char gid_map[32];
+    bool loopback;         /* of the network namespace is up */
+    bool terminal;         /* standard input is the job's own */
     uint64_t capabilities; /* kept, as bits */
     bool keeps_rights;     /* the program itself gives up capabilities and installs the filter */
     size_t steps;          /* from the image's start */

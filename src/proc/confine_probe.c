@@ -31,7 +31,7 @@ static _Noreturn void probe_try(const struct confine_kit *kit, int to)
     ssize_t len;
 
     memcpy(image->fds, kit->fds, sizeof(image->fds));
-    failure.failed = !confine_enter(image, &stage);
+    failure.failed = !confine_enter(image, /*entered=*/0, &stage);
     if (!failure.failed) {
         stage = CHILD_RIGHTS;
         failure.failed = !confine_drop_rights(image);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -285,6 +286,13 @@ void launch_release(struct launch *l)
 /* ---- from tenax to the warden ---- */
 
 #define LAUNCH_FDS 4 /* the child's three, and the plan */
+
+int launch_namespaces(const struct launch *l)
+{
+    const struct confine_image *image = (const struct confine_image *)l->kit.image.ptr;
+
+    return l->confined ? image->namespaces & ~CLONE_NEWNS : 0;
+}
 
 /* Those that are needed, in a packet of their own. */
 static int launch_send_kit(const struct launch *l, int socket)

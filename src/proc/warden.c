@@ -91,12 +91,28 @@ static bool warden_place_fds(int socket)
     return true;
 }
 
+/* What can be done before it is known what the job is. That it failed shows when it is done again.
+ */
+static int warden_prepare(void)
+{
+    struct warden_order order;
+    ssize_t len;
+
+    do
+        len = recv(WARDEN_SOCKET, &order, sizeof(order), MSG_PEEK);
+    while (len < 0 && errno == EINTR);
+    if (len != sizeof(order)) /* a launch is shorter */
+        return 0;
+    recv(WARDEN_SOCKET, &order, sizeof(order), 0);
+    return confine_enter_namespaces(order.signo) ? order.signo : 0;
+}
+
 /* Into the job's namespaces ourselves, so that leader and warden go on sharing what they share. */
-static bool warden_confine(const struct launch_plan *plan)
+static bool warden_confine(const struct launch_plan *plan, int prepared)
 {
     enum child_stage stage;
 
-    if (!plan->confine || confine_enter(plan->confine, &stage))
+    if (!plan->confine || confine_enter(plan->confine, prepared, &stage))
         return true;
     warden_report_failure(stage, errno);
     _exit(0);
@@ -314,6 +330,7 @@ _Noreturn void warden_main(int socket)
     struct warden w = {0};
     struct launch_plan plan;
     sigset_t all;
+    int prepared;
 
     setsid(); /* a signal to tenax's group, from a terminal say, is not for us */
     prctl(PR_SET_NAME, "tenax-job");
@@ -324,7 +341,8 @@ _Noreturn void warden_main(int socket)
         _exit(1);
 
     warden_report_ready();
-    if (launch_receive(WARDEN_SOCKET, &plan) < 0 || !warden_confine(&plan) ||
+    prepared = warden_prepare();
+    if (launch_receive(WARDEN_SOCKET, &plan) < 0 || !warden_confine(&plan, prepared) ||
         warden_start_leader(&w, &plan) < 0) {
         warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
         _exit(0);

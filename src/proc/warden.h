@@ -2,7 +2,7 @@
  * A warden: one small process per job, between tenax and the job's leader.
  *
  * It is made before there is a job for it (zygote.h), says that it is there, and waits for a launch
- * (launch.h); when none comes it ends.
+ * (launch.h); when none comes it ends. It may be told to enter namespaces ahead.
  *
  * It is a child subreaper, so that whatever the job leaves behind, by double fork, setsid() or an
  * emptied environment, comes back to this job's warden and to nobody else's: which job a stray
@@ -40,14 +40,15 @@ struct warden_report {
 };
 
 enum warden_order_what {
-    WARDEN_SIGNAL, /* signo to the leader's group */
-    WARDEN_END,    /* SIGTERM to everybody */
-    WARDEN_KILL,   /* until nobody is left */
+    WARDEN_PREPARE, /* before a launch: into these namespaces */
+    WARDEN_SIGNAL,  /* signo to the leader's group */
+    WARDEN_END,     /* SIGTERM to everybody */
+    WARDEN_KILL,    /* until nobody is left */
 };
 
 struct warden_order {
     int what;
-    int signo;
+    int signo; /* PREPARE: flags of unshare(2) */
 };
 
 /* Runs in a process of its own (zygote.h), with signals reset, and never returns; exits with 0 when

@@ -63,26 +63,39 @@ static _Noreturn void zygote_main(int socket)
 
 /* ---- in tenax ---- */
 
-/* Asks for a spare and does not wait for it. What goes wrong shows when it is taken. */
-static void zygote_order(struct zygote *z)
+static bool zygote_wants(const struct zygote *z, enum zygote_spare_kind kind)
 {
+    return kind == ZYGOTE_PLAIN || z->spares[kind].namespaces;
+}
+
+/* Asks for a spare and does not wait for it. What goes wrong shows when it is taken. */
+static void zygote_order(struct zygote *z, enum zygote_spare_kind kind)
+{
+    struct zygote_spare *spare = &z->spares[kind];
+    const struct warden_order ahead = {WARDEN_PREPARE, spare->namespaces};
     int sockets[2];
 
-    if (z->pid <= 0 || z->spare >= 0 ||
+    if (z->pid <= 0 || spare->socket >= 0 || !zygote_wants(z, kind) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return;
     if (packet_send(z->socket, &sockets[1], 1) == 0)
-        z->spare = sockets[0];
+        spare->socket = sockets[0];
     else
         close(sockets[0]);
     close(sockets[1]);
+    if (spare->socket >= 0 && spare->namespaces)
+        send(spare->socket, &ahead, sizeof(ahead), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void zygote_init(struct zygote *z)
 {
+    int ahead = z->spares[ZYGOTE_CONFINED].namespaces;
     int sockets[2];
 
-    *z = (struct zygote){.socket = -1, .spare = -1, .lost_one = z->lost_one};
+    *z = (struct zygote){.socket = -1, .lost_one = z->lost_one};
+    for (int kind = 0; kind < ZYGOTE_SPARES; kind++)
+        z->spares[kind].socket = -1;
+    z->spares[ZYGOTE_CONFINED].namespaces = ahead;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return;
     z->pid = fork();
@@ -95,31 +108,33 @@ void zygote_init(struct zygote *z)
         return;
     }
     z->socket = sockets[0];
-    zygote_order(z);
+    zygote_order(z, ZYGOTE_PLAIN);
 }
 
-/* The spare's pid, which it says itself. Waits for microseconds, unless a job has stopped the
- * zygote or it. -1: there is no spare. */
-static pid_t zygote_hear_spare(struct zygote *z)
+/* A spare's pid, which it says itself. Waits for microseconds, unless a job has stopped the zygote
+ * or it. -1: there is no such spare. */
+static pid_t zygote_hear(struct zygote *z, enum zygote_spare_kind kind)
 {
-    struct pollfd p = {.fd = z->spare, .events = POLLIN};
+    struct zygote_spare *spare = &z->spares[kind];
+    struct pollfd p = {.fd = spare->socket, .events = POLLIN};
     struct warden_report report;
 
-    for (int look = 0; z->spare >= 0 && !z->spare_pid && look < ZYGOTE_LOOKS; look++) {
+    for (int look = 0; spare->socket >= 0 && !spare->pid && look < ZYGOTE_LOOKS; look++) {
         if (poll(&p, 1, ZYGOTE_LOOK_MS) > 0) {
-            ssize_t len = recv(z->spare, &report, sizeof(report), MSG_DONTWAIT);
+            ssize_t len = recv(spare->socket, &report, sizeof(report), MSG_DONTWAIT);
 
-            z->spare_pid = len > 0 ? report.warden : -1;
+            spare->pid = len > 0 ? report.warden : -1;
         } else {
             kill(z->pid, SIGCONT);
         }
     }
-    return z->spare_pid > 0 ? z->spare_pid : -1;
+    return spare->pid > 0 ? spare->pid : -1;
 }
 
 bool zygote_is(struct zygote *z, pid_t pid)
 {
-    return pid == z->pid || pid == zygote_hear_spare(z);
+    return pid == z->pid || pid == zygote_hear(z, ZYGOTE_PLAIN) ||
+           pid == zygote_hear(z, ZYGOTE_CONFINED);
 }
 
 static void zygote_reap(pid_t pid)
@@ -128,50 +143,48 @@ static void zygote_reap(pid_t pid)
         continue;
 }
 
-void zygote_release(struct zygote *z)
+/* It is not reaped, so it is ours; somebody may have stopped it. */
+static void zygote_drop(struct zygote *z, enum zygote_spare_kind kind)
 {
-    pid_t spare = zygote_hear_spare(z);
+    struct zygote_spare *spare = &z->spares[kind];
+    pid_t pid = zygote_hear(z, kind);
 
-    z->lost_one = z->lost_one || (z->spare >= 0 && spare < 0);
-    fd_closep(&z->socket);
-    fd_closep(&z->spare);
-    /* Neither is reaped, so both are ours; somebody may have stopped them. */
-    if (z->pid > 0)
-        kill(z->pid, SIGKILL);
-    if (spare > 0)
-        kill(spare, SIGKILL);
-    zygote_reap(z->pid);
-    zygote_reap(spare);
-    z->pid = 0;
-    z->spare_pid = 0;
+    z->lost_one = z->lost_one || (spare->socket >= 0 && pid < 0);
+    fd_closep(&spare->socket);
+    if (pid > 0)
+        kill(pid, SIGKILL);
+    zygote_reap(pid);
+    spare->socket = -1;
+    spare->pid = 0;
 }
 
-/* Makes the spare the warden of l. -1: there is none, or it was killed. */
-static pid_t zygote_use_spare(struct zygote *z, const struct launch *l, int *ret_socket)
+void zygote_release(struct zygote *z)
 {
-    pid_t warden = zygote_hear_spare(z);
-    bool is_silent = !z->spare_pid;
-    int socket = z->spare;
+    for (int kind = 0; kind < ZYGOTE_SPARES; kind++)
+        zygote_drop(z, (enum zygote_spare_kind)kind);
+    fd_closep(&z->socket);
+    if (z->pid > 0)
+        kill(z->pid, SIGKILL);
+    zygote_reap(z->pid);
+    z->pid = 0;
+}
 
-    z->spare = -1;
-    z->spare_pid = 0;
+/* Makes a spare the warden of l. -1: there is none, or it was killed. */
+static pid_t zygote_use(struct zygote *z, enum zygote_spare_kind kind, const struct launch *l,
+                        int *ret_socket)
+{
+    struct zygote_spare *spare = &z->spares[kind];
+    pid_t warden = zygote_hear(z, kind);
+
     if (warden > 0)
         kill(warden, SIGCONT); /* a job may have stopped it */
-    if (warden > 0 && launch_send(l, socket) == 0) {
-        *ret_socket = socket;
+    if (warden > 0 && launch_send(l, spare->socket) == 0) {
+        *ret_socket = spare->socket;
+        spare->socket = -1;
+        spare->pid = 0;
         return warden;
     }
-    fd_closep(&socket);
-    if (warden > 0)
-        kill(warden, SIGKILL);
-    else
-        z->lost_one = true;
-    zygote_reap(warden);
-    /* It may still obey one day, and its warden, whom nobody expects, would stay for ever when it
-     * has ended. Behind a dead zygote either there is one, and a look for strays finds it, or there
-     * never will be. */
-    if (is_silent)
-        zygote_release(z);
+    zygote_drop(z, kind);
     return -1;
 }
 
@@ -199,23 +212,44 @@ static pid_t zygote_fork_here(const struct launch *l, int *ret_socket, struct er
     return -1;
 }
 
-pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
-                          struct err *err)
+static pid_t zygote_use_plain(struct zygote *z, const struct launch *l, int *ret_socket)
 {
     for (int i = 0; i < ZYGOTE_TRIES; i++) {
         pid_t warden;
 
-        zygote_order(z);
-        if (z->spare < 0) { /* nobody takes orders */
+        zygote_order(z, ZYGOTE_PLAIN);
+        if (z->spares[ZYGOTE_PLAIN].socket < 0) { /* nobody takes orders */
             zygote_release(z);
             zygote_init(z);
         }
-        warden = zygote_use_spare(z, l, ret_socket);
+        warden = zygote_use(z, ZYGOTE_PLAIN, l, ret_socket);
         if (warden > 0) {
-            zygote_order(z); /* the next one */
+            zygote_order(z, ZYGOTE_PLAIN); /* the next one */
             return warden;
         }
     }
+    return -1;
+}
+
+pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
+                          struct err *err)
+{
+    struct zygote_spare *confined = &z->spares[ZYGOTE_CONFINED];
+    int namespaces = launch_namespaces(l);
+    pid_t warden = -1;
+
+    if (namespaces && namespaces == confined->namespaces && confined->socket >= 0)
+        warden = zygote_use(z, ZYGOTE_CONFINED, l, ret_socket);
+    if (warden < 0)
+        warden = zygote_use_plain(z, l, ret_socket);
+    if (namespaces && namespaces != confined->namespaces) { /* the next one will be as this one */
+        zygote_drop(z, ZYGOTE_CONFINED);
+        confined->namespaces = namespaces;
+    }
+    if (namespaces)
+        zygote_order(z, ZYGOTE_CONFINED);
+    if (warden > 0)
+        return warden;
     log_debug("proc", "no warden from the zygote: forking");
     return zygote_fork_here(l, ret_socket, err);
 }

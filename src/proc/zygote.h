@@ -7,7 +7,9 @@
  * children (CLONE_PARENT): to tenax they are children like any other.
  *
  * One warden is always made ahead, the spare, so that a job starts without waiting for a fork; as
- * soon as it is taken the next one is asked for.
+ * soon as it is taken the next one is asked for. From the first confined job on there is a second
+ * spare, which is in the namespaces already that such jobs need: a network namespace takes longer
+ * to make than all the rest. (Not the mount namespace: it would keep file systems busy.)
  *
  * The zygote holds one descriptor, its end of a socket, and ends when tenax's end closes. What a
  * job is to be it never sees: that goes to the warden alone (launch.h). It blocks every signal. A
@@ -25,21 +27,32 @@
 struct err;
 struct launch;
 
+struct zygote_spare {
+    int socket;     /* our end; -1: none was asked for */
+    pid_t pid;      /* 0: not heard of yet, -1: there is none */
+    int namespaces; /* flags of unshare(2): those that it enters ahead */
+};
+
+enum zygote_spare_kind {
+    ZYGOTE_PLAIN,
+    ZYGOTE_CONFINED, /* wanted as soon as its namespaces are not 0 */
+    ZYGOTE_SPARES,
+};
+
 struct zygote {
     pid_t pid; /* 0: none */
     int socket;
-    int spare;       /* our end of its socket; -1: none was asked for */
-    pid_t spare_pid; /* 0: not heard of yet, -1: there is none */
-    bool lost_one;   /* a spare was never heard of, and may have to be reaped as a stray (loop.c) */
+    struct zygote_spare spares[ZYGOTE_SPARES];
+    bool lost_one; /* a spare was never heard of, and may have to be reaped as a stray (loop.c) */
 };
 
 /* Failure is not fatal: the next zygote_start_warden() tries again. */
 void zygote_init(struct zygote *z);
-void zygote_release(struct zygote *z); /* ends and reaps it and the spare; wardens live on */
+void zygote_release(struct zygote *z); /* ends and reaps it and the spares; wardens live on */
 
 /* Gives the warden's pid, and our end of its socket; -1: nobody is left of it. */
 pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
                           struct err *err);
 
-/* Whether a child of ours is the zygote or the spare. */
+/* Whether a child of ours is the zygote or a spare. */
 bool zygote_is(struct zygote *z, pid_t pid);
