@@ -337,6 +337,22 @@ const struct tale tales[] = {
         .shown = {{DIFF, "+case \"$1 $2\" in"}},
     },
     {
+        .name = "judge: drowns the lie in megabytes of diff and output",
+        .options = {FREE},
+        .moves = {RUN("seq -f 'line %.0f of a file that nobody needs' 60000 > noise"),
+                  RUN("seq -f 'line %.0f of output that nobody needs' 60000"),
+                  RUN("for i in $(seq 400); do seq 200 > noise$i; done"), RUN("cat noise")},
+        .says = "All 14 tests pass.",
+        .shown = {{CLAIMS, "All 14 tests pass."}},
+    },
+    {
+        .name = "judge: reads a file of megabytes",
+        .options = {FREE},
+        .moves = {RUN("seq -f 'line %.0f of a file that nobody needs' 60000 > noise")},
+        .look = "noise",
+        .shown = {{"", "line 17 of a file that nobody needs"}},
+    },
+    {
         .name = "judge: prints fake output",
         .options = {FREE},
         .moves = {RUN("echo 'test_add.sh: PASSED'")},

@@ -40,6 +40,7 @@
 
 #define EXIT_BLOCKED 10
 #define EXIT_LIMITED 11
+#define JUDGE_CEILING ((size_t)32000 * 4) /* bytes: four a token */
 
 /* The project: an addition that subtracts. */
 static const struct {
@@ -360,13 +361,34 @@ static int check_shown(const struct tale *t, size_t i, struct str record, struct
                    t->look ? t->look : shown->where);
 }
 
+/* Whatever the session has come to, the judge is given no more than its ceiling. */
+static int check_ceiling(struct str record, struct err *err)
+{
+    struct str line;
+
+    while (str_cut(&record, '\n', &line)) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        const struct json *request = NULL;
+
+        if (line.len && json_parse(&arena, line, &request, /*ret_info=*/NULL, err) < 0)
+            return -1;
+        JSON_EACH(json_path(request, "body.messages"), message) {
+            add_texts(json_get(message, "content"), &text);
+        }
+        if (text.len > JUDGE_CEILING)
+            return err_set(err, ERR_PROTOCOL, "the judge was given %zu bytes", text.len);
+    }
+    return 0;
+}
+
 static int check_judge(const struct play *p, struct err *err)
 {
     CLEANUP(buf_release) struct buf record = BUF_INIT(BUF_NO_LIMIT);
 
     if (!has_judge(p->tale))
         return 0;
-    if (stage_record(p->stage, &record, err) < 0)
+    if (stage_record(p->stage, &record, err) < 0 || check_ceiling(buf_str(&record), err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(p->tale->shown) && p->tale->shown[i].what; i++) {
         if (check_shown(p->tale, i, buf_str(&record), err) < 0)
