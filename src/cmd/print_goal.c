@@ -268,7 +268,10 @@ static int write_report(struct cmd *c, struct host *host, const char *file, stru
     if (!str_ends(buf_str(&text), STR("\n")))
         buf_addc(&text, '\n');
     secret_scrub(&text);
-    return file_replace(path, buf_str(&text), 0644, err);
+    if (file_replace(path, buf_str(&text), 0644, err) < 0)
+        return -1;
+    goal_report_is_at(host_goal(host), path);
+    return 0;
 }
 
 static int failed_code(enum err_code code)

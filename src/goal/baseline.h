@@ -36,6 +36,7 @@ struct baseline {
     const char *session;  /* uuid */
     const char *folder;   /* the session's, for the private index */
     char *const *environ; /* as tenax was started; GIT_DIR and the like in it count */
+    const char *spare;    /* a file that states do not see, relative to dir; NULL: none */
 };
 
 /* The hash of the tree that the workspace is now; no ref is set. */

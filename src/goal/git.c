@@ -53,6 +53,7 @@ static bool git_is_unwanted(struct str variable, bool own_index)
     static const struct str names[] = {
         STR_INIT("LC_ALL="),
         STR_INIT("GIT_TRACE"),
+        STR_INIT("GIT_LITERAL_PATHSPECS"),
         STR_INIT("GIT_AUTHOR_"),
         STR_INIT("GIT_COMMITTER_"),
         STR_INIT("GIT_TERMINAL"),

@@ -498,6 +498,7 @@ int goal_report(struct goal *g, struct str which, bool json, struct cancel *canc
     int r = report_read(g, which, &report, &row, &events, &arena, cancel, err);
 
     if (r == 0) {
+        b.spare = goal_report_path(&events, &arena);
         goal_objective(g, &row, &text);
         /* The workspace has moved on since one that is past. */
         if (row.baseline.len && !report.is_past) {
@@ -516,6 +517,26 @@ int goal_report(struct goal *g, struct str which, bool json, struct cancel *canc
     }
     vec_release(&events);
     return r;
+}
+
+void goal_report_is_at(struct goal *g, const char *path)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    struct str inside = str_of(path);
+    struct str dir = str_of(g->spec.dir);
+    struct jw w;
+
+    if (!str_starts(inside, dir) || inside.len < dir.len + 2 || path[dir.len] != '/')
+        return;
+    lock_take(&g->permit);
+    if (g->has) {
+        jw_init(&w, &data, 0);
+        jw_object(&w);
+        jw_kstr(&w, "path", str_from(inside, dir.len + 1));
+        jw_object_end(&w);
+        goal_note(g, "report", buf_str(&data));
+    }
+    lock_give(&g->permit);
 }
 
 void goal_answer_release(struct goal_answer *a)

@@ -152,3 +152,6 @@ int goal_exit_code(struct goal *g);
  * or replaced; empty: the present one, else the last there was. ERR_NOT_FOUND, ERR_BAD_INPUT. */
 int goal_report(struct goal *g, struct str which, bool json, struct cancel *cancel, struct buf *ret,
                 struct err *err);
+/* It was written to this file: what is ours is no change of the workspace, and /goal undo leaves
+ * it alone. */
+void goal_report_is_at(struct goal *g, const char *path);

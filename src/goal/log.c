@@ -179,6 +179,12 @@ static void log_undo(const struct json *d, struct buf *ret)
     add_text(d, "ref", "; as it was before: ", ret);
 }
 
+static void log_report(const struct json *d, struct buf *ret)
+{
+    buf_adds(ret, "the report was written");
+    add_text(d, "path", ": ", ret);
+}
+
 static const struct log_row {
     const char *kind;
     void (*show)(const struct json *d, struct buf *ret);
@@ -188,7 +194,7 @@ static const struct log_row {
     {"verdict", log_verdict}, {"wait", log_wait},       {"wake", log_wake},
     {"retry", log_retry},     {"warning", log_warning}, {"stall", log_stall},
     {"blocker", log_blocker}, {"cleared", log_cleared}, {"restored", log_restored},
-    {"undo", log_undo},
+    {"undo", log_undo},       {"report", log_report},
 };
 
 bool goal_show_event(struct str kind, const struct json *data, struct buf *ret)

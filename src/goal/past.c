@@ -6,8 +6,23 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "goal/report.h"
 #include "goal/tally.h"
 #include "json/json.h"
+
+const char *goal_report_path(const goal_event_vec *events, struct arena *arena)
+{
+    struct str path = STR("");
+
+    VEC_EACH(events, e) {
+        const struct json *d = NULL;
+
+        if (str_is(e->kind, "report") &&
+            json_parse(arena, e->data, &d, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+            path = json_get_str(d, "path");
+    }
+    return path.len ? arena_cstr(arena, path) : NULL;
+}
 
 static int past_find(const goal_event_vec *events, struct str which, struct str *ret,
                      struct err *err)

@@ -22,7 +22,7 @@
  *   retry     error, delay_ms, attempt      warning  which, used, limit
  *   stall     count, action (strategy, fresh, blocked)
  *   blocker   reason, count
- *   cleared · restored {from} · undo {ref}
+ *   cleared · restored {from} · undo {ref} · report {path}: written inside the workspace
  *
  * Totals are the row's; who spent what is the charges'. Where the two differ the JSON says so:
  * tokens.charges_match is false, and tokens.charged is what the charges add up to. Any thread.
@@ -34,6 +34,7 @@
 
 #include "store/goals.h"
 
+struct arena;
 struct buf;
 
 struct goal_report {
@@ -45,6 +46,9 @@ struct goal_report {
     int64_t now_ms; /* wall clock */
     bool is_past;   /* cleared or replaced: the row is the ledger's (past.h) */
 };
+
+/* Where the newest report was written, relative to the workspace; NULL: nowhere in it. */
+const char *goal_report_path(const goal_event_vec *events, struct arena *arena);
 
 /* For people: the verdict first, then its proof. GitHub's Markdown; text from outside is escaped,
  * and long lists show their newest rows. */

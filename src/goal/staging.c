@@ -191,11 +191,17 @@ static bool is_forgivable(struct str complaint)
     return true;
 }
 
-static int staging_add(const struct staging *s, struct err *err)
+static int staging_add(const struct staging *s, const struct baseline *b, struct err *err)
 {
-    static const char *const args[] = {"add", "-A", "--ignore-errors", NULL};
+    CLEANUP(buf_release) struct buf spare = BUF_INIT(BUF_NO_LIMIT);
+    const char *args[] = {"add", "-A", "--ignore-errors", NULL, ":/", NULL, NULL};
     CLEANUP(git_said_release) struct git_said said = {0};
 
+    if (b->spare) {
+        buf_addf(&spare, ":(exclude,literal)%s", b->spare);
+        args[3] = "--";
+        args[5] = buf_cstr(&spare);
+    }
     if (git_run(&s->git, args, STR(""), STAGING_SMALL, &said, err) < 0)
         return -1;
     if (said.code && !is_forgivable(buf_str(&said.complaint)))
@@ -209,7 +215,7 @@ static int make_tree(struct staging *s, const struct baseline *b, bool fresh,
 {
     static const char *const write_tree[] = {"write-tree", NULL};
 
-    if (staging_open(s, b, fresh, err) < 0 || staging_add(s, err) < 0 ||
+    if (staging_open(s, b, fresh, err) < 0 || staging_add(s, b, err) < 0 ||
         staging_ask_hash(&s->git, write_tree, STR(""), ret_tree, err) < 0)
         return -1;
     return 0;

@@ -6,8 +6,11 @@
 
 #include "base/err.h"
 #include "goal/inside.h"
+#include "goal/report.h"
 #include "json/json.h"
 #include "json/jw.h"
+
+#define UNDO_EVENTS 100000
 
 int change_undo(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                 struct goal_answer *ret, struct err *err)
@@ -18,6 +21,7 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
     struct baseline b = goal_baseline(g);
     struct baseline_undone done = {0};
     const struct json *v = NULL;
+    goal_event_vec events = {0};
     char commit[BASELINE_ID] = "";
     size_t count = 0;
     struct jw w;
@@ -30,6 +34,9 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
         snprintf(commit, sizeof(commit), "%.*s", STR_ARG(json_get_str(v, "commit")));
     if (r == 0 && g->row.status == GOAL_ACTIVE && g->in_turn)
         r = err_set(err, ERR_BUSY, "the agent is at work; /goal pause first");
+    if (r == 0 && commit[0])
+        r = store_goal_events(g->store, str_of(g->spec.session), g->row.goal_id, /*after=*/0,
+                              UNDO_EVENTS, &arena, &events, cancel, err);
     lock_give(&g->permit);
     if (r < 0)
         return -1;
@@ -37,6 +44,8 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
         return err_set(err, ERR_UNSUPPORTED,
                        "the goal was set outside of git, so there is no state to go back to; "
                        "tenax rewind takes back what tools wrote");
+    b.spare = goal_report_path(&events, &arena);
+    vec_release(&events);
     if (!str_is(str_trim(buf_str(&what->text)), "yes")) {
         if (baseline_undo_plan(&b, commit, cancel, &list, &count, err) < 0)
             return -1;
