@@ -8,13 +8,16 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/strv.h"
 #include "conf/conf.h"
+#include "host/trust.h"
 #include "sync/cancel.h"
 
 /* Order is that of --help. */
 static const struct command *const commands[] = {
-    &cmd_goal,    &cmd_sessions, &cmd_rewind,     &cmd_hooks, &cmd_permissions, &cmd_auth,
-    &cmd_sandbox, &cmd_doctor,   &cmd_completion, &cmd_man,   &cmd_help,
+    &cmd_goal,       &cmd_sessions,    &cmd_rewind, &cmd_config,  &cmd_trust,
+    &cmd_hooks,      &cmd_permissions, &cmd_auth,   &cmd_sandbox, &cmd_doctor,
+    &cmd_completion, &cmd_man,         &cmd_help,
 };
 
 size_t cmd_count(void)
@@ -36,6 +39,22 @@ const struct command *cmd_find(struct str name)
     return NULL;
 }
 
+/* Only where it makes a difference: the store is not opened for nothing. */
+static int cmd_conf_trust(struct cmd *c, struct conf *conf, struct err *err)
+{
+    CLEANUP(trust_answer_release) struct trust_answer answer = TRUST_ANSWER_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+
+    if (!conf_lacks_grants(conf))
+        return 0;
+    if (trust_look(conf, c->dir, c->cancel, &answer, err) < 0)
+        return -1;
+    if (answer.trust != TRUST_YES)
+        return 0;
+    conf_trust(conf);
+    return conf_refresh(conf, &notes, err);
+}
+
 int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
 {
     struct conf_sources from = {
@@ -46,8 +65,12 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
         .trusted = true,  /* headless counts as trusted ... */
         .headless = true, /* ... but a project does not give itself permissions */
     };
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
 
-    return conf_load(&from, ret, err);
+    if (conf_load(&from, &conf, err) < 0 || cmd_conf_trust(c, conf, err) < 0)
+        return -1;
+    *ret = TAKE_PTR(conf);
+    return 0;
 }
 
 int cmd_conf(struct cmd *c, struct conf **ret)

@@ -45,6 +45,7 @@ struct command {
 
 extern const struct command cmd_auth;
 extern const struct command cmd_completion;
+extern const struct command cmd_config;
 extern const struct command cmd_doctor;
 extern const struct command cmd_goal;
 extern const struct command cmd_help;
@@ -54,6 +55,7 @@ extern const struct command cmd_permissions;
 extern const struct command cmd_rewind;
 extern const struct command cmd_sandbox;
 extern const struct command cmd_sessions;
+extern const struct command cmd_trust;
 
 /* `tenax -p`: no word names it, an option does. */
 int cmd_print(struct cmd *c);

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/keys.h"
+#include "conf/keys_docs.h"
 #include "conf/option.h"
 #include "json/json.h"
 
@@ -251,11 +252,34 @@ static void use_is_true(void **state)
     buf_release(&all_sources);
 }
 
+/* docs/settings.md has the table of today: scripts/settings-docs puts it there. */
+static void docs_are_true(void **state)
+{
+    const char *root = getenv("TENAX_SOURCE");
+    CLEANUP(buf_release) struct buf want = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf docs = {0};
+    CLEANUP(mem_freep) char *page = NULL;
+    struct str table;
+
+    (void)state;
+    if (!root)
+        return;
+    page = path_join(root, "docs/settings.md");
+    assert_int_equal(file_slurp(page, 1 << 20, &docs, NULL), 0);
+    keys_write_docs(&want);
+    table = buf_str(&docs);
+    table = str_from(table, str_find(table, STR(KEYS_DOCS_BEGIN)) + strlen(KEYS_DOCS_BEGIN));
+    table = str_first(table, str_find(table, STR(KEYS_DOCS_END)));
+    if (!str_eq(table, buf_str(&want)))
+        fail_msg("docs/settings.md does not have the keys of keys.def; run scripts/settings-docs");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),    cmocka_unit_test(options_name_keys), cmocka_unit_test(accept),
-        cmocka_unit_test(children), cmocka_unit_test(use_is_true),
+        cmocka_unit_test(table),       cmocka_unit_test(options_name_keys),
+        cmocka_unit_test(accept),      cmocka_unit_test(children),
+        cmocka_unit_test(use_is_true), cmocka_unit_test(docs_are_true),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,57 @@ int settings_text_set(struct str text, const char *key, struct str value, struct
     return buf_check(ret, err);
 }
 
+static size_t end_of(struct str text, const struct json *v)
+{
+    return (size_t)(json_raw(v).ptr - text.ptr) + json_raw(v).len;
+}
+
+/* Out with it, and with the comma that it needed. */
+static void cut_member(struct str text, const struct json *object, const struct json *gone,
+                       struct buf *ret)
+{
+    size_t from = (size_t)(json_raw(object).ptr - text.ptr) + 1;
+    size_t to = end_of(text, gone);
+    bool is_first = true;
+    bool is_last = true;
+
+    JSON_EACH(object, v) {
+        if (json_raw(v).ptr < json_raw(gone).ptr) {
+            from = end_of(text, v);
+            is_first = false;
+        }
+        is_last = is_last && json_raw(v).ptr <= json_raw(gone).ptr;
+    }
+    if (is_first && is_last)
+        to = end_of(text, object) - 1;
+    else if (is_first)
+        to += str_chr(str_from(text, to), ',') + 1;
+    buf_add(ret, str_first(text, from));
+    buf_add(ret, str_from(text, to));
+}
+
+int settings_text_remove(struct str text, const char *key, struct buf *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *object = NULL;
+    struct str rest = str_of(key);
+    const struct json *at;
+    struct str part;
+
+    if (!str_trim(text).len)
+        return 0;
+    if (json_parse(&arena, text, &at, /*ret_info=*/NULL, err) < 0)
+        return -1;
+    while (at && str_cut(&rest, '.', &part)) {
+        object = at;
+        at = json_is(object, JSON_OBJECT) ? json_get_key(object, part) : NULL;
+    }
+    if (!at || !object)
+        return 0;
+    cut_member(text, object, at, ret);
+    return buf_check(ret, err) < 0 ? -1 : 1;
+}
+
 /* --- files ---------------------------------------------------------------------------------- */
 
 static int lock_folder(const char *dir, struct err *err)
@@ -180,4 +231,37 @@ int settings_file_change(const char *path, const char *key, settings_value_fn fn
     if (fd < 0)
         return -1;
     return change_locked(real, key, fn, arg, err);
+}
+
+static int remove_locked(const char *path, const char *key, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
+    CLEANUP(buf_release) struct buf changed = BUF_INIT(SOURCE_MAX_BYTES);
+    struct stat st;
+    int found;
+
+    if (file_slurp(path, SOURCE_MAX_BYTES, &text, err) < 0)
+        return -1;
+    found = settings_text_remove(buf_str(&text), key, &changed, err);
+    if (found < 0)
+        return err_prefix(err, "%s", path);
+    if (found == 0)
+        return 0;
+    if (stat(path, &st) < 0)
+        return err_sys(err, ERR_IO, "cannot look at '%s'", path);
+    return file_replace_like(path, buf_str(&changed), &st, err) < 0 ? -1 : 1;
+}
+
+int settings_file_remove(const char *path, const char *key, struct err *err)
+{
+    CLEANUP(mem_freep) char *real = path_real(path);
+    CLEANUP(mem_freep) char *dir = path_dirname(real);
+    CLEANUP(fd_closep) int fd = -1;
+
+    if (!file_exists(real))
+        return 0;
+    fd = lock_folder(dir, err);
+    if (fd < 0)
+        return -1;
+    return remove_locked(real, key, err);
 }

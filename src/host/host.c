@@ -29,6 +29,7 @@
 #include "host/project.h"
 #include "host/reload.h"
 #include "host/session.h"
+#include "host/trust.h"
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
@@ -181,6 +182,22 @@ static void host_make_reload(struct host *h)
 
     conf_on_change(h->conf, host_may_change, h);
     h->reload = reload_new(&spec);
+}
+
+int host_ask_trust(struct host *h, struct err *err)
+{
+    CLEANUP(trust_answer_release) struct trust_answer known = TRUST_ANSWER_INIT;
+    int trusted;
+
+    if (conf_is_trusted(h->conf))
+        return 1;
+    if (trust_look(h->conf, conf_dir(h->conf), h->cancel, &known, err) < 0)
+        return -1;
+    trusted = known.trust ? known.trust == TRUST_YES
+                          : trust_ask(h->conf, asks_asker(h->asks), h->cancel, err);
+    if (trusted > 0)
+        reload_trust(h->reload);
+    return trusted;
 }
 
 /* Only an agent that is there: whoever sets a goal calls host_wake() when all is ready. */

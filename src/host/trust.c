@@ -1,0 +1,163 @@
+/*
+ * trust: the store's rows and Claude Code's state file, asked from the folder upwards. Any thread.
+ */
+#include "host/trust.h"
+
+#include <string.h>
+
+#include "agent/ask.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "store/store.h"
+
+#define TRUST_MAX_STATE ((size_t)64 << 20) /* of ~/.claude.json */
+
+void trust_answer_release(struct trust_answer *a)
+{
+    buf_release(&a->dir);
+}
+
+static const char *trust_user_home(const struct conf *conf)
+{
+    const char *home = conf_env(conf, "HOME");
+
+    return home && home[0] == '/' ? home : path_home();
+}
+
+/* `projects` of Claude Code's state, or NULL. It is no file of ours: what is wrong with it is no
+ * reason to stop. */
+static const struct json *trust_read_claudes(const struct conf *conf, struct arena *arena)
+{
+    const char *folder = conf_env(conf, "CLAUDE_CONFIG_DIR");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(TRUST_MAX_STATE);
+    CLEANUP(mem_freep) char *path = NULL;
+    const struct json *root;
+    struct err err = {0};
+
+    if (!conf_get_bool(conf, "claudeCompat", true))
+        return NULL;
+    path = path_join(folder && *folder ? folder : trust_user_home(conf), ".claude.json");
+    if (file_slurp(path, TRUST_MAX_STATE, &text, &err) < 0 ||
+        json_parse_copy(arena, buf_str(&text), &root, /*ret_info=*/NULL, &err) < 0) {
+        log_debug("host", "no trust from %s: %s", path, err.text);
+        return NULL;
+    }
+    return json_get(root, "projects");
+}
+
+static bool trust_store_exists(const struct conf *conf)
+{
+    CLEANUP(mem_freep) char *path = path_join(conf_home(conf), "state.db");
+
+    return file_exists(path);
+}
+
+/* What was said about exactly this folder. */
+static int trust_of(struct store *store, const struct json *claudes, struct str dir,
+                    struct cancel *cancel, struct trust_answer *ret, struct err *err)
+{
+    bool trusted;
+    int found = store ? store_trust_get(store, dir, &trusted, cancel, err) : 0;
+
+    if (found < 0)
+        return -1;
+    if (found)
+        ret->trust = trusted ? TRUST_YES : TRUST_NO;
+    else if (json_get_bool(json_get_key(claudes, dir), "hasTrustDialogAccepted", false))
+        ret->trust = TRUST_YES;
+    ret->is_claudes = !found && ret->trust;
+    if (ret->trust)
+        buf_add(&ret->dir, dir);
+    return 0;
+}
+
+static bool trust_covers(const struct conf *conf, struct str above)
+{
+    return !str_is(above, "/") && !str_is(above, trust_user_home(conf));
+}
+
+int trust_look(const struct conf *conf, const char *dir, struct cancel *cancel,
+               struct trust_answer *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(store_freep) struct store *store = NULL;
+    const struct json *claudes = trust_read_claudes(conf, &arena);
+    struct str at = str_of(dir);
+
+    if (trust_store_exists(conf) && store_open("sqlite", conf_home(conf), cancel, &store, err) < 0)
+        return -1;
+    for (;;) {
+        if ((at.len == strlen(dir) || trust_covers(conf, at)) &&
+            trust_of(store, claudes, at, cancel, ret, err) < 0)
+            return -1;
+        if (ret->trust || at.len <= 1)
+            return 0;
+        while (at.len > 1 && at.ptr[at.len - 1] != '/')
+            at.len--;
+        if (at.len > 1)
+            at.len--;
+    }
+}
+
+int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct cancel *cancel,
+              struct err *err)
+{
+    CLEANUP(store_freep) struct store *store = NULL;
+    struct store_trust row = {
+        .dir = str_of(dir), .trusted = trust == TRUST_YES, .time_ms = clock_wall_ms()};
+
+    if (trust == TRUST_UNKNOWN && !trust_store_exists(conf))
+        return 0;
+    if (store_open("sqlite", conf_home(conf), cancel, &store, err) < 0)
+        return -1;
+    if (trust == TRUST_UNKNOWN)
+        return store_trust_remove(store, row.dir, cancel, err);
+    return store_trust_set(store, &row, cancel, err) < 0 ? -1 : 1;
+}
+
+static void trust_write_input(const struct conf *conf, struct buf *ret)
+{
+    const struct strv *warnings = conf_warnings(conf);
+    struct jw w;
+
+    jw_init(&w, ret, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "directory", conf_dir(conf));
+    jw_key(&w, "leftOut");
+    jw_array(&w);
+    for (size_t i = 0; i < warnings->len; i++) {
+        if (str_has(str_of(warnings->ptr[i]), STR("not trusted")))
+            jw_cstr(&w, warnings->ptr[i]);
+    }
+    jw_array_end(&w);
+    jw_object_end(&w);
+}
+
+int trust_ask(const struct conf *conf, struct asker *asker, struct cancel *cancel, struct err *err)
+{
+    CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
+    CLEANUP(buf_release) struct buf input = BUF_INIT(ASK_MAX_ANSWER);
+    struct ask ask = {
+        .kind = ASK_TRUST,
+        .tool_name = STR("trust"),
+        .reason = STR("its settings can name programs to run and places to send your key to"),
+        .reason_type = "other",
+        .needs_person = true,
+    };
+
+    trust_write_input(conf, &input);
+    ask.input = buf_str(&input);
+    if (asker->put(asker, &ask, cancel, &answer, err) < 0)
+        return -1;
+    if (trust_set(conf, conf_dir(conf), answer.allowed ? TRUST_YES : TRUST_NO, cancel, err) < 0)
+        return -1;
+    return answer.allowed;
+}

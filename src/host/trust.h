@@ -1,0 +1,52 @@
+/*
+ * Which folders a person trusts: whose settings may name programs to run, places to send a key to,
+ * and permissions to give.
+ *
+ * The answer for the nearest folder counts, the folder itself first and then those above it: trust
+ * in a project covers what is inside. A home folder and "/" speak for themselves alone, so that a
+ * single yes there does not cover every clone below. Answers are rows of the store; those that
+ * people gave to Claude Code (~/.claude.json) count where tenax has none, unless claudeCompat is
+ * off. Any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct asker;
+struct cancel;
+struct conf;
+struct err;
+struct store;
+
+enum trust {
+    TRUST_UNKNOWN, /* nobody was asked */
+    TRUST_YES,
+    TRUST_NO,
+};
+
+struct trust_answer {
+    enum trust trust;
+    struct buf dir;  /* the folder that was asked about */
+    bool is_claudes; /* found in ~/.claude.json */
+};
+#define TRUST_ANSWER_INIT                                                                          \
+    {                                                                                              \
+        .dir = BUF_INIT(64 << 10)                                                                  \
+    }
+void trust_answer_release(struct trust_answer *a);
+
+/* dir: absolute, links resolved. A store that is not there yet is not made. */
+int trust_look(const struct conf *conf, const char *dir, struct cancel *cancel,
+               struct trust_answer *ret, struct err *err);
+
+/* TRUST_UNKNOWN forgets the answer: 1 when there was one, 0: there was none. */
+int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct cancel *cancel,
+              struct err *err);
+
+/* Asks a person about the folder of the settings and keeps the answer: 1 trusted, 0 not. The ask
+ * (ASK_TRUST) says in its input {"directory", "leftOut": [lines]} what is at stake.
+ * ERR_UNSUPPORTED: nobody can be asked. */
+int trust_ask(const struct conf *conf, struct asker *asker, struct cancel *cancel, struct err *err);
