@@ -186,6 +186,7 @@ void sandbox_free(struct sandbox *s)
         return;
     workspace_unref(s->workspace); /* what still runs in the background ends with it */
     proxy_free(s->proxy);
+    sandbox_sweep(s);
     if (s->temp)
         nftw(s->temp, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     for (size_t i = 0; i < s->made.len; i++)
@@ -197,6 +198,7 @@ void sandbox_free(struct sandbox *s)
     sandbox_paths_release(&s->given);
     strv_release(&s->hosts);
     strv_release(&s->made);
+    strv_release(&s->unwanted);
     lock_release(&s->lock);
     mem_freep(&s->home);
     mem_freep(&s->tenax_home);

@@ -93,6 +93,7 @@ void sandbox_job_free(struct sandbox_job *j)
 {
     if (!j)
         return;
+    sandbox_sweep(j->sandbox);
     fd_closep(&j->door_fd);
     proxy_door_unref(j->door);
     sandbox_paths_release(&j->paths);

@@ -3,7 +3,7 @@
  * for each job, because folders are added and repositories made while a session runs. Paths of the
  * settings are worked out once. Any thread.
  */
-#include <errno.h>
+#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +17,8 @@
 #include "json/json.h"
 
 #define MAX_GITDIR_FILE 4096
+#define MAX_GIT_PATHS 200 /* the kernel takes some hundreds in all */
+#define MAX_MODULE_DEPTH 3
 
 /* Of the home: keys, tokens, passwords, and where browsers keep all three. ~/.npmrc is not among
  * them, because npm does not run without its settings. */
@@ -208,6 +210,14 @@ enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path)
 
 /* ---- repositories ---- */
 
+static void add_if_there(struct strv *to, const char *dir, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+
+    if (file_exists(path))
+        strv_adds(to, path);
+}
+
 /* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
 static char *follow_file(const char *dir, const char *file, const char *prefix)
 {
@@ -240,21 +250,82 @@ static bool is_git_dir(const char *dir)
 static void add_git_dir(struct sandbox_paths *p, const char *dir, bool is_shared)
 {
     CLEANUP(mem_freep) char *hooks = path_join(dir, "hooks/");
-    CLEANUP(mem_freep) char *config = path_join(dir, "config");
-    CLEANUP(mem_freep) char *own_config = path_join(dir, "config.worktree");
 
     strv_adds(&p->write, dir);
     if (!is_shared) /* else those of the other one run */
         strv_adds(&p->read_only, hooks);
-    if (file_exists(config))
-        strv_adds(&p->read_only, config);
-    if (file_exists(own_config))
-        strv_adds(&p->read_only, own_config);
+    add_if_there(&p->read_only, dir, "config");
+    add_if_there(&p->read_only, dir, "config.worktree");
+}
+
+/* Submodules have git folders of their own in there, at any depth of their names; git looks at them
+ * whenever it looks at the whole. */
+static void add_submodules(struct sandbox_paths *p, const char *dir, int depth)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+
+    if (!d)
+        return;
+    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
+        CLEANUP(mem_freep) char *path = NULL;
+        CLEANUP(mem_freep) char *deeper = NULL;
+
+        if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
+            continue;
+        path = path_join(dir, entry->d_name);
+        if (is_git_dir(path)) {
+            add_git_dir(p, path, /*is_shared=*/false);
+            deeper = path_join(path, "modules");
+        }
+        if (depth)
+            add_submodules(p, deeper ? deeper : path, depth - 1);
+    }
+    closedir(d);
+}
+
+/* Linked worktrees, this one or others: where git finds the settings for them. */
+static void add_worktrees(struct sandbox_paths *p, const char *git_dir)
+{
+    static const char *const names[] = {"commondir", "config.worktree"};
+    CLEANUP(mem_freep) char *dir = path_join(git_dir, "worktrees");
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+
+    if (!d)
+        return;
+    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
+        CLEANUP(mem_freep) char *path = path_join(dir, entry->d_name);
+
+        for (size_t i = 0; entry->d_name[0] != '.' && i < ARRAY_LEN(names); i++)
+            add_if_there(&p->read_only, path, names[i]);
+    }
+    closedir(d);
+}
+
+/* A file of this name would have git take settings and hooks from elsewhere. It cannot be kept from
+ * being made in a folder that is written, so it does not stay (sandbox_sweep()). */
+static void add_unwanted(struct sandbox *s, const char *git_dir)
+{
+    CLEANUP(mem_freep) char *path = path_join(git_dir, "commondir");
+
+    lock_take(&s->lock);
+    if (!file_exists(path) && !strv_has(&s->unwanted, str_of(path)))
+        strv_adds(&s->unwanted, path);
+    lock_give(&s->lock);
+}
+
+void sandbox_sweep(struct sandbox *s)
+{
+    lock_take(&s->lock);
+    for (size_t i = 0; i < s->unwanted.len; i++)
+        unlink(s->unwanted.ptr[i]);
+    lock_give(&s->lock);
 }
 
 /* The repository that a folder belongs to, its .git perhaps far above. A linked worktree has a git
  * folder of its own and one that it shares with others: commits write both. */
-static void add_repository(struct sandbox_paths *p, const char *folder)
+static void add_repository(struct sandbox *s, struct sandbox_paths *p, const char *folder)
 {
     CLEANUP(mem_freep) char *at = path_real(folder);
 
@@ -263,6 +334,7 @@ static void add_repository(struct sandbox_paths *p, const char *folder)
         CLEANUP(mem_freep) char *own = NULL;
         CLEANUP(mem_freep) char *common_file = NULL;
         CLEANUP(mem_freep) char *common = NULL;
+        CLEANUP(mem_freep) char *modules = NULL;
         char *slash = strrchr(at, '/');
         struct stat st;
 
@@ -277,6 +349,10 @@ static void add_repository(struct sandbox_paths *p, const char *folder)
                 strv_adds(&p->read_only, git);
             if (common && is_git_dir(common))
                 add_git_dir(p, common, /*is_shared=*/false);
+            add_unwanted(s, common ? common : own);
+            modules = path_join(common ? common : own, "modules");
+            add_submodules(p, modules, MAX_MODULE_DEPTH);
+            add_worktrees(p, common ? common : own);
             return;
         }
         if (!slash || slash == at)
@@ -286,14 +362,6 @@ static void add_repository(struct sandbox_paths *p, const char *folder)
 }
 
 /* ---- a job ---- */
-
-static void add_if_there(struct strv *to, const char *dir, const char *name)
-{
-    CLEANUP(mem_freep) char *path = path_join(dir, name);
-
-    if (file_exists(path))
-        strv_adds(to, path);
-}
 
 /* Settings of a working folder, with everything they name. Where there are none yet, nobody makes
  * them behind our back; checkouts that are worked in are another matter. */
@@ -347,7 +415,7 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     if (temp)
         strv_adds(&ret->write, temp);
     for (size_t i = 0; i < dirs.len; i++) {
-        add_repository(ret, dirs.ptr[i]);
+        add_repository(s, ret, dirs.ptr[i]);
         add_settings(s, ret, dirs.ptr[i], /*is_main=*/i == 0);
     }
     add_unless_safe(ret, s->tenax_home);

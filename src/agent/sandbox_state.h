@@ -31,13 +31,14 @@ struct sandbox {
     struct sandbox_paths given; /* of the settings */
     enum confine_net net;
     bool unix_sockets;
-    struct strv hosts;   /* allowed, as written */
-    char *direct;        /* NO_PROXY inside */
-    struct proxy *proxy; /* NULL: no host is allowed */
-    struct lock lock;    /* of what follows */
-    char *temp_dir;      /* where temporary folders are made */
-    char *temp;          /* NULL: not made yet */
-    struct strv made;    /* folders that confine makes so that nobody else does */
+    struct strv hosts;    /* allowed, as written */
+    char *direct;         /* NO_PROXY inside */
+    struct proxy *proxy;  /* NULL: no host is allowed */
+    struct lock lock;     /* of what follows */
+    char *temp_dir;       /* where temporary folders are made */
+    char *temp;           /* NULL: not made yet */
+    struct strv made;     /* folders that confine makes so that nobody else does */
+    struct strv unwanted; /* files that must not be there behind a job */
 };
 
 struct sandbox_job {
@@ -55,6 +56,8 @@ void sandbox_paths_release(struct sandbox_paths *p);
 void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings);
 /* All of them, for a job that begins now. */
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret);
+/* Removes files that a job has made and that must not be. */
+void sandbox_sweep(struct sandbox *s);
 /* What a path is inside, by the rule of confine.h: the deepest wins. */
 enum path_is {
     PATH_READABLE, /* and not writable */

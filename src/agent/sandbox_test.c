@@ -84,6 +84,12 @@ static int set_up(void **state)
         "added/a",
         "added/.claude/settings.json",
         "o/a",
+        "w/.git/modules/sub/HEAD",
+        "w/.git/modules/sub/config",
+        "w/.git/modules/far/away/HEAD",
+        "w/.git/modules/far/away/config",
+        "w/.git/modules/sub/modules/inner/HEAD",
+        "w/.git/modules/sub/modules/inner/config",
     };
     char real[4096];
 
@@ -189,10 +195,17 @@ static const struct path_case path_cases[] = {
     {"w", NO_SETTINGS, "w/.claude/worktrees/one/a.c", PATH_WRITABLE},
     {"w", NO_SETTINGS, "w/.tenax/settings.json", PATH_READABLE}, /* is not there */
     {"w", NO_SETTINGS, "w/.mcp.json", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.git/modules/sub/objects/aa", PATH_WRITABLE},
+    {"w", NO_SETTINGS, "w/.git/modules/sub/config", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.git/modules/sub/hooks/x", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.git/modules/far/away/config", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.git/modules/sub/modules/inner/config", PATH_READABLE},
     /* A worktree writes its own git folder and the one it shares. */
     {"t", NO_SETTINGS, "t/a.c", PATH_WRITABLE},
     {"t", NO_SETTINGS, "t/.git", PATH_READABLE},
     {"t", NO_SETTINGS, "w/.git/worktrees/t/index", PATH_WRITABLE},
+    {"t", NO_SETTINGS, "w/.git/worktrees/t/commondir", PATH_READABLE},
+    {"w", NO_SETTINGS, "w/.git/worktrees/t/commondir", PATH_READABLE},
     {"t", NO_SETTINGS, "w/.git/objects/aa", PATH_WRITABLE},
     {"t", NO_SETTINGS, "w/.git/refs/heads/x", PATH_WRITABLE},
     {"t", NO_SETTINGS, "w/.git/config", PATH_READABLE},
@@ -282,6 +295,23 @@ static void temporary(void **state)
     sandbox_job_free(job);
     place_release(&p);
     assert_false(file_exists(temp));
+}
+
+/* What would have git read settings from elsewhere does not stay behind a job. */
+static void unwanted(void **state)
+{
+    CLEANUP(place_release) struct place p;
+    struct sandbox_job *job;
+    CLEANUP(mem_freep) char *path = path_join(root, "w/.git/commondir");
+    CLEANUP(mem_freep) char *wanted = path_join(root, "w/.git/worktrees/t/commondir");
+
+    (void)state;
+    place_make(&p, "w", NO_SETTINGS);
+    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+    make_file("w/.git/commondir");
+    sandbox_job_free(job);
+    assert_false(file_exists(path));
+    assert_true(file_exists(wanted));
 }
 
 static void warnings(void **state)
@@ -597,9 +627,9 @@ static void states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),        cmocka_unit_test(temporary), cmocka_unit_test(warnings),
-        cmocka_unit_test(sides),        cmocka_unit_test(asking),    cmocka_unit_test(environment),
-        cmocka_unit_test(explanations), cmocka_unit_test(states),
+        cmocka_unit_test(paths),       cmocka_unit_test(temporary),    cmocka_unit_test(warnings),
+        cmocka_unit_test(unwanted),    cmocka_unit_test(sides),        cmocka_unit_test(asking),
+        cmocka_unit_test(environment), cmocka_unit_test(explanations), cmocka_unit_test(states),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
