@@ -10,6 +10,7 @@
 #include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/secret.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -279,7 +280,8 @@ static size_t first_chars(struct str text, size_t max)
 /* The beginning of a text that is too long, and where the whole is. */
 static void say_preview(struct workspace *w, struct buf *to, struct str text)
 {
-    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT); /* the system bounds it */
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);  /* the system bounds it */
+    CLEANUP(buf_release) struct buf whole = BUF_INIT(BUF_NO_LIMIT); /* a copy */
     struct str shown = str_first(text, first_chars(text, w ? HOOK_PREVIEW : HOOK_MAX_STRING));
     struct err err = {0};
 
@@ -288,8 +290,10 @@ static void say_preview(struct workspace *w, struct buf *to, struct str text)
         buf_addf(to, "\n[%zu more bytes are left out]", text.len - shown.len);
         return;
     }
+    buf_add(&whole, text);
+    secret_scrub(&whole);
     if (workspace_spill(w, STR("hook"), &path, &err) == 0 &&
-        file_replace(buf_cstr(&path), text, 0600, &err) == 0)
+        file_replace(buf_cstr(&path), buf_str(&whole), 0600, &err) == 0)
         buf_addf(to, "\n[%zu more bytes; the whole is in %s]", text.len - shown.len,
                  buf_cstr(&path));
     else

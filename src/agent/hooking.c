@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "conf/conf.h"
 #include "json/jw.h"
 #include "llm/effort.h"
@@ -96,6 +97,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err)
 {
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
     struct rule_subject about;
     struct hook_input in = {.event = event, .subject = subject, .json = json};
     int64_t start_ms = clock_mono_ms();
@@ -104,6 +106,11 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     struct event *e;
     int r;
 
+    if (secret_is_in(json)) { /* hooks write logs, and send things elsewhere */
+        buf_add(&clean, json);
+        secret_scrub(&clean);
+        in.json = buf_str(&clean);
+    }
     if (call) {
         call_subject(call, &about);
         in.tool_use_id = call->id;
@@ -123,6 +130,9 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         e->data = arena_str(&e->arena, str_of(err->text));
     }
     agent_emit(a, e, cancel);
+    secret_scrub(&io->context);
+    secret_scrub(&io->reason);
+    secret_scrub(&io->output);
     hook_take_over(a, event, io);
     if (io->message.len)
         agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&io->message));

@@ -278,6 +278,15 @@ static bool read_type(struct reading *r, const struct json *o, struct handler_sp
     return leave_out(r, "'type' must be command, http or prompt");
 }
 
+/* A file that others write for Claude Code, whose fields need not be ours. */
+static bool is_claudes(const struct reading *r)
+{
+    const char *home = conf_env(r->conf, "CLAUDE_CONFIG_DIR");
+
+    return str_has(r->origin, STR("/.claude/")) || str_has(r->origin, STR("/claude-code/")) ||
+           (home && *home && str_starts(r->origin, str_of(home)));
+}
+
 /* What no handler of its type has: a word mistyped, or one that counts elsewhere. */
 static void read_unknown(const struct reading *r, const struct json *o, enum handler_type type)
 {
@@ -293,7 +302,7 @@ static void read_unknown(const struct reading *r, const struct json *o, enum han
         if (str_is(name, "once"))
             warn(r, true, "'once' counts only for hooks that a skill brings");
         else if (!str_is_word_of(name, "type if timeout statusMessage") &&
-                 !str_is_word_of(name, fields[type]))
+                 !str_is_word_of(name, fields[type]) && !is_claudes(r))
             warn(r, true, "a hook of type %s has no '%.*s'", handler_type_name(type),
                  STR_ARG(str_clip(name, 80)));
     }

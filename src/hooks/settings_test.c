@@ -300,6 +300,23 @@ static void levels(void **state)
     clear("etc/tenax/managed-settings.json");
 }
 
+/* Fields that only Claude Code knows are no reason for a word in its files. */
+static void fields_of_others(void **state)
+{
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    struct hook_registry *r = hook_registry_new(HOOK_LIMIT_NONE);
+
+    (void)state;
+    put("work/.claude/settings.json", "{'hooks':{'Stop':[{'hooks':[{'type':'command','command':'a',"
+                                      "'description':'mine'}]}]}}");
+    conf = load();
+    settings_read(conf, r, &warnings);
+    assert_int_equal(warnings.len, 0);
+    hook_registry_free(r);
+    clear("work/.claude/settings.json");
+}
+
 static void limits(void **state)
 {
     CLEANUP(conf_unrefp) struct conf *none = NULL;
@@ -354,10 +371,8 @@ static void listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cases),
-        cmocka_unit_test(levels),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(listed),
+        cmocka_unit_test(all_cases), cmocka_unit_test(levels), cmocka_unit_test(fields_of_others),
+        cmocka_unit_test(limits),    cmocka_unit_test(listed),
     };
     static const char *const folders[] = {".tenax", "work", "work/.claude", "etc", "etc/tenax"};
     int failed;
