@@ -36,6 +36,9 @@ static void bubblewrap_add_step(struct strv *argv, const struct confine_step *st
 {
     switch (step->what) {
     case STEP_PIN:
+        if (step->is_link)
+            break; /* bwrap would follow it */
+        /* fall through */
     case STEP_WRITE:
         bubblewrap_add(argv, "--bind", step->path, step->path);
         break;

@@ -32,8 +32,9 @@
  * Everything else is as without: process tree, /proc, environment, terminal, working folder,
  * time, signals from tenax, PROC_EXIT. For ordinary users files of others seem to belong to nobody,
  * because the job lives in a user namespace. The name of its terminal is not to be had ("tty" says
- * "not a tty"; /dev/tty works). Two things "bubblewrap" does not have: tell_dir gives the folder
- * that the job started in, and a leader that a signal ended shows as PROC_EXITED with 128 + signal.
+ * "not a tty"; /dev/tty works). Three things "bubblewrap" does not have: tell_dir gives the folder
+ * that the job started in, a leader that a signal ended shows as PROC_EXITED with 128 + signal, and
+ * a symbolic link on the way to something read-only can be replaced.
  */
 #pragma once
 

@@ -153,7 +153,7 @@ void confine_forward(const struct confine_image *image)
 static int enter_open(const char *path)
 {
     struct open_how how = {
-        .flags = O_PATH | O_CLOEXEC,
+        .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, /* the last may be a link that is pinned */
         .resolve = RESOLVE_NO_SYMLINKS,
     };
 

@@ -35,6 +35,7 @@ static void map_add(struct confine_map *m, enum confine_step_what what, const ch
                             .what = what,
                             .path = mem_dup(path, strlen(path)),
                             .is_dir = S_ISDIR(st.st_mode),
+                            .is_link = S_ISLNK(st.st_mode),
                         }));
 }
 
@@ -137,7 +138,7 @@ static void map_add_pins(struct confine_map *m)
         size_t stop = rule ? strlen(rule->path) : 1;
         char *slash;
 
-        if (m->steps.ptr[i].what != STEP_READ_ONLY)
+        if (m->steps.ptr[i].what != STEP_READ_ONLY && !m->steps.ptr[i].is_link)
             continue;
         snprintf(path, sizeof(path), "%s", m->steps.ptr[i].path);
         for (;;) {
@@ -194,6 +195,35 @@ static void map_keep_missing(struct confine_map *m, char *path, bool is_folder)
     } while (slash);
 }
 
+/* A rule may name what a link leads to. The link must not come to lead elsewhere. */
+static void map_pin_links(struct confine_map *m, const char *rule)
+{
+    char path[PATH_MAX];
+    char real[PATH_MAX];
+    char link[PATH_MAX + NAME_MAX];
+    struct stat st;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s", rule) >= sizeof(path))
+        return;
+    for (char *name = path + 1; *name; name += strcspn(name, "/")) {
+        size_t len;
+        char rest;
+
+        name += strspn(name, "/");
+        len = strcspn(name, "/");
+        if (!len || len > NAME_MAX)
+            return;
+        rest = name[-1];
+        name[-1] = '\0';
+        if (!realpath(path[0] ? path : "/", real))
+            return;
+        name[-1] = rest;
+        snprintf(link, sizeof(link), "%s/%.*s", real[1] ? real : "", (int)len, name);
+        if (lstat(link, &st) == 0 && S_ISLNK(st.st_mode) && map_is_writable(m, real))
+            map_add(m, STEP_PIN, link);
+    }
+}
+
 /* After the writable ones are sorted in: what is to become of a missing one depends on them. */
 static void map_add_read_only(struct confine_map *m, const char *const *list)
 {
@@ -206,6 +236,7 @@ static void map_add_read_only(struct confine_map *m, const char *const *list)
 
         if (len >= sizeof(path))
             continue; /* no file has such a name */
+        map_pin_links(m, *list);
         if (realpath(*list, real)) {
             map_add(m, STEP_READ_ONLY, real);
             continue;

@@ -1,8 +1,9 @@
 /*
  * The paths of a confinement, made into what is to be done with mounts, in order.
  *
- * Each rule becomes a step for one existing path without symbolic links; those that would change
- * nothing are left out. A step's folder comes before everything below it. Private to this folder.
+ * Each rule becomes a step for one existing path without symbolic links on the way to it; those
+ * that would change nothing are left out. A step's folder comes before everything below it. Private
+ * to this folder.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct confine_step {
     enum confine_step_what what;
     char *path;
     bool is_dir;
+    bool is_link;   /* PIN: of the symbolic link itself */
     bool has_inner; /* HIDE: something below it is shown or written */
 };
 

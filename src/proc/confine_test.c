@@ -55,13 +55,27 @@ static int teardown(void **state)
     return nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Paths here are written relative to the scratch folder: "w/.git" and "w/.git/hooks/". */
-static void make_path(const char *name)
+static void make_link(const char *name, const char *target)
 {
     CLEANUP(mem_freep) char *path = path_join(scratch, name);
+
+    assert_int_equal(symlink(target, path), 0);
+}
+
+/* Paths here are written relative to the scratch folder: "w/.git", "w/.git/hooks/", and for links
+ * "w/l>target". */
+static void make_path(const char *name)
+{
+    const char *to = strchr(name, '>');
+    CLEANUP(mem_freep) char *path = path_join(scratch, name);
     CLEANUP(mem_freep) char *dir = path_dirname(path);
+    CLEANUP(mem_freep) char *link = to ? mem_dup(name, (size_t)(to - name)) : NULL;
     size_t len = strlen(path);
 
+    if (to) {
+        make_link(link, to + 1);
+        return;
+    }
     if (path[len - 1] == '/') {
         assert_int_equal(file_mkdirs(path, 0755, NULL), 0);
         return;
@@ -126,6 +140,10 @@ static const struct map_case {
     {"hidden in shown in hidden", "s/t/u/", "", "", "s s/t/u", "s/t", "H:s s:s/t h:s/t/u"},
     {"read-only in hidden", "s/t/", "", "s/t", "s", "", "h:s"},
     {"names that begin alike", "w/ w-x/ w/x/", "w", "w/x w-x", "", "", "w:w r:w/x"},
+    {"by a link", "w/ x/ w/l>../x", "w", "w/l", "", "", "w:w p:w/l"},
+    {"by a link inside", "w/a/b/ w/l>a", "w", "w/l/b", "", "", "w:w p:w/a r:w/a/b p:w/l"},
+    {"by a link deep inside", "w/d/ x/ w/d/l>../../x", "w", "w/d/l/y", "", "", "w:w p:w/d p:w/d/l"},
+    {"by a link outside", "w/ x/ l>x", "w", "l", "", "", "w:w"},
     {"all writable", "s/", "-", "", "s", "", "h:s"},
     {"the root writable", "w/ s/", "/ w", "", "s", "", "h:s"},
 };

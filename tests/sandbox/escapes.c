@@ -105,10 +105,10 @@ struct rules {
 
 static void rules_init(struct rules *r, const struct world *w)
 {
-    static const char *const names[][6] = {
+    static const char *const names[][8] = {
         {"w", "t"},
         {"w/.git/hooks/", "w/.git/config", "w/.claude/settings.json",
-         "w/.claude/settings.local.json", "w/home"},
+         "w/.claude/settings.local.json", "w/home", "w/.tenax"},
         {"secrets", "secret.txt", "no/such/secret"},
     };
 
@@ -195,6 +195,11 @@ static void try_one(const struct attempt *a, size_t index, struct world *w, stru
 
     if (!has_program(a->program)) {
         printf("skipped  %s, %s, %s: no %s\n", by, who, a->name, a->program);
+        tally->skipped++;
+        return;
+    }
+    if ((a->flags & ATTEMPT_LINKS) && strcmp(by, "bubblewrap") == 0) {
+        printf("skipped  %s, %s, %s: it cannot keep links\n", by, who, a->name);
         tally->skipped++;
         return;
     }

@@ -51,7 +51,8 @@ static const struct {
 
 /* What must stay as it is. Of folders that jobs may write in part, only themselves. */
 static const char *const world_kept[] = {
-    "w/.git/config", "w/.git/hooks", "w/.claude", "w/home", "out", "secrets", "secret.txt",
+    "w/.git/config", "w/.git/hooks", "w/.claude", "w/.tenax",
+    "w/home",        "out",          "secrets",   "secret.txt",
 };
 static const char *const world_kept_themselves[] = {"w", "w/.git", "t"};
 static const char *const world_kept_elsewhere[] = {
@@ -305,12 +306,16 @@ static void world_copy_self(struct world *w, const char *self)
 /* What is missing of it. */
 static void world_make(const struct world *w)
 {
+    CLEANUP(mem_freep) char *link = world_path(w, "w/.tenax");
+
     for (size_t i = 0; i < ARRAY_LEN(world_folders); i++) {
         CLEANUP(mem_freep) char *path = world_path(w, world_folders[i]);
 
         if (mkdir(path, 0755) < 0 && errno != EEXIST)
             BUG("cannot make %s: %s", path, strerrordesc_np(errno));
     }
+    if (symlink("../out/dir", link) < 0 && errno != EEXIST)
+        BUG("cannot make %s", link);
     for (size_t i = 0; i < ARRAY_LEN(world_files); i++) {
         CLEANUP(mem_freep) char *path = world_path(w, world_files[i].name);
 
@@ -359,7 +364,7 @@ static int world_remove(const char *path, const struct stat *st, int kind, struc
 /* Everything in a folder but what belongs there. */
 static void world_empty(const struct world *w, const char *name)
 {
-    static const char *const belongs[] = {".", "..", ".git", ".claude", "home"};
+    static const char *const belongs[] = {".", "..", ".git", ".claude", "home", ".tenax"};
     CLEANUP(mem_freep) char *path = world_path(w, name);
     DIR *dir = opendir(path);
     const struct dirent *entry;

@@ -4,6 +4,7 @@
  *
  *     w/                    WORK: the workspace, writable
  *     w/.git w/.claude      with hooks, config and settings that are read-only
+ *     w/.tenax              a link to settings outside, which is to stay one
  *     w/home                TENAX: a home of tenax inside, read-only
  *     t/                    TMPDIR, writable
  *     out/                  OUT: files of the same user, not to be written
