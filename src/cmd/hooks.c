@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "hooks/settings.h"
+#include "host/trust.h"
 #include "json/jw.h"
 
 static int hooks_list(struct cmd *c);
@@ -33,6 +34,19 @@ const struct command cmd_hooks = {
     .run = hooks_list,
 };
 
+/* What there is to list. */
+struct listing {
+    struct settings_rows rows;
+    struct settings_rows plain; /* without what the project brings */
+    enum trust trust;           /* of the folder */
+};
+
+static void listing_release(struct listing *l)
+{
+    settings_rows_release(&l->rows);
+    settings_rows_release(&l->plain);
+}
+
 static bool row_same(const struct settings_row *a, const struct settings_row *b)
 {
     return str_eq(a->origin, b->origin) && str_eq(a->event, b->event) && str_eq(a->what, b->what);
@@ -47,16 +61,18 @@ static bool rows_have(const struct settings_rows *rows, const struct settings_ro
     return false;
 }
 
-static void write_json(const struct settings_rows *rows, const struct settings_rows *plain,
-                       struct buf *out)
+static void write_json(const struct listing *l, struct buf *out)
 {
+    static const char *const trusts[] = {
+        [TRUST_UNKNOWN] = "unknown", [TRUST_YES] = "trusted", [TRUST_NO] = "untrusted"};
     struct jw w;
 
     jw_init(&w, out, JW_PRETTY);
     jw_object(&w);
+    jw_kcstr(&w, "trust", trusts[l->trust]);
     jw_key(&w, "hooks");
     jw_array(&w);
-    VEC_EACH(&rows->list, row) {
+    VEC_EACH(&l->rows.list, row) {
         jw_object(&w);
         jw_kstr(&w, "event", row->event);
         jw_kstr(&w, "matcher", row->matcher);
@@ -64,7 +80,7 @@ static void write_json(const struct settings_rows *rows, const struct settings_r
         jw_kstr(&w, "what", row->what);
         jw_kstr(&w, "source", row->origin);
         jw_kbool(&w, "managed", row->is_managed);
-        jw_kbool(&w, "needs_trust", !rows_have(plain, row));
+        jw_kbool(&w, "needs_trust", !rows_have(&l->plain, row));
         jw_kbool(&w, "runs", !row->why_not.len);
         if (row->why_not.len)
             jw_kstr(&w, "why_not", row->why_not);
@@ -77,10 +93,9 @@ static void write_json(const struct settings_rows *rows, const struct settings_r
 
 /* PreToolUse Bash|Edit: command ./guard.sh
  *     .claude/settings.json:3:9, runs */
-static void write_text(const struct settings_rows *rows, const struct settings_rows *plain,
-                       struct buf *out)
+static void write_text(const struct listing *l, struct buf *out)
 {
-    VEC_EACH(&rows->list, row) {
+    VEC_EACH(&l->rows.list, row) {
         buf_add(out, row->event);
         if (row->matcher.len)
             buf_addf(out, " %.*s", STR_ARG(row->matcher));
@@ -90,19 +105,19 @@ static void write_text(const struct settings_rows *rows, const struct settings_r
             buf_addf(out, "%s%.*s\n",
                      str_starts(row->why_not, STR("not yet run")) ? "" : "does not run: ",
                      STR_ARG(row->why_not));
-        else if (!rows_have(plain, row))
-            buf_adds(out, "runs; interactively only when the folder is trusted\n");
+        else if (l->trust != TRUST_YES && !rows_have(&l->plain, row))
+            buf_adds(out, "runs; where somebody can be asked, only when the folder is trusted\n");
         else
             buf_adds(out, "runs\n");
     }
-    if (!rows->list.len)
+    if (!l->rows.list.len)
         buf_adds(out, "There are no hooks here.\n");
 }
 
 static int hooks_list(struct cmd *c)
 {
-    CLEANUP(settings_rows_release) struct settings_rows rows = {0};
-    CLEANUP(settings_rows_release) struct settings_rows plain = {0};
+    CLEANUP(trust_answer_release) struct trust_answer known = TRUST_ANSWER_INIT;
+    CLEANUP(listing_release) struct listing l = {0};
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
     CLEANUP(conf_unrefp) struct conf *untrusted = NULL;
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
@@ -122,12 +137,14 @@ static int hooks_list(struct cmd *c)
         say_error(&err);
         return EXIT_USAGE;
     }
-    settings_list(conf, &rows);
-    settings_list(untrusted, &plain);
+    settings_list(conf, &l.rows);
+    settings_list(untrusted, &l.plain);
+    if (trust_look(conf, c->dir, c->cancel, &known, /*err=*/NULL) == 0)
+        l.trust = known.trust;
     if (c->args.given[OPT_JSON])
-        write_json(&rows, &plain, &out);
+        write_json(&l, &out);
     else
-        write_text(&rows, &plain, &out);
+        write_text(&l, &out);
     secret_scrub(&out);
     if (isatty(STDOUT_FILENO))
         (void)say_live(buf_str(&out), c->cancel, &code);

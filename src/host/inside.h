@@ -2,8 +2,8 @@
  * The inside of a host; for src/host/host*.c only.
  *
  * host.c makes the parts and puts them together; host_agent.c has the agent: built with the first
- * input, spoken to by everybody; host_event.c has what is said in the session's name; host_rewind.c
- * goes back.
+ * input, spoken to by everybody; host_event.c has what is said in the session's name; host_hooks.c
+ * has what hooks are given; host_rewind.c goes back.
  */
 #pragma once
 
@@ -71,8 +71,13 @@ struct host {
 int host_make_toolbox(struct host *h, struct err *err);
 /* The network, where a model needs it. */
 int host_connect(struct host *h, struct err *err);
-void host_say_title(void *arg, struct buf *ret); /* for agent_spec; arg is the host */
+
+/* host_hooks.c */
+void host_make_hooks(struct host *h, struct strv *ret_notes);
+/* Callbacks; arg is the host. */
+void host_say_title(void *arg, struct buf *ret);
 void host_take_title(void *arg, struct str title);
+bool host_may_change(void *arg, const char *source, const char *path);
 
 /* host_agent.c */
 struct agent *host_running(struct host *h);                /* NULL: there is none yet */

@@ -1,0 +1,80 @@
+/*
+ * What hooks are given of a session and may do to it: the model their questions go to, its title,
+ * words for the agent at once, a say in changes of settings.
+ */
+#include "agent/agent.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "hooks/registry.h"
+#include "hooks/runner.h"
+#include "hooks/settings.h"
+#include "host/inside.h"
+#include "host/session.h"
+#include "llm/provider.h"
+
+/* The model that a hook's question goes by, as --model takes it. */
+static void host_say_model(void *arg, struct buf *ret)
+{
+    struct host *h = arg;
+    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
+    int64_t window;
+
+    models_now(&h->models, ret, &name, &window);
+    buf_addc(ret, '/');
+    if (h->models.list[0].scenario) /* a name alone does not find the file again */
+        buf_adds(ret, h->models.list[0].scenario);
+    else
+        buf_add(ret, buf_str(&name));
+}
+
+void host_say_title(void *arg, struct buf *ret)
+{
+    struct host *h = arg;
+
+    session_name(h->session, ret);
+}
+
+/* By a hook. */
+void host_take_title(void *arg, struct str title)
+{
+    struct host *h = arg;
+    struct err err = {0};
+
+    if (session_rename(h->session, title, &err) < 0 && err.code != ERR_UNSUPPORTED)
+        log_debug("host", "a hook's title: %s", err.text);
+}
+
+/* A hook in the background has something to say. */
+static void host_hear_hook(void *arg, struct str text)
+{
+    struct agent *a = host_running(arg);
+
+    if (a)
+        agent_notify(a, text, /*wake=*/true);
+}
+
+/* Hooks of settings and session come first, those of clients behind them. */
+void host_make_hooks(struct host *h, struct strv *ret_notes)
+{
+    struct runner_spec spec = {
+        .conf = h->conf,
+        .workspace = h->workspace,
+        .model = host_say_model,
+        .model_arg = h,
+        .wake = host_hear_hook,
+        .wake_arg = h,
+    };
+
+    h->registry = hook_registry_new(settings_limit(h->conf));
+    settings_read(h->conf, h->registry, ret_notes);
+    spec.registry = h->registry;
+    h->runner = runner_new(&spec);
+    h->hooks[h->hook_count++] = runner_hooks(h->runner);
+}
+
+bool host_may_change(void *arg, const char *source, const char *path)
+{
+    struct agent *a = host_running(arg);
+
+    return !a || agent_may_change(a, source, path);
+}
