@@ -65,7 +65,8 @@ int host_name_parse(struct str text, struct host_name *ret, struct err *err)
         return host_parse_ipv6(text, ret, err);
     if (text.len > 1 && text.ptr[text.len - 1] == '.')
         text.len--;
-    if (!text.len || text.len >= sizeof(host.text) || text.ptr[0] == '.')
+    if (!text.len || text.len >= sizeof(host.text) || text.ptr[0] == '.' ||
+        text.ptr[text.len - 1] == '.')
         return host_is_bad(text, err);
     for (size_t i = 0; i < text.len; i++) {
         if (!is_name_char(text.ptr[i]) || (i && text.ptr[i] == '.' && text.ptr[i - 1] == '.'))

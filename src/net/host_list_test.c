@@ -26,6 +26,8 @@ static const struct has_case has_cases[] = {
     {"example.com", "example.com", 22, false, true},
     {"example.com", "EXAMPLE.com.", 443, true, true},
     {"Example.COM", "example.com", 443, true, true},
+    {"example.com", "example.com..", 443, false, false}, /* is no host */
+    {"*", "example.com..", 443, false, false},
     {"example.com", "www.example.com", 443, false, false},
     {"example.com", "notexample.com", 443, false, false},
     {"example.com", "example.com.evil.test", 443, false, false},
