@@ -20,6 +20,10 @@
 #include "json/jw.h"
 #include "net/host_list.h"
 #include "net/proxy.h"
+#include "sync/cancel.h"
+
+#define REMOVE_TRIES 20
+#define REMOVE_WAIT_MS 50
 
 /* ---- settings ---- */
 
@@ -180,6 +184,16 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return 0;
 }
 
+/* A command that was cancelled is being ended behind our back, and may still write. */
+static void remove_temp(struct sandbox *s)
+{
+    for (int i = 0; s->temp && file_exists(s->temp) && i < REMOVE_TRIES; i++) {
+        if (i)
+            (void)cancel_wait(/*cancel=*/NULL, REMOVE_WAIT_MS, /*err=*/NULL);
+        nftw(s->temp, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
 void sandbox_free(struct sandbox *s)
 {
     if (!s)
@@ -187,8 +201,7 @@ void sandbox_free(struct sandbox *s)
     workspace_unref(s->workspace); /* what still runs in the background ends with it */
     proxy_free(s->proxy);
     sandbox_sweep(s);
-    if (s->temp)
-        nftw(s->temp, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    remove_temp(s);
     for (size_t i = 0; i < s->made.len; i++)
         rmdir(s->made.ptr[i]); /* only while nobody has put anything there */
     VEC_EACH(&s->excluded, r) {
