@@ -23,18 +23,22 @@
  *     always there. No abstract name of a socket reaches out of the job;
  *   - signals nobody but itself, and traces or looks into nobody's memory: EPERM. Within the job
  *     there is no ptrace either, so that debuggers and strace do not work;
- *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf, perf, setuid bits
- *     and file capabilities to give, no TIOCSTI: EPERM, or ENOSYS where programs then go on
- * without;
+ *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf or perf, gives no
+ *     setuid bits and file capabilities, types nothing into terminals: EPERM, or ENOSYS where
+ *     programs then go on without;
  *   - gains nothing by setuid programs (sudo does not work); as root it keeps what is needed to
  *     handle files of all owners, and nothing else.
  *
  * Everything else is as without: process tree, /proc, environment, terminal, working folder,
  * time, signals from tenax, PROC_EXIT. For ordinary users files of others seem to belong to nobody,
  * because the job lives in a user namespace. The name of its terminal is not to be had ("tty" says
- * "not a tty"; /dev/tty works). Three things "bubblewrap" does not have: tell_dir gives the folder
- * that the job started in, a leader that a signal ended shows as PROC_EXITED with 128 + signal, and
- * a symbolic link on the way to something read-only can be replaced.
+ * "not a tty"; /dev/tty works).
+ *
+ * What "bubblewrap" does not have: tell_dir gives the folder that the job started in; a leader that
+ * a signal ended shows as PROC_EXITED with 128 + signal; a symbolic link on the way to something
+ * read-only can be replaced. Before Linux 6.12, where only it works, what a job leaves in the
+ * background ends with its leader, and abstract sockets reach out if both net and unix_sockets are
+ * open.
  */
 #pragma once
 

@@ -43,6 +43,7 @@
 #define ENTER_EMPTY_DIR ENTER_SHM "/.d"
 #define ENTER_EMPTY_FILE ENTER_SHM "/.f"
 #define ENTER_LAST_CAPABILITY 63
+#define ENTER_FORWARD 16
 #define ENTER_TERMINAL                                                                             \
     (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
 
@@ -136,9 +137,10 @@ static bool enter_listen(struct confine_image *image)
            listen(image->listener, SOMAXCONN) == 0;
 }
 
+/* A few at a time: a job that never stops connecting must not keep its warden from ending it. */
 void confine_forward(const struct confine_image *image)
 {
-    for (;;) {
+    for (int i = 0; i < ENTER_FORWARD; i++) {
         int connection = accept4(image->listener, NULL, NULL, SOCK_CLOEXEC);
 
         if (connection < 0)

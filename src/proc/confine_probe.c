@@ -105,8 +105,8 @@ bool confine_probe_landlock(char *ret_why, size_t size)
 
     if (abi < LANDLOCK_ABI_SCOPES) {
         snprintf(ret_why, size,
-                 "the kernel has %s %d; signals are kept in from %d on, which came with Linux 6.12",
-                 abi ? "Landlock" : "no Landlock:", abi, LANDLOCK_ABI_SCOPES);
+                 "Landlock %d is needed, to keep signals in (Linux 6.12); the kernel has %s%.0d",
+                 LANDLOCK_ABI_SCOPES, abi ? "Landlock " : "none", abi);
         return false;
     }
     if (confine_kit_init(&kit, &strict, &spec, &err) == 0)
