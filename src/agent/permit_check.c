@@ -2,7 +2,6 @@
  * permit_check: one question, in the order of the reference: permit_judge() is that page. Works on
  * the state it was given, without a lock. Any thread.
  */
-#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "agent/protected.h"
 #include "agent/sandbox.h"
 #include "agent/tool.h"
+#include "agent/word_files.h"
 #include "agent/workspace.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -27,17 +27,16 @@ struct judge {
     char *real;                   /* ABOUT_PATH: with links followed */
     struct rule_command *command; /* ABOUT_COMMAND: taken apart ... */
     bool guards_paths;            /* ... some rule forbids paths, so that these are looked at: */
-    char *cwd;                    /* the shell's folder, once it was asked for */
-    bool cwd_is_real;             /* no link leads to it */
-    struct strv reads;            /* what may be names of files, absolute ... */
-    struct strv writes;           /* ... and of these, what may be written */
+    struct word_files files;
+    struct strv reads;  /* what may be names of files, absolute ... */
+    struct strv writes; /* ... and of these, what may be written */
     struct permit_answer *answer;
 };
 
 static void judge_release(struct judge *j)
 {
     mem_freep(&j->real);
-    mem_freep(&j->cwd);
+    word_files_release(&j->files);
     rule_command_free(j->command);
     strv_release(&j->reads);
     strv_release(&j->writes);
@@ -64,91 +63,6 @@ static void judge_say(struct judge *j, enum permit_verdict verdict, const char *
     va_end(args);
 }
 
-static void add_resolved(struct strv *to, const char *path)
-{
-    CLEANUP(mem_freep) char *real = workspace_real(path);
-
-    strv_adds(to, path);
-    if (strcmp(path, real) != 0)
-        strv_adds(to, real);
-}
-
-#define MAX_GLOB 1000 /* files that one pattern stands for */
-
-/* A pattern stands for all files that are there. */
-static void add_matching(struct strv *to, const char *pattern)
-{
-    glob_t found = {0};
-
-    if (glob(pattern, GLOB_BRACE | GLOB_NOSORT | GLOB_PERIOD, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc && i < MAX_GLOB; i++)
-            add_resolved(to, found.gl_pathv[i]);
-    }
-    globfree(&found);
-}
-
-/* /proc/self/cwd/x, /proc/1/root/x: names of files that mean the shell's folders, not ours. */
-static char *judge_resolve_one(const struct judge *j, struct str path)
-{
-    struct str rest = str_from(path, 6);
-    struct str process;
-    struct str kind;
-
-    if (!str_starts(path, STR("/proc/")) || !str_cut(&rest, '/', &process) ||
-        !str_cut(&rest, '/', &kind))
-        return workspace_resolve(j->permit->workspace, path);
-    if (str_is(kind, "cwd"))
-        return workspace_resolve(j->permit->workspace, rest.len ? rest : STR("."));
-    if (str_is(kind, "root") && rest.len)
-        return workspace_resolve(j->permit->workspace,
-                                 str_make(rest.ptr - 1, rest.len + 1)); /* from its slash on */
-    return workspace_resolve(j->permit->workspace, path);
-}
-
-/* A plain name in the shell's folder: most words are no files at all, and cost one look. False when
- * it is a link, or the folder is reached through one. */
-static bool judge_resolve_name(struct judge *j, const char *name, struct strv *to)
-{
-    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-    struct stat st;
-
-    if (strpbrk(name, "/~*?[{") || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return false;
-    if (!j->cwd) {
-        CLEANUP(mem_freep) char *real = NULL;
-
-        j->cwd = workspace_cwd(j->permit->workspace);
-        real = workspace_real(j->cwd);
-        j->cwd_is_real = strcmp(real, j->cwd) == 0;
-    }
-    if (!j->cwd_is_real)
-        return false;
-    buf_adds(&path, j->cwd);
-    buf_addc(&path, '/');
-    buf_adds(&path, name);
-    if (lstat(buf_cstr(&path), &st) == 0 && S_ISLNK(st.st_mode))
-        return false;
-    strv_add(to, buf_str(&path));
-    return true;
-}
-
-static void judge_resolve(struct judge *j, struct strv *paths)
-{
-    struct strv full = STRV_INIT;
-
-    for (size_t i = 0; i < paths->len; i++) {
-        if (judge_resolve_name(j, paths->ptr[i], &full))
-            continue;
-        CLEANUP(mem_freep) char *path = judge_resolve_one(j, str_of(paths->ptr[i]));
-
-        add_resolved(&full, path);
-        if (strpbrk(paths->ptr[i], "*?[{"))
-            add_matching(&full, path);
-    }
-    strv_release(paths);
-    *paths = full;
-}
-
 static bool state_guards_paths(const struct permit_state *s)
 {
     VEC_EACH(&s->rules, r) {
@@ -165,14 +79,15 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
 
         j->real = workspace_real(path);
     } else if (subject->about == ABOUT_COMMAND) {
+        j->files.workspace = j->permit->workspace;
         j->command = rule_command_new(subject->text);
         subject->command = j->command;
         j->side = sandbox_side(j->permit->sandbox, subject->text, subject->args);
         j->guards_paths = state_guards_paths(j->state);
         rule_command_paths(j->command, &j->reads, &j->writes);
         if (j->guards_paths)
-            judge_resolve(j, &j->reads);
-        judge_resolve(j, &j->writes);
+            word_files_resolve(&j->files, &j->reads);
+        word_files_resolve(&j->files, &j->writes);
     }
 }
 
@@ -292,7 +207,7 @@ static bool judge_git_leaves(const struct judge *j)
     if (!j->command || !rule_command_git_moves(j->command, &dirs))
         return false;
     for (size_t i = 0; i < dirs.len; i++) {
-        CLEANUP(mem_freep) char *path = judge_resolve_one(j, str_of(dirs.ptr[i]));
+        CLEANUP(mem_freep) char *path = word_files_path(&j->files, str_of(dirs.ptr[i]));
         CLEANUP(mem_freep) char *real = workspace_real(path);
 
         if (!workspace_contains(j->permit->workspace, real))
@@ -338,7 +253,7 @@ static bool judge_is_file_work(const struct judge *j)
 /* Where paths are forbidden, a name that only the running shell knows could be one of them. */
 static bool judge_hides_paths(const struct judge *j)
 {
-    return j->guards_paths && rule_command_hides_paths(j->command);
+    return j->guards_paths && (j->files.wide || rule_command_hides_paths(j->command));
 }
 
 static bool judge_only_reads(const struct judge *j)

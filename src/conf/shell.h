@@ -69,6 +69,7 @@ struct shell {
     VEC(struct shell_variable) variables;
     bool computes; /* arithmetic on variables by name ... */
     bool takes;    /* ... and some variable holds what is not written here */
+    size_t filled; /* bytes that variables were replaced by: at most SHELL_MAX_TEXT */
 };
 
 /* The text must outlive it. Always succeeds. */

@@ -120,6 +120,10 @@ static void add_variable(struct shell_scan *c, struct str name, struct shell_wor
 {
     const struct shell_variable *v = find_variable(c->s, name);
 
+    if (v && c->s->filled + v->value.len > SHELL_MAX_TEXT)
+        v = NULL;
+    if (v)
+        c->s->filled += v->value.len;
     if (str_is(name, "IFS") && !v) {
         buf_addc(text, ' ');
         w->unknown = true;
