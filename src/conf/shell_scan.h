@@ -1,8 +1,8 @@
 /*
- * The parser's files and what they ask of each other: shell.c reads lists, pipelines and simple
- * commands, shell_compound.c loops, conditions, groups and functions, shell_redirect.c what hangs
- * on a command, shell_word.c words and shell_expand.c what a dollar sign starts. They need each
- * other in turn, because words hold commands. For these files only.
+ * The parser's files and what they ask of each other: shell.c reads lists and pipelines,
+ * shell_simple.c simple commands, shell_compound.c loops, conditions, groups and functions,
+ * shell_redirect.c what hangs on a command, shell_word.c words and shell_expand.c what a dollar
+ * sign starts. They need each other in turn, because words hold commands. For these files only.
  */
 #pragma once
 
@@ -81,6 +81,12 @@ void shell_skip_blanks(struct shell_scan *c); /* and continued lines */
 void shell_skip_lines(struct shell_scan *c);  /* and newlines and comments */
 /* The unquoted word that starts here, when that is all it is; for keywords. */
 struct str shell_peek_plain(const struct shell_scan *c);
+
+/* --- shell_simple.c ------------------------------------------------------------------------- */
+
+/* False when no command starts here. */
+bool shell_scan_simple(struct shell_scan *c);
+/* The words of a command are complete: they become a part, and *part is empty again. */
 void shell_end_part(struct shell_scan *c, struct shell_part *part);
 /* A variable is set to this word's text from `from` on. */
 void shell_set_variable(struct shell *s, struct str name, const struct shell_word *w, size_t from);
