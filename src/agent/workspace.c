@@ -82,8 +82,8 @@ void workspace_unref(struct workspace *w)
     for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
         buf_release(&w->shell[i]);
     strv_release(&w->dirs);
-    VEC_EACH(&w->environs, environ) {
-        strv_release(environ);
+    VEC_EACH(&w->environs, env) {
+        strv_release(env);
     }
     vec_release(&w->environs);
     mem_freep(&w->state_dir);
@@ -99,12 +99,12 @@ const char *workspace_dir(const struct workspace *w)
 
 char *const *workspace_environ(struct workspace *w)
 {
-    char *const *environ;
+    char *const *env;
 
     lock_take(&w->lock);
-    environ = strv_get(&w->environs.ptr[w->environs.len - 1]);
+    env = strv_get(&w->environs.ptr[w->environs.len - 1]);
     lock_give(&w->lock);
-    return environ;
+    return env;
 }
 
 void workspace_set_environ(struct workspace *w, char *const *env)
