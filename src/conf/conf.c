@@ -41,6 +41,7 @@ struct snapshot {
     struct strv warnings;
     struct strv files;
     struct strv managed; /* names of the managed ones, as origins begin with */
+    struct strv claudes; /* those of Claude's files */
     struct strv environment;
     bool is_trusted;
     bool lacks_grants;
@@ -263,6 +264,7 @@ static void snapshot_free(struct snapshot *s)
         strv_release(&s->warnings);
         strv_release(&s->files);
         strv_release(&s->managed);
+        strv_release(&s->claudes);
         strv_release(&s->environment);
         arena_release(&s->arena);
         free(s);
@@ -305,6 +307,8 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
             strv_adds(&s->files, source->name);
         if (source->root && source->level == LEVEL_MANAGED)
             strv_adds(&s->managed, source->name);
+        if (source->root && !source->ours)
+            strv_adds(&s->claudes, source->name);
     }
     s->is_trusted = c->from.trusted;
     s->lacks_grants = l.check.lacks_grants;
@@ -497,18 +501,26 @@ struct str conf_origin(const struct conf *c, const char *key)
     return str_of(origin ? origin : "default");
 }
 
-bool conf_is_managed(const struct conf *c, const char *key)
+/* Origins are "name:line:column". */
+static bool conf_is_of(struct str origin, const struct strv *names)
 {
-    const struct strv *managed = &conf_now(c)->managed;
-    struct str origin = conf_origin(c, key);
-
-    for (size_t i = 0; i < managed->len; i++) {
-        struct str name = str_of(managed->ptr[i]);
+    for (size_t i = 0; i < names->len; i++) {
+        struct str name = str_of(names->ptr[i]);
 
         if (str_starts(origin, name) && str_starts(str_from(origin, name.len), STR(":")))
             return true;
     }
     return false;
+}
+
+bool conf_is_managed(const struct conf *c, const char *key)
+{
+    return conf_is_of(conf_origin(c, key), &conf_now(c)->managed);
+}
+
+bool conf_is_claudes(const struct conf *c, const char *key)
+{
+    return conf_is_of(conf_origin(c, key), &conf_now(c)->claudes);
 }
 
 const struct strv *conf_option(const struct conf *c, enum option_id id)

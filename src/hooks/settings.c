@@ -427,7 +427,7 @@ static bool read_name(struct reading *r, const struct json *list)
         if (!(point_of(r->event)->flags & POINT_IDLE))
             return true;
         r->why_never = STR("not yet run: this version never comes to this event");
-        if (json_len(list) && r->warnings)
+        if (json_len(list) && r->warnings && !conf_is_claudes(r->conf, buf_cstr(&key)))
             strv_addf(r->warnings,
                       "%.*s: hooks.%.*s: this version never comes to this event, so nothing "
                       "runs there",
@@ -437,7 +437,7 @@ static bool read_name(struct reading *r, const struct json *list)
     r->is_later = true;
     if (point_comes_later(r->name)) {
         r->why_never = STR("not yet run: the event is known, but nothing runs there");
-        if (r->warnings)
+        if (r->warnings && !conf_is_claudes(r->conf, buf_cstr(&key)))
             strv_addf(r->warnings,
                       "%.*s: hooks.%.*s: the event is known, but nothing runs there in this "
                       "version",

@@ -8,7 +8,7 @@
 
 static const char *const section_names[] = {
     "dialects", "scenario", "serve",  "no",     "file",   "env",      "stdin", "pty",
-    "run",      "exit",     "stdout", "stderr", "output", "requests", "left",
+    "run",      "exit",     "stdout", "stderr", "output", "requests", "left",  "secrets",
 };
 
 static bool section_is_known(struct str head)

@@ -26,6 +26,7 @@
 #define DRIVER_RUN_MS 120000
 #define DRIVER_SERVER_MS 20000
 #define DRIVER_SKIPPED 77
+#define DRIVER_SECRET "e2e-0123456789" /* every key that is planted ends in it */
 #define DRIVER_MAX_OUTPUT ((size_t)64 << 20)
 
 /* One run of a case through one dialect. */
@@ -269,7 +270,8 @@ static void make_env(const struct run *r, bool trusted, struct strv *env)
     strv_addf(env, "TMPDIR=%s/tmp", r->dir);
     strv_addf(env, "PATH=%s/src:/usr/bin:/bin", r->build);
     strv_adds(env, "TERM=xterm");
-    strv_adds(env, "TENAX_TEST_SANDBOX=none"); /* the same everywhere; some cases unset it */
+    strv_adds(env, "GITHUB_TOKEN=gh-e2e-0123456789"); /* somebody else's, found everywhere */
+    strv_adds(env, "TENAX_TEST_SANDBOX=none");        /* the same everywhere; some cases unset it */
     strv_addf(env, "MODEL=%s", r->model);
     strv_addf(env, "DIALECT=%.*s", STR_ARG(r->dialect));
     for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
@@ -339,6 +341,75 @@ static bool check_left(const struct run *r, const char *folder, struct str left,
         }
     }
     closedir(dir);
+    return good;
+}
+
+/* Does the case say that a secret may be there: "stdout", "stderr", or a file below its folder? */
+static bool may_hold_secret(struct str allowed, struct str place)
+{
+    struct str rest = allowed;
+    struct str line;
+
+    while (str_cut(&rest, '\n', &line)) {
+        line = str_trim(line);
+        if (line.len && (str_eq(line, place) || (str_ends(line, STR("*")) &&
+                                                 str_starts(place, str_first(line, line.len - 1)))))
+            return true;
+    }
+    return false;
+}
+
+static bool check_secret_in(struct str allowed, struct str place, struct str text)
+{
+    if (!str_has(text, STR(DRIVER_SECRET)) || may_hold_secret(allowed, place))
+        return true;
+    printf("a secret is in %.*s\n", STR_ARG(place));
+    return false;
+}
+
+/* Nothing that tenax, or what it started, has written holds a key that was planted, but for the
+ * file that keys are kept in and what the case itself has put there. */
+static bool check_secret_files(const struct run *r, const char *folder, struct str allowed,
+                               int depth)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *e;
+    bool good = true;
+
+    while (dir && depth < 16 && ((void)(e = readdir(dir)), e)) {
+        CLEANUP(mem_freep) char *path = path_join(folder, e->d_name);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(DRIVER_MAX_OUTPUT);
+        struct stat st;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || lstat(path, &st) < 0)
+            continue;
+        if (S_ISDIR(st.st_mode))
+            good = check_secret_files(r, path, allowed, depth + 1) && good;
+        else if (S_ISREG(st.st_mode) && !strv_has(&r->files, str_of(path)) &&
+                 !str_ends(str_of(path), STR("/.tenax/auth.json")) &&
+                 file_slurp(path, DRIVER_MAX_OUTPUT, &text, /*err=*/NULL) == 0)
+            good =
+                check_secret_in(allowed, str_of(path + strlen(r->dir) + 1), buf_str(&text)) && good;
+    }
+    if (dir)
+        closedir(dir);
+    return good;
+}
+
+static bool check_secrets(const struct run *r, const struct proc_result *result)
+{
+    static const char *const folders[] = {"home", "tmp", "work"};
+    CLEANUP(buf_release) struct buf allowed = BUF_INIT(65536);
+    bool good;
+
+    section_text(r, "secrets", &allowed);
+    good = check_secret_in(buf_str(&allowed), STR("stdout"), buf_str(&result->out));
+    good = check_secret_in(buf_str(&allowed), STR("stderr"), buf_str(&result->err)) && good;
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        CLEANUP(mem_freep) char *folder = path_join(r->dir, folders[i]);
+
+        good = check_secret_files(r, folder, buf_str(&allowed), 0) && good;
+    }
     return good;
 }
 
@@ -454,6 +525,7 @@ static bool run_script(struct run *r, bool trusted, bool *ret_skipped)
     good = check_server(r) && good;
     good = check_left(r, buf_cstr(&home), buf_str(&left), 0) && good;
     good = check_left(r, buf_cstr(&temp), buf_str(&left), 0) && good;
+    good = check_secrets(r, &result) && good;
     return good;
 }
 
