@@ -26,7 +26,6 @@
 #define DRIVER_RUN_MS 120000
 #define DRIVER_SERVER_MS 20000
 #define DRIVER_SKIPPED 77
-#define DRIVER_SECRET "e2e-0123456789" /* every key that is planted ends in it */
 #define DRIVER_MAX_OUTPUT ((size_t)64 << 20)
 
 /* One run of a case through one dialect. */
@@ -361,7 +360,18 @@ static bool may_hold_secret(struct str allowed, struct str place)
 
 static bool check_secret_in(struct str allowed, struct str place, struct str text)
 {
-    if (!str_has(text, STR(DRIVER_SECRET)) || may_hold_secret(allowed, place))
+    /* Those of make_env(), and those that cases plant themselves. */
+    static const char *const planted[] = {"sk-ant",    "sk",  "gm",  "gh",
+                                          "sk-openai", "gsk", "tok", "own"};
+    bool found = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(planted); i++) {
+        char key[64];
+
+        snprintf(key, sizeof(key), "%s-e2e-0123456789", planted[i]);
+        found = found || str_has(text, str_of(key));
+    }
+    if (!found || may_hold_secret(allowed, place))
         return true;
     printf("a secret is in %.*s\n", STR_ARG(place));
     return false;
@@ -387,6 +397,7 @@ static bool check_secret_files(const struct run *r, const char *folder, struct s
             good = check_secret_files(r, path, allowed, depth + 1) && good;
         else if (S_ISREG(st.st_mode) && !strv_has(&r->files, str_of(path)) &&
                  !str_ends(str_of(path), STR("/.tenax/auth.json")) &&
+                 !strstr(path, "/file-history/") && /* the user's own files, as they were */
                  file_slurp(path, DRIVER_MAX_OUTPUT, &text, /*err=*/NULL) == 0)
             good =
                 check_secret_in(allowed, str_of(path + strlen(r->dir) + 1), buf_str(&text)) && good;
