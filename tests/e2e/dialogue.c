@@ -230,6 +230,7 @@ static void clean_up(const struct talk *t)
         "scenario",
         "out.txt",
         "other.txt",
+        ".tenax/settings.local.json",
         ".tenax/state.db",
         ".tenax/state.db-wal",
         ".tenax/state.db-shm",
