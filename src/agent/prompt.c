@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 
+#define PROMPT_MAX_ATTRIBUTION 1000
 #define PROMPT_MAX_LANGUAGE 100 /* bytes of the setting that are used */
 
 void prompt_spec_release(struct prompt_spec *s)
@@ -102,6 +103,19 @@ static void prompt_add_part(struct buf *ret, struct str part)
     buf_add(ret, part);
 }
 
+/* What is put below commits and pull requests; "" and absent: nothing. */
+static void prompt_add_attribution(struct buf *ret, const struct conf *conf, const char *key,
+                                   const char *what)
+{
+    struct str text = str_clip(str_trim(conf_get_str(conf, key)), PROMPT_MAX_ATTRIBUTION);
+
+    if (!text.len)
+        return;
+    prompt_add_part(ret, STR("When you are asked to "));
+    buf_addf(ret, "%s, put this at the end of its text, after an empty line:\n%.*s", what,
+             STR_ARG(text));
+}
+
 void prompt_system(const struct prompt_spec *s, const struct conf *conf, struct buf *ret)
 {
     struct str language = conf ? str_trim(conf_get_str(conf, "language")) : STR("");
@@ -113,5 +127,9 @@ void prompt_system(const struct prompt_spec *s, const struct conf *conf, struct 
     if (language.len) {
         prompt_add_part(ret, STR("Answer in this language: "));
         buf_addf(ret, "%.*s. Code, commands and names stay as they are.", STR_ARG(language));
+    }
+    if (conf) {
+        prompt_add_attribution(ret, conf, "attribution.commit", "make a commit");
+        prompt_add_attribution(ret, conf, "attribution.pr", "open a pull request");
     }
 }

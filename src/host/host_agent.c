@@ -293,7 +293,8 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
 
     if (!want.len || str_is(want, "default"))
         want = str_of(args_get(h->args, OPT_MODEL));
-    if (provider_select(h->conf, want, h->cancel, &p, err) < 0)
+    if (provider_select(h->conf, want, h->cancel, &p, err) < 0 ||
+        models_check(h->conf, &p.model, err) < 0)
         return -1;
     if (p.dialect && !models_need_net(&h->models))
         return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");

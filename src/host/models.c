@@ -27,6 +27,31 @@ void models_release(struct models *m)
     lock_release(&m->lock);
 }
 
+/* "anthropic/claude-sonnet-5", "claude-sonnet-5", "sonnet". */
+static bool models_is_named(const struct model *m, struct str name)
+{
+    size_t slash = str_chr(name, '/');
+
+    if (slash < name.len && str_eq(str_first(name, slash), m->provider))
+        name = str_from(name, slash + 1);
+    return str_eq(name, m->name) || str_eq(model_alias(m->provider, name), m->name);
+}
+
+int models_check(const struct conf *conf, const struct model *m, struct err *err)
+{
+    const struct json *list = conf_get(conf, "availableModels");
+
+    if (!json_len(list))
+        return 0;
+    JSON_EACH(list, name) {
+        if (models_is_named(m, json_str(name)))
+            return 0;
+    }
+    return err_set(err, ERR_DENIED, "%.*s/%.*s is not among availableModels (%.*s)",
+                   STR_ARG(m->provider), STR_ARG(m->name),
+                   STR_ARG(conf_origin(conf, "availableModels")));
+}
+
 static int models_add(struct models *m, const struct conf *conf, struct str want,
                       struct cancel *cancel, struct strv *ret_notes, struct err *err)
 {
@@ -37,6 +62,8 @@ static int models_add(struct models *m, const struct conf *conf, struct str want
     if (provider_select(conf, want, cancel, p, err) < 0)
         return m->count ? err_prefix(err, "fallback model") : -1;
     m->count++;
+    if (models_check(conf, &p->model, err) < 0)
+        return m->count > 1 ? err_prefix(err, "fallback model") : -1;
     strv_add_all(ret_notes, &p->notes);
     return 0;
 }

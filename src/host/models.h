@@ -40,6 +40,8 @@ void models_release(struct models *m);
 /* The wanted one (empty: as settings and environment have it) and the settings' fallbacks, which
  * must do for a cap on the price when there is one. ret_notes: what the user should know. Fails as
  * provider_select(), and with ERR_UNSUPPORTED for a price that is not known. */
+/* ERR_DENIED when availableModels leaves the model out. */
+int models_check(const struct conf *conf, const struct model *m, struct err *err);
 int models_choose(struct models *m, const struct conf *conf, struct str want, double max_usd,
                   struct cancel *cancel, struct strv *ret_notes, struct err *err);
 bool models_need_net(const struct models *m);
