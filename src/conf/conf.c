@@ -557,3 +557,8 @@ bool conf_lacks_grants(const struct conf *c)
 {
     return conf_now(c)->lacks_grants;
 }
+
+const char *conf_etc(const struct conf *c)
+{
+    return c->etc ? c->etc : "/etc";
+}

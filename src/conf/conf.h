@@ -94,3 +94,4 @@ char *const *conf_environ(const struct conf *c);
 
 const char *conf_home(const struct conf *c); /* $TENAX_HOME, absolute; may not exist yet */
 const char *conf_dir(const struct conf *c);
+const char *conf_etc(const struct conf *c); /* where managed things are */

@@ -16,11 +16,13 @@
 
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "conf/places.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -927,6 +929,65 @@ static void trust_later(void **state)
     tree_remove();
 }
 
+/* Which folders of a name are found, and in which order. */
+static void places(void **state)
+{
+    static const char *const files[] = {"home/.claude/agents/a.md",
+                                        "home/.tenax/agents/a.md",
+                                        "work/.git/HEAD",
+                                        "work/.claude/agents/a.md",
+                                        "work/sub/.tenax/agents/a.md",
+                                        "etc/claude-code/agents/a.md",
+                                        "work/sub/dir/x",
+                                        "work/sub/dir/.claude/agents",
+                                        "home/.claude/skills/x/SKILL.md"};
+    static const struct {
+        const char *name;
+        const char *settings;
+        const char *want;
+    } rows[] = {
+        {"agents", "{}",
+         "@/home/.claude/agents @/home/.tenax/agents+ @/work/.claude/agents "
+         "@/work/sub/.tenax/agents+ @/work/sub/dir/.claude/agents @/etc/claude-code/agents "},
+        {"agents", "{\"claudeCompat\":false}",
+         "@/home/.tenax/agents+ @/work/sub/.tenax/agents+ @/etc/claude-code/agents "},
+        {"skills", "{}", "@/home/.claude/skills "},
+        {"output-styles", "{}", ""},
+    };
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(mem_freep) char *dir = NULL;
+    CLEANUP(mem_freep) char *etc = NULL;
+
+    (void)state;
+    tree_make();
+    dir = path_join(tree, "work/sub/dir");
+    etc = path_join(tree, "etc");
+    strv_addf(&env, "HOME=%s/home", tree);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        tree_add(files[i], "");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct conf_sources from = {
+            .dir = dir, .environ = strv_get(&env), .etc = etc, .trusted = true};
+        CLEANUP(conf_unrefp) struct conf *conf = NULL;
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(mem_freep) char *shown = NULL;
+        place_vec list = VEC_INIT;
+
+        tree_add(OURS, rows[i].settings);
+        assert_int_equal(conf_load(&from, &conf, NULL), 0);
+        places_find(conf, rows[i].name, &arena, &list);
+        VEC_EACH(&list, p) {
+            buf_addf(&got, "%s%s ", p->path, p->ours ? "+" : "");
+        }
+        shown = replace_all(buf_cstr(&got), tree, "@");
+        if (strcmp(shown, rows[i].want) != 0)
+            fail_msg("row %zu: %s", i, shown);
+        vec_release(&list);
+    }
+    tree_remove();
+}
+
 static void *share(void *arg)
 {
     struct conf *c = arg;
@@ -974,7 +1035,7 @@ int main(void)
         cmocka_unit_test(deep),        cmocka_unit_test(long_names),
         cmocka_unit_test(accessors),   cmocka_unit_test(limits),
         cmocka_unit_test(shared),      cmocka_unit_test(refresh),
-        cmocka_unit_test(trust_later),
+        cmocka_unit_test(trust_later), cmocka_unit_test(places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,102 @@
+/*
+ * places: a list of folders, looked for one by one. Whatever thread asks.
+ */
+#include "conf/places.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/checkout.h"
+#include "conf/conf.h"
+
+static void places_add(place_vec *ret, struct arena *arena, enum source_level level, bool ours,
+                       const char *dir, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+
+    if (file_exists(path))
+        vec_push(ret, ((struct place){level, ours, arena_cstr(arena, str_of(path))}));
+}
+
+static bool places_wants(const struct conf *conf, const char *level)
+{
+    const struct strv *only = conf_option(conf, OPT_SETTING_SOURCES);
+
+    return !only || strv_has(only, str_of(level));
+}
+
+static void places_add_user(const struct conf *conf, const char *name, struct arena *arena,
+                            bool claudes, place_vec *ret)
+{
+    const char *home = conf_env(conf, "HOME");
+    const char *own = conf_env(conf, "CLAUDE_CONFIG_DIR");
+    CLEANUP(mem_freep)
+    char *claude = own && *own ? path_join(conf_dir(conf), own)
+                               : path_join(home && home[0] == '/' ? home : path_home(), ".claude");
+
+    if (claudes)
+        places_add(ret, arena, LEVEL_USER, /*ours=*/false, claude, name);
+    places_add(ret, arena, LEVEL_USER, /*ours=*/true, conf_home(conf), name);
+}
+
+/* The user's own folders are not the project's too, where the project is the home itself. */
+static bool places_has(const place_vec *list, const char *dir, const char *folder, const char *name)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&path, "%s/%s/%s", dir, folder, name);
+    VEC_EACH(list, p) {
+        if (str_is(buf_str(&path), p->path))
+            return true;
+    }
+    return false;
+}
+
+static void places_add_project(const struct conf *conf, const char *name, struct arena *arena,
+                               bool claudes, place_vec *ret)
+{
+    const char *dir = conf_dir(conf);
+    const char *root = checkout_root(arena, dir);
+    size_t len = strlen(dir);
+    size_t at = root && strncmp(root, dir, strlen(root)) == 0 ? strlen(root) : len;
+
+    for (;;) { /* at: the end of a folder's path */
+        const char *folder = arena_cstr(arena, str_make(dir, at));
+        size_t next;
+
+        if (claudes && !places_has(ret, folder, ".claude", name)) {
+            CLEANUP(mem_freep) char *home = path_join(folder, ".claude");
+
+            places_add(ret, arena, LEVEL_PROJECT, /*ours=*/false, home, name);
+        }
+        if (!places_has(ret, folder, ".tenax", name)) {
+            CLEANUP(mem_freep) char *home = path_join(folder, ".tenax");
+
+            places_add(ret, arena, LEVEL_PROJECT, /*ours=*/true, home, name);
+        }
+        if (at >= len)
+            return;
+        next = at + 1;
+        while (next < len && dir[next] != '/')
+            next++;
+        at = next;
+    }
+}
+
+void places_find(const struct conf *conf, const char *name, struct arena *arena, place_vec *ret)
+{
+    bool claudes = conf_get_bool(conf, "claudeCompat", true);
+    CLEANUP(mem_freep) char *claude = path_join(conf_etc(conf), "claude-code");
+    CLEANUP(mem_freep) char *ours = path_join(conf_etc(conf), "tenax");
+
+    if (places_wants(conf, "user"))
+        places_add_user(conf, name, arena, claudes, ret);
+    if (places_wants(conf, "project"))
+        places_add_project(conf, name, arena, claudes, ret);
+    places_add(ret, arena, LEVEL_MANAGED, /*ours=*/false, claude, name);
+    places_add(ret, arena, LEVEL_MANAGED, /*ours=*/true, ours, name);
+}

@@ -1,0 +1,34 @@
+/*
+ * Where things other than settings live: agents, commands, skills, output styles, rules. Both homes
+ * at every level, as for settings: Claude's first and ours over it.
+ *
+ *   user      ~/.claude/NAME (or CLAUDE_CONFIG_DIR), then $TENAX_HOME/NAME
+ *   project   .claude/NAME, then .tenax/NAME, in every folder from the top of the checkout down to
+ *             where tenax was started
+ *   managed   /etc/claude-code/NAME, then /etc/tenax/NAME
+ *
+ * Only what exists is listed, in that order; which level beats which depends on the kind (a skill
+ * of the user's beats the project's, an agent's is beaten by it) and is the caller's to say, and so
+ * is what a folder that is not trusted may bring (conf_is_trusted()). `claudeCompat: false` leaves
+ * Claude's homes out, but for the managed one; --setting-sources the levels it does not name.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "conf/source.h"
+
+struct arena;
+struct conf;
+
+struct place {
+    enum source_level level;
+    bool ours;
+    const char *path; /* absolute; in the arena */
+};
+
+typedef VEC(struct place) place_vec;
+
+/* name: "agents", "skills", "output-styles", … */
+void places_find(const struct conf *conf, const char *name, struct arena *arena, place_vec *ret);
