@@ -199,6 +199,24 @@ static bool judge_is_git_trap(const struct judge *j)
     }
 }
 
+/* "cd /where/it/is && git status": models like to say where they are. */
+static void judge_see_moves(struct judge *j)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(mem_freep) char *cwd = NULL;
+
+    if (!rule_command_git_moves(j->command, &dirs))
+        return;
+    cwd = workspace_cwd(j->permit->workspace);
+    for (size_t i = 0; i < dirs.len; i++) {
+        CLEANUP(mem_freep) char *path = word_files_path(&j->files, str_of(dirs.ptr[i]));
+
+        if (strcmp(path, cwd) != 0)
+            return;
+    }
+    rule_command_stays(j->command);
+}
+
 /* A repository elsewhere says what git runs, and nobody has looked at that one. */
 static bool judge_git_leaves(const struct judge *j)
 {
@@ -475,5 +493,7 @@ void permit_check(struct permit *p, const struct rule_subject *subject, unsigned
 
     *ret = (struct permit_answer){.reason_type = "other"};
     judge_prepare(&j, &own);
+    if (j.command)
+        judge_see_moves(&j);
     permit_judge(&j);
 }

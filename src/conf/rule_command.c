@@ -158,6 +158,11 @@ static bool is_exact(const struct rule *r, struct str text)
            rule_text_matches(r, text);
 }
 
+static bool is_free(const struct rule_command *c, size_t part)
+{
+    return c->lines[part].free || (c->stays && c->lines[part].reads);
+}
+
 static bool allow_command(struct rule *const *rules, size_t count, struct str tool,
                           const struct rule_command *c, struct strv *ret_writes,
                           const struct rule **ret_rule)
@@ -178,7 +183,7 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
     if (c->shell.writes.len && shell_moves(&c->shell))
         return false;
     for (size_t k = 0; k < c->shell.parts.len; k++) {
-        bool allowed = c->lines[k].free;
+        bool allowed = is_free(c, k);
         struct part_starts starts;
 
         if (!allowed)
@@ -214,7 +219,7 @@ bool rule_command_is_read_only(const struct rule_command *c)
     if (!c->shell.certain || c->shell.writes.len || !c->shell.parts.len)
         return false;
     for (size_t i = 0; i < c->shell.parts.len; i++) {
-        if (!c->lines[i].free)
+        if (!is_free(c, i))
             return false;
     }
     return true;
@@ -244,6 +249,11 @@ bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs)
         }
     }
     return has_git && ret_dirs->len;
+}
+
+void rule_command_stays(struct rule_command *c)
+{
+    c->stays = true;
 }
 
 bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths)

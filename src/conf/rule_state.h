@@ -63,6 +63,7 @@ struct rule_command {
     struct arena arena;
     struct rule_line *lines; /* one for each part of the shell */
     VEC(struct reading) readings;
+    bool stays;   /* rule_command_stays() was said of it */
     bool too_big; /* more readings than can be looked at: forbidden by every rule */
 };
 
