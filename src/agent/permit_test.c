@@ -898,12 +898,52 @@ static void threads(void **state)
     assert_int_equal(permit_mode(s.permit), MODE_ACCEPT_EDITS);
 }
 
+static void expect_rules(struct permit *p, const char *has, const char *has_not)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(1 << 20);
+
+    permit_write(p, &json);
+    if (!str_has(buf_str(&json), str_of(has)) || str_has(buf_str(&json), str_of(has_not)))
+        fail_msg("%s: not '%s' without '%s'", buf_cstr(&json), has, has_not);
+}
+
+/* Settings that have changed: their rules go and come, what the session was told stays. */
+static void reloaded(void **state)
+{
+    static const char answer[] =
+        "[{\"type\":\"addRules\",\"behavior\":\"allow\",\"destination\":\"session\",\"rules\":"
+        "[{\"toolName\":\"Bash\",\"ruleContent\":\"said\"}]}]";
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(setting_release) struct setting next;
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    const struct json *updates;
+
+    (void)state;
+    setting_make(&s, "{'permissions':{'deny':['Bash(old)'],'additionalDirectories':['/tmp']}}",
+                 (const char *const[]){"--dangerously-skip-permissions", NULL});
+    setting_make(&next,
+                 "{'permissions':{'deny':['Bash(new)'],'disableBypassPermissionsMode':'disable',"
+                 "'additionalDirectories':['/usr']}}",
+                 NULL);
+    assert_int_equal(json_parse(&arena, STR(answer), &updates, NULL, NULL), 0);
+    assert_int_equal(permit_update(s.permit, updates, &s.warnings, NULL), 0);
+    permit_reload(s.permit, next.conf, &s.warnings);
+    expect_rules(s.permit, "Bash(new)", "Bash(old)");
+    expect_rules(s.permit, "Bash(said)", "Bash(old)");
+    assert_int_equal(permit_mode(s.permit), MODE_DEFAULT); /* it is forbidden now */
+    workspace_dirs(s.workspace, &dirs);
+    assert_true(strv_has(&dirs, STR("/usr")));
+    assert_false(strv_has(&dirs, STR("/tmp")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modes),
         cmocka_unit_test(reasons),
         cmocka_unit_test(starts),
+        cmocka_unit_test(reloaded),
         cmocka_unit_test(plan),
         cmocka_unit_test(updates),
         cmocka_unit_test(threads),

@@ -272,6 +272,34 @@ static void any_thread(void **state)
     hook_registry_free(r);
 }
 
+/* New settings take the place of the old ones, and of nothing else. */
+static void settings_are_renewed(void **state)
+{
+    struct hook_registry *r = hook_registry_new(HOOK_LIMIT_NONE);
+    struct hook_registry *fresh = hook_registry_new(HOOK_LIMIT_MANAGED);
+    struct hook_handler *a = command("a");
+    struct hook_handler *b = command("b");
+    struct hook_handler *c = command("c");
+    const struct hook_set *before;
+
+    (void)state;
+    add(r, (struct hook_entry){.event = HOOK_STOP, .matcher = "", .source = HOOK_SETTINGS}, a);
+    add(r, (struct hook_entry){.event = HOOK_STOP, .matcher = "m"}, b);
+    add(r, (struct hook_entry){.event = HOOK_STOP, .matcher = "", .source = HOOK_MANAGED}, a);
+    add(fresh, (struct hook_entry){.event = HOOK_STOP, .matcher = "n", .source = HOOK_MANAGED}, c);
+    before = hook_registry_get(r);
+    hook_registry_renew(r, fresh);
+    hook_registry_free(fresh);
+    expect(r, "Stop/n:c,; Stop/m:b,; ");
+    assert_int_equal(hook_registry_limit(r), HOOK_LIMIT_MANAGED);
+    assert_int_equal(before->entries.len, 3); /* whoever runs them now goes on with those */
+    hook_set_unref(before);
+    hook_handler_unref(a);
+    hook_handler_unref(b);
+    hook_handler_unref(c);
+    hook_registry_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +309,7 @@ int main(void)
         cmocka_unit_test(matchers_and_limits),
         cmocka_unit_test(there_is_a_limit),
         cmocka_unit_test(any_thread),
+        cmocka_unit_test(settings_are_renewed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
