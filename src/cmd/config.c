@@ -5,6 +5,7 @@
  * written; the file keeps every other byte (conf/settings_file.h). Main thread.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"

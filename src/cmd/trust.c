@@ -2,6 +2,7 @@
  * trust: which folders are trusted, and by what. Main thread.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
