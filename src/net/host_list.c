@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "net/url.h"
 
 #define HOST_LIST_MAX 10000
 
@@ -95,22 +96,6 @@ bool host_name_of(const struct sockaddr *address, struct host_name *ret)
            inet_ntop(AF_INET6, &v6->sin6_addr, ret->text, sizeof(ret->text));
 }
 
-static int port_parse(struct str text, int *ret, struct err *err)
-{
-    int port = 0;
-    bool ok = text.len >= 1 && text.len <= 5;
-
-    for (size_t i = 0; ok && i < text.len; i++) {
-        ok = text.ptr[i] >= '0' && text.ptr[i] <= '9';
-        port = port * 10 + (text.ptr[i] - '0');
-    }
-    if (!ok || port < 1 || port > 65535)
-        return err_set(err, ERR_BAD_INPUT, "'%.*s' is not a port (1 to 65535)",
-                       STR_ARG(str_clip(text, 40)));
-    *ret = port;
-    return 0;
-}
-
 /* Where the host ends: behind the bracket, or at the colon. */
 static size_t host_len(struct str text)
 {
@@ -129,7 +114,7 @@ int host_port_parse(struct str text, struct host_name *ret_host, int *ret_port, 
 
     if (rest.len && rest.ptr[0] != ':')
         return host_is_bad(text, err);
-    if (rest.len && port_parse(str_from(rest, 1), &port, err) < 0)
+    if (rest.len && url_port_parse(str_from(rest, 1), &port, err) < 0)
         return -1;
     if (host_name_parse(str_first(text, host_len(text)), ret_host, err) < 0)
         return -1;
@@ -174,7 +159,7 @@ int host_list_add(struct host_list *l, struct str pattern, struct err *err)
                            STR_ARG(str_clip(pattern, 80)));
     }
     if (p.below && (!rest.len || rest.ptr[0] == ':')) {
-        if (rest.len && port_parse(str_from(rest, 1), &p.port, err) < 0)
+        if (rest.len && url_port_parse(str_from(rest, 1), &p.port, err) < 0)
             return -1;
     } else if (host_port_parse(rest, &p.name, &p.port, err) < 0) {
         return -1;

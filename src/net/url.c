@@ -63,7 +63,7 @@ static int check_host(struct str url, struct str host, struct err *err)
     return 0;
 }
 
-static int parse_port(struct str text, int *ret, struct err *err)
+int url_port_parse(struct str text, int *ret, struct err *err)
 {
     int port = 0;
     bool ok = text.len >= 1 && text.len <= 5;
@@ -119,7 +119,7 @@ int url_parse(struct str text, struct url *ret, struct err *err)
     if (check_host(text, url.host, err) < 0)
         return -1;
     rest = str_from(rest, host_len);
-    if (rest.len && parse_port(str_from(rest, 1), &url.port, err) < 0)
+    if (rest.len && url_port_parse(str_from(rest, 1), &url.port, err) < 0)
         return -1;
     *ret = url;
     return 0;

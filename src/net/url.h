@@ -17,3 +17,6 @@ struct url {
 
 /* http or https, a host, no credentials, no fragment; else ERR_BAD_INPUT. */
 int url_parse(struct str text, struct url *ret, struct err *err);
+
+/* 1 to 65535, in digits; else ERR_BAD_INPUT. */
+int url_port_parse(struct str text, int *ret, struct err *err);
