@@ -246,7 +246,7 @@ static void test_wire(void **state)
     assert_true(str_is(message_wire_get(m, STR("a")), "3"));
     assert_true(str_is(message_wire_get(m, STR("b")), "2"));
     for (int i = 0; i < 100; i++) { /* only the last few keys are kept */
-        char key[8];
+        char key[16];
 
         snprintf(key, sizeof(key), "k%d", i);
         message_wire_set(m, str_of(key), STR("v"));
