@@ -122,7 +122,7 @@ static void hostile(void **state)
         CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
         CLEANUP(instruction_text_release) struct instruction_text t;
 
-        while (raw.len < (4 << 20))
+        while (raw.len < (1 << 20))
             buf_adds(&raw, pieces[i]);
         instruction_text_read(&t, buf_str(&raw), true);
         assert_true(t.imports.len <= INSTRUCTION_MAX_IMPORTS);
@@ -142,7 +142,7 @@ static void hostile(void **state)
         CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
         CLEANUP(instruction_text_release) struct instruction_text t;
 
-        for (size_t n = 1; raw.len < (4 << 20); n++) { /* no two runs of one length */
+        for (size_t n = 1; raw.len < (1 << 20); n++) { /* no two runs of one length */
             for (size_t k = 0; k < n; k++)
                 buf_addc(&raw, '`');
             buf_addc(&raw, ' ');
