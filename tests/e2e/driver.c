@@ -21,6 +21,7 @@
 #include "base/strv.h"
 #include "case.h"
 #include "match.h"
+#include "planted.h"
 #include "proc/proc.h"
 
 #define DRIVER_RUN_MS 120000
@@ -269,8 +270,8 @@ static void make_env(const struct run *r, bool trusted, struct strv *env)
     strv_addf(env, "TMPDIR=%s/tmp", r->dir);
     strv_addf(env, "PATH=%s/src:/usr/bin:/bin", r->build);
     strv_adds(env, "TERM=xterm");
-    strv_adds(env, "GITHUB_TOKEN=gh-e2e-0123456789"); /* somebody else's, found everywhere */
-    strv_adds(env, "TENAX_TEST_SANDBOX=none");        /* the same everywhere; some cases unset it */
+    strv_adds(env, PLANTED_TOKEN);
+    strv_adds(env, "TENAX_TEST_SANDBOX=none"); /* the same everywhere; some cases unset it */
     strv_addf(env, "MODEL=%s", r->model);
     strv_addf(env, "DIALECT=%.*s", STR_ARG(r->dialect));
     for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
@@ -360,18 +361,7 @@ static bool may_hold_secret(struct str allowed, struct str place)
 
 static bool check_secret_in(struct str allowed, struct str place, struct str text)
 {
-    /* Those of make_env(), and those that cases plant themselves. */
-    static const char *const planted[] = {"sk-ant",    "sk",  "gm",  "gh",
-                                          "sk-openai", "gsk", "tok", "own"};
-    bool found = false;
-
-    for (size_t i = 0; i < ARRAY_LEN(planted); i++) {
-        char key[64];
-
-        snprintf(key, sizeof(key), "%s-e2e-0123456789", planted[i]);
-        found = found || str_has(text, str_of(key));
-    }
-    if (!found || may_hold_secret(allowed, place))
+    if (!planted_is_in(text) || may_hold_secret(allowed, place))
         return true;
     printf("a secret is in %.*s\n", STR_ARG(place));
     return false;
@@ -396,8 +386,7 @@ static bool check_secret_files(const struct run *r, const char *folder, struct s
         if (S_ISDIR(st.st_mode))
             good = check_secret_files(r, path, allowed, depth + 1) && good;
         else if (S_ISREG(st.st_mode) && !strv_has(&r->files, str_of(path)) &&
-                 !str_ends(str_of(path), STR("/.tenax/auth.json")) &&
-                 !strstr(path, "/file-history/") && /* the user's own files, as they were */
+                 !planted_may_be_in(path) &&
                  file_slurp(path, DRIVER_MAX_OUTPUT, &text, /*err=*/NULL) == 0)
             good =
                 check_secret_in(allowed, str_of(path + strlen(r->dir) + 1), buf_str(&text)) && good;

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "planted.h"
 
 #define STAGE_MAX_OUTPUT ((size_t)256 << 20)
 #define STAGE_SERVER_MS 20000
@@ -87,7 +88,10 @@ int stage_sweep(struct stage *s, struct err *err)
 
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
         CLEANUP(mem_freep) char *folder = path_join(s->dir, folders[i]);
+        CLEANUP(mem_freep) char *leak = planted_find(folder);
 
+        if (leak)
+            return err_set(err, ERR_PROTOCOL, "a key that was planted is in '%s'", leak);
         stage_remove(folder);
         if (file_mkdirs(folder, 0700, err) < 0)
             return -1;
@@ -111,6 +115,7 @@ int stage_open(struct stage *s, const char *build, const char *dialect, struct e
     strv_addf(&s->env, "TENAX_HOME=%s/home/.tenax", s->dir);
     strv_addf(&s->env, "TMPDIR=%s/tmp", s->dir);
     strv_adds(&s->env, "PATH=/usr/bin:/bin");
+    strv_adds(&s->env, PLANTED_TOKEN);
     strv_adds(&s->env, "TENAX_TEST_SANDBOX=none"); /* the same everywhere; some cases unset it */
     strv_addf(&s->env, STAGE_MARK "=%s", s->dir);
     for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
@@ -308,6 +313,8 @@ int stage_play(const struct stage *s, const char *const *args, const char *extra
         return -1;
     r = stage_watch(&child, limit_ms, ret, err);
     ret->code = stage_end(&child);
+    if (r == 0 && (planted_is_in(buf_str(&ret->out)) || planted_is_in(buf_str(&ret->err))))
+        r = err_set(err, ERR_PROTOCOL, "a key that was planted is in what it said");
     return r;
 }
 
