@@ -131,14 +131,15 @@ int rewind_changes(struct rewind *r, struct file_changes *ret, struct err *err)
 }
 
 /* A change that was made before the place. Of one whose message is not of this conversation (it was
- * gone back from) only the time tells. */
+ * gone back from) only the time tells, and within a millisecond who was written first. */
 static bool is_before(const struct rewind *r, const struct file_change *c, size_t place)
 {
+    const struct rewind_point *p = &r->points.ptr[place];
     size_t at = (size_t)map_get(&r->places, c->message);
 
     if (at)
         return at - 1 < place;
-    return c->time_ms < r->points.ptr[place].time_ms;
+    return c->time_ms < p->time_ms || (c->time_ms == p->time_ms && c->offset < p->offset);
 }
 
 static void count_files(struct rewind *r)

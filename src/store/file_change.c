@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,6 +18,8 @@
 #include "json/jw.h"
 #include "store/entry.h"
 
+#define LOOK_TICK_NS ((int64_t)50 * 1000 * 1000)
+#define LOOK_COARSE_TICK_NS ((int64_t)2 * 1000 * 1000 * 1000) /* of those without fractions */
 #define LOOK_MODE 0777 /* setuid and its like are neither noted nor ever given back */
 
 /* ---- A file at one moment ---- */
@@ -24,6 +27,17 @@
 static int64_t mtime_ns(const struct stat *st)
 {
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* File systems have clocks that tick: what was written less than a tick ago may be written again
+ * and keep its time, which therefore proves nothing later. */
+static bool look_is_fresh(const struct file_look *look)
+{
+    int64_t tick_ns = look->mtime_ns % 1000000000 ? LOOK_TICK_NS : LOOK_COARSE_TICK_NS;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - look->mtime_ns < tick_ns;
 }
 
 static enum look_kind look_kind(const struct stat *st, size_t max_bytes)
@@ -75,6 +89,8 @@ int file_look_at(const char *path, size_t max_bytes, struct file_look *ret, stru
         return -1;
     }
     ret->size = (int64_t)bytes.len;
+    if (look_is_fresh(ret))
+        ret->mtime_ns = FILE_LOOK_NO_TIME;
     sha256_hex(buf_str(&bytes), ret->hash);
     if (ret_bytes)
         buf_move(ret_bytes, &bytes);
@@ -133,7 +149,8 @@ static void write_look(struct jw *w, const struct file_look *look)
         jw_kcstr(w, "hash", look->hash);
     if (look->kind == LOOK_FILE || look->kind == LOOK_BIG) {
         jw_ki64(w, "size", look->size);
-        jw_ki64(w, "mtimeNs", look->mtime_ns);
+        if (look->mtime_ns != FILE_LOOK_NO_TIME)
+            jw_ki64(w, "mtimeNs", look->mtime_ns);
         jw_ki64(w, "mode", look->mode);
     }
     jw_object_end(w);
@@ -200,7 +217,7 @@ static void read_look(const struct json *v, struct file_look *ret)
 
     *ret = (struct file_look){
         .size = json_get_i64(v, "size", -1),
-        .mtime_ns = json_get_i64(v, "mtimeNs", -1),
+        .mtime_ns = json_get_i64(v, "mtimeNs", FILE_LOOK_NO_TIME),
         .mode = (unsigned)json_get_i64(v, "mode", is_absent ? 0 : 0600) & LOOK_MODE,
     };
     if (is_absent) {

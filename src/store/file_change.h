@@ -32,11 +32,15 @@ enum look_kind {
     LOOK_OTHER, /* a folder, a link, a device: nothing tools change */
 };
 
+#define FILE_LOOK_NO_TIME (-1)
+
 /* A file at one moment. */
 struct file_look {
     enum look_kind kind;
     char hash[SHA256_HEX + 1]; /* of a LOOK_FILE; "" when only the rest is known */
-    int64_t size, mtime_ns;
+    int64_t size;
+    int64_t
+        mtime_ns;  /* of a LOOK_FILE that was just written FILE_LOOK_NO_TIME: it proves nothing */
     unsigned mode; /* permission bits */
 };
 

@@ -2,6 +2,7 @@
  * What is kept of files, and what the lines say: every kind of file, several versions, a disk that
  * fails, several threads.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -467,9 +468,34 @@ static void several_threads(void **state)
     end(&f);
 }
 
+/* Written again in the same tick of the file system's clock: size and time are what they were. */
+static void same_tick(void **state)
+{
+    struct fixture f;
+    struct file_look was;
+    struct stat st;
+    bool still = true;
+
+    (void)state;
+    begin(&f);
+    scratch_write("a", "1");
+    assert_int_equal(file_look_at(scratch("a"), 100, &was, /*ret_bytes=*/NULL, NULL), 0);
+    assert_int_equal(stat(scratch("a"), &st), 0);
+    scratch_write("a", "2");
+    assert_int_equal(
+        utimensat(AT_FDCWD, scratch("a"), (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
+    assert_int_equal(file_look_still(scratch("a"), &was, 100, &still, NULL), 0);
+    assert_false(still);
+    scratch_write("a", "1");
+    assert_int_equal(file_look_still(scratch("a"), &was, 100, &still, NULL), 0);
+    assert_true(still);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_tick),
         cmocka_unit_test(kinds_of_files),
         cmocka_unit_test(link_is_known_by_its_target),
         cmocka_unit_test(versions),

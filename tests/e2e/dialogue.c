@@ -265,6 +265,15 @@ static void clean_up(const struct talk *t)
         fail(t, "something was left behind in", str_of(t->dir));
 }
 
+static void talk_release(struct talk *t)
+{
+    strv_release(&t->options);
+    buf_release(&t->scenario);
+    buf_release(&t->lines);
+    buf_release(&t->id);
+    buf_release(&t->heard);
+}
+
 int main(int argc, char **argv)
 {
     struct talk t = {.scenario = BUF_INIT(FILE_MAX),
@@ -277,8 +286,11 @@ int main(int argc, char **argv)
         return 2;
     t.file = argv[2];
     read_file(&t);
-    if (t.needs_sandbox && strcmp(confine_backend()->name, "none") == 0)
+    if (t.needs_sandbox && strcmp(confine_backend()->name, "none") == 0) {
+        printf("skipped: no sandbox works here\n");
+        talk_release(&t);
         return 77;
+    }
     start(&t, argv[1]);
     play(&t);
     while (hear(&t))
@@ -288,10 +300,6 @@ int main(int argc, char **argv)
         fail(&t, "another exit code was expected", STR(""));
     check_secrets(&t);
     clean_up(&t);
-    strv_release(&t.options);
-    buf_release(&t.scenario);
-    buf_release(&t.lines);
-    buf_release(&t.id);
-    buf_release(&t.heard);
+    talk_release(&t);
     return 0;
 }
