@@ -189,7 +189,7 @@ static void remove_temp(struct sandbox *s)
 {
     for (int i = 0; s->temp && file_exists(s->temp) && i < REMOVE_TRIES; i++) {
         if (i)
-            (void)cancel_wait(/*cancel=*/NULL, REMOVE_WAIT_MS, /*err=*/NULL);
+            (void)cancel_wait(/*c=*/NULL, REMOVE_WAIT_MS, /*err=*/NULL);
         nftw(s->temp, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     }
 }

@@ -209,7 +209,8 @@ bool rules_allow_command(struct rule *const *rules, size_t count, const struct r
     CLEANUP(rule_command_freep)
     struct rule_command *own = s->command ? NULL : rule_command_new(s->text);
 
-    return allow_command(rules, count, s->tool, own ? own : s->command, ret_writes, ret_rule);
+    return allow_command(rules, count, s->tool, s->command ? s->command : own, ret_writes,
+                         ret_rule);
 }
 
 /* --- questions about commands --------------------------------------------------------------- */

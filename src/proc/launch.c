@@ -349,7 +349,7 @@ static int launch_map(int file, struct launch_plan *ret)
 
 static int launch_receive_kit(int socket, struct confine_image *image)
 {
-    int fds[CONFINE_FDS];
+    int fds[CONFINE_FDS] = {0};
     size_t count = 0;
     size_t at = 0;
 

@@ -410,7 +410,7 @@ int background_look(struct workspace *w, struct str id, struct str pattern,
     if (part.lost)
         buf_addf(&view.text, "[%zu bytes of output were not saved]\n", part.lost);
     *ret = view;
-    view = (struct background_view){0};
+    view = (struct background_view){0}; /* NOLINT: released at the end of the scope */
     return 0;
 }
 

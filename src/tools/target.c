@@ -32,7 +32,7 @@ int target_open(struct tool_call *call, const char *key, struct target *ret, str
     if (textfile_load(t.path, &t.file, err) < 0)
         return -1;
     *ret = t;
-    t = (struct target){0};
+    t = (struct target){0}; /* NOLINT: released at the end of the scope */
     return 0;
 }
 
