@@ -113,17 +113,20 @@ bool str_has(struct str s, struct str needle)
 bool str_is_word_of(struct str s, const char *words)
 {
     const char *end = words + strlen(words);
-    const char *at = words;
 
     if (!s.len || memchr(s.ptr, ' ', s.len))
         return false;
-    for (at = memmem(at, (size_t)(end - at), s.ptr, s.len); at;
-         at = memmem(at, (size_t)(end - at), s.ptr, s.len)) {
-        const char *behind = at + s.len;
+    /* By the first letter: memmem() takes three times as long. */
+    for (const char *at = words; (size_t)(end - at) >= s.len; at++) {
+        const char *behind;
 
-        if ((at == words || at[-1] == ' ') && (behind == end || *behind == ' '))
+        at = memchr(at, s.ptr[0], (size_t)(end - at) - s.len + 1);
+        if (!at)
+            break;
+        behind = at + s.len;
+        if ((at == words || at[-1] == ' ') && (behind == end || *behind == ' ') &&
+            memcmp(at, s.ptr, s.len) == 0)
             return true;
-        at = behind;
     }
     return false;
 }

@@ -16,9 +16,10 @@
 #include "base/mem.h"
 #include "sync/thread.h"
 
-static const int signals_read[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
+static const int signals_read[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
 
-/* Written by signals_start() before there are other threads, read-only afterwards. */
+/* Written by signals_start() before there are other threads, read-only afterwards; but for whom
+ * signals are diverted to. */
 static struct {
     signals_fn fn;
     void *arg;
@@ -27,7 +28,31 @@ static struct {
     struct thread *thread;
     sigset_t original; /* empty until signals_start() */
     struct sigaction original_pipe;
-} signals = {.fd = -1, .stop_fd = -1};
+    struct lock lock; /* of what follows; held while it is called */
+    signals_fn diverted;
+    void *diverted_arg;
+} signals = {.fd = -1, .stop_fd = -1, .lock = LOCK_INIT};
+
+static void signals_tell(int signo)
+{
+    bool taken;
+
+    lock_take(&signals.lock);
+    taken = signals.diverted;
+    if (taken)
+        signals.diverted(signo, signals.diverted_arg);
+    lock_give(&signals.lock);
+    if (!taken)
+        signals.fn(signo, signals.arg);
+}
+
+void signals_divert(signals_fn fn, void *arg)
+{
+    lock_take(&signals.lock);
+    signals.diverted = fn;
+    signals.diverted_arg = arg;
+    lock_give(&signals.lock);
+}
 
 static void signals_main(void *arg)
 {
@@ -42,7 +67,7 @@ static void signals_main(void *arg)
         if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
             BUG("poll: %s", strerror(errno));
         if (fds[0].revents & POLLIN && read(signals.fd, &info, sizeof(info)) == sizeof(info))
-            signals.fn((int)info.ssi_signo, signals.arg);
+            signals_tell((int)info.ssi_signo);
     }
 }
 

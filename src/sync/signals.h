@@ -2,9 +2,9 @@
  * Signals, read from one signalfd on one small thread.
  *
  * signals_start() runs first in main(), before any other thread: it blocks INT, TERM, HUP, WINCH,
- * TSTP and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others reach fn. What was
- * ignored when we were started (nohup) stays ignored. Children get the original mask and default
- * dispositions back (proc.h).
+ * TSTP, CONT and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others reach fn. What
+ * was ignored when we were started (nohup) stays ignored. Children get the original mask and
+ * default dispositions back (proc.h).
  */
 #pragma once
 
@@ -17,5 +17,10 @@ typedef void (*signals_fn)(int signo, void *arg);
 
 int signals_start(signals_fn fn, void *arg, struct err *err);
 void signals_stop(void);
-void signals_suspend(void); /* from fn: stops the process as SIGTSTP does; returns when continued */
+/* Somebody who knows better what a signal means for a while (a screen): his function gets them all.
+ * NULL: that of signals_start() again, and when this returns the other one is not running and never
+ * will. Not from within either. */
+void signals_divert(signals_fn fn, void *arg);
+/* Stops the process as SIGTSTP does; returns when it is continued. Any thread. */
+void signals_suspend(void);
 const sigset_t *signals_original(void); /* the mask before signals_start(); else empty */

@@ -43,7 +43,7 @@ static void raise_all(void *arg)
 
 static void test_signals(void **state)
 {
-    static const int rows[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGINT};
+    static const int rows[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT, SIGINT};
     struct mailbox *mb = mailbox_new();
     struct err err = {0};
     sigset_t usr1;
@@ -106,11 +106,45 @@ static void test_ignored_stays_ignored(void **state)
     mailbox_unref(mb);
 }
 
+static void send_and_take(struct mailbox *mb, int signo)
+{
+    struct mail *m = NULL;
+    struct err err = {0};
+
+    kill(getpid(), signo);
+    assert_int_equal(mailbox_take(mb, NULL, -1, &m, &err), 0);
+    assert_int_equal(((struct signal_mail *)m)->signo, signo);
+    mail_free(m);
+}
+
+/* A screen takes them for a while. */
+static void test_diverted(void **state)
+{
+    struct mailbox *usual = mailbox_new();
+    struct mailbox *screen = mailbox_new();
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(signals_start(forward, usual, &err), 0);
+    send_and_take(usual, SIGTERM);
+    signals_divert(forward, screen);
+    send_and_take(screen, SIGTERM);
+    send_and_take(screen, SIGWINCH);
+    signals_divert(NULL, NULL);
+    send_and_take(usual, SIGINT);
+    assert_null(mailbox_try(screen));
+    assert_null(mailbox_try(usual));
+    signals_stop();
+    mailbox_unref(usual);
+    mailbox_unref(screen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_ignored_stays_ignored),
+        cmocka_unit_test(test_diverted),
     };
 
     signal(SIGHUP, SIG_DFL); /* also when the tests themselves run under nohup */

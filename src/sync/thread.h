@@ -42,6 +42,11 @@ struct gate {
     pthread_mutex_t mutex;
     pthread_cond_t cond;
 };
+/* For one that is waited at without deadlines only: those need gate_init(). */
+#define GATE_INIT                                                                                  \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER                                        \
+    }
 void gate_init(struct gate *g);
 void gate_release(struct gate *g);
 void gate_take(struct gate *g);
