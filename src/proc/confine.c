@@ -3,9 +3,11 @@
  */
 #include "proc/confine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -14,8 +16,9 @@
 
 #define CONFINE_WHY_BYTES 256
 
-static bool confine_probe_none(char *ret_why, size_t size)
+static bool confine_probe_none(char *ret_why, size_t size, pid_t *ret_leaving)
 {
+    *ret_leaving = 0;
     snprintf(ret_why, size, "it confines nothing");
     return true;
 }
@@ -28,11 +31,15 @@ const struct confine_backend confine_backends[] = {
 const size_t confine_backend_count = ARRAY_LEN(confine_backends);
 
 static struct confine_state {
-    bool asked;
+    enum {
+        CONFINE_UNASKED,
+        CONFINE_ASKED,
+        CONFINE_KNOWN
+    } stage; /* of what is not known yet */
     bool works;
     char why[CONFINE_WHY_BYTES];
 } confine_states[ARRAY_LEN(confine_backends)];
-static struct lock confine_lock = LOCK_INIT;
+static struct gate confine_gate = GATE_INIT; /* of their stages */
 
 const struct confine_backend *confine_backend_named(const char *name)
 {
@@ -43,23 +50,33 @@ const struct confine_backend *confine_backend_named(const char *name)
     return NULL;
 }
 
-/* Two threads may ask at once; both find the same, and the first one's words stay. */
+static void confine_find_out(const struct confine_backend *by, struct confine_state *state)
+{
+    pid_t leaving = 0;
+
+    state->works = by->probe(state->why, sizeof(state->why), &leaving);
+    gate_take(&confine_gate);
+    state->stage = CONFINE_KNOWN;
+    gate_wake(&confine_gate);
+    gate_give(&confine_gate);
+    while (leaving > 0 && waitpid(leaving, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
 bool confine_works(const struct confine_backend *by, const char **ret_why)
 {
     struct confine_state *state = &confine_states[by - confine_backends];
-    struct confine_state found = {.asked = true};
-    bool asked;
+    bool is_first;
 
-    lock_take(&confine_lock);
-    asked = state->asked;
-    lock_give(&confine_lock);
-    if (!asked) {
-        found.works = by->probe(found.why, sizeof(found.why));
-        lock_take(&confine_lock);
-        if (!state->asked)
-            *state = found;
-        lock_give(&confine_lock);
-    }
+    gate_take(&confine_gate);
+    is_first = state->stage == CONFINE_UNASKED;
+    if (is_first)
+        state->stage = CONFINE_ASKED;
+    while (!is_first && state->stage != CONFINE_KNOWN)
+        (void)gate_wait(&confine_gate, /*deadline_ms=*/-1);
+    gate_give(&confine_gate);
+    if (is_first)
+        confine_find_out(by, state);
     if (ret_why)
         *ret_why = state->why;
     return state->works;

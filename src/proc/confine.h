@@ -44,6 +44,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct err;
 
@@ -91,8 +92,10 @@ struct confinement {
 struct confine_backend {
     const char *name; /* "landlock", "bubblewrap", "none" */
     const char *what; /* in a few words, for people */
-    /* Whether it works here. Where not, why has the words ("no user namespaces: ..."). */
-    bool (*probe)(char *ret_why, size_t size);
+    /* Whether it works here. Where not, why has the words ("no user namespaces: ..."). A process
+     * that was tried on may still be on its way out (its namespaces go first, which takes longer
+     * than all else): the caller waits for it. 0: there is none. */
+    bool (*probe)(char *ret_why, size_t size, pid_t *ret_leaving);
 };
 
 /* In the order in which they are preferred; the last is "none", which confines nothing. */
@@ -102,8 +105,8 @@ extern const size_t confine_backend_count;
 /* NULL: there is none of that name. */
 const struct confine_backend *confine_backend_named(const char *name);
 
-/* Whether it works here; ret_why may be NULL. The first call takes up to some milliseconds, all
- * others nothing. */
+/* Whether it works here; ret_why may be NULL. The first call takes up to some milliseconds, those
+ * beside it wait for what it finds, all others take nothing. */
 bool confine_works(const struct confine_backend *by, const char **ret_why);
 
 /* The first that works, "none" when none does. Tests choose by TENAX_TEST_SANDBOX=<name>. */

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -114,20 +115,14 @@ static int image_fill_ruleset(int ruleset, const struct confine_map *m, struct e
     return 0;
 }
 
-/* With NULL, one that has scopes only. */
-static int image_make_ruleset(const struct confine_map *m, struct err *err)
+/* Without rules yet; about files as well, or scopes only. */
+static int kit_make_ruleset(struct confine_kit *kit, bool has_files, struct err *err)
 {
-    bool has_files = m && !m->all_writable;
-    int ruleset = landlock_new(has_files ? IMAGE_HANDLED : 0,
-                               LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL);
-
-    if (ruleset < 0)
+    kit->fds[CONFINE_RULESET] = landlock_new(
+        has_files ? IMAGE_HANDLED : 0, LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL);
+    if (kit->fds[CONFINE_RULESET] < 0)
         return err_sys(err, ERR_IO, "cannot make a Landlock ruleset");
-    if (has_files && image_fill_ruleset(ruleset, m, err) < 0) {
-        close(ruleset);
-        return -1;
-    }
-    return ruleset;
+    return 0;
 }
 
 static void image_add_steps(struct buf *image, const struct confine_map *m)
@@ -195,8 +190,7 @@ static int kit_by_landlock(struct confine_kit *kit, const struct confine_map *m,
     head->all_writable = m->all_writable;
     head->capabilities = geteuid() == 0 ? IMAGE_ROOT_KEEPS : 0;
     head->filter_len = (unsigned short)(filter.len / sizeof(struct sock_filter));
-    kit->fds[CONFINE_RULESET] = image_make_ruleset(m, err);
-    return kit->fds[CONFINE_RULESET] < 0 ? -1 : 0;
+    return kit_make_ruleset(kit, !m->all_writable, err);
 }
 
 /* Files, capabilities and the filter are its business; network and signals stay ours. */
@@ -207,11 +201,8 @@ static int kit_by_bubblewrap(struct confine_kit *kit, const struct confine_map *
     bool has_scopes = landlock_abi() >= LANDLOCK_ABI_SCOPES;
 
     head->keeps_rights = true;
-    if (has_scopes) {
-        kit->fds[CONFINE_RULESET] = image_make_ruleset(/*m=*/NULL, err);
-        if (kit->fds[CONFINE_RULESET] < 0)
-            return -1;
-    }
+    if (has_scopes && kit_make_ruleset(kit, /*has_files=*/false, err) < 0)
+        return -1;
     kit->fds[CONFINE_FILTER] = memfd_create("tenax-filter", MFD_CLOEXEC);
     if (kit->fds[CONFINE_FILTER] < 0)
         return err_sys(err, ERR_IO, "cannot make a file in memory");
@@ -222,20 +213,25 @@ static int kit_by_bubblewrap(struct confine_kit *kit, const struct confine_map *
     return bubblewrap_argv(m, spec, /*own_pids=*/!has_scopes, &kit->argv, err);
 }
 
-static int kit_fill(struct confine_kit *kit, const struct confinement *c,
-                    const struct proc_spec *spec, const struct confine_map *m, struct err *err)
+static bool kit_is_by_bubblewrap(const struct confinement *c)
 {
     const struct confine_backend *by = c->by ? c->by : confine_backend();
+
+    return strcmp(by->name, "bubblewrap") == 0;
+}
+
+static int kit_fill(struct confine_kit *kit, const struct confinement *c,
+                    const struct proc_spec *spec, const struct confine_map *m, struct str filter,
+                    struct err *err)
+{
     const struct confine_image empty = {.fds = {-1, -1, -1}, .listener = -1};
     struct confine_image *head;
-    struct str filter;
     int rc;
 
-    if (syscall_filter_get(c->net, c->unix_sockets, &filter, err) < 0 ||
-        kit_add_proxy(kit, c, err) < 0)
+    if (kit_add_proxy(kit, c, err) < 0)
         return -1;
     buf_add(&kit->image, str_make((const char *)&empty, sizeof(empty)));
-    if (strcmp(by->name, "bubblewrap") == 0)
+    if (kit_is_by_bubblewrap(c))
         rc = kit_by_bubblewrap(kit, m, filter, spec, err);
     else
         rc = kit_by_landlock(kit, m, filter, err);
@@ -263,12 +259,27 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
                      const struct proc_spec *spec, struct err *err)
 {
     struct confine_map map;
+    struct str filter;
     int rc;
 
+    if (syscall_filter_get(c->net, c->unix_sockets, &filter, err) < 0)
+        return -1;
     confine_map_init(&map, c);
-    rc = kit_fill(kit, c, spec, &map, err);
+    rc = kit_fill(kit, c, spec, &map, filter, err);
+    if (rc == 0 && !map.all_writable && !kit_is_by_bubblewrap(c))
+        rc = image_fill_ruleset(kit->fds[CONFINE_RULESET], &map, err);
     confine_map_release(&map);
     return rc;
+}
+
+int confine_kit_init_try(struct confine_kit *kit, struct err *err)
+{
+    const struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct confinement c = {.net = CONFINE_NET_NONE, .by = confine_backend_named("landlock")};
+    const struct proc_spec spec = {0};
+    const struct confine_map map = {0};
+
+    return kit_fill(kit, &c, &spec, &map, str_make((const char *)all, sizeof(all)), err);
 }
 
 void confine_kit_close(struct confine_kit *kit)

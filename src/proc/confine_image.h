@@ -67,6 +67,9 @@ struct confine_kit {
 /* confine_check() has let it pass. */
 int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
                      const struct proc_spec *spec, struct err *err);
+/* For a try by ourselves, to be had fast: one of each kind of limit that a job may get, but no rule
+ * for any file, and a filter of one instruction. */
+int confine_kit_init_try(struct confine_kit *kit, struct err *err);
 void confine_kit_close(struct confine_kit *kit); /* the descriptors, once they are sent */
 void confine_kit_release(struct confine_kit *kit);
 

@@ -5,11 +5,12 @@
 #include "proc/confine_probe.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -21,103 +22,99 @@
 #include "proc/proc.h"
 
 #define PROBE_TIMEOUT_MS 10000
+#define PROBE_STACK ((size_t)64 << 10)
+#ifdef __SANITIZE_THREAD__ /* which takes every clone() for a fork */
+#define PROBE_MEMORY 0
+#else
+#define PROBE_MEMORY CLONE_VM
+#endif
+
+struct probe {
+    const struct confine_kit *kit;
+    bool is_over; /* the child has come to its end */
+    struct child_failure failure;
+};
 
 /* In the child: plain system calls only. */
-static _Noreturn void probe_try(const struct confine_kit *kit, int to)
+static int probe_try(void *arg)
 {
-    struct confine_image *image = (struct confine_image *)kit->image.ptr;
-    struct child_failure failure = {0};
+    struct probe *p = arg;
+    struct confine_image *image = (struct confine_image *)p->kit->image.ptr;
     enum child_stage stage;
-    ssize_t len;
+    bool works;
 
-    memcpy(image->fds, kit->fds, sizeof(image->fds));
-    failure.failed = !confine_enter(image, /*entered=*/0, &stage);
-    if (!failure.failed) {
+    memcpy(image->fds, p->kit->fds, sizeof(image->fds));
+    works = confine_enter(image, /*entered=*/0, &stage);
+    if (works) {
         stage = CHILD_RIGHTS;
-        failure.failed = !confine_drop_rights(image);
+        works = confine_drop_rights(image);
     }
-    if (!failure.failed) {
+    if (works) {
         stage = CHILD_CALLS;
-        failure.failed = !confine_drop_calls(image);
+        works = confine_drop_calls(image);
     }
-    failure.stage = (int)stage;
-    failure.sys = errno;
-    len = write(to, &failure, sizeof(failure));
-    _exit(len == sizeof(failure) ? 0 : 1);
+    p->failure = (struct child_failure){.failed = !works, .stage = (int)stage, .sys = errno};
+    p->is_over = true;
+    return 0;
 }
 
-static bool probe_hear(pid_t child, int from, char *ret_why, size_t size)
+/* The child runs in our memory, on a part of our stack, while this thread stands still: the others
+ * go on, and none of their pages is copied. */
+static bool probe_run(const struct confine_kit *kit, char *ret_why, size_t size, pid_t *ret_leaving)
 {
-    struct child_failure failure;
-    ssize_t len;
+    _Alignas(64) char stack[PROBE_STACK];
+    struct probe *p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                           /*fd=*/-1, 0);
+    int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    pid_t child = -1;
+    bool works;
 
-    do
-        len = read(from, &failure, sizeof(failure));
-    while (len < 0 && errno == EINTR);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    if (len != sizeof(failure)) {
-        snprintf(ret_why, size, "a process that confined itself did not survive it");
-        return false;
+    if (p != MAP_FAILED) {
+        p->kit = kit;
+        child = clone(probe_try, stack + sizeof(stack), PROBE_MEMORY | CLONE_VFORK | SIGCHLD, p);
     }
-    if (failure.failed)
-        snprintf(ret_why, size, "%s (%s)", child_lacks((enum child_stage)failure.stage),
-                 strerrordesc_np(failure.sys));
-    return !failure.failed;
-}
-
-static bool probe_run(const struct confine_kit *kit, char *ret_why, size_t size)
-{
-    int ends[2];
-    pid_t child;
-    bool works = false;
-
-    if (pipe2(ends, O_CLOEXEC) < 0) {
-        snprintf(ret_why, size, "no pipe to ask by");
-        return false;
-    }
-    child = fork();
-    if (child == 0)
-        probe_try(kit, ends[1]);
-    close(ends[1]);
-    if (child > 0)
-        works = probe_hear(child, ends[0], ret_why, size);
-    else
+    if (child < 0) {
         snprintf(ret_why, size, "no process to ask by");
-    close(ends[0]);
+        if (p != MAP_FAILED)
+            munmap(p, sizeof(*p));
+        return false;
+    }
+    *ret_leaving = child;
+    if (dumpable == 0) /* which belongs to the memory, and so to us both */
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    works = p->is_over && !p->failure.failed;
+    if (!p->is_over)
+        snprintf(ret_why, size, "a process that confined itself did not survive it");
+    else if (!works)
+        snprintf(ret_why, size, "%s (%s)", child_lacks((enum child_stage)p->failure.stage),
+                 strerrordesc_np(p->failure.sys));
+    munmap(p, sizeof(*p));
     return works;
 }
 
-bool confine_probe_landlock(char *ret_why, size_t size)
+bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving)
 {
-    static const char *const nothing[] = {NULL};
-    static const char *const argv[] = {"true", NULL};
-    const struct confinement strict = {
-        .write = nothing,
-        .net = CONFINE_NET_NONE,
-        .by = confine_backend_named("landlock"),
-    };
-    const struct proc_spec spec = {.argv = argv};
     struct confine_kit kit = CONFINE_KIT_INIT;
     struct err err = {0};
     int abi = landlock_abi();
     bool works = false;
 
+    *ret_leaving = 0;
     if (abi < LANDLOCK_ABI_SCOPES) {
         snprintf(ret_why, size,
                  "Landlock %d is needed, to keep signals in (Linux 6.12); the kernel has %s%.0d",
                  LANDLOCK_ABI_SCOPES, abi ? "Landlock " : "none", abi);
         return false;
     }
-    if (confine_kit_init(&kit, &strict, &spec, &err) == 0)
-        works = probe_run(&kit, ret_why, size);
+    if (confine_kit_init_try(&kit, &err) == 0)
+        works = probe_run(&kit, ret_why, size, ret_leaving);
     else
         snprintf(ret_why, size, "%s", err.text);
     confine_kit_release(&kit);
     return works;
 }
 
-bool confine_probe_bubblewrap(char *ret_why, size_t size)
+bool confine_probe_bubblewrap(char *ret_why, size_t size, pid_t *ret_leaving)
 {
     const char *path = bubblewrap_path();
     const char *argv[] = {path,
@@ -136,6 +133,7 @@ bool confine_probe_bubblewrap(char *ret_why, size_t size)
     struct err err = {0};
     bool works;
 
+    *ret_leaving = 0;
     if (!path) {
         snprintf(ret_why, size, "bwrap is not installed (package bubblewrap)");
         return false;

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
-/* Not, and why has the words. Some milliseconds each. */
-bool confine_probe_landlock(char *ret_why, size_t size);
-bool confine_probe_bubblewrap(char *ret_why, size_t size);
+/* As probe of confine.h. Some milliseconds each. */
+bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving);
+bool confine_probe_bubblewrap(char *ret_why, size_t size, pid_t *ret_leaving);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -26,6 +27,7 @@
 #include "proc/packet.h"
 #include "proc/proc.h"
 #include "sync/mailbox.h"
+#include "sync/thread.h"
 
 #define LONG_MS 60000 /* nothing here takes that long unless it hangs */
 
@@ -455,9 +457,40 @@ static void test_proxy(void **state)
     }
 }
 
+/* ---- asked by several at once ---- */
+
+static void ask(void *arg)
+{
+    const struct confine_backend **ret = arg;
+
+    *ret = confine_backend();
+}
+
+/* The first test of all: nobody has asked yet. All hear the same, and nobody is left behind. */
+static void test_asked_at_once(void **state)
+{
+    const struct confine_backend *found[4] = {0};
+    struct thread *threads[ARRAY_LEN(found)];
+    struct err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(found); i++) {
+        threads[i] = thread_start("ask", ask, &found[i], &err);
+        assert_non_null(threads[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(found); i++)
+        thread_join(threads[i]);
+    for (size_t i = 0; i < ARRAY_LEN(found); i++)
+        assert_ptr_equal(found[i], confine_backend());
+    proc_shutdown(); /* of bwrap's */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asked_at_once),
         cmocka_unit_test_setup_teardown(test_map, setup, teardown),
         cmocka_unit_test_setup_teardown(test_check, setup, teardown),
         cmocka_unit_test_setup_teardown(test_jobs, setup, teardown),

@@ -22,6 +22,7 @@
 #include "proc/child.h"
 #include "proc/launch.h"
 #include "proc/packet.h"
+#include "proc/shed.h"
 #include "proc/warden.h"
 
 #define ZYGOTE_SOCKET 0   /* in the zygote */
@@ -57,6 +58,8 @@ static _Noreturn void zygote_main(int socket)
     if (dup2(socket, ZYGOTE_SOCKET) < 0)
         _exit(1);
     child_close_from(ZYGOTE_SOCKET + 1);
+    zygote_serve(); /* somebody may be waiting for the first one */
+    shed_memory();
     for (;;)
         zygote_serve();
 }

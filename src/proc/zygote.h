@@ -3,7 +3,8 @@
  *
  * A fork costs what the forking process holds: tenax with a long conversation pays for copying its
  * page tables, and afterwards for every page it writes to. So the proc thread forks only once, when
- * it starts, and that copy, which never grows, makes the wardens. They are its siblings, not its
+ * it starts, and that copy, which never grows and lets go of what it does not need (shed.h), makes
+ * the wardens. They are its siblings, not its
  * children (CLONE_PARENT): to tenax they are children like any other.
  *
  * One warden is always made ahead, the spare, so that a job starts without waiting for a fork; as

@@ -1,0 +1,72 @@
+/*
+ * foreground: one child in our own group, with the signal mask and dispositions tenax was started
+ * with. The proc thread leaves children it did not start alone, so waiting for it here is safe.
+ */
+#include "proc/foreground.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "sync/cancel.h"
+#include "sync/signals.h"
+
+#define FOREGROUND_GRACE_MS 2000
+
+/* Until it has ended, or is made to. Without a pidfd (before Linux 5.3) it ends when it likes. */
+static void foreground_watch(pid_t pid, struct cancel *cancel)
+{
+    CLEANUP(fd_closep) int fd = pidfd_open(pid, 0);
+
+    if (fd < 0 || cancel_wait_fd(cancel, fd, /*ms=*/-1, /*err=*/NULL) >= 0)
+        return;
+    kill(pid, SIGTERM); /* not waited for yet, so it is nobody else */
+    kill(pid, SIGCONT); /* one that is stopped hears nothing */
+    if (cancel_wait_fd(/*cancel=*/NULL, fd, FOREGROUND_GRACE_MS, /*err=*/NULL) <= 0)
+        kill(pid, SIGKILL);
+}
+
+static int foreground_wait(pid_t pid, struct cancel *cancel, int *ret_code, struct err *err)
+{
+    siginfo_t info = {0};
+    int r;
+
+    foreground_watch(pid, cancel);
+    do {
+        r = waitid(P_PID, (id_t)pid, &info, WEXITED);
+    } while (r < 0 && errno == EINTR);
+    if (r < 0)
+        return err_sys(err, ERR_IO, "cannot wait for it");
+    *ret_code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    return 0;
+}
+
+int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t usual;
+    pid_t pid = -1;
+    int failed;
+
+    sigfillset(&usual);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attr, signals_original());
+    posix_spawnattr_setsigdefault(&attr, &usual);
+    posix_spawn_file_actions_init(&actions);
+    if (f->dir)
+        posix_spawn_file_actions_addchdir_np(&actions, f->dir);
+    failed = posix_spawnp(&pid, f->argv[0], &actions, &attr, (char *const *)f->argv, f->envp);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attr);
+    if (failed)
+        return err_set(err, failed == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot start '%s': %s",
+                       f->argv[0], strerror(failed));
+    return foreground_wait(pid, f->cancel, ret_code, err);
+}

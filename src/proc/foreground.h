@@ -1,0 +1,21 @@
+/*
+ * A program that has our terminal for a while: an editor.
+ *
+ * Unlike jobs (proc.h) it stays in our process group and session, so that the terminal's own
+ * signals, Ctrl-Z and a new size among them, reach it as they reach us; and it is neither watched
+ * nor confined. Whoever calls has given the terminal away before. Any thread; waits.
+ */
+#pragma once
+
+struct cancel;
+struct err;
+
+struct foreground {
+    const char *const *argv; /* argv[0] is looked up in PATH */
+    char *const *envp;
+    const char *dir;       /* NULL: ours */
+    struct cancel *cancel; /* ends it: SIGTERM, and when that is not enough SIGKILL; NULL: none */
+};
+
+/* *ret_code: the exit status, or 128 + signal. ERR_NOT_FOUND, ERR_IO. */
+int foreground_run(const struct foreground *f, int *ret_code, struct err *err);

@@ -1,0 +1,80 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc/shed.h"
+#include "sync/thread.h"
+
+#define PLACE_BYTES ((size_t)1 << 20)
+
+static char data[64] = "the program's";
+static const char rodata[] = "and what is not written";
+
+/* In the child: 0, or what is wrong. Plain system calls only. */
+static int look(void *place)
+{
+    char local[64];
+    unsigned char there;
+    int fd;
+
+    shed_memory();
+    errno = 0; /* which is the thread's own */
+    if (data[0] != 't' || rodata[0] != 'a')
+        return 1;
+    memcpy(local, data, sizeof(local));
+    fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, local, sizeof(local)) != sizeof(local))
+        return 2;
+    if (!place)
+        return 0;
+    return mincore(place, 1, &there) < 0 && errno == ENOMEM ? 0 : 3;
+}
+
+/* On a thread of its own, as the zygote is forked from one. */
+static void ask(void *arg)
+{
+    int *ret = arg;
+    void *place = mmap(NULL, PLACE_BYTES, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = -1;
+    pid_t child = fork();
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    place = NULL; /* where nothing is given back */
+#endif
+    if (child == 0)
+        _exit(look(place));
+    waitpid(child, &status, 0);
+    *ret = WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+static void test_shed(void **state)
+{
+    int result = -1;
+    struct thread *t = thread_start("ask", ask, &result, NULL);
+
+    (void)state;
+    assert_non_null(t);
+    thread_join(t);
+    assert_int_equal(result, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
