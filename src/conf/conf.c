@@ -44,6 +44,7 @@ struct snapshot {
     struct strv claudes; /* those of Claude's files */
     struct strv environment;
     bool is_trusted;
+    bool may_grant;
     bool lacks_grants;
 };
 
@@ -54,6 +55,7 @@ struct conf {
     struct conf_sources from;
     struct args args; /* without its words */
     char *home;
+    char *claude_home;
     char *dir;
     char *etc;
     struct stamps stamps;     /* of the last look */
@@ -296,6 +298,8 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
     stamps_take(&c->stamps, &l.levels);
     if (!c->home)
         c->home = mem_dup(l.levels.home, strlen(l.levels.home));
+    if (!c->claude_home)
+        c->claude_home = mem_dup(l.levels.claude_home, strlen(l.levels.claude_home));
     if (load_files(&l, err) < 0 || load_order(&l, &s->environment, err) < 0)
         return -1;
     merge_sources(l.all.ptr, l.all.len, &l.check, &s->arena, &merged, &s->origins);
@@ -311,6 +315,7 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
             strv_adds(&s->claudes, source->name);
     }
     s->is_trusted = c->from.trusted;
+    s->may_grant = c->from.trusted && !c->from.headless;
     s->lacks_grants = l.check.lacks_grants;
     check_take_warnings(&l.check, &s->warnings);
     log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", s->files.len,
@@ -452,6 +457,7 @@ void conf_unref(struct conf *c)
     stamps_release(&c->counting);
     args_release(&c->args);
     free(c->home);
+    free(c->claude_home);
     free(c->dir);
     free(c->etc);
     free(c);
@@ -543,6 +549,11 @@ const char *conf_home(const struct conf *c)
     return c->home;
 }
 
+const char *conf_claude_home(const struct conf *c)
+{
+    return c->claude_home;
+}
+
 const char *conf_dir(const struct conf *c)
 {
     return c->dir;
@@ -551,6 +562,11 @@ const char *conf_dir(const struct conf *c)
 bool conf_is_trusted(const struct conf *c)
 {
     return conf_now(c)->is_trusted;
+}
+
+bool conf_may_grant(const struct conf *c)
+{
+    return conf_now(c)->may_grant;
 }
 
 bool conf_lacks_grants(const struct conf *c)

@@ -64,6 +64,8 @@ void conf_on_change(struct conf *c, conf_change_fn fn, void *arg);
  * conf_refresh(). */
 void conf_trust(struct conf *c);
 bool conf_is_trusted(const struct conf *c);
+/* Whether the project's files may grant permissions: a person has trusted the folder. */
+bool conf_may_grant(const struct conf *c);
 /* The project's settings would grant permissions if a person had trusted the folder. */
 bool conf_lacks_grants(const struct conf *c);
 
@@ -93,5 +95,7 @@ const char *conf_env(const struct conf *c, const char *name);
 char *const *conf_environ(const struct conf *c);
 
 const char *conf_home(const struct conf *c); /* $TENAX_HOME, absolute; may not exist yet */
+/* CLAUDE_CONFIG_DIR or ~/.claude, as the process was started: no settings' `env` moves it. */
+const char *conf_claude_home(const struct conf *c);
 const char *conf_dir(const struct conf *c);
 const char *conf_etc(const struct conf *c); /* where managed things are */

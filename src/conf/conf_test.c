@@ -379,12 +379,12 @@ static const struct conf_case cases[] = {
      .files = {{CLAUDES, "{\"$schema\":\"x\",\"spinnerTips\":true,\"model\":\"m\"}"}},
      .expect = {"model = \"m\" (~/.claude/settings.json:1:43)", "spinnerTips = null (default)"}},
     {.name = "a key nothing uses yet: said once, for our own files only",
-     .files = {{CLAUDES, "{\"editorMode\":\"vim\",\"hooks\":{}}"},
-               {OURS, "{\"editorMode\":\"vim\"}"},
-               {PROJECT, "{\"editorMode\":\"normal\"}"}},
-     .expect = {"editorMode = \"normal\" (@/work/.tenax/settings.json:1:15)"},
+     .files = {{CLAUDES, "{\"plansDirectory\":\"vim\",\"hooks\":{}}"},
+               {OURS, "{\"plansDirectory\":\"vim\"}"},
+               {PROJECT, "{\"plansDirectory\":\"normal\"}"}},
+     .expect = {"plansDirectory = \"normal\" (@/work/.tenax/settings.json:1:19)"},
      .warnings =
-         {"~/.tenax/settings.json:1:15: 'editorMode' is known, but not used by this version "
+         {"~/.tenax/settings.json:1:19: 'plansDirectory' is known, but not used by this version "
           "yet"}},
     {.name = "managed only",
      .files = {{CLAUDES, "{\"allowManagedHooksOnly\":true}"},
@@ -406,6 +406,13 @@ static const struct conf_case cases[] = {
      .warnings = {"~/.tenax/settings.json:1:22: 'a?[31m?\?' is not a setting"}},
 
     /* Trust. */
+    {.name =
+         "which model is paid for, and when to ask about costs, is no untrusted folder's affair",
+     .files = {{PROJECT, "{\"modelOverrides\":{\"a\":\"b\"},\"costThresholdUsd\":0}"}},
+     .untrusted = true,
+     .expect = {"modelOverrides = null (default)", "costThresholdUsd = null (default)"},
+     .warnings = {"@/work/.tenax/settings.json: this folder is not trusted, so these are left out: "
+                  "modelOverrides, costThresholdUsd; to use them: tenax trust add"}},
     {.name = "an untrusted folder",
      .files = {{OURS, "{\"env\":{\"A\":\"mine\"}}"},
                {CLAUDES_PROJECT,
@@ -953,6 +960,9 @@ static void places(void **state)
          "@/home/.tenax/agents+ @/work/sub/.tenax/agents+ @/etc/claude-code/agents "},
         {"skills", "{}", "@/home/.claude/skills "},
         {"output-styles", "{}", ""},
+        /* What settings put into the environment moves no home. */
+        {"skills", "{\"env\":{\"HOME\":\"/elsewhere\",\"CLAUDE_CONFIG_DIR\":\"/other\"}}",
+         "@/home/.claude/skills "},
     };
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     CLEANUP(mem_freep) char *dir = NULL;

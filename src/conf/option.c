@@ -165,6 +165,10 @@ static int args_take_value(const struct option *o, const char *attached, int arg
         *ret = attached;
         return 0;
     }
+    if (o->flags & OPTION_MAYBE_NEXT && (*i + 1 >= argc || argv[*i + 1][0] == '-')) {
+        *ret = NULL;
+        return 0;
+    }
     if (*i + 1 >= argc)
         return err_set(err, ERR_BAD_INPUT, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
     *i += 1;

@@ -24,12 +24,13 @@ enum option_id {
 };
 
 enum option_flags {
-    OPTION_MANY = 1,      /* may be given again; all values count */
-    OPTION_LIST = 2,      /* a comma-separated list, may be empty */
-    OPTION_HIDDEN = 4,    /* not in --help */
-    OPTION_MAYBE_ARG = 8, /* the value is optional and only taken from "--name=value" */
-    OPTION_RULES = 16,    /* permission rules, split at commas and spaces outside parentheses; more
-                             arguments that can be nothing but rules are taken too */
+    OPTION_MANY = 1,        /* may be given again; all values count */
+    OPTION_LIST = 2,        /* a comma-separated list, may be empty */
+    OPTION_HIDDEN = 4,      /* not in --help */
+    OPTION_MAYBE_ARG = 8,   /* the value is optional and only taken from "--name=value" */
+    OPTION_MAYBE_NEXT = 32, /* the value is optional: the next argument unless that is an option */
+    OPTION_RULES = 16, /* permission rules, split at commas and spaces outside parentheses; more
+                          arguments that can be nothing but rules are taken too */
 };
 
 struct option {

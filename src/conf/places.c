@@ -32,14 +32,8 @@ static bool places_wants(const struct conf *conf, const char *level)
 static void places_add_user(const struct conf *conf, const char *name, struct arena *arena,
                             bool claudes, place_vec *ret)
 {
-    const char *home = conf_env(conf, "HOME");
-    const char *own = conf_env(conf, "CLAUDE_CONFIG_DIR");
-    CLEANUP(mem_freep)
-    char *claude = own && *own ? path_join(conf_dir(conf), own)
-                               : path_join(home && home[0] == '/' ? home : path_home(), ".claude");
-
     if (claudes)
-        places_add(ret, arena, LEVEL_USER, /*ours=*/false, claude, name);
+        places_add(ret, arena, LEVEL_USER, /*ours=*/false, conf_claude_home(conf), name);
     places_add(ret, arena, LEVEL_USER, /*ours=*/true, conf_home(conf), name);
 }
 
@@ -56,13 +50,20 @@ static bool places_has(const place_vec *list, const char *dir, const char *folde
     return false;
 }
 
+const char *places_project(const struct conf *conf, struct arena *arena)
+{
+    const char *dir = conf_dir(conf);
+    const char *root = checkout_root(arena, dir);
+
+    return root && strncmp(root, dir, strlen(root)) == 0 ? root : dir;
+}
+
 static void places_add_project(const struct conf *conf, const char *name, struct arena *arena,
                                bool claudes, place_vec *ret)
 {
     const char *dir = conf_dir(conf);
-    const char *root = checkout_root(arena, dir);
     size_t len = strlen(dir);
-    size_t at = root && strncmp(root, dir, strlen(root)) == 0 ? strlen(root) : len;
+    size_t at = strlen(places_project(conf, arena));
 
     for (;;) { /* at: the end of a folder's path */
         const char *folder = arena_cstr(arena, str_make(dir, at));

@@ -30,5 +30,7 @@ struct place {
 
 typedef VEC(struct place) place_vec;
 
+/* The topmost folder whose places are the project's: its checkout's, else the folder worked in. */
+const char *places_project(const struct conf *conf, struct arena *arena);
 /* name: "agents", "skills", "output-styles", … */
 void places_find(const struct conf *conf, const char *name, struct arena *arena, place_vec *ret);

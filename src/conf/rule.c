@@ -200,7 +200,7 @@ struct str rule_text(const struct rule *r)
 
 bool rule_names_tool(const struct rule *r, struct str tool)
 {
-    if (str_is(tool, "Task"))
+    if (str_eq(tool, STR("Task")))
         tool = STR("Agent");
     if (rule_wild_match(r->tool, tool))
         return true;
@@ -286,14 +286,18 @@ static bool param_matches(const struct rule *r, const struct json *args)
 
 static bool path_rule_matches(const struct rule *r, const struct rule_subject *s)
 {
-    if (s->about != ABOUT_PATH)
+    bool reads = str_is(r->tool, "Read");
+    bool writes = str_is(r->tool, "Edit");
+    bool moves = str_is(r->tool, "Cd");
+
+    if (!reads && !writes && !moves)
         return false;
-    if (str_is(r->tool, "Edit") && !s->writes)
+    if (writes && !s->writes)
         return false;
     /* What may not be read may not be written either. */
-    if (str_is(r->tool, "Read") && s->writes && r->list != RULE_DENY)
+    if (reads && s->writes && r->list != RULE_DENY)
         return false;
-    if (str_is(r->tool, "Cd") && !str_is(s->tool, "Cd"))
+    if (moves && !str_is(s->tool, "Cd"))
         return false;
     return r->kind == RULE_KIND_TOOL || rule_path_matches(&r->path, s->text);
 }
@@ -326,7 +330,5 @@ bool rule_matches(const struct rule *r, const struct rule_subject *s)
         if (r->kind == RULE_KIND_COMMAND && s->about == ABOUT_COMMAND)
             return command_rule_matches(r, s);
     }
-    if (str_is(r->tool, "Read") || str_is(r->tool, "Edit") || str_is(r->tool, "Cd"))
-        return path_rule_matches(r, s);
-    return false;
+    return s->about == ABOUT_PATH && path_rule_matches(r, s);
 }

@@ -61,8 +61,10 @@ static bool sed_script_is_simple(struct str script)
     if (delimiter == '\\' || delimiter == '\n' || str_is_alnum(delimiter))
         return false;
     script = str_from(script, 2);
-    if (!sed_skip(&script, delimiter) || !sed_skip(&script, delimiter))
-        return false;
+    for (int part = 0; part < 2; part++) { /* the pattern, what takes its place */
+        if (!sed_skip(&script, delimiter))
+            return false;
+    }
     for (size_t i = 0; i < script.len; i++) {
         if (!strchr("gpiI0123456789", script.ptr[i]) || !script.ptr[i])
             return false;

@@ -140,10 +140,13 @@ void usage_help(const struct usage *u, const struct usage_command *command, unsi
         usage_options(out, command, columns);
         return;
     }
-    buf_adds(out, "Usage: tenax -p [OPTION]... [PROMPT]...\n"
+    buf_adds(out, "Usage: tenax [OPTION]... [PROMPT]...\n"
+                  "       tenax -p [OPTION]... [PROMPT]...\n"
                   "       tenax COMMAND [OPTION]...\n");
-    usage_wrap(out, STR("A coding agent for the terminal that works until the goal is met."), 0, 0,
-               columns);
+    usage_wrap(out,
+               STR("A coding agent for the terminal that works until the goal is met. With -p: one "
+                   "answer, then exit."),
+               0, 0, columns);
     buf_adds(out, "\nCommands:\n");
     for (size_t i = 0; i < u->count; i++) {
         CLEANUP(buf_release) struct buf left = BUF_INIT(256);

@@ -9,8 +9,10 @@
 static const char man_description[] =
     ".SH DESCRIPTION\n"
     ".B tenax\n"
-    "is a coding agent for the terminal. This version asks a language model, of any provider, and\n"
-    "gives its answer; tools and goals come later.\n"
+    "is a coding agent for the terminal: it drives a language model, of any provider, with tools\n"
+    "until the work is done or a goal is met. In a terminal it is a session with you in front of\n"
+    "it, and the words of the command line are its first prompt; /help and Ctrl-C twice are all\n"
+    "that must be known.\n"
     ".PP\n"
     "With\n"
     ".B \\-p\n"
@@ -61,6 +63,7 @@ static const struct man_row man_exit[] = {
 };
 
 static const struct man_row man_examples[] = {
+    {"tenax", "A session in this terminal."},
     {"tenax -p 'What does this project do?'", "One answer."},
     {"git diff | tenax -p 'Write a commit message'", "With standard input."},
     {"tenax -p --model openai/gpt-5.5 --effort high 'Find the race in sync.c'",
@@ -118,7 +121,8 @@ static void man_rows(struct buf *out, const char *heading, const struct man_row 
 
 static void man_synopsis(const struct usage *u, struct buf *out)
 {
-    buf_adds(out, ".SH SYNOPSIS\n.B tenax\n.B \\-p\n.RI [ OPTION ]...\\&\n.RI [ PROMPT ]...\n");
+    buf_adds(out, ".SH SYNOPSIS\n.B tenax\n.RI [ OPTION ]...\\&\n.RI [ PROMPT ]...\n.br\n"
+                  ".B tenax\n.B \\-p\n.RI [ OPTION ]...\\&\n.RI [ PROMPT ]...\n");
     for (size_t i = 0; i < u->count; i++) {
         const struct usage_command *command = u->commands[i];
 

@@ -1,0 +1,44 @@
+/*
+ * One setting by its name: looked up, shown, judged and written. What `tenax config` and the
+ * command /config share.
+ *
+ * A new value is judged by the same rows and the same check as a file would be, before anything is
+ * written; the file keeps every other byte (settings_file.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf;
+struct conf;
+struct err;
+struct key;
+struct source;
+struct strv;
+
+#define SETTING_MAX_TEXT ((size_t)16 << 20) /* of a listing */
+
+/* The row of a key as people write it, "env.PATH"; NULL with the nearest one in the error. */
+const struct key *setting_row(struct str path, struct err *err);
+
+/* All that is set at a key and below it, or everything when it is NULL. Every value and every
+ * element of a list has its own origin, so each is told by itself. value is JSON; what is often
+ * secret (env, headers) is masked, unless a key was asked for by name. */
+typedef void (*setting_fn)(void *arg, const char *path, struct str value, struct str origin);
+void setting_each(const struct conf *conf, const char *key, setting_fn fn, void *arg);
+
+/* What was typed behind a key, as JSON: several words or a word for a list are its elements; a
+ * word that is no JSON of the right type is a string where one may stand. */
+int setting_value(const char *key, const struct key *row, char *const *words, size_t count,
+                  struct buf *ret, struct err *err);
+
+/* ERR_BAD_INPUT: what would be left out if the file had it; nothing was written. */
+int setting_write(const struct source *target, const char *key, struct str value,
+                  struct strv *ret_warnings, struct err *err);
+/* Into the user's own file, $TENAX_HOME/settings.json; value NULL: taken out. ret_warnings also
+ * says who has the last word, when it is somebody else. */
+int setting_write_user(const struct conf *conf, const char *key, const struct str *value,
+                       struct strv *ret_warnings, struct err *err);
