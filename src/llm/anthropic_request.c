@@ -65,7 +65,7 @@ static void write_tools(struct jw *w, const struct llm_request *req)
         if (t->description.len)
             jw_kstr(w, "description", t->description);
         jw_key(w, "input_schema");
-        wire_schema(w, t->schema);
+        wire_tool_schema(w, t);
         if (i + 1 == req->tool_count)
             write_mark(w, req);
         jw_object_end(w);
@@ -227,7 +227,7 @@ int anthropic_body(const struct llm_request *req, struct buf *out, struct err *e
 
     jw_init(&w, out, JW_CLEAN);
     jw_object(&w);
-    jw_kstr(&w, "model", req->model->name);
+    jw_kstr(&w, "model", model_wire_name(req->model));
     jw_ki64(&w, "max_tokens", max_tokens(req));
     jw_kbool(&w, "stream", !req->no_stream);
     write_thinking_mode(&w, req);

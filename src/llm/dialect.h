@@ -46,6 +46,7 @@ struct llm_tool {
     struct str name;
     struct str description;
     struct str schema; /* JSON text */
+    bool is_clean;     /* which is an object as jw writes it (JW_CLEAN), to be sent as it is */
 };
 
 /* The provider shall search the web itself while it answers. */

@@ -289,7 +289,7 @@ static void write_tools(const struct llm_request *req, struct jw *w)
         jw_kstr(w, "name", req->tools[i].name);
         jw_kstr(w, "description", req->tools[i].description);
         jw_key(w, "parametersJsonSchema");
-        wire_schema(w, req->tools[i].schema);
+        wire_tool_schema(w, &req->tools[i]);
         jw_object_end(w);
     }
     jw_array_end(w);

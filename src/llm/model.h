@@ -38,7 +38,8 @@ struct model_price {
 
 struct model {
     struct str provider; /* "anthropic" */
-    struct str name;     /* what goes on the wire */
+    struct str name;     /* what it is known by */
+    struct str sent_as;  /* what goes on the wire in its place (modelOverrides); empty: the name */
     struct str family;   /* provider_data goes back within one family */
     bool known;          /* listed, or described in settings */
     struct str like;     /* not known: the listed model it was taken for; empty: defaults */
@@ -54,6 +55,11 @@ struct model {
     bool long_output;           /* a larger cap may be asked for after a cut */
     struct model_price price;
 };
+
+static inline struct str model_wire_name(const struct model *m)
+{
+    return m->sent_as.len ? m->sent_as : m->name;
+}
 
 /* The row, or defaults under that name. Writes into *ret; slices point into the table or at the
  * arguments. */

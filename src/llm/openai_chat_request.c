@@ -25,7 +25,7 @@ static void write_tools(const struct llm_request *req, struct jw *w)
         jw_kstr(w, "name", req->tools[i].name);
         jw_kstr(w, "description", req->tools[i].description);
         jw_key(w, "parameters");
-        wire_schema(w, req->tools[i].schema);
+        wire_tool_schema(w, &req->tools[i]);
         jw_object_end(w);
         jw_object_end(w);
     }
@@ -129,7 +129,7 @@ static void write_body(const struct llm_request *req, const struct chat_server *
     int64_t max_tokens = wire_max_tokens(req);
 
     jw_object(w);
-    jw_kstr(w, "model", req->model->name);
+    jw_kstr(w, "model", model_wire_name(req->model));
     jw_kbool(w, "stream", !req->no_stream);
     if (!req->no_stream && !req->no_stream_options) {
         jw_key(w, "stream_options");

@@ -305,7 +305,7 @@ static void write_tools(const struct llm_request *req, struct jw *w)
         jw_kstr(w, "name", req->tools[i].name);
         jw_kstr(w, "description", req->tools[i].description);
         jw_key(w, "parameters");
-        wire_schema(w, req->tools[i].schema);
+        wire_tool_schema(w, &req->tools[i]);
         jw_kbool(w, "strict", false); /* left out it can mean true, which free schemas fail */
         jw_object_end(w);
     }
@@ -371,7 +371,7 @@ int openai_responses_body(const struct llm_request *req, struct buf *out, struct
 
     jw_init(&w, out, JW_CLEAN);
     jw_object(&w);
-    jw_kstr(&w, "model", req->model->name);
+    jw_kstr(&w, "model", model_wire_name(req->model));
     jw_kbool(&w, "stream", !req->no_stream);
     jw_kbool(&w, "store", false);
     write_reasoning(req, &w);

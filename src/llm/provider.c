@@ -33,6 +33,7 @@ void provider_release(struct provider *p)
     mem_freep(&p->name);
     mem_freep(&p->base_url);
     mem_freep(&p->model_name);
+    mem_freep(&p->sent_as);
     mem_freep(&p->scenario);
     strv_release(&p->headers);
     strv_release(&p->notes);
@@ -242,6 +243,21 @@ static void note_model(struct provider *p)
                   p->name, p->model_name, m->window, m->max_output);
 }
 
+/* By its full name, or the short one: a gateway may know it as something else. */
+static void set_override(const struct conf *conf, struct str full_name, struct provider *p)
+{
+    const struct json *overrides = conf_get(conf, "modelOverrides");
+    struct str name = json_str(json_get_key(overrides, full_name));
+
+    if (!name.len)
+        name = json_str(json_get_key(overrides, str_of(p->model_name)));
+    name = str_trim(name);
+    if (!name.len)
+        return;
+    p->sent_as = mem_dup(name.ptr, name.len);
+    p->model.sent_as = str_of(p->sent_as);
+}
+
 static int set_model(const struct conf *conf, const struct door *d, struct str name,
                      struct provider *p, struct err *err)
 {
@@ -263,6 +279,7 @@ static int set_model(const struct conf *conf, const struct door *d, struct str n
         entry = json_get_key(models, name);
     if (model_configure(&p->model, entry, err) < 0)
         return -1;
+    set_override(conf, buf_str(&key), p);
     note_model(p);
     return 0;
 }

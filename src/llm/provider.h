@@ -50,8 +50,9 @@ struct provider {
     int64_t helper_ttl_ms; /* how long its answer is good */
     int64_t key_at_ms;     /* when it was given */
     struct strv headers;   /* extra, "name: value" */
-    struct model model;    /* its names are owned by `name` and `model_name` */
+    struct model model;    /* its names are owned by `name`, `model_name` and `sent_as` */
     char *model_name;
+    char *sent_as;           /* NULL: as it is called */
     int64_t idle_ms;         /* longest silence that is normal here; 0: the usual */
     bool no_stream_options;  /* learnt: the server refuses them */
     struct strv notes;       /* what the user should know: unknown model, two keys set, … */

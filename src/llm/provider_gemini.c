@@ -402,7 +402,7 @@ static int whole(struct decoder *d, struct str body, struct llm_fault *f, struct
 
 static void path(const struct llm_request *req, struct buf *out)
 {
-    struct str model = req->model->name;
+    struct str model = model_wire_name(req->model);
 
     if (str_starts(model, STR("models/")))
         model = str_from(model, 7);

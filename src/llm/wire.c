@@ -147,6 +147,14 @@ void wire_schema(struct jw *w, struct str schema)
         jw_raw(w, STR("{\"type\":\"object\",\"properties\":{}}"));
 }
 
+void wire_tool_schema(struct jw *w, const struct llm_tool *t)
+{
+    if (t->is_clean)
+        jw_raw(w, t->schema);
+    else
+        wire_schema(w, t->schema);
+}
+
 int64_t wire_max_tokens(const struct llm_request *req)
 {
     int64_t n = req->max_tokens > 0 ? req->max_tokens : req->model->default_output;

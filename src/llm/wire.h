@@ -19,6 +19,7 @@ struct buf;
 struct err;
 struct jw;
 struct llm_request;
+struct llm_tool;
 
 /* No provider here takes a larger request. */
 #define WIRE_MAX_BYTES ((size_t)32 << 20)
@@ -70,6 +71,7 @@ struct str wire_file_name(const struct block *b);
 /* A schema of ours or of a foreign tool server: written clean, an empty object schema when it does
  * not parse. */
 void wire_schema(struct jw *w, struct str schema);
+void wire_tool_schema(struct jw *w, const struct llm_tool *t);
 
 int64_t wire_max_tokens(const struct llm_request *req); /* 0: say nothing */
 

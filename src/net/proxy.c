@@ -58,6 +58,8 @@ struct proxy *proxy_new(const struct proxy_spec *spec)
     p->upstream.proxy = dup_or_empty(spec->upstream);
     p->upstream.plain_proxy = dup_or_empty(spec->upstream_plain);
     p->upstream.no_proxy = dup_or_empty(spec->no_proxy);
+    p->http_port = spec->http_port;
+    p->socks_port = spec->socks_port;
     p->head_ms = spec->head_ms ? spec->head_ms : PROXY_HEAD_MS;
     p->connect_ms = spec->connect_ms ? spec->connect_ms : PROXY_CONNECT_MS;
     p->idle_ms = spec->idle_ms ? spec->idle_ms : PROXY_IDLE_MS;

@@ -35,6 +35,9 @@ struct proxy_spec {
     struct host_list *denied;  /* HOST_ALL_PORTS; taken over; wins */
     /* Proxies to go through, "" or NULL: none. plain: for http://. */
     const char *upstream, *upstream_plain, *no_proxy;
+    /* Somebody's own proxies on this machine, 0: none. What speaks their language is handed to them
+     * unread, and the lists do not count for it. */
+    int http_port, socks_port;
     int64_t head_ms;    /* for a request to arrive; 0: 20 s */
     int64_t connect_ms; /* for a connection; 0: 20 s */
     int64_t idle_ms;    /* without a byte either way; 0: 10 min */

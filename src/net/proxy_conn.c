@@ -1,6 +1,6 @@
 /*
  * proxy_conn: one connection through the proxy, as straight-line code on a thread of its own:
- * conn_run() is that page. The client's descriptor is shared with whoever sent it, so nothing is
+ * conn_serve() is that page. The client's descriptor is shared with whoever sent it, so nothing is
  * set on it: every call says for itself that it does not wait, and all waiting is conn_poll()'s.
  */
 #include <errno.h>
@@ -492,7 +492,7 @@ static int conn_begin(struct conn *c, struct str client_rest, struct buf *server
     return conn_write(c, c->server, buf_str(plain), until_ms, /*err=*/NULL);
 }
 
-static void conn_run(struct conn *c)
+static void conn_serve(struct conn *c)
 {
     CLEANUP(buf_release) struct buf server_rest = BUF_INIT(CONN_MAX_UPSTREAM);
     CLEANUP(buf_release) struct buf plain = BUF_INIT(2 * PROXY_MAX_HEAD);
@@ -523,6 +523,57 @@ static void conn_run(struct conn *c)
     }
     if (conn_begin(c, str_from(buf_str(&c->head), len), &server_rest, &plain) == 0)
         conn_join(c);
+}
+
+/* Somebody's own proxy that is meant: SOCKS begins with its version, HTTP with a letter. 0: none.
+ */
+static int conn_own_proxy(struct conn *c)
+{
+    int64_t until_ms = clock_mono_ms() + c->proxy->head_ms;
+    unsigned char first;
+    ssize_t n;
+
+    if (!c->proxy->http_port && !c->proxy->socks_port)
+        return 0;
+    do
+        n = recv(c->client, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+    while (n < 0 && (errno == EAGAIN || errno == EINTR) &&
+           conn_wait(c, c->client, POLLIN, until_ms, /*err=*/NULL) == 0);
+    if (n != 1)
+        return 0;
+    return first == 4 || first == 5 ? c->proxy->socks_port : c->proxy->http_port;
+}
+
+static void conn_hand_over(struct conn *c, int port)
+{
+    struct sockaddr_in there = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    struct err err = {0};
+
+    if (conn_connect(c, (const struct sockaddr *)&there, sizeof(there),
+                     clock_mono_ms() + c->proxy->connect_ms, &err) < 0) {
+        err_prefix(&err, "your own proxy, 127.0.0.1:%d", port);
+        if (port == c->proxy->http_port)
+            conn_answer(c, 502, "Bad Gateway", err.text);
+        return;
+    }
+    c->out.from = c->in.to = c->client;
+    c->out.to = c->in.from = c->server;
+    c->out.left = c->in.left = -1;
+    conn_join(c);
+}
+
+static void conn_run(struct conn *c)
+{
+    int own_proxy = conn_own_proxy(c);
+
+    if (own_proxy)
+        conn_hand_over(c, own_proxy);
+    else
+        conn_serve(c);
 }
 
 static void conn_free(struct conn *c)

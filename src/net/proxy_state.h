@@ -18,6 +18,7 @@ struct proxy {
     struct host_list *allowed, *denied;
     struct net_config upstream; /* its proxies alone */
     int64_t head_ms, connect_ms, idle_ms;
+    int http_port, socks_port; /* of somebody's own; 0: none */
     struct cancel *stop;
     struct mailbox *new_doors;
 

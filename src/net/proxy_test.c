@@ -227,6 +227,52 @@ static void seen_init(struct seen *s)
 
 #define ESTABLISHED "HTTP/1.1 200 Connection established\r\n\r\n"
 
+/* Somebody's own proxy gets what speaks its language, whatever the lists say. */
+static void own_proxies(void **state)
+{
+    static const struct {
+        const char *said;
+        bool has_http, has_socks;
+        const char *answer; /* how it begins */
+    } rows[] = {
+        {"CONNECT nowhere.example:443 HTTP/1.1\r\n\r\n", true, true, "CONNECT nowhere"},
+        {"GET http://nowhere.example/ HTTP/1.1\r\n\r\n", true, false, "GET http://nowhere"},
+        {"\5\1\1rest", true, true, "\5\1\1rest"},
+        {"\4\1rest", false, true, "\4\1rest"},
+        {"CONNECT nowhere.example:443 HTTP/1.1\r\n\r\n", false, true, "HTTP/1.1 403 "},
+        {"\5\1\1rest\r\n\r\n", false, false, "HTTP/1.1 400 "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf got = BUF_INIT(10000);
+        struct proxy_spec spec = {.allowed = list_of(HOST_WEB_PORTS, "a.example", 0),
+                                  .denied = list_of(HOST_ALL_PORTS, "", 0)};
+        struct proxy_door *door;
+        struct server s;
+        struct proxy *p;
+        int door_fd;
+        int fd;
+
+        server_start(&s, serve_echo, NULL);
+        spec.http_port = rows[i].has_http ? s.port : 0;
+        spec.socks_port = rows[i].has_socks ? s.port : 0;
+        p = proxy_new(&spec);
+        door_fd = open_door(p, &door);
+        fd = call_at(door_fd);
+        say(fd, rows[i].said);
+        shutdown(fd, SHUT_WR);
+        read_all(fd, &got);
+        if (!str_starts(buf_str(&got), str_of(rows[i].answer)))
+            fail_msg("row %zu: %s", i, buf_cstr(&got));
+        close(fd);
+        close(door_fd);
+        proxy_door_unref(door);
+        proxy_free(p);
+        server_stop(&s);
+    }
+}
+
 static void tunnel(void **state)
 {
     enum {
@@ -605,10 +651,10 @@ static void many_doors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tunnel),     cmocka_unit_test(plain),     cmocka_unit_test(lists),
-        cmocka_unit_test(liars),      cmocka_unit_test(crowd),     cmocka_unit_test(unreachable),
-        cmocka_unit_test(idle),       cmocka_unit_test(upstreams), cmocka_unit_test(end),
-        cmocka_unit_test(many_doors),
+        cmocka_unit_test(tunnel),     cmocka_unit_test(plain),       cmocka_unit_test(lists),
+        cmocka_unit_test(liars),      cmocka_unit_test(crowd),       cmocka_unit_test(unreachable),
+        cmocka_unit_test(idle),       cmocka_unit_test(upstreams),   cmocka_unit_test(end),
+        cmocka_unit_test(many_doors), cmocka_unit_test(own_proxies),
     };
 
     sem_init(&stuck_in, 0, 0);

@@ -159,7 +159,7 @@ void restore_plan_make(struct restore_plan *plan, const struct file_changes *all
         broken.ptr[at - 1] |= !file_look_equal(&plan->rows.ptr[at - 1].end->left, &c->before);
         plan->rows.ptr[at - 1].end = c;
     }
-    for (size_t i = 0; i < plan->rows.len; i++)
+    for (size_t i = 0; i < broken.len; i++)
         row_decide(plan, &plan->rows.ptr[i], broken.ptr[i], force);
     vec_release(&broken);
     map_release(&known);

@@ -18,19 +18,22 @@
 
 int source_open(struct source *s, const char *path, struct err *err)
 {
-    CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
 
     if (fd < 0)
         return err_sys(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO,
                        "cannot open '%s'", path);
-    if (fstat(fd, &st) < 0)
-        return err_sys(err, ERR_IO, "cannot read '%s'", path);
-    if (!S_ISREG(st.st_mode))
-        return err_set(err, ERR_BAD_INPUT, "'%s' is no transcript: it is not a file", path);
-    *s = (struct source){.fd = fd, .size = (uint64_t)st.st_size};
-    fd = -1;
-    return 0;
+    if (fstat(fd, &st) < 0) {
+        err_sys(err, ERR_IO, "cannot read '%s'", path);
+    } else if (!S_ISREG(st.st_mode)) {
+        err_set(err, ERR_BAD_INPUT, "'%s' is no transcript: it is not a file", path);
+    } else {
+        *s = (struct source){.fd = fd, .size = (uint64_t)st.st_size};
+        return 0;
+    }
+    fd_closep(&fd);
+    return -1;
 }
 
 void source_release(struct source *s)

@@ -276,7 +276,7 @@ static uint32_t walk_part(struct chain *c, uint32_t leaf, uint32_t before)
         walk_forget(c, from);
         keep_undo(c, &k);
     }
-    boundary = walk_try(c, leaf, /*keep=*/NULL, &is_lost, &is_circle);
+    boundary = walk_try(c, leaf, /*k=*/NULL, &is_lost, &is_circle);
     if (is_circle)
         chain_warn(c, "the transcript's links go in a circle; what was before is left out");
     if (is_lost && c->is_partial)
