@@ -84,6 +84,8 @@ void agent_notice(const struct agent *a, enum event_level level, const char *fmt
 
 struct provider *agent_provider(const struct agent *a, size_t i)
 {
+    if (a->turn_provider && i == 0)
+        return a->turn_provider;
     if (a->own_provider && i == 0)
         return a->own_provider;
     return &a->spec.providers[i];
@@ -105,6 +107,14 @@ void agent_take_over(struct agent *a)
         a->spec.thinking_budget = a->thinking_budget_wanted;
         a->new_thinking = false;
     }
+    if (a->new_effort)
+        a->spec.effort = a->effort_wanted;
+    a->new_effort = false;
+    VEC_EACH(&a->spends, s) {
+        ledger_add_spend(&a->ledger, s);
+        mem_freep((char **)&s->model.ptr);
+    }
+    a->spends.len = 0;
     lock_give(&a->lock);
     if (!provider)
         return;
@@ -295,6 +305,7 @@ static void agent_thread(void *arg)
         mail_free(m);
     }
     agent_await_asides(a, HOOK_END_MS);
+    agent_record_spends(a);
     if (a->said_context)
         agent_tell_end(a, STR("other"));
     if (a->done)
@@ -332,6 +343,7 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec.name = a->name;
     a->spec.system.ptr = a->system;
     a->spec.context.ptr = a->context;
+    a->cache_break = (int)spec->cache_break;
     lock_init(&a->lock);
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
@@ -374,6 +386,10 @@ void agent_free(struct agent *a)
         mem_freep(note);
     }
     vec_release(&a->notes);
+    VEC_EACH(&a->spends, s) {
+        mem_freep((char **)&s->model.ptr);
+    }
+    vec_release(&a->spends);
     agent_drop_takebacks(a);
     if (a->new_provider)
         provider_release(a->new_provider);
@@ -439,4 +455,37 @@ void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget)
     a->thinking_wanted = thinking;
     a->thinking_budget_wanted = budget;
     lock_give(&a->lock);
+}
+
+void agent_set_effort(struct agent *a, enum effort effort)
+{
+    lock_take(&a->lock);
+    a->new_effort = true;
+    a->effort_wanted = effort;
+    lock_give(&a->lock);
+}
+
+int64_t agent_context_tokens(const struct agent *a)
+{
+    return a->last_input_tokens;
+}
+
+void agent_add_spend(struct agent *a, const struct tool_spend *spend)
+{
+    struct tool_spend mine = *spend;
+
+    mine.model.ptr = mem_dup(spend->model.ptr, spend->model.len);
+    lock_take(&a->lock);
+    vec_push(&a->spends, mine);
+    lock_give(&a->lock);
+}
+
+void agent_break_cache(struct agent *a, enum cache_break how)
+{
+    a->cache_break = (int)how;
+}
+
+enum cache_break agent_cache_break(const struct agent *a)
+{
+    return (enum cache_break)a->cache_break;
 }

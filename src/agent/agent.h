@@ -21,6 +21,7 @@
 
 #include "base/id.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "llm/dialect.h"
 
 struct agent;
@@ -38,9 +39,17 @@ struct permit;
 struct provider;
 struct recall;
 struct referee;
-struct strv;
+struct tool_spend;
 struct toolbox;
 struct workspace;
+
+/* Whether the provider's prompt cache is kept from being used, by words at the beginning of a
+ * request that nobody has sent before. */
+enum cache_break {
+    CACHE_BREAK_OFF,
+    CACHE_BREAK_ONCE, /* the next call of the model; then OFF */
+    CACHE_BREAK_ALWAYS,
+};
 
 /* A file of instructions, as hooks hear of it; lent until the next one is asked for. */
 struct agent_loaded {
@@ -81,6 +90,7 @@ struct agent_spec {
     enum thinking thinking;
     int64_t thinking_budget;
     enum effort effort;
+    enum cache_break cache_break;
     /* Takes the event, numbers it (seq) and passes it on, from the agent's thread and from those of
      * its tools. May wait while a local observer is full, but not once cancel is set. */
     void (*emit)(void *arg, struct event *e, struct cancel *cancel);
@@ -104,7 +114,10 @@ struct agent_spec {
     /* Settings may have changed: called before each turn, step and call, and what they say counts
      * when it returns. NULL: they never do. The agent's thread and those of its calls. */
     void (*refresh)(void *arg);
-    void *refresh_arg;
+    /* Files that a hook wants to hear of, in place of those it named before. NULL: nobody watches
+     * any. Any thread. */
+    void (*watch)(void *arg, const struct strv *paths);
+    void *refresh_arg;       /* of both */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
     struct cancel *cancel;   /* of the process: ends turn and agent */
@@ -120,6 +133,18 @@ enum input_when {
     INPUT_NOW,   /* interrupts the running turn, then a turn of its own, before all others */
 };
 
+/* A command of a person's own that an input was made of: who made it, for hooks, and what holds for
+ * its turn alone. */
+struct agent_command {
+    char *name; /* "review" */
+    char *args;
+    char *source;              /* "user", "project", "managed", "built-in" */
+    struct strv allow, deny;   /* permission rules */
+    struct provider *provider; /* asked in the place of the first; NULL: that one */
+    enum effort effort;        /* UNSET: the session's */
+};
+void agent_command_free(struct agent_command *c); /* NULL is fine */
+
 struct agent_input {
     char uuid[ID_UUID_LEN + 1];
     struct message *message; /* taken */
@@ -129,7 +154,9 @@ struct agent_input {
     bool go_on;      /* a turn without new words: what was left open is taken up. No message then */
     bool is_note;    /* tenax's own words, in the place of a person's */
     bool kept;       /* it stands in the journal's queue; set by agent_send() */
+    struct agent_command *command; /* taken; NULL: these are somebody's own words */
 };
+void agent_input_release(struct agent_input *in);
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
 void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */
 bool agent_unqueue(struct agent *a, struct str uuid);        /* false: not there (any more) */
@@ -169,6 +196,17 @@ void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg);
 /* From the next model call on. Takes the content of *p. */
 void agent_set_model(struct agent *a, struct provider *p);
 void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget);
+void agent_set_effort(struct agent *a, enum effort effort);
+void agent_break_cache(struct agent *a, enum cache_break how);
+enum cache_break agent_cache_break(const struct agent *a);
+
+/* A call of a model that somebody made beside the conversation: its cost is the session's, from the
+ * next turn on. */
+void agent_add_spend(struct agent *a, const struct tool_spend *spend);
+
+/* What the last call sent, as the provider has counted it; about so many tokens behind a
+ * compaction, or when the conversation goes on; 0: not known yet. */
+int64_t agent_context_tokens(const struct agent *a);
 
 /* Asks the referee again whether there is something to do, when it is idle. */
 void agent_nudge(struct agent *a);
@@ -176,6 +214,12 @@ void agent_nudge(struct agent *a);
 /* Tells Notification hooks, and waits for none of them. type: "idle_prompt", "agent_needs_input",
  * … as the reference has them; title: NULL: none. */
 void agent_tell(const struct agent *a, const char *type, const char *title, struct str message);
+
+/* The same for DirectoryAdded: one more folder to work in. source: "slash_command". */
+void agent_tell_folder(const struct agent *a, const char *folder, const char *source);
+
+/* The same for FileChanged. event: "add", "change" or "unlink". */
+void agent_tell_file(const struct agent *a, const char *path, const char *event);
 
 /* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
  * conf_on_change() has it. Waits for them, but not once the turn is interrupted. */

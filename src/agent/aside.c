@@ -1,11 +1,13 @@
 /*
- * Hooks that nobody waits for: a notification, a file of instructions that was read. Each event
- * runs on a thread of the crew with words of its own, so that a slow one holds up neither the turn
- * nor a question; what it adds for the model is heard like any note. Called from any thread.
+ * Hooks that nobody waits for: a notification, a file of instructions that was read, a new folder,
+ * a file that has changed. Each event runs on a thread of the crew with words of its own, so that a
+ * slow one holds up neither the turn nor a question; what it adds for the model is heard like any
+ * note. Called from any thread.
  */
 #include "agent/inside.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
 #include "json/jw.h"
@@ -100,6 +102,42 @@ void agent_tell(const struct agent *a, const char *type, const char *title, stru
     jw_object_end(&w);
     s = aside_new(a, HOOK_NOTIFICATION);
     aside_add(s, type, &json);
+    aside_start(s);
+}
+
+void agent_tell_folder(const struct agent *a, const char *folder, const char *source)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct aside *s;
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_DIRECTORY_ADDED, str_of(source)))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_DIRECTORY_ADDED);
+    jw_kcstr(&w, "directory", folder);
+    jw_kcstr(&w, "source", source);
+    jw_object_end(&w);
+    s = aside_new(a, HOOK_DIRECTORY_ADDED);
+    aside_add(s, source, &json);
+    aside_start(s);
+}
+
+void agent_tell_file(const struct agent *a, const char *path, const char *event)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct aside *s;
+    struct jw w;
+
+    if (!agent_hook_wanted(a, HOOK_FILE_CHANGED, str_of(path_base(path))))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_FILE_CHANGED);
+    jw_kcstr(&w, "file_path", path);
+    jw_kcstr(&w, "event", event);
+    jw_object_end(&w);
+    s = aside_new(a, HOOK_FILE_CHANGED);
+    aside_add(s, path_base(path), &json);
     aside_start(s);
 }
 

@@ -87,15 +87,22 @@ void context_release(struct context *c)
     instructions_release(&c->nested);
 }
 
+int context_instructions(const struct context_spec *spec, struct cancel *cancel,
+                         struct instructions *ret, struct err *err)
+{
+    CLEANUP(places_release) struct places places = {0};
+
+    places_find(spec, &places);
+    return instructions_find(&places.spec, cancel, ret, err);
+}
+
 /* The instruction files as they are now, and today. */
 static int context_look(struct context *c, const struct context_spec *spec, struct cancel *cancel,
                         struct err *err)
 {
-    CLEANUP(places_release) struct places places = {0};
     struct instructions now;
 
-    places_find(spec, &places);
-    if (instructions_find(&places.spec, cancel, &now, err) < 0)
+    if (context_instructions(spec, cancel, &now, err) < 0)
         return -1;
     instructions_release(&c->instructions);
     c->instructions = now;

@@ -42,6 +42,10 @@ struct context {
 
 void context_release(struct context *c);
 
+/* The instruction files as they are now. ERR_CANCELLED. */
+int context_instructions(const struct context_spec *spec, struct cancel *cancel,
+                         struct instructions *ret, struct err *err);
+
 /* Starts git; what the spec points to is lent until surroundings_free() or context_gather(). */
 struct surroundings *context_begin(const struct context_spec *spec);
 

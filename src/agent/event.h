@@ -59,9 +59,11 @@ enum event_kind {
     EVENT_GOAL,          /* name: "goal_set", "goal_verdict", …; json: an object that says more */
     EVENT_ACTIVE_GOAL,   /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
                             it is now, or null */
-    EVENT_COMMAND,       /* name: of a slash command, text: its answer, is_error; state: IDLE: a
-                            TURN_DONE follows that says the same, RUNNING: a turn runs or begins */
-    EVENT_NOTICE,        /* level, text: something a person should know */
+    EVENT_COMMAND,       /* name: of a slash command, text: its answer, data: the same with SGR
+                            codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
+                            the same, RUNNING: a turn runs or begins */
+    EVENT_NOTICE,        /* level, text: something a person should know; id: the input that will not
+                            be heard because of it, or empty */
     EVENT_TURN_DONE,     /* report; json: the session's goal as it stands then, or empty */
 };
 

@@ -48,6 +48,7 @@ void hook_outcome_release(struct hook_outcome *o)
     buf_release(&o->title);
     buf_release(&o->first);
     buf_release(&o->shell);
+    strv_release(&o->watch);
     vec_release(&o->spends);
     arena_release(&o->arena);
 }
@@ -70,6 +71,7 @@ struct said {
     bool hides_prompt;
     struct str title;
     struct str first;
+    const struct json *watch;
 };
 
 /* A member that is not there leaves *ret alone. */
@@ -112,10 +114,11 @@ static int take_bool(const struct json *o, const char *key, bool *ret, struct er
 /* Events at which "decision": "block" says no. */
 static bool event_blocks(enum hook_event e)
 {
-    return e == HOOK_USER_PROMPT_SUBMIT || e == HOOK_POST_TOOL_USE ||
-           e == HOOK_POST_TOOL_USE_FAILURE || e == HOOK_POST_TOOL_BATCH || e == HOOK_STOP ||
-           e == HOOK_SUBAGENT_STOP || e == HOOK_PRE_COMPACT || e == HOOK_PRE_TOOL_USE ||
-           e == HOOK_CONFIG_CHANGE || e == HOOK_TASK_CREATED;
+    return e == HOOK_USER_PROMPT_SUBMIT || e == HOOK_USER_PROMPT_EXPANSION ||
+           e == HOOK_POST_TOOL_USE || e == HOOK_POST_TOOL_USE_FAILURE ||
+           e == HOOK_POST_TOOL_BATCH || e == HOOK_STOP || e == HOOK_SUBAGENT_STOP ||
+           e == HOOK_PRE_COMPACT || e == HOOK_PRE_TOOL_USE || e == HOOK_CONFIG_CHANGE ||
+           e == HOOK_TASK_CREATED;
 }
 
 /* What stands at the top, the same for all events. */
@@ -194,14 +197,12 @@ static int said_permission_request(struct said *s, const struct json *specific, 
 
 static int said_session_start(struct said *s, const struct json *specific, struct err *err)
 {
-    const struct json *paths = NULL;
     bool reload = false;
 
-    /* The last two are known, and nothing follows from them: no file is watched, and there are no
-     * skills. */
+    /* The last one is known, and nothing follows from it: skills are read when they are used. */
     if (take_str(specific, "initialUserMessage", &s->first, err) < 0 ||
         take_str(specific, "sessionTitle", &s->title, err) < 0 ||
-        take(specific, "watchPaths", JSON_ARRAY, &paths, err) < 0 ||
+        take(specific, "watchPaths", JSON_ARRAY, &s->watch, err) < 0 ||
         take_bool(specific, "reloadSkills", &reload, err) < 0)
         return -1;
     return 0;
@@ -228,7 +229,11 @@ static int said_specific(struct said *s, enum hook_event event, const struct jso
         return take_bool(specific, "retry", &s->retry, err);
     case HOOK_SESSION_START:
         return said_session_start(s, specific, err);
+    case HOOK_CWD_CHANGED:
+    case HOOK_FILE_CHANGED:
+        return take(specific, "watchPaths", JSON_ARRAY, &s->watch, err);
     case HOOK_USER_PROMPT_SUBMIT:
+    case HOOK_USER_PROMPT_EXPANSION:
         if (take_str(specific, "sessionTitle", &s->title, err) < 0)
             return -1;
         return take_bool(specific, "suppressOriginalPrompt", &s->hides_prompt, err);
@@ -361,6 +366,13 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
     hook_outcome_say(o, &o->context, s.context);
     hook_outcome_say(o, &o->message, s.message);
     hook_outcome_say(o, &o->first, s.first);
+    o->watches = o->watches || s.watch;
+    JSON_EACH(s.watch, path) {
+        if (o->watch.len == HOOK_MAX_WATCH)
+            break;
+        if (json_str(path).len && !strv_has(&o->watch, json_str(path)))
+            strv_add(&o->watch, json_str(path));
+    }
     o->interrupt |= s.interrupt && s.decision == HOOK_DENY;
     o->retry |= s.retry;
     o->hides_prompt |= s.hides_prompt;

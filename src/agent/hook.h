@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "base/vec.h"
 
 struct cancel;
@@ -28,6 +29,7 @@ struct workspace;
 #define HOOK_EVENTS(X)                                                                             \
     X(SESSION_START, "SessionStart")                                                               \
     X(USER_PROMPT_SUBMIT, "UserPromptSubmit")                                                      \
+    X(USER_PROMPT_EXPANSION, "UserPromptExpansion")                                                \
     X(PRE_TOOL_USE, "PreToolUse")                                                                  \
     X(PERMISSION_REQUEST, "PermissionRequest")                                                     \
     X(PERMISSION_DENIED, "PermissionDenied")                                                       \
@@ -46,6 +48,8 @@ struct workspace;
     X(TEAMMATE_IDLE, "TeammateIdle")                                                               \
     X(INSTRUCTIONS_LOADED, "InstructionsLoaded")                                                   \
     X(CWD_CHANGED, "CwdChanged")                                                                   \
+    X(DIRECTORY_ADDED, "DirectoryAdded")                                                           \
+    X(FILE_CHANGED, "FileChanged")                                                                 \
     X(CONFIG_CHANGE, "ConfigChange")                                                               \
     X(SESSION_END, "SessionEnd")
 
@@ -83,6 +87,7 @@ enum hook_decision {
 };
 
 #define HOOK_MAX_TEXT ((size_t)1 << 20)
+#define HOOK_MAX_WATCH 200              /* files that hooks ask to be watched */
 #define HOOK_MAX_STRING ((size_t)10000) /* characters of one text; the rest goes to a file ... */
 #define HOOK_PREVIEW ((size_t)2000)     /* ... and these are shown of it */
 
@@ -103,6 +108,8 @@ struct hook_outcome {
     struct buf title;       /* SessionStart, UserPromptSubmit: what the session is called */
     struct buf first;       /* SessionStart: initialUserMessage */
     struct buf shell;       /* lines of CLAUDE_ENV_FILE, for the commands that come */
+    bool watches;           /* SessionStart, CwdChanged, FileChanged: watchPaths was said */
+    struct strv watch;      /* and what it has, at most HOOK_MAX_WATCH */
     VEC(struct tool_spend) spends; /* calls of a model that hooks made; see hook_outcome_spend() */
     struct arena arena;            /* of their names */
 };

@@ -15,7 +15,7 @@
 /* What may stand in a list of names, beside letters and digits; '|' and ',' separate them. */
 static const char *name_chars(enum hook_event event)
 {
-    return event == HOOK_STOP_FAILURE ? "_|" : "_- ,|";
+    return event == HOOK_STOP_FAILURE || event == HOOK_FILE_CHANGED ? "_|" : "_- ,|";
 }
 
 static bool is_exact(enum hook_event event, struct str matcher)

@@ -193,6 +193,25 @@ static void long_text(void **state)
     assert_true(str_ends(buf_str(&o.message), STR("[10000 more bytes are left out]")));
 }
 
+/* A hook may name more files than can be watched; merging them is not done for each with all. */
+static void many_watched(void **state)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    const struct json *output;
+
+    (void)state;
+    buf_adds(&text, "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"watchPaths\":[");
+    for (int i = 0; i < 30000; i++)
+        buf_addf(&text, "%s\"/f%d\"", i ? "," : "", i);
+    buf_adds(&text, "]}}");
+    assert_int_equal(json_parse(&arena, buf_str(&text), &output, NULL, NULL), 0);
+    assert_int_equal(hook_outcome_merge(&o, HOOK_SESSION_START, output, NULL), 0);
+    assert_int_equal(o.watch.len, HOOK_MAX_WATCH);
+    assert_string_equal(o.watch.ptr[HOOK_MAX_WATCH - 1], "/f199");
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -326,8 +345,10 @@ static void runners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merge),    cmocka_unit_test(long_text),          cmocka_unit_test(names),
-        cmocka_unit_test(matchers), cmocka_unit_test(matchers_of_errors), cmocka_unit_test(runners),
+        cmocka_unit_test(merge),        cmocka_unit_test(long_text),
+        cmocka_unit_test(many_watched), cmocka_unit_test(names),
+        cmocka_unit_test(matchers),     cmocka_unit_test(matchers_of_errors),
+        cmocka_unit_test(runners),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void hook_prompt_id(const struct agent *a, char ret[static ID_UUID_LEN + 
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event)
 {
     CLEANUP(mem_freep) char *cwd = workspace_cwd(a->spec.workspace);
-    const char *effort = effort_name(a->spec.effort);
+    const char *effort = effort_name(a->turn_effort ? a->turn_effort : a->spec.effort);
     char prompt_id[ID_UUID_LEN + 1];
 
     hook_prompt_id(a, prompt_id);
@@ -69,8 +69,10 @@ static void hook_take_over(const struct agent *a, enum hook_event event, struct 
         a->spec.rename(a->spec.title_arg, buf_str(&o->title));
     if (event == HOOK_SESSION_START && o->shell.len)
         workspace_set_shell(a->spec.workspace, WORKSPACE_SHELL_SESSION, buf_str(&o->shell));
-    if (event == HOOK_CWD_CHANGED)
+    if (event == HOOK_CWD_CHANGED || (event == HOOK_FILE_CHANGED && o->shell.len))
         workspace_set_shell(a->spec.workspace, WORKSPACE_SHELL_FOLDER, buf_str(&o->shell));
+    if (o->watches && a->spec.watch)
+        a->spec.watch(a->spec.refresh_arg, &o->watch);
 }
 
 bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject)

@@ -10,6 +10,7 @@
 #include "agent/journal.h"
 #include "base/err.h"
 #include "llm/message.h"
+#include "llm/provider.h"
 #include "sync/cancel.h"
 
 /* ---- Taken by the agent's thread ---- */
@@ -24,10 +25,27 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
         agent_notice(a, LEVEL_WARNING, "%s", err.text);
 }
 
+void agent_command_free(struct agent_command *c)
+{
+    if (!c)
+        return;
+    mem_freep(&c->name);
+    mem_freep(&c->args);
+    mem_freep(&c->source);
+    strv_release(&c->allow);
+    strv_release(&c->deny);
+    if (c->provider)
+        provider_release(c->provider);
+    mem_freep(&c->provider);
+    mem_freep(&c);
+}
+
 void agent_input_release(struct agent_input *in)
 {
     message_unref(in->message);
     in->message = NULL;
+    agent_command_free(in->command);
+    in->command = NULL;
 }
 
 bool agent_next_input(struct agent *a, bool between, struct agent_input *ret)
@@ -136,6 +154,7 @@ void agent_send(struct agent *a, struct agent_input *input)
     }
     lock_give(&a->lock);
     input->message = NULL;
+    input->command = NULL;
     if (running)
         cancel_set(running);
     cancel_unref(running);

@@ -115,14 +115,22 @@ struct agent {
     bool new_thinking;
     enum thinking thinking_wanted;
     int64_t thinking_budget_wanted;
+    VEC(struct tool_spend) spends; /* models' names are ours to free */
+    bool new_effort;
+    enum effort effort_wanted;
     char prompt_id[ID_UUID_LEN + 1]; /* of the input that is worked for; or "" */
+
+    _Atomic int cache_break; /* enum cache_break; any thread */
 
     /* Hooks that nobody waits for. */
     atomic_int asides;
     struct cancel *aside_cancel;
 
     /* The agent's thread's. */
-    struct provider *own_provider; /* the one set later; NULL: those of the spec */
+    struct provider *own_provider;  /* the one set later; NULL: those of the spec */
+    struct provider *turn_provider; /* of the command that the turn is for; NULL: none */
+    enum effort turn_effort;        /* the same; UNSET: none */
+    bool has_lent;                  /* permission rules, for the turn */
     struct history history;
     struct ledger ledger;
     bool said_context;
@@ -130,12 +138,13 @@ struct agent {
     struct buf start_context; /* what they have to add, until it is said */
     struct buf start_words;   /* what they say in the place of a person, before the first input */
     struct message
-        *deferred;    /* the last answer, whose call runs before anything else; NULL: none */
-    bool left_open;   /* the last turn of the process before was cut off */
-    bool is_recalled; /* the conversation began before this process */
-    enum permit_mode told_mode; /* the mode the model knows of */
-    _Atomic int64_t turn, step; /* read by calls' threads for their events */
-    int64_t last_input_tokens;  /* of the last call, all of them; with history bytes then */
+        *deferred; /* the last answer, whose call runs before anything else; NULL: none */
+    enum turn_end last_end;
+    bool left_open;                    /* the last turn of the process before was cut off */
+    bool is_recalled;                  /* the conversation began before this process */
+    enum permit_mode told_mode;        /* the mode the model knows of */
+    _Atomic int64_t turn, step;        /* read by calls' threads for their events */
+    _Atomic int64_t last_input_tokens; /* of the last call, all of them; with history bytes then */
     size_t last_bytes;
     int compact_failures;          /* in a row */
     bool compacted_before;         /* unasked, the last time */
@@ -165,7 +174,6 @@ void agent_reap(struct agent *a, const struct mail *m);
 /* inbox.c: what waits to be heard. */
 /* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
 bool agent_next_input(struct agent *a, bool between, struct agent_input *ret);
-void agent_input_release(struct agent_input *in);
 /* Input that was taken up, or back, no longer stands in the journal's queue. */
 void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in);
 void agent_drop_queue(struct agent *a); /* the lock is held */
@@ -223,6 +231,8 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
 /* -1: a hook kept the input back (the turn's note says why), or it
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in);
+/* The turn is over: what only held for it does no longer. */
+void turn_return(struct agent *a);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
 /* SessionStart hooks of the beginning, once; what they add is said with the first input. */
 void turn_ask_start(struct agent *a, struct turn *t);
@@ -230,10 +240,13 @@ void turn_ask_start(struct agent *a, struct turn *t);
  * something in the place of a person before the first input (ret_first; NULL: not now). */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
                           struct buf *ret_context, struct buf *ret_first);
-/* What was said meanwhile and wants to be heard now. True when there was something. */
+/* What was said meanwhile and wants to be heard now. True when something was said to
+ * the model. */
 bool turn_take_mail(struct agent *a, struct turn *t);
 
 /* turn_report.c */
 void turn_report(struct agent *a, struct turn *t, enum turn_end end);
+/* What was spent beside the conversation since its last turn is in the journal then. */
+void agent_record_spends(struct agent *a);
 /* A turn that ended in an API error runs no Stop hooks, but those who watch for it are told. */
 void turn_tell_failure(struct agent *a, struct turn *t);

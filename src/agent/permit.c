@@ -362,7 +362,7 @@ void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_w
     s = permit_begin(p);
     kept = 0;
     VEC_EACH(&s->rules, r) {
-        if (strcmp((*r)->source, "session") == 0)
+        if (strcmp((*r)->source, "session") == 0 || strcmp((*r)->source, PERMIT_LENT) == 0)
             s->rules.ptr[kept++] = *r;
         else
             permit_rule_unref(*r);
@@ -376,6 +376,19 @@ void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_w
     if ((s->never_bypass && s->mode == MODE_BYPASS) || (s->never_auto && s->mode == MODE_AUTO))
         s->mode = MODE_DEFAULT;
     permit_commit(p, s);
+}
+
+struct permit *permit_copy(struct permit *p)
+{
+    struct permit *copy = mem_zalloc(sizeof(*copy));
+
+    copy->workspace = workspace_ref(p->workspace);
+    copy->sandbox = p->sandbox;
+    copy->home = mem_dup(p->home, strlen(p->home));
+    copy->may_bypass = p->may_bypass;
+    lock_init(&copy->lock);
+    copy->state = permit_state_ref(p);
+    return copy;
 }
 
 void permit_free(struct permit *p)

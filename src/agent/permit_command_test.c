@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "agent/permit.h"
+#include "agent/setting_check.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -106,40 +107,13 @@ static int tear_down(void **state)
     return 0;
 }
 
-struct setting {
-    struct conf *conf;
-    struct workspace *workspace;
-    struct permit *permit;
-};
-
-static void setting_release(struct setting *s)
-{
-    permit_free(s->permit);
-    workspace_unref(s->workspace);
-    conf_unref(s->conf);
-}
-
 static void setting_make(struct setting *s, const char *settings)
 {
-    CLEANUP(args_release) struct args args = {0};
-    CLEANUP(strv_release) struct strv env = STRV_INIT;
-    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
-    CLEANUP(mem_freep) char *text = mem_dup(settings, strlen(settings));
-    char *argv[] = {(char *)"tenax", (char *)"--settings", text,
-                    (char *)"--allow-dangerously-skip-permissions"};
-    struct conf_sources from = {.dir = work, .args = &args, .etc = "/nonexistent", .trusted = true};
-    struct err err = {0};
+    static const char *const options[] = {"--allow-dangerously-skip-permissions", NULL};
 
-    *s = (struct setting){0};
-    for (char *at = text; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    assert_int_equal(args_parse(ARRAY_LEN(argv), argv, &args, &err), 0);
-    strv_addf(&env, "HOME=%s/h", root);
-    from.environ = strv_get(&env);
-    assert_int_equal(conf_load(&from, &s->conf, &err), 0);
-    s->workspace = workspace_new(work, root, strv_get(&env));
-    assert_int_equal(permit_new(s->conf, s->workspace, &warnings, &s->permit, &err), 0);
-    assert_int_equal(warnings.len, 0);
+    setting_load(s, root, work, settings, options);
+    assert_non_null(s->permit);
+    assert_int_equal(s->warnings.len, 0);
 }
 
 /* '+' runs, '~' is asked for, '-' is refused. '@' in a command is the test's folder. */

@@ -17,6 +17,7 @@
 
 #include "agent/permit.h"
 #include "agent/protected.h"
+#include "agent/setting_check.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/arena.h"
@@ -223,19 +224,6 @@ static const struct {
     {"allow Cd(src/**)", "Edit: src/a.c", "~+"},
 };
 
-struct setting {
-    struct conf *conf;
-    struct workspace *workspace;
-    struct permit *permit;
-};
-
-static void setting_release(struct setting *s)
-{
-    permit_free(s->permit);
-    workspace_unref(s->workspace);
-    conf_unref(s->conf);
-}
-
 /* "allow A, deny B" as settings. */
 static void settings_of(struct buf *out, const char *rules)
 {
@@ -262,25 +250,13 @@ static void settings_of(struct buf *out, const char *rules)
 
 static void setting_make(struct setting *s, const char *rules)
 {
-    CLEANUP(args_release) struct args args = {0};
-    CLEANUP(strv_release) struct strv env = STRV_INIT;
-    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
     CLEANUP(buf_release) struct buf settings = BUF_INIT(10000);
-    char *argv[] = {(char *)"tenax", (char *)"--settings", NULL};
-    struct conf_sources from = {.dir = work, .args = &args, .etc = "/nonexistent", .trusted = true};
-    struct err err = {0};
 
-    *s = (struct setting){0};
     settings_of(&settings, rules);
-    argv[2] = (char *)buf_cstr(&settings);
-    assert_int_equal(args_parse(ARRAY_LEN(argv), argv, &args, &err), 0);
-    strv_addf(&env, "HOME=%s/h", root);
-    from.environ = strv_get(&env);
-    assert_int_equal(conf_load(&from, &s->conf, &err), 0);
-    s->workspace = workspace_new(work, root, strv_get(&env));
-    assert_int_equal(permit_new(s->conf, s->workspace, &warnings, &s->permit, &err), 0);
-    if (warnings.len)
-        fail_msg("%s: %s", rules, warnings.ptr[0]);
+    setting_load(s, root, work, buf_cstr(&settings), /*options=*/NULL);
+    assert_non_null(s->permit);
+    if (s->warnings.len)
+        fail_msg("%s: %s", rules, s->warnings.ptr[0]);
 }
 
 static unsigned call_of(struct setting *s, const char *call, struct arena *arena,

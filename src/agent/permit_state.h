@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "sync/thread.h"
 
+#define PERMIT_LENT "command"  /* source of rules that hold for a turn */
 #define PERMIT_MAX_RULES 10000 /* of one state, all lists */
 
 struct permit_rule {

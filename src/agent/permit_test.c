@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "agent/permit.h"
+#include "agent/setting_check.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/arena.h"
@@ -98,44 +99,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A permit made of settings and options, with what it is made from. */
-struct setting {
-    struct conf *conf;
-    struct workspace *workspace;
-    struct permit *permit;
-    struct strv warnings;
-    struct err err;
-};
-
-static void setting_release(struct setting *s)
-{
-    permit_free(s->permit);
-    workspace_unref(s->workspace);
-    conf_unref(s->conf);
-    strv_release(&s->warnings);
-}
-
-/* settings: JSON with ' for "; options up to the first NULL. */
 static void setting_make(struct setting *s, const char *settings, const char *const *options)
 {
-    CLEANUP(args_release) struct args args = {0};
-    CLEANUP(strv_release) struct strv env = STRV_INIT;
-    CLEANUP(mem_freep) char *text = mem_dup(settings, strlen(settings));
-    char *argv[12] = {(char *)"tenax", (char *)"--settings", text};
-    int argc = 3;
-    struct conf_sources from = {.dir = work, .args = &args, .etc = "/nonexistent", .trusted = true};
-
-    *s = (struct setting){0};
-    for (char *at = text; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    for (; options && *options; options++)
-        argv[argc++] = (char *)*options;
-    assert_int_equal(args_parse(argc, argv, &args, &s->err), 0);
-    strv_addf(&env, "HOME=%s/h", root);
-    from.environ = strv_get(&env);
-    assert_int_equal(conf_load(&from, &s->conf, &s->err), 0);
-    s->workspace = workspace_new(work, root, strv_get(&env));
-    permit_new(s->conf, s->workspace, &s->warnings, &s->permit, &s->err);
+    setting_load(s, root, work, settings, options);
 }
 
 /* "Tool: what", with @ for the test's folder; the flags a tool of that name has. */
@@ -937,6 +903,54 @@ static void reloaded(void **state)
     assert_false(strv_has(&dirs, STR("/tmp")));
 }
 
+/* What is lent: what denies counts in full or not at all, what allows rule by rule. */
+static void lent(void **state)
+{
+    static const struct {
+        const char *allow[3];
+        const char *deny[3];
+        char make, curl; /* verdicts */
+        size_t warnings;
+        bool fails;
+    } rows[] = {
+        {{"Bash(make *)"}, {"Bash(curl *)"}, '+', '-', 0, false},
+        {{"Bash(a:* b)", "Bash(make *)"}, {"Bash(curl *)"}, '+', '-', 1, false},
+        {{"Bash(make *)", "Bash(curl *)"}, {"Bash(curl *)", "Bash(a:* b)"}, '~', '~', 0, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(setting_release) struct setting s;
+        CLEANUP(strv_release) struct strv allow = STRV_INIT;
+        CLEANUP(strv_release) struct strv deny = STRV_INIT;
+        CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+        struct rule_subject subject;
+        struct permit_answer make, curl;
+        unsigned flags;
+        int rc;
+
+        setting_make(&s, "{}", NULL);
+        for (size_t j = 0; j < 3 && rows[i].allow[j]; j++)
+            strv_adds(&allow, rows[i].allow[j]);
+        for (size_t j = 0; j < 3 && rows[i].deny[j]; j++)
+            strv_adds(&deny, rows[i].deny[j]);
+        rc = permit_lend(s.permit, &allow, &deny, &warnings, NULL);
+        flags = call_of("Bash: curl a", &arena, &subject);
+        permit_check(s.permit, &subject, flags, &curl);
+        flags = call_of("Bash: make a", &arena, &subject);
+        permit_check(s.permit, &subject, flags, &make);
+        if ((rc < 0) != rows[i].fails || warnings.len != rows[i].warnings ||
+            "+~-"[make.verdict] != rows[i].make || "+~-"[curl.verdict] != rows[i].curl)
+            fail_msg("row %zu: %d, %zu warnings, %s, %s", i, rc, warnings.len, make.reason,
+                     curl.reason);
+        permit_return(s.permit);
+        flags = call_of("Bash: curl a", &arena, &subject);
+        permit_check(s.permit, &subject, flags, &curl);
+        assert_int_equal(curl.verdict, PERMIT_ASK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -946,6 +960,7 @@ int main(void)
         cmocka_unit_test(reloaded),
         cmocka_unit_test(plan),
         cmocka_unit_test(updates),
+        cmocka_unit_test(lent),
         cmocka_unit_test(threads),
         cmocka_unit_test(suggestions),
         cmocka_unit_test(offers_and_lists),

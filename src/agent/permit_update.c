@@ -241,6 +241,63 @@ int permit_update(struct permit *p, const struct json *updates, struct strv *ret
     return 0;
 }
 
+/* --- lent ----------------------------------------------------------------------------------- */
+
+static int batch_add_text(struct rule_batch *b, const struct permit *p, const char *text,
+                          enum rule_list list, struct err *err)
+{
+    struct permit_rule *r;
+
+    if (permit_rule_new(p, str_of(text), list, PERMIT_LENT, /*source_dir=*/NULL, &r, err) < 0)
+        return -1;
+    vec_push(&b->rules, r);
+    return 0;
+}
+
+int permit_lend(struct permit *p, const struct strv *allow, const struct strv *deny,
+                struct strv *ret_warnings, struct err *err)
+{
+    CLEANUP(rule_batch_release) struct rule_batch batch = {0};
+    struct permit_state *s;
+    int rc = 0;
+
+    for (size_t i = 0; i < deny->len; i++) {
+        if (batch_add_text(&batch, p, deny->ptr[i], RULE_DENY, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < allow->len; i++) {
+        struct err unclear = {0};
+
+        if (batch_add_text(&batch, p, allow->ptr[i], RULE_ALLOW, &unclear) < 0)
+            strv_adds(ret_warnings, unclear.text);
+    }
+    s = permit_begin(p);
+    while (batch.rules.len && rc == 0)
+        rc = permit_state_add(s, batch.rules.ptr[--batch.rules.len], err);
+    if (rc < 0)
+        permit_abandon(p, s);
+    else
+        permit_commit(p, s);
+    return rc;
+}
+
+void permit_return(struct permit *p)
+{
+    struct permit_state *s = permit_begin(p);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->rules.len; i++) {
+        struct permit_rule *r = s->rules.ptr[i];
+
+        if (strcmp(r->source, PERMIT_LENT) == 0)
+            permit_rule_unref(r);
+        else
+            s->rules.ptr[kept++] = r;
+    }
+    s->rules.len = kept;
+    permit_commit(p, s);
+}
+
 /* --- suggestions ---------------------------------------------------------------------------- */
 
 static void suggest_mode(struct jw *w, const char *mode)

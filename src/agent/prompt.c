@@ -5,8 +5,11 @@
  */
 #include "agent/prompt.h"
 
+#include "agent/style.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/strv.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
 #include "conf/option.h"
@@ -18,6 +21,7 @@ void prompt_spec_release(struct prompt_spec *s)
 {
     buf_release(&s->system);
     buf_release(&s->appended);
+    buf_release(&s->style);
 }
 
 static int prompt_check(struct str text, const char *option, struct err *err)
@@ -80,6 +84,23 @@ int prompt_spec_options(struct prompt_spec *s, const struct args *args, const ch
     return 0;
 }
 
+void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct strv *ret_notes)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct style style;
+    struct err err = {0};
+
+    if (style_find(conf, &arena, &style, &err) < 0) {
+        strv_addf(ret_notes, "outputStyle is left out: %s", err.text);
+        return;
+    }
+    buf_clear(&s->style);
+    if (style.text.len)
+        buf_addf(&s->style, "# Output style: %.*s\n%.*s", STR_ARG(str_clip(style.name, 100)),
+                 STR_ARG(style.text));
+    s->drops_coding = !style.keeps_coding;
+}
+
 void prompt_spec_replace(struct prompt_spec *s, struct str system)
 {
     s->is_replaced = true;
@@ -116,19 +137,45 @@ static void prompt_add_attribution(struct buf *ret, const struct conf *conf, con
              STR_ARG(text));
 }
 
+/* Our own words, which are sections that begin with "# Name"; without those about writing code when
+ * a style has another purpose. */
+static void prompt_add_ours(struct buf *ret, bool drops_coding)
+{
+    static const char *const coding[] = {"# How to work\n", "# Evidence\n"};
+    struct str rest = str_of(prompt_md);
+
+    while (rest.len) {
+        size_t end = str_find(str_from(rest, 1), STR("\n# ")) + 1;
+        struct str section = str_first(rest, end < rest.len ? end + 1 : rest.len);
+        bool drops = false;
+
+        for (size_t i = 0; drops_coding && i < ARRAY_LEN(coding); i++)
+            drops = drops || str_starts(section, str_of(coding[i]));
+        if (!drops)
+            buf_add(ret, section);
+        rest = str_from(rest, section.len);
+    }
+}
+
 void prompt_system(const struct prompt_spec *s, const struct conf *conf, struct buf *ret)
 {
     struct str language = conf ? str_trim(conf_get_str(conf, "language")) : STR("");
 
     buf_clear(ret);
-    buf_add(ret, s->is_replaced ? buf_str(&s->system) : str_of(prompt_md));
+    if (s->is_replaced) {
+        buf_add(ret, buf_str(&s->system));
+    } else {
+        prompt_add_ours(ret, s->drops_coding);
+        prompt_add_part(ret, buf_str(&s->style));
+    }
     prompt_add_part(ret, buf_str(&s->appended));
     language = str_clip(str_first(language, str_chr(language, '\n')), PROMPT_MAX_LANGUAGE);
     if (language.len) {
         prompt_add_part(ret, STR("Answer in this language: "));
         buf_addf(ret, "%.*s. Code, commands and names stay as they are.", STR_ARG(language));
     }
-    if (conf) {
+    /* includeCoAuthoredBy is what the other one was called when it could only be left out. */
+    if (conf && conf_get_bool(conf, "includeCoAuthoredBy", true)) {
         prompt_add_attribution(ret, conf, "attribution.commit", "make a commit");
         prompt_add_attribution(ret, conf, "attribution.pr", "open a pull request");
     }

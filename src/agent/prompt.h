@@ -4,7 +4,7 @@
  * The words are in prompt.md, and they are the same bytes for every session of a version, so that
  * a provider's prompt cache serves all of them: what differs between sessions (folder, date,
  * instruction files, mode) goes into reminders (context.h, reminder.h). A user may put another text
- * in their place or add one behind them; the `language` of the settings adds one line.
+ * in their place or add one behind them; the settings may name a style and a `language`.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 struct args;
 struct conf;
 struct err;
+struct strv;
 
 #define PROMPT_MAX_TEXT ((size_t)1 << 20) /* of --system-prompt-file and its like, each */
 
@@ -24,10 +25,13 @@ struct prompt_spec {
     bool is_replaced; /* system stands in place of our own words, also when it is empty */
     struct buf system;
     struct buf appended; /* behind either; empty: nothing */
+    struct buf style;    /* behind our own words; empty: nothing */
+    bool drops_coding;   /* and what they say about writing code is left out */
 };
 #define PROMPT_SPEC_INIT                                                                           \
     {                                                                                              \
-        .system = BUF_INIT(PROMPT_MAX_TEXT), .appended = BUF_INIT(PROMPT_MAX_TEXT)                 \
+        .system = BUF_INIT(PROMPT_MAX_TEXT), .appended = BUF_INIT(PROMPT_MAX_TEXT),                \
+        .style = BUF_INIT(PROMPT_MAX_TEXT)                                                         \
     }
 void prompt_spec_release(struct prompt_spec *s);
 
@@ -36,6 +40,9 @@ void prompt_spec_release(struct prompt_spec *s);
  * ERR_TOO_BIG or ERR_IO, naming the option; *s is then unchanged. */
 int prompt_spec_options(struct prompt_spec *s, const struct args *args, const char *dir,
                         struct err *err);
+
+/* The output style of the settings (style.h). One that cannot be had is left out, and noted. */
+void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct strv *ret_notes);
 
 /* Later word wins: what an SDK's initialize says stands in place of the options. */
 void prompt_spec_replace(struct prompt_spec *s, struct str system);

@@ -40,21 +40,25 @@ static enum sandbox_state wanted_state(const struct conf *conf)
     return SANDBOX_MISSING;
 }
 
-static void find_state(struct sandbox *s, const struct conf *conf, bool insists)
+/* Asked again and again: confine remembers it. */
+static bool can_confine(void)
 {
-    static const struct confinement something = {.net = CONFINE_NET_NONE};
     const struct confine_backend *by = confine_backend();
-    struct err err = {0};
 
-    s->why_not = "";
-    s->state = insists ? SANDBOX_NEEDED : wanted_state(conf);
-    if (s->state == SANDBOX_OFF)
-        return;
-    if (strcmp(by->name, "none") != 0 && confine_check(&something, &err) == 0) {
-        s->state = SANDBOX_ON;
-        return;
-    }
-    s->why_not = "nothing here can confine commands (tenax doctor says what is missing)";
+    return strcmp(by->name, "none") != 0 && confine_works(by, /*ret_why=*/NULL);
+}
+
+static void look_ahead(void *arg)
+{
+    (void)arg;
+    (void)can_confine();
+}
+
+struct thread *sandbox_look_ahead(const struct conf *conf)
+{
+    return wanted_state(conf) == SANDBOX_OFF
+               ? NULL
+               : thread_start("confine", look_ahead, /*arg=*/NULL, /*err=*/NULL);
 }
 
 static void read_excluded(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings)
@@ -128,15 +132,19 @@ static void read_network(struct sandbox *s, const struct sandbox_spec *spec,
         .upstream = spec->upstream,
         .upstream_plain = spec->upstream_plain,
         .no_proxy = spec->no_proxy,
+        .http_port = (int)conf_get_i64(conf, "sandbox.network.httpProxyPort", 0),
+        .socks_port = (int)conf_get_i64(conf, "sandbox.network.socksProxyPort", 0),
     };
 
     read_hosts(conf, "sandbox.network.allowedDomains", allowed, &s->hosts, ret_warnings);
     read_hosts(conf, "sandbox.network.deniedDomains", denied, NULL, ret_warnings);
     s->unix_sockets = conf_get_bool(conf, "sandbox.network.allowAllUnixSockets", false);
     s->direct = direct_hosts(&s->hosts);
+    s->own_http = proxy.http_port;
+    s->own_socks = proxy.socks_port;
     s->net = CONFINE_NET_NONE;
     /* Among themselves the programs of a job may talk wherever there is a network at all. */
-    if (!host_list_is_empty(allowed) ||
+    if (!host_list_is_empty(allowed) || s->own_http || s->own_socks ||
         conf_get_bool(conf, "sandbox.network.allowLocalBinding", false)) {
         s->net = CONFINE_NET_PROXY;
         s->proxy = proxy_new(&proxy);
@@ -169,7 +177,8 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     s->temp_dir = path_real(temp && temp[0] == '/' && file_is_dir(temp) ? temp : "/tmp");
     s->frees_commands = conf_get_bool(conf, "sandbox.autoAllowBashIfSandboxed", false);
     s->may_leave = conf_get_bool(conf, "sandbox.allowUnsandboxedCommands", true);
-    find_state(s, conf, spec->insists);
+    s->wanted = spec->insists ? SANDBOX_NEEDED : wanted_state(conf);
+    s->can_confine = can_confine;
     read_excluded(s, conf, ret_warnings);
     sandbox_paths_read(s, conf, ret_warnings);
     read_network(s, spec, ret_warnings);
@@ -226,17 +235,23 @@ void sandbox_free(struct sandbox *s)
 
 enum sandbox_state sandbox_state(const struct sandbox *s)
 {
-    return s ? s->state : SANDBOX_OFF;
+    if (!s || s->wanted == SANDBOX_OFF)
+        return SANDBOX_OFF;
+    return s->can_confine() ? SANDBOX_ON : s->wanted;
 }
 
 const char *sandbox_why_not(const struct sandbox *s)
 {
-    return s ? s->why_not : "";
+    enum sandbox_state state = sandbox_state(s);
+
+    return state == SANDBOX_MISSING || state == SANDBOX_NEEDED
+               ? "nothing here can confine commands (tenax doctor says what is missing)"
+               : "";
 }
 
 bool sandbox_frees_commands(const struct sandbox *s)
 {
-    return s && s->state == SANDBOX_ON && s->frees_commands;
+    return s && s->frees_commands && sandbox_state(s) == SANDBOX_ON;
 }
 
 /* All of it is excluded, or looks at things only; something is. */
@@ -276,9 +291,11 @@ void sandbox_describe(struct sandbox *s, struct buf *ret)
         for (size_t i = 0; i < s->hosts.len && i < 50; i++)
             buf_addf(ret, " %s", s->hosts.ptr[i]);
         buf_adds(ret, s->hosts.len > 50 ? " and others. " : ". ");
-    } else {
+    } else if (!s->own_http && !s->own_socks) {
         buf_adds(ret, "There is no network. ");
     }
+    if (s->own_http || s->own_socks)
+        buf_adds(ret, "Of the network they reach what a proxy of the user's lets through. ");
     buf_adds(ret,
              s->may_leave
                  ? "What it stops is said at the end of a result; a command that must leave it "
@@ -300,11 +317,12 @@ void sandbox_write(struct sandbox *s, struct jw *w)
     static const char *const states[] = {"off", "on", "missing", "needed"};
     static const char *const nets[] = {"open", "none", "proxy"};
     CLEANUP(sandbox_paths_release) struct sandbox_paths paths = {0};
+    enum sandbox_state state = sandbox_state(s);
 
     sandbox_paths_gather(s, s->temp, &paths);
-    jw_kcstr(w, "state", states[s->state]);
+    jw_kcstr(w, "state", states[state]);
     jw_kcstr(w, "backend", confine_backend()->name);
-    jw_kcstr(w, "network", s->state == SANDBOX_ON ? nets[s->net] : "open");
+    jw_kcstr(w, "network", state == SANDBOX_ON ? nets[s->net] : "open");
     write_list(w, "allowedHosts", &s->hosts);
     write_list(w, "write", &paths.write);
     write_list(w, "readOnly", &paths.read_only);

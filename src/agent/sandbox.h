@@ -30,6 +30,7 @@ struct jw;
 struct sandbox;
 struct sandbox_job;
 struct strv;
+struct thread;
 struct workspace;
 
 enum sandbox_state {
@@ -46,6 +47,11 @@ struct sandbox_spec {
     const char *upstream, *upstream_plain, *no_proxy;
     bool insists; /* whatever sandbox.enabled says */
 };
+
+/* Whether anything here can confine takes some milliseconds to find out. This begins to, on a
+ * thread to be joined, so that whoever needs it has not to wait that long. NULL: the settings want
+ * no sandbox, or there is no thread; it is found out when it is needed. */
+struct thread *sandbox_look_ahead(const struct conf *conf);
 
 /* Settings that make no sense are left out and said in warnings. */
 struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_warnings);
@@ -85,10 +91,11 @@ const struct confinement *sandbox_job_confine(const struct sandbox_job *j);
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret);
 /* It runs, or never will: what only the job needs is closed here. */
 void sandbox_job_started(struct sandbox_job *j);
-/* A command has failed in dir with this output: appends what the sandbox had to do with it, a line
+/* A command has ended in dir with this output: appends what the sandbox had to do with it, a line
  * each ("blocked by the sandbox: write to /etc/x"), and what can be done. Nothing when it had
- * nothing to do with it. */
-void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output,
+ * nothing to do with it. Of one that has not failed only lines that end with an error are taken for
+ * its own: others may be what it was to show. */
+void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output, bool has_failed,
                          struct buf *ret);
 void sandbox_job_free(struct sandbox_job *j);
 void sandbox_job_freep(struct sandbox_job **j); /* for CLEANUP() */

@@ -159,6 +159,28 @@ static void explain_output(struct explain *e, struct str output, bool *ret_netwo
     }
 }
 
+/* "touch: cannot touch '/etc/x': Read-only file system", and nothing behind it. */
+static void explain_errors(struct explain *e, struct str output)
+{
+    static const struct str errors[] = {
+        STR_INIT(": Read-only file system"),
+        STR_INIT(": Permission denied"),
+        STR_INIT(": Operation not permitted"),
+        STR_INIT(": Device or resource busy"),
+    };
+    struct str line;
+
+    if (output.len > EXPLAIN_BYTES)
+        output = str_from(output, output.len - EXPLAIN_BYTES);
+    while (str_cut(&output, '\n', &line)) {
+        line = str_trim(line);
+        for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+            if (str_ends(line, errors[i]))
+                explain_line(e, line, /*is_write=*/true);
+        }
+    }
+}
+
 static void explain_hosts(struct explain *e)
 {
     CLEANUP(strv_release) struct strv refusals = STRV_INIT;
@@ -170,14 +192,18 @@ static void explain_hosts(struct explain *e)
         strv_adds(&e->seen, refusals.ptr[i]);
 }
 
-void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output, struct buf *ret)
+void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output, bool has_failed,
+                         struct buf *ret)
 {
     struct explain e = {.job = j, .dir = dir};
     bool network = false;
 
     if (!j)
         return;
-    explain_output(&e, output, &network);
+    if (has_failed)
+        explain_output(&e, output, &network);
+    else
+        explain_errors(&e, output);
     explain_hosts(&e);
     if (network && j->sandbox->net == CONFINE_NET_NONE)
         strv_adds(&e.seen, "the network: no host is allowed");

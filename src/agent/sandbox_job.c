@@ -14,6 +14,7 @@
 #include "net/proxy.h"
 
 #define JOB_PROXY "http://127.0.0.1:3128"
+#define JOB_SOCKS "socks5h://127.0.0.1:3128"
 _Static_assert(CONFINE_PROXY_PORT == 3128, "JOB_PROXY names the port");
 
 /* A folder of the session's own, made with its first job; links in the way to it are followed here,
@@ -46,7 +47,7 @@ int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
         return err_set(err, ERR_UNSUPPORTED,
                        "no command runs: the setting sandbox.enabled wants a sandbox, and %s. Set "
                        "it to auto to be asked instead",
-                       s->why_not);
+                       sandbox_why_not(s));
     if (sandbox_state(s) != SANDBOX_ON)
         return 0;
     j = mem_zalloc(sizeof(*j));
@@ -146,8 +147,11 @@ static void set_cache(const struct sandbox_job *j, struct strv *env, const char 
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret)
 {
     static const char *const temps[] = {"TMPDIR", "TMP", "TEMP"};
-    static const char *const proxies[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",
-                                          "HTTPS_PROXY", "all_proxy",  "ALL_PROXY"};
+    static const char *const web_proxies[] = {"http_proxy", "HTTP_PROXY", "https_proxy",
+                                              "HTTPS_PROXY"};
+    static const char *const all_proxies[] = {"all_proxy", "ALL_PROXY"};
+    const struct sandbox *b = j ? j->sandbox : NULL;
+    const char *web;
 
     for (size_t i = 0; given[i]; i++)
         strv_adds(ret, given[i]);
@@ -158,11 +162,15 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
     set_variable(ret, /*always=*/true, "TENAX_SANDBOX", "1");
     set_cache(j, ret, "XDG_CACHE_HOME", ".cache", "cache");
     set_cache(j, ret, "npm_config_cache", ".npm", "npm");
-    if (!j->sandbox->proxy)
+    if (!b->proxy)
         return;
-    for (size_t i = 0; i < ARRAY_LEN(proxies); i++)
-        set_variable(ret, /*always=*/true, proxies[i], JOB_PROXY);
-    set_variable(ret, /*always=*/true, "no_proxy", j->sandbox->direct);
-    set_variable(ret, /*always=*/true, "NO_PROXY", j->sandbox->direct);
+    /* Ours for the web, unless nothing but SOCKS leads anywhere. */
+    web = b->own_socks && !b->own_http && !b->hosts.len ? JOB_SOCKS : JOB_PROXY;
+    for (size_t i = 0; i < ARRAY_LEN(web_proxies); i++)
+        set_variable(ret, /*always=*/true, web_proxies[i], web);
+    for (size_t i = 0; i < ARRAY_LEN(all_proxies); i++)
+        set_variable(ret, /*always=*/true, all_proxies[i], b->own_socks ? JOB_SOCKS : JOB_PROXY);
+    set_variable(ret, /*always=*/true, "no_proxy", b->direct);
+    set_variable(ret, /*always=*/true, "NO_PROXY", b->direct);
     set_variable(ret, /*always=*/false, "NODE_USE_ENV_PROXY", "1");
 }

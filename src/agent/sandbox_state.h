@@ -20,8 +20,8 @@ struct sandbox_paths {
 
 struct sandbox {
     struct workspace *workspace;
-    enum sandbox_state state;
-    const char *why_not; /* in static memory, or confine's */
+    enum sandbox_state wanted; /* what it is when nothing here can confine */
+    bool (*can_confine)(void); /* asked when somebody needs to know; tests answer it themselves */
     bool frees_commands;
     bool may_leave;
     VEC(struct rule *) excluded;
@@ -31,14 +31,15 @@ struct sandbox {
     struct sandbox_paths given; /* of the settings */
     enum confine_net net;
     bool unix_sockets;
-    struct strv hosts;    /* allowed, as written */
-    char *direct;         /* NO_PROXY inside */
-    struct proxy *proxy;  /* NULL: no host is allowed */
-    struct lock lock;     /* of what follows */
-    char *temp_dir;       /* where temporary folders are made */
-    char *temp;           /* NULL: not made yet */
-    struct strv made;     /* folders that confine makes so that nobody else does */
-    struct strv unwanted; /* files that must not be there behind a job */
+    struct strv hosts;        /* allowed, as written */
+    char *direct;             /* NO_PROXY inside */
+    bool own_http, own_socks; /* the user's own proxies decide what is reached */
+    struct proxy *proxy;      /* NULL: no host is allowed */
+    struct lock lock;         /* of what follows */
+    char *temp_dir;           /* where temporary folders are made */
+    char *temp;               /* NULL: not made yet */
+    struct strv made;         /* folders that confine makes so that nobody else does */
+    struct strv unwanted;     /* files that must not be there behind a job */
 };
 
 struct sandbox_job {

@@ -137,6 +137,23 @@ static void place_release(struct place *p)
     strv_release(&p->warnings);
 }
 
+static bool yes(void)
+{
+    return true;
+}
+
+static bool no(void)
+{
+    return false;
+}
+
+/* Whatever this machine can do. */
+static void set_state(struct sandbox *s, enum sandbox_state state)
+{
+    s->wanted = state == SANDBOX_ON ? SANDBOX_MISSING : state;
+    s->can_confine = state == SANDBOX_ON ? yes : no;
+}
+
 static void place_make(struct place *p, const char *work, const char *settings)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
@@ -159,7 +176,7 @@ static void place_make(struct place *p, const char *work, const char *settings)
     spec.conf = p->conf;
     spec.workspace = p->workspace;
     p->sandbox = sandbox_new(&spec, &p->warnings);
-    p->sandbox->state = SANDBOX_ON; /* whatever this machine can do */
+    set_state(p->sandbox, SANDBOX_ON);
 }
 
 /* ---- paths ---- */
@@ -376,7 +393,7 @@ static void sides(void **state)
         const struct json *args;
 
         place_make(&p, "w", c->settings);
-        p.sandbox->state = c->state;
+        set_state(p.sandbox, c->state);
         assert_int_equal(json_parse(&arena, str_of(c->args), &args, NULL, NULL), 0);
         if (sandbox_side(p.sandbox, json_get_str(args, "command"), args) != c->side)
             fail_msg("row %zu: %s with %s", i, c->args, c->settings);
@@ -471,6 +488,19 @@ static const char *value_of(const struct strv *env, const char *name)
     return found;
 }
 
+/* Proxies of the user's own. */
+static const struct {
+    const char *settings;
+    const char *web, *all;
+} proxy_cases[] = {
+    {"{\"sandbox\":{\"network\":{\"httpProxyPort\":8080}}}", "http://127.0.0.1:3128",
+     "http://127.0.0.1:3128"},
+    {"{\"sandbox\":{\"network\":{\"socksProxyPort\":1080}}}", "socks5h://127.0.0.1:3128",
+     "socks5h://127.0.0.1:3128"},
+    {"{\"sandbox\":{\"network\":{\"socksProxyPort\":1080,\"allowedDomains\":[\"x.test\"]}}}",
+     "http://127.0.0.1:3128", "socks5h://127.0.0.1:3128"},
+};
+
 static void environment(void **state)
 {
     static const char *const given[] = {"TMPDIR=/elsewhere", "https_proxy=http://corp:1",
@@ -497,6 +527,19 @@ static void environment(void **state)
 
     sandbox_job_environ(NULL, (char *const *)given, &env); /* nothing confines: as it was */
     assert_int_equal(env.len, 4);
+
+    for (size_t i = 0; i < ARRAY_LEN(proxy_cases); i++) {
+        CLEANUP(place_release) struct place q;
+        CLEANUP(sandbox_job_freep) struct sandbox_job *other = NULL;
+        CLEANUP(strv_release) struct strv inside = STRV_INIT;
+
+        place_make(&q, "w", proxy_cases[i].settings);
+        assert_int_equal(sandbox_enter(q.sandbox, &other, NULL), 0);
+        sandbox_job_environ(other, (char *const *)given, &inside);
+        assert_string_equal(value_of(&inside, "https_proxy"), proxy_cases[i].web);
+        assert_string_equal(value_of(&inside, "ALL_PROXY"), proxy_cases[i].all);
+        assert_int_equal(other->confine.net, CONFINE_NET_PROXY);
+    }
 }
 
 /* ---- explanations ---- */
@@ -535,6 +578,17 @@ static const struct explain_case explain_cases[] = {
     {"ROOT/o/a is fine", NULL},
 };
 
+/* Of a command that has ended well. */
+static const struct explain_case error_cases[] = {
+    {"touch: cannot touch 'ROOT/o/new': Read-only file system\nand on", "write to ROOT/o/new"},
+    {"bash: line 1: ROOT/o/a: Read-only file system\r\n", "write to ROOT/o/a"},
+    {"cat: ROOT/h/.ssh/id_rsa: Permission denied", "read of ROOT/h/.ssh/id_rsa"},
+    {"src/a.c: if ROOT/o/a is on a Read-only file system, say so", NULL},
+    {"curl: (6) Could not resolve host: example.com", NULL},
+    {"cat: ROOT/h/.ssh/id_rsa: No such file or directory", NULL},
+    {"ROOT/w/src/a.c: Permission denied", NULL},
+};
+
 static void with_root(const char *text, struct buf *ret)
 {
     struct str rest = str_of(text);
@@ -564,7 +618,8 @@ static void explanations(void **state)
         CLEANUP(buf_release) struct buf said = BUF_INIT(10000);
 
         with_root(explain_cases[i].output, &output);
-        sandbox_job_explain(job, workspace_dir(p.workspace), buf_str(&output), &said);
+        sandbox_job_explain(job, workspace_dir(p.workspace), buf_str(&output),
+                            /*has_failed=*/true, &said);
         if (explain_cases[i].said) {
             buf_adds(&wanted, "blocked by the sandbox: ");
             with_root(explain_cases[i].said, &wanted);
@@ -576,7 +631,17 @@ static void explanations(void **state)
             fail_msg("%s: %s", buf_cstr(&output), buf_cstr(&said));
         }
     }
-    sandbox_job_explain(NULL, "/", STR("x: Read-only file system"), NULL);
+    for (size_t i = 0; i < ARRAY_LEN(error_cases); i++) {
+        CLEANUP(buf_release) struct buf output = BUF_INIT(10000);
+        CLEANUP(buf_release) struct buf said = BUF_INIT(10000);
+
+        with_root(error_cases[i].output, &output);
+        sandbox_job_explain(job, workspace_dir(p.workspace), buf_str(&output),
+                            /*has_failed=*/false, &said);
+        if ((said.len > 0) != (error_cases[i].said != NULL))
+            fail_msg("%s: %s", buf_cstr(&output), buf_cstr(&said));
+    }
+    sandbox_job_explain(NULL, "/", STR("x: Read-only file system"), true, NULL);
 }
 
 /* ---- settings that insist ---- */

@@ -30,6 +30,7 @@ void step_release(struct step *s)
 {
     batch_release(&s->batch);
     buf_release(&s->refusal);
+    buf_release(&s->system);
     vec_release(&s->entries);
     llm_call_result_release(&s->reply);
 }
@@ -112,7 +113,7 @@ static void step_block(struct step *s, const struct llm_event *ev, enum event_ki
     e->block = s->block; /* of a delta: that of the block last begun */
     if (kind == EVENT_BLOCK_DELTA)
         e->text = arena_str(&e->arena, ev->text);
-    if (kind == EVENT_BLOCK_DONE) {
+    if (kind == EVENT_BLOCK_DONE && ev->block) {
         CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
         struct step_entry entry = {.index = ev->index};
 
@@ -254,6 +255,22 @@ static void step_drop_images(struct step *s, const struct model *m)
                  STR_ARG(m->name));
 }
 
+/* The same bytes for every call, unless somebody wants the provider to read all of it anew. */
+static struct str step_system(struct step *s)
+{
+    struct agent *a = s->agent;
+    int once = CACHE_BREAK_ONCE;
+    char nonce[ID_UUID_LEN + 1];
+
+    if (a->cache_break == CACHE_BREAK_OFF)
+        return a->spec.system;
+    (void)atomic_compare_exchange_strong(&a->cache_break, &once, CACHE_BREAK_OFF);
+    id_uuid(nonce);
+    buf_init(&s->system, AGENT_MAX_TEXT);
+    buf_addf(&s->system, "(%s)\n\n%.*s", nonce, STR_ARG(a->spec.system));
+    return buf_str(&s->system);
+}
+
 static void step_request(struct step *s, struct llm_request *ret)
 {
     struct agent *a = s->agent;
@@ -261,10 +278,10 @@ static void step_request(struct step *s, struct llm_request *ret)
 
     *ret = (struct llm_request){
         .model = &p->model,
-        .system = a->spec.system,
+        .system = s->aside ? a->spec.system : step_system(s),
         .tail = s->aside ? STR("") : buf_str(&s->turn->tail),
         .max_tokens = s->turn->max_tokens,
-        .effort = a->spec.effort,
+        .effort = a->turn_effort ? a->turn_effort : a->spec.effort,
         .thinking = a->spec.thinking,
         .thinking_budget = a->spec.thinking_budget,
         .cache = step_cache(a->spec.conf, &p->model),

@@ -42,6 +42,7 @@ struct step {
     enum block_kind block; /* being said */
     char message_id[80];
     struct buf refusal;     /* why it refused, where the provider says */
+    struct buf system;      /* the system prompt, where it is not the agent's own bytes */
     int api_status;         /* of the failure */
     int64_t asked_ms;       /* then: how long the server asked to wait, or -1 */
     bool blames_media;      /* the provider would not take an image or a file */

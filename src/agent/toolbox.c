@@ -56,6 +56,7 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
     llm->name = str_of(e->name);
     llm->description = str_of(e->text);
     llm->schema = arena_str(&t->arena, buf_str(&text));
+    llm->is_clean = json_is(schema, JSON_OBJECT);
     return 0;
 }
 

@@ -541,6 +541,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
         turn_tell_failure(a, t);
     if (a->spec.referee)
         a->spec.referee->turn_ends(a->spec.referee, &over);
+    turn_return(a);
     lock_take(&a->lock);
     a->turn_cancel = NULL;
     a->busy = false; /* whoever hears that it is over may ask for what needs an idle agent */

@@ -28,6 +28,35 @@ void turn_tell_failure(struct agent *a, struct turn *t)
                          &o, &err);
 }
 
+/* What the session has cost so far. */
+static void report_costs(const struct agent *a, struct arena *arena, struct turn_report *r)
+{
+    r->total_ms = a->ledger.time_ms;
+    r->total_api_ms = a->ledger.api_ms;
+    r->total_usd = a->ledger.usd;
+    r->cost_unknown = a->ledger.unknown;
+    r->models = ledger_models(&a->ledger, arena, &r->model_count);
+}
+
+void agent_record_spends(struct agent *a)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct turn_report r = {.end = a->last_end};
+    struct journal *journal = a->spec.journal;
+    struct err err = {0};
+    bool any;
+
+    lock_take(&a->lock);
+    any = a->spends.len > 0;
+    lock_give(&a->lock);
+    if (!any || !journal || a->left_open) /* what waits to be gone on with is still the last */
+        return;
+    agent_take_over(a);
+    report_costs(a, &arena, &r);
+    if (journal->turn_done(journal, &r, &err) < 0)
+        agent_notice(a, LEVEL_ERROR, "%s", err.text);
+}
+
 void turn_report(struct agent *a, struct turn *t, enum turn_end end)
 {
     struct event *e = agent_event(a, EVENT_TURN_DONE);
@@ -40,7 +69,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
 
     buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
     agent_queued(a, &queued);
-    r->end = end;
+    r->end = a->last_end = end;
     r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED &&
                   end != END_STOP_HOOK_PREVENTED && end != END_CALLED_OFF &&
                   end != END_TOOL_DEFERRED;
@@ -53,14 +82,10 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->duration_api_ms = t->api_ms;
     a->ledger.time_ms += r->duration_ms;
     a->ledger.api_ms += r->duration_api_ms;
-    r->total_ms = a->ledger.time_ms;
-    r->total_api_ms = a->ledger.api_ms;
+    report_costs(a, &e->arena, r);
     pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;
     r->usage = t->usage;
-    r->total_usd = a->ledger.usd;
-    r->cost_unknown = a->ledger.unknown;
-    r->models = ledger_models(&a->ledger, &e->arena, &r->model_count);
     r->denials = arena_str(&e->arena, buf_str(&denials));
     r->deferred = arena_str(&e->arena, buf_str(&t->deferred));
     r->structured = arena_str(&e->arena, buf_str(&t->structured_json));

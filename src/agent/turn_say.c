@@ -119,6 +119,84 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct a
     return 0;
 }
 
+/* The same for a command that has become this prompt: which, and what it has become. */
+static int turn_ask_expansion_hooks(struct agent *a, struct turn *t, const struct agent_input *in)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    const struct agent_command *c = in->command;
+    struct err err = {0};
+    struct jw w;
+    int r;
+
+    if (!c || !agent_hook_wanted(a, HOOK_USER_PROMPT_EXPANSION, str_of(c->name)))
+        return 0;
+    message_text(in->message, &text);
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_USER_PROMPT_EXPANSION);
+    jw_kcstr(&w, "expansion_type", "slash_command");
+    jw_kcstr(&w, "command_name", c->name);
+    jw_kcstr(&w, "command_args", c->args);
+    jw_kcstr(&w, "command_source", c->source);
+    jw_kstr(&w, "prompt", buf_str(&text));
+    jw_object_end(&w);
+    r = agent_hook_run(a, HOOK_USER_PROMPT_EXPANSION, str_of(c->name), buf_str(&json),
+                       /*call=*/NULL, t->cancel, &o, &err);
+    agent_pay_hooks(a, t, &o);
+    if (r < 0 && (err.code == ERR_DENIED || err.code == ERR_CANCELLED)) {
+        buf_adds(&t->note, err.text);
+        return -1;
+    }
+    if (o.stop || o.decision == HOOK_DENY) {
+        CLEANUP(buf_release) struct buf typed = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&typed, "/%s %s", c->name, c->args);
+        turn_say_blocked(t, &o, str_trim(buf_str(&typed)));
+        return -1;
+    }
+    if (o.context.len)
+        agent_remind(a, buf_str(&o.context));
+    return 0;
+}
+
+/* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
+ * cannot be forbidden. */
+static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
+{
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+
+    if (!c)
+        return 0;
+    if (c->allow.len || c->deny.len) {
+        if (permit_lend(a->spec.permit, &c->allow, &c->deny, &warnings, err) < 0)
+            return err_prefix(err, "/%s", c->name);
+        for (size_t i = 0; i < warnings.len; i++)
+            agent_notice(a, LEVEL_WARNING, "/%s: %s", c->name, warnings.ptr[i]);
+        a->has_lent = true;
+    }
+    if (c->provider) {
+        if (a->turn_provider)
+            provider_release(a->turn_provider);
+        mem_freep(&a->turn_provider);
+        a->turn_provider = TAKE_PTR(c->provider);
+    }
+    if (c->effort)
+        a->turn_effort = c->effort;
+    return 0;
+}
+
+void turn_return(struct agent *a)
+{
+    if (a->has_lent)
+        permit_return(a->spec.permit);
+    a->has_lent = false;
+    if (a->turn_provider)
+        provider_release(a->turn_provider);
+    mem_freep(&a->turn_provider);
+    a->turn_effort = EFFORT_UNSET;
+}
+
 /* What the model should know of the mode it works in. */
 static void turn_say_mode(struct agent *a)
 {
@@ -249,7 +327,11 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
             return 0;
         return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
     }
-    asked = t->stopped ? -1 : turn_ask_prompt_hooks(a, t, in);
+    asked = t->stopped ? -1 : turn_ask_expansion_hooks(a, t, in);
+    if (asked == 0)
+        asked = turn_ask_prompt_hooks(a, t, in);
+    if (asked == 0)
+        asked = turn_lend(a, in->command, &t->err);
     turn_announce(a, t, in);
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
@@ -259,6 +341,27 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
                      in->is_note ? USER_ADDED : USER_INPUT, &t->err);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     return r;
+}
+
+/* Taken up between two steps; when it may not be said, the turn goes on without it, and whoever
+ * waits for it to be heard is told why it will not be. False: nothing was said. */
+static bool turn_take_between(struct agent *a, struct turn *t, const struct agent_input *in)
+{
+    size_t noted = t->note.len;
+    struct event *e;
+
+    if (turn_take_input(a, t, in) == 0 || t->unwritten)
+        return true;
+    if (t->note.len == noted)
+        return false;
+    e = agent_event(a, EVENT_NOTICE);
+    e->level = LEVEL_WARNING;
+    e->id = arena_str(&e->arena, str_of(in->uuid));
+    e->text = arena_str(&e->arena, str_from(buf_str(&t->note), noted));
+    if (!t->stopped) /* else it is why the turn ends, too */
+        buf_cut(&t->note, noted, t->note.len - noted);
+    agent_emit(a, e, t->cancel);
+    return false;
 }
 
 bool turn_take_mail(struct agent *a, struct turn *t)
@@ -275,9 +378,8 @@ bool turn_take_mail(struct agent *a, struct turn *t)
         any = true;
     }
     while (agent_next_input(a, /*between=*/true, &in)) {
-        (void)turn_take_input(a, t, &in);
+        any = turn_take_between(a, t, &in) || any;
         agent_input_release(&in);
-        any = true;
     }
     return any;
 }

@@ -4,6 +4,7 @@
  */
 #include "agent/word_files.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,6 +97,33 @@ static void find_cwd(struct word_files *f)
     f->cwd_is_real = strcmp(real, f->cwd) == 0;
 }
 
+/* A path below the shell's folder on which there is no link: it is what it leads to. Looked at from
+ * that folder on, which is cheaper than from the root. */
+static bool is_real(struct word_files *f, const char *path)
+{
+    CLEANUP(buf_release) struct buf at = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest = str_of(path);
+    struct str part;
+    struct stat st;
+
+    find_cwd(f);
+    if (!f->cwd_is_real || !str_starts(rest, str_of(f->cwd)) || path[strlen(f->cwd)] != '/')
+        return false;
+    buf_adds(&at, f->cwd);
+    rest = str_from(rest, at.len + 1);
+    while (str_cut(&rest, '/', &part)) {
+        if (!part.len || str_is(part, ".") || str_is(part, ".."))
+            return false;
+        buf_addc(&at, '/');
+        buf_add(&at, part);
+        if (lstat(buf_cstr(&at), &st) < 0)
+            return errno == ENOENT; /* nor is there anything behind it */
+        if (S_ISLNK(st.st_mode))
+            return false;
+    }
+    return true;
+}
+
 /* A plain name in the shell's folder. False when it is a link, or the folder is reached through
  * one. */
 static bool resolve_name(struct word_files *f, const char *name, struct strv *to)
@@ -121,7 +149,10 @@ static void resolve_path(struct word_files *f, const char *word, struct strv *to
 {
     CLEANUP(mem_freep) char *path = word_files_path(f, str_of(word));
 
-    add_with_real(to, path);
+    if (is_real(f, path))
+        strv_adds(to, path);
+    else
+        add_with_real(to, path);
     if (strpbrk(word, "*?[{"))
         add_matching(f, to, path);
 }

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "agent/sandbox.h"
+#include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -22,6 +24,7 @@
 
 #define BACKGROUND_MAX_RUNNING 32
 #define BACKGROUND_MAX_SUMMARY ((size_t)1000)
+#define BACKGROUND_MAX_BLOCKED ((size_t)64 << 10)
 #define BACKGROUND_READ_BYTES ((size_t)64 << 10)
 #define BACKGROUND_NAMED 20 /* ids an error names */
 
@@ -34,7 +37,9 @@ struct job {
     struct mailbox *mail;
     struct proc *proc;
     struct thread *thread;
-    struct spool spool; /* the thread's, but for its path */
+    struct spool spool;         /* the thread's, but for its path */
+    struct sandbox_job *inside; /* the thread's; NULL: nothing confines it, or it is over */
+    char *dir;                  /* where it began */
 
     /* Under the list's lock. */
     bool is_over;
@@ -47,6 +52,8 @@ struct job {
     struct buf line;    /* that has begun; it is in no file yet */
     uint64_t line_seen; /* str_hash() of it as it was last shown */
     size_t lost;
+    struct buf blocked; /* by the sandbox, once it is over */
+    bool has_shown_blocked;
 };
 
 struct background {
@@ -76,8 +83,11 @@ static void job_free(struct job *j)
     if (j->mail)
         mailbox_close(j->mail);
     mailbox_unref(j->mail);
+    sandbox_job_free(j->inside);
     spool_release(&j->spool);
     buf_release(&j->line);
+    buf_release(&j->blocked);
+    mem_freep(&j->dir);
     mem_freep(&j->command);
     mem_freep(&j->what);
     mem_freep(&j->tool_use_id);
@@ -150,6 +160,9 @@ static void job_tell(struct job *j)
     news->status = job_status(j);
     news->is_known = j->is_killed;
     job_summarise(j, &summary);
+    if (j->blocked.len)
+        buf_addf(&summary, "; %.*s", (int)strcspn(buf_cstr(&j->blocked), "\n"),
+                 buf_cstr(&j->blocked));
     lock_give(&j->list->lock);
     news->task_id = mem_dup(j->id, strlen(j->id));
     news->tool_use_id = mem_dup(j->tool_use_id, strlen(j->tool_use_id));
@@ -159,9 +172,27 @@ static void job_tell(struct job *j)
     news_tell(j->list->workspace, news);
 }
 
+/* It is over: what of it the sandbox has stopped. */
+static void job_leave_sandbox(struct job *j, const struct proc_mail *end, struct buf *ret_blocked)
+{
+    CLEANUP(buf_release) struct buf out = BUF_INIT(TOOL_MAX_TEXT);
+    bool has_failed = end->how != PROC_EXITED || end->code;
+
+    if (!j->inside)
+        return;
+    spool_write(&j->spool, &out);
+    sandbox_job_explain(j->inside, j->dir, buf_str(&out), has_failed, ret_blocked);
+    sandbox_job_free(j->inside);
+    j->inside = NULL;
+}
+
 /* Makes known what the spool holds now. */
 static void job_publish(struct job *j, const struct proc_mail *end)
 {
+    CLEANUP(buf_release) struct buf blocked = BUF_INIT(BACKGROUND_MAX_BLOCKED);
+
+    if (end)
+        job_leave_sandbox(j, end, &blocked);
     lock_take(&j->list->lock);
     j->written = j->spool.written;
     j->last_ms = clock_mono_ms();
@@ -172,6 +203,7 @@ static void job_publish(struct job *j, const struct proc_mail *end)
         j->is_over = true;
         j->how = end->how;
         j->code = end->code;
+        buf_add(&j->blocked, buf_str(&blocked));
     }
     lock_give(&j->list->lock);
 }
@@ -240,10 +272,15 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
     int id = background_next_id(list, err);
     bool moves;
 
-    if (id < 0)
+    if (id < 0) {
+        sandbox_job_free(c->job);
         return -1;
+    }
     j = mem_zalloc(sizeof(*j));
     j->list = list;
+    j->inside = c->job;
+    j->dir = background_dup(str_of(c->dir));
+    j->blocked = (struct buf)BUF_INIT(BACKGROUND_MAX_BLOCKED);
     snprintf(j->id, sizeof(j->id), "bash_%d", id);
     j->command = background_dup(c->text);
     j->what = background_dup(what.len ? what : c->text);
@@ -294,6 +331,37 @@ size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_l
     return n;
 }
 
+/* Jobs stay until the workspace goes, so the lock is only needed for a look at each. */
+size_t background_each(struct workspace *w, void (*fn)(void *arg, const struct background_row *row),
+                       void *arg)
+{
+    struct background *list = background_of(w);
+    size_t i = 0;
+
+    for (;; i++) {
+        CLEANUP(buf_release) struct buf summary = BUF_INIT(BACKGROUND_MAX_SUMMARY);
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+        struct background_row row = {0};
+        const struct job *j = NULL;
+
+        lock_take(&list->lock);
+        if (i < list->jobs.len) {
+            j = list->jobs.ptr[i];
+            row.status = job_status(j);
+            job_summarise(j, &summary);
+        }
+        lock_give(&list->lock);
+        if (!j)
+            return i;
+        buf_add(&path, buf_str(&j->spool.path));
+        row.id = j->id;
+        row.command = str_of(j->command);
+        row.summary = buf_str(&summary);
+        row.path = buf_cstr(&path);
+        fn(arg, &row);
+    }
+}
+
 /* Lock held. NULL, with an error that names those there are. */
 static struct job *background_find(struct background *list, struct str id, struct err *err)
 {
@@ -322,12 +390,14 @@ struct background_part {
     size_t to;
     struct buf line; /* behind it; empty: none, or shown before */
     size_t lost;
+    struct buf blocked; /* the same */
 };
 
 static void background_part_release(struct background_part *part)
 {
     buf_release(&part->path);
     buf_release(&part->line);
+    buf_release(&part->blocked);
 }
 
 /* Lock held. */
@@ -341,6 +411,9 @@ static void job_take_part(struct job *j, struct background_part *ret)
     ret->lost = j->lost;
     if (hash != j->line_seen || ret->to > ret->from)
         buf_add(&ret->line, buf_str(&j->line));
+    if (!j->has_shown_blocked)
+        buf_add(&ret->blocked, buf_str(&j->blocked));
+    j->has_shown_blocked = j->is_over;
     j->seen = j->written;
     j->line_seen = hash;
 }
@@ -381,7 +454,9 @@ int background_look(struct workspace *w, struct str id, struct str pattern,
 {
     struct background *list = background_of(w);
     CLEANUP(background_part_release)
-    struct background_part part = {.path = BUF_INIT(BUF_NO_LIMIT), .line = BUF_INIT(BUF_NO_LIMIT)};
+    struct background_part part = {.path = BUF_INIT(BUF_NO_LIMIT),
+                                   .line = BUF_INIT(BUF_NO_LIMIT),
+                                   .blocked = BUF_INIT(BACKGROUND_MAX_BLOCKED)};
     CLEANUP(background_view_release)
     struct background_view view = {.text = BUF_INIT(BUF_NO_LIMIT),
                                    .summary = BUF_INIT(BACKGROUND_MAX_SUMMARY)};
@@ -409,6 +484,7 @@ int background_look(struct workspace *w, struct str id, struct str pattern,
     clip_write(&clip, buf_cstr(&part.path), &view.text);
     if (part.lost)
         buf_addf(&view.text, "[%zu bytes of output were not saved]\n", part.lost);
+    buf_add(&view.text, buf_str(&part.blocked));
     *ret = view;
     view = (struct background_view){0}; /* NOLINT: released at the end of the scope */
     return 0;

@@ -23,7 +23,7 @@ struct background_started {
     char *path; /* of the output; yours to free */
 };
 
-/* what: for people; empty: the command itself. */
+/* what: for people; empty: the command itself. c->job becomes the command's, or is freed. */
 int background_start(struct workspace *w, const struct command_spec *c, struct str what,
                      struct str tool_use_id, struct background_started *ret, struct buf *notes,
                      struct err *err);
@@ -47,6 +47,18 @@ int background_look(struct workspace *w, struct str id, struct str pattern,
 /* How many run, what they are for a person (names may be NULL), and when one of them last said
  * something, or began (clock_mono_ms()). */
 size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_last_ms);
+
+/* All there are, in the order they began, also those that are over: how many. Everything is lent
+ * for the call. */
+struct background_row {
+    const char *id;
+    struct str command;
+    enum news_status status;
+    struct str summary;
+    const char *path; /* of the output */
+};
+size_t background_each(struct workspace *w, void (*fn)(void *arg, const struct background_row *row),
+                       void *arg);
 
 /* Returns at once; it gets SIGTERM, then SIGKILL. Appends the summary when it was over already. */
 int background_kill(struct workspace *w, struct str id, struct buf *ret_was_over, struct err *err);

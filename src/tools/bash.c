@@ -239,15 +239,16 @@ static void bash_write_verdict(const struct bash *b, struct tool_result *ret)
     }
 }
 
-/* The last words of a command that failed may be about the sandbox. */
+/* The last words of a command may be about the sandbox. */
 static void bash_explain(struct bash *b)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(TOOL_MAX_TEXT);
+    bool has_failed = b->how != PROC_EXITED || b->code;
 
-    if (!b->job || b->is_cancelled || b->how != PROC_EXITED || !b->code)
+    if (!b->job || b->is_cancelled)
         return;
     spool_write(&b->spool, &out);
-    sandbox_job_explain(b->job, b->dir, buf_str(&out), &b->notes);
+    sandbox_job_explain(b->job, b->dir, buf_str(&out), has_failed, &b->notes);
 }
 
 static void bash_write_data(const struct bash *b, struct str out, struct tool_result *ret)
@@ -350,7 +351,6 @@ static int bash_run_in_background(struct tool_call *call, struct tool_result *re
     command.job = job;
     rc = background_start(call->workspace, &command, json_get_str(call->args, "description"),
                           call->id, &started, &notes, err);
-    sandbox_job_free(job);
     if (rc < 0)
         return -1;
     buf_addf(

@@ -57,7 +57,7 @@ struct finding {
 static bool is_plain(struct str part)
 {
     for (size_t i = 0; i < part.len; i++) {
-        if (memchr("*?[{\\", part.ptr[i], 5))
+        if (str_chr(STR("*?[{\\"), part.ptr[i]) < 5)
             return false;
     }
     return true;

@@ -84,7 +84,7 @@ size_t ignore_rules_drops(const struct ignore_rules *r)
 /* White space at the end does not count unless a backslash stands before it. */
 static struct str rule_trim(struct str line)
 {
-    while (line.len && memchr(" \t\r\v\f", line.ptr[line.len - 1], 5)) {
+    while (line.len && str_chr(STR(" \t\r\v\f"), line.ptr[line.len - 1]) < 5) {
         if (line.len > 1 && line.ptr[line.len - 2] == '\\')
             break;
         line.len--;

@@ -98,7 +98,7 @@ static void run_add(struct scan *s, struct sequence *q, struct str bytes)
     bool odd = false;
 
     for (size_t i = 0; s->caseless && i < bytes.len; i++)
-        odd = odd || (unsigned char)bytes.ptr[i] >= 0x80 || memchr("kKsS", bytes.ptr[i], 4);
+        odd = odd || (unsigned char)bytes.ptr[i] >= 0x80 || str_chr(STR("kKsS"), bytes.ptr[i]) < 4;
     if (odd) {
         run_end(s, q);
         return;
@@ -283,10 +283,8 @@ static void scan_class(struct scan *s, struct sequence *q)
         }
     }
     len = class_len(s->rest, &has_newline);
-    if (!len) {
-        lose(s);
-    } else if (s->rest.ptr[1] == '^' && s->rest.ptr[len - 2] == '-') {
-        lose(s); /* what is added would end a range */
+    if (!len || (s->rest.ptr[1] == '^' && s->rest.ptr[len - 2] == '-')) {
+        lose(s); /* no class, or what is added would end a range */
     } else if (s->rest.ptr[1] == '^') {
         copy(s, len - 1);
         buf_adds(s->out, "\\n]");
@@ -339,13 +337,13 @@ static void scan_hex(struct scan *s, struct sequence *q)
 
     len += braces;
     for (; len < s->rest.len && value < 0x110000; len++) {
-        const char *digits = "0123456789abcdef";
         char c = s->rest.ptr[len];
-        const char *at = memchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c, 16);
+        size_t digit =
+            str_chr(STR("0123456789abcdef"), c >= 'A' && c <= 'F' ? (char)(c | 0x20) : c);
 
-        if (!at || (!braces && len == 4))
+        if (digit == 16 || (!braces && len == 4))
             break;
-        value = value * 16 + (unsigned)(at - digits);
+        value = value * 16 + (unsigned)digit;
     }
     if (braces && (len >= s->rest.len || s->rest.ptr[len] != '}')) {
         lose(s);

@@ -1,0 +1,29 @@
+/*
+ * Output styles: how the model is to work with the user and to write, named by `outputStyle`.
+ *
+ * Some are built in ("Concise", "Explanatory", "Learning", "Proactive"; "Default" is none); others
+ * are Markdown files of the user, the project or the administrator (conf/places.h,
+ * "output-styles"), known by their frontmatter's `name` or their file's. A project that is not
+ * trusted brings none.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct arena;
+struct conf;
+struct err;
+
+#define STYLE_MAX_TEXT ((size_t)256 << 10)
+
+struct style {
+    struct str name; /* as it calls itself; empty: none is wanted */
+    struct str text;
+    bool keeps_coding; /* what tenax says about writing code stays in the prompt */
+};
+
+/* The one that the settings name. ERR_NOT_FOUND, saying which there are; ERR_BAD_INPUT and the like
+ * for a file that cannot be used. All in the arena. */
+int style_find(const struct conf *conf, struct arena *arena, struct style *ret, struct err *err);

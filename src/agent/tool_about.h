@@ -1,0 +1,14 @@
+/*
+ * A call in a few words: the one argument that says most about it. Pure; any thread.
+ */
+#pragma once
+
+#include "base/str.h"
+
+struct buf;
+struct json;
+
+/* Its first line; of a path below dir (may be NULL) what is below. Empty: no argument says much. */
+struct str tool_about(const struct json *input, const char *dir);
+/* The same of an input that is still coming in: JSON without its end. */
+void tool_about_partial(struct str json, const char *dir, struct buf *ret);
