@@ -235,7 +235,7 @@ static void check_add_sandbox(struct sandbox_job *inside, const char *dir, struc
 {
     CLEANUP(buf_release) struct buf notes = BUF_INIT(CHECK_TAIL);
 
-    sandbox_job_explain(inside, dir, buf_str(tail), &notes);
+    sandbox_job_explain(inside, dir, buf_str(tail), /*has_failed=*/true, &notes);
     if (notes.len && tail->len && tail->ptr[tail->len - 1] != '\n')
         buf_addc(tail, '\n');
     buf_add(tail, buf_str(&notes));

@@ -81,28 +81,6 @@ static size_t exhibit_break(struct str s)
     return 0;
 }
 
-/* Characters that show nothing, turn the reading direction, or are said to be nobody's. */
-static bool exhibit_is_unseen(uint32_t c)
-{
-    static const struct {
-        uint32_t first, last;
-    } ranges[] = {
-        {0x00, 0x08},     {0x0b, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},
-        {0x034f, 0x034f}, {0x061c, 0x061c},   {0x115f, 0x1160},   {0x17b4, 0x17b5},
-        {0x180b, 0x180f}, {0x200b, 0x200f},   {0x202a, 0x202e},   {0x2060, 0x206f},
-        {0x3164, 0x3164}, {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
-        {0xfff0, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}, {0xf0000, 0x10ffff},
-    };
-
-    if (c >= 0x20 && c < 0x7f)
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(ranges) && c >= ranges[i].first; i++) {
-        if (c <= ranges[i].last)
-            return true;
-    }
-    return false;
-}
-
 /* Writes the character at the start of s; returns its bytes there. */
 static size_t exhibit_character(struct str s, struct buf *line)
 {
@@ -117,7 +95,7 @@ static size_t exhibit_character(struct str s, struct buf *line)
         buf_add(line, str_make(shown, sizeof(shown)));
         return 1;
     }
-    if (code != '\t' && exhibit_is_unseen(code)) {
+    if (code != '\t' && utf8_is_unseen(code)) {
         buf_addf(line, "\\u{%x}", (unsigned)code);
         return len;
     }

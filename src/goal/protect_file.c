@@ -104,11 +104,13 @@ static char *take_field(struct str *rest)
     if (!rest->len || !str_cut(rest, ' ', &field))
         return NULL;
     for (size_t i = 0; i < field.len; i++) {
+        int high = i + 2 < field.len ? hex_of(field.ptr[i + 1]) : -1;
+        int low = i + 2 < field.len ? hex_of(field.ptr[i + 2]) : -1;
+
         if (field.ptr[i] != '%') {
             buf_addc(&text, field.ptr[i]);
-        } else if (i + 2 < field.len && hex_of(field.ptr[i + 1]) >= 0 &&
-                   hex_of(field.ptr[i + 2]) >= 0) {
-            buf_addc(&text, (char)(hex_of(field.ptr[i + 1]) << 4 | hex_of(field.ptr[i + 2])));
+        } else if (high >= 0 && low >= 0) {
+            buf_addc(&text, (char)(high << 4 | low));
             i += 2;
         }
     }

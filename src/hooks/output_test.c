@@ -64,6 +64,8 @@ static const struct {
 } code_rows[] = {
     {HOOK_SESSION_START, " context=out", " message=why\nmore", " error=exit code 1: why"},
     {HOOK_USER_PROMPT_SUBMIT, " context=out", "deny reason=why\nmore", " error=exit code 1: why"},
+    {HOOK_USER_PROMPT_EXPANSION, " context=out", "deny reason=why\nmore",
+     " error=exit code 1: why"},
     {HOOK_PRE_TOOL_USE, "", "deny reason=why\nmore", " error=exit code 1: why"},
     {HOOK_PERMISSION_REQUEST, "", "", " error=exit code 1: why"},
     {HOOK_PERMISSION_DENIED, "", "", " error=exit code 1: why"},
@@ -82,6 +84,8 @@ static const struct {
     {HOOK_TEAMMATE_IDLE, "", "deny reason=why\nmore", " error=exit code 1: why"},
     {HOOK_INSTRUCTIONS_LOADED, "", "", " error=exit code 1: why"},
     {HOOK_CWD_CHANGED, "", " message=why\nmore", " error=exit code 1: why"},
+    {HOOK_DIRECTORY_ADDED, "", "", " error=exit code 1: why"},
+    {HOOK_FILE_CHANGED, "", " message=why\nmore", " error=exit code 1: why"},
     {HOOK_CONFIG_CHANGE, "", "deny reason=why\nmore", " error=exit code 1: why"},
     {HOOK_SESSION_END, "", " message=why\nmore", " error=exit code 1: why"},
 };

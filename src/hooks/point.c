@@ -13,6 +13,8 @@ static const struct point points[] = {
                             BLOCK_TELLS_USER},
     [HOOK_USER_PROMPT_SUBMIT] = {POINT_PROMPTS | POINT_LISTENS | POINT_GUARDED, BLOCK_DENIES,
                                  JUDGED_ENDS, 30 * 1000},
+    [HOOK_USER_PROMPT_EXPANSION] = {POINT_MATCHES | POINT_PROMPTS | POINT_LISTENS | POINT_GUARDED,
+                                    BLOCK_DENIES, JUDGED_ENDS},
     [HOOK_PRE_TOOL_USE] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS | POINT_GUARDED, BLOCK_DENIES,
                            JUDGED_ENDS_UNLESS},
     [HOOK_PERMISSION_REQUEST] = {POINT_MATCHES | POINT_CALL | POINT_PROMPTS, BLOCK_NOTHING},
@@ -35,15 +37,16 @@ static const struct point points[] = {
     [HOOK_TEAMMATE_IDLE] = {POINT_PROMPTS | POINT_IDLE, BLOCK_DENIES, JUDGED_ENDS_UNLESS},
     [HOOK_INSTRUCTIONS_LOADED] = {POINT_MATCHES, BLOCK_NOTHING},
     [HOOK_CWD_CHANGED] = {POINT_SHELL, BLOCK_TELLS_USER},
+    [HOOK_DIRECTORY_ADDED] = {POINT_MATCHES, BLOCK_NOTHING},
+    [HOOK_FILE_CHANGED] = {POINT_MATCHES | POINT_SHELL, BLOCK_TELLS_USER},
     [HOOK_CONFIG_CHANGE] = {POINT_MATCHES | POINT_GUARDED, BLOCK_DENIES},
     [HOOK_SESSION_END] = {POINT_MATCHES, BLOCK_TELLS_USER, JUDGED_NOTHING, HOOK_END_MS},
 };
 _Static_assert(ARRAY_LEN(points) == HOOK_EVENT_COUNT, "every event has its row");
 
 static const char *const later[] = {
-    "Setup",       "UserPromptExpansion", "MessageDisplay",    "DirectoryAdded",
-    "FileChanged", "WorktreeCreate",      "WorktreeRemove",    "PreModelSwitch",
-    "Elicitation", "PostModelSwitch",     "ElicitationResult",
+    "Setup",          "MessageDisplay", "WorktreeCreate",  "WorktreeRemove",
+    "PreModelSwitch", "Elicitation",    "PostModelSwitch", "ElicitationResult",
 };
 
 const struct point *point_of(enum hook_event event)

@@ -43,6 +43,17 @@ static int64_t grace_ms(const struct program_place *p)
     return ms > 0 ? ms : 1; /* 0 would be proc's default */
 }
 
+static bool is_given(const struct strv *env, struct str entry)
+{
+    struct str name = str_first(entry, str_chr(entry, '=') + 1);
+
+    for (size_t i = 0; env && i < env->len; i++) {
+        if (str_starts(str_of(env->ptr[i]), name))
+            return true;
+    }
+    return false;
+}
+
 /* As the settings have it now. */
 static void make_env(const struct program_place *p, const char *env_file, struct strv *ret)
 {
@@ -53,9 +64,11 @@ static void make_env(const struct program_place *p, const char *env_file, struct
     for (size_t i = 0; from[i]; i++) {
         struct str entry = str_of(from[i]);
 
-        if (!str_starts(entry, STR("OTEL_")) && !is_ours(entry))
+        if (!str_starts(entry, STR("OTEL_")) && !is_ours(entry) && !is_given(p->more_env, entry))
             strv_add(ret, entry);
     }
+    if (p->more_env)
+        strv_add_all(ret, p->more_env);
     strv_addf(ret, "CLAUDE_PROJECT_DIR=%s", dir);
     strv_addf(ret, "TENAX_PROJECT_DIR=%s", dir);
     if (effort.len) {

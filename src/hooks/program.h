@@ -28,6 +28,7 @@ struct workspace;
 struct program_place {
     struct workspace *workspace;
     const struct conf *conf;
+    const struct strv *more_env; /* "NAME=value" over all else; NULL: none. Lent */
 };
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf);
 void program_place_release(struct program_place *p);

@@ -109,9 +109,9 @@ static const struct settings_case {
      "",
      {"22: hooks.Whenever: there is no such event"}},
     {"an event of later",
-     "{'FileChanged':[{'hooks':[]}]}",
+     "{'MessageDisplay':[{'hooks':[]}]}",
      "",
-     {"25: hooks.FileChanged: the event is known, but nothing runs there in this version"}},
+     {"28: hooks.MessageDisplay: the event is known, but nothing runs there in this version"}},
     {"an event that never comes",
      "{'TaskCreated':[{'hooks':[{'type':'command','command':'a'}]}]}",
      "TaskCreated/ command=a; ",
@@ -343,7 +343,7 @@ static void listed(void **state)
         "{'disableAllHooks':true,'hooks':{"
         "'Stop':[{'hooks':[{'type':'command','command':' "
         "a\\nb'},{'type':'agent','prompt':'p'},3]}],"
-        "'FileChanged':[{'matcher':'x','hooks':[{'type':'command','command':'c'}]}],"
+        "'MessageDisplay':[{'matcher':'x','hooks':[{'type':'command','command':'c'}]}],"
         "'Nope':[{'hooks':[{'type':'command','command':'d'}]}],"
         "'TaskCreated':[{'hooks':[{'type':'http','url':'http://x/'}]}]}}");
     put("etc/tenax/managed-settings.json",
@@ -361,7 +361,7 @@ static void listed(void **state)
         "Stop/ agent=p: hooks of type agent are known, but not run by this version\n"
         "Stop/ =: must be an object\n"
         "Stop/m prompt=q managed: \n"
-        "FileChanged/x command=c: not yet run: the event is known, but nothing runs there\n"
+        "MessageDisplay/x command=c: not yet run: the event is known, but nothing runs there\n"
         "Nope/ command=d: there is no such event\n"
         "TaskCreated/ http=http://x/: not yet run: this version never comes to this event\n");
     clear(".tenax/settings.json");
