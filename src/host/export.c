@@ -5,12 +5,14 @@
 
 #include <time.h>
 
+#include "agent/tool_about.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "host/export_style.h"
+#include "host/typed.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "store/entry.h"
@@ -68,15 +70,9 @@ void export_facts(const struct store_session *row,
 /* "Bash make test": the tool, and the one argument that says most. */
 static struct str call_title(struct export *x, const struct json *call)
 {
-    static const char *const members[] = {"command", "file_path", "notebook_path", "pattern", "url",
-                                          "query",   "path",      "description",   "prompt"};
     CLEANUP(buf_release) struct buf title = BUF_INIT(BUF_NO_LIMIT);
-    const struct json *input = json_get(call, "input");
-    struct str about = STR("");
+    struct str about = tool_about(json_get(call, "input"), /*dir=*/NULL);
 
-    for (size_t i = 0; i < ARRAY_LEN(members) && !about.len; i++)
-        about = json_get_str(input, members[i]);
-    about = str_first(about, str_chr(about, '\n'));
     buf_add(&title, str_clip(json_get_str(call, "name"), TITLE_BYTES));
     if (about.len)
         buf_addf(&title, " %.*s%s", STR_ARG(str_clip(about, TITLE_BYTES)),
@@ -143,8 +139,14 @@ static void tell_result(struct export *x, const struct json *result)
 
 static void tell_text(struct export *x, struct str text)
 {
+    CLEANUP(buf_release) struct buf typed = BUF_INIT(BUF_NO_LIMIT);
     struct str trimmed = str_trim(text);
 
+    if (typed_find(trimmed, &typed)) {
+        x->style->note(&x->out, buf_str(&typed));
+        if (!str_starts(trimmed, STR("<bash-")))
+            return;
+    }
     if (trimmed.len && !str_starts(trimmed, STR("<system-reminder>")))
         x->style->text(&x->out, trimmed);
 }

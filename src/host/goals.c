@@ -238,6 +238,7 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
         .permit = spec->permit,
         .sandbox = spec->sandbox,
         .is_kept = session_is_kept(spec->session),
+        .is_interactive = spec->is_interactive,
         .is_fork = strcmp(source, "fork") == 0,
         .forked_from = session_forked_from(spec->session),
         .output_tokens = output_so_far(spec->session),

@@ -33,6 +33,7 @@ struct goals_spec {
     struct permit *permit;
     struct sandbox *sandbox; /* NULL: none */
     struct models *models;
+    bool is_interactive;
     void (*emit)(void *arg, struct event *e);
     int (*wake)(void *arg, struct err *err);
     void (*notify)(void *arg, const char *type, struct str message);

@@ -30,6 +30,8 @@
 #include "host/reload.h"
 #include "host/session.h"
 #include "host/trust.h"
+#include "host/watch.h"
+#include "llm/effort.h"
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
@@ -112,6 +114,7 @@ static void host_make_reload(struct host *h)
 
     conf_on_change(h->conf, host_may_change, h);
     h->reload = reload_new(&spec);
+    h->watch = watch_new(h->registry, h->workspace);
 }
 
 int host_ask_trust(struct host *h, struct err *err)
@@ -170,6 +173,7 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
         .permit = h->permit,
         .sandbox = h->sandbox,
         .models = &h->models,
+        .is_interactive = h->is_interactive,
         .emit = host_emit_goal,
         .wake = host_nudge,
         .notify = host_notify,
@@ -197,17 +201,20 @@ int host_connect(struct host *h, struct err *err)
     return h->net ? 0 : -1;
 }
 
-/* Prompt and models. Early: git starts to work before them, and libcurl to be loaded as soon as it
- * is known to be needed; the session is made meanwhile. Not for one that goes on: it asks git
- * nothing, and threads read its file. What fails here early is tried again when it is used. */
+/* Prompt and models. Before them begins what takes its time and is asked for later: a try to
+ * confine something and, early, git. libcurl is loaded as soon as it is known to be needed; the
+ * session is made meanwhile. Not for one that goes on: it asks git nothing, and threads read its
+ * file. What fails here early is tried again when it is used. */
 static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, struct err *err)
 {
     struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
 
     if (is_early)
         h->around = surroundings_start(&place);
+    h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
+    prompt_spec_style(&h->prompt, h->conf, ret_notes);
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)), h->max_usd,
                       h->cancel, ret_notes, err) < 0)
         return -1;
@@ -220,17 +227,18 @@ static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, str
  * a difference. */
 static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 {
-    enum sandbox_state state = sandbox_state(h->sandbox);
+    enum permit_mode mode = permit_mode(h->permit);
+    enum sandbox_state state;
 
-    if (permit_mode(h->permit) == MODE_BYPASS)
-        return;
+    if (mode == MODE_BYPASS || (mode != MODE_AUTO && !conf_get(h->conf, "sandbox.enabled")))
+        return; /* and nobody waits for the answer */
+    state = sandbox_state(h->sandbox);
     if (state == SANDBOX_NEEDED)
         strv_addf(ret_notes,
                   "no command can run: sandbox.enabled wants a sandbox, and %s; set it to auto to "
                   "be asked instead",
                   sandbox_why_not(h->sandbox));
-    else if (state == SANDBOX_MISSING &&
-             (permit_mode(h->permit) == MODE_AUTO || conf_get(h->conf, "sandbox.enabled")))
+    else if (state == SANDBOX_MISSING)
         strv_addf(ret_notes, "commands are not confined, so they ask: %s",
                   sandbox_why_not(h->sandbox));
 }
@@ -279,6 +287,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->max_usd = spec->max_usd;
     h->thinking = spec->thinking;
     h->thinking_budget = spec->thinking_budget;
+    h->is_interactive = spec->is_interactive;
+    effort_parse(conf_get_str(h->conf, "effortLevel"), &h->effort);
     h->prompt = (struct prompt_spec)PROMPT_SPEC_INIT;
     h->briefing = (struct briefing)BRIEFING_INIT;
     h->briefing.notice = host_on_trouble;
@@ -311,13 +321,16 @@ void host_free(struct host *h)
     if (h->runner)
         runner_mute(h->runner);
     agent_free(h->agent);
+    host_drop_spends(h);
     conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
     goals_free(h->goals);
     runner_free(h->runner);
     reload_free(h->reload);
+    watch_free(h->watch);
     hook_registry_free(h->registry);
     event_log_stop(h->log);
     surroundings_free(h->around);
+    thread_join(h->looking);
     toolbox_free(h->toolbox);
     permit_free(h->permit);
     workspace_unref(h->workspace);
@@ -404,9 +417,20 @@ struct goal *host_goal(struct host *h)
     return goals_goal(h->goals);
 }
 
+/* Before the first input there is no file yet for the name of a new session: it gets it with that.
+ * One that goes on has its file. */
 int host_rename(struct host *h, struct str title, struct err *err)
 {
-    return session_rename(h->session, title, err);
+    struct agent *a = host_hold_building(h);
+    bool is_later = !a && !session_recall(h->session) && session_is_kept(h->session);
+
+    if (!a && strcmp(session_source(h->session), "resume") == 0)
+        (void)host_record(h);
+    host_built(h, a);
+    if (!is_later)
+        return session_rename(h->session, title, err);
+    session_title(h->session, title);
+    return 0;
 }
 
 /* ---- before the first input ---- */

@@ -33,9 +33,12 @@ struct goal;
 struct hook_registry;
 struct hook_runner;
 struct host;
+struct instructions;
 struct model;
 struct permit;
 struct prompt_spec;
+struct provider;
+struct recall;
 struct rewind;
 struct sandbox;
 struct strv;
@@ -56,6 +59,8 @@ struct host_spec {
     enum thinking thinking;
     int64_t thinking_budget;
     bool has_input; /* host_send() comes at once: what it needs is begun early */
+    bool
+        is_interactive; /* a person is in front of it: trust counts, an old goal waits for a word */
 };
 
 /* Chooses models and keys, reads prompts and rules. notes: what the user should know. Fails with
@@ -102,14 +107,59 @@ int host_snip(struct host *h, const struct strv *entries, struct err *err);
  * sent. Only once. */
 void host_finish(struct host *h, void (*fn)(void *arg), void *arg);
 
+/* A model and its key, as host_set_model() would take it, for a turn. Release it. */
+int host_select(struct host *h, struct str want, struct provider *ret, struct err *err);
 /* Empty or "default": the one the session started with. *ret_name is the name that is sent. */
 int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err);
 void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget);
 void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
                 int64_t *ret_window);
+/* From the next call on; UNSET: the model's own. */
+void host_set_effort(struct host *h, enum effort effort);
+enum effort host_effort(struct host *h);
+void host_break_cache(struct host *h, int how); /* enum cache_break, agent/agent.h */
+int host_cache_break(struct host *h);
+/* What is known of the model in use: figures and habits, no names. */
+void host_figures(struct host *h, struct model *ret);
 
 /* The title that lists of sessions show. */
 int host_rename(struct host *h, struct str title, struct err *err);
+/* A person has added a folder to work in: DirectoryAdded hooks hear of it. */
+void host_tell_folder(struct host *h, const char *folder);
+void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
+
+/* ---- What there is to know of a session (host_look.c). None of these changes it. ---- */
+
+const char *host_transcript(const struct host *h); /* its file; "" when nothing is kept */
+const char *host_folder(const struct host *h);     /* of what is kept beside it */
+
+/* Lines that tools have written and taken away since the host was made. */
+struct host_lines {
+    int64_t added, removed;
+};
+void host_lines(struct host *h, struct host_lines *ret);
+
+/* What fills the window, in tokens. `used` is as the provider has counted the last call; what it
+ * consists of is measured in bytes and an estimate. */
+struct host_fill {
+    int64_t window;
+    int64_t compact_at; /* 0: it is only compacted when somebody asks */
+    int64_t used;       /* 0: nothing was sent yet */
+    int64_t system, tools, instructions, messages;
+};
+int host_fill(struct host *h, struct cancel *cancel, struct host_fill *ret, struct err *err);
+/* The instruction files that a session begun now would read. Release them. */
+int host_instructions(struct host *h, struct cancel *cancel, struct instructions *ret,
+                      struct err *err);
+/* The conversation as it stands on the disk: ret is RECALL_INIT, release it. ERR_NOT_FOUND: nothing
+ * has been said yet, or nothing is kept. */
+int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struct err *err);
+/* One question to the session's model that is no part of the conversation; its cost is the
+ * session's. */
+int host_ask_model(struct host *h, struct str system, struct str question, int64_t max_tokens,
+                   struct cancel *cancel, struct buf *ret, struct err *err);
+/* What settings files say now counts when it returns. */
+void host_reload(struct host *h);
 
 /* Going back to before a message of the user (host/rewind.h): the files that tools have changed
  * since, the conversation, or both; what commands did is not covered. */
@@ -152,6 +202,7 @@ struct host_answer {
     const struct agent_input *input; /* what was typed; its message may be NULL */
     const char *command;             /* "goal" */
     struct str text;
+    struct str color; /* the same with SGR codes; empty: it has none */
     bool is_error;
     bool goes_on; /* a turn will begin by itself */
 };

@@ -21,7 +21,7 @@
 #include "host/record.h"
 #include "host/reload.h"
 #include "host/session.h"
-#include "llm/effort.h"
+#include "host/watch.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "net/net.h"
@@ -56,7 +56,9 @@ static const char *host_entrypoint(const struct host *h)
 {
     const char *said = conf_env(h->conf, "CLAUDE_CODE_ENTRYPOINT");
 
-    return said && *said ? said : "sdk-cli";
+    if (said && *said)
+        return said;
+    return h->is_interactive ? "cli" : "sdk-cli";
 }
 
 struct record *host_record(struct host *h)
@@ -94,7 +96,10 @@ static void host_start_log(struct host *h)
 
 static void host_refresh(void *arg)
 {
-    reload_look(((struct host *)arg)->reload);
+    struct host *h = arg;
+
+    reload_look(h->reload);
+    watch_look(h->watch, host_on_file, h);
 }
 
 static struct agent *host_build(struct host *h, struct err *err)
@@ -115,12 +120,13 @@ static struct agent *host_build(struct host *h, struct err *err)
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
         .source = session_source(h->session),
-        .prompt_source = "sdk", /* nobody types here yet: options and clients */
+        .prompt_source = h->is_interactive ? "user" : "sdk",
         .recall = session_recall(h->session),
         .last_ms = session_facts(h->session) ? session_facts(h->session)->last_ms : 0,
         .title = host_say_title,
         .rename = host_take_title,
         .title_arg = h,
+        .watch = host_on_watch,
         .journal = record ? record_journal(record) : NULL,
         .referee = goal_referee(goals_goal(h->goals)),
         .max_steps = h->max_steps,
@@ -141,7 +147,8 @@ static struct agent *host_build(struct host *h, struct err *err)
 
     goal_set_journal(goals_goal(h->goals), spec.journal);
     host_record_mode(h);
-    effort_parse(conf_get_str(h->conf, "effortLevel"), &spec.effort);
+    spec.effort = host_effort(h);
+    spec.cache_break = (enum cache_break)host_cache_break(h);
     if (host_gather(h, err) < 0)
         return NULL;
     host_start_log(h); /* a thread: not before libcurl is there. It reads what was said so far */
@@ -153,9 +160,23 @@ static struct agent *host_build(struct host *h, struct err *err)
     return agent_start(&spec, err);
 }
 
+void host_drop_spends(struct host *h)
+{
+    VEC_EACH(&h->spends, s) {
+        mem_freep((char **)&s->model.ptr);
+    }
+    vec_release(&h->spends);
+}
+
 void host_built(struct host *h, struct agent *a)
 {
     gate_take(&h->gate);
+    if (a) {
+        VEC_EACH(&h->spends, s) {
+            agent_add_spend(a, s);
+        }
+        host_drop_spends(h);
+    }
     h->agent = a;
     h->building = false;
     gate_wake(&h->gate);
@@ -229,12 +250,12 @@ int host_send(struct host *h, struct agent_input *input, struct err *err)
     else
         a = host_agent(h, err);
     if (!a) {
-        message_unrefp(&input->message);
+        agent_input_release(input);
         return -1;
     }
     agent_queued(a, &queued);
     if (queued.len >= HOST_MAX_QUEUED && !input->go_on) {
-        message_unrefp(&input->message);
+        agent_input_release(input);
         return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
     }
     agent_send(a, input);
@@ -286,10 +307,9 @@ void host_finish(struct host *h, void (*fn)(void *arg), void *arg)
 
 /* ---- Its model ---- */
 
-int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err)
+int host_select(struct host *h, struct str want, struct provider *ret, struct err *err)
 {
     CLEANUP(provider_release) struct provider p = {0};
-    struct agent *a = host_running(h);
 
     if (!want.len || str_is(want, "default"))
         want = str_of(args_get(h->args, OPT_MODEL));
@@ -302,6 +322,18 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
         return err_set(err, ERR_UNSUPPORTED,
                        "the price of %.*s is unknown, so --max-budget-usd cannot be kept",
                        STR_ARG(p.model.name));
+    *ret = p;
+    p = (struct provider){0};
+    return 0;
+}
+
+int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err)
+{
+    CLEANUP(provider_release) struct provider p = {0};
+    struct agent *a = host_running(h);
+
+    if (host_select(h, want, &p, err) < 0)
+        return -1;
     buf_add(ret_name, p.model.name);
     models_note(&h->models, &p.model);
     if (a) {
@@ -322,6 +354,57 @@ void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
     }
     h->thinking = thinking;
     h->thinking_budget = budget;
+}
+
+void host_set_effort(struct host *h, enum effort effort)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    h->effort = effort;
+    a = h->agent;
+    gate_give(&h->gate);
+    if (a)
+        agent_set_effort(a, effort);
+}
+
+enum effort host_effort(struct host *h)
+{
+    enum effort effort;
+
+    gate_take(&h->gate);
+    effort = h->effort;
+    gate_give(&h->gate);
+    return effort;
+}
+
+void host_break_cache(struct host *h, int how)
+{
+    struct agent *a;
+
+    gate_take(&h->gate);
+    h->cache_break = how;
+    a = h->agent;
+    gate_give(&h->gate);
+    if (a)
+        agent_break_cache(a, (enum cache_break)how);
+}
+
+int host_cache_break(struct host *h)
+{
+    struct agent *a;
+    int how;
+
+    gate_take(&h->gate);
+    how = h->cache_break;
+    a = h->agent;
+    gate_give(&h->gate);
+    return a ? (int)agent_cache_break(a) : how;
+}
+
+void host_figures(struct host *h, struct model *ret)
+{
+    models_figures(&h->models, ret);
 }
 
 void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name, int64_t *ret_window)

@@ -12,6 +12,7 @@
 #include "host/feed.h"
 #include "host/inside.h"
 #include "host/session.h"
+#include "json/json.h"
 
 static void keep_event(struct event **place, struct event *e)
 {
@@ -21,14 +22,44 @@ static void keep_event(struct event **place, struct event *e)
     event_unref(old);
 }
 
+/* The result of a tool that has changed a file says how (structuredPatch); a new file is all of
+ * its content. */
+static void count_lines(const struct event *e, struct host_lines *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *data;
+
+    if (e->kind != EVENT_TOOL_DONE || e->is_error ||
+        !str_has(e->data, STR("\"structuredPatch\"")) ||
+        json_parse(&arena, e->data, &data, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(json_get(data, "structuredPatch"), hunk) {
+        JSON_EACH(json_get(hunk, "lines"), line) {
+            ret->added += str_starts(json_str(line), STR("+"));
+            ret->removed += str_starts(json_str(line), STR("-"));
+        }
+    }
+    if (str_is(json_get_str(data, "type"), "create")) {
+        struct str rest = json_get_str(data, "content");
+        struct str line;
+
+        while (rest.len && str_cut(&rest, '\n', &line))
+            ret->added++;
+    }
+}
+
 /* From the agent's thread and from those of its tools. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
     struct host *h = arg;
+    struct host_lines lines = {0};
 
     if (e->kind == EVENT_TURN_DONE)
         answer_add_goal(host_goal(h), e);
+    count_lines(e, &lines);
     gate_take(&h->gate);
+    h->lines.added += lines.added;
+    h->lines.removed += lines.removed;
     h->turn = e->turn;
     h->step = e->step;
     if (e->kind == EVENT_TURN_STARTED || e->kind == EVENT_TURN_DONE)
@@ -54,6 +85,13 @@ struct event *host_event(struct host *h, int kind)
     e->step = h->step;
     gate_give(&h->gate);
     return e;
+}
+
+void host_lines(struct host *h, struct host_lines *ret)
+{
+    gate_take(&h->gate);
+    *ret = h->lines;
+    gate_give(&h->gate);
 }
 
 bool host_in_turn(struct host *h)
@@ -89,7 +127,10 @@ void host_on_waiting(bool waiting, void *arg)
     struct host *h = arg;
     struct event *e = host_event(h, EVENT_STATE);
 
-    e->state = waiting ? STATE_REQUIRES_ACTION : STATE_RUNNING;
+    if (waiting)
+        e->state = STATE_REQUIRES_ACTION;
+    else /* whether a folder is trusted is asked outside of turns, too */
+        e->state = host_in_turn(h) ? STATE_RUNNING : STATE_IDLE;
     feed_emit(h->feed, e, /*cancel=*/NULL);
 }
 

@@ -10,10 +10,11 @@
 #include "hooks/settings.h"
 #include "host/inside.h"
 #include "host/session.h"
+#include "host/watch.h"
 #include "llm/provider.h"
 
 /* The model that a hook's question goes by, as --model takes it. */
-static void host_say_model(void *arg, struct buf *ret)
+void host_say_model(void *arg, struct buf *ret)
 {
     struct host *h = arg;
     CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
@@ -70,6 +71,30 @@ void host_make_hooks(struct host *h, struct strv *ret_notes)
     spec.registry = h->registry;
     h->runner = runner_new(&spec);
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
+}
+
+void host_tell_folder(struct host *h, const char *folder)
+{
+    struct agent *a = NULL;
+
+    /* They are the agent's to run; it is not made for nothing. */
+    if (hooks_want(h->hooks, HOOK_DIRECTORY_ADDED, STR("slash_command")))
+        a = host_agent(h, /*err=*/NULL);
+    if (a)
+        agent_tell_folder(a, folder, "slash_command");
+}
+
+void host_on_file(void *arg, const char *path, const char *event)
+{
+    struct agent *a = host_running(arg);
+
+    if (a)
+        agent_tell_file(a, path, event);
+}
+
+void host_on_watch(void *arg, const struct strv *paths)
+{
+    watch_ask(((struct host *)arg)->watch, paths);
 }
 
 bool host_may_change(void *arg, const char *source, const char *path)

@@ -13,6 +13,7 @@
 
 #include "agent/permit.h"
 #include "agent/prompt.h"
+#include "agent/tool.h"
 #include "base/buf.h"
 #include "base/strv.h"
 #include "host/briefing.h"
@@ -47,24 +48,31 @@ struct host {
     struct hook_registry *registry;
     struct runner *runner;
     struct reload *reload;
+    struct watch *watch;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
     int64_t max_steps;
     double max_usd;
     enum thinking thinking;
     int64_t thinking_budget;
+    bool is_interactive;
+    enum effort effort; /* under the gate, as the next */
+    int cache_break;
     struct feed *feed;
     struct asks *asks;
     struct event_log *log;       /* NULL: none */
     struct surroundings *around; /* begun early; NULL: not */
+    struct thread *looking;      /* whether commands can be confined here */
 
     struct gate gate; /* of what follows */
     struct agent *agent;
+    VEC(struct tool_spend) spends; /* before there was an agent; models' names are ours to free */
     bool building;
     bool finishing;
     int64_t turn, step; /* of the last event */
     bool in_turn;
     struct event *last_turn, *last_step;
+    struct host_lines lines;
 };
 
 /* host.c */
@@ -75,9 +83,12 @@ int host_connect(struct host *h, struct err *err);
 /* host_hooks.c */
 void host_make_hooks(struct host *h, struct strv *ret_notes);
 /* Callbacks; arg is the host. */
+void host_say_model(void *arg, struct buf *ret);
 void host_say_title(void *arg, struct buf *ret);
 void host_take_title(void *arg, struct str title);
 bool host_may_change(void *arg, const char *source, const char *path);
+void host_on_file(void *arg, const char *path, const char *event);
+void host_on_watch(void *arg, const struct strv *paths);
 
 /* host_agent.c */
 struct agent *host_running(struct host *h);                /* NULL: there is none yet */
@@ -87,6 +98,7 @@ struct record *host_record(struct host *h);                /* NULL: nothing is k
  * one, and the same once more. */
 struct agent *host_hold_building(struct host *h);
 void host_built(struct host *h, struct agent *a);
+void host_drop_spends(struct host *h);
 
 /* host_event.c: callbacks; arg is the host. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel);

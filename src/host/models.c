@@ -124,6 +124,15 @@ void models_note(struct models *m, const struct model *in_use)
     m->provider = mem_dup(in_use->provider.ptr, in_use->provider.len);
     m->name = mem_dup(in_use->name.ptr, in_use->name.len);
     m->window = in_use->window;
+    m->in_use = *in_use;
+    m->in_use.provider = m->in_use.name = m->in_use.family = m->in_use.like = STR("");
+    lock_give(&m->lock);
+}
+
+void models_figures(struct models *m, struct model *ret)
+{
+    lock_take(&m->lock);
+    *ret = m->in_use;
     lock_give(&m->lock);
 }
 

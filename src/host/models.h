@@ -32,6 +32,7 @@ struct models {
     char *provider;
     char *name;
     int64_t window;
+    struct model in_use; /* but for its names, which are those above */
 };
 
 void models_init(struct models *m);
@@ -50,5 +51,7 @@ bool models_need_net(const struct models *m);
 void models_replace_first(struct models *m, struct provider *first);
 
 void models_note(struct models *m, const struct model *in_use);
+/* What is known of it: figures and habits, no names. */
+void models_figures(struct models *m, struct model *ret);
 void models_now(struct models *m, struct buf *ret_provider, struct buf *ret_name,
                 int64_t *ret_window);

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/utf8.h"
+#include "host/typed.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "store/entry.h"
@@ -78,7 +79,11 @@ static void add_point(struct rewind *r, const struct json *line, uint64_t offset
     const struct json *undo = json_get(line, "rewind");
     bool is_undo = str_is(json_get_str(line, "subtype"), "rewound");
     struct str text = is_undo ? json_get_str(line, "content") : said_text(line);
+    CLEANUP(buf_release) struct buf typed = BUF_INIT(BUF_NO_LIMIT);
     struct rewind_point *p;
+
+    if (!is_undo && typed_find(text, &typed))
+        text = buf_str(&typed);
 
     if (!text.len || !json_get_str(line, "uuid").len ||
         (!is_undo && str_is(json_get_str(line, "type"), "system")))

@@ -55,18 +55,18 @@ static void on_line(struct str line, void *arg)
 
 static int call_connect(const char *path, struct err *err)
 {
-    CLEANUP(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    int connected;
+    int fd;
 
     if (strlen(path) >= sizeof(at.sun_path))
         return err_set(err, ERR_NOT_FOUND, "'%s' is too long for a socket", path);
     memcpy(at.sun_path, path, strlen(path));
-    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
-        return err_sys(err, ERR_NOT_FOUND, "nobody listens on '%s'", path);
-    connected = fd;
-    fd = -1;
-    return connected;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+        return fd;
+    err_sys(err, ERR_NOT_FOUND, "nobody listens on '%s'", path);
+    fd_closep(&fd);
+    return -1;
 }
 
 static int call_round(struct call *c, int64_t due_ms, struct cancel *cancel, struct err *err)

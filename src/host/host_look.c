@@ -1,0 +1,178 @@
+/*
+ * What there is to know of a session: what fills its window, which files instruct it, what was said
+ * so far. Read from what any thread may read (settings, files, what the agent has counted), so that
+ * whoever asks does not wait for the agent. Any thread.
+ */
+#include <math.h>
+
+#include "agent/agent.h"
+#include "agent/context.h"
+#include "agent/recall.h"
+#include "agent/room.h"
+#include "agent/tool.h"
+#include "agent/toolbox.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "conf/conf.h"
+#include "host/inside.h"
+#include "host/reload.h"
+#include "host/session.h"
+#include "llm/llm_call.h"
+#include "llm/message.h"
+#include "llm/model.h"
+#include "net/net.h"
+#include "store/load.h"
+
+#define LOOK_MAX_PROMPT ((size_t)4 << 20)
+
+const char *host_transcript(const struct host *h)
+{
+    return session_is_kept(h->session) ? session_path(h->session) : "";
+}
+
+const char *host_folder(const struct host *h)
+{
+    return session_folder(h->session);
+}
+
+void host_title(struct host *h, struct buf *ret)
+{
+    session_name(h->session, ret);
+}
+
+void host_reload(struct host *h)
+{
+    reload_look(h->reload);
+}
+
+int host_instructions(struct host *h, struct cancel *cancel, struct instructions *ret,
+                      struct err *err)
+{
+    struct context_spec spec = {.conf = h->conf, .args = h->args, .workspace = h->workspace};
+
+    return context_instructions(&spec, cancel, ret, err);
+}
+
+/* What the provider has counted, as far as it is known. */
+static int64_t host_used(struct host *h)
+{
+    struct agent *a = host_running(h);
+    const struct recall *past = session_recall(h->session);
+
+    if (a)
+        return agent_context_tokens(a);
+    return past ? past->tokens : 0;
+}
+
+int host_fill(struct host *h, struct cancel *cancel, struct host_fill *ret, struct err *err)
+{
+    CLEANUP(instructions_release) struct instructions files = {0};
+    CLEANUP(buf_release) struct buf system = BUF_INIT(LOOK_MAX_PROMPT);
+    struct model model;
+    struct room room;
+    int64_t rest;
+
+    if (host_instructions(h, cancel, &files, err) < 0)
+        return -1;
+    models_figures(&h->models, &model);
+    room_of(h->conf, &model, &room);
+    prompt_system(&h->prompt, h->conf, &system);
+    *ret = (struct host_fill){
+        .window = model.window,
+        .compact_at = room.automatic ? room.compact_at : 0,
+        .used = host_used(h),
+        .system = (int64_t)(system.len / ROOM_TOKEN_BYTES),
+        .instructions = (int64_t)(files.bytes / ROOM_TOKEN_BYTES),
+    };
+    gate_take(&h->gate);
+    ret->tools = (int64_t)(toolbox_bytes(h->toolbox) / ROOM_TOKEN_BYTES);
+    gate_give(&h->gate);
+    /* Estimates of the parts must not say more than the provider has counted for the whole. */
+    rest = ret->system + ret->tools + ret->instructions;
+    if (ret->used && rest > ret->used) {
+        ret->system = ret->system * ret->used / rest;
+        ret->tools = ret->tools * ret->used / rest;
+        ret->instructions = ret->instructions * ret->used / rest;
+        rest = ret->system + ret->tools + ret->instructions;
+    }
+    if (ret->used)
+        ret->messages = ret->used - rest;
+    return 0;
+}
+
+int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struct err *err)
+{
+    const char *path = host_transcript(h);
+    struct load *load = NULL;
+    int rc;
+
+    if (!*path)
+        return err_set(err, ERR_NOT_FOUND, "nothing is kept of this session");
+    if (!file_exists(path))
+        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+    if (load_open(path, &(struct load_spec){0}, cancel, &load, err) < 0)
+        return -1;
+    rc = recall_read(load, cancel, ret, err);
+    load_free(load);
+    return rc;
+}
+
+/* Not while somebody else does the same for an agent in the making. */
+static int look_connect(struct host *h, struct err *err)
+{
+    struct agent *a = host_hold_building(h);
+    int rc = host_connect(h, err);
+
+    host_built(h, a);
+    return rc;
+}
+
+static void look_pay(struct host *h, const struct llm_call_result *answer)
+{
+    struct tool_spend spend = {.model = answer->model->name, .usage = answer->usage};
+    struct agent *a;
+
+    if (model_cost_usd(answer->model, &answer->usage, &spend.usd, /*err=*/NULL) < 0)
+        spend.usd = NAN;
+    gate_take(&h->gate);
+    a = h->agent;
+    if (!a) { /* host_built() hands it on */
+        spend.model.ptr = mem_dup(spend.model.ptr, spend.model.len);
+        vec_push(&h->spends, spend);
+    }
+    gate_give(&h->gate);
+    if (a)
+        agent_add_spend(a, &spend);
+}
+
+int host_ask_model(struct host *h, struct str system, struct str question, int64_t max_tokens,
+                   struct cancel *cancel, struct buf *ret, struct err *err)
+{
+    CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
+    CLEANUP(provider_release) struct provider provider = {0};
+    CLEANUP(message_unrefp) struct message *message = message_user_text(question);
+    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
+    struct llm_call_options options = {.provider = &provider};
+    struct llm_request request = {
+        .model = &provider.model,
+        .system = system,
+        .messages = &message,
+        .message_count = 1,
+        .max_tokens = max_tokens,
+        .effort = EFFORT_LOW,
+        .thinking = THINKING_OFF,
+        .cache = CACHE_OFF,
+    };
+
+    host_say_model(h, &name);
+    if (provider_select(h->conf, buf_str(&name), cancel, &provider, err) < 0)
+        return -1;
+    if (provider.dialect && look_connect(h, err) < 0)
+        return -1;
+    if (llm_call_run(h->net, &options, &request, cancel, /*fn=*/NULL, /*arg=*/NULL, &answer, err) <
+        0)
+        return -1;
+    look_pay(h, &answer);
+    message_text(answer.message, ret);
+    return 0;
+}
