@@ -1,9 +1,14 @@
 /*
- * The commands' run functions, for the table in slash.c.
+ * The rows of all commands, for the table (table.c); what they are is in slash.h.
  */
 #pragma once
 
-struct err;
-struct slash_call;
+#include "slash/slash.h"
 
-int slash_goal_run(struct slash_call *call, struct err *err);
+#define COMMAND(name) extern const struct slash_command slash_##name##_entry;
+#include "slash/commands.def"
+#undef COMMAND
+
+/* In no list: what is typed behind "!" and "#". */
+extern const struct slash_command slash_shell_entry;
+extern const struct slash_command slash_note_entry;

@@ -1,11 +1,70 @@
 /*
- * /goal: what was typed is read (goal/argument.h) and done (goal/goal.h). The commands' thread.
+ * /goal: what was typed is read (goal/argument.h) and done (goal/goal.h); a person is asked before
+ * a goal is replaced, and edits one in place. The commands' thread.
  */
 #include "goal/goal.h"
+
+#include "base/arena.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "host/host.h"
-#include "slash/commands.h"
-#include "slash/slash.h"
+#include "slash/inside.h"
+
+static int goal_run(struct slash_call *call, struct err *err);
+
+const struct slash_command slash_goal_entry = {
+    .name = "goal",
+    .hint = "[<condition> | clear]",
+    .summary = "Work until a condition holds; tenax checks it itself",
+    .setting = "goal.enabled",
+    .more = "Bare it shows how the goal stands; `edit`, `pause`, `resume`, `budget`, `check`, "
+            "`protect`, "
+            "`wait`, `next`, `queue`, `log`, `report` and `undo` are in [goals.md](goals.md).",
+    .run = goal_run,
+};
+
+/* The session's unfinished goal; false: it has none. */
+static bool goal_is_open(struct slash_call *call, struct arena *arena, struct store_goal *ret)
+{
+    return goal_get(host_goal(call->host), arena, ret, /*err=*/NULL) > 0 &&
+           ret->status != GOAL_COMPLETE;
+}
+
+/* A person who sets a second goal says what becomes of the first. */
+static int goal_ask_replace(struct slash_call *call, struct goal_argument *what, struct err *err)
+{
+    /* What does away with something is not under the cursor. */
+    static const char *const answers[] = {"Work for this one afterwards", "Replace it",
+                                          "Leave all as it is"};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf title = BUF_INIT(4096);
+    struct store_goal row;
+    size_t chosen;
+
+    if (!goal_is_open(call, &arena, &row))
+        return 0;
+    buf_adds(&title, "There is a goal already: ");
+    slash_add_line(&title, row.objective, 200);
+    if (slash_choose(call, buf_cstr(&title), answers, ARRAY_LEN(answers), &chosen, err) < 0)
+        return -1;
+    if (chosen == 2)
+        return err_set(err, ERR_CANCELLED, "The goal is as it was");
+    if (chosen == 0)
+        what->verb = GOAL_NEXT;
+    return 0;
+}
+
+/* "/goal edit", bare: the person changes the words. */
+static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+
+    if (goal_get(host_goal(call->host), &arena, &row, err) <= 0)
+        return err_set(err, ERR_NOT_FOUND, "there is no goal to edit");
+    buf_add(&what->text, row.objective);
+    return call->front->edit(call->front->arg, STR("The goal"), &what->text, call->cancel, err);
+}
 
 static int goal_run_read(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
@@ -22,13 +81,18 @@ static int goal_run_read(struct slash_call *call, struct goal_argument *what, st
     return rc;
 }
 
-int slash_goal_run(struct slash_call *call, struct err *err)
+static int goal_run(struct slash_call *call, struct err *err)
 {
     CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
 
     if (call->goal)
         return goal_run_read(call, call->goal, err);
     if (goal_argument_read(call->args, clock_wall_ms(), &what, err) < 0)
+        return -1;
+    if (call->front && what.verb == GOAL_SET && goal_ask_replace(call, &what, err) < 0)
+        return -1;
+    if (call->front && what.verb == GOAL_EDIT && !what.text.len &&
+        goal_ask_edit(call, &what, err) < 0)
         return -1;
     return goal_run_read(call, &what, err);
 }

@@ -1,5 +1,5 @@
 /*
- * slash: the table of commands, and the thread they run on.
+ * slash: the thread that commands run on, and the way to it.
  *
  * The thread is started by the first command; a session without one never has it. Everything that
  * must keep its place behind a command (words for the model, the end of input) goes through the
@@ -8,76 +8,47 @@
 #include "slash/slash.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/event.h"
+#include "base/arena.h"
 #include "base/mem.h"
-#include "conf/conf.h"
+#include "conf/nearest.h"
 #include "goal/argument.h"
+#include "host/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "slash/commands.h"
+#include "slash/expand.h"
+#include "slash/front.h"
+#include "slash/own.h"
+#include "slash/prompt.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
 #define SLASH_MAX_ANSWER ((size_t)4 << 20)
 #define SLASH_MAX_WAITING 1000
-
-/* Order is that of lists. */
-static const struct slash_command commands[] = {
-    {"goal", "[<condition> | clear]", "Work until a condition holds; tenax checks it itself",
-     "goal.enabled", slash_goal_run},
-};
-
-size_t slash_count(void)
-{
-    return ARRAY_LEN(commands);
-}
-
-const struct slash_command *slash_at(size_t i)
-{
-    return &commands[i];
-}
-
-bool slash_is_listed(const struct slash_command *c, const struct conf *conf)
-{
-    return !c->setting || conf_get_bool(conf, c->setting, true);
-}
-
-const struct slash_command *slash_find(struct str text, struct str *ret_args)
-{
-    text = str_trim(text);
-    if (!str_starts(text, STR("/")))
-        return NULL;
-    text = str_from(text, 1);
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-        struct str name = str_of(commands[i].name);
-        struct str rest = str_from(text, name.len);
-
-        if (!str_starts(text, name) || (rest.len && !strchr(" \t\r\n", rest.ptr[0])))
-            continue; /* "/goals" is another word */
-        if (ret_args)
-            *ret_args = str_trim(rest);
-        return &commands[i];
-    }
-    return NULL;
-}
-
-/* ---- the thread ---- */
+#define SLASH_MAX_ID 1000
 
 struct slash {
     struct host *host;
     struct cancel *cancel;
+    const struct slash_front *front; /* NULL: none */
     struct mailbox *mailbox;
     struct lock lock; /* of what follows */
     struct thread *thread;
     size_t waiting; /* mails that have not been dealt with */
     struct slash_end end;
+    struct cancel *running; /* of the command at work; NULL: none is */
+    bool is_left;           /* for another session: what is said behind that is not for this one */
+    struct own_list *own;   /* as it was last read; NULL: nobody has asked */
 };
 
 enum job_kind {
     JOB_COMMAND,
+    JOB_OWN,   /* "/name": a command of the person's own, or none at all */
     JOB_INPUT, /* said behind a command */
     JOB_FINISH,
     JOB_STOP,
@@ -88,6 +59,7 @@ struct job {
     enum job_kind kind;
     const struct slash_command *command;
     struct agent_input input; /* its message is what was typed; NULL: nothing was */
+    struct buf name;          /* of the command */
     struct buf args;
     struct goal_argument *goal; /* NULL: args count */
     slash_answer_fn answer;     /* NULL: host_answer() */
@@ -99,7 +71,8 @@ static void job_free(struct mail *m)
 {
     struct job *j = (struct job *)m;
 
-    message_unrefp(&j->input.message);
+    agent_input_release(&j->input);
+    buf_release(&j->name);
     buf_release(&j->args);
     if (j->goal)
         goal_argument_release(j->goal);
@@ -115,6 +88,7 @@ static struct job *job_new(enum job_kind kind)
 
     j->mail.kind = &job_mail_kind;
     j->kind = kind;
+    buf_init(&j->name, SLASH_MAX_ANSWER);
     buf_init(&j->args, SLASH_MAX_ANSWER);
     return j;
 }
@@ -134,7 +108,7 @@ static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
 {
     struct host_answer answer = {
         .input = &j->input,
-        .command = j->command->name,
+        .command = buf_cstr(&j->name),
         .is_error = err,
         .goes_on = !err && call->goes_on,
     };
@@ -144,42 +118,203 @@ static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
         buf_adds(&call->text, err->text[0] ? err->text : err_code_text(err->code));
     }
     answer.text = str_trim(buf_str(&call->text));
+    /* Without a code in it, it says the same once more. */
+    if (!err && call->color.len > call->text.len)
+        answer.color = str_trim(buf_str(&call->color));
     slash_note_end(s, err ? err->code : ERR_NONE, answer.goes_on);
     host_answer(s->host, &answer);
 }
 
-static void slash_run_command(struct slash *s, struct job *j)
+/* A front end says what is behind a switch in the session it has switched to. */
+static void slash_leave(struct slash *s)
 {
+    lock_take(&s->lock);
+    s->is_left = true;
+    lock_give(&s->lock);
+}
+
+static bool slash_is_left(struct slash *s)
+{
+    bool is_left;
+
+    lock_take(&s->lock);
+    is_left = s->is_left;
+    lock_give(&s->lock);
+    return is_left;
+}
+
+/* What only a front end can do, once the answer is out. */
+static void slash_do_after(const struct slash_call *call)
+{
+    static const enum front_switch ways[] = {
+        [AFTER_NEW] = SWITCH_NEW, [AFTER_RESUME] = SWITCH_RESUME, [AFTER_FORK] = SWITCH_FORK};
+    const struct slash_front *front = call->front;
+
+    if (!front || call->after == AFTER_NOTHING)
+        return;
+    if (call->after == AFTER_LEAVE) {
+        front->leave(front->arg);
+    } else if (call->after == AFTER_REWIND) {
+        front->rewind(front->arg);
+    } else {
+        slash_leave(call->slash);
+        front->go(front->arg, ways[call->after], buf_str(&call->session));
+    }
+}
+
+static void slash_call_release(struct slash_call *call)
+{
+    buf_release(&call->text);
+    buf_release(&call->color);
+    buf_release(&call->prompt);
+    buf_release(&call->session);
+    strv_release(&call->allow);
+    strv_release(&call->deny);
+    cancel_unref(call->cancel);
+}
+
+/* ---- Run ---- */
+
+/* Who can be interrupted. */
+static void slash_begin(struct slash *s, struct cancel *running)
+{
+    struct cancel *old;
+
+    lock_take(&s->lock);
+    old = s->running;
+    s->running = running ? cancel_ref(running) : NULL;
+    lock_give(&s->lock);
+    cancel_unref(old);
+}
+
+bool slash_interrupt(struct slash *s)
+{
+    struct cancel *running;
+
+    lock_take(&s->lock);
+    running = s->running ? cancel_ref(s->running) : NULL;
+    lock_give(&s->lock);
+    if (!running)
+        return false;
+    cancel_set(running);
+    cancel_unref(running);
+    return true;
+}
+
+/* own NULL: the command is a row of the table. */
+static void slash_run_call(struct slash *s, struct job *j, const struct own_command *own)
+{
+    static const char *const sources[] = {[LEVEL_USER] = "user",
+                                          [LEVEL_PROJECT] = "project",
+                                          [LEVEL_LOCAL] = "local",
+                                          [LEVEL_FLAG] = "flag",
+                                          [LEVEL_MANAGED] = "managed"};
+    CLEANUP(slash_call_release)
     struct slash_call call = {
+        .slash = s,
         .host = s->host,
+        .front = j->answer ? NULL : s->front,
         .args = buf_str(&j->args),
+        .source = own ? sources[own->level] : "built-in",
         .goal = j->goal,
         .is_client = j->answer != NULL,
-        .cancel = s->cancel,
+        .cancel = cancel_new(s->cancel),
         .text = BUF_INIT(SLASH_MAX_ANSWER),
+        .color = BUF_INIT(2 * SLASH_MAX_ANSWER),
+        .prompt = BUF_INIT(SLASH_MAX_ANSWER),
+        .session = BUF_INIT(SLASH_MAX_ID),
     };
     struct err err = {0};
-    bool failed = j->command->run(&call, &err) < 0;
+    bool failed;
 
+    slash_begin(s, call.cancel);
+    failed = own ? expand_command(&call, own, &err) < 0 : j->command->run(&call, &err) < 0;
+    slash_begin(s, /*running=*/NULL);
+    if (!failed && call.prompt.len && !j->answer)
+        failed = prompt_send(&call, buf_str(&j->name), &j->input, &err) < 0;
     if (j->answer)
         j->answer(j->arg, &call, failed ? &err : NULL);
-    else
+    else if (failed || !call.prompt.len)
         slash_tell(s, j, &call, failed ? &err : NULL);
     /* Only now: what it answers comes before what it sets going. */
     if (!failed && call.goes_on && host_wake(s->host, &err) < 0) {
         slash_note_end(s, err.code, /*goes_on=*/false);
         host_notice(s->host, LEVEL_ERROR, str_of(err.text));
     }
-    buf_release(&call.text);
+    if (!failed)
+        slash_do_after(&call);
+}
+
+static void slash_run_input(struct slash *s, struct job *j);
+
+/* "/tmp is full" is about a folder. */
+static bool slash_is_path(struct str name)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
+
+    buf_addf(&path, "/%.*s", STR_ARG(str_clip(name, 255)));
+    return access(buf_cstr(&path), F_OK) == 0;
+}
+
+static void slash_run_own(struct slash *s, struct job *j)
+{
+    CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
+    const struct own_command *c = own_find(own, buf_str(&j->name));
+    struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct nearest near;
+    struct err err = {0};
+
+    if (c && !c->is_hidden) {
+        slash_run_call(s, j, c);
+        return;
+    }
+    if (slash_is_path(buf_str(&j->name))) {
+        slash_run_input(s, j);
+        return;
+    }
+    nearest_init(&near, buf_str(&j->name));
+    for (size_t i = 0; i < slash_count(); i++)
+        nearest_offer(&near, str_of(slash_at(i)->name));
+    VEC_EACH(&own->commands, o) {
+        nearest_offer(&near, o->name);
+    }
+    err_set(&err, ERR_NOT_FOUND, "there is no command /%.*s%s%.*s%s; /help lists them",
+            STR_ARG(str_clip(buf_str(&j->name), 80)), near.best.len ? " (did you mean /" : "",
+            STR_ARG(near.best), near.best.len ? "?)" : "");
+    slash_tell(s, j, &none, &err);
+    buf_release(&none.text);
 }
 
 static void slash_run_input(struct slash *s, struct job *j)
 {
     struct err err = {0};
 
-    if (host_send(s->host, &j->input, &err) < 0)
-        host_notice(s->host, LEVEL_ERROR, str_of(err.text));
+    if (host_send(s->host, &j->input, &err) < 0) {
+        struct event *e = host_event(s->host, EVENT_NOTICE);
+
+        e->level = LEVEL_ERROR;
+        e->id = arena_str(&e->arena, str_of(j->input.uuid));
+        e->text = arena_str(&e->arena, str_of(err.text));
+        feed_emit(host_feed(s->host), e, /*cancel=*/NULL);
+    }
     j->input.message = NULL; /* taken either way */
+    j->input.command = NULL;
+}
+
+static void slash_run(struct slash *s, struct job *j)
+{
+    bool is_for_next = j->kind != JOB_FINISH && !j->answer && slash_is_left(s);
+
+    if (is_for_next)
+        return;
+    if (j->kind == JOB_COMMAND)
+        slash_run_call(s, j, /*own=*/NULL);
+    else if (j->kind == JOB_OWN)
+        slash_run_own(s, j);
+    else if (j->kind == JOB_INPUT)
+        slash_run_input(s, j);
+    else
+        host_finish(s->host, j->fn, j->arg);
 }
 
 /* The commands' thread. */
@@ -195,14 +330,9 @@ static void slash_loop(void *arg)
         if (mailbox_take(s->mailbox, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, NULL) < 0)
             return;
         j = (struct job *)m;
-        if (j->kind == JOB_COMMAND)
-            slash_run_command(s, j);
-        else if (j->kind == JOB_INPUT)
-            slash_run_input(s, j);
-        else if (j->kind == JOB_FINISH)
-            host_finish(s->host, j->fn, j->arg);
-        else
-            stopped = true;
+        stopped = j->kind == JOB_STOP;
+        if (!stopped)
+            slash_run(s, j);
         lock_take(&s->lock);
         s->waiting--;
         lock_give(&s->lock);
@@ -221,6 +351,11 @@ struct slash *slash_new(struct host *h, struct cancel *cancel)
     return s;
 }
 
+void slash_set_front(struct slash *s, const struct slash_front *front)
+{
+    s->front = front;
+}
+
 void slash_free(struct slash *s)
 {
     if (!s)
@@ -233,8 +368,53 @@ void slash_free(struct slash *s)
     mailbox_close(s->mailbox);
     mailbox_unref(s->mailbox);
     cancel_unref(s->cancel);
+    own_list_unref(s->own);
     lock_release(&s->lock);
     mem_freep(&s);
+}
+
+/* Read without the lock: it looks at folders. Two at once read twice, and one of them counts. */
+struct own_list *slash_own(struct slash *s)
+{
+    const struct conf *conf = host_conf(s->host);
+    struct own_list *now;
+    struct own_list *old = NULL;
+
+    lock_take(&s->lock);
+    now = s->own ? own_list_ref(s->own) : NULL;
+    lock_give(&s->lock);
+    if (now && own_is_fresh(now, conf))
+        return now;
+    own_list_unref(now);
+    now = own_read(conf);
+    lock_take(&s->lock);
+    old = s->own;
+    s->own = own_list_ref(now);
+    lock_give(&s->lock);
+    own_list_unref(old);
+    return now;
+}
+
+void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret)
+{
+    CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
+
+    for (size_t i = 0; i < slash_count(); i++) {
+        const struct slash_command *c = slash_at(i);
+
+        if (slash_is_listed(c, host_conf(s->host)))
+            vec_push(ret, ((struct slash_item){.name = str_of(c->name),
+                                               .hint = str_of(c->hint),
+                                               .summary = str_of(c->summary)}));
+    }
+    VEC_EACH(&own->commands, c) {
+        if (!c->is_hidden)
+            vec_push(ret, ((struct slash_item){.name = arena_str(arena, c->name),
+                                               .hint = arena_str(arena, c->hint),
+                                               .summary = arena_str(arena, c->summary),
+                                               .is_own = true,
+                                               .is_skill = c->is_skill}));
+    }
 }
 
 struct slash_end slash_end(struct slash *s)
@@ -253,7 +433,7 @@ static int slash_put(struct slash *s, struct job *j, bool only_behind, struct er
     int rc = 0;
 
     lock_take(&s->lock);
-    if (only_behind && !s->waiting)
+    if (only_behind && !s->waiting && !s->is_left)
         rc = 1;
     else if (s->waiting >= SLASH_MAX_WAITING && j->kind != JOB_FINISH)
         rc = err_set(err, ERR_TOO_BIG, "%d commands wait already", SLASH_MAX_WAITING);
@@ -269,32 +449,49 @@ static int slash_put(struct slash *s, struct job *j, bool only_behind, struct er
     return rc;
 }
 
-static const struct slash_command *slash_of_input(const struct agent_input *in,
-                                                  struct str *ret_args)
+static bool is_name(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (!str_is_alnum(s.ptr[i]) && !strchr("-_.:", s.ptr[i]))
+            return false;
+    }
+    return s.len > 0;
+}
+
+/* What becomes of it: JOB_INPUT: it is for the model, or the agent takes it up itself. */
+static void job_of_input(struct job *j, const struct agent_input *in)
 {
     const struct message *m = in->is_literal || in->no_query ? NULL : in->message;
+    struct str name;
+    struct str args;
 
-    if (!m || m->len != 1 || m->blocks[0].kind != BLOCK_TEXT)
-        return NULL;
-    return slash_find(m->blocks[0].text, ret_args);
+    j->kind = JOB_INPUT;
+    if (!m || m->len != 1 || m->blocks[0].kind != BLOCK_TEXT ||
+        !slash_split(m->blocks[0].text, &name, &args) || !is_name(name))
+        return;
+    j->command = slash_find(m->blocks[0].text, /*ret_args=*/NULL);
+    if (j->command && !j->command->run)
+        return;
+    j->kind = j->command ? JOB_COMMAND : JOB_OWN;
+    buf_add(&j->name, j->command ? str_of(j->command->name) : name);
+    buf_add(&j->args, args);
 }
 
 int slash_send(struct slash *s, struct agent_input *input, struct err *err)
 {
-    struct str args = STR("");
-    const struct slash_command *command = slash_of_input(input, &args);
-    struct job *j = job_new(command ? JOB_COMMAND : JOB_INPUT);
+    struct job *j = job_new(JOB_INPUT);
     int rc = 1;
 
-    j->command = command;
-    buf_add(&j->args, args);
+    job_of_input(j, input);
     j->input = *input;
-    if (command || input->when == INPUT_LATER)
-        rc = slash_put(s, j, /*only_behind=*/!command, err);
+    if (j->kind != JOB_INPUT || input->when == INPUT_LATER || slash_is_left(s))
+        rc = slash_put(s, j, /*only_behind=*/j->kind == JOB_INPUT, err);
     input->message = NULL;
+    input->command = NULL;
     if (rc == 1) {
         rc = host_send(s->host, &j->input, err);
         j->input.message = NULL; /* taken either way */
+        j->input.command = NULL;
         job_free(&j->mail);
     } else if (rc < 0) {
         job_free(&j->mail);
@@ -302,18 +499,37 @@ int slash_send(struct slash *s, struct agent_input *input, struct err *err)
     return rc;
 }
 
-int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err)
+/* A command that nobody has typed as such. */
+static int slash_put_command(struct slash *s, struct job *j, const struct slash_command *command,
+                             struct str args, struct err *err)
 {
-    struct job *j = job_new(JOB_COMMAND);
-
-    j->command = slash_find(STR("/goal"), /*ret_args=*/NULL);
-    j->goal = mem_zalloc(sizeof(*j->goal));
-    *j->goal = *goal;
-    *goal = (struct goal_argument)GOAL_ARGUMENT_INIT;
+    j->command = command;
+    buf_adds(&j->name, command->name);
+    buf_add(&j->args, str_trim(args));
     if (slash_put(s, j, /*only_behind=*/false, err) == 0)
         return 0;
     job_free(&j->mail);
     return -1;
+}
+
+int slash_shell(struct slash *s, struct str command, struct err *err)
+{
+    return slash_put_command(s, job_new(JOB_COMMAND), &slash_shell_entry, command, err);
+}
+
+int slash_note(struct slash *s, struct str note, struct err *err)
+{
+    return slash_put_command(s, job_new(JOB_COMMAND), &slash_note_entry, note, err);
+}
+
+int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err)
+{
+    struct job *j = job_new(JOB_COMMAND);
+
+    j->goal = mem_zalloc(sizeof(*j->goal));
+    *j->goal = *goal;
+    *goal = (struct goal_argument)GOAL_ARGUMENT_INIT;
+    return slash_put_command(s, j, &slash_goal_entry, STR(""), err);
 }
 
 int slash_ask(struct slash *s, const struct slash_command *command, struct str args,
@@ -321,14 +537,9 @@ int slash_ask(struct slash *s, const struct slash_command *command, struct str a
 {
     struct job *j = job_new(JOB_COMMAND);
 
-    j->command = command;
-    buf_add(&j->args, args);
     j->answer = fn;
     j->arg = arg;
-    if (slash_put(s, j, /*only_behind=*/false, err) == 0)
-        return 0;
-    job_free(&j->mail);
-    return -1;
+    return slash_put_command(s, j, command, args, err);
 }
 
 void slash_finish(struct slash *s, void (*fn)(void *arg), void *arg)

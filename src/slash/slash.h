@@ -1,15 +1,17 @@
 /*
  * Slash commands: what may be said in the place of words for the model.
  *
- * They need a host and never a screen. To add one: write slash/<name>.c with its run function and
- * add a row to the table in slash.c; lists of commands (system/init, initialize) print the rows.
+ * They need a host and never a screen; what a front end with a person can do beside is front.h. To
+ * add one: write slash/<name>.c with its row and its run function, and add it to commands.def and
+ * meson.build. Lists (system/init, initialize, /help, docs/commands.md) print the rows;
+ * slash_test fails while the docs differ.
  *
  * A command may take its time (a goal's checks are run when it is set), so all of a session's run
  * on one thread, one after the other, and nobody who reads lines waits for them. What is said
  * behind a command that has not answered yet waits too: order is kept. How it ended is told to
  * observers (host_answer()).
  *
- * slash_send() and slash_finish() may be called from any thread.
+ * slash_send(), slash_finish() and slash_interrupt() may be called from any thread.
  */
 #pragma once
 
@@ -19,41 +21,94 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "llm/effort.h"
 
 struct agent_input;
+struct arena;
 struct cancel;
 struct conf;
 struct goal_argument;
 struct host;
+struct own_list;
 struct slash;
+struct slash_front;
+
+/* What happens once a command has answered. */
+enum slash_after {
+    AFTER_NOTHING,
+    AFTER_NEW,    /* another session: front.h's go() */
+    AFTER_RESUME, /* `session` */
+    AFTER_FORK,
+    AFTER_REWIND, /* the dialog is opened */
+    AFTER_LEAVE,
+};
 
 /* One command at work. */
 struct slash_call {
+    struct slash *slash;
     struct host *host;
-    struct str args; /* behind the name, trimmed */
+    const struct slash_front *front; /* NULL: there is no person to choose and look */
+    struct str args;                 /* behind the name, trimmed */
+    const char *source;              /* "built-in"; whose file it is: "user", "project", … */
     /* Of /goal, when somebody has read the argument already; NULL: `args` counts. */
     struct goal_argument *goal;
     bool is_client; /* a program asks (slash_ask()), not a person */
     struct cancel *cancel;
     struct buf text; /* the answer */
-    bool goes_on;    /* a turn will begin by itself */
+    /* The same with colors (SGR), where it has some; for those who show it. */
+    struct buf color;
+    /* What is said to the model in the place of what was typed; empty: nothing is. Only where the
+     * command has not been asked for by a program. */
+    struct buf prompt;
+    bool is_own_words; /* the prompt is what the person has written, not what the command says */
+    /* What holds for the turn of that prompt alone, beside all else: permission rules, the model
+     * (empty: the session's), the effort (UNSET: the session's). */
+    struct strv allow, deny;
+    struct str model;
+    enum effort effort;
+    bool goes_on; /* a turn will begin by itself */
+    enum slash_after after;
+    struct buf session; /* AFTER_RESUME: its id */
 };
 
 struct slash_command {
     const char *name;    /* "goal" */
-    const char *hint;    /* "[<condition> | clear]" */
+    const char *aliases; /* "reset new"; NULL: none */
+    const char *hint;    /* "[<condition> | clear]"; "" when it takes nothing */
     const char *summary; /* one sentence, no full stop */
     const char *setting; /* false hides it from lists; NULL: always there */
+    const char *more;    /* for docs/commands.md, Markdown; NULL: the summary says it all */
+    /* NULL: the agent takes it up itself, in its turn among inputs (/compact). */
     int (*run)(struct slash_call *call, struct err *err);
 };
 
 size_t slash_count(void);
 const struct slash_command *slash_at(size_t i);
 bool slash_is_listed(const struct slash_command *c, const struct conf *conf);
-/* The command that a text means ("/goal", "/goal all tests pass"); NULL: it is for the model. */
+/* All that can be typed now, the built-in commands that are listed and the person's own; slices are
+ * in the arena. */
+struct slash_item {
+    struct str name, hint, summary;
+    bool is_own, is_skill;
+};
+typedef VEC(struct slash_item) slash_item_vec;
+void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret);
+/* "/goal all tests pass" → "goal", "all tests pass"; false: it does not begin with a slash. */
+bool slash_split(struct str text, struct str *ret_name, struct str *ret_args);
+/* The command of the table that a text means ("/goal", "/goal all tests pass"); NULL: there is
+ * none of that name. */
 const struct slash_command *slash_find(struct str text, struct str *ret_args);
 
+/* The table as Markdown, for docs/commands.md (scripts/commands-docs). */
+void slash_write_docs(struct buf *out);
+
 struct slash *slash_new(struct host *h, struct cancel *cancel);
+/* A person is there. Lent; before the first command. */
+void slash_set_front(struct slash *s, const struct slash_front *front);
+/* The person's own commands and skills as they are now (slash/own.h); yours: own_list_unref(). */
+struct own_list *slash_own(struct slash *s);
 /* Cancels the command that runs and waits for it. Before host_free(); NULL is fine. */
 void slash_free(struct slash *s);
 
@@ -62,11 +117,21 @@ void slash_free(struct slash *s);
 int slash_send(struct slash *s, struct agent_input *input, struct err *err);
 /* The command /goal with an argument that was read already; takes its content. */
 int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err);
+/* What is typed behind "!" and "#" (slash/shell.h, slash/note.c); the answers are those of commands
+ * with these names. */
+int slash_shell(struct slash *s, struct str command, struct err *err);
+int slash_note(struct slash *s, struct str note, struct err *err);
+/* What a person has typed, from the words of the conversation: "<command-name>/x</command-name>…"
+ * is "/x …", "<bash-input>ls</bash-input>…" is "!ls". False: the words are their own. */
+bool slash_typed(struct str text, struct buf *ret);
 /* The same for somebody who wants the answer for himself: fn(arg, …) is called with it, once, on
  * the commands' thread, in the place of host_answer(). err NULL: it was done. */
 typedef void (*slash_answer_fn)(void *arg, const struct slash_call *call, const struct err *err);
 int slash_ask(struct slash *s, const struct slash_command *command, struct str args,
               slash_answer_fn fn, void *arg, struct err *err);
+/* The command at work, if there is one, ends as soon as it can and says so; what waits behind it
+ * goes on. False: none is at work. Any thread. */
+bool slash_interrupt(struct slash *s);
 /* host_finish() behind all commands. */
 void slash_finish(struct slash *s, void (*fn)(void *arg), void *arg);
 

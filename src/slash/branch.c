@@ -1,0 +1,34 @@
+/*
+ * /branch: go on with a copy of this session; the session itself stays as it is.
+ */
+#include "base/err.h"
+#include "base/file.h"
+#include "host/host.h"
+#include "slash/inside.h"
+
+static int branch_run(struct slash_call *call, struct err *err);
+
+const struct slash_command slash_branch_entry = {
+    .name = "branch",
+    .aliases = "fork",
+    .hint = "",
+    .summary = "Go on in a copy of this conversation",
+    .run = branch_run,
+};
+
+static int branch_run(struct slash_call *call, struct err *err)
+{
+    const char *path = host_transcript(call->host);
+
+    if (!*path || !file_exists(path))
+        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+    if (!call->front) {
+        slash_sayf(call, INK_PLAIN, "To go on in a copy: tenax --resume %s --fork-session\n",
+                   host_session(call->host));
+        return 0;
+    }
+    slash_sayf(call, INK_FAINT, "The conversation so far stays: tenax --resume %s\n",
+               host_session(call->host));
+    call->after = AFTER_FORK;
+    return 0;
+}

@@ -1,0 +1,48 @@
+/*
+ * /clear: begin anew. With a front end a new session takes the place of this one, which stays to be
+ * resumed; without, the conversation of the same session goes back to its beginning, which /rewind
+ * undoes.
+ */
+#include "base/err.h"
+#include "base/file.h"
+#include "host/host.h"
+#include "host/rewind.h"
+#include "slash/inside.h"
+
+static int clear_run(struct slash_call *call, struct err *err);
+
+const struct slash_command slash_clear_entry = {
+    .name = "clear",
+    .aliases = "reset new",
+    .hint = "",
+    .summary = "Begin a new conversation; the one before can still be resumed",
+    .run = clear_run,
+};
+
+static int clear_run(struct slash_call *call, struct err *err)
+{
+    CLEANUP(rewind_freep) struct rewind *points = NULL;
+    const char *path = host_transcript(call->host);
+
+    if (call->front) {
+        if (*path && file_exists(path))
+            slash_sayf(call, INK_FAINT, "The conversation before: /resume, or tenax --resume %s\n",
+                       host_session(call->host));
+        else
+            slash_say(call, INK_FAINT, STR("A new conversation.\n"));
+        call->after = AFTER_NEW;
+        return 0;
+    }
+    if (!*path || !file_exists(path)) {
+        slash_say(call, INK_PLAIN, STR("Nothing has been said yet.\n"));
+        return 0;
+    }
+    if (rewind_open(path, host_folder(call->host), call->cancel, &points, err) < 0)
+        return -1;
+    if (!rewind_count(points)) {
+        slash_say(call, INK_PLAIN, STR("Nothing has been said yet.\n"));
+        return 0;
+    }
+    return slash_go_back(call, rewind_at(points, 0)->uuid, /*files=*/false, /*conversation=*/true,
+                         err);
+}

@@ -1,0 +1,28 @@
+/*
+ * /exit: leave. Without a front end there is nobody to leave: the end of input does it.
+ */
+#include "host/host.h"
+#include "slash/inside.h"
+
+static int exit_run(struct slash_call *call, struct err *err);
+
+const struct slash_command slash_exit_entry = {
+    .name = "exit",
+    .aliases = "quit",
+    .hint = "",
+    .summary = "Leave; the session can be resumed",
+    .run = exit_run,
+};
+
+static int exit_run(struct slash_call *call, struct err *err)
+{
+    (void)err;
+    if (call->front) {
+        call->after = AFTER_LEAVE;
+        return 0;
+    }
+    slash_sayf(call, INK_PLAIN,
+               "The session ends with its input. To go on later: tenax --resume %s\n",
+               host_session(call->host));
+    return 0;
+}

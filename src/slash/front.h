@@ -1,0 +1,70 @@
+/*
+ * What a front end with a person can do for a command: let them choose, show a panel, change how
+ * it looks, go to another session.
+ *
+ * A command asks; the front end answers when it can. All functions are called on the commands'
+ * thread; those that ask wait (ERR_CANCELLED: the person left it, or the command was cancelled).
+ * Where there is no front end (slash_call.front NULL) a command says in words what there is and
+ * how to choose by an argument.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf;
+struct cancel;
+struct err;
+
+struct choice {
+    struct str label;
+    struct str detail;  /* faint, behind it; may be empty */
+    struct str preview; /* shown while the cursor is on it, several lines; may be empty */
+    bool is_current;    /* the one in force */
+    bool is_off;        /* can be seen but not chosen */
+};
+
+enum pick_look {
+    PICK_LIST,
+    PICK_SEARCH, /* a list one types into */
+    PICK_SLIDER, /* left to right: /effort */
+};
+
+struct pick {
+    enum pick_look look;
+    struct str title;
+    struct str note;      /* below the title; may be empty */
+    struct str low, high; /* PICK_SLIDER: what its ends mean */
+    const struct choice *choices;
+    size_t count;
+    size_t at; /* the cursor at first */
+};
+
+enum front_switch {
+    SWITCH_NEW,    /* /clear */
+    SWITCH_RESUME, /* id */
+    SWITCH_FORK,   /* /branch: of the present one */
+};
+
+struct slash_front {
+    void *arg; /* of all below */
+    int (*pick)(void *arg, const struct pick *p, struct cancel *cancel, size_t *ret,
+                struct err *err);
+    /* A line of text, or several, to be edited; *text is what it begins with and what it became:
+     * byte for byte the same if nothing was edited. */
+    int (*edit)(void *arg, struct str title, struct buf *text, struct cancel *cancel,
+                struct err *err);
+    /* Long text to be read in the transcript view's manner; Markdown. Returns at once. */
+    void (*show)(void *arg, struct str title, struct str text);
+    bool (*copy)(void *arg, struct str text); /* into the clipboard; false: it cannot */
+    /* "theme" "dark", "editorMode" "vim", "plain" …: takes effect at once; saving is the
+     * command's business. False: no such thing or value. */
+    bool (*set)(void *arg, struct str what, struct str value);
+    /* After the command has answered: another session in the place of this one. */
+    void (*go)(void *arg, enum front_switch how, struct str id);
+    void (*leave)(void *arg); /* /exit, after the command has answered */
+    /* The person's own choice of what to go back to; opens the rewind dialog. Returns at once. */
+    void (*rewind)(void *arg);
+};

@@ -1,0 +1,527 @@
+/*
+ * Commands with a person in front of them, who chooses, edits and leaves as the rows say: on a real
+ * session with a scripted model. The last test goes through the commands' thread.
+ */
+#include "slash/front.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/agent.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "host/host.h"
+#include "llm/message.h"
+#include "proc/proc.h"
+#include "slash/commands.h"
+#include "store/test_home.h"
+#include "sync/cancel.h"
+#include "sync/thread.h"
+
+#define MAX_TAKEN 4
+
+/* What the person does, and what came of it. */
+struct person {
+    const char *picks[MAX_TAKEN]; /* labels, or their ends; NULL: they leave it */
+    const char *edits[MAX_TAKEN];
+    size_t picked, edited;
+    bool refuses;    /* set() and copy() */
+    bool interrupts; /* in the middle of a choice */
+    bool was_interrupted;
+    struct buf done;
+    struct gate gate; /* of what follows */
+    bool has_left;
+    enum front_switch went;
+};
+
+static struct {
+    struct conf *conf;
+    struct args args;
+    struct cancel *cancel;
+    struct host *host;
+    struct slash *slash;
+    struct person person;
+} bench;
+
+static void put(const char *name, const char *text)
+{
+    CLEANUP(mem_freep) char *path = path_join(test_home, name);
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    struct err err = {0};
+
+    if (file_mkdirs(dir, 0700, &err) < 0 || file_replace(path, str_of(text), 0600, &err) < 0)
+        fail_msg("%s: %s", name, err.text);
+}
+
+static int front_pick(void *arg, const struct pick *p, struct cancel *cancel, size_t *ret,
+                      struct err *err)
+{
+    struct person *me = arg;
+    const char *want = me->picked < MAX_TAKEN ? me->picks[me->picked++] : NULL;
+
+    if (me->interrupts)
+        me->was_interrupted = slash_interrupt(bench.slash) && cancel_is_set(cancel);
+    if (!want)
+        return err_set(err, ERR_CANCELLED, "left");
+    for (size_t i = 0; i < p->count; i++) {
+        if (str_ends(p->choices[i].label, str_of(want))) {
+            *ret = i;
+            return 0;
+        }
+    }
+    fail_msg("'%.*s' has no '%s'", STR_ARG(p->title), want);
+    return -1;
+}
+
+static int front_edit(void *arg, struct str title, struct buf *text, struct cancel *cancel,
+                      struct err *err)
+{
+    struct person *me = arg;
+    const char *words = me->edited < MAX_TAKEN ? me->edits[me->edited++] : NULL;
+
+    (void)title;
+    (void)cancel;
+    if (!words)
+        return err_set(err, ERR_CANCELLED, "left");
+    if (words[0] == '!') { /* "! TEXT": somebody else writes it meanwhile */
+        put("w/AGENTS.md", strchr(words, ' ') + 1);
+        words = "Mine.";
+    }
+    buf_clear(text);
+    buf_adds(text, words);
+    return 0;
+}
+
+static void front_show(void *arg, struct str title, struct str text)
+{
+    struct person *me = arg;
+
+    buf_addf(&me->done, "show %.*s %zu;", STR_ARG(title), text.len);
+}
+
+static bool front_copy(void *arg, struct str text)
+{
+    struct person *me = arg;
+
+    buf_addf(&me->done, "copy %.*s;", STR_ARG(text));
+    return !me->refuses;
+}
+
+static bool front_set(void *arg, struct str what, struct str value)
+{
+    struct person *me = arg;
+
+    buf_addf(&me->done, "%.*s=%.*s;", STR_ARG(what), STR_ARG(value));
+    return !me->refuses;
+}
+
+static void front_go(void *arg, enum front_switch how, struct str id)
+{
+    struct person *me = arg;
+
+    (void)id;
+    gate_take(&me->gate);
+    me->went = how;
+    gate_give(&me->gate);
+}
+
+static void front_leave(void *arg)
+{
+    struct person *me = arg;
+
+    gate_take(&me->gate);
+    me->has_left = true;
+    gate_wake(&me->gate);
+    gate_give(&me->gate);
+}
+
+static void front_rewind(void *arg)
+{
+    struct person *me = arg;
+
+    buf_adds(&me->done, "rewind;");
+}
+
+static const struct slash_front front = {
+    .arg = &bench.person,
+    .pick = front_pick,
+    .edit = front_edit,
+    .show = front_show,
+    .copy = front_copy,
+    .set = front_set,
+    .go = front_go,
+    .leave = front_leave,
+    .rewind = front_rewind,
+};
+
+/* ---- A session ---- */
+
+static char variables[6][200];
+static char *environment[] = {variables[0], variables[1], variables[2], variables[3],
+                              variables[4], variables[5], NULL};
+
+static int setup(void **state)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(mem_freep) char *work = NULL;
+    CLEANUP(mem_freep) char *etc = NULL;
+    struct conf_sources from = {.environ = environment, .args = &bench.args, .trusted = true};
+    struct host_spec spec = {.args = &bench.args};
+    char model[300];
+    char *argv[] = {(char *)"tenax", (char *)"-p", (char *)"--model", model, NULL};
+    struct err err = {0};
+
+    if (home_setup(state) < 0)
+        return -1;
+    snprintf(variables[0], sizeof(variables[0]), "HOME=%s/h", test_home);
+    snprintf(variables[1], sizeof(variables[1]), "TENAX_HOME=%s/h/.tenax", test_home);
+    snprintf(variables[2], sizeof(variables[2]), "PATH=/usr/local/bin:/usr/bin:/bin");
+    snprintf(variables[3], sizeof(variables[3]), "HTTP_PROXY=me:secret@proxy:1");
+    snprintf(variables[4], sizeof(variables[4]), "HTTPS_PROXY=http://me:p@ss@proxy:1/x@y");
+    snprintf(variables[5], sizeof(variables[5]), "http_proxy=http://proxy:1/x@y");
+    snprintf(model, sizeof(model), "scripted/%s/s.scenario", test_home);
+    put("s.scenario", "step\n  sticky\n  text Said.\n");
+    put("w/.claude/commands/mine.md", "Do $ARGUMENTS.\n");
+    work = path_join(test_home, "w");
+    etc = path_join(test_home, "etc");
+    from.dir = work;
+    from.etc = etc;
+    bench.cancel = cancel_new(NULL);
+    spec.cancel = bench.cancel;
+    if (args_parse(4, argv, &bench.args, &err) < 0 || conf_load(&from, &bench.conf, &err) < 0) {
+        print_message("%s\n", err.text);
+        return -1;
+    }
+    spec.conf = bench.conf;
+    if (host_new(&spec, &notes, &bench.host, &err) < 0) {
+        print_message("%s\n", err.text);
+        return -1;
+    }
+    bench.slash = slash_new(bench.host, bench.cancel);
+    slash_set_front(bench.slash, &front);
+    gate_init(&bench.person.gate);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    slash_free(bench.slash);
+    host_free(bench.host);
+    conf_unref(bench.conf);
+    args_release(&bench.args);
+    cancel_unref(bench.cancel);
+    gate_release(&bench.person.gate);
+    proc_shutdown();
+    return home_teardown(state);
+}
+
+/* ---- Rows ---- */
+
+static const struct row {
+    const char *command; /* "theme", or "!" and "#" */
+    const char *args;
+    const char *picks[MAX_TAKEN];
+    const char *edits[MAX_TAKEN];
+    bool refuses;
+    const char *text; /* in the answer, or in the error */
+    const char *done; /* by the front end */
+    enum err_code code;
+    enum slash_after after;
+} rows[] = {
+    {.command = "effort", .picks = {"max"}, .text = "Effort: max"},
+    {.command = "effort", .picks = {NULL}, .text = "Effort unchanged", .code = ERR_CANCELLED},
+    {.command = "effort", .picks = {"ultracode"}, .text = "Effort: xhigh"},
+    {.command = "effort", .args = "status", .text = "Effort: xhigh"},
+    {.command = "effort", .args = "auto", .text = "Effort: auto"},
+    {.command = "effort", .args = "ultracode", .text = "together with workflows"},
+    {.command = "theme", .picks = {"light"}, .text = "Theme: light", .done = "theme=light;"},
+    {.command = "theme",
+     .picks = {"dark"},
+     .refuses = true,
+     .text = "cannot have the theme",
+     .done = "theme=dark;",
+     .code = ERR_UNSUPPORTED},
+    {.command = "theme", .args = "pink", .text = "there is no theme 'pink'", .code = ERR_BAD_INPUT},
+    {.command = "vim", .text = "Keys: vim", .done = "editorMode=vim;"},
+    {.command = "vim", .text = "Keys: normal", .done = "editorMode=normal;"},
+    {.command = "vim", .args = "off", .text = "Keys: normal", .done = "editorMode=normal;"},
+    {.command = "config",
+     .picks = {"autoCompactEnabled", "false"},
+     .text = "autoCompactEnabled = false"},
+    {.command = "config",
+     .picks = {"editorMode", "vim"},
+     .text = "editorMode = \"vim\"",
+     .done = "editorMode=vim;"},
+    {.command = "config", .picks = {NULL}, .text = "left", .code = ERR_CANCELLED},
+    {.command = "model", .picks = {"s.scenario", NULL}, .text = "left", .code = ERR_CANCELLED},
+    {.command = "model", .args = "a b c", .text = "usage: /model", .code = ERR_BAD_INPUT},
+    {.command = "clear", .text = "A new conversation", .after = AFTER_NEW},
+    {.command = "exit", .text = "", .after = AFTER_LEAVE},
+    {.command = "rewind", .text = "nothing has been said", .code = ERR_NOT_FOUND},
+    {.command = "branch", .text = "nothing has been said", .code = ERR_NOT_FOUND},
+    {.command = "resume", .text = "There is no other session"},
+    {.command = "rename", .edits = {"A name"}, .text = "Named: A name"},
+    {.command = "rename", .edits = {"  "}, .text = "at least one character", .code = ERR_BAD_INPUT},
+    {.command = "memory", .picks = {"/w/CLAUDE.md"}, .edits = {"Be brief."}, .text = "Wrote "},
+    {.command = "memory",
+     .picks = {"/w/CLAUDE.md"},
+     .edits = {"Be brief.\n"},
+     .text = "is as it was"},
+    {.command = "#",
+     .args = "Remember this",
+     .picks = {"For me everywhere"},
+     .text = "/h/.tenax/CLAUDE.md"},
+    {.command = "#", .args = "And this", .picks = {"For this project"}, .text = "/w/CLAUDE.md"},
+    {.command = "#", .args = "", .text = "which note?", .code = ERR_BAD_INPUT},
+    {.command = "permissions",
+     .args = "add",
+     .picks = {"Deny", "For this session"},
+     .edits = {"Bash(rm *)"},
+     .text = "deny: Bash(rm *)"},
+    {.command = "permissions", .text = "Bash(rm *)"},
+    {.command = "permissions", .args = "remove Bash(rm *)", .text = "Removed Bash(rm *)"},
+    {.command = "plan", .text = "Plan mode"},
+    {.command = "plan", .text = "no plan yet"},
+    {.command = "plan", .args = "off", .text = "Mode: default"},
+    {.command = "goal", .args = "edit", .text = "no goal to edit", .code = ERR_NOT_FOUND},
+    {.command = "goal", .args = "\"it is done\" --check true", .text = "Goal set"},
+    {.command = "goal",
+     .args = "another",
+     .picks = {"Leave all as it is"},
+     .text = "The goal is as it was",
+     .code = ERR_CANCELLED},
+    {.command = "goal",
+     .args = "another",
+     .picks = {"Work for this one afterwards"},
+     .text = "another"},
+    {.command = "goal",
+     .args = "edit",
+     .edits = {"it is really done"},
+     .text = "it is really done"},
+    {.command = "goal", .args = "clear", .text = "Goal cleared"},
+    {.command = "help", .text = "/mine"},
+    {.command = "help", .args = "mine", .text = "commands/mine.md"},
+    {.command = "help", .args = "/cost", .text = "Also: usage stats"},
+    {.command = "help", .args = "nosuch", .text = "there is no command", .code = ERR_NOT_FOUND},
+    {.command = "status", .text = "scripted/"},
+    {.command = "context", .text = "System prompt"},
+    {.command = "env", .text = "TENAX_HOME="},
+    {.command = "!", .args = "", .text = "which command?", .code = ERR_BAD_INPUT},
+    {.command = "!", .args = "echo out; echo err >&2; exit 3", .text = "Exit code 3"},
+    {.command = "!", .args = "printf 'a\\033[31mb'", .text = "ab"},
+};
+
+static const struct slash_command *find(const char *name)
+{
+    char text[64];
+
+    if (strcmp(name, "!") == 0)
+        return &slash_shell_entry;
+    if (strcmp(name, "#") == 0)
+        return &slash_note_entry;
+    snprintf(text, sizeof(text), "/%s", name);
+    return slash_find(str_of(text), NULL);
+}
+
+static void run_row(const struct row *r, size_t i)
+{
+    struct slash_call call = {
+        .slash = bench.slash,
+        .host = bench.host,
+        .front = &front,
+        .args = str_of(r->args),
+        .source = "built-in",
+        .cancel = bench.cancel,
+        .text = BUF_INIT(1 << 20),
+        .color = BUF_INIT(1 << 20),
+        .prompt = BUF_INIT(1 << 20),
+        .session = BUF_INIT(1000),
+    };
+    struct person *me = &bench.person;
+    struct err err = {0};
+
+    memcpy(me->picks, r->picks, sizeof(me->picks));
+    memcpy(me->edits, r->edits, sizeof(me->edits));
+    me->picked = me->edited = 0;
+    me->refuses = r->refuses;
+    buf_init(&me->done, 4096);
+    (void)find(r->command)->run(&call, &err);
+    if (err.code != r->code || call.after != r->after ||
+        !strstr(err.code ? err.text : buf_cstr(&call.text), r->text) ||
+        strcmp(buf_cstr(&me->done), r->done ? r->done : "") != 0)
+        fail_msg("row %zu, /%s %s: %s, '%s', done '%s', after %d", i, r->command,
+                 r->args ? r->args : "", err.text, buf_cstr(&call.text), buf_cstr(&me->done),
+                 (int)call.after);
+    /* With colors it says the same. */
+    if (!err.code && call.color.len && !strstr(buf_cstr(&call.color), "\x1b[") &&
+        !str_eq(buf_str(&call.color), buf_str(&call.text)))
+        fail_msg("row %zu: two answers", i);
+    buf_release(&me->done);
+    buf_release(&call.text);
+    buf_release(&call.color);
+    buf_release(&call.prompt);
+    buf_release(&call.session);
+    strv_release(&call.allow);
+    strv_release(&call.deny);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        run_row(&rows[i], i);
+}
+
+/* ---- Memory files ---- */
+
+/* CLAUDE.md is a link: what it leads to is written, with its mode; and nothing for nothing. */
+static void test_memory_links(void **state)
+{
+    static const struct row changes[] = {
+        {.command = "memory", .picks = {"/w/CLAUDE.md"}, .edits = {"Old."}, .text = "as it was"},
+        {.command = "memory", .picks = {"/w/CLAUDE.md"}, .edits = {"New."}, .text = "Wrote "},
+        {.command = "#", .args = "note", .picks = {"For this project"}, .text = "Kept in "},
+        {.command = "memory",
+         .picks = {"/w/CLAUDE.md"},
+         .edits = {"! Another's."},
+         .text = "was changed meanwhile",
+         .code = ERR_BUSY},
+    };
+    static const char *const want[] = {"Old.\n", "New.\n", "New.\n- note\n", "Another's."};
+    CLEANUP(mem_freep) char *link = path_join(test_home, "w/CLAUDE.md");
+    CLEANUP(mem_freep) char *agents = path_join(test_home, "w/AGENTS.md");
+    struct stat st;
+
+    (void)state;
+    (void)unlink(link);
+    put("w/AGENTS.md", "Old.\n");
+    assert_int_equal(chmod(agents, 0640), 0);
+    assert_int_equal(symlink("AGENTS.md", link), 0);
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+
+        run_row(&changes[i], i);
+        assert_int_equal(file_slurp(agents, 4096, &text, NULL), 0);
+        assert_string_equal(buf_cstr(&text), want[i]);
+        assert_int_equal(lstat(link, &st), 0);
+        assert_true(S_ISLNK(st.st_mode));
+        assert_int_equal(stat(agents, &st), 0);
+        assert_int_equal(st.st_mode & 07777, i < 3 ? 0640 : 0600); /* put() has its own */
+    }
+}
+
+/* ---- What commands show and grant ---- */
+
+/* Passwords in proxies' addresses, whatever stands around them. */
+static void test_env_masks(void **state)
+{
+    static const struct row masked[] = {
+        {.command = "env", .text = "  HTTP_PROXY=…@proxy:1\n"},
+        {.command = "env", .text = "  HTTPS_PROXY=http://…@proxy:1/x@y\n"},
+        {.command = "env", .text = "  http_proxy=http://proxy:1/x@y\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(masked); i++)
+        run_row(&masked[i], i);
+}
+
+/* /statusline may read the two files it is about, and no other of that folder. */
+static void test_statusline_grants(void **state)
+{
+    struct slash_call call = {.slash = bench.slash,
+                              .host = bench.host,
+                              .cancel = bench.cancel,
+                              .prompt = BUF_INIT(1 << 20)};
+    CLEANUP(buf_release) struct buf want = BUF_INIT(4096);
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(find("statusline")->run(&call, &err), 0);
+    assert_int_equal(call.allow.len, 2);
+    buf_addf(&want, "Read(/%s/settings.json)", conf_home(bench.conf));
+    assert_string_equal(call.allow.ptr[0], buf_cstr(&want));
+    buf_clear(&want);
+    buf_addf(&want, "Read(/%s/statusline.sh)", conf_home(bench.conf));
+    assert_string_equal(call.allow.ptr[1], buf_cstr(&want));
+    buf_release(&call.prompt);
+    strv_release(&call.allow);
+    strv_release(&call.deny);
+}
+
+/* ---- The thread ---- */
+
+static void say(const char *text)
+{
+    struct agent_input in = {0};
+    struct err err = {0};
+
+    id_uuid(in.uuid);
+    in.message = message_user_text(str_of(text));
+    if (slash_send(bench.slash, &in, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+}
+
+static void on_done(void *arg)
+{
+    front_leave(arg);
+}
+
+static void await(struct person *me)
+{
+    gate_take(&me->gate);
+    while (!me->has_left)
+        gate_wait(&me->gate, -1);
+    me->has_left = false;
+    gate_give(&me->gate);
+}
+
+/* What is sent behind commands keeps its place; what only a front end can do is done. */
+static void test_thread(void **state)
+{
+    struct person *me = &bench.person;
+    struct err err = {0};
+
+    (void)state;
+    buf_init(&me->done, 4096);
+    memset(me->picks, 0, sizeof(me->picks));
+    say("/mine own work");
+    say("/version");
+    say("hello");
+    say("/nosuch");
+    assert_int_equal(slash_shell(bench.slash, STR("true"), &err), 0);
+    me->interrupts = true;
+    say("/theme");
+    say("/exit");
+    await(me);
+    assert_true(me->was_interrupted);
+    assert_false(slash_interrupt(bench.slash));
+    assert_int_equal(slash_end(bench.slash).failed, ERR_CANCELLED); /* the last that failed */
+    say("/branch");
+    say("/nosuch"); /* for the session that was gone to: it does not fail here */
+    slash_finish(bench.slash, on_done, me);
+    await(me);
+    assert_int_equal(slash_end(bench.slash).failed, ERR_CANCELLED);
+    buf_release(&me->done);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),      cmocka_unit_test(test_memory_links),
+        cmocka_unit_test(test_env_masks), cmocka_unit_test(test_statusline_grants),
+        cmocka_unit_test(test_thread),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,77 @@
+/*
+ * A person's own commands and skills: Markdown files that become words for the model.
+ *
+ *   commands   NAME.md in a folder `commands` of any level (conf/places.h); a file in a folder
+ * below has the folder in its name: commands/web/test.md is /web:test skills     SKILL.md in a
+ * folder of `skills`, which has the skill's name
+ *
+ * Managed ones win over the user's, those over the project's; ours over Claude's, a folder further
+ * down over one further up, a skill over a command. A built-in command's name is never taken over.
+ * What loses or cannot be used is said in notes.
+ *
+ * A list is made once and never changes; whoever wants to know what is there now asks
+ * own_is_fresh() (a stat() for each folder and file) and makes a new one. Any thread.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "conf/source.h"
+#include "llm/effort.h"
+
+struct conf;
+struct err;
+
+#define OWN_MAX_FILE ((size_t)1 << 20)
+#define OWN_MAX_COMMANDS 1000
+#define OWN_MAX_ENTRIES 5000 /* of folders that are looked through */
+#define OWN_MAX_DEPTH 8
+#define OWN_MAX_SUMMARY ((size_t)1536) /* as others cut it */
+
+struct own_command {
+    struct str name;    /* "web:test" */
+    struct str hint;    /* argument-hint */
+    struct str summary; /* description, else the first line */
+    const char *path;
+    const char *dir; /* of a skill: its folder; else where the file is */
+    enum source_level level;
+    bool is_skill;
+    bool is_hidden; /* user-invocable: false */
+    struct str model;
+    enum effort effort;
+    struct strv allow, deny; /* allowed-tools, disallowed-tools: rules */
+    struct strv names;       /* of arguments */
+};
+
+struct own_stamp {
+    const char *path;
+    struct timespec mtime;
+    off_t size;
+};
+
+struct own_list {
+    atomic_int refs;
+    struct arena arena; /* of all slices */
+    VEC(struct own_command) commands;
+    const char *project; /* its folder, with links followed */
+    struct strv notes;
+    VEC(struct own_stamp) stamps;
+    size_t entries;
+};
+
+struct own_list *own_read(const struct conf *conf);
+bool own_is_fresh(const struct own_list *l, const struct conf *conf);
+struct own_list *own_list_ref(struct own_list *l);
+void own_list_unref(struct own_list *l); /* NULL is fine */
+void own_list_unrefp(struct own_list **l);
+const struct own_command *own_find(const struct own_list *l, struct str name); /* or NULL */
+
+/* What a command says, without its frontmatter; read anew. */
+int own_body(const struct own_command *c, struct arena *arena, struct str *ret, struct err *err);

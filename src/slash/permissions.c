@@ -1,0 +1,189 @@
+/*
+ * /permissions: the rules that count in this session; more of them, or fewer.
+ */
+#include "agent/permit.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strv.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "slash/inside.h"
+
+static int permissions_run(struct slash_call *call, struct err *err);
+
+const struct slash_command slash_permissions_entry = {
+    .name = "permissions",
+    .aliases = "allowed-tools",
+    .hint = "[allow | ask | deny | remove <rule>]",
+    .summary = "List the permission rules, add one or remove one",
+    .more = "A rule is written as in the settings, e.g. `/permissions allow Bash(npm test) local`. "
+            "The place is `session`, `local`, `project` or `user`; without one it counts for this "
+            "session. `remove` takes the rule out of the place "
+            "that is named, or out of the session.",
+    .run = permissions_run,
+};
+
+static const struct {
+    const char *word;
+    const char *destination;
+} places[] = {
+    {"session", "session"},
+    {"local", "localSettings"},
+    {"project", "projectSettings"},
+    {"user", "userSettings"},
+};
+
+/* "Bash(npm test)" → toolName, ruleContent. */
+static void write_rule(struct jw *w, struct str rule)
+{
+    size_t open = str_chr(rule, '(');
+
+    jw_object(w);
+    jw_kstr(w, "toolName", str_first(rule, open));
+    if (open < rule.len && str_ends(rule, STR(")")))
+        jw_kstr(w, "ruleContent", str_from(str_first(rule, rule.len - 1), open + 1));
+    jw_object_end(w);
+}
+
+static int change(struct slash_call *call, const char *type, struct str behavior, struct str rule,
+                  const char *destination, struct err *err)
+{
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(SLASH_MAX_TEXT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *updates = NULL;
+    struct jw w;
+
+    jw_init(&w, &json, JW_CLEAN);
+    jw_array(&w);
+    jw_object(&w);
+    jw_kcstr(&w, "type", type);
+    jw_kstr(&w, "behavior", behavior);
+    jw_key(&w, "rules");
+    jw_array(&w);
+    write_rule(&w, rule);
+    jw_array_end(&w);
+    jw_kcstr(&w, "destination", destination);
+    jw_object_end(&w);
+    jw_array_end(&w);
+    if (json_parse(&arena, buf_str(&json), &updates, /*ret_info=*/NULL, err) < 0 ||
+        permit_update(host_permit(call->host), updates, &warnings, err) < 0)
+        return -1;
+    for (size_t i = 0; i < warnings.len; i++)
+        slash_sayf(call, INK_YELLOW, "%s\n", warnings.ptr[i]);
+    return 0;
+}
+
+static int rules_read(struct slash_call *call, struct arena *arena, const struct json **ret,
+                      struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
+
+    permit_write(host_permit(call->host), &text);
+    return json_parse(arena, arena_str(arena, buf_str(&text)), ret, /*ret_info=*/NULL, err);
+}
+
+/* Out of whichever list it is in, at that place. */
+static int rule_remove(struct slash_call *call, struct str rule, const char *destination,
+                       struct err *err)
+{
+    static const char *const lists[] = {"allow", "ask", "deny"};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *before = NULL;
+    const struct json *after = NULL;
+
+    if (rules_read(call, &arena, &before, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        if (change(call, "removeRules", str_of(lists[i]), rule, destination, err) < 0)
+            return -1;
+    }
+    if (rules_read(call, &arena, &after, err) < 0)
+        return -1;
+    if (json_len(before) == json_len(after))
+        return err_set(err, ERR_NOT_FOUND, "there is no rule %.*s in %s",
+                       STR_ARG(str_clip(rule, 100)), destination);
+    slash_sayf(call, INK_PLAIN, "Removed %.*s\n", STR_ARG(rule));
+    return 0;
+}
+
+static void rules_say(struct slash_call *call, const struct json *rules)
+{
+    slash_fact(call, "Mode", "%s", permit_mode_name(permit_mode(host_permit(call->host))));
+    JSON_EACH(rules, r) {
+        struct str behavior = json_get_str(r, "behavior");
+
+        slash_sayf(call,
+                   str_is(behavior, "deny")  ? INK_RED
+                   : str_is(behavior, "ask") ? INK_YELLOW
+                                             : INK_GREEN,
+                   "%-6.*s", STR_ARG(behavior));
+        slash_sayf(call, INK_PLAIN, " %.*s", STR_ARG(json_get_str(r, "rule")));
+        slash_sayf(call, INK_FAINT, "  %.*s\n", STR_ARG(json_get_str(r, "source")));
+    }
+    if (!json_len(rules))
+        slash_say(call, INK_PLAIN, STR("There are no rules here.\n"));
+}
+
+/* The person adds one. */
+static int rule_ask(struct slash_call *call, struct err *err)
+{
+    static const char *const kinds[] = {"Allow without asking", "Always ask", "Deny"};
+    static const char *const lists[] = {"allow", "ask", "deny"};
+    static const char *const where[] = {"For this session", "For me in this project",
+                                        "For everybody in this project", "For me everywhere"};
+    CLEANUP(buf_release) struct buf rule = BUF_INIT(64 << 10);
+    size_t kind;
+    size_t place;
+
+    if (slash_choose(call, "A new rule", kinds, ARRAY_LEN(kinds), &kind, err) < 0 ||
+        call->front->edit(call->front->arg, STR("The rule, such as Bash(npm test)"), &rule,
+                          call->cancel, err) < 0 ||
+        slash_choose(call, "Where it counts", where, ARRAY_LEN(where), &place, err) < 0 ||
+        change(call, "addRules", str_of(lists[kind]), str_trim(buf_str(&rule)),
+               places[place].destination, err) < 0)
+        return -1;
+    slash_sayf(call, INK_PLAIN, "%s: %s\n", lists[kind], buf_cstr(&rule));
+    return 0;
+}
+
+static int permissions_run(struct slash_call *call, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *rules = NULL;
+    const char *destination = "session";
+    size_t end = str_chr(call->args, ' ');
+    struct str verb = str_first(call->args, end);
+    struct str rule = str_trim(str_from(call->args, end));
+
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        struct str word = str_of(places[i].word);
+
+        if (rule.len > word.len && str_ends(rule, word) &&
+            rule.ptr[rule.len - word.len - 1] == ' ') {
+            destination = places[i].destination;
+            rule = str_trim(str_first(rule, rule.len - word.len));
+            break;
+        }
+    }
+    if (str_is_word_of(verb, "allow ask deny") && rule.len) {
+        if (change(call, "addRules", verb, rule, destination, err) < 0)
+            return -1;
+        slash_sayf(call, INK_PLAIN, "%.*s: %.*s (%s)\n", STR_ARG(verb), STR_ARG(rule), destination);
+        return 0;
+    }
+    if (str_is(verb, "remove") && rule.len)
+        return rule_remove(call, rule, destination, err);
+    if (str_is(verb, "add") && !rule.len && call->front)
+        return rule_ask(call, err);
+    if (call->args.len)
+        return err_set(err, ERR_BAD_INPUT, "usage: /permissions %s", slash_permissions_entry.hint);
+    if (rules_read(call, &arena, &rules, err) < 0)
+        return -1;
+    rules_say(call, rules);
+    if (call->front)
+        slash_say(call, INK_FAINT, STR("/permissions add asks for a new one.\n"));
+    return 0;
+}

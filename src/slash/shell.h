@@ -1,0 +1,35 @@
+/*
+ * Commands of the shell that a person, or a command file of theirs, runs.
+ *
+ * What is typed behind "!" is the person's own act: no rules, no sandbox, as in their shell. What
+ * stands in a command file is somebody's text: the permission rules decide, nobody is asked, and it
+ * is confined as the model's commands are. The commands' thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+struct cancel;
+struct err;
+struct host;
+
+#define SHELL_MAX_OUTPUT ((size_t)256 << 10) /* of each stream; the rest is left out and told */
+#define SHELL_TIMEOUT_MS ((int64_t)120 * 1000)
+
+struct shell_result {
+    struct buf out, err;
+    int code; /* exit code, or 128 + signal */
+    bool timed_out;
+};
+#define SHELL_RESULT_INIT                                                                          \
+    {                                                                                              \
+        .out = BUF_INIT(SHELL_MAX_OUTPUT + 200), .err = BUF_INIT(SHELL_MAX_OUTPUT + 200)           \
+    }
+void shell_result_release(struct shell_result *r);
+
+/* Secrets and escape sequences are taken out of what it says. */
+int shell_run(struct host *h, struct str command, bool confined, struct cancel *cancel,
+              struct shell_result *ret, struct err *err);

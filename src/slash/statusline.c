@@ -1,0 +1,44 @@
+/*
+ * /statusline: the model sets up the status line as a person wishes it. For that turn it may read
+ * the settings file and a script beside it; it asks before it changes them, as always.
+ */
+#include "conf/conf.h"
+#include "host/host.h"
+#include "slash/inside.h"
+
+static int statusline_run(struct slash_call *call, struct err *err);
+
+const struct slash_command slash_statusline_entry = {
+    .name = "statusline",
+    .hint = "[<what it should show>]",
+    .summary = "Have the model set up the status line",
+    .run = statusline_run,
+};
+
+static int statusline_run(struct slash_call *call, struct err *err)
+{
+    const char *home = conf_home(host_conf(call->host));
+
+    (void)err;
+    buf_addf(
+        &call->prompt,
+        "Set up the status line of tenax: %.*s\n\n"
+        "It is the key statusLine of %s/settings.json: {\"type\": \"command\", \"command\": \"…\", "
+        "\"padding\": 0}. The command gets a JSON object on standard input (cwd, model.id, "
+        "model.display_name, workspace.current_dir, workspace.project_dir, session_id, version, "
+        "cost.total_cost_usd, context_window.used_percentage and more) and its first line of "
+        "output is shown, ANSI colors included. It must be fast, and must not fail where a "
+        "member is missing.\n\n"
+        "Read that file first if it is there, keep all else in it as it is, and put a longer "
+        "script into %s/statusline.sh. Read and edit nothing but these two; run nothing.",
+        STR_ARG(call->args.len ? call->args
+                               : STR("take over what the prompt of my shell (PS1) shows, as "
+                                     "far as it makes sense")),
+        home, home);
+    strv_adds(&call->deny, "Bash");
+    strv_adds(&call->deny, "WebFetch");
+    /* The folder has keys and transcripts in it, too: these two, and changes are asked about. */
+    strv_addf(&call->allow, "Read(/%s/settings.json)", home);
+    strv_addf(&call->allow, "Read(/%s/statusline.sh)", home);
+    return 0;
+}

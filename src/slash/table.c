@@ -1,0 +1,92 @@
+/*
+ * table: all commands that are built in, and which of them a text means. Immutable; any thread.
+ */
+#include <string.h>
+
+#include "conf/conf.h"
+#include "host/typed.h"
+#include "slash/commands.h"
+
+static const struct slash_command *const commands[] = {
+#define COMMAND(name) &slash_##name##_entry,
+#include "slash/commands.def"
+#undef COMMAND
+};
+
+bool slash_typed(struct str text, struct buf *ret)
+{
+    return typed_find(text, ret);
+}
+
+size_t slash_count(void)
+{
+    return ARRAY_LEN(commands);
+}
+
+const struct slash_command *slash_at(size_t i)
+{
+    return commands[i];
+}
+
+bool slash_is_listed(const struct slash_command *c, const struct conf *conf)
+{
+    return !c->setting || conf_get_bool(conf, c->setting, true);
+}
+
+bool slash_split(struct str text, struct str *ret_name, struct str *ret_args)
+{
+    size_t end = 1;
+
+    text = str_trim(text);
+    if (!str_starts(text, STR("/")))
+        return false;
+    while (end < text.len && !strchr(" \t\r\n", text.ptr[end]))
+        end++;
+    *ret_name = str_from(str_first(text, end), 1);
+    *ret_args = str_trim(str_from(text, end));
+    return true;
+}
+
+const struct slash_command *slash_find(struct str text, struct str *ret_args)
+{
+    struct str name;
+    struct str args;
+
+    if (!slash_split(text, &name, &args) || !name.len)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        if (!str_is(name, commands[i]->name) &&
+            !(commands[i]->aliases && str_is_word_of(name, commands[i]->aliases)))
+            continue;
+        if (ret_args)
+            *ret_args = args;
+        return commands[i];
+    }
+    return NULL;
+}
+
+void slash_write_docs(struct buf *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        const struct slash_command *c = commands[i];
+
+        buf_addf(out, "\n### /%s%s%s%s\n\n%s.", c->name, *c->hint ? " `" : "", c->hint,
+                 *c->hint ? "`" : "", c->summary);
+        if (c->aliases) {
+            struct str rest = str_of(c->aliases);
+            struct str alias;
+            bool first = true;
+
+            buf_adds(out, " Also");
+            while (str_cut(&rest, ' ', &alias)) {
+                buf_addf(out, "%s `/%.*s`", first ? "" : ",", STR_ARG(alias));
+                first = false;
+            }
+            buf_addc(out, '.');
+        }
+        if (c->more)
+            buf_addf(out, "\n\n%s", c->more);
+        buf_addc(out, '\n');
+    }
+    buf_addc(out, '\n');
+}
