@@ -1,0 +1,219 @@
+/*
+ * The inside of the app; for src/tui/app*.c only. Everything here belongs to the UI thread.
+ *
+ *   app.c          made and ended; the event loop
+ *   app_keys.c     what a key does that the editor and panels have no use for
+ *   app_say.c      what the person says: sent, queued, taken back
+ *   app_events.c   what the agent tells
+ *   app_session.c  which session is in front of the person: made, left for another
+ *   app_panels.c   panels, one at a time: asks, what commands want to know, our own questions
+ *   app_front.c    slash/front.h
+ *   app_frame.c    one frame
+ *   app_outside.c  the terminal given away for a while: Ctrl-Z, $EDITOR
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/id.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "conf/option.h"
+#include "slash/front.h"
+#include "store/goals.h"
+#include "tui/line.h"
+#include "tui/panel.h"
+#include "tui/tui.h"
+
+struct app;
+struct ask_mail;
+struct event;
+struct front_request;
+struct keypress;
+struct mail;
+
+/* What was said and has not been taken up yet. */
+struct sent {
+    char uuid[ID_UUID_LEN + 1];
+    char *text;
+    bool is_shown;     /* in the conversation already; else it waits above the editor */
+    bool is_stopped;   /* interrupted before its turn began */
+    bool is_overtaken; /* by a command that was said later */
+    int64_t sent_ms;
+};
+
+/* A session as it is held here. Made and freed at the desk. */
+struct app_session {
+    struct args args; /* the command line's, and what this one goes on with */
+    struct host *host;
+    struct slash *slash;
+};
+
+/* A panel and what becomes of its result. */
+struct app_panel {
+    struct panel *panel;
+    void (*done)(struct app *a, struct app_panel *p, bool was_left);
+    struct ask_mail *ask;          /* of an ask; owned */
+    struct front_request *request; /* of a command: answered by done() */
+    void (*chosen)(struct app *a, size_t i);
+};
+
+/* What is shown of the session beside the conversation. */
+struct app_figures {
+    struct buf model;
+    int64_t window;         /* 0: not known */
+    int64_t context_tokens; /* 0: not known */
+    double usd;
+    bool has_usd;
+    struct buf title;
+    struct buf branch;
+};
+
+struct app_goal {
+    bool is_there;
+    bool is_asked; /* a chore is on its way */
+    bool is_stale; /* and the next one will be needed */
+    struct arena arena;
+    struct store_goal row;
+    int64_t read_ms;
+};
+
+struct app {
+    const struct tui_spec *spec;
+    struct conf *conf; /* the host's */
+    struct tui_end *end;
+    bool is_over;
+
+    struct mailbox *mailbox;
+    struct desk *desk;
+    struct crew *crew;
+    struct term *term;
+    struct screen *screen;
+    struct keyboard *keyboard;
+    struct chat *chat;
+    struct editor *editor;
+    struct completer *completer;
+    struct statusline *statusline;
+    struct slash_front front;
+
+    struct app_session *session; /* NULL: it is being made, or cannot be */
+    bool asks_trust;             /* what is said waits until the folder is trusted or not */
+    struct observer *observer;
+    struct ask_front *asks;
+    struct buf resumes; /* of the last session: its id */
+    bool has_spoken;    /* something was said in it */
+    bool is_changing;   /* another one is being made */
+
+    VEC(struct sent) sent;
+    VEC(struct app_panel) panels; /* the first is shown */
+    struct strv past;             /* prompts of earlier runs, newest first */
+
+    struct app_figures figures;
+    struct app_goal goal;
+    int64_t turn_ms;    /* when the running one began */
+    int64_t turned_ms;  /* when the last one ended; 0: none did */
+    double warned_usd;  /* the threshold that was asked about */
+    bool more_events;   /* there are more than fit into one frame */
+    size_t taken;       /* bytes of events since the last frame */
+    struct event *held; /* being taken, from held_at on; NULL: none is */
+    size_t held_at;
+
+    struct buf hint; /* in the place of the status, for a while */
+    int64_t hint_until_ms;
+    int64_t ctrl_c_ms; /* the last one that had nothing to do; 0: none */
+    int64_t escape_ms;
+
+    int early_bytes; /* typed before the terminal was ours, and not read yet */
+    bool is_away;    /* the terminal is given away */
+    bool is_dirty;
+    bool greeted;
+    int64_t framed_ms;  /* the last frame */
+    int64_t flushed_ms; /* the last write to a terminal that was slow */
+    size_t text_rows;   /* of it: rows that will be committed as they stand */
+    struct lines commits, region, part;
+    struct panel_log panel_log; /* on a plain terminal */
+    struct buf titled;
+
+    VEC(uint32_t) frame_us; /* TENAX_TEST_FRAMES: processor time of each */
+    const char *frames_path;
+    int64_t work_us; /* of the UI thread when the last frame was counted */
+};
+
+#define APP_HINT_MS 2000
+#define APP_TWICE_MS 1000 /* two presses of a key that belong together */
+
+/* app.c */
+void app_quit(struct app *a, int code);
+void app_hint(struct app *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+struct host *app_host(const struct app *a); /* NULL: there is none now */
+void app_look(struct app *a);               /* settings of how it looks have changed */
+
+/* app_keys.c */
+void app_key(struct app *a, const struct keypress *k);
+
+/* app_say.c */
+void app_say(struct app *a, struct str text);
+bool app_is_working(const struct app *a); /* a turn runs, or something is on its way to one */
+void app_sent_gone(struct app *a, struct str uuid);
+void app_sent_answered(struct app *a, struct str command); /* "!", "#" */
+void app_sent_begins(struct app *a, struct str uuid);      /* the turn that it is for */
+void app_sent_left(struct app *a); /* another session comes: what was said behind that is for it */
+void app_forget_sent(struct app *a);
+void app_interrupt(struct app *a, bool take_back);
+void app_say_waiting(struct app *a); /* what was said before there was a session */
+bool app_edit_queue(struct app *a);  /* false: nothing waits */
+
+/* app_events.c */
+void app_take_events(struct app *a);
+void app_goal_changed(struct app *a);
+void app_goal_release(struct app_goal *g);
+void app_title(struct app *a);
+void app_notify(struct app *a, const char *what, struct str text);
+
+/* app_session.c */
+void app_open(struct app *a, enum front_switch how, struct str id);
+void app_unwatch(struct app *a);
+void app_close(struct app *a); /* both of the app's end */
+
+/* app_panels.c */
+void app_show(struct app *a, const struct app_panel *p);
+void app_show_first(struct app *a, const struct app_panel *p); /* before those that wait */
+struct panel *app_panel(const struct app *a);                  /* NULL: none is shown */
+/* False: the key was typed before the panel could be read, and is the editor's. */
+bool app_panel_key(struct app *a, const struct keypress *k);
+void app_panel_withdraw(struct app *a, size_t i); /* as if the person had left it */
+void app_panels_release(struct app *a);
+void app_asks_withdraw(struct app *a);           /* all of them: the session that has asked goes */
+void app_ask(struct app *a, struct ask_mail *m); /* takes it */
+void app_confirm(struct app *a, const char *title, struct str text, const char *const *options,
+                 size_t count, void (*chosen)(struct app *a, size_t i));
+void app_rewind(struct app *a);
+void app_transcript(struct app *a);
+
+/* app_front.c */
+void app_front_init(struct app *a);
+bool app_front_mail(struct app *a, struct mail *m); /* false: it is none of ours */
+
+/* app_frame.c */
+bool app_frame_is_due(const struct app *a);
+void app_frame(struct app *a);
+void app_view(struct app *a, struct view *ret);
+int64_t app_due(struct app *a); /* when to wake up by itself; -1 */
+void app_frames_write(struct app *a);
+void app_status_happened(struct app *a, int why); /* enum status_reason */
+
+/* app_outside.c */
+void app_suspend(struct app *a);
+void app_continued(struct app *a);
+void app_open_editor(struct app *a);
+void app_play_demo(struct app *a);
+
+/* app_first.c */
+void app_greet(struct app *a, const struct strv *notes);
+void app_no_key(struct app *a, const char *why);
+void app_first_choice(struct app *a);
+void app_offer_fresh(struct app *a); /* something is typed */

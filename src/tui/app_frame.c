@@ -1,0 +1,386 @@
+/*
+ * app_frame: one frame, from top to bottom: what moves in the conversation, what waits to be said,
+ * a panel or the editor, and the status. At most 60 of them in a second, none when nothing has
+ * changed. UI thread.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "agent/permit.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "goal/display.h"
+#include "host/host.h"
+#include "sync/mailbox.h"
+#include "tui/app.h"
+#include "tui/chat.h"
+#include "tui/editor.h"
+#include "tui/keypress.h"
+#include "tui/screen.h"
+#include "tui/statusline.h"
+#include "tui/term.h"
+
+#define FRAME_MS 16
+#define FRAME_QUEUE_ROWS 3
+#define FRAME_SLOW_MS 300  /* a command that has not answered by then is shown as running */
+#define FRAME_ROOMY_ROWS 8 /* of the window: there is room for a rule */
+
+void app_view(struct app *a, struct view *ret)
+{
+    const struct term_able *able = term_able(a->term);
+
+    *ret = (struct view){
+        .cols = screen_cols(a->screen),
+        .rows = screen_rows(a->screen),
+        .now_ms = clock_mono_ms(),
+        .ascii = !able->unicode,
+        .plain = able->is_plain,
+    };
+}
+
+/* ---- parts ---- */
+
+static size_t frame_waiting(const struct app *a)
+{
+    size_t n = 0;
+
+    VEC_EACH(&a->sent, s) {
+        n += !s->is_shown;
+    }
+    return n;
+}
+
+/* A command that takes its time: the conversation knows nothing of it before it has answered. */
+static const struct sent *frame_command(const struct app *a)
+{
+    const struct sent *s = a->sent.len ? &a->sent.ptr[0] : NULL;
+
+    return s && s->is_shown && !chat_is_busy(a->chat) ? s : NULL;
+}
+
+static void frame_running(struct app *a, const struct view *v, struct lines *ret)
+{
+    const struct sent *s = frame_command(a);
+    struct lines row = LINES_INIT;
+
+    if (!s || v->now_ms - s->sent_ms < FRAME_SLOW_MS)
+        return;
+    lines_puts(&row, ROLE_ACCENT, v->ascii ? "... " : "… ");
+    lines_put(&row, STYLE(ROLE_FAINT), str_first(str_of(s->text), str_chr(str_of(s->text), ' ')));
+    lines_puts(&row, ROLE_FAINT, " runs (esc to interrupt)");
+    lines_end(&row);
+    lines_add_cut(ret, lines_at(&row, 0), v->cols);
+    lines_release(&row);
+}
+
+/* What will be said next, a row each. */
+static void frame_queue(struct app *a, const struct view *v, struct lines *ret)
+{
+    size_t left = frame_waiting(a);
+    size_t rows = 0;
+
+    frame_running(a, v, ret);
+    VEC_EACH(&a->sent, s) {
+        struct lines row = LINES_INIT;
+
+        if (s->is_shown)
+            continue;
+        if (rows == FRAME_QUEUE_ROWS && left > 1) {
+            lines_putf(&row, STYLE(ROLE_FAINT), "  … %zu more", left);
+        } else {
+            lines_puts(&row, ROLE_FAINT, v->ascii ? "> " : "› ");
+            lines_put(&row, STYLE(ROLE_FAINT), str_first(str_of(s->text), 1000));
+        }
+        lines_end(&row);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols);
+        lines_release(&row);
+        left--;
+        if (rows++ == FRAME_QUEUE_ROWS)
+            break;
+    }
+    if (rows) {
+        lines_puts(ret, ROLE_FAINT, "  Up takes it back for editing");
+        lines_end(ret);
+    }
+}
+
+/* How it stands and, while it is worked for, how far it is: "goal 12.5K / 50K · 3 turns · why the
+ * last verdict was no". */
+static void frame_pill(const struct goal_look *look, struct buf *ret)
+{
+    size_t empty;
+
+    buf_adds(ret, "goal ");
+    empty = ret->len;
+    goal_show_indicator(look, ret);
+    if (look->goal->status != GOAL_ACTIVE)
+        return;
+    if (ret->len > empty)
+        buf_adds(ret, " · ");
+    goal_show_pill(look, ret);
+}
+
+static void frame_status_of(struct app *a, struct status *s, struct buf *pill)
+{
+    struct host *host = app_host(a);
+
+    *s = (struct status){
+        .model = buf_str(&a->figures.model),
+        .context_percent = -1,
+        .usd = a->figures.has_usd ? a->figures.usd : NAN,
+        .mode = host ? permit_mode_name(permit_mode(host_permit(host))) : "default",
+        .vim = editor_vim_mode(a->editor),
+        .branch = buf_str(&a->figures.branch),
+    };
+    if (a->figures.window > 0 && a->figures.context_tokens >= a->figures.window)
+        s->context_percent = 100;
+    else if (a->figures.window > 0 && a->figures.context_tokens > 0)
+        s->context_percent = (int)(a->figures.context_tokens * 100 / a->figures.window);
+    if (host && a->goal.is_there) {
+        struct goal_look look = {
+            .goal = &a->goal.row,
+            .now_ms = clock_mono_ms(),
+            .read_ms = a->goal.read_ms,
+            .turn_ms = chat_is_busy(a->chat) ? a->turn_ms : 0,
+            .plan_mode = permit_mode(host_permit(host)) == MODE_PLAN,
+        };
+
+        frame_pill(&look, pill);
+        s->goal = buf_str(pill);
+    }
+}
+
+void app_status_happened(struct app *a, int why)
+{
+    CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
+    struct status s;
+
+    if (!a->statusline)
+        return;
+    frame_status_of(a, &s, &pill);
+    statusline_happened(a->statusline, (enum status_reason)why, &s);
+}
+
+static void frame_status(struct app *a, const struct view *v, struct lines *ret)
+{
+    CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
+    struct status s;
+
+    if (a->hint.len) {
+        struct lines row = LINES_INIT;
+
+        lines_put(&row, STYLE(ROLE_FAINT), buf_str(&a->hint));
+        lines_end(&row);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols);
+        lines_release(&row);
+        return;
+    }
+    if (a->statusline && statusline_is_on(a->statusline)) {
+        statusline_draw(a->statusline, v, ret);
+        return;
+    }
+    frame_status_of(a, &s, &pill);
+    status_draw(&s, v, ret);
+}
+
+/* Parts what was said from what is being written. */
+static void frame_rule(const struct view *v, struct lines *ret)
+{
+    for (int i = 0; i < v->cols; i++)
+        lines_puts(ret, ROLE_FAINT, v->ascii ? "-" : "─");
+    lines_end(ret);
+}
+
+/* What the empty editor says. */
+static struct str frame_hint(const struct app *a)
+{
+    if (a->is_changing)
+        return STR("one moment …");
+    if (app_is_working(a))
+        return STR("say something to add to it, Esc interrupts");
+    return STR("say what to do, / for commands, @ for files, ! for the shell");
+}
+
+/* ---- the frame ---- */
+
+/* Puts the lower parts together in a->part: a panel or the editor with the queue, then the status.
+ * *ret_cursor's row counts from the first of them. */
+static void frame_lower(struct app *a, const struct view *v, struct screen_cursor *ret_cursor)
+{
+    struct panel *panel = app_panel(a);
+    struct lines below = LINES_INIT;
+    struct view part = *v;
+
+    lines_clear(&a->part);
+    *ret_cursor = (struct screen_cursor){0};
+    if (!v->plain)
+        frame_status(a, v, &below);
+    part.rows = v->rows - (int)lines_count(&below);
+    if (panel) {
+        panel->kind->draw(panel, &part, &a->part, ret_cursor);
+        if (v->plain)
+            panel_log_show(&a->panel_log, &a->part, a->screen);
+    } else {
+        struct lines queue = LINES_INIT;
+        struct lines editor = LINES_INIT;
+
+        frame_queue(a, v, &queue);
+        part.rows -= (int)lines_count(&queue);
+        if (part.rows < 3) { /* a low window: what one writes goes first */
+            lines_clear(&queue);
+            part.rows = v->rows - (int)lines_count(&below);
+        }
+        if (part.rows < 1) {
+            lines_clear(&below);
+            part.rows = 1;
+        }
+        if (part.rows >= FRAME_ROOMY_ROWS && !v->plain)
+            frame_rule(v, &queue);
+        part.rows = v->rows - (int)lines_count(&below) - (int)lines_count(&queue);
+        editor_draw(a->editor, &part, frame_hint(a), &editor, ret_cursor);
+        lines_add_all(&a->part, &queue);
+        ret_cursor->row += lines_count(&queue);
+        lines_add_all(&a->part, &editor);
+        lines_release(&queue);
+        lines_release(&editor);
+    }
+    lines_add_all(&a->part, &below);
+    lines_release(&below);
+}
+
+static void frame_inline(struct app *a, struct view *v)
+{
+    struct screen_cursor cursor;
+    size_t lost = screen_lost(a->screen);
+
+    if (lost)
+        chat_lost(a->chat, lost);
+    frame_lower(a, v, &cursor);
+    v->rows -= (int)lines_count(&a->part);
+    lines_clear(&a->commits);
+    chat_take(a->chat, v, &a->commits);
+    if (lines_count(&a->commits))
+        screen_commit(a->screen, &a->commits);
+
+    lines_clear(&a->region);
+    a->text_rows = 0;
+    if (v->rows > 0)
+        chat_live(a->chat, v, &a->region, &a->text_rows);
+    cursor.row += lines_count(&a->region);
+    cursor.calm = chat_due(a->chat, v->now_ms) < 0;
+    lines_add_all(&a->region, &a->part);
+    screen_settled(a->screen, a->text_rows);
+    screen_draw(a->screen, &a->region, cursor);
+}
+
+static void frame_full(struct app *a, struct panel *panel, const struct view *v)
+{
+    struct screen_cursor cursor = {0};
+
+    lines_clear(&a->region);
+    panel->kind->draw(panel, v, &a->region, &cursor);
+    if (v->plain)
+        panel_log_show(&a->panel_log, &a->region, a->screen);
+    cursor.calm = true;
+    screen_draw(a->screen, &a->region, cursor);
+}
+
+static void frame_count(struct app *a)
+{
+    struct timespec t;
+    int64_t us;
+
+    if (!a->frames_path)
+        return;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    us = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    vec_push(&a->frame_us, (uint32_t)(us - a->work_us));
+    a->work_us = us;
+}
+
+bool app_frame_is_due(const struct app *a)
+{
+    return clock_mono_ms() - a->framed_ms >= FRAME_MS;
+}
+
+void app_frame(struct app *a)
+{
+    struct panel *panel = app_panel(a);
+    bool full = panel && panel->kind->is_full;
+    struct view v;
+
+    if (a->is_away || a->is_over || term_wants_write(a->term))
+        return;
+    if (!a->is_dirty || !app_frame_is_due(a))
+        return;
+    if (screen_is_full(a->screen) != full)
+        screen_full(a->screen, full);
+    (void)screen_look(a->screen);
+    if (screen_due(a->screen) >= 0) /* drawn then */
+        return;
+    app_view(a, &v);
+    if (full)
+        frame_full(a, panel, &v);
+    else
+        frame_inline(a, &v);
+    a->is_dirty = false;
+    a->taken = 0;
+    a->framed_ms = clock_mono_ms();
+    app_title(a);
+    frame_count(a);
+}
+
+/* ---- when the next one is due ---- */
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+int64_t app_due(struct app *a)
+{
+    int64_t now_ms = clock_mono_ms();
+    struct panel *panel = app_panel(a);
+    int64_t moves_ms = chat_due(a->chat, now_ms);
+    int64_t due_ms = keyboard_due(a->keyboard);
+    const struct sent *slow = frame_command(a);
+    int64_t slow_ms = slow ? slow->sent_ms + FRAME_SLOW_MS : -1;
+    int64_t held_ms = screen_due(a->screen);
+    int64_t next_ms = a->framed_ms + FRAME_MS;
+
+    if (a->is_away)
+        return -1;
+    if (term_wants_write(a->term))
+        return due_ms; /* nothing is drawn before it has taken what is written */
+    if (panel)
+        moves_ms = sooner(moves_ms, panel->kind->due ? panel->kind->due(panel) : -1);
+    if ((moves_ms >= 0 && moves_ms <= now_ms) || (slow_ms > a->framed_ms && slow_ms <= now_ms))
+        a->is_dirty = true;
+    if (a->is_dirty || a->more_events || (moves_ms >= 0 && moves_ms < next_ms))
+        moves_ms = next_ms; /* never sooner: nobody waits for it awake */
+    if (moves_ms >= 0 && moves_ms < held_ms)
+        moves_ms = held_ms;
+    due_ms = sooner(due_ms, moves_ms);
+    if (a->hint.len)
+        due_ms = sooner(due_ms, a->hint_until_ms);
+    if (slow_ms > now_ms)
+        due_ms = sooner(due_ms, slow_ms);
+    return due_ms;
+}
+
+/* One line per frame: the thread's processor time since the one before, in microseconds. */
+void app_frames_write(struct app *a)
+{
+    FILE *to = a->frames_path ? fopen(a->frames_path, "we") : NULL;
+
+    if (to) {
+        VEC_EACH(&a->frame_us, us) {
+            fprintf(to, "%u\n", *us);
+        }
+        fclose(to);
+    }
+    vec_release(&a->frame_us);
+}

@@ -1,0 +1,252 @@
+/*
+ * app_keys: where a key goes. What the terminal says of itself is learnt; a panel that is open gets
+ * all others; then the editor; what that has no use for is ours: interrupting, quitting, modes,
+ * views. UI thread.
+ */
+#include "agent/permit.h"
+#include "base/clock.h"
+#include "conf/conf.h"
+#include "host/host.h"
+#include "tui/app.h"
+#include "tui/chat.h"
+#include "tui/chore.h"
+#include "tui/editor.h"
+#include "tui/keypress.h"
+#include "tui/screen.h"
+#include "tui/statusline.h"
+#include "tui/term.h"
+#include "tui/width.h"
+
+/* ---- modes ---- */
+
+/* Changing the mode writes it down: not here. */
+struct mode_chore {
+    struct chore chore;
+    struct host *host;
+    enum permit_mode to;
+    bool is_done;
+};
+
+static void mode_run(struct chore *e)
+{
+    struct mode_chore *m = (struct mode_chore *)e;
+    enum permit_mode first = permit_mode(host_permit(m->host));
+
+    /* Round the ring to the next one that settings and options allow. */
+    for (size_t i = 0; i < MODE_BYPASS + 1 && !m->is_done; i++) {
+        static const enum permit_mode next[] = {
+            [MODE_DEFAULT] = MODE_ACCEPT_EDITS,
+            [MODE_ACCEPT_EDITS] = MODE_PLAN,
+            [MODE_PLAN] = MODE_AUTO,
+            [MODE_AUTO] = MODE_BYPASS,
+            [MODE_BYPASS] = MODE_DEFAULT,
+            [MODE_DONT_ASK] = MODE_DEFAULT,
+        };
+        struct err err = {0};
+
+        m->to = next[i ? m->to : first];
+        m->is_done = permit_set_mode(host_permit(m->host), m->to, &err) == 0;
+    }
+}
+
+static void mode_done(struct chore *e, void *arg)
+{
+    struct app *a = arg;
+
+    (void)e;
+    app_status_happened(a, STATUS_CHANGED);
+    a->is_dirty = true;
+}
+
+static void plain_free(struct chore *e)
+{
+    mem_freep(&e);
+}
+
+static void key_mode(struct app *a)
+{
+    struct mode_chore *m;
+
+    if (!app_host(a))
+        return;
+    m = chore_new(sizeof(*m), mode_run, mode_done, plain_free);
+    m->host = app_host(a);
+    desk_give(a->desk, m);
+}
+
+/* ---- keys with a past ---- */
+
+static bool is_twice(int64_t *last_ms, int64_t now_ms)
+{
+    bool twice = *last_ms && now_ms - *last_ms <= APP_TWICE_MS;
+
+    *last_ms = twice ? 0 : now_ms;
+    return twice;
+}
+
+/* Ctrl-C: what was written goes, else what runs stops, else a second one quits. */
+static void key_ctrl_c(struct app *a)
+{
+    bool twice = is_twice(&a->ctrl_c_ms, clock_mono_ms());
+
+    if (twice) {
+        app_quit(a, /*code=*/0);
+    } else if (!editor_is_empty(a->editor)) {
+        editor_set(a->editor, STR(""));
+        app_hint(a, "Ctrl-C again quits");
+    } else if (app_is_working(a)) {
+        app_interrupt(a, /*take_back=*/true);
+        app_hint(a, "interrupted; Ctrl-C again quits");
+    } else {
+        app_hint(a, "Ctrl-C again quits");
+    }
+}
+
+/* Esc: what runs stops; with nothing to stop, two of them go back. */
+static void key_escape(struct app *a)
+{
+    if (app_is_working(a)) {
+        app_interrupt(a, /*take_back=*/false);
+        a->escape_ms = 0;
+    } else if (is_twice(&a->escape_ms, clock_mono_ms())) {
+        if (editor_is_empty(a->editor))
+            app_rewind(a);
+        else
+            editor_set(a->editor, STR(""));
+    } else {
+        app_hint(a, editor_is_empty(a->editor) ? "Esc again goes back in the conversation"
+                                               : "Esc again clears");
+    }
+}
+
+static void key_quit_chosen(struct app *a, size_t i)
+{
+    if (i == 1)
+        app_quit(a, /*code=*/0);
+}
+
+static void key_ctrl_d(struct app *a)
+{
+    static const char *const options[] = {"Stay", "Quit; the session can be resumed"};
+
+    if (!editor_is_empty(a->editor))
+        return;
+    if (app_is_working(a))
+        app_confirm(a, "Something is still running", STR("Quitting interrupts it."), options,
+                    ARRAY_LEN(options), key_quit_chosen);
+    else
+        app_quit(a, /*code=*/0);
+}
+
+/* ---- the editor's acts ---- */
+
+static void key_send(struct app *a)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    editor_take(a->editor, &text);
+    if (str_trim(buf_str(&text)).len)
+        app_say(a, buf_str(&text));
+}
+
+static void key_redraw(struct app *a)
+{
+    screen_pause(a->screen);
+    screen_resume(a->screen);
+}
+
+static void key_own(struct app *a, const struct keypress *k)
+{
+    if (keypress_is(k, "ctrl+c"))
+        key_ctrl_c(a);
+    else if (keypress_is(k, "esc"))
+        key_escape(a);
+    else if (keypress_is(k, "ctrl+d"))
+        key_ctrl_d(a);
+    else if (keypress_is(k, "shift+tab"))
+        key_mode(a);
+    else if (keypress_is(k, "ctrl+o"))
+        app_transcript(a);
+    else if (keypress_is(k, "ctrl+z"))
+        app_suspend(a);
+    else if (keypress_is(k, "ctrl+l"))
+        key_redraw(a);
+}
+
+static void key_editor(struct app *a, const struct keypress *k)
+{
+    switch (editor_key(a->editor, k, clock_mono_ms())) {
+    case EDITOR_NOTHING:
+        break;
+    case EDITOR_UNUSED:
+        key_own(a, k);
+        break;
+    case EDITOR_SEND:
+        key_send(a);
+        break;
+    case EDITOR_OPEN:
+        app_open_editor(a);
+        break;
+    case EDITOR_QUEUE:
+        if (!app_edit_queue(a))
+            editor_older(a->editor);
+        break;
+    }
+}
+
+/* ---- all keys ---- */
+
+/* True: it was not a key of a person's. */
+static bool key_is_terminals(struct app *a, const struct keypress *k)
+{
+    if (k->code != KEY_REPLY && k->code != KEY_FOCUS_IN && k->code != KEY_FOCUS_OUT)
+        return false;
+    if (term_learn(a->term, k))
+        app_look(a);
+    return true;
+}
+
+/* What was typed fast comes as one piece. A panel wants keys: "1" closes it, the rest is not for
+ * it. True: it was several. */
+static bool key_is_several(struct app *a, const struct keypress *k)
+{
+    struct keypress one = *k;
+    struct str rest = k->text;
+    int cells;
+
+    if (!app_panel(a) || k->code != KEY_TEXT || width_next(rest, &cells) >= rest.len)
+        return false;
+    while (rest.len) {
+        one.text = str_first(rest, width_next(rest, &cells));
+        rest = str_from(rest, one.text.len);
+        app_key(a, &one);
+    }
+    return true;
+}
+
+void app_key(struct app *a, const struct keypress *k)
+{
+    static const struct keypress escape = {.code = KEY_ESCAPE};
+
+    if (key_is_terminals(a, k) || key_is_several(a, k))
+        return;
+    a->is_dirty = true;
+    if (!keypress_is(k, "ctrl+c"))
+        a->ctrl_c_ms = 0;
+    if (k->code != KEY_ESCAPE)
+        a->escape_ms = 0;
+    if (!app_panel(a)) {
+        key_editor(a, k);
+        if (k->code == KEY_TEXT || k->code == KEY_PASTE)
+            app_offer_fresh(a);
+    } else if (!keypress_is(k, "ctrl+c")) {
+        bool is_text = k->code == KEY_TEXT || k->code == KEY_PASTE || k->code == KEY_BACKSPACE;
+
+        if (!app_panel_key(a, k) && is_text) /* the middle of a sentence */
+            key_editor(a, k);
+    } else if (is_twice(&a->ctrl_c_ms, clock_mono_ms())) {
+        app_quit(a, /*code=*/0);
+    } else {
+        app_panel_key(a, &escape);
+    }
+}

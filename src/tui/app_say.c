@@ -1,0 +1,261 @@
+/*
+ * app_say: what the person says. While nothing runs it is shown and sent at once; while something
+ * does it is sent all the same, waits in the agent's queue until the next step, and is shown above
+ * the editor until it is heard. Sending is a chore, because the first input builds the agent. UI
+ * thread.
+ */
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "host/host.h"
+#include "host/project.h"
+#include "llm/message.h"
+#include "slash/slash.h"
+#include "store/store.h"
+#include "tui/app.h"
+#include "tui/chat.h"
+#include "tui/chore.h"
+#include "tui/editor.h"
+
+#define SAY_KEPT_PROMPTS 10000
+
+/* ---- sending ---- */
+
+struct send_chore {
+    struct chore chore;
+    struct slash *slash;
+    char first; /* '!', '#': not for the model */
+    struct agent_input input;
+    char uuid[ID_UUID_LEN + 1];
+    struct buf text;
+    const char *home; /* of the store; lent by the settings */
+    struct buf project;
+    struct cancel *cancel;
+    struct err err;
+    int result;
+};
+
+/* What was typed is found again in later runs. Not worth a word when it fails. */
+static void send_keep(struct send_chore *s)
+{
+    CLEANUP(store_freep) struct store *store = NULL;
+    struct store_prompt p = {buf_str(&s->project), buf_str(&s->text), clock_wall_ms()};
+    struct err err = {0};
+
+    if (store_open("sqlite", s->home, s->cancel, &store, &err) < 0 ||
+        store_prompt_add(store, &p, SAY_KEPT_PROMPTS, s->cancel, &err) < 0)
+        log_debug("tui", "the prompt was not kept: %s", err.text);
+}
+
+static void send_run(struct chore *e)
+{
+    struct send_chore *s = (struct send_chore *)e;
+
+    struct str text = buf_str(&s->text);
+
+    if (s->first == '!')
+        s->result = slash_shell(s->slash, str_from(text, 1), &s->err);
+    else if (s->first == '#')
+        s->result = slash_note(s->slash, str_from(text, 1), &s->err);
+    else
+        s->result = slash_send(s->slash, &s->input, &s->err);
+    send_keep(s);
+}
+
+static void send_done(struct chore *e, void *arg)
+{
+    struct send_chore *s = (struct send_chore *)e;
+    struct app *a = arg;
+
+    if (s->result < 0) {
+        chat_note(a->chat, ROLE_BAD, str_of(s->err.text));
+        app_sent_gone(a, str_of(s->uuid));
+    }
+    a->is_dirty = true;
+}
+
+static void send_free(struct chore *e)
+{
+    struct send_chore *s = (struct send_chore *)e;
+
+    message_unrefp(&s->input.message);
+    buf_release(&s->text);
+    buf_release(&s->project);
+    mem_freep(&s);
+}
+
+/* '!' and '#' have their own ways; 0: for the model, or a command that is said to it. */
+static char say_kind(struct str text)
+{
+    return text.len > 1 && (text.ptr[0] == '!' || text.ptr[0] == '#') ? text.ptr[0] : '\0';
+}
+
+static void say_send(struct app *a, struct str text, const char *uuid)
+{
+    struct send_chore *s = chore_new(sizeof(*s), send_run, send_done, send_free);
+
+    s->slash = a->session->slash;
+    s->first = say_kind(text);
+    memcpy(s->uuid, uuid, sizeof(s->uuid));
+    memcpy(s->input.uuid, uuid, sizeof(s->input.uuid));
+    s->input.message = message_user_text(text);
+    s->input.when = chat_is_busy(a->chat) ? INPUT_NEXT : INPUT_LATER;
+    buf_init(&s->text, BUF_NO_LIMIT);
+    buf_add(&s->text, text);
+    buf_init(&s->project, BUF_NO_LIMIT);
+    project_key(str_of(conf_dir(a->conf)), &s->project);
+    s->home = conf_home(a->conf);
+    s->cancel = a->spec->host->cancel;
+    a->has_spoken = true;
+    desk_give(a->desk, s);
+}
+
+static struct sent *sent_add(struct app *a, struct str text, bool is_shown)
+{
+    struct sent *s = vec_add(&a->sent);
+
+    *s = (struct sent){
+        .text = mem_dup(text.ptr, text.len), .is_shown = is_shown, .sent_ms = clock_mono_ms()};
+    id_uuid(s->uuid);
+    return s;
+}
+
+void app_say(struct app *a, struct str text)
+{
+    bool can_be = a->session && !a->asks_trust; /* else it is said as soon as it can */
+    bool is_command = say_kind(text) || str_starts(text, STR("/")); /* waits for no turn */
+    bool now = can_be && (is_command || !app_is_working(a));
+    struct sent *s = sent_add(a, text, now);
+
+    if (now)
+        chat_said(a->chat, text, str_of(s->uuid));
+    if (can_be)
+        say_send(a, text, s->uuid);
+    a->is_dirty = true;
+}
+
+void app_say_waiting(struct app *a)
+{
+    VEC_EACH(&a->sent, s) {
+        if (s == a->sent.ptr) {
+            chat_said(a->chat, str_of(s->text), str_of(s->uuid));
+            s->is_shown = true;
+        }
+        say_send(a, str_of(s->text), s->uuid);
+    }
+}
+
+/* ---- what became of it ---- */
+
+bool app_is_working(const struct app *a)
+{
+    return chat_is_busy(a->chat) || a->sent.len;
+}
+
+static void sent_drop(struct app *a, size_t i)
+{
+    mem_freep(&a->sent.ptr[i].text);
+    for (size_t at = i; at + 1 < a->sent.len; at++)
+        a->sent.ptr[at] = a->sent.ptr[at + 1];
+    a->sent.len--;
+}
+
+static struct sent *sent_find(struct app *a, struct str uuid)
+{
+    VEC_EACH(&a->sent, s) {
+        if (str_is(uuid, s->uuid))
+            return s;
+    }
+    return NULL;
+}
+
+void app_sent_gone(struct app *a, struct str uuid)
+{
+    struct sent *s = sent_find(a, uuid);
+
+    if (!s)
+        return;
+    if (str_starts(str_of(s->text), STR("/"))) {
+        for (struct sent *before = a->sent.ptr; before < s; before++)
+            before->is_overtaken = true;
+    }
+    sent_drop(a, (size_t)(s - a->sent.ptr));
+}
+
+void app_sent_begins(struct app *a, struct str uuid)
+{
+    const struct sent *s = sent_find(a, uuid);
+    bool is_stopped = s && s->is_stopped;
+
+    app_sent_gone(a, uuid);
+    if (is_stopped)
+        app_interrupt(a, /*take_back=*/false);
+}
+
+/* The command that leaves the session has been answered: what it has overtaken was for that one. */
+void app_sent_left(struct app *a)
+{
+    for (size_t i = a->sent.len; i > 0; i--) {
+        a->sent.ptr[i - 1].is_shown = false;
+        if (a->sent.ptr[i - 1].is_overtaken)
+            sent_drop(a, i - 1);
+    }
+}
+
+/* They have no uuid: the oldest one of them is answered. */
+void app_sent_answered(struct app *a, struct str command)
+{
+    for (size_t i = 0; i < a->sent.len; i++) {
+        if (command.len == 1 && say_kind(str_of(a->sent.ptr[i].text)) == command.ptr[0]) {
+            sent_drop(a, i);
+            return;
+        }
+    }
+}
+
+void app_forget_sent(struct app *a)
+{
+    while (a->sent.len)
+        sent_drop(a, a->sent.len - 1);
+}
+
+bool app_edit_queue(struct app *a)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct host *host = a->asks_trust ? NULL : app_host(a); /* NULL: nothing was sent yet */
+
+    for (size_t i = 0; i < a->sent.len;) {
+        struct sent *s = &a->sent.ptr[i];
+
+        if (s->is_shown || (host && !host_unqueue(host, str_of(s->uuid)))) {
+            i++; /* it is being heard just now */
+            continue;
+        }
+        if (text.len)
+            buf_addc(&text, '\n');
+        buf_adds(&text, s->text);
+        sent_drop(a, i);
+    }
+    if (!text.len)
+        return false;
+    editor_set(a->editor, buf_str(&text));
+    return true;
+}
+
+void app_interrupt(struct app *a, bool take_back)
+{
+    CLEANUP(strv_release) struct strv queued = STRV_INIT;
+
+    if (take_back)
+        (void)app_edit_queue(a);
+    if (!a->session)
+        return;
+    if (!chat_is_busy(a->chat)) {
+        if (slash_interrupt(a->session->slash))
+            return;
+        if (a->sent.len) /* its agent may still be in the making, and hear nothing */
+            a->sent.ptr[0].is_stopped = true;
+    }
+    host_interrupt(a->session->host, /*drop_queued=*/false, &queued);
+}

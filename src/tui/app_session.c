@@ -1,0 +1,411 @@
+/*
+ * app_session: which session is in front of the person. One is left for another in one chore: the
+ * old one's agent is waited for and freed, then the new one is made; when that fails, the old one
+ * is gone on with, or one that is as empty as it was. Meanwhile keys are taken as always. UI
+ * thread, but for the chore's run().
+ */
+#include <string.h>
+
+#include "agent/event.h"
+#include "agent/permit.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "host/asks.h"
+#include "host/feed.h"
+#include "host/host.h"
+#include "host/project.h"
+#include "slash/slash.h"
+#include "store/store.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+#include "tui/app.h"
+#include "tui/chat.h"
+#include "tui/chore.h"
+#include "tui/complete.h"
+#include "tui/editor.h"
+#include "tui/statusline.h"
+
+#define SESSION_PAST_PROMPTS 1000
+
+/* ---- a session ---- */
+
+static void session_free_here(struct app_session *s)
+{
+    if (!s)
+        return;
+    slash_free(s->slash);
+    host_free(s->host);
+    args_release(&s->args);
+    mem_freep(&s);
+}
+
+static void args_copy(struct args *to, const struct args *from)
+{
+    for (size_t i = 0; i < OPT_COUNT; i++) {
+        strv_add_all(&to->values[i], &from->values[i]);
+        to->given[i] = from->given[i];
+    }
+    strv_add_all(&to->words, &from->words);
+    to->plain = from->plain;
+}
+
+static void args_unset(struct args *args, enum option_id id)
+{
+    strv_clear(&args->values[id]);
+    args->given[id] = false;
+}
+
+static void args_set(struct args *args, enum option_id id, struct str value)
+{
+    strv_clear(&args->values[id]);
+    strv_add(&args->values[id], value);
+    args->given[id] = true;
+}
+
+/* What the command line said of the first session holds for no other. */
+static void args_go(struct args *args, enum front_switch how, struct str id)
+{
+    static const enum option_id once[] = {
+        OPT_CONTINUE,          OPT_RESUME,     OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,
+        OPT_RESUME_DROPS_TURN, OPT_SESSION_ID,
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(once); i++)
+        args_unset(args, once[i]);
+    if (how == SWITCH_NEW)
+        return;
+    args_set(args, OPT_RESUME, id);
+    if (how == SWITCH_FORK)
+        args_set(args, OPT_FORK_SESSION, STR(""));
+}
+
+/* ---- the chore ---- */
+
+struct open_chore {
+    struct chore chore;
+    struct app_session *old, *made;
+    struct statusline *line; /* the old one's: its thread may be waited for */
+    struct host_spec spec;
+    const struct args *args; /* the command line's */
+    enum front_switch how;
+    struct buf id;
+    bool is_first;
+    bool has_past; /* prompts were read before */
+    enum permit_mode mode;
+    struct buf model;  /* chosen meanwhile; empty: as settings have it */
+    struct strv notes; /* for the person */
+    struct strv past;
+    struct arena arena; /* of the commands */
+    slash_item_vec commands;
+    struct err err; /* why it could not be made; with `made`: it is the old one */
+};
+
+static struct app_session *open_make(struct open_chore *o, enum front_switch how, struct str id,
+                                     struct err *err)
+{
+    struct app_session *s = mem_zalloc(sizeof(*s));
+    struct host_spec spec = o->spec;
+
+    args_copy(&s->args, o->args);
+    if (!o->is_first)
+        args_go(&s->args, how, id);
+    spec.args = &s->args;
+    spec.session = args_get(&s->args, OPT_SESSION_ID);
+    if (host_new(&spec, &o->notes, &s->host, err) < 0) {
+        session_free_here(s);
+        return NULL;
+    }
+    s->slash = slash_new(s->host, spec.cancel);
+    return s;
+}
+
+/* What was chosen in the old one holds in the new one. */
+static void open_keep_choices(struct open_chore *o)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+
+    if (o->is_first || o->how == SWITCH_RESUME)
+        return;
+    if (permit_mode(host_permit(o->made->host)) != o->mode)
+        (void)permit_set_mode(host_permit(o->made->host), o->mode, &err);
+    if (o->model.len)
+        (void)host_set_model(o->made->host, buf_str(&o->model), &name, &err);
+}
+
+static void open_read_past(struct open_chore *o)
+{
+    CLEANUP(store_freep) struct store *store = NULL;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf project = BUF_INIT(BUF_NO_LIMIT);
+    store_prompt_vec prompts = VEC_INIT;
+    struct err err = {0};
+
+    project_key(str_of(conf_dir(o->spec.conf)), &project);
+    if (store_open("sqlite", conf_home(o->spec.conf), o->spec.cancel, &store, &err) < 0 ||
+        store_prompts(store, buf_str(&project), SESSION_PAST_PROMPTS, &arena, &prompts,
+                      o->spec.cancel, &err) < 0)
+        log_debug("tui", "no earlier prompts: %s", err.text);
+    VEC_EACH(&prompts, p) {
+        strv_add(&o->past, p->text);
+    }
+    vec_release(&prompts);
+}
+
+static void open_run(struct chore *e)
+{
+    struct open_chore *o = (struct open_chore *)e;
+    CLEANUP(buf_release) struct buf old_id = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+
+    if (o->old) {
+        CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+        int64_t window;
+
+        buf_adds(&old_id, host_session(o->old->host));
+        o->mode = permit_mode(host_permit(o->old->host));
+        host_model(o->old->host, &provider, &name, &window);
+        if (provider.len && !str_is(buf_str(&provider), "scripted"))
+            buf_addf(&o->model, "%s/%s", buf_cstr(&provider), buf_cstr(&name));
+        statusline_free(TAKE_PTR(o->line));
+        session_free_here(TAKE_PTR(o->old));
+    }
+    o->made = open_make(o, o->how, buf_str(&o->id), &o->err);
+    if (o->made)
+        open_keep_choices(o);
+    else if (old_id.len)
+        o->made = open_make(o, SWITCH_RESUME, buf_str(&old_id), &err);
+    if (!o->made && old_id.len) /* nothing was said in it, so nothing is there to resume */
+        o->made = open_make(o, SWITCH_NEW, STR(""), &err);
+    if (o->made)
+        slash_list(o->made->slash, &o->arena, &o->commands);
+    if (!o->has_past)
+        open_read_past(o);
+}
+
+static void open_free(struct chore *e)
+{
+    struct open_chore *o = (struct open_chore *)e;
+
+    statusline_free(o->line);
+    session_free_here(o->old);
+    session_free_here(o->made);
+    buf_release(&o->id);
+    buf_release(&o->model);
+    strv_release(&o->notes);
+    strv_release(&o->past);
+    vec_release(&o->commands);
+    arena_release(&o->arena);
+    mem_freep(&o);
+}
+
+/* ---- it is there ---- */
+
+/* Waits for a person. */
+struct trust_chore {
+    struct chore chore;
+    struct host *host;
+    struct err err;
+    int result;
+};
+
+static void trust_run(struct chore *e)
+{
+    struct trust_chore *t = (struct trust_chore *)e;
+
+    t->result = host_ask_trust(t->host, &t->err);
+}
+
+static void trust_done(struct chore *e, void *arg)
+{
+    struct trust_chore *t = (struct trust_chore *)e;
+    struct app *a = arg;
+
+    if (t->result < 0 && t->err.code != ERR_CANCELLED && t->err.code != ERR_UNSUPPORTED)
+        chat_note(a->chat, ROLE_WARNING, str_of(t->err.text));
+    if (t->host == app_host(a)) {
+        a->asks_trust = false;
+        if (a->statusline)
+            app_status_happened(a, STATUS_SETTINGS);
+        app_say_waiting(a);
+    }
+    app_look(a);
+}
+
+static void trust_free(struct chore *e)
+{
+    mem_freep(&e);
+}
+
+static void session_ask_trust(struct app *a)
+{
+    struct trust_chore *t;
+    struct err err = {0};
+
+    a->asks_trust = false;
+    if (conf_is_trusted(a->conf))
+        return;
+    t = chore_new(sizeof(*t), trust_run, trust_done, trust_free);
+    t->host = app_host(a);
+    a->asks_trust = true;
+    if (chore_run_beside(a->crew, a->mailbox, t, &err) < 0) {
+        a->asks_trust = false;
+        chat_note(a->chat, ROLE_WARNING, str_of(err.text));
+    }
+}
+
+static void session_watch(struct app *a)
+{
+    struct statusline_spec line = {.host = app_host(a), .to = a->mailbox};
+    struct host *host = app_host(a);
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
+
+    slash_set_front(a->session->slash, &a->front);
+    a->observer = feed_observe(host_feed(host), /*from=*/1, /*flags=*/0, a->mailbox);
+    a->asks = asks_join(host_asks(host), a->mailbox);
+    a->statusline = statusline_new(&line);
+    buf_clear(&a->figures.model);
+    host_model(host, &provider, &a->figures.model, &a->figures.window);
+    buf_clear(&a->figures.title);
+    host_title(host, &a->figures.title);
+    a->figures.context_tokens = 0;
+    a->figures.has_usd = false;
+    a->warned_usd = 0;
+}
+
+/* The session goes. What it still tells (how the turn ended) is looked at until it is gone; what it
+ * has asked is not answered any more. */
+static void session_unwatch(struct app *a)
+{
+    ask_front_leave(a->asks);
+    a->asks = NULL;
+    app_asks_withdraw(a);
+    app_goal_release(&a->goal);
+}
+
+static void session_unobserve(struct app *a)
+{
+    observer_free(a->observer);
+    a->observer = NULL;
+    event_unref(a->held);
+    a->held = NULL;
+}
+
+/* All that was told is looked at. */
+static void session_catch_up(struct app *a)
+{
+    do {
+        a->taken = 0;
+        a->is_dirty = false; /* no frame in between */
+        app_take_events(a);
+    } while (a->more_events);
+    a->is_dirty = true;
+}
+
+/* What can be completed behind "/". */
+static void session_complete(struct app *a, const slash_item_vec *items)
+{
+    struct completer_command *commands = mem_zalloc((items->len + 1) * sizeof(*commands));
+    size_t n = 0;
+
+    VEC_EACH(items, it) {
+        commands[n++] = (struct completer_command){it->name, it->hint, it->summary};
+    }
+    completer_commands(a->completer, commands, n);
+    mem_freep(&commands);
+}
+
+static void open_failed(struct app *a, struct open_chore *o)
+{
+    if (o->is_first && o->err.code == ERR_AUTH) {
+        app_no_key(a, o->err.text);
+    } else if (o->is_first || !o->made) {
+        a->end->failed = o->err;
+        app_quit(a, /*code=*/2);
+    } else {
+        chat_note(a->chat, ROLE_BAD, str_of(o->err.text));
+    }
+}
+
+static void open_done(struct chore *e, void *arg)
+{
+    struct open_chore *o = (struct open_chore *)e;
+    struct app *a = arg;
+
+    session_catch_up(a);
+    session_unobserve(a);
+    a->is_changing = false;
+    if (!o->has_past) {
+        strv_release(&a->past);
+        a->past = o->past;
+        o->past = (struct strv)STRV_INIT;
+    }
+    if (o->err.code)
+        open_failed(a, o);
+    if (!o->made)
+        return;
+    a->session = TAKE_PTR(o->made);
+    buf_clear(&a->resumes);
+    buf_adds(&a->resumes, host_session(app_host(a)));
+    a->has_spoken = args_get(&a->session->args, OPT_RESUME) || a->session->args.given[OPT_CONTINUE];
+    session_watch(a);
+    session_complete(a, &o->commands);
+    app_greet(a, &o->notes);
+    session_ask_trust(a);
+    app_goal_changed(a);
+    if (!a->asks_trust)
+        app_say_waiting(a);
+}
+
+void app_open(struct app *a, enum front_switch how, struct str id)
+{
+    struct open_chore *o;
+
+    if (a->is_changing)
+        return;
+    o = chore_new(sizeof(*o), open_run, open_done, open_free);
+    o->spec = *a->spec->host;
+    o->args = a->spec->host->args;
+    o->how = how;
+    o->is_first = !a->resumes.len;
+    o->has_past = a->past.len;
+    buf_init(&o->id, BUF_NO_LIMIT);
+    buf_init(&o->model, BUF_NO_LIMIT);
+    buf_add(&o->id, how == SWITCH_FORK ? buf_str(&a->resumes) : id);
+    session_catch_up(a); /* until the answer of the command that wants it */
+    app_sent_left(a);
+    session_unwatch(a);
+    o->old = TAKE_PTR(a->session);
+    o->line = TAKE_PTR(a->statusline);
+    a->is_changing = true;
+    desk_give(a->desk, o);
+}
+
+/* ---- the end ---- */
+
+static void close_run(struct chore *e)
+{
+    (void)e; /* what it holds is freed with it */
+}
+
+void app_unwatch(struct app *a)
+{
+    session_unwatch(a);
+    session_unobserve(a);
+}
+
+void app_close(struct app *a)
+{
+    struct open_chore *o;
+
+    if (a->session && a->has_spoken)
+        memcpy(a->end->session, host_session(app_host(a)), sizeof(a->end->session));
+    if (!a->session || !a->desk)
+        return;
+    o = chore_new(sizeof(*o), close_run, /*done=*/NULL, open_free);
+    o->old = TAKE_PTR(a->session);
+    o->line = TAKE_PTR(a->statusline);
+    desk_give(a->desk, o); /* the mailbox is closed: it is freed behind all other chores */
+}

@@ -1,0 +1,93 @@
+/*
+ * diff_view: a structuredPatch made into lines that diff_draw.c draws. UI thread.
+ */
+#include "tui/diff_view.h"
+
+#include "json/json.h"
+#include "tui/diff_draw.h"
+
+static size_t hunk_number(const struct json *hunk, const char *key)
+{
+    int64_t n = json_get_i64(hunk, key, 0);
+
+    return n > 0 ? (size_t)n : 0;
+}
+
+static char line_kind(struct str line)
+{
+    return line.len ? line.ptr[0] : ' ';
+}
+
+/* The last number any line has, and how many lines there are. */
+static size_t patch_extent(const struct json *patch, size_t *ret_total)
+{
+    size_t last = 0;
+
+    *ret_total = 0;
+    JSON_EACH(patch, hunk) {
+        size_t old = hunk_number(hunk, "oldStart");
+        size_t new = hunk_number(hunk, "newStart");
+
+        JSON_EACH(json_get(hunk, "lines"), line) {
+            char kind = line_kind(json_str(line));
+
+            old += kind == '-' || kind == ' ';
+            new += kind == '+' || kind == ' ';
+            ++*ret_total;
+        }
+        if (old > last + 1)
+            last = old - 1;
+        if (new > last + 1)
+            last = new - 1;
+    }
+    return last;
+}
+
+static void draw_hunk(struct diff_draw *d, const struct json *hunk)
+{
+    VEC(struct diff_line) lines = VEC_INIT;
+    size_t room = diff_draw_room(d);
+    size_t old = hunk_number(hunk, "oldStart");
+    size_t new = hunk_number(hunk, "newStart");
+
+    JSON_EACH(json_get(hunk, "lines"), it) {
+        struct str line = json_str(it);
+        char kind = line_kind(line);
+
+        if (lines.len == room)
+            break;
+        vec_push(&lines, ((struct diff_line){kind, kind == '-' ? old : new, str_from(line, 1)}));
+        if (kind == '-' || kind == ' ')
+            old++;
+        if (kind == '+' || kind == ' ')
+            new ++;
+    }
+    diff_draw_hunk(d, lines.ptr, lines.len);
+    vec_release(&lines);
+}
+
+void diff_view_draw(const struct diff_view *v, struct lines *ret)
+{
+    struct diff_draw d;
+    size_t total;
+
+    diff_draw_begin(&d, v, patch_extent(v->patch, &total));
+    JSON_EACH(v->patch, hunk) {
+        if (!d.is_full)
+            draw_hunk(&d, hunk);
+    }
+    diff_draw_end(&d, total, ret);
+}
+
+void diff_view_count(const struct json *patch, size_t *ret_added, size_t *ret_removed)
+{
+    *ret_added = *ret_removed = 0;
+    JSON_EACH(patch, hunk) {
+        JSON_EACH(json_get(hunk, "lines"), line) {
+            char kind = line_kind(json_str(line));
+
+            *ret_added += kind == '+';
+            *ret_removed += kind == '-';
+        }
+    }
+}

@@ -1,0 +1,529 @@
+/*
+ * menu: rows, those that match, and a window on them. The window is found from the cursor upwards
+ * and filled downwards, each row drawn into scratch lines to learn how high it is. UI thread.
+ */
+#include "tui/menu.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "tui/fuzzy.h"
+#include "tui/keypress.h"
+#include "tui/width.h"
+
+#define MAX_FILTER 200 /* bytes */
+#define MIN_DETAIL 10  /* cells that are worth being shown behind a label */
+
+struct row {
+    struct menu_row is;
+    bool is_checked;
+};
+
+struct menu {
+    unsigned flags;
+    struct arena arena;
+    VEC(struct row) rows;
+    VEC(size_t) seen; /* those that match, in order */
+    struct buf filter;
+    bool is_fuzzy; /* its letters match, not its words */
+    size_t at;     /* of seen */
+    size_t top;    /* the first one that is shown */
+    size_t page;
+    struct lines scratch;
+};
+
+struct menu *menu_new(unsigned flags)
+{
+    struct menu *m = mem_zalloc(sizeof(*m));
+
+    m->flags = flags;
+    m->arena = (struct arena)ARENA_INIT;
+    m->filter = (struct buf)BUF_INIT(MAX_FILTER);
+    m->scratch = (struct lines)LINES_INIT;
+    m->scratch.shows_all = true;
+    m->page = 1;
+    return m;
+}
+
+void menu_free(struct menu *m)
+{
+    if (!m)
+        return;
+    arena_release(&m->arena);
+    vec_release(&m->rows);
+    vec_release(&m->seen);
+    buf_release(&m->filter);
+    lines_release(&m->scratch);
+    mem_freep(&m);
+}
+
+static const struct row *row_seen(const struct menu *m, size_t i)
+{
+    return &m->rows.ptr[m->seen.ptr[i]];
+}
+
+static bool can_stand(const struct menu *m, size_t i)
+{
+    return !row_seen(m, i)->is.is_off;
+}
+
+void menu_add(struct menu *m, const struct menu_row *row)
+{
+    struct row *r = vec_add(&m->rows);
+
+    *r = (struct row){.is = *row};
+    r->is.label = arena_str(&m->arena, row->label);
+    r->is.detail = arena_str(&m->arena, row->detail);
+    vec_push(&m->seen, m->rows.len - 1);
+    if (!can_stand(m, m->at) && !row->is_off)
+        m->at = m->seen.len - 1; /* the first one that can be chosen */
+}
+
+size_t menu_count(const struct menu *m)
+{
+    return m->rows.len;
+}
+
+size_t menu_at(const struct menu *m)
+{
+    return m->at < m->seen.len ? m->seen.ptr[m->at] : MENU_NOWHERE;
+}
+
+void menu_move_to(struct menu *m, size_t row)
+{
+    for (size_t i = 0; i < m->seen.len; i++) {
+        if (m->seen.ptr[i] == row && can_stand(m, i))
+            m->at = i;
+    }
+}
+
+bool menu_is_checked(const struct menu *m, size_t row)
+{
+    return row < m->rows.len && m->rows.ptr[row].is_checked;
+}
+
+void menu_check(struct menu *m, size_t row, bool on)
+{
+    if (row < m->rows.len)
+        m->rows.ptr[row].is_checked = on;
+}
+
+/* ---- what was typed ---- */
+
+/* Every word of it is somewhere in the row. */
+static bool row_matches(const struct row *r, struct str filter)
+{
+    struct str word;
+
+    while (str_cut(&filter, ' ', &word)) {
+        if (str_find_nocase(r->is.label, word) == r->is.label.len && word.len &&
+            str_find_nocase(r->is.detail, word) == r->is.detail.len)
+            return false;
+    }
+    return true;
+}
+
+/* Rows in their own order, which is the caller's: newest first, mostly. Only where no row has the
+ * words are letters enough, anywhere but in order. */
+static void filter_again(struct menu *m)
+{
+    struct str filter = buf_str(&m->filter);
+
+    m->seen.len = 0;
+    m->at = m->top = 0;
+    for (size_t i = 0; i < m->rows.len; i++) {
+        if (row_matches(&m->rows.ptr[i], filter))
+            vec_push(&m->seen, i);
+    }
+    m->is_fuzzy = !m->seen.len;
+    for (size_t i = 0; m->is_fuzzy && i < m->rows.len; i++) {
+        int score;
+
+        if (fuzzy_match(filter, m->rows.ptr[i].is.label, &score))
+            vec_push(&m->seen, i);
+    }
+    while (m->at < m->seen.len && !can_stand(m, m->at))
+        m->at++;
+    if (m->at == m->seen.len)
+        m->at = 0;
+}
+
+static bool filter_key(struct menu *m, const struct keypress *k)
+{
+    struct buf *f = &m->filter;
+
+    if (k->code == KEY_TEXT || k->code == KEY_PASTE) {
+        struct str text = str_clip(k->text, MAX_FILTER - f->len);
+
+        for (size_t i = 0; i < text.len; i++)
+            buf_addc(f, (unsigned char)text.ptr[i] < ' ' ? ' ' : text.ptr[i]);
+    } else if (k->code == KEY_BACKSPACE && f->len) {
+        int cells;
+
+        size_t len = width_prev(buf_str(f), f->len, &cells);
+
+        buf_cut(f, f->len - len, len);
+    } else if (keypress_is(k, "ctrl+u") || (k->code == KEY_ESCAPE && f->len)) {
+        buf_clear(f);
+    } else {
+        return false;
+    }
+    filter_again(m);
+    return true;
+}
+
+/* ---- moving ---- */
+
+/* So many rows on (or back), past those that are off; stays where there is none. */
+static void move_by(struct menu *m, long by)
+{
+    size_t at = m->at;
+    size_t left = (size_t)(by < 0 ? -by : by);
+
+    while (left) {
+        if (by < 0 ? at == 0 : at + 1 >= m->seen.len)
+            break;
+        at += by < 0 ? (size_t)-1 : 1;
+        left--;
+        if (can_stand(m, at))
+            m->at = at;
+        else
+            left++; /* one that is off does not count */
+    }
+}
+
+static bool move_key(struct menu *m, const struct keypress *k)
+{
+    long page = m->page > 1 ? (long)m->page - 1 : 1;
+
+    if (k->code == KEY_UP || keypress_is(k, "ctrl+p"))
+        move_by(m, -1);
+    else if (k->code == KEY_DOWN || keypress_is(k, "ctrl+n"))
+        move_by(m, 1);
+    else if (k->code == KEY_PAGE_UP)
+        move_by(m, -page);
+    else if (k->code == KEY_PAGE_DOWN)
+        move_by(m, page);
+    else if (k->code == KEY_HOME)
+        move_by(m, -(long)m->seen.len);
+    else if (k->code == KEY_END)
+        move_by(m, (long)m->seen.len);
+    else
+        return false;
+    return true;
+}
+
+static bool is_letter(struct str label, struct str typed)
+{
+    return typed.len == 1 && label.len && str_eq_nocase(str_first(label, 1), typed);
+}
+
+static bool jump_key(struct menu *m, struct str typed)
+{
+    for (size_t n = 1; n <= m->seen.len; n++) {
+        size_t i = (m->at + n) % m->seen.len;
+
+        if (can_stand(m, i) && is_letter(row_seen(m, i)->is.label, typed)) {
+            m->at = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Enter on it, or its number or letter. */
+static enum menu_act choose(struct menu *m, size_t i, bool by_enter)
+{
+    struct row *r;
+
+    if (i >= m->seen.len || !can_stand(m, i))
+        return MENU_USED;
+    m->at = i;
+    r = &m->rows.ptr[m->seen.ptr[i]];
+    if (m->flags & MENU_CHECKS && !r->is.no_check && !by_enter) {
+        r->is_checked = !r->is_checked;
+        return MENU_USED;
+    }
+    return MENU_CHOSEN;
+}
+
+static enum menu_act text_key(struct menu *m, struct str typed)
+{
+    if (typed.len != 1)
+        return MENU_UNUSED;
+    if (m->flags & MENU_CHECKS && typed.ptr[0] == ' ')
+        return choose(m, m->at, /*by_enter=*/false);
+    if (m->flags & MENU_NUMBERS && typed.ptr[0] >= '1' && typed.ptr[0] <= '9')
+        return choose(m, (size_t)(typed.ptr[0] - '1'), /*by_enter=*/false);
+    for (size_t i = 0; i < m->seen.len; i++) {
+        char letter = row_seen(m, i)->is.letter;
+
+        if (letter && is_letter(str_make(&letter, 1), typed))
+            return choose(m, i, /*by_enter=*/false);
+    }
+    if (m->flags & MENU_JUMP && jump_key(m, typed))
+        return MENU_USED;
+    return MENU_UNUSED;
+}
+
+enum menu_act menu_key(struct menu *m, const struct keypress *k)
+{
+    if (m->flags & MENU_FILTER && filter_key(m, k))
+        return MENU_USED;
+    if (move_key(m, k))
+        return MENU_USED;
+    if (k->code == KEY_ENTER && !k->mods)
+        return choose(m, m->at, /*by_enter=*/true);
+    if (k->code == KEY_TEXT && !k->mods)
+        return text_key(m, k->text);
+    return MENU_UNUSED;
+}
+
+/* ---- drawing ---- */
+
+static const char *cursor_mark(const struct view *v, bool here)
+{
+    if (v->plain)
+        return "";
+    if (!here)
+        return "  ";
+    return v->ascii ? "> " : "❯ ";
+}
+
+/* "❯ 2. [x] " */
+static void put_mark(const struct menu *m, const struct view *v, size_t i, struct style style,
+                     struct lines *to)
+{
+    const struct row *r = row_seen(m, i);
+
+    lines_put(to, style, str_of(cursor_mark(v, i == m->at)));
+    if (m->flags & MENU_NUMBERS && i < 9)
+        lines_putf(to, style, "%zu. ", i + 1);
+    if (m->flags & MENU_CHECKS && !r->is.no_check)
+        lines_puts(to, r->is_checked ? ROLE_GOOD : style.role, r->is_checked ? "[x] " : "[ ] ");
+}
+
+/* How many bytes here are what was typed. */
+static size_t found_here(struct str filter, struct str text)
+{
+    struct str word;
+
+    while (str_cut(&filter, ' ', &word)) {
+        if (word.len && str_eq_nocase(str_first(text, word.len), word))
+            return word.len;
+    }
+    return 0;
+}
+
+/* The label, with what was typed marked in it. */
+static void put_label(const struct menu *m, struct str label, struct style style, struct lines *to)
+{
+    unsigned short places[FUZZY_MAX_QUERY];
+    size_t count = m->is_fuzzy ? fuzzy_places(buf_str(&m->filter), label, places) : 0;
+    struct style found = style;
+    size_t next = 0;
+
+    found.role = ROLE_MATCH;
+    for (size_t at = 0; at < label.len;) {
+        int cells;
+        size_t len = found_here(buf_str(&m->filter), str_from(label, at));
+        bool is_found = len > 0;
+
+        if (!is_found)
+            len = width_next(str_from(label, at), &cells);
+        while (next < count && places[next] < at)
+            next++;
+        if (m->is_fuzzy)
+            is_found = next < count && places[next] < at + len;
+        lines_put(to, is_found ? found : style, str_first(str_from(label, at), len));
+        at += len;
+    }
+}
+
+static void put_words(const struct row *r, const struct view *v, struct lines *to)
+{
+    if (r->is.is_current)
+        lines_puts(to, ROLE_GOOD, v->ascii || v->plain ? " (current)" : " ✓");
+    if (v->plain && r->is.is_off)
+        lines_puts(to, ROLE_FAINT, " (not available)");
+}
+
+/* What is being written becomes one row, or as many as it takes. */
+static void fit(struct menu *m, bool whole, int cols, int indent, struct lines *ret)
+{
+    struct lines blank = LINES_INIT;
+    struct line l;
+
+    lines_end(&m->scratch);
+    l = lines_at(&m->scratch, lines_count(&m->scratch) - 1);
+    if (whole) {
+        struct wrap how = {.cells = cols};
+
+        lines_end(&blank);
+        lines_spaces(&blank, STYLE(ROLE_TEXT), indent < cols / 2 ? indent : 0);
+        lines_end(&blank);
+        how.first = lines_at(&blank, 0);
+        how.rest = lines_at(&blank, 1);
+        lines_wrap(ret, l, &how);
+    } else {
+        lines_add_cut(ret, l, cols);
+    }
+    lines_release(&blank);
+}
+
+/* The detail on rows of its own. */
+static void draw_below(struct menu *m, const struct row *r, int cols, int indent, struct lines *ret)
+{
+    lines_clear(&m->scratch);
+    lines_spaces(&m->scratch, STYLE(ROLE_TEXT), indent < cols / 2 ? indent : 0);
+    lines_put(&m->scratch, STYLE(ROLE_FAINT), r->is.detail);
+    fit(m, true, cols, indent, ret);
+}
+
+static void draw_row(struct menu *m, const struct view *v, size_t i, struct lines *ret)
+{
+    const struct row *r = row_seen(m, i);
+    bool here = i == m->at;
+    struct style style = STYLE(r->is.is_off ? ROLE_FAINT : here ? ROLE_SELECTED : ROLE_TEXT);
+    bool whole = m->flags & MENU_WHOLE || here || v->plain;
+    int indent;
+    int used;
+    bool below;
+
+    lines_clear(&m->scratch);
+    put_mark(m, v, i, style, &m->scratch);
+    indent = lines_column(&m->scratch);
+    if (m->filter.len)
+        put_label(m, r->is.label, style, &m->scratch);
+    else
+        lines_put(&m->scratch, style, r->is.label);
+    put_words(r, v, &m->scratch);
+    used = lines_column(&m->scratch);
+    below = r->is.detail.len && (m->flags & MENU_WHOLE ? used + 2 + width_of(r->is.detail) > v->cols
+                                                       : used + 2 + MIN_DETAIL > v->cols);
+    if (r->is.detail.len && !below) {
+        lines_spaces(&m->scratch, STYLE(ROLE_TEXT), 2);
+        lines_put(&m->scratch, STYLE(ROLE_FAINT), r->is.detail);
+        whole = whole && (m->flags & MENU_WHOLE || v->plain);
+    }
+    fit(m, whole, v->cols, indent, ret);
+    if (below && (here || m->flags & MENU_WHOLE || v->plain))
+        draw_below(m, r, v->cols, indent, ret);
+}
+
+static size_t row_height(struct menu *m, const struct view *v, size_t i, struct lines *scratch)
+{
+    lines_clear(scratch);
+    draw_row(m, v, i, scratch);
+    return lines_count(scratch);
+}
+
+/* The first row such that the one under the cursor is still in the window. */
+static void find_top(struct menu *m, const struct view *v, size_t rows, struct lines *scratch)
+{
+    size_t top = m->at;
+    size_t used = row_height(m, v, m->at, scratch);
+
+    if (m->top > m->at)
+        m->top = m->at;
+    while (top > m->top) {
+        used += row_height(m, v, top - 1, scratch);
+        if (used > rows)
+            break;
+        top--;
+    }
+    m->top = top;
+}
+
+static void draw_filter(struct menu *m, const struct view *v, struct lines *ret,
+                        struct screen_cursor *ret_cursor)
+{
+    const char *mark = v->ascii ? "/ " : "⌕ ";
+    struct str text = buf_str(&m->filter);
+    int room = v->cols - width_of(str_of(mark)) - 1;
+    int cells;
+
+    while (text.len && width_of(text) > room)
+        text = str_from(text, width_next(text, &cells));
+    lines_clear(&m->scratch);
+    lines_puts(&m->scratch, ROLE_ACCENT, mark);
+    lines_put(&m->scratch, STYLE(ROLE_TEXT), text);
+    ret_cursor->row = lines_count(ret);
+    ret_cursor->col = lines_column(&m->scratch);
+    ret_cursor->shown = ret_cursor->col < v->cols;
+    if (!m->filter.len)
+        lines_puts(&m->scratch, ROLE_FAINT, "type to search");
+    fit(m, false, v->cols, 0, ret);
+}
+
+static void draw_note(struct menu *m, const struct view *v, const char *text, struct lines *ret)
+{
+    lines_clear(&m->scratch);
+    lines_puts(&m->scratch, ROLE_FAINT, text);
+    fit(m, false, v->cols, 0, ret);
+}
+
+static void draw_more(struct menu *m, const struct view *v, size_t end, struct lines *ret)
+{
+    char text[80];
+
+    snprintf(text, sizeof(text), v->ascii || v->plain ? "  %zu above, %zu below" : "  ↑ %zu  ↓ %zu",
+             m->top, m->seen.len - end);
+    draw_note(m, v, text, ret);
+}
+
+void menu_draw(struct menu *m, const struct view *v, struct lines *ret,
+               struct screen_cursor *ret_cursor)
+{
+    struct lines row = LINES_INIT;
+    size_t rows = v->rows > 0 ? (size_t)v->rows : 1;
+    size_t used = 0;
+    bool has_more;
+    size_t i;
+
+    if (m->flags & MENU_FILTER && rows > 1 && !v->plain) {
+        draw_filter(m, v, ret, ret_cursor);
+        rows--;
+    }
+    if (!m->seen.len) {
+        draw_note(m, v, "  nothing like that", ret);
+        return;
+    }
+    /* A line for how many there are beside, when there are: first without it. */
+    find_top(m, v, rows, &row);
+    for (i = m->top; i < m->seen.len && used <= rows; i++)
+        used += row_height(m, v, i, &row);
+    has_more = (m->top || used > rows) && rows > 2;
+    if (has_more) {
+        rows--;
+        find_top(m, v, rows, &row);
+    }
+    for (i = m->top, used = 0; i < m->seen.len; i++) {
+        size_t height = row_height(m, v, i, &row);
+
+        if (used && used + height > rows)
+            break;
+        for (size_t j = 0; j < height && used + j < rows; j++)
+            lines_add(ret, lines_at(&row, j));
+        used += height;
+    }
+    m->page = i - m->top;
+    if (has_more)
+        draw_more(m, v, i, ret);
+    lines_release(&row);
+}
+
+void menu_prompt(struct menu *m, const struct view *v, struct lines *ret)
+{
+    size_t at = menu_at(m);
+
+    lines_clear(&m->scratch);
+    if (m->flags & MENU_FILTER)
+        lines_putf(&m->scratch, STYLE(ROLE_ACCENT), "search: %s", buf_cstr(&m->filter));
+    if (at != MENU_NOWHERE && !m->rows.ptr[at].is.is_off) {
+        lines_puts(&m->scratch, ROLE_ACCENT, m->flags & MENU_FILTER ? ", Enter: " : "Enter: ");
+        lines_put(&m->scratch, STYLE(ROLE_ACCENT), m->rows.ptr[at].is.label);
+    }
+    fit(m, false, v->cols, 0, ret);
+}

@@ -1,0 +1,296 @@
+/*
+ * transcript_entry: a message as rows. UI thread.
+ */
+#include "tui/transcript_entry.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "store/entry.h"
+#include "tui/diff_view.h"
+#include "tui/hanging.h"
+#include "tui/markdown.h"
+#include "tui/panel.h"
+#include "tui/tool_view.h"
+
+struct entry {
+    const struct view *view;
+    const struct json *json;
+    struct lines *ret;
+};
+
+/* "●" and its like, or letters. */
+static const char *mark(const struct entry *e, const char *sign, const char *letters)
+{
+    return e->view->ascii || e->view->plain ? letters : sign;
+}
+
+static void draw_behind(const struct entry *e, struct style style, const char *sign,
+                        struct str text, bool anywhere)
+{
+    CLEANUP(hanging_release) struct hanging h = {0};
+
+    hanging_init(&h, e->ret, e->view->cols, style, sign, /*rest=*/NULL);
+    h.anywhere = anywhere;
+    hanging_text(&h, style, text);
+}
+
+static void draw_rule(const struct entry *e, const char *title)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(200);
+
+    lines_end(e->ret);
+    buf_addf(&text, "%s %s %s", mark(e, "──", "--"), title, mark(e, "──", "--"));
+    draw_behind(e, STYLE(ROLE_FAINT), "", buf_str(&text), /*anywhere=*/false);
+}
+
+/* ---- What the model says ---- */
+
+static void draw_markdown(const struct entry *e, struct str text)
+{
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
+    CLEANUP(lines_release) struct lines leads = LINES_INIT;
+
+    if (!str_trim(text).len)
+        return;
+    buf_add(&clean, text);
+    secret_scrub(&clean);
+    lines_end(e->ret);
+    lines_puts(&leads, ROLE_TEXT, mark(e, "● ", "* "));
+    lines_end(&leads);
+    lines_puts(&leads, ROLE_TEXT, "  ");
+    lines_end(&leads);
+    markdown_draw(buf_str(&clean),
+                  &(struct markdown_spec){.ascii = e->view->ascii,
+                                          .spells_links = e->view->plain,
+                                          .first = lines_at(&leads, 0),
+                                          .rest = lines_at(&leads, 1)},
+                  e->view->cols, e->ret);
+}
+
+static void draw_thinking(const struct entry *e, struct str text)
+{
+    if (!str_trim(text).len)
+        return;
+    lines_end(e->ret);
+    draw_behind(e, STYLE(ROLE_THOUGHT), mark(e, "∴ ", "* "), STR("Thinking"), /*anywhere=*/false);
+    draw_behind(e, STYLE_WITH(ROLE_THOUGHT, STYLE_ITALIC), "  ", str_trim(text),
+                /*anywhere=*/false);
+}
+
+/* Members one below the other, texts as they are: nobody likes to read a file in escapes. */
+static void draw_call(const struct entry *e, const struct json *block)
+{
+    CLEANUP(hanging_release) struct hanging h = {0};
+
+    lines_end(e->ret);
+    draw_behind(e, STYLE_WITH(ROLE_TEXT, STYLE_BOLD), mark(e, "● ", "* "),
+                str_clip(json_get_str(block, "name"), 200), /*anywhere=*/false);
+    hanging_init(&h, e->ret, e->view->cols, STYLE(ROLE_TEXT), "    ", /*rest=*/NULL);
+    h.anywhere = true;
+    JSON_EACH(json_get(block, "input"), it) {
+        struct str text = json_str(it);
+        bool is_long = str_chr(text, '\n') < text.len;
+        CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+
+        hanging_put(&h, STYLE(ROLE_FAINT), json_key(it));
+        hanging_puts(&h, ROLE_FAINT, is_long ? ":" : ": ");
+        if (is_long)
+            hanging_end(&h);
+        if (!json_is(it, JSON_STRING)) {
+            struct jw w;
+
+            jw_init(&w, &json, JW_PRETTY);
+            jw_json(&w, it);
+            text = buf_str(&json);
+        }
+        if (text.len)
+            hanging_text(&h, STYLE(ROLE_TEXT), text);
+        else
+            hanging_end(&h);
+    }
+}
+
+/* ---- What comes back ---- */
+
+/* A change is better read as one than as the words about it. */
+static bool draw_change(const struct entry *e)
+{
+    const struct json *data = json_get(e->json, "toolUseResult");
+    const struct json *patch = json_get(data, "structuredPatch");
+
+    if (!json_len(patch))
+        return false;
+    diff_view_draw(
+        &(struct diff_view){
+            .patch = patch,
+            .path = json_get_str(data, "filePath"),
+            .cols = e->view->cols,
+            .ascii = e->view->ascii,
+        },
+        e->ret);
+    return true;
+}
+
+static void draw_image(const struct entry *e, struct hanging *h, const struct json *block)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 10);
+
+    tool_view_image(block, e->view->ascii, &text);
+    hanging_put(h, STYLE(ROLE_FAINT), buf_str(&text));
+    hanging_end(h);
+}
+
+static void draw_result(const struct entry *e, const struct json *block)
+{
+    bool is_error = json_get_bool(block, "is_error", false);
+    const struct json *content = json_get(block, "content");
+    struct style style = STYLE(is_error ? ROLE_BAD : ROLE_FAINT);
+    CLEANUP(hanging_release) struct hanging h = {0};
+
+    if (!is_error && draw_change(e))
+        return;
+    hanging_init(&h, e->ret, e->view->cols, STYLE(ROLE_FAINT), mark(e, "  ⎿  ", "  |  "),
+                 /*rest=*/NULL);
+    h.anywhere = true;
+    hanging_text(&h, style, json_str(content));
+    JSON_EACH(content, it) {
+        if (str_is_word_of(json_get_str(it, "type"), "image document"))
+            draw_image(e, &h, it);
+        else
+            hanging_text(&h, style, json_get_str(it, "text"));
+    }
+}
+
+/* ---- Lines ---- */
+
+static void draw_said(const struct entry *e, struct str text)
+{
+    bool is_meta =
+        json_get_bool(e->json, "isMeta", false) || str_starts(text, STR("<system-reminder>"));
+
+    if (!str_trim(text).len)
+        return;
+    lines_end(e->ret);
+    if (is_meta) /* for the model alone */
+        draw_behind(e, STYLE(ROLE_FAINT), mark(e, "· ", "- "), str_trim(text), /*anywhere=*/false);
+    else
+        draw_behind(e, STYLE(ROLE_SAID), "> ", str_trim(text), /*anywhere=*/false);
+}
+
+static void draw_user(const struct entry *e)
+{
+    const struct json *content = json_path(e->json, "message.content");
+
+    if (json_get_bool(e->json, "isCompactSummary", false))
+        draw_rule(e, "summary of what was said before");
+    draw_said(e, json_str(content));
+    JSON_EACH(content, it) {
+        struct str type = json_get_str(it, "type");
+
+        if (str_is(type, "tool_result")) {
+            draw_result(e, it);
+        } else if (str_is_word_of(type, "image document")) {
+            CLEANUP(hanging_release) struct hanging h = {0};
+
+            hanging_init(&h, e->ret, e->view->cols, STYLE(ROLE_FAINT), "  ", /*rest=*/NULL);
+            draw_image(e, &h, it);
+        } else {
+            draw_said(e, json_get_str(it, "text"));
+        }
+    }
+}
+
+static void draw_assistant(const struct entry *e)
+{
+    const struct json *content = json_path(e->json, "message.content");
+
+    if (json_get_bool(e->json, "isApiErrorMessage", false)) {
+        lines_end(e->ret);
+        draw_behind(e, STYLE(ROLE_BAD), mark(e, "✗ ", "x "),
+                    json_str(content).len ? json_str(content)
+                                          : json_get_str(json_first(content), "text"),
+                    /*anywhere=*/false);
+        return;
+    }
+    draw_markdown(e, json_str(content));
+    JSON_EACH(content, it) {
+        struct str type = json_get_str(it, "type");
+
+        if (str_is(type, "text"))
+            draw_markdown(e, json_get_str(it, "text"));
+        else if (str_is(type, "thinking"))
+            draw_thinking(e, json_get_str(it, "thinking"));
+        else if (str_is(type, "tool_use"))
+            draw_call(e, it);
+    }
+}
+
+static void draw_system(const struct entry *e)
+{
+    struct str text = json_get_str(e->json, "content");
+    struct str level = json_get_str(e->json, "level");
+    enum style_role role = str_is(level, "error")     ? ROLE_BAD
+                           : str_is(level, "warning") ? ROLE_WARNING
+                                                      : ROLE_FAINT;
+
+    if (str_is(json_get_str(e->json, "subtype"), "compact_boundary")) {
+        draw_rule(e, "the conversation was summed up here");
+        return;
+    }
+    if (!str_trim(text).len)
+        return;
+    lines_end(e->ret);
+    draw_behind(e, STYLE(role), mark(e, "· ", "- "), str_trim(text), /*anywhere=*/false);
+}
+
+/* What was put beside the conversation: that of a goal is for people, too. */
+static void draw_attachment(const struct entry *e)
+{
+    const struct json *a = json_get(e->json, "attachment");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    bool met = json_get_bool(a, "met", false);
+
+    if (!str_is(json_get_str(a, "type"), "goal_status"))
+        return;
+    if (json_get_bool(a, "sentinel", false))
+        buf_adds(&text, met ? "goal over: " : "goal: ");
+    else
+        buf_adds(&text, met ? "goal met: " : "goal not met: ");
+    buf_add(&text, json_get_str(a, json_get_str(a, "reason").len ? "reason" : "condition"));
+    lines_end(e->ret);
+    draw_behind(e, STYLE(ROLE_GOAL), mark(e, "◎ ", "o "), buf_str(&text), /*anywhere=*/false);
+}
+
+void transcript_entry_draw(struct str line, const struct view *v, struct lines *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct entry e = {.view = v, .ret = ret};
+
+    if (!str_trim(line).len)
+        return;
+    if (json_parse(&arena, line, &e.json, /*ret_info=*/NULL, /*err=*/NULL) < 0) {
+        draw_behind(&e, STYLE(ROLE_WARNING), "", STR("[a line that cannot be read]"),
+                    /*anywhere=*/false);
+        return;
+    }
+    switch (entry_kind_of(json_get_str(e.json, "type"))) {
+    case ENTRY_USER:
+        draw_user(&e);
+        break;
+    case ENTRY_ASSISTANT:
+        draw_assistant(&e);
+        break;
+    case ENTRY_SYSTEM:
+        draw_system(&e);
+        break;
+    case ENTRY_ATTACHMENT:
+        draw_attachment(&e);
+        break;
+    default:
+        break;
+    }
+}
