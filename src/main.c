@@ -127,15 +127,23 @@ static int main_log(const struct args *args, const char *dir, struct err *err)
     return 0;
 }
 
-static int main_unknown(struct str word)
+/* The command that a word was meant for, or empty. */
+static struct str main_nearest(struct str word)
 {
     struct nearest near;
 
     nearest_init(&near, word);
     for (size_t i = 0; i < cmd_count(); i++)
         nearest_offer(&near, str_of(cmd_at(i)->usage.name));
-    if (near.best.len)
-        say("unknown command '%.*s'; did you mean '%.*s'?", STR_ARG(word), STR_ARG(near.best));
+    return near.best;
+}
+
+static int main_unknown(struct str word)
+{
+    struct str near = main_nearest(word);
+
+    if (near.len)
+        say("unknown command '%.*s'; did you mean '%.*s'?", STR_ARG(word), STR_ARG(near));
     else
         say("unknown command '%.*s' (to ask the model: tenax -p \"%.*s\")",
             STR_ARG(str_clip(word, 60)), STR_ARG(str_clip(word, 60)));
@@ -148,6 +156,22 @@ static bool main_is_driven(const struct args *args)
     const char *format = args_get(args, OPT_INPUT_FORMAT);
 
     return format && strcmp(format, "stream-json") == 0;
+}
+
+static bool main_has_terminal(void)
+{
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+/* Words that name no command are a prompt, for somebody who sits in front of it; but a first word
+ * that is nearly a command ("docotr") was meant to be one. Behind "--" it never is. */
+static bool main_is_prompt(const struct args *args)
+{
+    struct str first = str_of(args->words.ptr[0]);
+
+    if (!main_has_terminal())
+        return false;
+    return !args->plain || str_chr(first, ' ') < first.len || !main_nearest(first).len;
 }
 
 /* Options decide first, then the first word. */
@@ -165,9 +189,11 @@ static int main_dispatch(struct cmd *c)
     if (!c->args.words.len) {
         if (!isatty(STDIN_FILENO))
             return cmd_print(c); /* `echo hello | tenax` */
-        return cmd_help.run(c);
+        return main_has_terminal() ? cmd_interactive(c) : cmd_help.run(c);
     }
-    command = cmd_find(str_of(c->args.words.ptr[0]));
+    command = c->args.plain ? cmd_find(str_of(c->args.words.ptr[0])) : NULL;
+    if (!command && main_is_prompt(&c->args))
+        return cmd_interactive(c);
     if (!command)
         return main_unknown(str_of(c->args.words.ptr[0]));
     if (usage_check(&command->usage, &c->args, &err) < 0) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/event.h"
+#include "agent/tool_about.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "cmd/cmd.h"
@@ -37,25 +38,6 @@ static void activity_line(const struct activity *a, const char *color, const cha
                 STR_ARG(str_clip(text, ACTIVITY_LINE)), text.len > ACTIVITY_LINE ? "…" : "");
 }
 
-/* The one argument that says most about a call. */
-static struct str activity_about(const struct activity *a, const struct json *input)
-{
-    static const char *const members[] = {"command", "file_path", "notebook_path", "pattern", "url",
-                                          "query",   "path",      "description",   "prompt"};
-
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        struct str value = json_get_str(input, members[i]);
-        struct str dir = str_of(a->dir);
-
-        if (!value.len)
-            continue;
-        if (i > 0 && str_starts(value, dir) && value.len > dir.len && value.ptr[dir.len] == '/')
-            value = str_from(value, dir.len + 1);
-        return str_first(value, str_chr(value, '\n'));
-    }
-    return STR("");
-}
-
 void activity_started(const struct activity *a, const struct event *e)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -66,7 +48,7 @@ void activity_started(const struct activity *a, const struct event *e)
     if (!a->shown)
         return;
     (void)json_parse(&arena, e->json, &input, /*ret_info=*/NULL, /*err=*/NULL);
-    about = activity_about(a, input);
+    about = tool_about(input, a->dir);
     buf_addf(&line, "%.*s", STR_ARG(str_clip(e->name, 60)));
     if (about.len)
         buf_addf(&line, " %.*s%s", STR_ARG(str_clip(about, ACTIVITY_ABOUT)),

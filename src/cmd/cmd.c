@@ -15,9 +15,9 @@
 
 /* Order is that of --help. */
 static const struct command *const commands[] = {
-    &cmd_goal,       &cmd_sessions,    &cmd_rewind, &cmd_config,  &cmd_trust,
-    &cmd_hooks,      &cmd_permissions, &cmd_auth,   &cmd_sandbox, &cmd_doctor,
-    &cmd_completion, &cmd_man,         &cmd_help,
+    &cmd_goal,  &cmd_sessions,    &cmd_rewind, &cmd_config,  &cmd_trust,
+    &cmd_hooks, &cmd_permissions, &cmd_auth,   &cmd_sandbox, &cmd_doctor,
+    &cmd_demo,  &cmd_completion,  &cmd_man,    &cmd_help,
 };
 
 size_t cmd_count(void)
@@ -69,6 +69,29 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
 
     if (conf_load(&from, &conf, err) < 0 || cmd_conf_trust(c, conf, err) < 0)
         return -1;
+    *ret = TAKE_PTR(conf);
+    return 0;
+}
+
+int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err)
+{
+    struct conf_sources from = {
+        .dir = c->dir,
+        .environ = environ,
+        .args = &c->args,
+        .etc = "/etc",
+    };
+    CLEANUP(trust_answer_release) struct trust_answer answer = TRUST_ANSWER_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+
+    if (conf_load(&from, &conf, err) < 0 || trust_look(conf, c->dir, c->cancel, &answer, err) < 0)
+        return -1;
+    if (answer.trust == TRUST_YES) {
+        conf_trust(conf);
+        if (conf_refresh(conf, &notes, err) < 0)
+            return -1;
+    }
     *ret = TAKE_PTR(conf);
     return 0;
 }

@@ -46,6 +46,7 @@ struct command {
 extern const struct command cmd_auth;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
+extern const struct command cmd_demo;
 extern const struct command cmd_doctor;
 extern const struct command cmd_goal;
 extern const struct command cmd_help;
@@ -59,6 +60,8 @@ extern const struct command cmd_trust;
 
 /* `tenax -p`: no word names it, an option does. */
 int cmd_print(struct cmd *c);
+/* `tenax`, `tenax "…"`: a session with a person in front of it. */
+int cmd_interactive(struct cmd *c);
 
 size_t cmd_count(void);
 const struct command *cmd_at(size_t i);
@@ -67,6 +70,9 @@ const struct command *cmd_find(struct str name); /* NULL when unknown */
 /* Settings for this run; cmd_conf() shows their warnings, or on failure the reason, and gives the
  * exit code (0 is success). */
 int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err);
+/* The same with a person in front of it: what the folder's settings could do harm with counts only
+ * where somebody has trusted it (host_ask_trust() asks). */
+int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
 
 /* Waits until standard input can be read: 1, or 0 when timeout_ms (-1: never) have passed, -1 on

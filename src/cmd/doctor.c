@@ -1,38 +1,15 @@
 /*
- * doctor: is everything here that a run needs, and is the provider there?
- *
- * Findings are gathered into one list, then printed as text or JSON. The only thing sent anywhere
- * is one GET to the provider's base URL, without the key: any answer at all means it can be
- * reached. Main thread.
+ * doctor: what is found here (host/doctor.h), printed as text or JSON. Main thread.
  */
-#include <inttypes.h>
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-#include <stdarg.h>
-#include <unistd.h>
+#include "host/doctor.h"
 
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
-#include "base/secret.h"
-#include "base/vec.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
-#include "host/connect.h"
 #include "json/jw.h"
-#include "llm/dialect.h"
-#include "llm/provider.h"
-#include "net/net.h"
-#include "proc/confine.h"
-#include "proc/kernel.h"
-#include "store/store.h"
-#include "tools/grep.h"
 
-#define DOCTOR_REACH_MS 10000
-
-static int doctor_run(struct cmd *c);
+static int run(struct cmd *c);
 
 const struct command cmd_doctor = {
     .usage =
@@ -41,215 +18,22 @@ const struct command cmd_doctor = {
             .summary = "Check libraries, kernel, settings, key and whether the provider answers",
             .options = (const enum option_id[]){OPT_MODEL, OPT_JSON, OPT_COUNT},
         },
-    .run = doctor_run,
+    .run = run,
 };
 
-enum health {
-    HEALTH_OK,
-    HEALTH_WARN, /* works, but less than it could */
-    HEALTH_BAD,  /* a run would fail */
-};
-
-static const char *const health_names[] = {"ok", "warning", "problem"};
-
-struct finding {
-    enum health health;
-    const char *area;
-    struct str text;
-};
-
-struct doctor {
-    struct arena arena;
-    VEC(struct finding) findings;
-};
-
-PRINTF_LIKE(4, 5)
-static void doctor_add(struct doctor *d, enum health health, const char *area, const char *fmt, ...)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
-    va_list args;
-
-    va_start(args, fmt);
-    buf_addv(&text, fmt, args);
-    va_end(args);
-    secret_scrub(&text);
-    vec_push(&d->findings, ((struct finding){health, area, arena_str(&d->arena, buf_str(&text))}));
-}
-
-static void doctor_kernel(struct doctor *d)
-{
-    struct kernel k;
-
-    kernel_probe(&k);
-    doctor_add(d, HEALTH_OK, "kernel", "Linux %s", k.release);
-    if (k.landlock_abi)
-        doctor_add(d, HEALTH_OK, "kernel", "Landlock, version %d", k.landlock_abi);
-    else
-        doctor_add(d, HEALTH_WARN, "kernel", "no Landlock: commands cannot be confined to folders");
-    if (!k.seccomp)
-        doctor_add(d, HEALTH_WARN, "kernel", "no seccomp: commands cannot be kept off the network");
-    if (!k.pidfd || !k.close_range)
-        doctor_add(d, HEALTH_BAD, "kernel", "%s is missing: Linux 5.9 or newer is needed",
-                   k.pidfd ? "close_range" : "pidfd_open");
-    doctor_add(d, k.user_namespaces ? HEALTH_OK : HEALTH_WARN, "kernel",
-               k.user_namespaces ? "user namespaces" : "no user namespaces for bubblewrap");
-}
-
-static void doctor_confinement(struct doctor *d)
-{
-    const struct confine_backend *by = confine_backend();
-    bool is_none = strcmp(by->name, "none") == 0;
-
-    doctor_add(d, is_none ? HEALTH_WARN : HEALTH_OK, "sandbox", "%s: %s", by->name, by->what);
-    for (size_t i = 0; i < confine_backend_count; i++) {
-        const char *why = "";
-
-        /* One is enough; why there is none takes all of them. */
-        if (is_none && !confine_works(&confine_backends[i], &why))
-            doctor_add(d, HEALTH_WARN, "sandbox", "%s does not work here: %s",
-                       confine_backends[i].name, why);
-    }
-    if (is_none)
-        doctor_add(d, HEALTH_WARN, "sandbox",
-                   "to have one: Linux 5.13 or newer with Landlock and user namespaces (in a "
-                   "container, let it make them), or install bubblewrap; until then commands ask");
-}
-
-static void doctor_libraries(struct doctor *d, struct net *net, const struct err *net_err)
-{
-    char pcre[64] = "";
-    struct err err = {0};
-    struct str sqlite;
-
-    if (net)
-        doctor_add(d, HEALTH_OK, "library", "%s", net_library(net));
-    else
-        doctor_add(d, HEALTH_BAD, "library", "%s", net_err->text);
-    pcre2_config(PCRE2_CONFIG_VERSION, pcre);
-    doctor_add(d, HEALTH_OK, "library", "PCRE2 %s", pcre);
-    if (store_library(&sqlite, &err) == 0)
-        doctor_add(d, HEALTH_OK, "library", "SQLite %.*s", STR_ARG(sqlite));
-    else
-        doctor_add(d, HEALTH_WARN, "library", "%s", err.text);
-}
-
-static void doctor_home(struct doctor *d, const struct conf *conf)
-{
-    const char *home = conf_home(conf);
-
-    if (!file_exists(home))
-        doctor_add(d, HEALTH_OK, "home", "%s (made when something is stored)", home);
-    else if (access(home, W_OK) < 0)
-        doctor_add(d, HEALTH_BAD, "home", "%s cannot be written", home);
-    else
-        doctor_add(d, HEALTH_OK, "home", "%s", home);
-    for (size_t i = 0; i < conf_files(conf)->len; i++)
-        doctor_add(d, HEALTH_OK, "settings", "%s", conf_files(conf)->ptr[i]);
-    for (size_t i = 0; i < conf_warnings(conf)->len; i++)
-        doctor_add(d, HEALTH_WARN, "settings", "%s", conf_warnings(conf)->ptr[i]);
-}
-
-static void doctor_search(struct doctor *d, const struct conf *conf, struct cancel *cancel)
-{
-    CLEANUP(buf_release) struct buf engine = BUF_INIT(200);
-
-    grep_engine_name(conf, cancel, &engine);
-    doctor_add(d, HEALTH_OK, "search", "%s", buf_cstr(&engine));
-}
-
-static void doctor_provider(struct doctor *d, const struct conf *conf, const struct provider *p)
-{
-    CLEANUP(buf_release) struct buf key = BUF_INIT(200);
-    const struct model *m = &p->model;
-    bool named = conf_get_str(conf, "model").len > 0;
-    struct str by = named ? conf_origin(conf, "model") : str_of(p->name);
-
-    for (size_t i = 0; i < p->notes.len; i++)
-        doctor_add(d, HEALTH_WARN, "provider", "%s", p->notes.ptr[i]);
-    if (!p->dialect) {
-        doctor_add(d, HEALTH_OK, "provider", "scripted: plays %s, no network", p->scenario);
-        return;
-    }
-    doctor_add(d, HEALTH_OK, "provider", "%s (%s) at %s", p->name, p->dialect->name, p->base_url);
-    doctor_add(d, m->known ? HEALTH_OK : HEALTH_WARN, "model",
-               "%.*s%s: window %" PRId64 ", output up to %" PRId64 " tokens, price %s; %s%.*s",
-               STR_ARG(m->name), m->known ? "" : " (not in the table; safe defaults)", m->window,
-               m->max_output, model_price_known(m) ? "known" : "unknown",
-               named ? "named by " : "the default of ", STR_ARG(by));
-    if (p->key && *p->key)
-        secret_mask(str_of(p->key), &key);
-    doctor_add(d, HEALTH_OK, "key", "%s%s%s%s%s", key_source_name(p->source),
-               p->source_name ? " " : "", p->source_name ? p->source_name : "", key.len ? ": " : "",
-               buf_cstr(&key));
-}
-
-/* Waits for the head of the answer, or the end. */
-static int doctor_wait(struct mailbox *mb, struct cancel *cancel, struct net_mail **ret,
-                       struct err *err)
-{
-    int64_t deadline = clock_mono_ms() + DOCTOR_REACH_MS + 1000;
-
-    for (;;) {
-        struct mail *m;
-
-        if (mailbox_take(mb, cancel, deadline, &m, err) < 0)
-            return -1;
-        *ret = (struct net_mail *)m;
-        if ((*ret)->what != NET_BYTES)
-            return 0;
-        mail_free(m);
-    }
-}
-
-static int doctor_reach(struct doctor *d, struct cmd *c, struct net *net, const struct provider *p)
-{
-    struct mailbox *mb = mailbox_new();
-    struct net_request request = {
-        .method = "GET",
-        .url = p->base_url,
-        .connect_ms = DOCTOR_REACH_MS,
-        .idle_ms = DOCTOR_REACH_MS,
-        .total_ms = DOCTOR_REACH_MS,
-    };
-    int64_t start = clock_mono_us();
-    struct net_mail *m = NULL;
-    struct err err = {0};
-    struct net_stream *s = net_start(net, &request, mb, &err);
-    int rc = 0;
-
-    if (!s) {
-        doctor_add(d, HEALTH_BAD, "network", "%s", err.text);
-    } else if (doctor_wait(mb, c->cancel, &m, &err) < 0) {
-        rc = err.code == ERR_CANCELLED ? -1 : 0;
-        doctor_add(d, HEALTH_BAD, "network", "%s does not answer: %s", p->base_url, err.text);
-    } else if (m->what == NET_END && m->end.code) {
-        doctor_add(d, HEALTH_BAD, "network", "%s", m->end.text);
-    } else {
-        doctor_add(d, HEALTH_OK, "network", "%s answers (HTTP %d, %.1f ms)", p->base_url, m->status,
-                   (double)(clock_mono_us() - start) / 1000);
-    }
-    if (m)
-        mail_free(&m->mail);
-    net_stream_unref(s);
-    net_request_release(&request);
-    mailbox_close(mb);
-    mailbox_unref(mb);
-    return rc;
-}
-
-static void doctor_write_json(const struct doctor *d, bool healthy, struct buf *out)
+static void write_json(const struct doctor *d, struct buf *out)
 {
     struct jw w;
 
     jw_init(&w, out, JW_PRETTY);
     jw_object(&w);
     jw_kcstr(&w, "version", TENAX_VERSION);
-    jw_kbool(&w, "ok", healthy);
+    jw_kbool(&w, "ok", doctor_is_healthy(d));
     jw_key(&w, "findings");
     jw_array(&w);
     VEC_EACH(&d->findings, f) {
         jw_object(&w);
-        jw_kcstr(&w, "status", health_names[f->health]);
+        jw_kcstr(&w, "status", health_name(f->health));
         jw_kcstr(&w, "area", f->area);
         jw_kstr(&w, "text", f->text);
         jw_object_end(&w);
@@ -259,69 +43,24 @@ static void doctor_write_json(const struct doctor *d, bool healthy, struct buf *
     buf_addc(out, '\n');
 }
 
-static void doctor_write_text(const struct doctor *d, bool healthy, struct buf *out)
-{
-    buf_adds(out, "tenax " TENAX_VERSION "\n");
-    VEC_EACH(&d->findings, f)
-        buf_addf(out, "%-8s %-9s %.*s\n", health_names[f->health], f->area, STR_ARG(f->text));
-    buf_adds(out, healthy ? "Ready.\n" : "Not ready: see the problems above.\n");
-}
-
-static int doctor_print(const struct cmd *c, const struct doctor *d)
-{
-    CLEANUP(buf_release) struct buf out = BUF_INIT((size_t)1 << 20);
-    bool healthy = true;
-    int code;
-
-    VEC_EACH(&d->findings, f)
-        healthy = healthy && f->health != HEALTH_BAD;
-    if (c->args.given[OPT_JSON])
-        doctor_write_json(d, healthy, &out);
-    else
-        doctor_write_text(d, healthy, &out);
-    code = healthy ? EXIT_OK : EXIT_FAILED;
-    (void)say_out(buf_str(&out), c->cancel, &code);
-    return code;
-}
-
-static int doctor_run(struct cmd *c)
+static int run(struct cmd *c)
 {
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
-    CLEANUP(provider_release) struct provider provider = {0};
-    struct doctor d = {.findings = VEC_INIT};
-    struct net *net = NULL;
+    CLEANUP(doctor_release) struct doctor d = {.findings = VEC_INIT};
+    CLEANUP(buf_release) struct buf out = BUF_INIT((size_t)1 << 20);
+    struct err why = {0};
     struct err err = {0};
-    struct err net_err = {0};
-    bool selected = false;
-    int code = 0;
+    int code;
 
-    doctor_kernel(&d);
-    doctor_confinement(&d);
-    if (cmd_conf_load(c, &conf, &err) < 0) {
-        doctor_add(&d, HEALTH_BAD, "settings", "%s", err.text);
-    } else {
-        const char *want = args_get(&c->args, OPT_MODEL);
-
-        doctor_home(&d, conf);
-        selected = provider_select(conf, str_of(want), c->cancel, &provider, &err) == 0;
-        net = connect_net(conf, &net_err);
-        if (net && net_ready(net, &net_err) < 0) {
-            net_free(net);
-            net = NULL;
-        }
-        doctor_libraries(&d, net, &net_err);
-        doctor_search(&d, conf, c->cancel);
-        if (selected)
-            doctor_provider(&d, conf, &provider);
-        else
-            doctor_add(&d, HEALTH_BAD, "provider", "%s", err.text);
-        if (selected && provider.dialect && net && doctor_reach(&d, c, net, &provider) < 0)
-            code = cmd_signal_code();
-    }
-    if (!code)
-        code = doctor_print(c, &d);
-    net_free(net);
-    vec_release(&d.findings);
-    arena_release(&d.arena);
+    if (cmd_conf_load(c, &conf, &why) < 0)
+        conf = NULL;
+    if (doctor_look(&d, conf, &why, str_of(args_get(&c->args, OPT_MODEL)), c->cancel, &err) < 0)
+        return cmd_signal_code();
+    if (c->args.given[OPT_JSON])
+        write_json(&d, &out);
+    else
+        doctor_write(&d, &out);
+    code = doctor_is_healthy(&d) ? EXIT_OK : EXIT_FAILED;
+    (void)say_out(buf_str(&out), c->cancel, &code);
     return code;
 }

@@ -6,7 +6,9 @@
  * rules (goal_do() without an agent), in the store, which is the truth; then the holder is nudged.
  * Main thread.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -407,18 +409,26 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     return act_answer(a, json_get_str(v, "text"), err);
 }
 
-/* Was this command started by that process, through however many others? */
+/* Was this command started by that process, through however many others? One of them that ends
+ * just now leaves its children to somebody above it: then all is asked again. What does not come
+ * to an end is taken for a yes; one that is there but cannot be seen is somebody else's. */
 static bool act_is_below(int64_t pid)
 {
-    struct tree_proc p = {.ppid = getpid()};
+    pid_t at = getpid();
 
-    for (int i = 0; i < ACT_MAX_DEPTH && p.ppid > 1; i++) {
-        if (p.ppid == pid)
+    for (int i = 0; i < ACT_MAX_DEPTH && at > 1; i++) {
+        struct tree_proc p;
+
+        if (at == pid)
             return true;
-        if (!tree_look(p.ppid, &p))
+        if (tree_look(at, &p))
+            at = p.ppid;
+        else if (kill(at, 0) < 0 && errno == ESRCH)
+            at = getpid();
+        else
             return false;
     }
-    return false;
+    return at > 1;
 }
 
 /* An agent has a shell, and there it could take the checks out of its own way. */

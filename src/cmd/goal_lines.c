@@ -15,11 +15,11 @@
 #include "cmd/cmd.h"
 #include "goal/display.h"
 #include "goal/goal.h"
+#include "goal/told.h"
 #include "host/host.h"
 #include "json/json.h"
 
 #define LINES_MAX ((size_t)16 << 10)
-#define LINES_REASON 300 /* bytes of a reason */
 
 #define BOLD "\033[1m"
 #define DIM "\033[2m"
@@ -48,36 +48,6 @@ static void line_say(const struct goal_lines *l, const char *color, const struct
 
 /* ---- events ---- */
 
-static void line_verdict(struct goal_lines *l, const struct json *v)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
-    bool met = json_get_bool(v, "met", false);
-    struct str reason = json_get_str(v, "reason");
-
-    if (json_get_bool(v, "stale", false))
-        return;
-    buf_adds(&text, met ? "✓ met" : "✗ not met");
-    if (json_get_bool(v, "impossible", false))
-        buf_adds(&text, ", and cannot be");
-    if (reason.len) {
-        buf_adds(&text, ": ");
-        goal_show_line(reason, LINES_REASON, &text);
-    }
-    line_say(l, met ? GREEN : RED, &text);
-}
-
-/* "timer, 3s left" without its figure, which is counted down here. */
-static struct str without_left(struct str what)
-{
-    size_t n = what.len;
-
-    if (!str_ends(what, STR(" left")))
-        return what;
-    while (n > 0 && what.ptr[n - 1] != ',')
-        n--;
-    return n ? str_first(what, n - 1) : what;
-}
-
 static void add_wait(const struct goal_lines *l, struct buf *out)
 {
     int64_t left_ms = l->until_ms - clock_wall_ms();
@@ -93,67 +63,40 @@ static void add_wait(const struct goal_lines *l, struct buf *out)
 static void line_waiting(struct goal_lines *l, const struct json *v)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
-    struct str what = without_left(json_get_str(v, "what"));
 
     l->until_ms = json_get_i64(v, "until_ms", 0);
     buf_clear(&l->wait);
-    buf_adds(&l->wait, str_is(json_get_str(v, "on"), "retry") ? "trying again" : "waiting");
-    if (what.len) {
-        buf_adds(&l->wait, ": ");
-        goal_show_line(what, LINES_REASON, &l->wait);
-    }
+    goal_told_wait(v, &l->wait);
     buf_adds(&text, "… ");
     add_wait(l, &text);
     line_say(l, YELLOW, &text);
 }
 
-/* A limit that comes near; changes of status are told at the end. */
-static void line_updated(struct goal_lines *l, const struct json *v)
+/* Changes of status are told at the end. */
+static void line_told(struct goal_lines *l, const struct event *e, const struct json *v)
 {
+    static const char *const colors[] = {
+        [TOLD_PLAIN] = "",       [TOLD_FAINT] = DIM, [TOLD_GOOD] = GREEN,
+        [TOLD_WARNING] = YELLOW, [TOLD_BAD] = RED,
+    };
     CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
-    double used = 0;
-    double limit = 0;
+    enum told_tone tone = TOLD_PLAIN;
 
-    if (!json_double(json_get(v, "used"), &used) || !json_double(json_get(v, "limit"), &limit) ||
-        limit <= 0)
+    if (json_get(v, "to") || !goal_told(e->name, v, &text, &tone))
         return;
-    buf_addf(&text, "! %d %% of the %.*s used", (int)(100 * used / limit),
-             STR_ARG(str_clip(json_get_str(v, "which"), 60)));
-    line_say(l, YELLOW, &text);
-}
-
-static void line_restored(struct goal_lines *l, const struct json *v)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
-    int64_t rounds = json_get_i64(v, "iterations", 0);
-
-    if (!str_is(json_get_str(v, "status"), "active"))
-        return; /* it rests, and a note has said so */
-    buf_addf(&text, "goes on with the goal of this session (%" PRId64 " round%s so far)", rounds,
-             rounds == 1 ? "" : "s");
-    line_say(l, DIM, &text);
+    line_say(l, colors[tone], &text);
 }
 
 void goal_lines_event(struct goal_lines *l, const struct event *e)
 {
-    static const struct {
-        const char *name;
-        void (*fn)(struct goal_lines *l, const struct json *v);
-    } rows[] = {
-        {"goal_verdict", line_verdict},
-        {"goal_waiting", line_waiting},
-        {"goal_updated", line_updated},
-        {"goal_restored", line_restored},
-    };
-    struct arena arena = ARENA_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *v = NULL;
 
     (void)json_parse(&arena, e->json, &v, /*ret_info=*/NULL, /*err=*/NULL);
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        if (str_is(e->name, rows[i].name))
-            rows[i].fn(l, v);
-    }
-    arena_release(&arena);
+    if (str_is(e->name, "goal_waiting"))
+        line_waiting(l, v);
+    else if (str_is_word_of(e->name, "goal_verdict goal_updated goal_restored"))
+        line_told(l, e, v);
 }
 
 void goal_lines_turn(struct goal_lines *l, bool runs)

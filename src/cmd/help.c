@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cmd/cmd.h"
 #include "llm/model.h"
+#include "slash/slash.h"
 
 static int help_run(struct cmd *c);
 static int man_run(struct cmd *c);
@@ -17,9 +18,10 @@ const struct command cmd_help = {
     .usage =
         {
             .name = "help",
-            .args = "[COMMAND]",
-            .words = "goal sessions rewind auth doctor completion man",
-            .summary = "Say what tenax, or one of its commands, can do",
+            .args = "[COMMAND | slash]",
+            .words = "goal sessions rewind auth doctor completion man slash",
+            .summary = "Say what tenax, or one of its commands, can do; slash: what can be typed "
+                       "in a session",
         },
     .run = help_run,
 };
@@ -92,6 +94,11 @@ static int help_run(struct cmd *c)
     CLEANUP(rows_release) struct rows rows = {0};
     int code = EXIT_OK;
 
+    if (words->len == 2 && str_is(str_of(words->ptr[1]), "slash")) {
+        slash_write_docs(&out);
+        (void)say_out(buf_str(&out), c->cancel, &code);
+        return code;
+    }
     for (size_t i = 0; i < words->len; i++) {
         const struct command *named = cmd_find(str_of(words->ptr[i]));
 

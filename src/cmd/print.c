@@ -7,7 +7,6 @@
  */
 #include "cmd/print.h"
 
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/print_goal.h"
+#include "cmd/session_options.h"
 #include "cmd/text.h"
 #include "conf/conf.h"
 #include "host/host.h"
@@ -34,118 +34,14 @@ struct print {
     bool json, lines; /* --output-format */
     bool input_lines; /* --input-format stream-json */
     bool verbose;
-    struct host_spec spec;
-    struct strv bare;
+    struct session_options options;
+    struct host_spec *spec; /* of them */
     struct peer_session session;
     struct socket *socket;
     struct agent_input input;
     struct print_goal goal;
     struct slash *slash;
 };
-
-/* Options of things to come: taken, and said once when they would change something. */
-static void print_not_yet(const struct args *args)
-{
-    static const enum option_id later[] = {
-        OPT_THINKING_DISPLAY,
-        OPT_TASK_BUDGET,
-        OPT_BETAS,
-        OPT_MCP_CONFIG,
-        OPT_AGENT,
-        OPT_AGENTS,
-        OPT_CHANNELS,
-        OPT_SESSION_MIRROR,
-        OPT_PROMPT_SUGGESTIONS,
-        OPT_PROJECT_CONFIG_ROOT,
-        OPT_PLUGIN_DIR,
-        OPT_PLUGIN_DIR_NO_MCP,
-        OPT_MANAGED_SETTINGS,
-        OPT_PERMISSION_PROMPTS,
-    };
-    const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
-
-    for (size_t i = 0; i < ARRAY_LEN(later); i++) {
-        if (args->given[later[i]])
-            say("--%s is not used yet", option_table()[later[i]].name);
-    }
-    if (asks && strcmp(asks, "stdio") != 0)
-        say("--permission-prompt-tool: only stdio can be asked yet, so what would ask is refused");
-}
-
-static int print_number(const struct args *args, enum option_id id, int64_t least, int64_t *ret,
-                        struct err *err)
-{
-    const char *text = args_get(args, id);
-
-    if (!text)
-        return 0;
-    if (str_to_i64(str_of(text), ret, err) < 0)
-        return err_prefix(err, "--%s", option_table()[id].name);
-    if (*ret < least)
-        return err_set(err, ERR_BAD_INPUT, "--%s: must be at least %d", option_table()[id].name,
-                       (int)least);
-    return 0;
-}
-
-static int print_budget(const struct args *args, double *ret, struct err *err)
-{
-    const char *usd = args_get(args, OPT_MAX_BUDGET_USD);
-
-    if (!usd)
-        return 0;
-    if (str_to_double(str_of(usd), ret, err) < 0)
-        return err_prefix(err, "--max-budget-usd");
-    if (!(*ret > 0) || !isfinite(*ret))
-        return err_set(err, ERR_BAD_INPUT, "--max-budget-usd: must be more than 0");
-    return 0;
-}
-
-static int print_session_id(const char *id, struct err *err)
-{
-    struct str s = str_of(id);
-    bool good = s.len == ID_UUID_LEN;
-
-    for (size_t i = 0; good && i < s.len; i++) {
-        if (i == 8 || i == 13 || i == 18 || i == 23)
-            good = s.ptr[i] == '-';
-        else
-            good = strchr("0123456789abcdefABCDEF", s.ptr[i]);
-    }
-    if (!good)
-        return err_set(err, ERR_BAD_INPUT, "--session-id: '%.60s' is no UUID", id);
-    return 0;
-}
-
-static int print_thinking(struct print *p, struct err *err)
-{
-    const struct args *args = &p->cmd->args;
-    const char *how = args_get(args, OPT_THINKING);
-    int64_t tokens = -1;
-
-    if (print_number(args, OPT_MAX_THINKING_TOKENS, 0, &tokens, err) < 0)
-        return -1;
-    if (how && strcmp(how, "disabled") == 0)
-        p->spec.thinking = THINKING_OFF;
-    if (tokens >= 0) {
-        p->spec.thinking = tokens ? THINKING_BUDGET : THINKING_OFF;
-        p->spec.thinking_budget = tokens;
-    }
-    return 0;
-}
-
-static void print_tools(struct print *p)
-{
-    const struct strv *wanted = &p->cmd->args.values[OPT_TOOLS];
-
-    if (p->cmd->args.given[OPT_BARE]) {
-        strv_adds(&p->bare, "Bash");
-        strv_adds(&p->bare, "Read");
-        strv_adds(&p->bare, "Edit");
-        p->spec.tools = &p->bare;
-    } else if (p->cmd->args.given[OPT_TOOLS] && !strv_has(wanted, STR("default"))) {
-        p->spec.tools = wanted;
-    }
-}
 
 static int print_formats(struct print *p, struct err *err)
 {
@@ -172,24 +68,6 @@ static int print_formats(struct print *p, struct err *err)
     if (args->given[OPT_REPLAY_USER_MESSAGES] && !p->input_lines)
         return err_set(err, ERR_BAD_INPUT,
                        "--replay-user-messages requires --input-format=stream-json");
-    return 0;
-}
-
-static int print_options(struct print *p, struct err *err)
-{
-    const struct args *args = &p->cmd->args;
-
-    p->spec.args = args;
-    p->spec.cancel = p->cmd->cancel;
-    p->spec.session = args_get(args, OPT_SESSION_ID);
-    p->spec.output_schema = str_of(args_get(args, OPT_JSON_SCHEMA));
-    if (p->spec.session && print_session_id(p->spec.session, err) < 0)
-        return -1;
-    if (print_number(args, OPT_MAX_TURNS, 1, &p->spec.max_steps, err) < 0 ||
-        print_budget(args, &p->spec.max_usd, err) < 0)
-        return -1;
-    print_tools(p);
-    print_not_yet(args);
     return 0;
 }
 
@@ -269,7 +147,7 @@ static int print_with(struct print *p, struct host *host, struct str prompt)
         .partial = args->given[OPT_INCLUDE_PARTIAL_MESSAGES],
         .hooks = args->given[OPT_INCLUDE_HOOK_EVENTS],
         .replay = args->given[OPT_REPLAY_USER_MESSAGES],
-        .states = print_reads_state(p->spec.conf),
+        .states = print_reads_state(p->spec->conf),
     };
     struct text_spec text = {
         .cmd = p->cmd,
@@ -311,13 +189,13 @@ static int print_read(struct print *p, struct buf *prompt, struct err *err)
 static int print_host(struct print *p, struct buf *prompt, struct strv *notes, struct host **ret,
                       struct err *err)
 {
-    if (print_read(p, prompt, err) < 0 || print_thinking(p, err) < 0)
+    if (print_read(p, prompt, err) < 0)
         return -1;
     if (p->goal.is_on)
-        p->spec.max_steps = 0; /* a limit of the goal, not of a turn */
-    if (host_new(&p->spec, notes, ret, err) < 0)
+        p->spec->max_steps = 0; /* a limit of the goal, not of a turn */
+    if (host_new(p->spec, notes, ret, err) < 0)
         return -1;
-    if (!p->goal.is_on || print_goal_check(&p->goal, p->spec.conf, *ret, err) == 0)
+    if (!p->goal.is_on || print_goal_check(&p->goal, p->spec->conf, *ret, err) == 0)
         return 0;
     host_free(*ret);
     return -1;
@@ -350,29 +228,22 @@ static int print_session(struct print *p)
 int print_run(struct cmd *c, const struct print_order *order)
 {
     struct print p = {.cmd = c};
-    struct conf *conf = NULL;
     struct err err = {0};
-    int code;
+    int code = EXIT_OK;
 
+    p.spec = &p.options.host;
     print_goal_init(&p.goal, &c->args, order);
     if (print_formats(&p, &err) < 0) {
         say_plain("Error: %s", err.text); /* the words scripts know from elsewhere */
         code = EXIT_USAGE;
-    } else if (print_options(&p, &err) < 0) {
-        say_error(&err);
-        code = EXIT_USAGE;
     } else {
-        code = cmd_conf(c, &conf);
+        code = session_options_read(&p.options, c, /*is_interactive=*/false);
     }
-    if (code == 0) {
-        p.spec.conf = conf;
-        p.spec.thinking =
-            conf_get_bool(conf, "alwaysThinkingEnabled", true) ? THINKING_DEFAULT : THINKING_OFF;
-        p.spec.has_input = !p.input_lines;
+    if (code == EXIT_OK) {
+        p.spec->has_input = !p.input_lines;
         code = print_session(&p);
     }
-    conf_unref(conf);
-    strv_release(&p.bare);
+    session_options_release(&p.options);
     print_goal_release(&p.goal);
     return code;
 }

@@ -15,6 +15,7 @@
 #include "agent/permit.h"
 #include "agent/room.h"
 #include "agent/workspace.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "base/utf8.h"
@@ -180,25 +181,23 @@ static int take_initialize(struct control_call *call, struct err *err)
 }
 
 /* What may be typed instead of words for the model. */
-static void write_commands(const struct conf *conf, struct jw *w)
+static void write_commands(struct slash *slash, struct jw *w)
 {
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    slash_item_vec items = VEC_INIT;
+
+    slash_list(slash, &arena, &items);
     jw_key(w, "commands");
     jw_array(w);
-    jw_object(w);
-    jw_kcstr(w, "name", "compact");
-    jw_kcstr(w, "description", "Replace the older part of the conversation by a summary");
-    jw_kcstr(w, "argumentHint", "[what to keep]");
-    jw_object_end(w);
-    for (size_t i = 0; i < slash_count(); i++) {
-        if (!slash_is_listed(slash_at(i), conf))
-            continue;
+    VEC_EACH(&items, item) {
         jw_object(w);
-        jw_kcstr(w, "name", slash_at(i)->name);
-        jw_kcstr(w, "description", slash_at(i)->summary);
-        jw_kcstr(w, "argumentHint", slash_at(i)->hint);
+        jw_kstr(w, "name", item->name);
+        jw_kstr(w, "description", item->summary);
+        jw_kstr(w, "argumentHint", item->hint);
         jw_object_end(w);
     }
     jw_array_end(w);
+    vec_release(&items);
 }
 
 static int do_initialize(struct control_call *call, struct jw *w, struct err *err)
@@ -208,7 +207,7 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
 
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
-    write_commands(host_conf(call->session->host), w);
+    write_commands(call->session->slash, w);
     write_none(w, "agents");
     jw_kcstr(w, "output_style", "default");
     jw_key(w, "available_output_styles");
@@ -391,16 +390,18 @@ static int do_get_usage(struct control_call *call, struct jw *w, struct err *err
 {
     struct event *turn = host_last_turn(call->session->host);
     const struct turn_report *report = report_of(turn);
+    struct host_lines lines;
 
     (void)err;
+    host_lines(call->session->host, &lines);
     jw_key(w, "session");
     jw_object(w);
     jw_key(w, "total_cost_usd");
     jw_double(w, report->total_usd);
     jw_ki64(w, "total_api_duration_ms", report->total_api_ms);
     jw_ki64(w, "total_duration_ms", report->total_ms);
-    jw_ki64(w, "total_lines_added", 0);
-    jw_ki64(w, "total_lines_removed", 0);
+    jw_ki64(w, "total_lines_added", lines.added);
+    jw_ki64(w, "total_lines_removed", lines.removed);
     jw_key(w, "model_usage");
     stream_json_model_usage(w, report);
     jw_object_end(w);

@@ -58,17 +58,18 @@ struct line_mail *line_mail_new(void)
 }
 
 /* What may be typed instead of words for the model. */
-static const char **command_names(const struct conf *conf)
+static void list_commands(struct slash *slash, struct strv *ret_names, struct strv *ret_skills)
 {
-    const char **names = mem_zalloc((slash_count() + 2) * sizeof(*names));
-    size_t n = 0;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    slash_item_vec items = VEC_INIT;
 
-    names[n++] = "compact"; /* the agent's own */
-    for (size_t i = 0; i < slash_count(); i++) {
-        if (slash_is_listed(slash_at(i), conf))
-            names[n++] = slash_at(i)->name;
+    slash_list(slash, &arena, &items);
+    VEC_EACH(&items, item) {
+        strv_add(ret_names, item->name);
+        if (item->is_skill)
+            strv_add(ret_skills, item->name);
     }
-    return names;
+    vec_release(&items);
 }
 
 void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
@@ -78,13 +79,14 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .host = host,
         .slash = slash,
         .options = *options,
-        .commands = command_names(host_conf(host)),
     };
+    list_commands(slash, &s->commands, &s->skills);
     buf_init(&s->mcp_servers, (size_t)1 << 20);
     s->show = (struct stream_json_session){
         .key_source = host_key_source(host),
         .output_style = "default",
-        .commands = s->commands,
+        .commands = (const char *const *)strv_get(&s->commands),
+        .skills = (const char *const *)strv_get(&s->skills),
         .mcp_servers = &s->mcp_servers,
     };
 }
@@ -93,7 +95,8 @@ void peer_session_release(struct peer_session *s)
 {
     sdk_hooks_free(s->hooks);
     buf_release(&s->mcp_servers);
-    mem_freep(&s->commands);
+    strv_release(&s->commands);
+    strv_release(&s->skills);
 }
 
 struct peer *peer_new(const struct peer_spec *spec)

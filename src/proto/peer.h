@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "proto/stream_json.h"
 #include "sync/mailbox.h"
 
@@ -43,9 +44,9 @@ struct peer_session {
     struct slash *slash;
     struct stream_json_options options;
     struct stream_json_session show;
-    const char **commands;   /* of show; NULL-terminated */
-    struct buf mcp_servers;  /* of the owner's initialize; written before the first input */
-    struct sdk_hooks *hooks; /* the owner's; NULL: there is none */
+    struct strv commands, skills; /* of show */
+    struct buf mcp_servers;       /* of the owner's initialize; written before the first input */
+    struct sdk_hooks *hooks;      /* the owner's; NULL: there is none */
 };
 void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options);

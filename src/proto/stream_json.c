@@ -53,7 +53,11 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
     jw_kcstr(w, "claude_code_version", TENAX_VERSION);
     jw_kcstr(w, "output_style", r->session->output_style);
     line_empty_list(w, "agents");
-    line_empty_list(w, "skills");
+    jw_key(w, "skills");
+    jw_array(w);
+    for (const char *const *name = r->session->skills; name && *name; name++)
+        jw_cstr(w, *name);
+    jw_array_end(w);
     line_empty_list(w, "plugins");
     jw_key(w, "capabilities"); /* of the control language: what an interrupt answers */
     jw_array(w);

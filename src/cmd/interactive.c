@@ -1,0 +1,62 @@
+/*
+ * interactive: `tenax` and `tenax "…"` in a terminal. Options in, the terminal UI (src/tui), and
+ * what is left to say when it has given the terminal back. Main thread.
+ */
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+#include "cmd/demo.h"
+#include "cmd/session_options.h"
+#include "conf/conf.h"
+#include "tui/tui.h"
+
+/* `tenax --resume` lets one choose, which is what /resume does. */
+static void interactive_prompt(struct cmd *c, struct buf *ret)
+{
+    const char *session = args_get(&c->args, OPT_RESUME);
+
+    if (session && !*session) {
+        strv_clear(&c->args.values[OPT_RESUME]);
+        c->args.given[OPT_RESUME] = false;
+        buf_adds(ret, "/resume");
+        return;
+    }
+    for (size_t i = 0; i < c->args.words.len; i++) {
+        if (i)
+            buf_addc(ret, ' ');
+        buf_adds(ret, c->args.words.ptr[i]);
+    }
+}
+
+static int interactive_demo(void *arg, struct err *err)
+{
+    struct cmd *c = arg;
+    int code;
+
+    return demo_play(c->cancel, &code, err);
+}
+
+int cmd_interactive(struct cmd *c)
+{
+    CLEANUP(session_options_release) struct session_options options = {0};
+    CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT);
+    struct tui_spec spec = {
+        .host = &options.host, .version = TENAX_VERSION, .demo = interactive_demo, .demo_arg = c};
+    struct tui_end end;
+    int code;
+
+    interactive_prompt(c, &prompt);
+    code = session_options_read(&options, c, /*is_interactive=*/true);
+    if (code != EXIT_OK)
+        return code;
+    spec.prompt = buf_str(&prompt);
+    spec.plain = c->args.given[OPT_PLAIN];
+    tui_run(&spec, &end);
+    if (end.failed.code)
+        say_error(&end.failed);
+    else if (end.session[0] && !getenv("TENAX_DEMO"))
+        say_plain("Resume this session with: tenax --resume %s", end.session);
+    return end.code;
+}

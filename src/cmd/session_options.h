@@ -1,0 +1,22 @@
+/*
+ * What the command line and the settings say of a session: the same for `tenax -p`, `tenax goal`
+ * and a session in a terminal. Main thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/strv.h"
+#include "host/host.h"
+
+struct cmd;
+
+struct session_options {
+    struct host_spec host; /* complete, but for has_input */
+    struct conf *conf;     /* kept for it */
+    struct strv bare;      /* the tools of --bare */
+};
+/* Of a zeroed struct. Says what is wrong and what is not used yet; the exit code. is_interactive:
+ * trust counts. */
+int session_options_read(struct session_options *o, struct cmd *c, bool is_interactive);
+void session_options_release(struct session_options *o);
