@@ -152,6 +152,15 @@ const struct stimulus stimuli[] = {
         .undisturbed = "'result':'nothing'",
     },
     {
+        .event = "DirectoryAdded",
+        .scenario = SEES,
+        .before = "go",
+        .prompt = "/add-dir /usr",
+        .told = "'directory':'/usr','source':'slash_command'",
+        .two = "Added /usr",
+        .undisturbed = "Added /usr",
+    },
+    {
         .event = "ConfigChange",
         .scenario = "step\n  call Bash {'command': 'mkdir .claude; cp new.json "
                     ".claude/settings.json'}\nstep\n  call Bash {'command': 'echo ran'}\n" SEES,
@@ -526,6 +535,26 @@ const struct hook_row hook_rows[] = {
                  "step\n  call Bash {'command': 'echo $AT'}\n"
                  "step\n  sticky\n  text nothing\n",
      .said = {"'content':'MARKone", "'content':'MARKtwo"}},
+
+    /* ---- FileChanged ---- */
+    {.name = "FileChanged: files that its matcher names, and those that a hook asks for",
+     .event = "CwdChanged", /* whose options are right for it; its own hook is below */
+     .setup = "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"watchPaths\":"
+              "[\"asked.txt\"]}}' > ask.json; echo 'cat >> told; echo export AT=MARK > "
+              "$CLAUDE_ENV_FILE; touch heard' > heard.sh",
+     .hooks = "{'SessionStart':[{'hooks':[{'type':'command','command':'cat ask.json'}]}],"
+              "'FileChanged':[{'matcher':'named.txt|asked.*','hooks':[{'type':'command',"
+              "'command':'sh heard.sh'}]}]}",
+     .body = "",
+     .scenario = "step\n  call Bash {'command': 'echo one > named.txt'}\n"
+                 "step\n  if-result 'at:MARK'\n"
+                 "  call Bash {'command': 'rm heard; echo two > asked.txt; echo made'}\n"
+                 "step\n  if-result 'made'\n"
+                 "  call Bash {'command': 'until [ -e heard ]; do sleep 0.05; done; echo over'}\n"
+                 "step\n  if-result 'over'\n  text nothing\n"
+                 "step\n  sticky\n  call Bash {'command': 'echo at:$AT'}\n",
+     .told = {"/work/named.txt','event':'add'", "/work/asked.txt','event':'add'"},
+     .said = {"'content':'at:MARK"}},
 
     /* ---- InstructionsLoaded ---- */
     {.name = "an import",

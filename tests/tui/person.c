@@ -1,0 +1,971 @@
+/*
+ * A person in front of tenax: whole sessions through a real terminal (window.h).
+ *
+ *     person BUILD CASE
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "window.h"
+
+#define CHECK(cond, ...)                                                                           \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
+            fprintf(stderr, __VA_ARGS__);                                                          \
+            fputc('\n', stderr);                                                                   \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#define ESC "\x1b"
+#define ENTER "\r"
+#define UP "\x1b[A"
+#define CTRL_C "\x03"
+#define CTRL_D "\x04"
+#define CTRL_L "\x0c"
+#define CTRL_O "\x0f"
+#define SHIFT_TAB "\x1b[Z"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_WATCHED true
+#else
+#define IS_WATCHED false
+#endif
+
+static const char *build;
+
+static void start(struct window *w, const char *scenario)
+{
+    struct window_spec spec = {.build = build, .scenario = scenario};
+
+    window_open(w, &spec);
+    window_until(w, "say what to do");
+}
+
+/* A dialog passes over what was typed before a person can have read it. */
+static void answer(struct window *w, const char *key)
+{
+    window_until(w, "Enter choose");
+    window_settle(w, 400);
+    window_type(w, key);
+}
+
+/* Quits an idle session: what is left is sane, and says how to go on. */
+static void leave(struct window *w)
+{
+    window_until(w, "say what to do");
+    window_type(w, CTRL_D);
+    CHECK(window_end(w) == 0, "exit code");
+    CHECK(strstr(window_text(w), "tenax --resume "), "it does not say how to go on:\n%s",
+          window_text(w));
+    window_close(w);
+}
+
+/* The terminal is as a shell wants it: modes, cursor, paste, focus, and no other screen. */
+static void check_sane(struct window *w)
+{
+    struct str raw = buf_str(&w->raw);
+    struct termios t;
+    static const char *const pairs[][2] = {
+        {"\x1b[?2004h", "\x1b[?2004l"},
+        {"\x1b[?1004h", "\x1b[?1004l"},
+        {"\x1b[?1049h", "\x1b[?1049l"},
+        {"\x1b[?25l", "\x1b[?25h"},
+    };
+
+    CHECK(tcgetattr(w->fd, &t) == 0, "tcgetattr");
+    CHECK(t.c_lflag & ICANON && t.c_lflag & ECHO && t.c_lflag & ISIG, "the terminal is still raw");
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+        const char *on = NULL;
+        const char *off = NULL;
+
+        for (const char *at = raw.ptr; at; at = strstr(at + 1, pairs[i][0]))
+            on = strncmp(at, pairs[i][0], strlen(pairs[i][0])) == 0 ? at : on;
+        for (const char *at = raw.ptr; at; at = strstr(at + 1, pairs[i][1]))
+            off = strncmp(at, pairs[i][1], strlen(pairs[i][1])) == 0 ? at : off;
+        CHECK(!on || (off && off > on), "mode %s was not taken back", pairs[i][0] + 1);
+    }
+}
+
+/* ---- cases ---- */
+
+static void case_hello(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"good morning\"\n  text Good morning to you.\n");
+    window_type(&w, "good morning" ENTER);
+    window_until(&w, "Good morning to you.");
+    CHECK(window_count(&w, "Good morning to you.") == 1, "the answer is there twice");
+    CHECK(window_count(&w, "good morning") == 1, "the prompt is not there once:\n%s",
+          window_text(&w));
+    leave(&w);
+}
+
+/* `tenax "…"`, several words, also one that is nobody's command. */
+static void case_first_prompt(void)
+{
+    static const char *const args[] = {"say", "hello", NULL};
+    struct window_spec spec = {.build = build,
+                               .scenario = "step\n  if-prompt \"say hello\"\n  text Hello.\n",
+                               .args = args};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "Hello.");
+    leave(&w);
+}
+
+static void case_nearly_a_command(void)
+{
+    static const char *const args[] = {"docotr", NULL};
+    struct window_spec spec = {.build = build, .scenario = "", .args = args};
+    struct window w;
+
+    window_open(&w, &spec);
+    CHECK(window_end(&w) == 2, "exit code");
+    CHECK(strstr(window_text(&w), "did you mean 'doctor'?"), "%s", window_text(&w));
+    window_close(&w);
+}
+
+/* What is typed before anything is drawn is not lost. */
+static void case_typed_early(void)
+{
+    struct window_spec spec = {.build = build,
+                               .scenario = "step\n  if-prompt \"early bird\"\n  text The worm.\n"};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_type(&w, "early bird" ENTER);
+    window_until(&w, "The worm.");
+    leave(&w);
+}
+
+static const char slow[] = "step\n  pace 50ms\n  text one two three four five six seven eight nine "
+                           "ten eleven twelve thirteen fourteen fifteen sixteen seventeen\n"
+                           "step\n  text Second answer.\n"
+                           "step\n  text Third answer.\n";
+
+static void case_interrupt(void)
+{
+    struct window w;
+
+    start(&w, slow);
+    window_type(&w, "count" ENTER);
+    window_until(&w, "three");
+    window_type(&w, ESC);
+    window_until(&w, "nterrupted");
+    window_type(&w, "again" ENTER);
+    window_until(&w, "Second answer.");
+    CHECK(!strstr(window_text(&w), "seventeen"), "it went on:\n%s", window_text(&w));
+    leave(&w);
+}
+
+/* Ctrl-C once interrupts; twice with nothing to do quits. */
+static void case_ctrl_c(void)
+{
+    struct window w;
+
+    start(&w, slow);
+    window_type(&w, "count" ENTER);
+    window_until(&w, "three");
+    window_type(&w, CTRL_C);
+    window_until(&w, "nterrupted");
+    window_type(&w, "text that goes");
+    window_until(&w, "text that goes");
+    window_type(&w, CTRL_C);
+    window_until_gone(&w, "text that goes");
+    window_type(&w, CTRL_C);
+    CHECK(window_end(&w) == 0, "exit code");
+    check_sane(&w);
+    window_close(&w);
+}
+
+/* What is said meanwhile waits to be seen, is heard, and stands in the conversation once. */
+static void case_queue(void)
+{
+    struct window w;
+
+    start(&w, slow);
+    window_type(&w, "count" ENTER);
+    window_until(&w, "two");
+    window_type(&w, "and also this" ENTER);
+    window_until(&w, "and also this");
+    window_until(&w, "Second answer.");
+    CHECK(window_count(&w, "and also this") == 1, "%s", window_text(&w));
+    leave(&w);
+}
+
+static void case_queue_edited(void)
+{
+    struct window w;
+
+    start(&w, slow);
+    window_type(&w, "count" ENTER);
+    window_until(&w, "two");
+    window_type(&w, "wrong words" ENTER);
+    window_until(&w, "takes it back");
+    window_type(&w, UP);
+    window_until_gone(&w, "takes it back");
+    window_type(&w, CTRL_C "right words" ENTER);
+    window_until(&w, "Second answer.");
+    CHECK(!strstr(window_screen(&w), "wrong words"), "%s", window_text(&w));
+    leave(&w);
+}
+
+/* A hook that keeps it from the model says so, and it waits no more. */
+static void case_queue_refused(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = slow,
+        .settings = "{\"hooks\":{\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\","
+                    "\"command\":\"grep -q forbidden || exit 0; echo not these >&2; exit 2\""
+                    "}]}]}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_type(&w, "count" ENTER);
+    window_until(&w, "two");
+    window_type(&w, "a forbidden word" ENTER);
+    window_until(&w, "takes it back");
+    window_until(&w, "not these");
+    window_until_gone(&w, "takes it back");
+    leave(&w);
+}
+
+/* Esc right behind the first words: their agent is still in the making. */
+static void case_interrupt_early(void)
+{
+    struct window w;
+
+    start(&w, slow);
+    window_type(&w, "count" ENTER ESC);
+    window_until(&w, "nterrupted");
+    CHECK(!strstr(window_text(&w), "seventeen"), "it went on:\n%s", window_text(&w));
+    leave(&w);
+}
+
+static const char one_call[] = "step\n  text I will touch a file.\n"
+                               "  call Bash {\"command\": \"touch made\"}\n"
+                               "step\n  text That is all.\n"
+                               "step\n  text What now?\n";
+
+static void check_made(struct window *w, bool is_made)
+{
+    CLEANUP(mem_freep) char *path = path_join(w->top, "work/made");
+
+    CHECK(file_exists(path) == is_made, "the file is %s", is_made ? "not there" : "there");
+}
+
+static void case_permission_yes(void)
+{
+    struct window w;
+
+    start(&w, one_call);
+    window_type(&w, "go" ENTER);
+    window_until(&w, "touch made");
+    window_until(&w, "Enter choose");
+    check_made(&w, false);
+    answer(&w, "1");
+    window_until(&w, "That is all.");
+    check_made(&w, true);
+    leave(&w);
+}
+
+static void case_permission_no(void)
+{
+    struct window w;
+
+    start(&w, one_call);
+    window_type(&w, "go" ENTER);
+    window_until(&w, "Enter choose");
+    window_type(&w, ESC);
+    window_until_gone(&w, "Enter choose");
+    window_type(&w, CTRL_C);
+    window_settle(&w, 300);
+    check_made(&w, false);
+    window_type(&w, CTRL_C CTRL_C);
+    (void)window_end(&w);
+    window_close(&w);
+}
+
+static void case_modes(void)
+{
+    struct window w;
+
+    start(&w, "step\n  text Hello.\n");
+    window_type(&w, SHIFT_TAB);
+    window_until(&w, "accepts edits");
+    window_type(&w, SHIFT_TAB);
+    window_until(&w, "plan");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    leave(&w);
+}
+
+static void case_transcript(void)
+{
+    struct window w;
+
+    start(&w, "step\n  think A secret thought.\n  text Hello there.\n");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello there.");
+    window_until_gone(&w, "Esc interrupts");
+    window_type(&w, CTRL_O);
+    window_until_raw(&w, ESC "[?1049h", 0);
+    window_until(&w, "A secret thought.");
+    window_type(&w, "q");
+    window_until_raw(&w, ESC "[?1049l", 0);
+    leave(&w);
+    (void)CTRL_L;
+}
+
+static void case_resize(void)
+{
+    struct window w;
+
+    start(&w,
+          "step\n  text A line that is long enough to be broken in a window of twenty columns.\n"
+          "step\n  text Second.\n");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "twenty columns.");
+    for (int cols = 100; cols >= 20; cols -= 8) {
+        window_resize(&w, cols, cols / 4);
+        window_settle(&w, 30);
+    }
+    window_resize(&w, 80, 24);
+    window_settle(&w, 50);
+    window_type(&w, "more" ENTER);
+    window_until(&w, "Second.");
+    leave(&w);
+}
+
+/* A session that can be gone on with, whatever ends it. */
+static void end_by(int signo, int code)
+{
+    struct window w;
+
+    start(&w, slow);
+    window_type(&w, "count" ENTER);
+    window_until(&w, "three");
+    kill(w.pid, signo);
+    CHECK(window_end(&w) == code, "exit code");
+    check_sane(&w);
+    {
+        static const char *const args[] = {"--continue", NULL};
+        struct window_spec again = {
+            .build = build, .scenario = "step\n  text Back again.\n", .args = args, .home = w.top};
+        struct window next;
+
+        window_open(&next, &again);
+        window_until(&next, "count");
+        window_type(&next, "go on" ENTER);
+        window_until(&next, "Back again.");
+        leave(&next);
+    }
+    window_close(&w);
+}
+
+static void case_term(void)
+{
+    end_by(SIGTERM, 128 + SIGTERM);
+}
+
+static void case_hup(void)
+{
+    end_by(SIGHUP, 128 + SIGHUP);
+}
+
+static void case_segv(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    end_by(SIGSEGV, 128 + SIGABRT); /* its report comes behind our own rescue */
+#elif defined(__SANITIZE_THREAD__)
+    end_by(SIGSEGV, 66);
+#else
+    end_by(SIGSEGV, 128 + SIGSEGV);
+#endif
+}
+
+static void case_quit(void)
+{
+    end_by(SIGQUIT, 128 + SIGQUIT);
+}
+
+static void case_usr1(void)
+{
+    end_by(SIGUSR1, 128 + SIGUSR1);
+}
+
+/* The window is closed: nobody is left, and the session goes on elsewhere. */
+static void case_window_closed(void)
+{
+    struct window w;
+
+    start(&w, slow);
+    window_type(&w, "count" ENTER);
+    window_until(&w, "three");
+    close(w.fd);
+    w.fd = -1;
+    CHECK(window_end(&w) == 128 + SIGHUP, "exit code");
+    window_close(&w);
+}
+
+static void case_paste(void)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"line 20000 of the paste\"\n  text It all came.\n");
+    buf_adds(&text, ESC "[200~");
+    for (int i = 1; text.len < (1 << 20) || i <= 20000; i++)
+        buf_addf(&text, "line %d of the paste, which goes on\n", i);
+    buf_adds(&text, ESC "[201~");
+    window_send(&w, buf_str(&text));
+    window_until(&w, "Pasted text #1");
+    window_type(&w, ENTER);
+    window_until(&w, "It all came.");
+    leave(&w);
+}
+
+/* Ctrl-Z gives the shell its terminal, fg comes back to what was written. */
+static void case_suspend(void)
+{
+    struct window_spec spec = {
+        .build = build, .scenario = "step\n  text Hello again.\n", .shell = true};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_type(&w, "PS1='ready$ '" ENTER);
+    window_until(&w, "\nready$");
+    window_type(&w, "$TENAX" ENTER);
+    window_until(&w, "say what to do");
+    window_type(&w, "half a sen");
+    window_until(&w, "half a sen");
+    window_type(&w, "\x1a");
+    window_until(&w, "Stopped");
+    window_type(&w, "echo in the $((40 + 2)) shell" ENTER);
+    window_until(&w, "in the 42 shell");
+    window_type(&w, "fg" ENTER);
+    window_until(&w, "❯ half a sen");
+    window_type(&w, "tence" ENTER);
+    window_until(&w, "Hello again.");
+    window_type(&w, CTRL_D);
+    window_until(&w, "tenax --resume ");
+    window_type(&w, "exit" ENTER);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
+/* Ctrl-G: what is written, in an editor of one's own; its file does not stay. */
+static void case_editor(void)
+{
+    static const char *const env[] = {"VISUAL=sed -i s/wrong/right/", "TMPDIR=/nowhere", NULL};
+    struct window_spec spec = {.build = build,
+                               .scenario =
+                                   "step\n  if-prompt \"the right word\"\n  text So it is.\n",
+                               .env = env};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_type(&w, "the wrong word");
+    window_until(&w, "the wrong word");
+    window_type(&w, "\x07");
+    window_until(&w, "❯ the right word");
+    window_type(&w, ENTER);
+    window_until(&w, "So it is.");
+    leave(&w);
+}
+
+/* Each session is asked about anew, however much the one before has cost. */
+static void case_costs(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt \"one\"\n  usage input=1000 output=1000\n  text The first.\n"
+                    "step\n  if-prompt \"two\"\n  usage input=100 output=100\n  text The second.\n",
+        .settings = "{\"costThresholdUsd\":0.1,\"models\":{\"scripted/scenario\":"
+                    "{\"price\":{\"input\":1000,\"output\":1000}}}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_type(&w, "one" ENTER);
+    window_until(&w, "This session has cost $2.00");
+    answer(&w, ENTER);
+    window_until_gone(&w, "Enter choose");
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "two" ENTER);
+    window_until(&w, "This session has cost $0.20");
+    answer(&w, ENTER);
+    leave(&w);
+}
+
+/* Lines end as they did in a memory file that was opened and left as it was. */
+static void case_memory(void)
+{
+    static const char text[] = "One.\r\n\r\nTwo.";
+    CLEANUP(buf_release) struct buf after = BUF_INIT(4096);
+    CLEANUP(mem_freep) char *path = NULL;
+    struct window w;
+
+    start(&w, "step\n  text Not asked.\n");
+    path = path_join(w.top, "work/CLAUDE.md");
+    CHECK(file_replace(path, STR(text), 0600, NULL) == 0, "no file");
+    window_type(&w, "/memory" ENTER);
+    answer(&w, ENTER);
+    window_until(&w, "Two.");
+    window_settle(&w, 400);
+    window_type(&w, ENTER);
+    window_until(&w, "is as it was");
+    CHECK(file_slurp(path, 4096, &after, NULL) == 0 && str_is(buf_str(&after), text),
+          "it became: %s", buf_cstr(&after));
+    window_until(&w, "say what to do");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
+/* An editor that is at work does not keep tenax from ending, even when it will not listen. */
+static void case_editor_term(void)
+{
+    static const char *const env[] = {"VISUAL=sh -c 'trap \"\" TERM; echo it is open; cat'", NULL};
+    struct window_spec spec = {.build = build, .scenario = "", .env = env};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_type(&w, "\x07");
+    window_until(&w, "it is open");
+    kill(w.pid, SIGTERM);
+    CHECK(window_end(&w) == 128 + SIGTERM, "exit code");
+    check_sane(&w);
+    window_close(&w);
+}
+
+/* `--resume` alone lets one choose; /clear begins anew; what was said is found again with Up. */
+static void case_sessions(void)
+{
+    static const char *const args[] = {"--resume", NULL};
+    struct window w;
+    struct window next;
+
+    start(&w, "step\n  text The first answer.\nstep\n  text The second one.\n");
+    window_type(&w, "remember the milk" ENTER);
+    window_until(&w, "The first answer.");
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, UP UP);
+    window_until(&w, "❯ remember the milk");
+    window_type(&w, CTRL_C);
+    window_until_gone(&w, "❯ remember the milk");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    {
+        struct window_spec again = {.build = build,
+                                    .scenario = "step\n  text And on it goes.\n",
+                                    .args = args,
+                                    .home = w.top};
+
+        window_open(&next, &again);
+    }
+    answer(&next, ENTER);
+    window_until(&next, "session resumed");
+    window_until(&next, "The first answer.");
+    window_type(&next, "go on" ENTER);
+    window_until(&next, "And on it goes.");
+    leave(&next);
+    window_close(&w);
+}
+
+/* A hook that has heard of new settings, on the thread of the status line, and does not end. */
+static void start_hooked(struct window *w)
+{
+#define HOOKED_SETTINGS                                                                            \
+    "\"statusLine\":{\"type\":\"command\",\"command\":\"echo the line\",\"refreshInterval\":1},"   \
+    "\"hooks\":{\"ConfigChange\":[{\"hooks\":[{\"type\":\"command\",\"command\":"                  \
+    "\"touch $HOME/hooked; until test -e $HOME/go; do sleep 0.1; done\"}]}]}"
+    struct window_spec spec = {.build = build,
+                               .scenario = "step\n  if-prompt meanwhile\n  text Anew.\n"
+                                           "step\n  text Hello.\n",
+                               .settings = "{" HOOKED_SETTINGS "}"};
+
+    window_open(w, &spec);
+    window_until(w, "the line");
+    window_type(w, "hi" ENTER); /* hooks are an agent's */
+    window_until(w, "Hello.");
+    {
+        CLEANUP(mem_freep) char *settings = path_join(w->top, "home/.tenax/settings.json");
+        CLEANUP(mem_freep) char *hooked = path_join(w->top, "home/hooked");
+        struct err err = {0};
+        int tries = 0;
+
+        CHECK(file_replace(settings, STR("{\"theme\":\"light\"," HOOKED_SETTINGS "}"), 0600,
+                           &err) == 0,
+              "%s", err.text);
+        while (!file_exists(hooked) && tries++ < 200)
+            (void)window_wait(w, 100);
+        CHECK(file_exists(hooked), "the hook has not begun:\n%s", window_text(w));
+    }
+}
+
+static void let_hook_end(struct window *w)
+{
+    CLEANUP(mem_freep) char *path = path_join(w->top, "home/go");
+    struct err err = {0};
+
+    CHECK(file_replace(path, STR(""), 0600, &err) == 0, "%s", err.text);
+}
+
+/* What the status line waits for does not keep the person's terminal. */
+static void case_hook_at_the_end(void)
+{
+    struct window w;
+
+    start_hooked(&w);
+    window_type(&w, CTRL_D);
+    window_until_raw(&w, ESC "[?2004l", 0);
+    let_hook_end(&w);
+    CHECK(window_end(&w) == 0, "exit code");
+    check_sane(&w);
+    window_close(&w);
+}
+
+/* Nor does it keep keys waiting while a session is left for another. */
+static void case_hook_at_a_switch(void)
+{
+    struct window w;
+
+    start_hooked(&w);
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "one moment");
+    window_type(&w, "typed meanwhile" ENTER);
+    window_until(&w, "takes it back");
+    window_type(&w, UP);
+    window_until(&w, "❯ typed meanwhile");
+    let_hook_end(&w);
+    window_until(&w, "new session");
+    window_type(&w, ENTER);
+    window_until(&w, "Anew.");
+    leave(&w);
+}
+
+/* Nothing was said, so there is nothing to come back to when there is nothing to go to. */
+static void case_resume_nothing(void)
+{
+    struct window w;
+
+    start(&w, "step\n  text Still here.\n");
+    window_type(&w, "/resume 00000000-0000-4000-8000-000000000000" ENTER);
+    window_until(&w, "00000000-0000-4000-8000-000000000000'");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Still here.");
+    leave(&w);
+}
+
+/* What a session has asked is asked no more when another one is in front. */
+static void case_ask_left(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt remember\n  text Noted.\n"
+              "step\n  if-prompt \"and now\"\n  text So we are back.\n"
+              "step\n  pace 50ms\n  text one two three four five six seven eight\n"
+              "  call Bash {\"command\": \"touch made\"}\n"
+              "step\n  text That is all.\n");
+    window_type(&w, "remember the milk" ENTER);
+    window_until(&w, "Noted.");
+    window_until_gone(&w, "Esc interrupts");
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "go" ENTER);
+    window_until(&w, "two");
+    window_type(&w, "/resume" ENTER);
+    window_until(&w, "Enter choose");
+    window_settle(&w, 1500); /* the question comes behind it */
+    window_type(&w, ENTER);
+    window_until(&w, "session resumed");
+    window_until(&w, "say what to do");
+    CHECK(!strstr(window_screen(&w), "Enter choose"), "%s", window_text(&w));
+    window_type(&w, "and now" ENTER);
+    window_until(&w, "So we are back.");
+    check_made(&w, false);
+    leave(&w);
+}
+
+/* What is said behind a command that leaves the session is said in the next one. */
+static void case_said_behind(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"new start\"\n  text Gladly.\nstep\n  text Hello.\n");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    window_type(&w, "/clear" ENTER "a new start" ENTER "/help" ENTER);
+    window_until(&w, "Gladly.");
+    window_until(&w, "new session");
+    window_until(&w, "/compact");
+    leave(&w);
+}
+
+static void case_shell(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"forty-two\"\n  text I have seen it.\n");
+    window_type(&w, "!echo forty-two" ENTER);
+    window_until(&w, "⎿  forty-two");
+    window_type(&w, "look" ENTER);
+    window_until(&w, "I have seen it.");
+    CHECK(!strstr(window_text(&w), "<bash-input>"), "%s", window_text(&w));
+    leave(&w);
+}
+
+/* ---- much at once ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a;
+    int y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* What the UI thread did per frame, in microseconds: the 99th of 100. */
+static int frames_p99(const char *path, size_t *ret_count)
+{
+    FILE *from = fopen(path, "r");
+    int *us = NULL;
+    size_t n = 0;
+    int one;
+    int p99;
+
+    CHECK(from, "no %s", path);
+    while (fscanf(from, "%d", &one) == 1) {
+        us = mem_realloc(us, (n + 1) * sizeof(*us));
+        us[n++] = one;
+    }
+    fclose(from);
+    CHECK(n > 0, "no frames");
+    qsort(us, n, sizeof(*us), by_number);
+    p99 = us[n * 99 / 100 < n ? n * 99 / 100 : n - 1];
+    mem_freep(&us);
+    *ret_count = n;
+    return p99;
+}
+
+/* Starts it with a count of its frames; afterwards their cost is shown. Judged only where nothing
+ * slows the program down (and the machine may be busy: a wide margin). */
+static void start_counted(struct window *w, const char *scenario, char frames[static 64])
+{
+    char name[96];
+    const char *env[] = {name, NULL};
+    struct window_spec spec = {.build = build, .scenario = scenario, .env = env};
+
+    snprintf(frames, 64, "/tmp/tenax-frames-%d", (int)getpid());
+    snprintf(name, sizeof(name), "TENAX_TEST_FRAMES=%s", frames);
+    window_open(w, &spec);
+    window_until(w, "say what to do");
+}
+
+static void end_counted(struct window *w, const char *frames)
+{
+    size_t n;
+    int p99;
+
+    leave(w);
+    p99 = frames_p99(frames, &n);
+    printf("%zu frames, %d us of the thread's own at p99\n", n, p99);
+    /* Fewer than a hundred: the 99th of 100 is the slowest one. */
+    CHECK(IS_WATCHED || n < 100 || p99 < 20000, "a frame takes %d us", p99);
+    if (!getenv("KEEP_FRAMES"))
+        unlink(frames);
+}
+
+/* Keys typed into a storm of text are seen at once: the frame that follows has them. */
+static void type_and_see(struct window *w, const char *word)
+{
+    for (size_t i = 1; word[i - 1]; i++) {
+        char typed[64];
+
+        snprintf(typed, sizeof(typed), "%.1s", word + i - 1);
+        window_type(w, typed);
+        snprintf(typed, sizeof(typed), "❯ %.*s", (int)i, word);
+        window_until(w, typed);
+    }
+}
+
+static void case_storm(void)
+{
+    CLEANUP(buf_release) struct buf scenario = BUF_INIT(BUF_NO_LIMIT);
+    char frames[64];
+    struct window w;
+
+    buf_adds(&scenario, "chunk 2000\npace 1ms\nstep\n  text <<END\n");
+    for (int i = 1; i <= 100000; i++)
+        buf_addf(&scenario, "    Line %d of a long answer with **bold** words and `code`.%s\n", i,
+                 i % 10 ? "" : "\n");
+    buf_adds(&scenario, "    The end of it.\n    END\nstep\n  text Second answer.\n");
+    start_counted(&w, buf_cstr(&scenario), frames);
+    window_type(&w, "go" ENTER);
+    window_until(&w, "Line 100 ");
+    type_and_see(&w, "typed");
+    window_until(&w, "The end of it.");
+    window_type(&w, ENTER);
+    window_until(&w, "Second answer.");
+    end_counted(&w, frames);
+}
+
+static void case_long_diff(void)
+{
+    CLEANUP(buf_release) struct buf scenario = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    char frames[64];
+    struct window w;
+
+    for (int i = 1; i <= 10000; i++)
+        buf_addf(&text, "line %d\\n", i);
+    buf_addf(&scenario,
+             "step\n  call Write {\"file_path\": \"long.txt\", \"content\": \"%s\"}\n"
+             "step\n  text It is written.\n",
+             buf_cstr(&text));
+    start_counted(&w, buf_cstr(&scenario), frames);
+    window_type(&w, "go" ENTER);
+    answer(&w, "1");
+    type_and_see(&w, "typed");
+    window_until(&w, "It is written.");
+    window_type(&w, CTRL_C);
+    window_until_gone(&w, "typed");
+    window_until(&w, "say what to do");
+    end_counted(&w, frames);
+}
+
+static void case_no_key(void)
+{
+    struct window_spec spec = {.build = build};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "ANTHROPIC_API_KEY");
+    answer(&w, "2");
+    CHECK(window_end(&w) == 2, "exit code");
+    check_sane(&w);
+    window_close(&w);
+}
+
+/* Nothing is worked on before the person has said what the folder may do. */
+static void case_trust(void)
+{
+    static const char *const args[] = {"say hello", NULL};
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  text Hello.\nstep\n  text Again.\n",
+        .args = args,
+        .untrusted = true,
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "Enter choose");
+    window_settle(&w, 400);
+    CHECK(!strstr(window_text(&w), "Hello."), "it began before:\n%s", window_text(&w));
+    window_type(&w, "2");
+    window_until(&w, "Hello.");
+    window_until(&w, "say what to do");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Again.");
+    leave(&w);
+}
+
+static void case_plain(void)
+{
+    static const char *const args[] = {"--plain", NULL};
+    struct window_spec spec = {
+        .build = build, .scenario = "step\n  text Hello, plainly.\n", .args = args, .term = "dumb"};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello, plainly.");
+    CHECK(!strstr(buf_cstr(&w.raw), ESC "["), "there are escape sequences");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+    {"hello", case_hello},
+    {"first-prompt", case_first_prompt},
+    {"nearly-a-command", case_nearly_a_command},
+    {"typed-early", case_typed_early},
+    {"interrupt", case_interrupt},
+    {"ctrl-c", case_ctrl_c},
+    {"queue", case_queue},
+    {"queue-edited", case_queue_edited},
+    {"queue-refused", case_queue_refused},
+    {"interrupt-early", case_interrupt_early},
+    {"permission-yes", case_permission_yes},
+    {"permission-no", case_permission_no},
+    {"modes", case_modes},
+    {"transcript", case_transcript},
+    {"resize", case_resize},
+    {"term", case_term},
+    {"hup", case_hup},
+    {"segv", case_segv},
+    {"quit", case_quit},
+    {"usr1", case_usr1},
+    {"window-closed", case_window_closed},
+    {"paste", case_paste},
+    {"suspend", case_suspend},
+    {"editor", case_editor},
+    {"editor-term", case_editor_term},
+    {"costs", case_costs},
+    {"memory", case_memory},
+    {"sessions", case_sessions},
+    {"hook-at-the-end", case_hook_at_the_end},
+    {"hook-at-a-switch", case_hook_at_a_switch},
+    {"resume-nothing", case_resume_nothing},
+    {"ask-left", case_ask_left},
+    {"said-behind", case_said_behind},
+    {"shell", case_shell},
+    {"storm", case_storm},
+    {"long-diff", case_long_diff},
+    {"no-key", case_no_key},
+    {"trust", case_trust},
+    {"plain", case_plain},
+};
+
+int main(int argc, char **argv)
+{
+    bool found = false;
+
+    CHECK(argc == 3, "usage: person BUILD CASE|all");
+    build = argv[1];
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        if (strcmp(argv[2], cases[i].name) == 0 || strcmp(argv[2], "all") == 0) {
+            found = true;
+            cases[i].run();
+            printf("%s: ok\n", cases[i].name);
+            fflush(stdout);
+        }
+    }
+    CHECK(found, "no such case: %s", argv[2]);
+    return 0;
+}
