@@ -141,6 +141,8 @@ static void on_turn_done(struct chat *c, const struct event *e, int64_t now_ms)
         tool_view_elapsed(r->duration_ms, &text);
         (void)chat_add_text(c, ITEM_NOTE, ROLE_FAINT, c->ascii || c->plain ? NULL : "◷ ",
                             buf_str(&text));
+    } else if (c->plain && r->steps && !r->is_error) {
+        chat_note(c, ROLE_FAINT, STR("Done.")); /* nothing else tells a listener */
     }
 }
 

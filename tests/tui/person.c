@@ -461,6 +461,7 @@ static void case_suspend(void)
     window_until(&w, "❯ half a sen");
     window_type(&w, "tence" ENTER);
     window_until(&w, "Hello again.");
+    window_until(&w, "say what to do");
     window_type(&w, CTRL_D);
     window_until(&w, "tenax --resume ");
     window_type(&w, "exit" ENTER);
@@ -573,6 +574,7 @@ static void case_sessions(void)
     window_until(&w, "❯ remember the milk");
     window_type(&w, CTRL_C);
     window_until_gone(&w, "❯ remember the milk");
+    window_until(&w, "say what to do");
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
     {
@@ -608,6 +610,7 @@ static void start_hooked(struct window *w)
     window_until(w, "the line");
     window_type(w, "hi" ENTER); /* hooks are an agent's */
     window_until(w, "Hello.");
+    window_until(w, "say what to do");
     {
         CLEANUP(mem_freep) char *settings = path_join(w->top, "home/.tenax/settings.json");
         CLEANUP(mem_freep) char *hooked = path_join(w->top, "home/hooked");
@@ -901,6 +904,7 @@ static void case_plain(void)
     window_open(&w, &spec);
     window_type(&w, "hi" ENTER);
     window_until(&w, "Hello, plainly.");
+    window_until(&w, "Done.");
     CHECK(!strstr(buf_cstr(&w.raw), ESC "["), "there are escape sequences");
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
