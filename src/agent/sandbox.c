@@ -296,6 +296,12 @@ void sandbox_describe(struct sandbox *s, struct buf *ret)
     }
     if (s->own_http || s->own_socks)
         buf_adds(ret, "Of the network they reach what a proxy of the user's lets through. ");
+    if (s->given.sockets.len) {
+        buf_adds(ret, "Of unix sockets they reach these:");
+        for (size_t i = 0; i < s->given.sockets.len && i < 50; i++)
+            buf_addf(ret, " %s", s->given.sockets.ptr[i]);
+        buf_adds(ret, ". ");
+    }
     buf_adds(ret,
              s->may_leave
                  ? "What it stops is said at the end of a result; a command that must leave it "
@@ -328,4 +334,5 @@ void sandbox_write(struct sandbox *s, struct jw *w)
     write_list(w, "readOnly", &paths.read_only);
     write_list(w, "hidden", &paths.hidden);
     write_list(w, "shown", &paths.shown);
+    write_list(w, "unixSockets", &paths.sockets);
 }

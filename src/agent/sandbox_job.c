@@ -66,6 +66,7 @@ int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
         .net = s->net,
         .proxy = -1,
         .unix_sockets = s->unix_sockets,
+        .sockets = (const char *const *)strv_get(&j->paths.sockets),
     };
     if (s->proxy) {
         j->door = proxy_open(s->proxy, &j->door_fd, err);

@@ -89,6 +89,7 @@ void sandbox_paths_release(struct sandbox_paths *p)
     strv_release(&p->read_only);
     strv_release(&p->hidden);
     strv_release(&p->shown);
+    strv_release(&p->sockets);
 }
 
 /* ---- of the settings ---- */
@@ -175,6 +176,7 @@ void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv 
     read_list(s, conf, "sandbox.filesystem.denyWrite", true, &p->read_only, ret_warnings);
     read_list(s, conf, "sandbox.filesystem.denyRead", true, &p->hidden, ret_warnings);
     read_list(s, conf, "sandbox.filesystem.allowRead", false, &p->shown, ret_warnings);
+    read_list(s, conf, "sandbox.network.allowUnixSockets", false, &p->sockets, ret_warnings);
 }
 
 /* ---- which of them a path is in ---- */
@@ -429,4 +431,7 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     add_secrets(s, ret);
     strv_add_all(&ret->hidden, &s->given.hidden);
     strv_add_all(&ret->shown, &s->given.shown);
+    /* That of an agent may lie beside its keys. */
+    strv_add_all(&ret->shown, &s->given.sockets);
+    strv_add_all(&ret->sockets, &s->given.sockets);
 }

@@ -16,6 +16,7 @@ struct rule;
 /* Paths as the kernel is told them; of the settings, what never changes. */
 struct sandbox_paths {
     struct strv write, read_only, hidden, shown;
+    struct strv sockets; /* unix sockets that can be connected to */
 };
 
 struct sandbox {

@@ -256,6 +256,8 @@ static const struct path_case path_cases[] = {
     {"w", FILES("\"denyRead\":[\"~/secret\"],\"allowRead\":[\"~/secret/public\"]"),
      "h/secret/public/key", PATH_READABLE},
     {"w", FILES("\"denyRead\":[\"/src\"]"), "w/src/a.c", PATH_HIDDEN},
+    {"w", "{\"sandbox\":{\"network\":{\"allowUnixSockets\":[\"~/.aws/agent\"]}}}", "h/.aws/agent",
+     PATH_READABLE},
     {"w", FILES("\"allowRead\":[\"~/.aws\"]"), "h/.aws/credentials", PATH_HIDDEN}, /* as deep */
     {"w", FILES("\"allowRead\":[\"~/.aws/credentials\"]"), "h/.aws/credentials", PATH_READABLE},
 };

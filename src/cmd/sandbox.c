@@ -176,6 +176,7 @@ static void write_text(const struct place *p, struct buf *out)
         add_list(all, "allowedHosts", "Of the network they reach:", out);
         if (!json_len(json_get(all, "allowedHosts")))
             buf_adds(out, "They have no network.\n");
+        add_list(all, "unixSockets", "Of unix sockets they reach:", out);
     }
     buf_adds(out, "What could confine them:\n");
     JSON_EACH(json_get(all, "backends"), b) {

@@ -141,6 +141,10 @@ int confine_check(const struct confinement *c, struct err *err)
         confine_check_paths(c->hidden, &count, err) < 0 ||
         confine_check_paths(c->shown, &count, err) < 0)
         return -1;
+    if (confine_check_paths(c->sockets, &count, err) < 0)
+        return -1;
+    if (c->sockets && c->sockets[0] && c->net == CONFINE_NET_OPEN)
+        return err_set(err, ERR_BAD_INPUT, "sockets by path need a network that is closed");
     if (confine_has_root(c->read_only) || confine_has_root(c->hidden))
         return err_set(err, ERR_BAD_INPUT, "the root can neither be hidden nor read-only");
     by = c->by ? c->by : confine_backend();

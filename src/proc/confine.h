@@ -19,8 +19,9 @@
  *   - opens the harmless devices only (null, zero, full, random, urandom, tty, and terminals of its
  *     own); others: EACCES. /dev/shm is its own, empty at first, and so are System V IPC and
  *     message queues;
- *   - has the sockets that net and unix_sockets allow; others: EACCES. socketpair(AF_UNIX) is
- *     always there. No abstract name of a socket reaches out of the job;
+ *   - has the sockets that net, unix_sockets and sockets allow; others: EACCES. socketpair(AF_UNIX)
+ *     is always there, for streams and packets; for datagrams, which could be sent to anybody, only
+ *     with unix_sockets. No abstract name of a socket reaches out of the job;
  *   - signals nobody but itself, and traces or looks into nobody's memory: EPERM. Within the job
  *     there is no ptrace either, so that debuggers and strace do not work;
  *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf or perf, gives no
@@ -85,6 +86,10 @@ struct confinement {
      * is full or closed, connections are closed. */
     int proxy;
     bool unix_sockets; /* AF_UNIX by path, to whoever listens on this machine */
+    /* Where that is closed: streams to these, and no other. One that is missing may come later. A
+     * link on the way that the job could change is not followed: there is no such socket then. Not
+     * with NET_OPEN: ERR_BAD_INPUT. */
+    const char *const *sockets;
 
     const struct confine_backend *by; /* NULL: confine_backend() */
 };

@@ -30,6 +30,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "proc/broker.h"
 #include "proc/confine.h"
 #include "proc/confine_image.h"
 #include "proc/landlock.h"
@@ -360,8 +361,22 @@ bool confine_enter(struct confine_image *image, int entered, enum child_stage *r
         return false;
     if (image->has_fd[CONFINE_PROXY] && !enter_listen(image))
         return false;
+    *ret_stage = CHILD_CALLS;
+    if (image->socket_count &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, image->hand) < 0)
+        return false;
     *ret_stage = CHILD_MOUNTS;
     return !image->mounts || enter_mounts(image);
+}
+
+void confine_take_asks(struct confine_image *image)
+{
+    if (image->hand[1] < 0)
+        return;
+    close(image->hand[1]); /* else a leader that has failed would be waited for */
+    if (packet_receive(image->hand[0], &image->asks, 1) < 0)
+        image->asks = -1;
+    close(image->hand[0]);
 }
 
 /* ---- in the leader ---- */
@@ -404,6 +419,8 @@ CHILD_FN bool confine_drop_calls(const struct confine_image *image)
         .filter = (struct sock_filter *)((char *)(uintptr_t)image + image->filter),
     };
 
+    if (image->hand[1] >= 0 && !broker_install(image->hand[1]))
+        return false;
     if (image->has_fd[CONFINE_FILTER])
         return dup2(image->fds[CONFINE_FILTER], CONFINE_FILTER_FD) >= 0;
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;

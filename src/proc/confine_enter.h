@@ -20,5 +20,8 @@ bool confine_enter(struct confine_image *image, int entered, enum child_stage *r
 bool confine_drop_rights(const struct confine_image *image);
 bool confine_drop_calls(const struct confine_image *image);
 
+/* In the warden, once the leader runs: takes what its questions come by (broker.h). */
+void confine_take_asks(struct confine_image *image);
+
 /* In the warden: passes on what has come to the proxy's port. */
 void confine_forward(const struct confine_image *image);

@@ -151,6 +151,22 @@ static void image_add_steps(struct buf *image, const struct confine_map *m)
     }
 }
 
+static void image_add_sockets(struct buf *image, const struct confine_map *m,
+                              const char *const *list)
+{
+    struct confine_image *head = (struct confine_image *)image->ptr;
+
+    head->sockets = image->len;
+    for (; list && *list; list++) {
+        CLEANUP(mem_freep) char *real = confine_map_follow(m, *list);
+
+        if (!real)
+            continue;
+        buf_add(image, str_make(real, strlen(real) + 1));
+        ((struct confine_image *)image->ptr)->socket_count++;
+    }
+}
+
 static void image_align(struct buf *image)
 {
     while (image->len % _Alignof(max_align_t))
@@ -224,7 +240,8 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
                     const struct proc_spec *spec, const struct confine_map *m, struct str filter,
                     struct err *err)
 {
-    const struct confine_image empty = {.fds = {-1, -1, -1}, .listener = -1};
+    const struct confine_image empty = {
+        .fds = {-1, -1, -1}, .listener = -1, .hand = {-1, -1}, .asks = -1};
     struct confine_image *head;
     int rc;
 
@@ -252,7 +269,15 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
     image_align(&kit->image);
     if (((struct confine_image *)kit->image.ptr)->mounts)
         image_add_steps(&kit->image, m);
+    image_add_sockets(&kit->image, m, c->unix_sockets ? NULL : c->sockets);
     return 0;
+}
+
+static enum filter_unix kit_unix(const struct confinement *c)
+{
+    if (c->unix_sockets)
+        return FILTER_UNIX_OPEN;
+    return c->sockets && c->sockets[0] ? FILTER_UNIX_ASKED : FILTER_UNIX_CLOSED;
 }
 
 int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
@@ -262,7 +287,7 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
     struct str filter;
     int rc;
 
-    if (syscall_filter_get(c->net, c->unix_sockets, &filter, err) < 0)
+    if (syscall_filter_get(c->net, kit_unix(c), &filter, err) < 0)
         return -1;
     confine_map_init(&map, c);
     rc = kit_fill(kit, c, spec, &map, filter, err);

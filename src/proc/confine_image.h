@@ -48,6 +48,10 @@ struct confine_image {
     bool has_fd[CONFINE_FDS];
     int fds[CONFINE_FDS]; /* the warden's */
     int listener;         /* the warden's: for the proxy; -1: none */
+    size_t sockets;       /* from the image's start: paths, each with its end (broker.h) */
+    size_t socket_count;
+    int hand[2]; /* the warden's: the leader gives it `asks` by the second */
+    int asks;    /* the warden's; -1: nobody asks */
 };
 
 #define CONFINE_FILTER_FD 10 /* where a leader that installs the filter itself finds it */

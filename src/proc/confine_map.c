@@ -12,8 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "proc/confine.h"
+
+#define MAP_MAX_LINKS 40
 
 /* Whether path is dir or below it. */
 static bool map_is_in(const char *path, const char *dir)
@@ -155,7 +159,7 @@ static bool map_is_writable(const struct confine_map *m, const char *path)
 {
     const struct confine_step *rule = map_rule(m, path, m->steps.len);
 
-    return rule ? rule->what == STEP_WRITE : m->all_writable;
+    return rule ? rule->what == STEP_WRITE || rule->what == STEP_PIN : m->all_writable;
 }
 
 static bool map_is_write_root(const struct confine_map *m, const char *path)
@@ -276,6 +280,51 @@ void confine_map_init(struct confine_map *m, const struct confinement *c)
     map_add_pins(m);
     map_sort(m);
     map_mark_inner(m);
+}
+
+/* `left` is a part of `rest`. */
+static void map_go_by_link(struct buf *rest, struct str target, struct str left)
+{
+    CLEANUP(buf_release) struct buf next = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&next, "%.*s/%.*s", STR_ARG(target), STR_ARG(left));
+    buf_move(rest, &next);
+}
+
+/* As the kernel walks: `at` has no links any more, `rest` is what is still to come. */
+static bool map_walk(const struct confine_map *m, struct buf *at, struct buf *rest, int *links)
+{
+    char target[PATH_MAX];
+    struct str left = buf_str(rest);
+    struct str name;
+    ssize_t len;
+
+    while (str_cut(&left, '/', &name)) {
+        size_t before = at->len;
+
+        path_walk(at, name);
+        len = readlink(at->len ? buf_cstr(at) : "/", target, sizeof(target));
+        if (len < 0)
+            continue;
+        buf_cut(at, before, at->len - before);
+        if (len == sizeof(target) || !--*links || map_is_writable(m, at->len ? buf_cstr(at) : "/"))
+            return false;
+        if (target[0] == '/')
+            buf_clear(at);
+        map_go_by_link(rest, str_make(target, (size_t)len), left);
+        left = buf_str(rest);
+    }
+    return true;
+}
+
+char *confine_map_follow(const struct confine_map *m, const char *path)
+{
+    CLEANUP(buf_release) struct buf at = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf rest = BUF_INIT(BUF_NO_LIMIT);
+    int links = MAP_MAX_LINKS;
+
+    buf_adds(&rest, path);
+    return map_walk(m, &at, &rest, &links) && at.len ? buf_take(&at) : NULL;
 }
 
 void confine_map_release(struct confine_map *m)

@@ -134,11 +134,11 @@ static const struct {
 static const unsigned filter_ioctls[] = {TIOCSTI, TIOCLINUX};
 
 /* Whether sockets of a family may be made. */
-static bool filter_allows(int family, enum confine_net net, bool unix_sockets)
+static bool filter_allows(int family, enum confine_net net, enum filter_unix unix_sockets)
 {
     switch (family) {
     case AF_UNIX:
-        return unix_sockets;
+        return unix_sockets != FILTER_UNIX_CLOSED;
     case AF_INET:
     case AF_INET6:
         return net != CONFINE_NET_NONE;
@@ -212,7 +212,28 @@ static int filter_add_kinds(scmp_filter_ctx ctx)
     return rc;
 }
 
-static int filter_add_sockets(scmp_filter_ctx ctx, enum confine_net net, bool unix_sockets)
+/* Through one for datagrams, of a pair, too, anybody's name could be sent to. */
+static int filter_add_unix_kinds(scmp_filter_ctx ctx)
+{
+    static const char *const calls[] = {"socket", "socketpair"};
+    int rc = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        for (unsigned kind = 0; rc == 0 && kind < 16; kind++) {
+            const struct scmp_arg_cmp args[] = {
+                SCMP_A0(SCMP_CMP_MASKED_EQ, FILTER_LOW_BITS, AF_UNIX),
+                SCMP_A1(SCMP_CMP_MASKED_EQ, 15, kind),
+            };
+
+            if (kind != SOCK_STREAM && kind != SOCK_SEQPACKET)
+                rc = filter_refuse(ctx, calls[i], EACCES, args, 2);
+        }
+    }
+    return rc;
+}
+
+static int filter_add_sockets(scmp_filter_ctx ctx, enum confine_net net,
+                              enum filter_unix unix_sockets)
 {
     const struct scmp_arg_cmp beyond = SCMP_A0(SCMP_CMP_GE, FILTER_FAMILIES);
     int rc = filter_refuse(ctx, "socket", EACCES, &beyond, 1);
@@ -223,6 +244,8 @@ static int filter_add_sockets(scmp_filter_ctx ctx, enum confine_net net, bool un
         rc = filter_add_family(ctx, family, filter_allows(family, net, unix_sockets));
     if (rc == 0 && net == CONFINE_NET_PROXY)
         rc = filter_add_kinds(ctx);
+    if (rc == 0 && unix_sockets != FILTER_UNIX_OPEN)
+        rc = filter_add_unix_kinds(ctx);
     return rc;
 }
 
@@ -234,7 +257,7 @@ static int filter_add_limits(scmp_filter_ctx ctx)
     return filter_refuse(ctx, "prlimit64", EPERM, args, 2);
 }
 
-static int filter_fill(scmp_filter_ctx ctx, enum confine_net net, bool unix_sockets)
+static int filter_fill(scmp_filter_ctx ctx, enum confine_net net, enum filter_unix unix_sockets)
 {
     int rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 
@@ -263,7 +286,7 @@ static int filter_export(scmp_filter_ctx ctx, struct buf *ret)
     return buf_add_fd(ret, fd, NULL);
 }
 
-static int filter_make(enum confine_net net, bool unix_sockets, struct buf *ret)
+static int filter_make(enum confine_net net, enum filter_unix unix_sockets, struct buf *ret)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
     int rc = -1;
@@ -274,7 +297,7 @@ static int filter_make(enum confine_net net, bool unix_sockets, struct buf *ret)
     return rc;
 }
 
-static struct buf filter_made[CONFINE_NET_PROXY + 1][2];
+static struct buf filter_made[CONFINE_NET_PROXY + 1][FILTER_UNIX_OPEN + 1];
 static struct lock filter_lock = LOCK_INIT;
 
 static bool filter_find(struct buf *at, struct str *ret)
@@ -285,7 +308,8 @@ static bool filter_find(struct buf *at, struct str *ret)
     return ret->len > 0;
 }
 
-int syscall_filter_get(enum confine_net net, bool unix_sockets, struct str *ret, struct err *err)
+int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, struct str *ret,
+                       struct err *err)
 {
     CLEANUP(buf_release) struct buf made = BUF_INIT(FILTER_MAX_BYTES);
     struct buf *at = &filter_made[net][unix_sockets];

@@ -8,13 +8,18 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/str.h"
 #include "proc/confine.h"
 
 struct err;
 
+enum filter_unix {
+    FILTER_UNIX_CLOSED,
+    FILTER_UNIX_ASKED, /* no datagrams; somebody else decides about connect(2) (broker.h) */
+    FILTER_UNIX_OPEN,
+};
+
 /* An array of struct sock_filter, made at the first call for each kind and kept for good. Any
  * thread. */
-int syscall_filter_get(enum confine_net net, bool unix_sockets, struct str *ret, struct err *err);
+int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, struct str *ret,
+                       struct err *err);

@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "proc/broker.h"
 #include "proc/child.h"
 #include "proc/confine_enter.h"
 #include "proc/confine_image.h"
@@ -37,7 +38,7 @@ struct warden {
     pid_t leader; /* 0 once reaped */
     pid_t group;  /* the leader's pid, for good */
     bool tell_dir;
-    const struct confine_image *confine; /* NULL: none */
+    struct confine_image *confine; /* NULL: none */
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
     int64_t pause_ms;   /* grows while somebody refuses to die */
@@ -146,6 +147,8 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
     w->leader = clone(warden_become_leader, stack + sizeof(stack), flags, &leader);
     if (w->leader < 0)
         return -1;
+    if (w->confine)
+        confine_take_asks(w->confine);
     w->group = w->leader;
     report.a = w->leader;
     if (leader.failure.failed)
@@ -308,6 +311,7 @@ static void warden_step(struct warden *w)
         {.fd = WARDEN_SIGNALS, .events = POLLIN},
         {.fd = w->killing ? -1 : WARDEN_SOCKET, .events = POLLIN},
         {.fd = w->confine ? w->confine->listener : -1, .events = POLLIN},
+        {.fd = w->confine ? w->confine->asks : -1, .events = POLLIN},
     };
 
     poll(fds, ARRAY_LEN(fds), w->killing ? warden_look_again(w) : -1);
@@ -315,6 +319,8 @@ static void warden_step(struct warden *w)
         warden_obey(w);
     if (fds[2].revents)
         confine_forward(w->confine);
+    if (fds[3].revents && (!(fds[3].revents & POLLIN) || !broker_answer(w->confine)))
+        w->confine->asks = -1; /* none of those who could ask is left */
     warden_reap(w);
 }
 

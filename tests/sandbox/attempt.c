@@ -16,6 +16,11 @@ const char *attempt_env(const char *name)
     return value ? value : "";
 }
 
+/* Perl says why when it cannot. */
+#define CONNECT_TO(path)                                                                           \
+    "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) or die $!; connect(S, "                  \
+    "sockaddr_un(\"" path "\")) or die $!'"
+
 #define CALL(function, words, bits) {.name = words, .fn = function, .flags = bits},
 
 const struct attempt attempts[] = {
@@ -203,6 +208,28 @@ const struct attempt chores[] = {
      "CARGO_HOME=$TMPDIR/cargo cargo init -q --vcs none --name c c && cd c && "
      "CARGO_HOME=$TMPDIR/cargo cargo build -q --offline && target/debug/c",
      .program = "cargo"},
+    {"a listed socket", CONNECT_TO("$ENV{LISTED}"), .flags = ATTEMPT_LISTED, .program = "perl"},
+    {"a listed socket beside the proxy", CONNECT_TO("$ENV{LISTED}"),
+     .flags = ATTEMPT_LISTED | ATTEMPT_PROXY, .program = "perl"},
+    {"a listed socket by a relative path", "cd ../out && " CONNECT_TO("../out/listed"),
+     .flags = ATTEMPT_LISTED, .program = "perl"},
+    {"a listed socket by a link", "ln -s $LISTED l && " CONNECT_TO("l"), .flags = ATTEMPT_LISTED,
+     .program = "perl"},
+    {"a listed socket from a thread",
+     "python3 -c 'import os, socket, threading\nerrors = []\ndef f():\n  try: "
+     "socket.socket(socket.AF_UNIX).connect(os.environ[\"LISTED\"])\n  except OSError as e: "
+     "errors.append(e)\nt = threading.Thread(target=f); t.start(); t.join()\nassert not errors, "
+     "errors'",
+     .flags = ATTEMPT_LISTED, .program = "python3"},
+    {"a socket that is listed and missing",
+     "! " CONNECT_TO("made") " 2> why && grep -q 'No such' "
+                             "why",
+     .flags = ATTEMPT_LISTED, .program = "perl"},
+    {"TCP among themselves, where a socket is listed",
+     "python3 -c 'import socket\ns = socket.create_server((\"127.0.0.1\", 0)); c = "
+     "socket.create_connection(s.getsockname()); a = s.accept()[0]; c.send(b\"x\"); assert "
+     "a.recv(1) == b\"x\"'",
+     .flags = ATTEMPT_LISTED | ATTEMPT_PROXY, .program = "python3"},
     {"perl", "perl -e 'socketpair(A, B, 1, 1, 0) or die $!; print `true`'", .program = "perl"},
 };
 const size_t chore_count = ARRAY_LEN(chores);

@@ -21,7 +21,9 @@ enum attempt_flags {
     ATTEMPT_PROXY = 8,    /* with the network that leads to the proxy */
     ATTEMPT_OPEN = 16,    /* with the network of the machine */
     ATTEMPT_UNIX = 32,    /* with unix sockets */
-    ATTEMPT_LINKS = 64,   /* on a link that bubblewrap cannot keep (confine.h) */
+    ATTEMPT_LISTED =
+        128,            /* with one unix socket that is listed (LISTED), and one that is missing */
+    ATTEMPT_LINKS = 64, /* on a link that bubblewrap cannot keep (confine.h) */
 };
 
 struct attempt {

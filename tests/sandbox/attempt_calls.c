@@ -16,6 +16,7 @@
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
 #include <linux/vm_sockets.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,13 +87,21 @@ static int reach_inet(int kind, const char *port)
     return reach(AF_INET, kind, &at, sizeof(at));
 }
 
+static socklen_t name_unix(struct sockaddr_un *ret, const char *name, bool abstract)
+{
+    size_t len = strlen(name);
+
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(ret->sun_path + abstract, name, len);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
+}
+
 static int reach_unix(int kind, const char *name, bool abstract)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    size_t len = strlen(attempt_env(name));
+    struct sockaddr_un at;
+    socklen_t len = name_unix(&at, attempt_env(name), abstract);
 
-    memcpy(at.sun_path + abstract, attempt_env(name), len);
-    return reach(AF_UNIX, kind, &at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1));
+    return reach(AF_UNIX, kind, &at, len);
 }
 
 int call_tcp(void)
@@ -138,7 +147,87 @@ int call_abstract(void)
 
 int call_unix_datagram(void)
 {
-    return reach_unix(SOCK_DGRAM, "SOCK", /*abstract=*/false);
+    return reach_unix(SOCK_DGRAM, "SOCK_DATAGRAM", /*abstract=*/false);
+}
+
+int call_unix_pair(void)
+{
+    struct sockaddr_un at;
+    socklen_t len = name_unix(&at, attempt_env("SOCK_DATAGRAM"), /*abstract=*/false);
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) < 0)
+        return errno;
+    return refused(sendto(fds[0], "x", 1, 0, (struct sockaddr *)&at, len));
+}
+
+int call_unix_pair_connect(void)
+{
+    struct sockaddr_un at;
+    socklen_t len = name_unix(&at, attempt_env("SOCK"), /*abstract=*/false);
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
+        return errno;
+    return refused(connect(fds[0], (struct sockaddr *)&at, len));
+}
+
+/* The one that is missing may be made here. */
+static int reach_made(void)
+{
+    struct sockaddr_un at;
+    socklen_t len = name_unix(&at, "made", /*abstract=*/false);
+
+    return reach(AF_UNIX, SOCK_STREAM, &at, len);
+}
+
+int call_unix_planted(void)
+{
+    if (symlink(attempt_env("SOCK"), "made") < 0)
+        return errno;
+    return reach_made();
+}
+
+int call_unix_linked(void)
+{
+    if (link(attempt_env("SOCK_WORK"), "made") < 0)
+        return errno;
+    return reach_made();
+}
+
+static struct sockaddr_un race_at;
+static bool race_is_over;
+
+static void *race_change(void *arg)
+{
+    struct sockaddr_un listed;
+    struct sockaddr_un other;
+
+    (void)arg;
+    name_unix(&listed, attempt_env("LISTED"), /*abstract=*/false);
+    name_unix(&other, attempt_env("SOCK"), /*abstract=*/false);
+    while (!__atomic_load_n(&race_is_over, __ATOMIC_RELAXED)) {
+        race_at = listed;
+        race_at = other;
+    }
+    return NULL;
+}
+
+int call_unix_race(void)
+{
+    pthread_t thread;
+    int rc = pthread_create(&thread, NULL, race_change, NULL);
+
+    for (int i = 0; rc == 0 && i < 300; i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+        (void)!connect(fd, (struct sockaddr *)&race_at, sizeof(race_at));
+        close(fd);
+    }
+    __atomic_store_n(&race_is_over, true, __ATOMIC_RELAXED);
+    if (rc == 0)
+        pthread_join(thread, NULL);
+    return EACCES;
 }
 
 int call_netlink(void)

@@ -22,6 +22,20 @@
     X(call_vsock, "a vsock socket, where the network is open", ATTEMPT_OPEN)                       \
     X(call_unix, "a unix socket, where the network is open", ATTEMPT_OPEN)                         \
     X(call_unix_datagram, "a datagram to a unix socket", 0)                                        \
+    X(call_unix_pair, "a datagram by a socket pair", 0)                                            \
+    X(call_unix_pair, "a datagram by a socket pair beside the proxy", ATTEMPT_PROXY)               \
+    X(call_unix_pair, "a datagram by a socket pair, where one socket is listed", ATTEMPT_LISTED)   \
+    X(call_unix_pair_connect, "a socket pair connected to another", 0)                             \
+    X(call_unix, "a unix socket that is not listed", ATTEMPT_LISTED)                               \
+    X(call_unix, "a unix socket that is not listed, beside the proxy",                             \
+      ATTEMPT_LISTED | ATTEMPT_PROXY)                                                              \
+    X(call_unix_work, "a unix socket of the workspace that is not listed", ATTEMPT_LISTED)         \
+    X(call_abstract, "an abstract unix socket, where one is listed", ATTEMPT_LISTED)               \
+    X(call_unix_datagram, "a datagram, where a socket is listed", ATTEMPT_LISTED)                  \
+    X(call_unix_planted, "a link in the place of a listed socket", ATTEMPT_LISTED)                 \
+    X(call_unix_linked, "a hard link in the place of a listed socket", ATTEMPT_LISTED)             \
+    X(call_unix_race, "an address changed behind the look", ATTEMPT_LISTED | ATTEMPT_MAY_PASS)     \
+    X(call_tcp, "TCP beside the proxy, where a socket is listed", ATTEMPT_LISTED | ATTEMPT_PROXY)  \
     X(call_netlink, "a netlink socket", 0)                                                         \
     X(call_netlink, "a netlink socket beside the proxy", ATTEMPT_PROXY)                            \
     X(call_vsock, "a vsock socket", 0)                                                             \

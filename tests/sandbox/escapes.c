@@ -71,6 +71,7 @@ static const char *const reasons[] = {
     "System error",
     "nonexistent",
     "No permissions",
+    "already connected",
 };
 
 static bool has_reason(struct str said)
@@ -98,7 +99,7 @@ static bool has_program(const char *name)
 
 /* The rules of a real session. */
 struct rules {
-    struct strv lists[3];
+    struct strv lists[4];
     int ends[2]; /* of the proxy, where nobody answers */
     struct confinement confine;
 };
@@ -110,6 +111,7 @@ static void rules_init(struct rules *r, const struct world *w)
         {"w/.git/hooks/", "w/.git/config", "w/.claude/settings.json",
          "w/.claude/settings.local.json", "w/home", "w/.tenax"},
         {"secrets", "secret.txt", "no/such/secret"},
+        {"out/listed", "w/made"}, /* sockets */
     };
 
     *r = (struct rules){0};
@@ -161,6 +163,8 @@ static int run(const struct attempt *a, size_t index, struct world *w, struct ru
     if (a->flags & ATTEMPT_OPEN)
         r->confine.net = CONFINE_NET_OPEN;
     r->confine.unix_sockets = a->flags & ATTEMPT_UNIX;
+    r->confine.sockets =
+        a->flags & ATTEMPT_LISTED ? (const char *const *)strv_get(&r->lists[3]) : NULL;
     return proc_run(&spec, /*cancel=*/NULL, ret, err);
 }
 

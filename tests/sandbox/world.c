@@ -158,6 +158,7 @@ static bool world_heard(struct world *w, struct buf *ret_what)
                                                  "UDP",
                                                  "a unix socket",
                                                  "a unix socket in the workspace",
+                                                 "a datagram to a unix socket",
                                                  "an abstract unix socket",
                                                  "a terminal"};
     struct pollfd fds[EAR_COUNT];
@@ -245,13 +246,13 @@ static int world_port(int fd)
     return ntohs(at.sin_port);
 }
 
-static int world_listen_at(const char *path, bool abstract)
+static int world_listen_at(const char *path, int kind, bool abstract)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     size_t len = strlen(path);
 
     memcpy(at.sun_path + abstract, path, len);
-    return world_listen(AF_UNIX, SOCK_STREAM, &at,
+    return world_listen(AF_UNIX, kind, &at,
                         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1));
 }
 
@@ -263,18 +264,24 @@ static void world_open_ears(struct world *w)
     };
     CLEANUP(mem_freep) char *path = world_path(w, "out/sock");
     CLEANUP(mem_freep) char *work = world_path(w, "w/home/sock");
+    CLEANUP(mem_freep) char *datagram = world_path(w, "out/datagram");
+    CLEANUP(mem_freep) char *listed = world_path(w, "out/listed");
     char name[64];
 
     snprintf(name, sizeof(name), "tenax-escape-%d", getpid());
     w->ears[EAR_TCP] = world_listen(AF_INET, SOCK_STREAM, &any, sizeof(any));
     w->ears[EAR_UDP] = world_listen(AF_INET, SOCK_DGRAM, &any, sizeof(any));
-    w->ears[EAR_UNIX] = world_listen_at(path, /*abstract=*/false);
-    w->ears[EAR_UNIX_WORK] = world_listen_at(work, /*abstract=*/false);
-    w->ears[EAR_ABSTRACT] = world_listen_at(name, /*abstract=*/true);
+    w->ears[EAR_UNIX] = world_listen_at(path, SOCK_STREAM, /*abstract=*/false);
+    w->ears[EAR_UNIX_WORK] = world_listen_at(work, SOCK_STREAM, /*abstract=*/false);
+    w->ears[EAR_UNIX_DATAGRAM] = world_listen_at(datagram, SOCK_DGRAM, /*abstract=*/false);
+    w->listed = world_listen_at(listed, SOCK_STREAM, /*abstract=*/false);
+    w->ears[EAR_ABSTRACT] = world_listen_at(name, SOCK_STREAM, /*abstract=*/true);
     strv_addf(&w->env, "PORT=%d", world_port(w->ears[EAR_TCP]));
     strv_addf(&w->env, "UDP_PORT=%d", world_port(w->ears[EAR_UDP]));
     strv_addf(&w->env, "SOCK=%s", path);
     strv_addf(&w->env, "SOCK_WORK=%s", work);
+    strv_addf(&w->env, "SOCK_DATAGRAM=%s", datagram);
+    strv_addf(&w->env, "LISTED=%s", listed);
     strv_addf(&w->env, "ABSTRACT=%s", name);
 }
 
@@ -384,6 +391,13 @@ static void world_empty(const struct world *w, const char *name)
 
 void world_mend(struct world *w)
 {
+    int visitor;
+
+    do {
+        visitor = accept4(w->listed, NULL, NULL, SOCK_CLOEXEC);
+        if (visitor >= 0)
+            close(visitor);
+    } while (visitor >= 0);
     world_empty(w, "w");
     world_empty(w, "t");
     world_make(w);
@@ -395,6 +409,7 @@ void world_release(struct world *w)
 {
     for (int i = 0; i < EAR_COUNT; i++)
         close(w->ears[i]);
+    close(w->listed);
     close(w->terminal);
     kill(w->victim, SIGKILL);
     waitpid(w->victim, NULL, 0);

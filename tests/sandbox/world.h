@@ -10,9 +10,10 @@
  *     out/                  OUT: files of the same user, not to be written
  *     secrets/ secret.txt   SECRETS: hidden
  *
- * Somebody listens on TCP, UDP, a unix socket in a folder (SOCK), one in the workspace, and an
- * abstract one (ABSTRACT), and reads a terminal (TERMINAL); a process of the same user (VICTIM)
- * sleeps, and the one that watches is there, too (WATCHER).
+ * Somebody listens on TCP, UDP, a unix socket in a folder (SOCK), one for datagrams beside it
+ * (SOCK_DATAGRAM), one in the workspace, and an abstract one (ABSTRACT), and reads a terminal
+ * (TERMINAL); a process of the same user (VICTIM) sleeps, and the one that watches is there, too
+ * (WATCHER). Who comes to one more unix socket (LISTED) is not noticed.
  */
 #pragma once
 
@@ -27,6 +28,7 @@ enum world_ear {
     EAR_UDP,
     EAR_UNIX,
     EAR_UNIX_WORK,
+    EAR_UNIX_DATAGRAM,
     EAR_ABSTRACT,
     EAR_TERMINAL,
     EAR_COUNT,
@@ -36,6 +38,7 @@ struct world {
     char root[64];
     struct buf before; /* every file, with what it holds */
     int ears[EAR_COUNT];
+    int listed;   /* a unix socket that some may reach */
     int terminal; /* kept open, or it would seem to hang up */
     pid_t victim;
     struct strv env;

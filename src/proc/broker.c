@@ -1,0 +1,310 @@
+/*
+ * broker: a seccomp filter of four instructions, and the answers to what it asks. Nothing here
+ * waits for long: the warden has a job to end, too.
+ */
+#include "proc/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "proc/child.h"
+#include "proc/confine_image.h"
+#include "proc/packet.h"
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+#define BROKER_WAIT_MS 50
+#define BROKER_PAUSE_MS 5
+#define BROKER_STATUS_BYTES 512
+
+/* Calls of other machines are refused by the other filter, whatever this one says. */
+static const struct sock_filter broker_filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+CHILD_FN bool broker_install(int hand)
+{
+    const struct sock_fprog program = {
+        .len = sizeof(broker_filter) / sizeof(broker_filter[0]),
+        .filter = (struct sock_filter *)(void *)broker_filter,
+    };
+    /* A signal must not have a program connect a second time what is connected already. Before
+     * Linux 5.19 it may. */
+    long asks = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                        SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+                        &program);
+    int fd;
+
+    if (asks < 0 && errno == EINVAL)
+        asks = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                       &program);
+    fd = (int)asks;
+    return fd >= 0 && packet_send(hand, &fd, 1) == 0;
+}
+
+/* ---- who asks ---- */
+
+/* What is known of a question. Descriptors are -1 until they are had. */
+struct broker_question {
+    pid_t thread;
+    int socket; /* a copy of the program's */
+    int root;   /* the program's, to find files as it does */
+    struct sockaddr_storage at;
+    socklen_t len;
+};
+
+/* "/proc/", the number, and a name. */
+static void broker_proc_path(pid_t pid, const char *name, char ret[static 64])
+{
+    char digits[12];
+    size_t len = 0;
+    size_t at = 6;
+
+    memcpy(ret, "/proc/", 6);
+    do {
+        digits[len++] = (char)('0' + pid % 10);
+        pid /= 10;
+    } while (pid);
+    while (len)
+        ret[at++] = digits[--len];
+    memcpy(ret + at, name, strlen(name) + 1);
+}
+
+/* The process of a thread, which alone has a pidfd on every kernel; 0: none. */
+static pid_t broker_process_of(pid_t thread)
+{
+    char text[BROKER_STATUS_BYTES];
+    char path[64];
+    const char *at;
+    pid_t pid = 0;
+    ssize_t len;
+    int fd;
+
+    broker_proc_path(thread, "/status", path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    len = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (len <= 0)
+        return 0;
+    text[len] = '\0';
+    at = strstr(text, "\nTgid:\t");
+    for (at = at ? at + 7 : ""; *at >= '0' && *at <= '9'; at++)
+        pid = pid * 10 + (*at - '0');
+    return pid;
+}
+
+static int broker_take_socket(pid_t thread, int fd)
+{
+    int process = (int)syscall(SYS_pidfd_open, broker_process_of(thread), 0);
+    int taken;
+    int sys;
+
+    if (process < 0)
+        return -1;
+    taken = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+    sys = errno;
+    close(process);
+    errno = sys;
+    return taken;
+}
+
+/* 0, or the errno that the program gets. */
+static int broker_read(struct broker_question *q, const struct seccomp_notif *asked)
+{
+    struct iovec here = {.iov_base = &q->at};
+    struct iovec there = {.iov_base = (void *)(uintptr_t)asked->data.args[1]};
+    char path[64];
+
+    q->thread = (pid_t)asked->pid;
+    q->len = (socklen_t)asked->data.args[2];
+    if (q->len > sizeof(q->at))
+        return EINVAL;
+    here.iov_len = there.iov_len = q->len;
+    if (q->len && process_vm_readv(q->thread, &here, 1, &there, 1, 0) != (ssize_t)q->len)
+        return EFAULT;
+    q->socket = broker_take_socket(q->thread, (int)asked->data.args[0]);
+    if (q->socket < 0)
+        return errno;
+    broker_proc_path(q->thread, "/root", path);
+    q->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return q->root < 0 ? errno : 0;
+}
+
+/* ---- where to ---- */
+
+static int broker_open(int root, const char *path, unsigned resolve)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_CLOEXEC,
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+    };
+
+    return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+/* The path that was asked for, from the program's root. */
+static int broker_path(const struct broker_question *q, char ret[static PATH_MAX])
+{
+    const char *said = ((const struct sockaddr_un *)&q->at)->sun_path;
+    size_t most = q->len > offsetof(struct sockaddr_un, sun_path)
+                      ? q->len - offsetof(struct sockaddr_un, sun_path)
+                      : 0;
+    size_t len = strnlen(said, most);
+    char path[64];
+    ssize_t at = 0;
+
+    if (!len)
+        return EACCES; /* an abstract name */
+    if (said[0] != '/') {
+        broker_proc_path(q->thread, "/cwd", path);
+        at = readlink(path, ret, PATH_MAX - sizeof(q->at) - 2);
+        if (at < 0)
+            return errno;
+        ret[at++] = '/';
+    }
+    memcpy(ret + at, said, len);
+    ret[(size_t)at + len] = '\0';
+    return 0;
+}
+
+/* The list has no symbolic links any more: a program that may write where one of its sockets is
+ * could have put one there. */
+static bool broker_is_listed(const struct confine_image *image, int root, const struct stat *asked)
+{
+    const char *path = (const char *)image + image->sockets;
+
+    for (size_t i = 0; i < image->socket_count; i++, path += strlen(path) + 1) {
+        int fd = broker_open(root, path, RESOLVE_NO_SYMLINKS);
+        struct stat st;
+        bool is_it = fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) &&
+                     st.st_dev == asked->st_dev && st.st_ino == asked->st_ino;
+
+        if (fd >= 0)
+            close(fd);
+        if (is_it)
+            return true;
+    }
+    return false;
+}
+
+/* Without waiting for anybody for long. */
+static int broker_connect(int socket, const void *at, socklen_t len)
+{
+    int flags = fcntl(socket, F_GETFL);
+    bool waits = !(flags & O_NONBLOCK);
+    struct pollfd ready = {.fd = socket, .events = POLLOUT};
+    int rc;
+
+    if (waits)
+        fcntl(socket, F_SETFL, flags | O_NONBLOCK);
+    rc = connect(socket, at, len) < 0 ? errno : 0;
+    for (int ms = 0; waits && rc == EAGAIN && ms < BROKER_WAIT_MS; ms += BROKER_PAUSE_MS) {
+        poll(NULL, 0, BROKER_PAUSE_MS);
+        rc = connect(socket, at, len) < 0 ? errno : 0;
+    }
+    if (waits && rc == EINPROGRESS) {
+        poll(&ready, 1, BROKER_WAIT_MS);
+        rc = connect(socket, at, len) < 0 ? errno : 0;
+        if (rc == EALREADY)
+            rc = ETIMEDOUT;
+    }
+    if (waits)
+        fcntl(socket, F_SETFL, flags);
+    return rc;
+}
+
+/* To the file that was found, not to what now has its name. */
+static int broker_connect_file(int socket, int file)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "/proc/self/fd/"};
+    size_t len = strlen(at.sun_path);
+    char digits[12];
+    size_t count = 0;
+
+    do {
+        digits[count++] = (char)('0' + file % 10);
+        file /= 10;
+    } while (file);
+    while (count)
+        at.sun_path[len++] = digits[--count];
+    return broker_connect(socket, &at, sizeof(at));
+}
+
+static int broker_connect_unix(const struct confine_image *image, const struct broker_question *q)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int file;
+    int rc = broker_path(q, path);
+
+    if (rc)
+        return rc;
+    file = broker_open(q->root, path, 0);
+    if (file < 0)
+        return errno;
+    if (fstat(file, &st) < 0 || !broker_is_listed(image, q->root, &st))
+        rc = EACCES;
+    else
+        rc = broker_connect_file(q->socket, file);
+    close(file);
+    return rc;
+}
+
+static int broker_decide(const struct confine_image *image, const struct broker_question *q)
+{
+    socklen_t len = sizeof(int);
+    int family = -1;
+
+    if (getsockopt(q->socket, SOL_SOCKET, SO_DOMAIN, &family, &len) < 0)
+        return errno;
+    if (family != AF_UNIX)
+        return broker_connect(q->socket, &q->at, q->len);
+    if (q->len < sizeof(sa_family_t) || q->at.ss_family != AF_UNIX)
+        return EINVAL;
+    return broker_connect_unix(image, q);
+}
+
+bool broker_answer(const struct confine_image *image)
+{
+    struct broker_question q = {.socket = -1, .root = -1};
+    struct seccomp_notif asked;
+    struct seccomp_notif_resp answer = {0};
+    int rc;
+
+    memset(&asked, 0, sizeof(asked)); /* or the kernel refuses */
+    if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)
+        return errno == ENOENT || errno == EINTR; /* whoever asked is gone */
+    rc = broker_read(&q, &asked);
+    /* Its number may mean somebody else by now. */
+    if (rc == 0 && ioctl(image->asks, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0)
+        rc = broker_decide(image, &q);
+    if (q.socket >= 0)
+        close(q.socket);
+    if (q.root >= 0)
+        close(q.root);
+    answer.id = asked.id;
+    answer.error = -rc;
+    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails when nobody waits any more */
+    return true;
+}

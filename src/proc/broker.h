@@ -1,0 +1,25 @@
+/*
+ * Unix sockets by their paths, for a confined job: the kernel stops each connect(2) of it and has
+ * the warden decide.
+ *
+ * No filter can look at an address, because it lies in the program's memory, where another thread
+ * may change it after the look. So no call is ever let through: the warden copies socket and
+ * address once, finds out which file is meant as the program sees it, and connects that socket to
+ * that very file, if it is one of the list; to others: EACCES. Sockets of other families are
+ * connected to the address that was copied.
+ *
+ * A connect that has to wait longer than some hundredths of a second, because a server does not
+ * accept, fails: EAGAIN, or ETIMEDOUT. Private to this folder; plain system calls only.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct confine_image;
+
+/* In the leader, before other filters: connect(2) is asked for from now on. Sends what the warden
+ * listens on through `hand`. False: errno says why. */
+bool broker_install(int hand);
+
+/* In the warden: one question, answered. Returns false when there will be no more. */
+bool broker_answer(const struct confine_image *image);
