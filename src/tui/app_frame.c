@@ -70,7 +70,7 @@ static void frame_running(struct app *a, const struct view *v, struct lines *ret
     lines_put(&row, STYLE(ROLE_FAINT), str_first(str_of(s->text), str_chr(str_of(s->text), ' ')));
     lines_puts(&row, ROLE_FAINT, " runs (esc to interrupt)");
     lines_end(&row);
-    lines_add_cut(ret, lines_at(&row, 0), v->cols);
+    lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
     lines_release(&row);
 }
 
@@ -87,13 +87,13 @@ static void frame_queue(struct app *a, const struct view *v, struct lines *ret)
         if (s->is_shown)
             continue;
         if (rows == FRAME_QUEUE_ROWS && left > 1) {
-            lines_putf(&row, STYLE(ROLE_FAINT), "  … %zu more", left);
+            lines_putf(&row, STYLE(ROLE_FAINT), "  %s %zu more", v->ascii ? "..." : "…", left);
         } else {
             lines_puts(&row, ROLE_FAINT, v->ascii ? "> " : "› ");
             lines_put(&row, STYLE(ROLE_FAINT), str_first(str_of(s->text), 1000));
         }
         lines_end(&row);
-        lines_add_cut(ret, lines_at(&row, 0), v->cols);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
         lines_release(&row);
         left--;
         if (rows++ == FRAME_QUEUE_ROWS)
@@ -172,7 +172,7 @@ static void frame_status(struct app *a, const struct view *v, struct lines *ret)
 
         lines_put(&row, STYLE(ROLE_FAINT), buf_str(&a->hint));
         lines_end(&row);
-        lines_add_cut(ret, lines_at(&row, 0), v->cols);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
         lines_release(&row);
         return;
     }
@@ -196,7 +196,7 @@ static void frame_rule(const struct view *v, struct lines *ret)
 static struct str frame_hint(const struct app *a)
 {
     if (a->is_changing)
-        return STR("one moment …");
+        return STR("one moment, please");
     if (app_is_working(a))
         return STR("say something to add to it, Esc interrupts");
     return STR("say what to do, / for commands, @ for files, ! for the shell");

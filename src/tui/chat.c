@@ -211,7 +211,7 @@ static void draw_rule(const struct chat *c, const struct item *it, const struct 
     for (int at = lines_column(&rule); at < cells && !c->plain; at++)
         lines_puts(&rule, ROLE_FAINT, dash);
     lines_end(&rule);
-    lines_add_cut(ret, lines_at(&rule, 0), v->cols);
+    lines_add_cut(ret, lines_at(&rule, 0), v->cols, v->ascii);
 }
 
 /* What a command answers may bring its colors along. */

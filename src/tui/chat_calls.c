@@ -107,7 +107,7 @@ static void draw_more(size_t n, const struct view *v, struct lines *ret)
 
     lines_putf(&row, STYLE(ROLE_FAINT), "  and %zu more", n);
     lines_end(&row);
-    lines_add_cut(ret, lines_at(&row, 0), v->cols);
+    lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
 }
 
 void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, struct lines *ret)

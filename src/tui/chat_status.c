@@ -132,6 +132,7 @@ static void draw_wait(const struct chat *c, const struct view *v, struct lines *
                             : "… ",
                  /*rest=*/NULL);
     h.cut = true;
+    h.ascii = v->ascii;
     hanging_put(&h, STYLE(ROLE_GOAL), buf_str(&text));
     hanging_end(&h);
 }
@@ -156,6 +157,7 @@ void chat_status_draw(const struct chat *c, const struct view *v, struct lines *
     lines_end(ret);
     hanging_init(&h, ret, v->cols, STYLE(ROLE_ACCENT), status_mark(c, v->now_ms), /*rest=*/NULL);
     h.cut = true;
+    h.ascii = v->ascii;
     hanging_put(&h, STYLE(c->doing == DOING_RETRY ? ROLE_WARNING : ROLE_ACCENT), buf_str(&doing));
     hanging_put(&h, STYLE(ROLE_FAINT), buf_str(&figures));
     hanging_end(&h);

@@ -78,7 +78,7 @@ void dialog_title(const struct view *v, enum style_role role, struct str title, 
             lines_puts(&line, ROLE_FAINT, dash);
     }
     lines_end(&line);
-    lines_add_cut(ret, lines_at(&line, 0), v->cols);
+    lines_add_cut(ret, lines_at(&line, 0), v->cols, v->ascii);
     lines_release(&line);
 }
 
@@ -159,7 +159,7 @@ static void draw_text(struct dialog_page *p, const struct view *v, size_t rows, 
     if (p->top + p->text_rows > count)
         p->top = count > p->text_rows ? count - p->text_rows : 0;
     for (size_t i = p->top; i < count && i < p->top + p->text_rows; i++)
-        lines_add_cut(ret, lines_at(&p->text, i), v->cols);
+        lines_add_cut(ret, lines_at(&p->text, i), v->cols, v->ascii);
     if (p->text_rows < count && rows > 1) {
         size_t below = count - p->top - p->text_rows;
 
@@ -169,7 +169,7 @@ static void draw_text(struct dialog_page *p, const struct view *v, size_t rows, 
         else
             lines_puts(&more, ROLE_FAINT, "end (PgUp)");
         lines_end(&more);
-        lines_add_cut(ret, lines_at(&more, 0), v->cols);
+        lines_add_cut(ret, lines_at(&more, 0), v->cols, v->ascii);
     }
     lines_release(&more);
 }

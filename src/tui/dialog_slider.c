@@ -155,7 +155,7 @@ static void draw_list(const struct dialog_pick *d, const struct view *v, size_t 
         if (v->plain && d->pick.choices[i].is_off)
             lines_puts(&row, ROLE_FAINT, " (not available)");
         lines_end(&row);
-        lines_add_cut(ret, lines_at(&row, 0), v->cols);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
     }
     lines_release(&row);
 }
@@ -181,7 +181,7 @@ static void draw_keys(const struct dialog_pick *d, const struct view *v, bool is
         buf_addf(&text, "Enter: %.*s", STR_ARG(str_clip(d->pick.choices[d->at].label, 100)));
     lines_put(&prompt, STYLE(ROLE_ACCENT), buf_str(&text));
     lines_end(&prompt);
-    lines_add_cut(ret, lines_at(&prompt, 0), v->cols);
+    lines_add_cut(ret, lines_at(&prompt, 0), v->cols, v->ascii);
     lines_release(&prompt);
 }
 

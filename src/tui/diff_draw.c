@@ -210,7 +210,7 @@ static void put_more(const struct diff_view *v, size_t lines, struct lines *to)
     if (v->cols >= NARROW)
         lines_puts(&row, ROLE_FAINT, " (Ctrl-O)");
     lines_end(&row);
-    lines_add_cut(to, lines_at(&row, 0), v->cols);
+    lines_add_cut(to, lines_at(&row, 0), v->cols, v->ascii);
 }
 
 void diff_draw_end(struct diff_draw *d, size_t total, struct lines *ret)

@@ -253,7 +253,7 @@ void editor_list_draw(struct editor_list *l, const struct view *v, size_t rows, 
             lines_put(&row, STYLE(ROLE_FAINT), c.detail);
         }
         lines_end(&row);
-        lines_add_cut(ret, lines_at(&row, 0), v->cols);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
     }
     lines_release(&row);
 }

@@ -779,7 +779,7 @@ static void list_drawn(void **state)
     buf_clear(&out);
     draw(e, 12, 2, &out);
     assert_string_equal(buf_cstr(&out), "> /m|\n"
-                                        "> /memory  \xe2\x80\xa6\n");
+                                        "> /memory...\n");
     editor_free(e);
     completer_free(c);
     mailbox_close(mb);

@@ -51,7 +51,7 @@ static void hanging_cut(struct hanging *h)
     lines_put_line(&row, mark);
     lines_put_line(&row, lines_at(&h->line, 0));
     lines_end(&row);
-    lines_add_cut(h->to, lines_at(&row, 0), h->cells);
+    lines_add_cut(h->to, lines_at(&row, 0), h->cells, h->ascii);
 }
 
 void hanging_end(struct hanging *h)

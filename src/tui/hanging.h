@@ -17,6 +17,7 @@ struct hanging {
     struct lines *to;
     int cells;
     bool cut;           /* a line is one row: what does not fit is left out */
+    bool ascii;         /* that is told by "..." */
     bool anywhere;      /* code: rows end where they are full */
     struct lines marks; /* that of the first row, and of all others */
     struct lines line;  /* being written */

@@ -375,19 +375,19 @@ void lines_add_all(struct lines *to, const struct lines *from)
         lines_add(to, lines_at(from, i));
 }
 
-void lines_add_cut(struct lines *to, struct line l, int cells)
+void lines_add_cut(struct lines *to, struct line l, int cells, bool ascii)
 {
     struct str keep = width_first(l.text, cells);
+    struct str more = ascii ? str_first(STR("..."), (size_t)(cells > 0 ? cells : 0)) : STR("…");
 
     if (keep.len < l.text.len && cells > 0) {
         size_t i = 0;
 
-        keep = width_first(l.text, cells - 1);
+        keep = width_first(l.text, cells - (ascii ? (int)more.len : 1));
         while (i + 1 < l.span_count && l.spans[i + 1].from <= keep.len)
             i++;
         lines_put_part(to, l, 0, keep.len);
-        lines_append(to, l.span_count ? STYLE(l.spans[i].style.role) : STYLE(ROLE_TEXT),
-                     STR("\xe2\x80\xa6"));
+        lines_append(to, l.span_count ? STYLE(l.spans[i].style.role) : STYLE(ROLE_TEXT), more);
     } else {
         lines_put_part(to, l, 0, keep.len);
     }

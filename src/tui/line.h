@@ -88,8 +88,9 @@ void lines_add(struct lines *to, struct line l);
 void lines_put_line(struct lines *to, struct line l);
 void lines_put_part(struct lines *to, struct line l, size_t from, size_t end); /* these bytes */
 void lines_add_all(struct lines *to, const struct lines *from);
-/* The same cut to so many cells, its end replaced by "…" when something is missing. */
-void lines_add_cut(struct lines *to, struct line l, int cells);
+/* The same cut to so many cells, its end replaced by "…" (ascii: "...") when something is missing.
+ */
+void lines_add_cut(struct lines *to, struct line l, int cells, bool ascii);
 
 struct wrap {
     int cells;         /* at least 1 */

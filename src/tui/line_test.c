@@ -298,17 +298,24 @@ static void styles_survive_wrapping(void **state)
 struct cut_case {
     const char *text;
     int cells;
+    bool ascii;
     const char *shown;
 };
 
 static const struct cut_case cut_cases[] = {
-    {"hello", 5, "hello"},
-    {"hello", 4, "hel\u2026"},
-    {"hello", 1, "\u2026"},
-    {"hello", 0, ""},
-    {"\u4e2d\u6587", 4, "\u4e2d\u6587"},
-    {"\u4e2d\u6587", 3, "\u4e2d\u2026"},
-    {"\u4e2d\u6587", 2, "\u2026"},
+    {"hello", 5, false, "hello"},
+    {"hello", 4, false, "hel\u2026"},
+    {"hello", 1, false, "\u2026"},
+    {"hello", 0, false, ""},
+    {"\u4e2d\u6587", 4, false, "\u4e2d\u6587"},
+    {"\u4e2d\u6587", 3, false, "\u4e2d\u2026"},
+    {"\u4e2d\u6587", 2, false, "\u2026"},
+    {"hello", 5, true, "hello"},
+    {"hello", 4, true, "h..."},
+    {"hello", 3, true, "..."},
+    {"hello", 2, true, ".."},
+    {"hello", 0, true, ""},
+    {"\u4e2d\u6587", 3, true, "..."},
 };
 
 static void cut(void **state)
@@ -318,7 +325,8 @@ static void cut(void **state)
         CLEANUP(lines_release) struct lines from = LINES_INIT;
         CLEANUP(lines_release) struct lines to = LINES_INIT;
 
-        lines_add_cut(&to, line_of(&from, cut_cases[i].text), cut_cases[i].cells);
+        lines_add_cut(&to, line_of(&from, cut_cases[i].text), cut_cases[i].cells,
+                      cut_cases[i].ascii);
         if (!str_is(lines_at(&to, 0).text, cut_cases[i].shown))
             fail_msg("row %zu: '%.*s'", i, STR_ARG(lines_at(&to, 0).text));
     }

@@ -350,8 +350,9 @@ static void put_words(const struct row *r, const struct view *v, struct lines *t
 }
 
 /* What is being written becomes one row, or as many as it takes. */
-static void fit(struct menu *m, bool whole, int cols, int indent, struct lines *ret)
+static void fit(struct menu *m, const struct view *v, bool whole, int indent, struct lines *ret)
 {
+    int cols = v->cols;
     struct lines blank = LINES_INIT;
     struct line l;
 
@@ -367,18 +368,19 @@ static void fit(struct menu *m, bool whole, int cols, int indent, struct lines *
         how.rest = lines_at(&blank, 1);
         lines_wrap(ret, l, &how);
     } else {
-        lines_add_cut(ret, l, cols);
+        lines_add_cut(ret, l, cols, v->ascii);
     }
     lines_release(&blank);
 }
 
 /* The detail on rows of its own. */
-static void draw_below(struct menu *m, const struct row *r, int cols, int indent, struct lines *ret)
+static void draw_below(struct menu *m, const struct view *v, const struct row *r, int indent,
+                       struct lines *ret)
 {
     lines_clear(&m->scratch);
-    lines_spaces(&m->scratch, STYLE(ROLE_TEXT), indent < cols / 2 ? indent : 0);
+    lines_spaces(&m->scratch, STYLE(ROLE_TEXT), indent < v->cols / 2 ? indent : 0);
     lines_put(&m->scratch, STYLE(ROLE_FAINT), r->is.detail);
-    fit(m, true, cols, indent, ret);
+    fit(m, v, true, indent, ret);
 }
 
 static void draw_row(struct menu *m, const struct view *v, size_t i, struct lines *ret)
@@ -407,9 +409,9 @@ static void draw_row(struct menu *m, const struct view *v, size_t i, struct line
         lines_put(&m->scratch, STYLE(ROLE_FAINT), r->is.detail);
         whole = whole && (m->flags & MENU_WHOLE || v->plain);
     }
-    fit(m, whole, v->cols, indent, ret);
+    fit(m, v, whole, indent, ret);
     if (below && (here || m->flags & MENU_WHOLE || v->plain))
-        draw_below(m, r, v->cols, indent, ret);
+        draw_below(m, v, r, indent, ret);
 }
 
 static size_t row_height(struct menu *m, const struct view *v, size_t i, struct lines *scratch)
@@ -454,14 +456,14 @@ static void draw_filter(struct menu *m, const struct view *v, struct lines *ret,
     ret_cursor->shown = ret_cursor->col < v->cols;
     if (!m->filter.len)
         lines_puts(&m->scratch, ROLE_FAINT, "type to search");
-    fit(m, false, v->cols, 0, ret);
+    fit(m, v, false, 0, ret);
 }
 
 static void draw_note(struct menu *m, const struct view *v, const char *text, struct lines *ret)
 {
     lines_clear(&m->scratch);
     lines_puts(&m->scratch, ROLE_FAINT, text);
-    fit(m, false, v->cols, 0, ret);
+    fit(m, v, false, 0, ret);
 }
 
 static void draw_more(struct menu *m, const struct view *v, size_t end, struct lines *ret)
@@ -525,5 +527,5 @@ void menu_prompt(struct menu *m, const struct view *v, struct lines *ret)
         lines_puts(&m->scratch, ROLE_ACCENT, m->flags & MENU_FILTER ? ", Enter: " : "Enter: ");
         lines_put(&m->scratch, STYLE(ROLE_ACCENT), m->rows.ptr[at].is.label);
     }
-    fit(m, false, v->cols, 0, ret);
+    fit(m, v, false, 0, ret);
 }

@@ -201,7 +201,7 @@ static void prompts(void **state)
         {MENU_FILTER, "one\ntwo", "", "search: , Enter: one"},
         {MENU_FILTER, "one\ntwo", "t", "search: t, Enter: two"},
         {MENU_FILTER, "one\ntwo", "x", "search: x"},
-        {0, "a very long label that is not whole", "", "Enter: a very long labe…"},
+        {0, "a very long label that is not whole", "", "Enter: a very long la..."},
     };
 
     (void)state;

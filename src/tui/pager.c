@@ -240,7 +240,7 @@ static void draw_bottom(struct pager *p, struct lines *ret, struct screen_cursor
                    dot);
     }
     lines_end(&row);
-    lines_add_cut(ret, lines_at(&row, 0), p->view.cols);
+    lines_add_cut(ret, lines_at(&row, 0), p->view.cols, p->view.ascii);
 }
 
 void pager_draw(struct pager *p, const struct view *v, struct lines *ret,

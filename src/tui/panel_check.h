@@ -34,10 +34,8 @@ static inline struct view panel_view(int cols, int rows, enum panel_look look)
                          .plain = look == LOOK_PLAIN};
 }
 
-/* But for the mark of lines_add_cut(), which knows nothing of looks. */
 static inline bool panel_is_ascii(struct str text)
 {
-    text.len -= str_ends(text, STR("…")) ? STR("…").len : 0;
     for (size_t i = 0; i < text.len; i++) {
         if ((unsigned char)text.ptr[i] >= 0x80)
             return false;

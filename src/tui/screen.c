@@ -350,7 +350,7 @@ static size_t screen_compose(struct screen *s, const struct lines *region,
         lines_clear(&s->waiting);
     }
     for (size_t i = skip; i < count && i < skip + max; i++)
-        lines_add_cut(&s->frame, lines_at(region, i), screen_cols(s));
+        lines_add_cut(&s->frame, lines_at(region, i), screen_cols(s), !term_able(s->term)->unicode);
     cursor->row -= cursor->row < skip ? cursor->row : skip;
     s->settled -= s->settled < skip ? s->settled : skip;
     if (cursor->col >= screen_cols(s))

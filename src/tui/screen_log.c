@@ -34,7 +34,8 @@ void screen_log_draw(struct screen_log *log, const struct paint *paint, const st
     struct str text = {0};
 
     if (lines_count(region)) {
-        lines_add_cut(&next, lines_at(region, lines_count(region) - 1), cols);
+        lines_add_cut(&next, lines_at(region, lines_count(region) - 1), cols,
+                      !paint->able->unicode);
         text = lines_at(&next, 0).text;
     }
     if (lines_count(commits))

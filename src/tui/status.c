@@ -138,6 +138,6 @@ void status_draw(const struct status *s, const struct view *v, struct lines *ret
         lines_puts(&line, p.list[i].role, p.list[i].text);
     }
     lines_end(&line);
-    lines_add_cut(ret, lines_at(&line, 0), v->cols);
+    lines_add_cut(ret, lines_at(&line, 0), v->cols, v->ascii);
     lines_release(&line);
 }

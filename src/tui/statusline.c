@@ -394,7 +394,7 @@ static void draw_line(const struct view *v, int padding, struct str text, struct
     lines_spaces(&line, STYLE(ROLE_FAINT), padding);
     lines_put_ansi(&line, STYLE(ROLE_FAINT), text);
     lines_end(&line);
-    lines_add_cut(ret, lines_at(&line, 0), v->cols - padding);
+    lines_add_cut(ret, lines_at(&line, 0), v->cols - padding, v->ascii);
     lines_release(&line);
 }
 

@@ -123,7 +123,7 @@ static void put_about(struct hanging *h, struct str about)
     hanging_puts(h, ROLE_TEXT, "(");
     hanging_put(h, STYLE(ROLE_TEXT), str_clip(about, VIEW_ABOUT));
     if (about.len > VIEW_ABOUT)
-        hanging_puts(h, ROLE_TEXT, "…");
+        hanging_puts(h, ROLE_TEXT, h->ascii ? "..." : "…");
     hanging_puts(h, ROLE_TEXT, ")");
 }
 
@@ -159,6 +159,7 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
         buf_add(&about, tool_about(view_parse(&arena, t->input), t->dir));
     put_name(&h, t);
     put_about(&h, buf_str(&about));
+    h.ascii = v->ascii;
     if (t->is_partial && t->input_bytes >= 1024) {
         buf_clear(&about);
         buf_addc(&about, ' ');
@@ -196,6 +197,7 @@ void tool_view_running(const struct tool_view *t, const struct view *v, size_t m
 
 /* ---- When it is done ---- */
 
+    h.ascii = v->ascii;
 /* What is parsed has its secrets hidden before. */
 static const struct json *view_clean(struct arena *arena, struct str text)
 {
@@ -219,6 +221,7 @@ static void done_title(const struct tool_result_view *r, struct lines *ret)
 
     hanging_init(&h, &rows, v->cols, STYLE(t->is_error ? ROLE_BAD : ROLE_GOOD), view_mark(v),
                  v->plain ? "  " : NULL);
+    h.ascii = v->ascii;
     put_name(&h, t);
     put_about(&h, tool_about(r->input, t->dir));
     if (t->is_error && v->plain)
@@ -237,7 +240,7 @@ static void done_title(const struct tool_result_view *r, struct lines *ret)
         lines_clear(&behind);
         lines_puts(&behind, ROLE_FAINT, v->ascii ? "  ..." : "  …");
         lines_end(&behind);
-        lines_add_cut(ret, lines_at(&behind, 0), v->cols);
+        lines_add_cut(ret, lines_at(&behind, 0), v->cols, v->ascii);
     }
 }
 
@@ -286,3 +289,4 @@ bool tool_view_done(const struct tool_view *t, const struct view *v, struct line
     done_images(&r, &arena);
     return is_folded;
 }
+    rows.ascii = v->ascii;

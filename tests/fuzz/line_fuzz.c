@@ -48,7 +48,7 @@ static void check_wrap(struct line l, int cells, bool anywhere)
     }
     FUZZ_CHECK(str_eq(buf_str(&before), buf_str(&after)));
     lines_clear(&rows);
-    lines_add_cut(&rows, l, cells);
+    lines_add_cut(&rows, l, cells, /*ascii=*/cells & 1);
     FUZZ_CHECK(line_width(lines_at(&rows, 0)) <= cells);
     lines_release(&rows);
     buf_release(&before);
