@@ -73,7 +73,7 @@ static int record_ask(struct record *r, struct err *err)
     CLEANUP(buf_release) struct buf input = BUF_INIT(1 << 12);
     struct ask ask = {
         .kind = ASK_PERMISSION,
-        .tool_name = STR("SessionRecord"),
+        .tool_name = STR(RECORD_ASKS_AS),
         .reason = str_of(err->text),
         .reason_type = "other",
         .needs_person = true,

@@ -21,6 +21,9 @@ struct journal;
 struct record;
 struct workspace;
 
+/* The tool_name of that question: it is no tool's, and a front end may want to show it so. */
+#define RECORD_ASKS_AS "SessionRecord"
+
 /* Everything is copied but for what is behind a pointer that is no string. */
 struct record_spec {
     const char *path;    /* of the transcript */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "host/record.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tui/dialogs.h"
@@ -130,6 +131,8 @@ struct panel *dialog_ask_new(const struct ask *ask, const char *dir)
     case ASK_PERMISSION:
         if (str_is(ask->tool_name, "ExitPlanMode"))
             return &dialog_plan_new(ask, dir)->panel;
+        if (str_is(ask->tool_name, RECORD_ASKS_AS))
+            return &dialog_record_new(ask, dir)->panel;
     }
     return &dialog_permission_new(ask, dir)->panel;
 }

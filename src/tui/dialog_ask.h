@@ -51,5 +51,6 @@ void dialog_ask_mode(const char *mode, struct ask_answer *ret);
 struct dialog_ask *dialog_permission_new(const struct ask *ask, const char *dir);
 struct dialog_ask *dialog_plan_new(const struct ask *ask, const char *dir);
 struct dialog_ask *dialog_question_new(const struct ask *ask, const char *dir);
+struct dialog_ask *dialog_record_new(const struct ask *ask, const char *dir);
 struct dialog_ask *dialog_trust_new(const struct ask *ask, const char *dir);
 struct dialog_ask *dialog_form_new(const struct ask *ask, const char *dir);

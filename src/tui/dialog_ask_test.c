@@ -98,6 +98,7 @@ static struct panel *open_ask(struct arena *arena, const struct ask_row *r)
         "trusted, so "                                                                             \
         "these are left out: hooks, env; to use them: tenax trust add','another line']}",          \
         NULL, NULL
+#define RECORD PERMISSION, "SessionRecord", "{'message':'Go on?','reason':'no space'}", NULL, NULL
 #define FORM(properties, more)                                                                     \
     ASK_ELICITATION, "elicitation",                                                                \
         "{'mcp_server_name':'db','message':'Who are you?','requested_schema':{'type':'object',"    \
@@ -185,6 +186,14 @@ static const struct ask_row ask_rows[] = {
     {"trust: y", TRUST, "y", PANEL_DONE, true, false, NO_WORDS, "", ""},
     {"trust: 2", TRUST, "2", PANEL_DONE, true, false, NO_WORDS, "", ""},
     {"trust: esc", TRUST, "esc", PANEL_LEFT, false, false, NO_WORDS, "", ""},
+
+    /* A session that cannot be written. */
+    {"record: enter stops", RECORD, "enter", PANEL_DONE, false, false, NO_WORDS, "", ""},
+    {"record: s", RECORD, "s", PANEL_DONE, false, false, NO_WORDS, "", ""},
+    {"record: esc", RECORD, "esc", PANEL_LEFT, false, false, NO_WORDS, "", ""},
+    {"record: 2", RECORD, "2", PANEL_DONE, true, false, NO_WORDS, "", ""},
+    {"record: g", RECORD, "g", PANEL_DONE, true, false, NO_WORDS, "", ""},
+    {"record: y is no answer", RECORD, "y a", PANEL_OPEN, false, false, NO_WORDS, "", ""},
 
     /* A server's form. */
     {"form: filled in", FORM(FIELDS, ""),
@@ -480,6 +489,19 @@ static const struct {
      "\n"
      "❯ 1. No, work without its settings\n"
      "  2. Yes, I trust what is in it\n"},
+    {"a session that cannot be written",
+     {"", RECORD},
+     "",
+     80,
+     24,
+     LOOK_NORMAL,
+     "── The session can no longer be written down ───────────────────────────────────\n"
+     "no rule allows it\n"
+     "What was said until now is safe.\n"
+     "\n"
+     "❯ 1. Stop here; it goes on when there is room\n"
+     "  2. Go on without keeping what follows\n"
+     "Enter choose · Esc stop\n"},
     {"a form",
      {"", FORM(FIELDS, ",'required':['ok']")},
      "",
@@ -570,6 +592,7 @@ static void typed_ahead(void **state)
         {"an edit", EDIT},
         {"a plan", PLAN},
         {"trust", TRUST},
+        {"a session that cannot be written", RECORD},
         {"questions", QUESTION(ONE)},
         {"a form", FORM(FIELDS, "")},
     };

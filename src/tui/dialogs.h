@@ -17,9 +17,10 @@
 struct buf;
 
 /* A permission, a question with options (AskUserQuestion), trust, leaving the sandbox, a server's
- * form: whatever is asked through agent/ask.h. A permission shows the command or the diff, why it
- * is asked, the rule that "always" would write; keys 1-4, Esc: no. A "no" with words goes back to
- * the model, one without ends the turn. What a form asks and answers is in dialog_form.c. */
+ * form, a session that cannot be written: whatever is asked through agent/ask.h. A permission shows
+ * the command or the diff, why it is asked, the rule that "always" would write; keys 1-4, Esc: no.
+ * A "no" with words goes back to the model, one without ends the turn. What a form asks and answers
+ * is in dialog_form.c. */
 struct panel *dialog_ask_new(const struct ask *ask, const char *dir);
 /* PANEL_LEFT answers as "no" does. */
 void dialog_ask_answer(struct panel *p, struct ask_answer *ret);

@@ -113,6 +113,17 @@ static struct panel *open_trust(void)
                STR(""), "other");
 }
 
+static struct panel *open_record(void)
+{
+    struct ask a = {.kind = ASK_PERMISSION,
+                    .tool_name = STR("SessionRecord"),
+                    .input = STR("{}"),
+                    .reason = STR("cannot write '/nowhere/s.jsonl': No space left on device"),
+                    .reason_type = "other"};
+
+    return dialog_ask_new(&a, "/nowhere");
+}
+
 static struct panel *open_form(void)
 {
     return ask(
@@ -230,10 +241,10 @@ static const struct {
     {"command", open_command, tell_ask},   {"sandbox", open_sandbox, tell_ask},
     {"write", open_write, tell_ask},       {"plan", open_plan, tell_ask},
     {"question", open_question, tell_ask}, {"trust", open_trust, tell_ask},
-    {"form", open_form, tell_ask},         {"model", open_model, tell_pick},
-    {"resume", open_resume, tell_pick},    {"effort", open_effort, tell_pick},
-    {"rewind", open_rewind, tell_rewind},  {"goal", open_goal, tell_goal},
-    {"edit", open_edit, dialog_edit_text},
+    {"record", open_record, tell_ask},     {"form", open_form, tell_ask},
+    {"model", open_model, tell_pick},      {"resume", open_resume, tell_pick},
+    {"effort", open_effort, tell_pick},    {"rewind", open_rewind, tell_rewind},
+    {"goal", open_goal, tell_goal},        {"edit", open_edit, dialog_edit_text},
 };
 
 /* ---- the terminal ---- */
