@@ -138,7 +138,7 @@ void app_say(struct app *a, struct str text)
 void app_say_waiting(struct app *a)
 {
     VEC_EACH(&a->sent, s) {
-        if (s == a->sent.ptr) {
+        if (s == a->sent.ptr && !s->is_shown) {
             chat_said(a->chat, str_of(s->text), str_of(s->uuid));
             s->is_shown = true;
         }
@@ -197,7 +197,6 @@ void app_sent_begins(struct app *a, struct str uuid)
 void app_sent_left(struct app *a)
 {
     for (size_t i = a->sent.len; i > 0; i--) {
-        a->sent.ptr[i - 1].is_shown = false;
         if (a->sent.ptr[i - 1].is_overtaken)
             sent_drop(a, i - 1);
     }

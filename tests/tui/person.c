@@ -723,6 +723,65 @@ static void case_said_behind(void)
     window_until(&w, "new session");
     window_until(&w, "/compact");
     leave(&w);
+
+    /* Shown once: a command waits for no turn, so it was shown before there was another session. */
+    start(&w, "step\n  text Hello.\n");
+    window_type(&w, "/clear" ENTER "/help" ENTER);
+    window_until(&w, "/compact");
+    CHECK(window_count(&w, "> /help") == 1, "it is not there once:\n%s", window_text(&w));
+    leave(&w);
+}
+
+/* Esc Esc, a message, "the conversation": its words are in the editor, to be said otherwise. */
+static void case_rewind(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"the oats\"\n  text Oats it is.\n"
+              "step\n  if-prompt \"the milk\"\n  text Noted.\n");
+    window_type(&w, "remember the milk\\" ENTER "and more" ENTER);
+    window_until(&w, "Noted.");
+    window_until(&w, "say what to do");
+    window_type(&w, ESC);
+    window_until(&w, "Esc again goes back");
+    window_type(&w, ESC);
+    window_until(&w, "Back to before which message?");
+    window_type(&w, ENTER);
+    window_until(&w, "What shall go back?");
+    window_type(&w, ENTER);
+    window_until(&w, "Conversation set back");
+    window_until(&w, "❯ remember the milk");
+    window_type(&w, CTRL_C);
+    window_until(&w, "say what to do");
+    window_type(&w, "rather the oats" ENTER);
+    window_until(&w, "Oats it is.");
+    leave(&w);
+}
+
+/* A disk that takes nothing: stopping is under the cursor; one can go on without keeping it. */
+static void case_disk_full(void)
+{
+    static const char *const env[] = {"TENAX_TEST_WRITE=full:1", NULL};
+    struct window_spec spec = {.build = build, .scenario = "step\n  text Hello.\n", .env = env};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "The session can no longer be written down");
+    window_until(&w, "❯ 1. Stop here; it goes on when there is room");
+    CHECK(window_count(&w, "No space left") == 1, "the reason:\n%s", window_text(&w));
+    answer(&w, ENTER);
+    window_until(&w, "the turn ends here");
+    window_until(&w, "say what to do");
+    CHECK(!window_count(&w, "Hello."), "it went on:\n%s", window_text(&w));
+    window_type(&w, "hi again" ENTER);
+    answer(&w, "2");
+    window_until(&w, "Hello.");
+    window_until(&w, "say what to do");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
 }
 
 static void case_shell(void)
