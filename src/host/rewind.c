@@ -48,12 +48,22 @@ static struct str said_text(const struct json *line)
             text = str_trim(json_get_str(block, "text"));
     }
     text = str_trim(text);
-    if (!text.len && json_len(content))
-        text = STR("(no text)");
     if (str_starts(text, STR("[Request interrupted by user")) ||
         str_starts(text, STR("<local-command-stdout>")) || str_starts(text, STR("<bash-stdout>")))
         return STR("");
     return text;
+}
+
+/* Whether it is a message whose words are none, as one of nothing but images. */
+static bool is_wordless(const struct json *line)
+{
+    const struct json *content = json_path(line, "message.content");
+
+    JSON_EACH(content, block) {
+        if (str_trim(json_get_str(block, "text")).len)
+            return false;
+    }
+    return json_len(content) > 0;
 }
 
 static struct str first_line(struct arena *arena, struct str text)
@@ -74,7 +84,7 @@ static bool is_message(const struct load_entry *e)
            !(e->flags & (LOAD_META | LOAD_SUMMARY | LOAD_TOOL_RESULT | LOAD_SIDECHAIN));
 }
 
-static void add_point(struct rewind *r, const struct json *line, uint64_t offset)
+static void add_point(struct rewind *r, const struct json *line, const struct load_entry *e)
 {
     const struct json *undo = json_get(line, "rewind");
     bool is_undo = str_is(json_get_str(line, "subtype"), "rewound");
@@ -84,7 +94,8 @@ static void add_point(struct rewind *r, const struct json *line, uint64_t offset
 
     if (!is_undo && typed_find(text, &typed))
         text = buf_str(&typed);
-
+    if (!is_undo && !text.len && is_wordless(line))
+        text = STR("(no text)");
     if (!text.len || !json_get_str(line, "uuid").len ||
         (!is_undo && str_is(json_get_str(line, "type"), "system")))
         return;
@@ -93,7 +104,8 @@ static void add_point(struct rewind *r, const struct json *line, uint64_t offset
         .uuid = arena_str(&r->arena, json_get_str(line, "uuid")),
         .text = first_line(&r->arena, text),
         .time_ms = entry_time_parse(json_get_str(line, "timestamp")),
-        .offset = offset,
+        .offset = e->offset,
+        .len = e->len,
         .is_undo = is_undo,
         .leaf = arena_str(&r->arena, json_get_str(undo, "leafUuid")),
     };
@@ -113,7 +125,7 @@ static int read_points(struct rewind *r, struct err *err)
         if (load_read(r->load, e->offset, e->len, &text, err) < 0)
             return -1;
         if (json_parse(&arena, text, &line, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-            add_point(r, line, e->offset);
+            add_point(r, line, e);
     }
     return 0;
 }
@@ -243,6 +255,20 @@ int rewind_find(const struct rewind *r, struct str which, const struct rewind_po
                        STR_ARG(str_clip(which, 100)));
     *ret = found;
     return 0;
+}
+
+void rewind_said(struct rewind *r, const struct rewind_point *p, struct buf *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *line;
+    struct str text;
+
+    if (p->is_undo || load_read(r->load, p->offset, p->len, &text, /*err=*/NULL) < 0 ||
+        json_parse(&arena, text, &line, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    text = said_text(line);
+    if (!typed_find(text, ret))
+        buf_add(ret, text);
 }
 
 /* ---- Files ---- */

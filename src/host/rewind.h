@@ -35,6 +35,7 @@ struct rewind_point {
     size_t files;    /* that tools have changed since */
     bool is_undo;    /* no message: somebody went back here, and this undoes it */
     uint64_t offset; /* of its line */
+    uint32_t len;
     size_t first;    /* number of the first change behind it */
     struct str leaf; /* of an undo: where the conversation was */
 };
@@ -51,6 +52,10 @@ const struct rewind_point *rewind_at(const struct rewind *r, size_t i);
 /* By number (from 1), uuid, or the start of one. ERR_NOT_FOUND, ERR_BAD_INPUT: several start so. */
 int rewind_find(const struct rewind *r, struct str which, const struct rewind_point **ret,
                 struct err *err);
+
+/* Appends the whole text of the message as it was typed; nothing for an undo, or when there are no
+ * words or they cannot be read any more. */
+void rewind_said(struct rewind *r, const struct rewind_point *p, struct buf *ret);
 
 /* What would happen to files, with lines counted; the rewind's, until the next call. And the plan
  * made last, which after rewind_do() says what has happened. */

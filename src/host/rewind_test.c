@@ -241,6 +241,7 @@ static void places(void **state)
     struct stage s;
     struct rewind *r;
     const struct rewind_point *p = NULL;
+    CLEANUP(buf_release) struct buf said = BUF_INIT(1 << 16);
     struct err err = {0};
 
     (void)state;
@@ -252,6 +253,8 @@ static void places(void **state)
     assert_true(str_is(p->text, "two"));
     assert_int_equal(rewind_find(r, STR("00000007-0000-4000-8000-000000000000"), &p, &err), 0);
     assert_int_equal(p->first, 1);
+    rewind_said(r, p, &said);
+    assert_string_equal(buf_cstr(&said), "three\\nand more");
     assert_int_equal(rewind_find(r, STR("00000002-"), &p, &err), 0);
     assert_int_equal(p->first, 0);
     assert_int_equal(rewind_find(r, STR("0000"), &p, &err), -1);

@@ -198,6 +198,7 @@ struct rewind_chore {
     struct buf path, folder;
     struct rewind *points; /* looking for them */
     struct buf uuid;       /* going there */
+    struct buf said;       /* the message gone back to */
     bool files, conversation;
     struct err err;
     int result;
@@ -211,6 +212,7 @@ static void rewind_chore_free(struct chore *e)
     buf_release(&r->path);
     buf_release(&r->folder);
     buf_release(&r->uuid);
+    buf_release(&r->said);
     mem_freep(&r);
 }
 
@@ -224,7 +226,18 @@ static struct rewind_chore *rewind_chore_new(struct app *a, void (*run)(struct c
     buf_init(&r->path, BUF_NO_LIMIT);
     buf_init(&r->folder, BUF_NO_LIMIT);
     buf_init(&r->uuid, BUF_NO_LIMIT);
+    buf_init(&r->said, BUF_NO_LIMIT);
+    buf_adds(&r->path, host_transcript(r->host));
+    buf_adds(&r->folder, host_folder(r->host));
     return r;
+}
+
+static void rewind_look(struct chore *e)
+{
+    struct rewind_chore *r = (struct rewind_chore *)e;
+
+    r->result =
+        rewind_open(buf_cstr(&r->path), buf_cstr(&r->folder), r->cancel, &r->points, &r->err);
 }
 
 /* Files that others have changed meanwhile stay as they are, and that is said; EVENT_REWOUND says
@@ -239,6 +252,16 @@ static void rewind_went(void *arg, struct rewind *r, const char *line, const str
         host_notice(host, LEVEL_ERROR, str_of(err->text));
 }
 
+/* The words of the message, to be said again otherwise. */
+static void rewind_read(struct rewind_chore *r)
+{
+    const struct rewind_point *to;
+
+    rewind_look(&r->chore);
+    if (r->points && rewind_find(r->points, buf_str(&r->uuid), &to, &r->err) == 0)
+        rewind_said(r->points, to, &r->said);
+}
+
 static void rewind_go(struct chore *e)
 {
     struct rewind_chore *r = (struct rewind_chore *)e;
@@ -248,6 +271,8 @@ static void rewind_go(struct chore *e)
         .conversation = r->conversation,
     };
 
+    if (r->conversation)
+        rewind_read(r);
     r->result = host_rewind(r->host, &what, rewind_went, r->host, &r->err);
 }
 
@@ -258,6 +283,8 @@ static void rewind_gone(struct chore *e, void *arg)
 
     if (r->result < 0)
         chat_note(a->chat, ROLE_BAD, str_of(r->err.text));
+    else if (r->said.len && r->host == app_host(a) && editor_is_empty(a->editor))
+        editor_set(a->editor, buf_str(&r->said));
     a->is_dirty = true;
 }
 
@@ -278,14 +305,6 @@ static void rewind_done(struct app *a, struct app_panel *p, bool was_left)
     r->files = choice.files;
     r->conversation = choice.conversation;
     desk_give(a->desk, r);
-}
-
-static void rewind_look(struct chore *e)
-{
-    struct rewind_chore *r = (struct rewind_chore *)e;
-
-    r->result =
-        rewind_open(buf_cstr(&r->path), buf_cstr(&r->folder), r->cancel, &r->points, &r->err);
 }
 
 static void rewind_when(int64_t time_ms, struct buf *ret)
@@ -338,14 +357,9 @@ static void rewind_seen(struct chore *e, void *arg)
 void app_rewind(struct app *a)
 {
     const char *path = app_host(a) ? host_transcript(app_host(a)) : "";
-    struct rewind_chore *r;
 
-    if (!*path || !a->has_spoken) {
+    if (*path && a->has_spoken)
+        desk_give(a->desk, rewind_chore_new(a, rewind_look, rewind_seen));
+    else
         app_hint(a, "there is nothing to go back to");
-        return;
-    }
-    r = rewind_chore_new(a, rewind_look, rewind_seen);
-    buf_adds(&r->path, path);
-    buf_adds(&r->folder, host_folder(app_host(a)));
-    desk_give(a->desk, r);
 }

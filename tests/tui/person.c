@@ -1007,6 +1007,8 @@ static const struct {
     {"resume-nothing", case_resume_nothing},
     {"ask-left", case_ask_left},
     {"said-behind", case_said_behind},
+    {"rewind", case_rewind},
+    {"disk-full", case_disk_full},
     {"shell", case_shell},
     {"storm", case_storm},
     {"long-diff", case_long_diff},
