@@ -169,10 +169,8 @@ enum editor_act editor_key(struct editor *e, const struct keypress *k, int64_t n
 /* What was found becomes the text. */
 static void search_take(struct editor *e)
 {
-    struct str text;
-
-    if (e->search.place != SIZE_MAX && editor_past_get(&e->past, e->search.place, &text))
-        editor_set_whole(e, text);
+    if (e->search.place != SIZE_MAX)
+        (void)editor_recall(e, e->search.place);
     editor_search_release(&e->search);
 }
 
@@ -217,9 +215,12 @@ void editor_text(const struct editor *e, struct buf *ret)
 void editor_take(struct editor *e, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf whole = BUF_INIT(BUF_NO_LIMIT);
+    editor_fold_vec folds = {0};
 
     editor_text_whole(&e->text, &whole);
-    editor_past_add(&e->past, buf_str(&whole));
+    editor_text_folds(&e->text, &folds);
+    editor_past_add(&e->past, buf_str(&whole), &folds);
+    vec_release(&folds);
     buf_add(ret, buf_str(&whole));
     editor_kills_unfold(&e->kills, &e->text);
     editor_text_clear(&e->text);
@@ -238,6 +239,29 @@ void editor_set_whole(struct editor *e, struct str text)
     editor_text_replace(&e->text, 0, e->text.bytes.len, STR(""));
     editor_text_insert(&e->text, text);
     editor_text_step(&e->text);
+}
+
+bool editor_recall(struct editor *e, size_t i)
+{
+    const editor_fold_vec *folds;
+    struct str text;
+    size_t at = 0;
+
+    if (!editor_past_get(&e->past, i, &text))
+        return false;
+    folds = editor_past_folds(&e->past, i);
+    editor_text_step(&e->text);
+    editor_text_replace(&e->text, 0, e->text.bytes.len, STR(""));
+    for (size_t n = 0; folds && n < folds->len; n++) {
+        struct editor_fold f = folds->ptr[n];
+
+        editor_text_insert(&e->text, str_first(str_from(text, at), f.at - at));
+        editor_text_paste(&e->text, str_first(str_from(text, f.at), f.len));
+        at = f.at + f.len;
+    }
+    editor_text_insert(&e->text, str_from(text, at));
+    editor_text_step(&e->text);
+    return true;
 }
 
 void editor_set(struct editor *e, struct str text)

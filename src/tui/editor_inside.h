@@ -58,6 +58,8 @@ void editor_kill_range(struct editor *e, size_t from, size_t to);
 bool editor_move_row(struct editor *e, int by);
 void editor_go_past(struct editor *e, int by);            /* 1: older, -1: newer */
 void editor_set_whole(struct editor *e, struct str text); /* from outside; one step of undo */
+/* The i-th prompt of before, its pastes folded as they were; false: there is none. */
+bool editor_recall(struct editor *e, size_t i);
 /* A new step of undo begins, but in vim's insert mode, where all of it is one. */
 void editor_step(struct editor *e);
 

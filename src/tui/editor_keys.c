@@ -275,7 +275,6 @@ void editor_go_past(struct editor *e, int by)
 {
     struct editor_past *p = &e->past;
     size_t place = by > 0 ? p->place + 1 : p->place - 1;
-    struct str text;
 
     e->does = DID_GO_PAST;
     if (by < 0 && !p->place) {
@@ -287,14 +286,12 @@ void editor_go_past(struct editor *e, int by)
         put_bytes(e, buf_str(&p->draft));
         return;
     }
-    if (!editor_past_get(p, place - 1, &text))
-        return;
     if (!p->place) {
         buf_clear(&p->draft);
         buf_add(&p->draft, editor_text_str(&e->text));
     }
-    p->place = place;
-    editor_set_whole(e, text);
+    if (editor_recall(e, place - 1))
+        p->place = place;
 }
 
 static enum editor_act key_older(struct editor *e)

@@ -17,10 +17,16 @@ void editor_past_init(struct editor_past *p, const struct editor_spec *spec)
     buf_init(&p->draft, BUF_NO_LIMIT); /* a copy of the text, which has a limit */
 }
 
+static void said_release(struct editor_said *s)
+{
+    mem_freep(&s->text);
+    vec_release(&s->folds);
+}
+
 void editor_past_release(struct editor_past *p)
 {
     VEC_EACH(&p->mine, m) {
-        free(*m);
+        said_release(m);
     }
     vec_release(&p->mine);
     vec_release(&p->others);
@@ -37,28 +43,50 @@ static void past_forget(struct editor_past *p)
     p->seen = (struct map)MAP_INIT;
 }
 
-void editor_past_add(struct editor_past *p, struct str text)
+static void said_take_out(struct editor_past *p, size_t i)
 {
-    text = str_trim(text);
-    if (!text.len || text.len > EDITOR_MAX_PROMPT)
+    said_release(&p->mine.ptr[i]);
+    memmove(p->mine.ptr + i, p->mine.ptr + i + 1, (p->mine.len - i - 1) * sizeof(*p->mine.ptr));
+    p->mine.len--;
+}
+
+/* Those of a text whose first `cut` bytes were taken away; [0, len) is left of it. */
+static void said_fold(struct editor_said *s, const editor_fold_vec *folds, size_t cut, size_t len)
+{
+    VEC_EACH(folds, f) {
+        size_t from = f->at > cut ? f->at - cut : 0;
+        size_t to = f->at + f->len > cut ? f->at + f->len - cut : 0;
+
+        to = to < len ? to : len;
+        if (from < to)
+            vec_push(&s->folds, ((struct editor_fold){from, to - from}));
+    }
+}
+
+void editor_past_add(struct editor_past *p, struct str text, const editor_fold_vec *folds)
+{
+    struct str said = str_trim(text);
+    struct editor_said *s;
+
+    if (!said.len || said.len > EDITOR_MAX_PROMPT)
         return;
     past_forget(p);
     for (size_t i = 0; i < p->mine.len; i++) { /* said before: it is the newest now */
-        if (str_is(text, p->mine.ptr[i])) {
-            char *again = p->mine.ptr[i];
-
-            memmove(p->mine.ptr + i, p->mine.ptr + i + 1,
-                    (p->mine.len - i - 1) * sizeof(*p->mine.ptr));
-            p->mine.ptr[p->mine.len - 1] = again;
-            return;
+        if (str_is(said, p->mine.ptr[i].text)) {
+            said_take_out(p, i);
+            break;
         }
     }
-    if (p->mine.len == EDITOR_KEPT_PROMPTS) {
-        free(p->mine.ptr[0]);
-        memmove(p->mine.ptr, p->mine.ptr + 1, (p->mine.len - 1) * sizeof(*p->mine.ptr));
-        p->mine.len--;
-    }
-    vec_push(&p->mine, mem_dup(text.ptr, text.len));
+    if (p->mine.len == EDITOR_KEPT_PROMPTS)
+        said_take_out(p, 0);
+    s = vec_add(&p->mine);
+    *s = (struct editor_said){.text = mem_dup(said.ptr, said.len)};
+    said_fold(s, folds, (size_t)(said.ptr - text.ptr), said.len);
+}
+
+const editor_fold_vec *editor_past_folds(const struct editor_past *p, size_t i)
+{
+    return i < p->mine.len ? &p->mine.ptr[p->mine.len - 1 - i].folds : NULL;
 }
 
 /* Whether it was there before; it is from now on. */
@@ -80,7 +108,7 @@ static bool past_look(struct editor_past *p)
 
     if (!p->looked) {
         VEC_EACH(&p->mine, m) {
-            past_was_seen(p, str_of(*m));
+            past_was_seen(p, str_of(m->text));
         }
     }
     while (p->past && p->past(p->past_arg, p->looked, &text)) {
@@ -96,7 +124,7 @@ static bool past_look(struct editor_past *p)
 bool editor_past_get(struct editor_past *p, size_t i, struct str *ret)
 {
     if (i < p->mine.len) {
-        *ret = str_of(p->mine.ptr[p->mine.len - 1 - i]);
+        *ret = str_of(p->mine.ptr[p->mine.len - 1 - i].text);
         return true;
     }
     i -= p->mine.len;

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "tui/editor_text.h"
 
 struct editor_spec;
 
@@ -18,10 +19,16 @@ struct editor_spec;
 #define EDITOR_MAX_PROMPT ((size_t)1 << 20)
 #define EDITOR_SEARCHED 20000 /* prompts a search looks at */
 
+/* A prompt of this run. */
+struct editor_said {
+    char *text;
+    editor_fold_vec folds; /* what was pasted into it */
+};
+
 struct editor_past {
     bool (*past)(void *arg, size_t i, struct str *ret);
     void *past_arg;
-    VEC(char *) mine; /* oldest first */
+    VEC(struct editor_said) mine; /* oldest first */
     /* those of earlier runs that are no repetition, as far as anybody has gone back */
     VEC(size_t) others; /* their places in `past` */
     size_t looked;      /* how many of `past` were looked at */
@@ -33,9 +40,12 @@ struct editor_past {
 
 void editor_past_init(struct editor_past *p, const struct editor_spec *spec);
 void editor_past_release(struct editor_past *p);
-void editor_past_add(struct editor_past *p, struct str text);
+/* folds: of the text as it stands, in order; copied. */
+void editor_past_add(struct editor_past *p, struct str text, const editor_fold_vec *folds);
 /* The i-th, from 0; false: there are no more. Lent until the next call. */
 bool editor_past_get(struct editor_past *p, size_t i, struct str *ret);
+/* What of it was pasted; NULL: nothing, or nobody knows any more. */
+const editor_fold_vec *editor_past_folds(const struct editor_past *p, size_t i);
 
 struct editor_search {
     bool is_open;

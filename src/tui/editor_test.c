@@ -417,6 +417,13 @@ static void taken(void **state)
     buf_clear(&text);
     editor_text(e, &text);
     assert_string_equal(buf_cstr(&text), "see 1\n2\n3\n4\n5!");
+    buf_clear(&shown);
+    show(e, &shown); /* the paste is folded again, whichever way one came there */
+    assert_string_equal(buf_cstr(&shown), "see [Pasted text #1 +5 lines]!|");
+    type(e, "up down ctrl+c ctrl+u ctrl+r '5!' enter");
+    buf_clear(&shown);
+    show(e, &shown);
+    assert_string_equal(buf_cstr(&shown), "see [Pasted text #1 +5 lines]!|");
     editor_free(e);
 }
 
@@ -686,11 +693,12 @@ static void too_long(void **state)
     struct keypress k = {.code = KEY_PASTE};
 
     (void)state;
-    while (text.len < KEY_MAX_PASTE)
+    while (text.len < KEY_MAX_PASTE + 100)
         buf_adds(&text, "a line of a very long paste\n");
-    k.text = str_first(buf_str(&text), KEY_MAX_PASTE);
-    for (size_t i = 0; i < EDITOR_MAX_FOLDED / KEY_MAX_PASTE + 1; i++)
+    for (size_t i = 0; i < EDITOR_MAX_FOLDED / KEY_MAX_PASTE + 1; i++) { /* each another one */
+        k.text = str_first(str_from(buf_str(&text), i), KEY_MAX_PASTE);
         press(e, &k);
+    }
     draw(e, 60, 5, &out);
     assert_true(str_ends(buf_str(&out), STR("\ntoo long: not put in\n")));
     assert_true(str_has(buf_str(&out), STR("#3 ")) && !str_has(buf_str(&out), STR("#4 ")));

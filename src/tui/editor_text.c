@@ -223,14 +223,26 @@ static size_t count_lines(struct str s)
     return count + (s.len && s.ptr[s.len - 1] != '\n');
 }
 
+/* Its number when the same was pasted before, as it is whenever somebody goes up and down in the
+ * prompts; else the next one. */
+static size_t paste_number(const struct editor_text *t, struct str text)
+{
+    size_t n = 0;
+
+    while (n < t->pastes.len &&
+           !str_eq(text, str_make(t->pastes.ptr[n].text, t->pastes.ptr[n].len)))
+        n++;
+    return n;
+}
+
 bool editor_text_paste(struct editor_text *t, struct str text)
 {
     struct buf cleaned = BUF_INIT(EDITOR_MAX_TEXT);
     char fold[EDITOR_FOLD_CHAR] = FOLD_LEAD;
-    size_t number = t->pastes.len;
-    size_t lines, len;
+    size_t number, lines, len;
 
     clean(text, &cleaned);
+    number = paste_number(t, buf_str(&cleaned));
     lines = count_lines(buf_str(&cleaned));
     if ((lines <= EDITOR_FOLD_LINES && cleaned.len <= EDITOR_FOLD_BYTES) || number == FOLD_MAX) {
         bool fits = editor_text_replace(t, t->cursor, t->cursor, buf_str(&cleaned));
@@ -245,6 +257,10 @@ bool editor_text_paste(struct editor_text *t, struct str text)
         t->was_full = true;
         buf_release(&cleaned);
         return false;
+    }
+    if (number < t->pastes.len) {
+        buf_release(&cleaned);
+        return true;
     }
     t->folded_bytes += cleaned.len;
     len = cleaned.len;
@@ -306,4 +322,26 @@ void editor_text_unfold(const struct editor_text *t, struct str text, struct buf
 void editor_text_whole(const struct editor_text *t, struct buf *ret)
 {
     editor_text_unfold(t, editor_text_str(t), ret);
+}
+
+void editor_text_folds(const struct editor_text *t, editor_fold_vec *ret)
+{
+    struct str text = editor_text_str(t);
+    size_t whole = 0; /* bytes so far */
+
+    while (text.len) {
+        size_t at = str_find(text, STR(FOLD_LEAD));
+        const struct editor_paste *p;
+
+        whole += at;
+        text = str_from(text, at);
+        if (text.len < EDITOR_FOLD_CHAR)
+            return;
+        p = paste_at(t, text.ptr, NULL);
+        if (p) {
+            vec_push(ret, ((struct editor_fold){whole, p->len}));
+            whole += p->len;
+        }
+        text = str_from(text, EDITOR_FOLD_CHAR);
+    }
 }

@@ -83,3 +83,9 @@ void editor_text_label(const struct editor_paste *p, size_t number, struct buf *
 void editor_text_unfold(const struct editor_text *t, struct str text, struct buf *ret);
 /* Everything, pastes unfolded. */
 void editor_text_whole(const struct editor_text *t, struct buf *ret);
+/* Where the folded pastes are in that. */
+struct editor_fold {
+    size_t at, len;
+};
+typedef VEC(struct editor_fold) editor_fold_vec;
+void editor_text_folds(const struct editor_text *t, editor_fold_vec *ret);
