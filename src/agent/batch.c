@@ -161,8 +161,9 @@ static void batch_heed(struct batch *b, struct call *c)
     }
 }
 
-static void batch_emit_done(struct batch *b, const struct block *result, struct str data,
-                            int64_t duration_ms)
+/* c NULL: nobody knows yet how it ends. */
+static void batch_emit_done(struct batch *b, const struct call *c, const struct block *result,
+                            struct str data)
 {
     struct event *e = agent_event(b->agent, EVENT_TOOL_DONE);
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
@@ -174,7 +175,8 @@ static void batch_emit_done(struct batch *b, const struct block *result, struct 
     e->json = arena_str(&e->arena, buf_str(&json));
     e->text = arena_str(&e->arena, result->content[0].text);
     e->data = arena_str(&e->arena, data);
-    e->duration_ms = duration_ms;
+    e->duration_ms = c ? c->duration_ms : 0;
+    e->error = c && (c->denied || c->result.is_denied) ? ERR_DENIED : ERR_NONE;
     memcpy(e->uuid, result->entry.ptr, ID_UUID_LEN);
     agent_emit(b->agent, e, b->turn->cancel);
 }
@@ -230,7 +232,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
     }
     if (journal)
         r = journal->result(journal, &result, data, batch_call_entry(b, c), err);
-    batch_emit_done(b, &result, data, running ? 0 : c->duration_ms);
+    batch_emit_done(b, running ? NULL : c, &result, data);
     if (!running)
         agent_tell_tool(b->agent, c, &result);
     return r;

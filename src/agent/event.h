@@ -38,7 +38,8 @@ enum event_kind {
     EVENT_STEP_VOID,     /* text: why */
     EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
     EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms */
-    EVENT_TOOL_DONE,     /* id, name, is_error, json: the tool_result block, text: its text,
+    EVENT_TOOL_DONE,     /* id, name, is_error, error: ERR_DENIED: it was not allowed to run, json:
+                            the tool_result block, text: its text,
                             data: structured result (JSON) or empty, duration_ms */
     EVENT_USER,          /* json: a message {"role":"user","content"} that entered the conversation
                             beside tool results; text; id: uuid of the input it came with; user */

@@ -43,13 +43,17 @@ static void say_row(void *arg, const char *path, struct str value, struct str or
 /* What takes effect only by being told. */
 static void config_apply(struct slash_call *call, const char *key)
 {
-    struct str value = conf_get_str(host_conf(call->host), key);
+    const struct conf *conf = host_conf(call->host);
+    const struct key *row = key_find(str_of(key));
+    struct str value = conf_get_str(conf, key);
     enum effort effort = EFFORT_UNSET;
 
     if (str_is(str_of(key), "effortLevel")) {
         (void)effort_parse(value, &effort);
         host_set_effort(call->host, effort);
     }
+    if (row && row->types & KEY_BOOL)
+        value = conf_get_bool(conf, key, false) ? STR("true") : STR("false");
     if (call->front && value.len)
         (void)call->front->set(call->front->arg, str_of(key), value);
 }

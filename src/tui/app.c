@@ -122,8 +122,14 @@ static const struct theme *app_theme(const struct app *a)
     return theme_find(able->knows_background && able->is_light ? STR("light") : STR("dark"));
 }
 
+static bool app_verbose(const struct app *a)
+{
+    return args_get(a->spec->host->args, OPT_VERBOSE) || conf_get_bool(a->conf, "verbose", false);
+}
+
 void app_look(struct app *a)
 {
+    chat_set_verbose(a->chat, app_verbose(a));
     screen_theme(a->screen, app_theme(a));
     a->is_dirty = true;
 }
@@ -272,6 +278,7 @@ static void app_make_parts(struct app *a)
         .ascii = !able->unicode,
         .plain = able->is_plain,
         .spells_links = !able->links,
+        .verbose = app_verbose(a),
     };
     struct completer_spec completer = {.dir = conf_dir(a->conf), .to = a->mailbox};
     struct editor_spec editor = {

@@ -273,6 +273,10 @@ static bool request_set(struct app *a, struct str what, struct str value)
             app_look(a);
         return theme || str_is(value, "auto");
     }
+    if (str_is(what, "verbose")) {
+        app_look(a);
+        return true;
+    }
     if (str_is(what, "editorMode")) {
         editor_set_vim(a->editor, str_is(value, "vim"));
         app_status_happened(a, STATUS_CHANGED);

@@ -27,7 +27,7 @@ struct chat *chat_new(const struct chat_spec *spec)
     c->ascii = spec->ascii;
     c->plain = spec->plain;
     c->spells_links = spec->spells_links || spec->plain;
-    c->shows_thinking = spec->shows_thinking;
+    c->verbose = spec->verbose;
     c->dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL;
     c->last_kind = ITEM_RULE;
     c->leads = (struct lines)LINES_INIT;
@@ -449,7 +449,7 @@ static void live_thought(const struct chat *c, const struct view *v, struct line
     CLEANUP(lines_release) struct lines rows = LINES_INIT;
     size_t n;
 
-    if (!c->shows_thinking || c->doing != DOING_THINK || !str_trim(buf_str(&c->thought)).len)
+    if (!c->verbose || c->doing != DOING_THINK || !str_trim(buf_str(&c->thought)).len)
         return;
     draw_behind(v, STYLE(ROLE_THOUGHT), "  ", STYLE_WITH(ROLE_THOUGHT, STYLE_ITALIC),
                 str_trim(buf_str(&c->thought)), &rows);
@@ -486,6 +486,11 @@ void chat_lost(struct chat *c, size_t rows)
 }
 
 /* ---- For the app ---- */
+
+void chat_set_verbose(struct chat *c, bool verbose)
+{
+    c->verbose = verbose;
+}
 
 bool chat_is_busy(const struct chat *c)
 {

@@ -23,12 +23,13 @@ struct event;
 struct chat_spec {
     const char *dir; /* paths below it are shown relative to it */
     bool ascii, plain;
-    bool spells_links;   /* the terminal has none */
-    bool shows_thinking; /* whole, not folded */
+    bool spells_links; /* the terminal has none */
+    bool verbose;      /* thinking and results whole, not folded */
 };
 
 struct chat *chat_new(const struct chat_spec *spec);
 void chat_free(struct chat *c);
+void chat_set_verbose(struct chat *c, bool verbose); /* what comes from now on */
 
 void chat_event(struct chat *c, const struct event *e, int64_t now_ms);
 /* What the person sent, shown at once; its EVENT_USER is then not shown again. */

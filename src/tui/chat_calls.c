@@ -79,7 +79,7 @@ void calls_progress(struct chat *c, const struct event *e)
 void calls_done(struct chat *c, const struct event *e)
 {
     struct chat_call *call = calls_find(c, e->id);
-    bool is_brief = !e->is_error && tool_result_is_brief(e->name);
+    bool is_brief = !e->is_error && !c->verbose && tool_result_is_brief(e->name);
     struct item *it = chat_add(c, is_brief ? ITEM_BRIEF : ITEM_CALL);
 
     it->done = event_ref((struct event *)e);
@@ -153,6 +153,8 @@ void calls_draw_done(struct chat *c, const struct item *it, const struct view *v
         .elapsed_ms = e->duration_ms,
         .dir = c->dir,
         .is_error = e->is_error,
+        .is_denied = e->error == ERR_DENIED,
+        .is_whole = c->verbose,
         .text = e->text,
         .result = e->json,
         .data = e->data,

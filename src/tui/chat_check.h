@@ -8,7 +8,7 @@
  *     think 3000 Hm.                 a block of thinking that takes so many ms
  *     call a Bash {"command":"ls"}   a call: its block and TOOL_STARTED; "input" only the beginning
  *     progress a one\ntwo            its output
- *     result a text ⇒ {"data":1}     TOOL_DONE; "fail a text" an error
+ *     result a text ⇒ {"data":1}     TOOL_DONE; "fail a text" an error, "deny a text" a no
  *     void, retry 4000 503 why       STEP_VOID, RETRY
  *     notice 1 text                  of that level
  *     goal goal_verdict {…}          EVENT_GOAL; "active {…}" EVENT_ACTIVE_GOAL
@@ -18,7 +18,7 @@
  *     waiting 10 100, compacting, compacted text, rewound text, state 2, note text, rule text
  *     end, end-error category text   TURN_DONE; "end-ms 61000", "end-abort"
  *     wait 3000                      time passes
- *     take, lost 2                   the app's side
+ *     take, lost 2, verbose          the app's side
  */
 #pragma once
 
@@ -167,7 +167,7 @@ static void play_call(struct chat_check *k, struct str rest, bool whole)
     send(k, e);
 }
 
-static void play_result(struct chat_check *k, struct str rest, bool is_error)
+static void play_result(struct chat_check *k, struct str rest, bool is_error, enum err_code error)
 {
     static const struct str arrow = STR_INIT(" ⇒ ");
     struct str id = word(&rest);
@@ -176,6 +176,7 @@ static void play_result(struct chat_check *k, struct str rest, bool is_error)
     struct event *e = call_event(EVENT_TOOL_DONE, id, name);
 
     e->is_error = is_error;
+    e->error = error;
     e->text = unescaped(e, str_first(rest, at));
     e->data = arena_str(&e->arena, str_from(rest, at + arrow.len));
     e->duration_ms = 100;
@@ -352,9 +353,13 @@ static void play_line(struct chat_check *k, struct str rest)
     else if (str_is(verb, "input"))
         play_call(k, rest, /*whole=*/false);
     else if (str_is(verb, "result"))
-        play_result(k, rest, /*is_error=*/false);
+        play_result(k, rest, /*is_error=*/false, ERR_NONE);
     else if (str_is(verb, "fail"))
-        play_result(k, rest, /*is_error=*/true);
+        play_result(k, rest, /*is_error=*/true, ERR_NONE);
+    else if (str_is(verb, "deny"))
+        play_result(k, rest, /*is_error=*/true, ERR_DENIED);
+    else if (str_is(verb, "verbose"))
+        chat_set_verbose(k->chat, true);
     else if (str_is(verb, "command"))
         play_command(k, rest, /*alone=*/true);
     else if (str_is(verb, "command+"))

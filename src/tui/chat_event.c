@@ -198,7 +198,7 @@ static void thought_done(struct chat *c, int64_t now_ms)
     if (!str_trim(buf_str(&c->thought)).len && elapsed_ms < 1000)
         return;
     it = chat_add_text(c, ITEM_THOUGHT, ROLE_THOUGHT, /*mark=*/NULL,
-                       c->shows_thinking ? buf_str(&c->thought) : STR(""));
+                       c->verbose ? buf_str(&c->thought) : STR(""));
     it->elapsed_ms = elapsed_ms;
     it->of_step = true;
     buf_clear(&c->thought);

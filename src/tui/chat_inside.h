@@ -82,7 +82,7 @@ enum chat_doing {
 #define CHAT_MAX_ANSWER ((size_t)64 << 20)
 
 struct chat {
-    bool ascii, plain, spells_links, shows_thinking;
+    bool ascii, plain, spells_links, verbose;
     char *dir;
     struct lines leads; /* in front of answers: "● ", "  " */
     struct lines scratch;

@@ -92,7 +92,7 @@ static void put_head(const struct tool_result_view *r, struct style style, struc
 
     text = without_end(text);
     n = count_lines(text);
-    if (n == max + 1)
+    if (n == max + 1 || r->tool->is_whole)
         max = n; /* the line that says so would be as long */
     if (text.len)
         (void)put_lines(r, style, text, max);
@@ -107,7 +107,7 @@ static void put_tail(const struct tool_result_view *r, struct style style, struc
 
     text = without_end(text);
     n = count_lines(text);
-    if (n <= max + 1) {
+    if (n <= max + 1 || r->tool->is_whole) {
         put_head(r, style, text, n);
         return;
     }
@@ -161,7 +161,7 @@ static void title_found(const struct tool_result_view *r, struct lines *ret)
 
 static void draw_brief(const struct tool_result_view *r)
 {
-    if (json_is(r->data, JSON_OBJECT))
+    if (json_is(r->data, JSON_OBJECT) && !r->tool->is_whole)
         *r->is_folded = true;
     else
         draw_text(r);
@@ -192,6 +192,7 @@ static void draw_change(const struct tool_result_view *r)
     const struct json *patch = patch_of(r, &arena);
     CLEANUP(lines_release) struct lines diff = LINES_INIT;
     int in = r->view->cols > 40 ? RESULT_INDENT : 0;
+    size_t max = r->tool->is_whole ? 0 : RESULT_DIFF;
 
     if (!patch) {
         draw_text(r);
@@ -206,11 +207,11 @@ static void draw_change(const struct tool_result_view *r)
             .patch = patch,
             .path = json_get_str(r->data, "filePath"),
             .cols = r->view->cols - in,
-            .max_rows = RESULT_DIFF,
+            .max_rows = max,
             .ascii = r->view->ascii,
         },
         &diff);
-    *r->is_folded = lines_count(&diff) >= RESULT_DIFF;
+    *r->is_folded = max && lines_count(&diff) >= max;
     for (size_t i = 0; i < lines_count(&diff); i++) {
         lines_spaces(r->ret, STYLE(ROLE_TEXT), in);
         lines_put_line(r->ret, lines_at(&diff, i));
@@ -384,7 +385,8 @@ void tool_result_draw(const struct tool_result_view *r)
     const struct result_row *row = find_row(r->tool->name);
 
     if (r->tool->is_error)
-        put_tail(r, STYLE(ROLE_BAD), r->tool->text, 1, RESULT_ERROR);
+        put_tail(r, STYLE(r->tool->is_denied ? ROLE_WARNING : ROLE_BAD), r->tool->text, 1,
+                 RESULT_ERROR);
     else if (row)
         row->draw(r);
     else

@@ -143,6 +143,12 @@ static const char *view_mark(const struct view *v)
     return v->plain ? "Tool: " : v->ascii ? "* " : "● ";
 }
 
+/* Of a call that was not made. */
+static const char *denied_mark(const struct view *v)
+{
+    return v->plain ? "Tool: " : v->ascii ? "o " : "○ ";
+}
+
 /* ---- While it runs ---- */
 
 static void running_title(const struct tool_view *t, const struct view *v, struct lines *ret)
@@ -153,13 +159,13 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
 
     hanging_init(&h, ret, v->cols, STYLE(ROLE_ACCENT), view_mark(v), /*rest=*/NULL);
     h.cut = true;
+    h.ascii = v->ascii;
     if (t->is_partial)
         tool_about_partial(t->input, t->dir, &about);
     else
         buf_add(&about, tool_about(view_parse(&arena, t->input), t->dir));
     put_name(&h, t);
     put_about(&h, buf_str(&about));
-    h.ascii = v->ascii;
     if (t->is_partial && t->input_bytes >= 1024) {
         buf_clear(&about);
         buf_addc(&about, ' ');
@@ -191,13 +197,13 @@ void tool_view_running(const struct tool_view *t, const struct view *v, size_t m
     running_title(t, v, ret);
     hanging_init(&h, ret, v->cols, STYLE(ROLE_FAINT), v->ascii ? "  |  " : "  ⎿  ", /*rest=*/NULL);
     h.cut = true;
+    h.ascii = v->ascii;
     if (max_rows > 1 && tail.len)
         hanging_text(&h, STYLE(ROLE_FAINT), str_from(tail, last_lines(tail, max_rows - 1)));
 }
 
 /* ---- When it is done ---- */
 
-    h.ascii = v->ascii;
 /* What is parsed has its secrets hidden before. */
 static const struct json *view_clean(struct arena *arena, struct str text)
 {
@@ -219,12 +225,17 @@ static void done_title(const struct tool_result_view *r, struct lines *ret)
     CLEANUP(hanging_release) struct hanging h = {0};
     size_t shown;
 
-    hanging_init(&h, &rows, v->cols, STYLE(t->is_error ? ROLE_BAD : ROLE_GOOD), view_mark(v),
-                 v->plain ? "  " : NULL);
+    hanging_init(&h, &rows, v->cols,
+                 STYLE(t->is_denied  ? ROLE_WARNING
+                       : t->is_error ? ROLE_BAD
+                                     : ROLE_GOOD),
+                 t->is_denied ? denied_mark(v) : view_mark(v), v->plain ? "  " : NULL);
     h.ascii = v->ascii;
     put_name(&h, t);
     put_about(&h, tool_about(r->input, t->dir));
-    if (t->is_error && v->plain)
+    if (t->is_denied)
+        hanging_puts(&h, ROLE_WARNING, " not allowed");
+    else if (t->is_error && v->plain)
         hanging_puts(&h, ROLE_BAD, " failed");
     if (!t->is_error) {
         tool_result_title(r, &behind);
@@ -285,8 +296,8 @@ bool tool_view_done(const struct tool_view *t, const struct view *v, struct line
                             : "  ⎿  ",
                  /*rest=*/NULL);
     rows.cut = true;
+    rows.ascii = v->ascii;
     tool_result_draw(&r);
     done_images(&r, &arena);
     return is_folded;
 }
-    rows.ascii = v->ascii;

@@ -31,6 +31,8 @@ struct tool_view {
 
     /* When it is done. */
     bool is_error;
+    bool is_denied;    /* somebody or a rule said no: it has not run */
+    bool is_whole;     /* nothing is folded */
     struct str text;   /* the result's */
     struct str result; /* the tool_result block, for what is no text; may be empty */
     struct str data;   /* structured result; JSON or empty */

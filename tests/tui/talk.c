@@ -91,7 +91,7 @@ static void talk_play(struct talk *t, struct str script, bool plain)
         .ascii = !able->unicode,
         .plain = plain,
         .spells_links = !able->links,
-        .shows_thinking = str_starts(script, STR("thinking\n")),
+        .verbose = str_starts(script, STR("verbose\n")),
     };
     struct str line;
 
@@ -107,7 +107,7 @@ static void talk_play(struct talk *t, struct str script, bool plain)
         buf_add(&one, line);
         if (str_starts(line, STR("show ")))
             talk_show(t, str_from(line, 5));
-        else if (!str_is(line, "thinking"))
+        else if (!str_is(line, "verbose"))
             chat_check_play(&t->check, buf_cstr(&one));
     }
     chat_check_release(&t->check);
