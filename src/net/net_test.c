@@ -5,6 +5,7 @@
  */
 #include "net/net.h"
 
+#include <dlfcn.h>
 #include <netdb.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -777,6 +778,17 @@ static void the_library_has_a_name(void **state)
     net_stream_unref(NULL);
 }
 
+/* It looks for this name in the program before it sets itself up. */
+static void gnutls_is_told_to_wait(void **state)
+{
+    int (*told)(void);
+
+    (void)state;
+    *(void **)&told = dlsym(RTLD_DEFAULT, "_gnutls_global_init_skip");
+    assert_non_null(told);
+    assert_int_equal(told(), 1);
+}
+
 int main(void)
 {
     struct net *first;
@@ -799,6 +811,7 @@ int main(void)
         cmocka_unit_test(a_closed_mailbox_swallows_the_answer),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(the_library_has_a_name),
+        cmocka_unit_test(gnutls_is_told_to_wait),
     };
 
     first = net_new(NULL, NULL);
