@@ -48,7 +48,7 @@ static int host_gather(struct host *h, struct err *err)
     }
     if (briefing_gather(&h->briefing, past, around, h->cancel, err) < 0)
         return -1;
-    return h->net && models_need_net(&h->models) ? net_ready(h->net, err) : 0;
+    return h->net && models_need_net(&h->models) ? net_loaded(h->net, err) : 0;
 }
 
 /* How tenax was started, as viewers of transcripts know it. */

@@ -14,10 +14,11 @@
 
 struct curl_table curl;
 
-/* Guards the one below. Held across dlopen(): there is nothing another thread could do with half a
+/* Guards the two below. Held across dlopen(): there is nothing another thread could do with half a
  * table. */
 static struct lock load_lock = LOCK_INIT;
 static bool loaded;
+static bool started;
 
 /* libcurl brings GnuTLS along, for protocols that are never spoken here. Its constructor would set
  * itself up, which costs 0.7 MB and a third of a millisecond; it asks for a function of this name
@@ -44,8 +45,6 @@ static int load_symbols(void *library, struct err *err)
     if (table.version_info(CURLVERSION_NOW)->version_num < CURL_OLDEST)
         return err_set(err, ERR_UNSUPPORTED, CURL_LIBRARY " is %s; 7.87 or newer is needed",
                        table.version_info(CURLVERSION_NOW)->version);
-    if (table.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return err_set(err, ERR_UNSUPPORTED, CURL_LIBRARY " does not start");
     curl = table;
     return 0;
 }
@@ -71,6 +70,19 @@ int curl_table_load(struct err *err)
         r = load_library(err);
     if (r == 0)
         loaded = true;
+    lock_give(&load_lock);
+    return r;
+}
+
+int curl_table_start(struct err *err)
+{
+    int r = 0;
+
+    lock_take(&load_lock);
+    if (!started && curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        r = err_set(err, ERR_UNSUPPORTED, CURL_LIBRARY " does not start");
+    if (r == 0)
+        started = true;
     lock_give(&load_lock);
     return r;
 }

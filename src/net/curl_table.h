@@ -2,7 +2,7 @@
  * libcurl, loaded on first use: linking it would add 4 ms and 33 libraries to every start, even to
  * those that never talk to anybody.
  *
- * curl_table_load() fills `curl`; after that curl.easy_init() is curl_easy_init(), and so on. Only
+ * curl_table_load() fills `curl`; after that curl.version() is curl_version(), and so on. Only
  * types and constants come from curl's headers. To use another function, add it to the list.
  */
 #pragma once
@@ -48,6 +48,10 @@ struct curl_table {
 
 extern struct curl_table curl;
 
-/* Takes some milliseconds. Any thread, any number of times; the library stays loaded until the
- * process ends. */
+/* Both: any thread, any number of times; the library stays loaded until the process ends. */
+
+/* Takes some milliseconds, in which nobody can start a thread. */
 int curl_table_load(struct err *err);
+/* Behind it, and before anything but version() and version_info() is called: sets up what libcurl
+ * encrypts with, in less than a millisecond. */
+int curl_table_start(struct err *err);

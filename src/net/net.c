@@ -33,9 +33,10 @@ struct net {
     int epoll_fd;
     int wake_fd;
 
-    struct gate gate; /* guards what net_ready() waits for */
-    bool settled;
-    struct err failure; /* code ERR_NONE: libcurl is there */
+    struct gate gate;   /* guards what net_loaded() and net_ready() wait for */
+    bool loaded;        /* libcurl is there */
+    bool settled;       /* and set up; or it will never be */
+    struct err failure; /* code ERR_NONE: none so far */
 
     struct lock lock; /* the three below, and what streams have for this queue */
     struct net_stream *first_nudged;
@@ -315,7 +316,7 @@ static bool net_round(struct net *n)
 
 static int net_make_curl(struct net *n, struct err *err)
 {
-    if (curl_table_load(err) < 0)
+    if (curl_table_start(err) < 0)
         return -1;
     n->multi = curl.multi_init();
     n->config.share = curl.share_init();
@@ -330,16 +331,28 @@ static int net_make_curl(struct net *n, struct err *err)
     return 0;
 }
 
+/* Says how far we are. */
+static void net_tell(struct net *n, bool loaded, bool settled, const struct err *failure)
+{
+    gate_take(&n->gate);
+    n->loaded = loaded;
+    n->settled = settled;
+    n->failure = *failure;
+    gate_wake(&n->gate);
+    gate_give(&n->gate);
+}
+
 static int net_settle(struct net *n)
 {
     struct err failure = {0};
-    int rc = net_make_curl(n, &failure);
+    bool loaded = curl_table_load(&failure) == 0;
+    int rc = -1;
 
-    gate_take(&n->gate);
-    n->settled = true;
-    n->failure = failure;
-    gate_wake(&n->gate);
-    gate_give(&n->gate);
+    if (loaded) {
+        net_tell(n, /*loaded=*/true, /*settled=*/false, &failure);
+        rc = net_make_curl(n, &failure);
+    }
+    net_tell(n, loaded, /*settled=*/true, &failure);
     return rc;
 }
 
@@ -410,15 +423,17 @@ struct net *net_new(const struct net_options *options, struct err *err)
         net_free(n);
         return NULL;
     }
+    net_config_find_certificates(&n->config, options->ca_file); /* libcurl is loaded meanwhile */
     return n;
 }
 
-int net_ready(struct net *n, struct err *err)
+/* Until it is settled, or for whom that is enough, loaded. */
+static int net_wait(struct net *n, bool is_loaded_enough, struct err *err)
 {
     struct err failure;
 
     gate_take(&n->gate);
-    while (!n->settled)
+    while (!n->settled && !(n->loaded && is_loaded_enough))
         gate_wait(&n->gate, /*deadline_ms=*/-1);
     failure = n->failure;
     gate_give(&n->gate);
@@ -427,6 +442,16 @@ int net_ready(struct net *n, struct err *err)
     if (err)
         *err = failure;
     return -1;
+}
+
+int net_loaded(struct net *n, struct err *err)
+{
+    return net_wait(n, /*is_loaded_enough=*/true, err);
+}
+
+int net_ready(struct net *n, struct err *err)
+{
+    return net_wait(n, /*is_loaded_enough=*/false, err);
 }
 
 void net_free(struct net *n)

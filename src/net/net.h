@@ -90,9 +90,11 @@ struct net_mail {
 struct str net_mail_header(const struct strv *headers, const char *name);
 
 /* Starts the network thread, which first loads libcurl: that takes some milliseconds, and the
- * caller may do something else meanwhile. net_ready() waits for it and says what went wrong;
- * whoever does not call it hears of that from net_start(). */
+ * caller may do something else meanwhile, but start no thread. net_loaded() waits for that end,
+ * net_ready() until libcurl is set up as well, and both say what went wrong; whoever calls neither
+ * hears of it from net_start(). */
 struct net *net_new(const struct net_options *options, struct err *err);
+int net_loaded(struct net *n, struct err *err);
 int net_ready(struct net *n, struct err *err);
 void net_free(struct net *n); /* cancels what runs, joins the thread */
 

@@ -38,8 +38,7 @@ static bool has_hashed_names(const char *path)
     return found;
 }
 
-/* The explicit choice, else the environment's, else the system's. */
-static void find_certificates(struct net_config *c, const char *chosen)
+void net_config_find_certificates(struct net_config *c, const char *chosen)
 {
     static const char system_dir[] = "/etc/ssl/certs";
     static const char *const system_files[] = {
@@ -62,7 +61,6 @@ static void find_certificates(struct net_config *c, const char *chosen)
 void net_config_init(struct net_config *c, const struct net_options *options)
 {
     *c = (struct net_config){.http2 = options->http2};
-    find_certificates(c, options->ca_file);
     c->proxy = dup_or_none(options->proxy);
     c->plain_proxy = dup_or_none(options->plain_proxy ? options->plain_proxy : options->proxy);
     c->no_proxy = dup_or_null(options->no_proxy);

@@ -26,6 +26,9 @@ struct net_config {
 };
 
 void net_config_init(struct net_config *c, const struct net_options *options);
+/* ca_file and ca_dir, before the first stream: the explicit choice, else the environment's, else
+ * the system's. */
+void net_config_find_certificates(struct net_config *c, const char *chosen);
 void net_config_release(struct net_config *c); /* not the share */
 /* The proxy that serves the URL, as curl would choose it; "": none. */
 const char *net_config_proxy(const struct net_config *c, const struct url *url);

@@ -771,6 +771,7 @@ static void the_library_has_a_name(void **state)
     struct net *n = new_net();
 
     (void)state;
+    assert_int_equal(net_loaded(n, NULL), 0);
     assert_int_equal(net_ready(n, NULL), 0);
     assert_non_null(strstr(net_library(n), "libcurl/"));
     net_free(n);
