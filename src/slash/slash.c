@@ -484,7 +484,8 @@ int slash_send(struct slash *s, struct agent_input *input, struct err *err)
 
     job_of_input(j, input);
     j->input = *input;
-    if (j->kind != JOB_INPUT || input->when == INPUT_LATER || slash_is_left(s))
+    /* What interrupts waits for nothing but the session it is for. */
+    if (j->kind != JOB_INPUT || input->when != INPUT_NOW || slash_is_left(s))
         rc = slash_put(s, j, /*only_behind=*/j->kind == JOB_INPUT, err);
     input->message = NULL;
     input->command = NULL;

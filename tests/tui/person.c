@@ -3,6 +3,7 @@
  *
  *     person BUILD CASE
  */
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -732,6 +733,47 @@ static void case_said_behind(void)
     leave(&w);
 }
 
+/* In how many sessions' files the text stands. */
+static size_t sessions_with(struct window *w, const char *text)
+{
+    CLEANUP(mem_freep) char *pattern = path_join(w->top, "home/.tenax/projects/*/*.jsonl");
+    glob_t found = {0};
+    size_t n = 0;
+
+    (void)glob(pattern, 0, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        CLEANUP(buf_release) struct buf lines = BUF_INIT(BUF_NO_LIMIT);
+        struct err err = {0};
+
+        CHECK(file_slurp(found.gl_pathv[i], BUF_NO_LIMIT, &lines, &err) == 0, "%s", err.text);
+        n += strstr(buf_cstr(&lines), text) != NULL;
+    }
+    globfree(&found);
+    return n;
+}
+
+/* Nor is it said in both when a turn runs that would take it up. */
+static void case_said_behind_at_work(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt lengthy\n  call Bash {\"command\": \"sleep 60\"}\n"
+                    "step\n  if-prompt \"new start\"\n  text Gladly.\nstep\n  text Hello.\n",
+        .settings = "{\"permissions\":{\"allow\":[\"Bash\"]}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_type(&w, "a lengthy job" ENTER);
+    window_until(&w, "sleep 60");
+    window_type(&w, "/clear" ENTER "a new start" ENTER);
+    window_until(&w, "Gladly.");
+    CHECK(sessions_with(&w, "a lengthy job") == 1, "the first session is not there");
+    CHECK(sessions_with(&w, "a new start") == 1, "both sessions have heard it");
+    leave(&w);
+}
+
 /* Esc Esc, a message, "the conversation": its words are in the editor, to be said otherwise. */
 static void case_rewind(void)
 {
@@ -1007,6 +1049,7 @@ static const struct {
     {"resume-nothing", case_resume_nothing},
     {"ask-left", case_ask_left},
     {"said-behind", case_said_behind},
+    {"said-behind-at-work", case_said_behind_at_work},
     {"rewind", case_rewind},
     {"disk-full", case_disk_full},
     {"shell", case_shell},
