@@ -71,6 +71,27 @@ bool agent_next_input(struct agent *a, bool between, struct agent_input *ret)
     return found;
 }
 
+bool agent_put_back(struct agent *a, struct agent_input *in)
+{
+    size_t at = 0;
+    bool dropped;
+
+    lock_take(&a->lock);
+    dropped = a->dropped_queue;
+    if (!dropped) {
+        while (at < a->queue.len && a->queue.ptr[at].when == INPUT_NOW)
+            at++;
+        vec_push(&a->queue, *in); /* makes the room */
+        memmove(&a->queue.ptr[at + 1], &a->queue.ptr[at],
+                (a->queue.len - 1 - at) * sizeof(a->queue.ptr[0]));
+        a->queue.ptr[at] = *in;
+        in->message = NULL;
+        in->command = NULL;
+    }
+    lock_give(&a->lock);
+    return !dropped;
+}
+
 bool agent_take_note(struct agent *a, struct buf *ret)
 {
     char *note = NULL;
@@ -213,8 +234,10 @@ void agent_interrupt(struct agent *a, bool drop_queued)
     VEC_EACH(&a->queue, in) {
         any.kept = any.kept || in->kept;
     }
-    if (drop_queued)
+    if (drop_queued) {
         agent_drop_queue(a);
+        a->dropped_queue = true;
+    }
     lock_give(&a->lock);
     if (drop_queued)
         agent_unkeep(a, QUEUE_POP_ALL, &any);

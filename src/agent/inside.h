@@ -107,6 +107,7 @@ struct agent {
     bool busy;                   /* an input was taken: the next one has to wait */
     struct cancel *turn_cancel;  /* of the running turn; NULL: idle */
     bool pushed;                 /* INPUT_NOW caused the interrupt: no marker */
+    bool dropped_queue;          /* since the turn began: what it has taken is not put back */
     bool takes_up;               /* what waited in the session before does what "go on" would */
     bool finishing;
     void (*done)(void *arg);
@@ -174,6 +175,9 @@ void agent_reap(struct agent *a, const struct mail *m);
 /* inbox.c: what waits to be heard. */
 /* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
 bool agent_next_input(struct agent *a, bool between, struct agent_input *ret);
+/* Input that was taken and not said waits again, before all that came behind it; its content is
+ * taken. False: the queue was dropped meanwhile, and it with the rest. */
+bool agent_put_back(struct agent *a, struct agent_input *in);
 /* Input that was taken up, or back, no longer stands in the journal's queue. */
 void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in);
 void agent_drop_queue(struct agent *a); /* the lock is held */
@@ -230,7 +234,7 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
                     enum event_user user, struct err *err);
 /* -1: a hook kept the input back (the turn's note says why), or it
  * could not be written down (the turn's err). */
-int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in);
+int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in);
 /* The turn is over: what only held for it does no longer. */
 void turn_return(struct agent *a);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);

@@ -514,6 +514,7 @@ static void turn_begin(struct agent *a, struct turn *t)
     lock_take(&a->lock);
     t->cancel = cancel_new(a->spec.cancel);
     a->turn_cancel = t->cancel;
+    a->dropped_queue = false;
     lock_give(&a->lock);
 
     agent_take_over(a);

@@ -13,6 +13,7 @@
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "sync/cancel.h"
 
 #define TURN_SHOWN_PROMPT 500 /* bytes of one that was kept back */
 
@@ -305,7 +306,9 @@ static void turn_name_prompt(struct agent *a, const char *uuid)
     lock_give(&a->lock);
 }
 
-int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *in)
+/* between: it waited in the queue of a turn that runs. 1: the turn was called off while hooks were
+ * asked about it, so it waits again. */
+static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bool between)
 {
     char uuid[ID_UUID_LEN + 1];
     int asked;
@@ -332,6 +335,8 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
         asked = turn_ask_prompt_hooks(a, t, in);
     if (asked == 0)
         asked = turn_lend(a, in->command, &t->err);
+    if (asked < 0 && between && cancel_is_set(t->cancel) && agent_put_back(a, in))
+        return 1;
     turn_announce(a, t, in);
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
@@ -343,14 +348,24 @@ int turn_take_input(struct agent *a, struct turn *t, const struct agent_input *i
     return r;
 }
 
+int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in)
+{
+    return turn_hear(a, t, in, /*between=*/false);
+}
+
 /* Taken up between two steps; when it may not be said, the turn goes on without it, and whoever
  * waits for it to be heard is told why it will not be. False: nothing was said. */
-static bool turn_take_between(struct agent *a, struct turn *t, const struct agent_input *in)
+static bool turn_take_between(struct agent *a, struct turn *t, struct agent_input *in)
 {
     size_t noted = t->note.len;
     struct event *e;
+    int r = turn_hear(a, t, in, /*between=*/true);
 
-    if (turn_take_input(a, t, in) == 0 || t->unwritten)
+    if (r > 0) {
+        buf_cut(&t->note, noted, t->note.len - noted);
+        return false;
+    }
+    if (r == 0 || t->unwritten)
         return true;
     if (t->note.len == noted)
         return false;
@@ -377,7 +392,8 @@ bool turn_take_mail(struct agent *a, struct turn *t)
         buf_clear(&note);
         any = true;
     }
-    while (agent_next_input(a, /*between=*/true, &in)) {
+    /* Once it is called off, what waits is for the next turn. */
+    while (!cancel_is_set(t->cancel) && agent_next_input(a, /*between=*/true, &in)) {
         any = turn_take_between(a, t, &in) || any;
         agent_input_release(&in);
     }

@@ -245,6 +245,38 @@ static void case_queue_refused(void)
     leave(&w);
 }
 
+/* Esc while a hook is asked about words that waited: they are said in the next turn, and so are
+ * those behind them. */
+static void case_interrupt_hook(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = slow,
+        .settings = "{\"hooks\":{\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\","
+                    "\"command\":\"grep -q count && exit 0; test -e $HOME/asked && exit 0;"
+                    " touch $HOME/asked; sleep 60\"}]}]}}",
+    };
+    CLEANUP(mem_freep) char *asked = NULL;
+    struct window w;
+
+    window_open(&w, &spec);
+    asked = path_join(w.top, "home/asked");
+    window_until(&w, "say what to do");
+    window_type(&w, "count" ENTER);
+    window_until(&w, "two");
+    window_type(&w, "first wish" ENTER "another wish" ENTER);
+    window_until(&w, "another wish");
+    for (int tries = 0; !file_exists(asked) && tries < 200; tries++)
+        (void)window_wait(&w, 100);
+    CHECK(file_exists(asked), "the hook has not begun:\n%s", window_text(&w));
+    window_type(&w, ESC);
+    window_until(&w, "Second answer.");
+    window_until_gone(&w, "takes it back");
+    CHECK(window_count(&w, "first wish") == 1, "%s", window_text(&w));
+    CHECK(window_count(&w, "another wish") == 1, "%s", window_text(&w));
+    leave(&w);
+}
+
 /* Esc right behind the first words: their agent is still in the making. */
 static void case_interrupt_early(void)
 {
@@ -1025,6 +1057,7 @@ static const struct {
     {"queue", case_queue},
     {"queue-edited", case_queue_edited},
     {"queue-refused", case_queue_refused},
+    {"interrupt-hook", case_interrupt_hook},
     {"interrupt-early", case_interrupt_early},
     {"permission-yes", case_permission_yes},
     {"permission-no", case_permission_no},
