@@ -26,6 +26,8 @@
 #include "proc/warden.h"
 
 #define ZYGOTE_SOCKET 0   /* in the zygote */
+#define ZYGOTE_RUSH 4     /* wardens that it makes before it sheds what it does not need, */
+#define ZYGOTE_IDLE_MS 50 /* unless nobody asks for another one */
 #define ZYGOTE_LOOK_MS 20 /* between two pushes, should a job have stopped it */
 #define ZYGOTE_LOOKS 100  /* then it is replaced */
 #define ZYGOTE_TRIES 3    /* at a warden; one for a spare that was killed, one for the zygote */
@@ -45,9 +47,19 @@ static void zygote_serve(void)
     close(socket);
 }
 
+/* At the start of a session somebody waits for the first ones, which come together (git, twice): to
+ * shed before they are made takes longer than it saves. */
+static bool zygote_is_idle(void)
+{
+    struct pollfd p = {.fd = ZYGOTE_SOCKET, .events = POLLIN};
+
+    return poll(&p, 1, ZYGOTE_IDLE_MS) == 0;
+}
+
 static _Noreturn void zygote_main(int socket)
 {
     sigset_t all;
+    int served = 0;
 
     setsid(); /* so that a warden is told from other children of tenax from its first moment on */
     prctl(PR_SET_NAME, "tenax-zygote");
@@ -58,7 +70,9 @@ static _Noreturn void zygote_main(int socket)
     if (dup2(socket, ZYGOTE_SOCKET) < 0)
         _exit(1);
     child_close_from(ZYGOTE_SOCKET + 1);
-    zygote_serve(); /* somebody may be waiting for the first one */
+    do
+        zygote_serve();
+    while (++served < ZYGOTE_RUSH && !zygote_is_idle());
     shed_memory();
     for (;;)
         zygote_serve();
