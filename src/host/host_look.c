@@ -127,6 +127,8 @@ static int look_connect(struct host *h, struct err *err)
     return rc;
 }
 
+/* To the agent, who writes down what a session has cost; made for that when nothing else was said,
+ * or a process that does no more would leave it unpaid. */
 static void look_pay(struct host *h, const struct llm_call_result *answer)
 {
     struct tool_spend spend = {.model = answer->model->name, .usage = answer->usage};
@@ -143,6 +145,8 @@ static void look_pay(struct host *h, const struct llm_call_result *answer)
     gate_give(&h->gate);
     if (a)
         agent_add_spend(a, &spend);
+    else
+        (void)host_agent(h, /*err=*/NULL);
 }
 
 int host_ask_model(struct host *h, struct str system, struct str question, int64_t max_tokens,
