@@ -140,6 +140,7 @@ struct agent_command {
     char *args;
     char *source;              /* "user", "project", "managed", "built-in" */
     struct strv allow, deny;   /* permission rules */
+    struct strv only;          /* the same: what none of them matches is denied; empty: nothing */
     struct provider *provider; /* asked in the place of the first; NULL: that one */
     enum effort effort;        /* UNSET: the session's */
 };

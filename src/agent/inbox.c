@@ -34,6 +34,7 @@ void agent_command_free(struct agent_command *c)
     mem_freep(&c->source);
     strv_release(&c->allow);
     strv_release(&c->deny);
+    strv_release(&c->only);
     if (c->provider)
         provider_release(c->provider);
     mem_freep(&c->provider);

@@ -191,7 +191,8 @@ void permit_rule_unref(struct permit_rule *r)
 int permit_state_add(struct permit_state *s, struct permit_rule *r, struct err *err)
 {
     VEC_EACH(&s->rules, old) {
-        if ((*old)->list == r->list && str_eq(rule_text((*old)->rule), rule_text(r->rule)) &&
+        if ((*old)->list == r->list && (*old)->is_limit == r->is_limit &&
+            str_eq(rule_text((*old)->rule), rule_text(r->rule)) &&
             strcmp((*old)->source, r->source) == 0) {
             permit_rule_unref(r);
             return 0;

@@ -90,10 +90,12 @@ void permit_check(struct permit *p, const struct rule_subject *subject, unsigned
  * session, and a warning says why. */
 int permit_update(struct permit *p, const struct json *updates, struct strv *ret_warnings,
                   struct err *err);
-/* Rules for a while: permit_return() takes them away again. One that allows and makes no sense is
- * left out with a warning; one that denies is an error, and then none of them counts. */
+/* Rules for a while: permit_return() takes them away again. With `only`, what none of those matches
+ * is denied, but for tools that ask for nothing or ask a person; they allow nothing themselves. One
+ * that allows and makes no sense is left out with a warning; one that denies or limits is an error,
+ * and then none of them counts. */
 int permit_lend(struct permit *p, const struct strv *allow, const struct strv *deny,
-                struct strv *ret_warnings, struct err *err);
+                const struct strv *only, struct strv *ret_warnings, struct err *err);
 void permit_return(struct permit *p);
 /* Another one with the rules and the mode of this moment, for a question "what if". */
 struct permit *permit_copy(struct permit *p);

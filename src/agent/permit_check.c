@@ -91,6 +91,11 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
     }
 }
 
+static bool is_grant(const struct permit_rule *r)
+{
+    return r->list == RULE_ALLOW && !r->is_limit;
+}
+
 /* A path as if Read or Edit were called with it. */
 static bool rule_matches_path(const struct rule *r, const char *path, bool writes)
 {
@@ -133,6 +138,20 @@ static const struct permit_rule *judge_find(const struct judge *j, enum rule_lis
             return *r;
     }
     return NULL;
+}
+
+/* A turn may be held to some calls. Links are not followed: the person's own settings may be one,
+ * and whoever is held so makes none. */
+static bool judge_is_beyond(const struct judge *j)
+{
+    bool is_limited = false;
+
+    VEC_EACH(&j->state->rules, r) {
+        if ((*r)->is_limit && rule_matches((*r)->rule, j->subject))
+            return false;
+        is_limited = is_limited || (*r)->is_limit;
+    }
+    return is_limited;
 }
 
 static bool judge_is_protected(const struct judge *j)
@@ -245,7 +264,7 @@ static bool judge_may_edit(const struct judge *j, const char *given)
     if (j->state->mode == MODE_ACCEPT_EDITS && workspace_contains(j->permit->workspace, path))
         return true;
     VEC_EACH(&j->state->rules, r) {
-        if ((*r)->list == RULE_ALLOW && rule_matches_path((*r)->rule, path, true) &&
+        if (is_grant(*r) && rule_matches_path((*r)->rule, path, true) &&
             rule_matches_path((*r)->rule, real, true))
             return true;
     }
@@ -335,7 +354,7 @@ static bool judge_rules_allow_command(struct judge *j)
     bool allowed;
 
     VEC_EACH(&j->state->rules, r) {
-        if ((*r)->list == RULE_ALLOW)
+        if (is_grant(*r))
             vec_push(&rules, (*r)->rule);
     }
     allowed = rules_allow_command(rules.ptr, rules.len, j->subject, &writes, &used);
@@ -365,7 +384,7 @@ static bool judge_rules_allow(struct judge *j)
         real.text = str_of(j->real);
     /* A path and what its links lead to each need a rule; mostly it is the same one. */
     VEC_EACH(&j->state->rules, r) {
-        if ((*r)->list != RULE_ALLOW)
+        if (!is_grant(*r))
             continue;
         given_allowed |= rule_matches((*r)->rule, j->subject);
         real_allowed |= rule_matches((*r)->rule, &real);
@@ -394,6 +413,10 @@ static void permit_judge(struct judge *j)
         judge_name_rule(j, rule);
         judge_say(j, PERMIT_DENY, "rule", "denied by the rule %.*s",
                   STR_ARG(str_clip(rule_text(rule->rule), 200)));
+        return;
+    }
+    if (!(j->flags & (TOOL_FREE | TOOL_PERSON)) && judge_is_beyond(j)) {
+        judge_say(j, PERMIT_DENY, "rule", "the command of this turn allows no such call");
         return;
     }
     if (j->state->mode == MODE_PLAN && !(j->flags & (TOOL_FREE | TOOL_PERSON)) &&

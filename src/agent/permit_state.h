@@ -20,8 +20,9 @@ struct permit_rule {
     atomic_int refs;
     struct rule *rule;
     enum rule_list list;
-    char *source; /* "session", "cliArg", where the settings have it, or "localSettings" and such
-                   * for what was just written there */
+    bool is_limit; /* allows nothing: what no such rule matches is denied (permit_lend()) */
+    char *source;  /* "session", "cliArg", where the settings have it, or "localSettings" and such
+                    * for what was just written there */
 };
 
 struct permit_state {

@@ -909,13 +909,19 @@ static void lent(void **state)
     static const struct {
         const char *allow[3];
         const char *deny[3];
+        const char *only[3];
         char make, curl; /* verdicts */
         size_t warnings;
         bool fails;
     } rows[] = {
-        {{"Bash(make *)"}, {"Bash(curl *)"}, '+', '-', 0, false},
-        {{"Bash(a:* b)", "Bash(make *)"}, {"Bash(curl *)"}, '+', '-', 1, false},
-        {{"Bash(make *)", "Bash(curl *)"}, {"Bash(curl *)", "Bash(a:* b)"}, '~', '~', 0, true},
+        {{"Bash(make *)"}, {"Bash(curl *)"}, {0}, '+', '-', 0, false},
+        {{"Bash(a:* b)", "Bash(make *)"}, {"Bash(curl *)"}, {0}, '+', '-', 1, false},
+        {{"Bash(make *)", "Bash(curl *)"}, {"Bash(curl *)", "Bash(a:* b)"}, {0}, '~', '~', 0, true},
+        {{0}, {0}, {"Bash(make *)"}, '~', '-', 0, false},
+        {{"Bash"}, {0}, {"Bash(make *)"}, '+', '-', 0, false},
+        {{"Bash(make *)"}, {0}, {"Bash(make *)"}, '+', '-', 0, false},
+        {{"Bash"}, {0}, {"Read(/x)"}, '-', '-', 0, false},
+        {{"Bash"}, {0}, {"Bash(a:* b)"}, '~', '~', 0, true},
     };
 
     (void)state;
@@ -924,6 +930,7 @@ static void lent(void **state)
         CLEANUP(setting_release) struct setting s;
         CLEANUP(strv_release) struct strv allow = STRV_INIT;
         CLEANUP(strv_release) struct strv deny = STRV_INIT;
+        CLEANUP(strv_release) struct strv only = STRV_INIT;
         CLEANUP(strv_release) struct strv warnings = STRV_INIT;
         struct rule_subject subject;
         struct permit_answer make, curl;
@@ -935,7 +942,9 @@ static void lent(void **state)
             strv_adds(&allow, rows[i].allow[j]);
         for (size_t j = 0; j < 3 && rows[i].deny[j]; j++)
             strv_adds(&deny, rows[i].deny[j]);
-        rc = permit_lend(s.permit, &allow, &deny, &warnings, NULL);
+        for (size_t j = 0; j < 3 && rows[i].only[j]; j++)
+            strv_adds(&only, rows[i].only[j]);
+        rc = permit_lend(s.permit, &allow, &deny, &only, &warnings, NULL);
         flags = call_of("Bash: curl a", &arena, &subject);
         permit_check(s.permit, &subject, flags, &curl);
         flags = call_of("Bash: make a", &arena, &subject);

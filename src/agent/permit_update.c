@@ -244,31 +244,36 @@ int permit_update(struct permit *p, const struct json *updates, struct strv *ret
 /* --- lent ----------------------------------------------------------------------------------- */
 
 static int batch_add_text(struct rule_batch *b, const struct permit *p, const char *text,
-                          enum rule_list list, struct err *err)
+                          enum rule_list list, bool is_limit, struct err *err)
 {
     struct permit_rule *r;
 
     if (permit_rule_new(p, str_of(text), list, PERMIT_LENT, /*source_dir=*/NULL, &r, err) < 0)
         return -1;
+    r->is_limit = is_limit;
     vec_push(&b->rules, r);
     return 0;
 }
 
 int permit_lend(struct permit *p, const struct strv *allow, const struct strv *deny,
-                struct strv *ret_warnings, struct err *err)
+                const struct strv *only, struct strv *ret_warnings, struct err *err)
 {
     CLEANUP(rule_batch_release) struct rule_batch batch = {0};
     struct permit_state *s;
     int rc = 0;
 
     for (size_t i = 0; i < deny->len; i++) {
-        if (batch_add_text(&batch, p, deny->ptr[i], RULE_DENY, err) < 0)
+        if (batch_add_text(&batch, p, deny->ptr[i], RULE_DENY, /*is_limit=*/false, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < only->len; i++) {
+        if (batch_add_text(&batch, p, only->ptr[i], RULE_ALLOW, /*is_limit=*/true, err) < 0)
             return -1;
     }
     for (size_t i = 0; i < allow->len; i++) {
         struct err unclear = {0};
 
-        if (batch_add_text(&batch, p, allow->ptr[i], RULE_ALLOW, &unclear) < 0)
+        if (batch_add_text(&batch, p, allow->ptr[i], RULE_ALLOW, /*is_limit=*/false, &unclear) < 0)
             strv_adds(ret_warnings, unclear.text);
     }
     s = permit_begin(p);

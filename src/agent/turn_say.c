@@ -169,8 +169,8 @@ static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
 
     if (!c)
         return 0;
-    if (c->allow.len || c->deny.len) {
-        if (permit_lend(a->spec.permit, &c->allow, &c->deny, &warnings, err) < 0)
+    if (c->allow.len || c->deny.len || c->only.len) {
+        if (permit_lend(a->spec.permit, &c->allow, &c->deny, &c->only, &warnings, err) < 0)
             return err_prefix(err, "/%s", c->name);
         for (size_t i = 0; i < warnings.len; i++)
             agent_notice(a, LEVEL_WARNING, "/%s: %s", c->name, warnings.ptr[i]);

@@ -162,7 +162,8 @@ static int check_leave(struct expansion *x, struct str command, struct err *err)
                        x->command->path);
     if (!x->permit) {
         x->permit = permit_copy(host_permit(x->call->host));
-        if (permit_lend(x->permit, &x->call->allow, &x->call->deny, &warnings, err) < 0)
+        if (permit_lend(x->permit, &x->call->allow, &x->call->deny, &x->call->only, &warnings,
+                        err) < 0)
             return -1;
     }
     permit_check(x->permit, &subject, /*flags=*/0, &answer);

@@ -46,6 +46,7 @@ static int prompt_command(const struct slash_call *call, struct str name,
     c->effort = call->effort;
     strv_add_all(&c->allow, &call->allow);
     strv_add_all(&c->deny, &call->deny);
+    strv_add_all(&c->only, &call->only);
     if (call->model.len) {
         c->provider = mem_alloc(sizeof(provider));
         *c->provider = provider;
@@ -57,7 +58,7 @@ static int prompt_command(const struct slash_call *call, struct str name,
 /* What it grants holds for a turn of its own, and must not hold for one that runs already. */
 static bool prompt_grants(const struct slash_call *call)
 {
-    return call->allow.len || call->deny.len || call->model.len || call->effort;
+    return call->allow.len || call->deny.len || call->only.len || call->model.len || call->effort;
 }
 
 int prompt_send(struct slash_call *call, struct str name, const struct agent_input *typed,

@@ -170,6 +170,7 @@ static void slash_call_release(struct slash_call *call)
     buf_release(&call->session);
     strv_release(&call->allow);
     strv_release(&call->deny);
+    strv_release(&call->only);
     cancel_unref(call->cancel);
 }
 

@@ -66,6 +66,7 @@ struct slash_call {
     /* What holds for the turn of that prompt alone, beside all else: permission rules, the model
      * (empty: the session's), the effort (UNSET: the session's). */
     struct strv allow, deny;
+    struct strv only; /* what none of these rules matches is denied; empty: nothing is */
     struct str model;
     enum effort effort;
     bool goes_on; /* a turn will begin by itself */

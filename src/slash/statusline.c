@@ -1,6 +1,7 @@
 /*
- * /statusline: the model sets up the status line as a person wishes it. For that turn it may read
- * the settings file and a script beside it; it asks before it changes them, as always.
+ * /statusline: the model sets up the status line as a person wishes it. For that turn it can read
+ * and change the settings file and a script beside it, and do nothing else; it asks before it
+ * changes them, as always.
  */
 #include "conf/conf.h"
 #include "host/host.h"
@@ -17,6 +18,7 @@ const struct slash_command slash_statusline_entry = {
 
 static int statusline_run(struct slash_call *call, struct err *err)
 {
+    static const char *const files[] = {"settings.json", "statusline.sh"};
     const char *home = conf_home(host_conf(call->host));
 
     (void)err;
@@ -35,10 +37,11 @@ static int statusline_run(struct slash_call *call, struct err *err)
                                : STR("take over what the prompt of my shell (PS1) shows, as "
                                      "far as it makes sense")),
         home, home);
-    strv_adds(&call->deny, "Bash");
-    strv_adds(&call->deny, "WebFetch");
     /* The folder has keys and transcripts in it, too: these two, and changes are asked about. */
-    strv_addf(&call->allow, "Read(/%s/settings.json)", home);
-    strv_addf(&call->allow, "Read(/%s/statusline.sh)", home);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        strv_addf(&call->allow, "Read(/%s/%s)", home, files[i]);
+        strv_addf(&call->only, "Read(/%s/%s)", home, files[i]);
+        strv_addf(&call->only, "Edit(/%s/%s)", home, files[i]);
+    }
     return 0;
 }
