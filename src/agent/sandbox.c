@@ -207,7 +207,7 @@ void sandbox_free(struct sandbox *s)
 {
     if (!s)
         return;
-    workspace_unref(s->workspace); /* what still runs in the background ends with it */
+    workspace_unref(s->workspace);
     proxy_free(s->proxy);
     sandbox_sweep(s);
     remove_temp(s);

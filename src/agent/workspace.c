@@ -67,12 +67,20 @@ struct workspace *workspace_ref(struct workspace *w)
     return w;
 }
 
+void workspace_clear(struct workspace *w)
+{
+    while (w->things.len) {
+        struct thing last = w->things.ptr[--w->things.len];
+
+        last.kind->free(last.ptr);
+    }
+}
+
 void workspace_unref(struct workspace *w)
 {
     if (!w || atomic_fetch_sub(&w->refs, 1) > 1)
         return;
-    for (size_t i = w->things.len; i-- > 0;)
-        w->things.ptr[i].kind->free(w->things.ptr[i].ptr);
+    workspace_clear(w);
     vec_release(&w->things);
     MAP_EACH(&w->seen, entry) {
         mem_freep(&entry->value);

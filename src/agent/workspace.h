@@ -86,10 +86,12 @@ void workspace_shell(struct workspace *w, struct buf *ret);
  * empty, 0600. */
 int workspace_spill(struct workspace *w, struct str name, struct buf *ret_path, struct err *err);
 
-/* Things that tools keep between calls, one of each kind per workspace, made on first use and freed
- * with it. */
+/* Things that tools keep between calls (commands in the background), one of each kind per
+ * workspace, made on first use and freed with it, or by workspace_clear() when nobody works in it
+ * any more. */
 struct workspace_kind {
     void *(*make)(struct workspace *w);
     void (*free)(void *thing);
 };
 void *workspace_thing(struct workspace *w, const struct workspace_kind *kind);
+void workspace_clear(struct workspace *w);

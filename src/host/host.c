@@ -333,8 +333,10 @@ void host_free(struct host *h)
     thread_join(h->looking);
     toolbox_free(h->toolbox);
     permit_free(h->permit);
+    if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
+        workspace_clear(h->workspace);
+    sandbox_free(h->sandbox);
     workspace_unref(h->workspace);
-    sandbox_free(h->sandbox); /* with the workspace, whose commands use its folders */
     session_free(h->session);
     models_release(&h->models);
     net_free(h->net);
