@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "agent/event.h"
 #include "agent/permit.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
@@ -185,6 +186,9 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
     if (++x->commands > EXPAND_MAX_COMMANDS)
         return err_set(err, ERR_TOO_BIG, "/%.*s runs more than %d commands",
                        STR_ARG(x->command->name), EXPAND_MAX_COMMANDS);
+    if (x->command->shell.len && !str_is(x->command->shell, "bash"))
+        return err_set(err, ERR_UNSUPPORTED, "/%.*s wants its commands run by %.*s; only bash is",
+                       STR_ARG(x->command->name), STR_ARG(str_clip(x->command->shell, 40)));
     if (check_leave(x, buf_str(&command), err) < 0 ||
         shell_run(x->call->host, buf_str(&command), confined, x->call->cancel, &r, err) < 0)
         return -1;
@@ -296,6 +300,18 @@ static void take_grants(struct slash_call *call, const struct own_command *c)
     call->effort = c->effort;
 }
 
+/* A hook that guards and does not run is worth a word each time. */
+static void say_unused(struct slash_call *call, const struct own_command *c)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_TEXT);
+
+    if (!c->unused.len)
+        return;
+    buf_addf(&text, "/%.*s: its frontmatter has what this version does not use: %.*s",
+             STR_ARG(c->name), STR_ARG(c->unused));
+    host_notice(call->host, LEVEL_WARNING, buf_str(&text));
+}
+
 int expand_command(struct slash_call *call, const struct own_command *c, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -321,6 +337,7 @@ int expand_command(struct slash_call *call, const struct own_command *c, struct 
 
     slash_words(call->args, &words);
     take_grants(call, c);
+    say_unused(call, c);
     rc = own_body(c, &arena, &body, err);
     if (rc == 0)
         rc = expand_body(&x, body, &call->prompt, err);

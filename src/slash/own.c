@@ -199,6 +199,20 @@ static struct str read_summary(struct arena *arena, const struct json *front, st
     return arena_str(arena, str_clip(buf_str(&text), OWN_MAX_SUMMARY));
 }
 
+/* What a file asks for beside its words, and this version does not do. Keys that only describe are
+ * not among them, nor is disable-model-invocation: no model invokes any. */
+static struct str read_unused(struct arena *arena, const struct json *front)
+{
+    static const char *const keys[] = {"hooks", "context", "agent", "paths"};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(100);
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (json_get(front, keys[i]))
+            buf_addf(&text, "%s%s", text.len ? ", " : "", keys[i]);
+    }
+    return arena_str(arena, buf_str(&text));
+}
+
 /* Which of two of one name counts. */
 static int rank(const struct own_command *c)
 {
@@ -290,6 +304,10 @@ static void take_file(struct own_list *l, const struct place *at, const char *pa
     add_rules(json_get(front, "allowed-tools"), &c.allow);
     add_rules(json_get(front, "disallowed-tools"), &c.deny);
     add_names(json_get(front, "arguments"), &c.names);
+    c.shell = json_get_str(front, "shell");
+    c.unused = read_unused(&l->arena, front);
+    if (c.unused.len)
+        strv_addf(&l->notes, "%s: not used by this version: %.*s", path, STR_ARG(c.unused));
     keep(l, &c);
 }
 

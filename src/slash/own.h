@@ -48,6 +48,8 @@ struct own_command {
     enum effort effort;
     struct strv allow, deny; /* allowed-tools, disallowed-tools: rules */
     struct strv names;       /* of arguments */
+    struct str shell;        /* of its commands; empty: bash */
+    struct str unused;       /* "hooks, paths": what it asks for and does not get; or empty */
 };
 
 struct own_stamp {

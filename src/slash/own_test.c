@@ -102,6 +102,7 @@ static void test_who_wins(void **state)
     put("w/.claude/commands/notes.txt", "no");
     put("w/.claude/commands/.hidden.md", "no");
     put("w/.claude/skills/empty/other.md", "no");
+    put("w/.claude/commands/f.md", "---\nhooks:\n  Stop: []\npaths: src\nversion: 1\n---\nF");
     conf = load();
     l = own_read(conf);
     check(l, "a", "managed", "etc/claude-code/commands/a.md");
@@ -110,7 +111,8 @@ static void test_who_wins(void **state)
     check(l, "d", "skill", "w/.claude/skills/d/SKILL.md");
     check(l, "e", "user's command", "h/.claude/commands/e.md");
     check(l, "x:y:deep", "Deep", "w/.claude/commands/x/y/deep.md");
-    assert_int_equal(l->commands.len, 6);
+    assert_int_equal(l->commands.len, 7);
+    assert_true(is_noted(l, "w/.claude/commands/f.md", "not used by this version: hooks, paths"));
     assert_true(is_noted(l, "w/.claude/commands/a.md", "is not used: /a is"));
     assert_true(is_noted(l, "w/.claude/commands/c.md", "is not used: /c is"));
     assert_true(is_noted(l, "w/.claude/commands/goal.md", "/goal is built in"));
