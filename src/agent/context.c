@@ -19,7 +19,6 @@
 /* The folders of a search; they live as long as it. */
 struct places {
     struct instructions_spec spec;
-    char *claude_home;
     char *codex_home;
     struct strv folders;
     struct strv excludes;
@@ -27,7 +26,6 @@ struct places {
 
 static void places_release(struct places *p)
 {
-    mem_freep(&p->claude_home);
     mem_freep(&p->codex_home);
     strv_release(&p->folders);
     strv_release(&p->excludes);
@@ -50,14 +48,10 @@ static bool wants_source(const struct args *args, const char *name)
 
 static void places_find(const struct context_spec *from, struct places *ret)
 {
-    const char *home = conf_env(from->conf, "HOME");
+    const char *home = conf_user_home(from->conf);
     bool is_compatible = conf_get_bool(from->conf, "claudeCompat", true);
 
-    if (!home || home[0] != '/')
-        home = path_home();
     *ret = (struct places){
-        .claude_home =
-            is_compatible ? place_of(from->conf, "CLAUDE_CONFIG_DIR", home, ".claude") : NULL,
         .codex_home = place_of(from->conf, "CODEX_HOME", home, ".codex"),
     };
     workspace_dirs(from->workspace, &ret->folders);
@@ -67,7 +61,7 @@ static void places_find(const struct context_spec *from, struct places *ret)
     ret->spec = (struct instructions_spec){
         .dir = workspace_dir(from->workspace),
         .user_home = home,
-        .claude_home = ret->claude_home,
+        .claude_home = is_compatible ? conf_claude_home(from->conf) : NULL,
         .tenax_home = conf_home(from->conf),
         .codex_home = ret->codex_home,
         .etc = from->etc,

@@ -332,13 +332,12 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
                struct permit **ret, struct err *err)
 {
     struct permit *p = mem_zalloc(sizeof(*p));
-    const char *home = conf_env(conf, "HOME");
+    const char *home = conf_user_home(conf);
     struct permit_state *s = permit_state_new();
 
     lock_init(&p->lock);
     p->state = s; /* nobody else sees it yet, so it is filled in place */
     p->workspace = workspace_ref(w);
-    home = home && home[0] == '/' ? home : path_home();
     p->home = mem_dup(home, strlen(home));
     permit_find_files(p, conf);
     permit_set_folders(p, conf, ret_warnings);

@@ -154,26 +154,17 @@ static void read_network(struct sandbox *s, const struct sandbox_spec *spec,
     host_list_free(denied);
 }
 
-static char *claude_home(const struct conf *conf, const char *home)
-{
-    const char *said = conf_env(conf, "CLAUDE_CONFIG_DIR");
-
-    return said && *said ? path_join(conf_dir(conf), said) : path_join(home, ".claude");
-}
-
 struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_warnings)
 {
     const struct conf *conf = spec->conf;
-    const char *home = conf_env(conf, "HOME");
     const char *temp = conf_env(conf, "TMPDIR");
     struct sandbox *s = mem_zalloc(sizeof(*s));
 
     lock_init(&s->lock);
     s->workspace = workspace_ref(spec->workspace);
-    home = home && home[0] == '/' ? home : path_home();
-    s->home = path_real(home);
+    s->home = path_real(conf_user_home(conf));
     s->tenax_home = path_real(conf_home(conf));
-    s->claude_home = claude_home(conf, home);
+    s->claude_home = path_real(conf_claude_home(conf));
     s->temp_dir = path_real(temp && temp[0] == '/' && file_is_dir(temp) ? temp : "/tmp");
     s->frees_commands = conf_get_bool(conf, "sandbox.autoAllowBashIfSandboxed", false);
     s->may_leave = conf_get_bool(conf, "sandbox.allowUnsandboxedCommands", true);

@@ -56,6 +56,7 @@ struct conf {
     struct args args; /* without its words */
     char *home;
     char *claude_home;
+    char *user_home;
     char *dir;
     char *etc;
     struct stamps stamps;     /* of the last look */
@@ -300,6 +301,8 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
         c->home = mem_dup(l.levels.home, strlen(l.levels.home));
     if (!c->claude_home)
         c->claude_home = mem_dup(l.levels.claude_home, strlen(l.levels.claude_home));
+    if (!c->user_home)
+        c->user_home = mem_dup(l.levels.user_home, strlen(l.levels.user_home));
     if (load_files(&l, err) < 0 || load_order(&l, &s->environment, err) < 0)
         return -1;
     merge_sources(l.all.ptr, l.all.len, &l.check, &s->arena, &merged, &s->origins);
@@ -458,6 +461,7 @@ void conf_unref(struct conf *c)
     args_release(&c->args);
     free(c->home);
     free(c->claude_home);
+    free(c->user_home);
     free(c->dir);
     free(c->etc);
     free(c);
@@ -547,6 +551,11 @@ char *const *conf_environ(const struct conf *c)
 const char *conf_home(const struct conf *c)
 {
     return c->home;
+}
+
+const char *conf_user_home(const struct conf *c)
+{
+    return c->user_home;
 }
 
 const char *conf_claude_home(const struct conf *c)

@@ -95,7 +95,9 @@ const char *conf_env(const struct conf *c, const char *name);
 char *const *conf_environ(const struct conf *c);
 
 const char *conf_home(const struct conf *c); /* $TENAX_HOME, absolute; may not exist yet */
-/* CLAUDE_CONFIG_DIR or ~/.claude, as the process was started: no settings' `env` moves it. */
+/* $HOME, or the password file's; and CLAUDE_CONFIG_DIR or ~/.claude. As the process was started: no
+ * settings' `env` moves them. */
+const char *conf_user_home(const struct conf *c);
 const char *conf_claude_home(const struct conf *c);
 const char *conf_dir(const struct conf *c);
 const char *conf_etc(const struct conf *c); /* where managed things are */

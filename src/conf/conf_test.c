@@ -998,6 +998,31 @@ static void places(void **state)
     tree_remove();
 }
 
+/* A worktree whose name goes on where that of the main checkout ends is none of its folders. */
+static void places_beside(void **state)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(buf_release) struct buf git = BUF_INIT(4096);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(mem_freep) char *dir = NULL;
+    struct conf_sources from = {.etc = "/nonexistent", .trusted = true};
+
+    (void)state;
+    tree_make();
+    dir = path_join(tree, "repo-fix");
+    strv_addf(&env, "HOME=%s/home", tree);
+    buf_addf(&git, "gitdir: %s/repo/.git/worktrees/x\n", tree);
+    tree_add("repo/.git/HEAD", "");
+    tree_add("repo/.git/worktrees/x/commondir", "../..\n");
+    tree_add("repo-fix/.git", buf_cstr(&git));
+    from.dir = dir;
+    from.environ = strv_get(&env);
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    assert_string_equal(places_project(conf, &arena), dir);
+    tree_remove();
+}
+
 static void *share(void *arg)
 {
     struct conf *c = arg;
@@ -1041,11 +1066,12 @@ static void shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cases),   cmocka_unit_test(many_mistakes),
-        cmocka_unit_test(deep),        cmocka_unit_test(long_names),
-        cmocka_unit_test(accessors),   cmocka_unit_test(limits),
-        cmocka_unit_test(shared),      cmocka_unit_test(refresh),
-        cmocka_unit_test(trust_later), cmocka_unit_test(places),
+        cmocka_unit_test(all_cases),     cmocka_unit_test(many_mistakes),
+        cmocka_unit_test(deep),          cmocka_unit_test(long_names),
+        cmocka_unit_test(accessors),     cmocka_unit_test(limits),
+        cmocka_unit_test(shared),        cmocka_unit_test(refresh),
+        cmocka_unit_test(trust_later),   cmocka_unit_test(places),
+        cmocka_unit_test(places_beside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

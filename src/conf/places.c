@@ -55,7 +55,11 @@ const char *places_project(const struct conf *conf, struct arena *arena)
     const char *dir = conf_dir(conf);
     const char *root = checkout_root(arena, dir);
 
-    return root && strncmp(root, dir, strlen(root)) == 0 ? root : dir;
+    size_t len = root ? strlen(root) : 0;
+    bool is_inside = root && strncmp(root, dir, len) == 0 &&
+                     (!dir[len] || dir[len] == '/' || root[len - 1] == '/');
+
+    return is_inside ? root : dir;
 }
 
 static void places_add_project(const struct conf *conf, const char *name, struct arena *arena,

@@ -131,13 +131,12 @@ static int64_t read_timeout(const struct reading *r, const struct json *o)
 /* The rule of "if". A rule that makes no sense keeps no hook from running: it may be a guard. */
 static struct rule *read_condition(const struct reading *r, const struct json *o)
 {
-    const char *home = conf_env(r->conf, "HOME");
-    struct rule_place place = {.source = conf_dir(r->conf), .cwd = conf_dir(r->conf)};
+    struct rule_place place = {
+        .source = conf_dir(r->conf), .cwd = conf_dir(r->conf), .home = conf_user_home(r->conf)};
     const struct json *v = json_get(o, "if");
     struct rule *rule = NULL;
     struct err err = {0};
 
-    place.home = home && home[0] == '/' ? home : path_home();
     if (v && rule_parse(json_str(v), RULE_ASK, &place, &rule, &err) < 0)
         warn(r, true, "'if' is no permission rule, so the hook always runs: %s", err.text);
     return rule;
@@ -281,10 +280,10 @@ static bool read_type(struct reading *r, const struct json *o, struct handler_sp
 /* A file that others write for Claude Code, whose fields need not be ours. */
 static bool is_claudes(const struct reading *r)
 {
-    const char *home = conf_env(r->conf, "CLAUDE_CONFIG_DIR");
+    const char *home = conf_claude_home(r->conf);
 
     return str_has(r->origin, STR("/.claude/")) || str_has(r->origin, STR("/claude-code/")) ||
-           (home && *home && str_starts(r->origin, str_of(home)));
+           str_starts(r->origin, str_of(home));
 }
 
 /* What no handler of its type has: a word mistyped, or one that counts elsewhere. */

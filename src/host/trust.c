@@ -25,26 +25,21 @@ void trust_answer_release(struct trust_answer *a)
     buf_release(&a->dir);
 }
 
-static const char *trust_user_home(const struct conf *conf)
-{
-    const char *home = conf_env(conf, "HOME");
-
-    return home && home[0] == '/' ? home : path_home();
-}
-
 /* `projects` of Claude Code's state, or NULL. It is no file of ours: what is wrong with it is no
  * reason to stop. */
 static const struct json *trust_read_claudes(const struct conf *conf, struct arena *arena)
 {
-    const char *folder = conf_env(conf, "CLAUDE_CONFIG_DIR");
     CLEANUP(buf_release) struct buf text = BUF_INIT(TRUST_MAX_STATE);
+    CLEANUP(mem_freep) char *usual = path_join(conf_user_home(conf), ".claude");
     CLEANUP(mem_freep) char *path = NULL;
+    bool is_moved = strcmp(conf_claude_home(conf), usual) != 0;
     const struct json *root;
     struct err err = {0};
 
     if (!conf_get_bool(conf, "claudeCompat", true))
         return NULL;
-    path = path_join(folder && *folder ? folder : trust_user_home(conf), ".claude.json");
+    /* Beside its folder, or in the one that is named in its place. */
+    path = path_join(is_moved ? conf_claude_home(conf) : conf_user_home(conf), ".claude.json");
     if (file_slurp(path, TRUST_MAX_STATE, &text, &err) < 0 ||
         json_parse_copy(arena, buf_str(&text), &root, /*ret_info=*/NULL, &err) < 0) {
         log_debug("host", "no trust from %s: %s", path, err.text);
@@ -81,7 +76,7 @@ static int trust_of(struct store *store, const struct json *claudes, struct str 
 
 static bool trust_covers(const struct conf *conf, struct str above)
 {
-    return !str_is(above, "/") && !str_is(above, trust_user_home(conf));
+    return !str_is(above, "/") && !str_is(above, conf_user_home(conf));
 }
 
 int trust_look(const struct conf *conf, const char *dir, struct cancel *cancel,
