@@ -299,9 +299,11 @@ static int do_set_max_thinking_tokens(struct control_call *call, struct jw *w, s
 
 static int do_cancel_async_message(struct control_call *call, struct jw *w, struct err *err)
 {
+    struct str uuid = json_get_str(call->request, "message_uuid");
+
     (void)err;
     jw_kbool(w, "cancelled",
-             host_unqueue(call->session->host, json_get_str(call->request, "message_uuid")));
+             slash_unqueue(call->session->slash, uuid) || host_unqueue(call->session->host, uuid));
     return 0;
 }
 

@@ -32,6 +32,8 @@
 #define SLASH_MAX_WAITING 1000
 #define SLASH_MAX_ID 1000
 
+struct job;
+
 struct slash {
     struct host *host;
     struct cancel *cancel;
@@ -39,7 +41,7 @@ struct slash {
     struct mailbox *mailbox;
     struct lock lock; /* of what follows */
     struct thread *thread;
-    size_t waiting; /* mails that have not been dealt with */
+    VEC(struct job *) jobs; /* that have not been dealt with, in order; the mailbox owns them */
     struct slash_end end;
     struct cancel *running; /* of the command at work; NULL: none is */
     bool is_left;           /* for another session: what is said behind that is not for this one */
@@ -57,6 +59,7 @@ enum job_kind {
 struct job {
     struct mail mail;
     enum job_kind kind;
+    bool has_begun, is_withdrawn; /* under the lock */
     const struct slash_command *command;
     struct agent_input input; /* its message is what was typed; NULL: nothing was */
     struct buf name;          /* of the command */
@@ -318,6 +321,39 @@ static void slash_run(struct slash *s, struct job *j)
         host_finish(s->host, j->fn, j->arg);
 }
 
+/* False: it was taken back meanwhile. */
+static bool slash_take_up(struct slash *s, struct job *j)
+{
+    lock_take(&s->lock);
+    j->has_begun = !j->is_withdrawn;
+    lock_give(&s->lock);
+    return j->has_begun;
+}
+
+static void slash_done(struct slash *s)
+{
+    lock_take(&s->lock);
+    memmove(s->jobs.ptr, s->jobs.ptr + 1, (s->jobs.len - 1) * sizeof(s->jobs.ptr[0]));
+    s->jobs.len--;
+    lock_give(&s->lock);
+}
+
+bool slash_unqueue(struct slash *s, struct str uuid)
+{
+    bool found = false;
+
+    lock_take(&s->lock);
+    for (size_t i = 0; i < s->jobs.len && !found; i++) {
+        struct job *j = s->jobs.ptr[i];
+
+        found = !j->has_begun && !j->is_withdrawn && str_is(uuid, j->input.uuid);
+        if (found)
+            j->is_withdrawn = true;
+    }
+    lock_give(&s->lock);
+    return found;
+}
+
 /* The commands' thread. */
 static void slash_loop(void *arg)
 {
@@ -332,11 +368,10 @@ static void slash_loop(void *arg)
             return;
         j = (struct job *)m;
         stopped = j->kind == JOB_STOP;
-        if (!stopped)
+        if (!stopped && slash_take_up(s, j))
             slash_run(s, j);
-        lock_take(&s->lock);
-        s->waiting--;
-        lock_give(&s->lock);
+        if (!stopped)
+            slash_done(s);
         mail_free(m);
     }
 }
@@ -370,6 +405,7 @@ void slash_free(struct slash *s)
     mailbox_unref(s->mailbox);
     cancel_unref(s->cancel);
     own_list_unref(s->own);
+    vec_release(&s->jobs);
     lock_release(&s->lock);
     mem_freep(&s);
 }
@@ -434,16 +470,16 @@ static int slash_put(struct slash *s, struct job *j, bool only_behind, struct er
     int rc = 0;
 
     lock_take(&s->lock);
-    if (only_behind && !s->waiting && !s->is_left)
+    if (only_behind && !s->jobs.len && !s->is_left)
         rc = 1;
-    else if (s->waiting >= SLASH_MAX_WAITING && j->kind != JOB_FINISH)
+    else if (s->jobs.len >= SLASH_MAX_WAITING && j->kind != JOB_FINISH)
         rc = err_set(err, ERR_TOO_BIG, "%d commands wait already", SLASH_MAX_WAITING);
     else if (!s->thread)
         s->thread = thread_start("commands", slash_loop, s, err);
     if (rc == 0 && !s->thread)
         rc = -1;
     if (rc == 0) {
-        s->waiting++;
+        vec_push(&s->jobs, j);
         mailbox_send(s->mailbox, &j->mail);
     }
     lock_give(&s->lock);

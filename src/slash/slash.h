@@ -116,6 +116,9 @@ void slash_free(struct slash *s);
 /* What a person or a client says: a command is taken up, everything else is host_send(). Takes the
  * content of *input, also on failure. */
 int slash_send(struct slash *s, struct agent_input *input, struct err *err);
+/* Takes back what waits behind a command. False: it does not; host_unqueue() may know it. Any
+ * thread. */
+bool slash_unqueue(struct slash *s, struct str uuid);
 /* The command /goal with an argument that was read already; takes its content. */
 int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err);
 /* What is typed behind "!" and "#" (slash/shell.h, slash/note.c); the answers are those of commands

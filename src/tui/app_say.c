@@ -219,16 +219,24 @@ void app_forget_sent(struct app *a)
         sent_drop(a, a->sent.len - 1);
 }
 
+/* False: it is being heard just now. */
+static bool sent_take_back(struct app *a, const struct sent *s)
+{
+    if (!a->session || a->asks_trust)
+        return true; /* it was not sent yet */
+    return slash_unqueue(a->session->slash, str_of(s->uuid)) ||
+           host_unqueue(a->session->host, str_of(s->uuid));
+}
+
 bool app_edit_queue(struct app *a)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    struct host *host = a->asks_trust ? NULL : app_host(a); /* NULL: nothing was sent yet */
 
     for (size_t i = 0; i < a->sent.len;) {
         struct sent *s = &a->sent.ptr[i];
 
-        if (s->is_shown || (host && !host_unqueue(host, str_of(s->uuid)))) {
-            i++; /* it is being heard just now */
+        if (s->is_shown || !sent_take_back(a, s)) {
+            i++;
             continue;
         }
         if (text.len)

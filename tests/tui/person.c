@@ -871,6 +871,27 @@ static void case_shell(void)
     leave(&w);
 }
 
+/* What waits behind a command can be taken back, too. */
+static void case_shell_queue(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"right words\"\n  text Heard.\nstep\n  text Wrong.\n");
+    window_type(&w, "!sleep 60" ENTER);
+    window_until(&w, "!sleep runs");
+    window_type(&w, "wrong words" ENTER);
+    window_until(&w, "takes it back");
+    window_type(&w, UP);
+    window_until_gone(&w, "takes it back");
+    window_until(&w, "❯ wrong words");
+    window_type(&w, CTRL_C ESC);
+    window_until(&w, "say what to do");
+    window_type(&w, "right words" ENTER);
+    window_until(&w, "Heard.");
+    CHECK(sessions_with(&w, "wrong words") == 0, "it was said:\n%s", window_text(&w));
+    leave(&w);
+}
+
 /* ---- much at once ---- */
 
 static int by_number(const void *a, const void *b)
@@ -1086,6 +1107,7 @@ static const struct {
     {"rewind", case_rewind},
     {"disk-full", case_disk_full},
     {"shell", case_shell},
+    {"shell-queue", case_shell_queue},
     {"storm", case_storm},
     {"long-diff", case_long_diff},
     {"no-key", case_no_key},
