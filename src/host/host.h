@@ -96,6 +96,8 @@ int host_ask_trust(struct host *h, struct err *err);
 
 /* Takes the content of *input, also on failure. */
 int host_send(struct host *h, struct agent_input *input, struct err *err);
+/* Writes it down as waiting, and says it to nobody: the session that goes on has it. */
+int host_keep(struct host *h, const struct agent_input *input, struct err *err);
 /* The running turn ends; ret_queued gets the uuids of what still waits or, with drop_queued, of
  * what waited and was dropped. */
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);

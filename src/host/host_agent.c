@@ -262,6 +262,16 @@ int host_send(struct host *h, struct agent_input *input, struct err *err)
     return 0;
 }
 
+int host_keep(struct host *h, const struct agent_input *input, struct err *err)
+{
+    struct agent *a = host_hold_building(h);
+    struct record *record = host_record(h);
+    int r = record ? record_keep(record, input, err) : 0;
+
+    host_built(h, a);
+    return r;
+}
+
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
 {
     struct agent *a = host_running(h);

@@ -378,6 +378,16 @@ static int record_queue(struct journal *self, enum journal_queue what,
     return -1;
 }
 
+int record_keep(struct record *r, const struct agent_input *input, struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    if (atomic_load(&r->forgets))
+        return 0;
+    record_line_queue(&line, str_of(r->session), clock_wall_ms(), QUEUE_ENQUEUE, input);
+    return transcript_message(r->transcript, buf_str(&line), /*is_durable=*/true, err);
+}
+
 static int record_before_edit(struct journal *self, const char *path, struct str tool_use_id,
                               struct err *err)
 {

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "store/transcript.h"
 
+struct agent_input;
 struct asker;
 struct buf;
 struct err;
@@ -50,6 +51,9 @@ void record_agent_path(const char *folder, const char *agent_id, struct buf *ret
 struct record *record_new(const struct record_spec *spec);
 void record_free(struct record *r);
 struct journal *record_journal(struct record *r);
+/* Input that waits and will not be heard any more in this run: unlike the journal's queue() it
+ * makes the file where nothing was said before. Any thread. */
+int record_keep(struct record *r, const struct agent_input *input, struct err *err);
 struct transcript *record_transcript(struct record *r);
 struct file_history *record_files(struct record *r); /* how files were before they were changed */
 

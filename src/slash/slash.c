@@ -305,13 +305,35 @@ static void slash_run_input(struct slash *s, struct job *j)
     j->input.command = NULL;
 }
 
+/* The session is left before its turn came: words are there when it goes on, a command is not run.
+ */
+static void slash_run_never(struct slash *s, struct job *j)
+{
+    struct slash_call none = {.slash = s, .host = s->host, .text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct err err = {0};
+
+    if (j->kind == JOB_INPUT || (j->kind == JOB_OWN && slash_is_path(buf_str(&j->name)))) {
+        if (host_keep(s->host, &j->input, &err) < 0)
+            host_notice(s->host, LEVEL_ERROR, str_of(err.text));
+        return;
+    }
+    err_set(&err, ERR_CANCELLED, "the session was left before this could run");
+    if (j->answer)
+        j->answer(j->arg, &none, &err);
+    else
+        slash_tell(s, j, &none, &err);
+    buf_release(&none.text);
+}
+
 static void slash_run(struct slash *s, struct job *j)
 {
     bool is_for_next = j->kind != JOB_FINISH && !j->answer && slash_is_left(s);
 
     if (is_for_next)
         return;
-    if (j->kind == JOB_COMMAND)
+    if (j->kind != JOB_FINISH && cancel_is_set(s->cancel))
+        slash_run_never(s, j);
+    else if (j->kind == JOB_COMMAND)
         slash_run_call(s, j, /*own=*/NULL);
     else if (j->kind == JOB_OWN)
         slash_run_own(s, j);

@@ -110,7 +110,8 @@ struct slash *slash_new(struct host *h, struct cancel *cancel);
 void slash_set_front(struct slash *s, const struct slash_front *front);
 /* The person's own commands and skills as they are now (slash/own.h); yours: own_list_unref(). */
 struct own_list *slash_own(struct slash *s);
-/* Cancels the command that runs and waits for it. Before host_free(); NULL is fine. */
+/* Cancels the command that runs and waits for it; no other one is begun, and words that wait behind
+ * it are kept for whoever resumes the session. Before host_free(); NULL is fine. */
 void slash_free(struct slash *s);
 
 /* What a person or a client says: a command is taken up, everything else is host_send(). Takes the

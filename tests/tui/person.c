@@ -892,6 +892,35 @@ static void case_shell_queue(void)
     leave(&w);
 }
 
+/* Quitting runs nothing that waited; words are there when the session goes on. */
+static void case_quit_queue(void)
+{
+    static const char *const args[] = {"--continue", NULL};
+    struct window_spec again = {.build = build,
+                                .scenario = "step\n  if-prompt \"for later\"\n  text Heard.\n",
+                                .args = args};
+    struct window next;
+    struct window w;
+
+    start(&w, "step\n  text Hello.\n");
+    window_type(&w, "!sleep 60" ENTER);
+    window_until(&w, "!sleep runs");
+    window_type(&w, "!touch made" ENTER "for later" ENTER);
+    window_until(&w, "takes it back");
+    window_type(&w, CTRL_D);
+    answer(&w, "2");
+    CHECK(window_end(&w) == 0, "exit code");
+    check_made(&w, false);
+    CHECK(sessions_with(&w, "\"operation\":\"enqueue\"") == 1, "it was not kept");
+    again.home = w.top;
+    window_open(&next, &again);
+    window_until(&next, "say what to do");
+    window_type(&next, "and now" ENTER);
+    window_until(&next, "Heard.");
+    leave(&next);
+    window_close(&w);
+}
+
 /* ---- much at once ---- */
 
 static int by_number(const void *a, const void *b)
@@ -1108,6 +1137,7 @@ static const struct {
     {"disk-full", case_disk_full},
     {"shell", case_shell},
     {"shell-queue", case_shell_queue},
+    {"quit-queue", case_quit_queue},
     {"storm", case_storm},
     {"long-diff", case_long_diff},
     {"no-key", case_no_key},
