@@ -223,16 +223,21 @@ static void add_file(struct expansion *x, struct str name, struct buf *ret)
     struct permit_answer answer;
     struct err err = {0};
 
-    if (strv_has(&x->files, str_of(path)) || x->files.len >= EXPAND_MAX_FILES ||
-        !file_exists(path) || file_is_dir(path))
+    if (strv_has(&x->files, str_of(path)) || !file_exists(path) || file_is_dir(path))
         return;
     permit_check(host_permit(x->call->host), &subject, TOOL_READ_ONLY, &answer);
     if (answer.verdict != PERMIT_ALLOW)
         return;
     strv_adds(&x->files, path);
-    if (file_slurp(path, EXPAND_MAX_FILE, &text, &err) < 0 || !utf8_is_valid(buf_str(&text)))
-        buf_addf(ret, "\n\n<file path=\"%s\">\n(not shown: %s)\n</file>", path,
-                 err.code ? err.text : "no text");
+    if (x->files.len > EXPAND_MAX_FILES)
+        err_set(&err, ERR_TOO_BIG, "these are more than %d files", EXPAND_MAX_FILES);
+    else if (file_slurp(path, EXPAND_MAX_FILE, &text, &err) == 0 && !utf8_is_valid(buf_str(&text)))
+        err_set(&err, ERR_BAD_INPUT, "no text");
+    else if (!err.code && ret->len + text.len > EXPAND_MAX_ALL)
+        err_set(&err, ERR_TOO_BIG, "the files before it have filled the %d MB there are",
+                EXPAND_MAX_ALL >> 20);
+    if (err.code)
+        buf_addf(ret, "\n\n<file path=\"%s\">\n(not shown: %s)\n</file>", path, err.text);
     else
         buf_addf(ret, "\n\n<file path=\"%s\">\n%.*s\n</file>", path, STR_ARG(buf_str(&text)));
 }

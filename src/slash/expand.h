@@ -23,6 +23,7 @@ struct slash_call;
 
 #define EXPAND_MAX_FILES 20
 #define EXPAND_MAX_FILE ((size_t)256 << 10)
+#define EXPAND_MAX_ALL (3 << 20) /* of all files together; what is left out is named */
 #define EXPAND_MAX_COMMANDS 50
 
 /* Fills in arguments and names alone; pure. used: whether any of them is named. */
