@@ -58,5 +58,5 @@ int cmd_interactive(struct cmd *c)
         say_error(&end.failed);
     else if (end.session[0] && !getenv("TENAX_DEMO"))
         say_plain("Resume this session with: tenax --resume %s", end.session);
-    return end.code;
+    return cmd_signal_code() ? cmd_signal_code() : end.code;
 }

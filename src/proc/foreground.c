@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -50,9 +52,12 @@ int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
+    struct termios mode;
+    bool has_mode = tcgetattr(STDIN_FILENO, &mode) == 0;
     sigset_t usual;
     pid_t pid = -1;
     int failed;
+    int r;
 
     sigfillset(&usual);
     posix_spawnattr_init(&attr);
@@ -68,5 +73,8 @@ int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
     if (failed)
         return err_set(err, failed == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot start '%s': %s",
                        f->argv[0], strerror(failed));
-    return foreground_wait(pid, f->cancel, ret_code, err);
+    r = foreground_wait(pid, f->cancel, ret_code, err);
+    if (has_mode) /* one that was killed has not tidied up */
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
+    return r;
 }

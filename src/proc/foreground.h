@@ -3,7 +3,8 @@
  *
  * Unlike jobs (proc.h) it stays in our process group and session, so that the terminal's own
  * signals, Ctrl-Z and a new size among them, reach it as they reach us; and it is neither watched
- * nor confined. Whoever calls has given the terminal away before. Any thread; waits.
+ * nor confined. Whoever calls has given the terminal away before, and finds its mode as it was.
+ * Any thread; waits.
  */
 #pragma once
 

@@ -105,6 +105,8 @@ void app_hint(struct app *a, const char *fmt, ...)
     va_end(args);
     a->hint_until_ms = clock_mono_ms() + APP_HINT_MS;
     a->is_dirty = true;
+    if (term_able(a->term)->is_plain) /* there is no row for it */
+        chat_note(a->chat, ROLE_FAINT, buf_str(&a->hint));
 }
 
 struct host *app_host(const struct app *a)
@@ -292,7 +294,7 @@ static void app_make_parts(struct app *a)
     a->keyboard = keyboard_new();
     a->chat = chat_new(&chat);
     a->completer = completer_new(&completer);
-    editor.completer = a->completer;
+    editor.completer = able->is_plain ? NULL : a->completer; /* its list would not be seen */
     a->editor = editor_new(&editor);
 }
 
@@ -385,6 +387,8 @@ void tui_run(const struct tui_spec *spec, struct tui_end *ret)
     } else {
         app_make_parts(&a);
         signals_divert(app_on_signal, a.mailbox);
+        if (cancel_is_set(spec->host->cancel)) /* a signal came before we listened */
+            app_quit(&a, /*code=*/0);
         app_open(&a, SWITCH_NEW, STR(""));
         if (spec->prompt.len)
             app_say(&a, spec->prompt);

@@ -53,9 +53,10 @@ static void mode_done(struct chore *e, void *arg)
 {
     struct app *a = arg;
 
-    (void)e;
     app_status_happened(a, STATUS_CHANGED);
     a->is_dirty = true;
+    if (term_able(a->term)->is_plain) /* no status line shows it */
+        app_hint(a, "Mode: %s", permit_mode_name(((struct mode_chore *)e)->to));
 }
 
 static void plain_free(struct chore *e)

@@ -100,6 +100,16 @@ static int edit_with(struct edit_chore *e, const char *path)
     return 0;
 }
 
+/* Whether there is something in the file that was not given to the editor. */
+static bool edit_has_saved(const struct edit_chore *e, const char *path)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(OUTSIDE_MAX_TEXT);
+
+    return file_slurp(path, OUTSIDE_MAX_TEXT, &text, /*err=*/NULL) < 0
+               ? file_exists(path)
+               : !str_eq(buf_str(&text), buf_str(&e->text));
+}
+
 static void edit_run(struct chore *chore)
 {
     struct edit_chore *e = (struct edit_chore *)chore;
@@ -113,7 +123,10 @@ static void edit_run(struct chore *chore)
     }
     if (fd_write_all(fd, buf_str(&e->text), &e->err) == 0)
         e->result = edit_with(e, path);
-    unlink(path);
+    if (e->result < 0 && edit_has_saved(e, path))
+        err_prefix(&e->err, "what was saved is in %s", path);
+    else
+        unlink(path);
 }
 
 static void edit_done(struct chore *chore, void *arg)

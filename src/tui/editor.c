@@ -227,7 +227,7 @@ void editor_take(struct editor *e, struct buf *ret)
     buf_clear(&e->past.draft);
     e->past.place = 0;
     e->top = 0;
-    e->list.is_open = false;
+    editor_list_reset(&e->list);
     e->did = DID_OTHER;
     editor_search_release(&e->search);
     editor_vim_sent(&e->vim);
@@ -269,7 +269,7 @@ void editor_set(struct editor *e, struct str text)
     editor_set_whole(e, text);
     e->past.place = 0;
     e->did = DID_OTHER;
-    e->list.is_open = false;
+    editor_list_reset(&e->list);
     editor_vim_settle(e);
 }
 

@@ -107,6 +107,12 @@ bool editor_list_close(struct editor_list *l)
     return shown;
 }
 
+void editor_list_reset(struct editor_list *l)
+{
+    l->is_open = false;
+    l->was_closed = false;
+}
+
 /* --- choosing -------------------------------------------------------------------------------- */
 
 bool editor_list_shows(const struct editor_list *l)

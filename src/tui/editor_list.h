@@ -31,6 +31,8 @@ struct editor_list {
 void editor_list_look(struct editor_list *l, const struct editor_text *t);
 /* Esc: false when there was none. */
 bool editor_list_close(struct editor_list *l);
+/* The text is gone, or another one: what Esc closed may open again. */
+void editor_list_reset(struct editor_list *l);
 /* Whether there is something to choose from. */
 bool editor_list_shows(const struct editor_list *l);
 void editor_list_move(struct editor_list *l, int by);

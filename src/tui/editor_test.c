@@ -769,6 +769,27 @@ static void completed(void **state)
     mailbox_unref(mb);
 }
 
+/* A command that was typed whole and sent closes its list, but not that of the next one. */
+static void completed_again(void **state)
+{
+    struct mailbox *mb = mailbox_new();
+    struct completer *c = completer_new(&(struct completer_spec){
+        .dir = "/nonexistent", .to = mb, .commands = commands, .command_count = 4});
+    struct editor *e = editor_new(&(struct editor_spec){.past = past, .completer = c});
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)state;
+    assert_int_equal(type(e, "'/goal' enter"), EDITOR_SEND);
+    editor_take(e, &text);
+    buf_clear(&text);
+    type(e, "'/he' tab");
+    editor_text(e, &text);
+    assert_string_equal(buf_cstr(&text), "/help ");
+    editor_free(e);
+    completer_free(c);
+    mailbox_unref(mb);
+}
+
 static void list_drawn(void **state)
 {
     struct mailbox *mb = mailbox_new();
@@ -797,13 +818,21 @@ static void list_drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edits),         cmocka_unit_test(vim),
-        cmocka_unit_test(acts),          cmocka_unit_test(modes),
-        cmocka_unit_test(taken),         cmocka_unit_test(no_repetitions),
-        cmocka_unit_test(undo_all),      cmocka_unit_test(drawn),
-        cmocka_unit_test(long_text),     cmocka_unit_test(too_long),
-        cmocka_unit_test(completed),     cmocka_unit_test(list_drawn),
-        cmocka_unit_test(cut_and_taken), cmocka_unit_test(too_much_to_undo),
+        cmocka_unit_test(edits),
+        cmocka_unit_test(vim),
+        cmocka_unit_test(acts),
+        cmocka_unit_test(modes),
+        cmocka_unit_test(taken),
+        cmocka_unit_test(no_repetitions),
+        cmocka_unit_test(undo_all),
+        cmocka_unit_test(drawn),
+        cmocka_unit_test(long_text),
+        cmocka_unit_test(too_long),
+        cmocka_unit_test(completed),
+        cmocka_unit_test(completed_again),
+        cmocka_unit_test(list_drawn),
+        cmocka_unit_test(cut_and_taken),
+        cmocka_unit_test(too_much_to_undo),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -574,6 +574,52 @@ static void case_memory(void)
     window_close(&w);
 }
 
+/* An editor that fails takes neither what was saved in it nor the mode of the terminal along. */
+static void case_editor_fails(void)
+{
+    static const char *const env[] = {
+        "VISUAL=sh -c 'echo kept > \"$1\"; stty raw -echo; exit 3' sh", NULL};
+    struct window_spec spec = {.build = build, .scenario = "", .env = env};
+    struct window w;
+    const char *at;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_type(&w, "\x07");
+    window_until(&w, "ended with 3");
+    window_until(&w, "say what to do");
+    at = strstr(window_text(&w), "what was saved is in /tmp/tenax-prompt-");
+    CHECK(at, "it does not say where the text is:\n%s", window_text(&w));
+    {
+        char path[] = "/tmp/tenax-prompt-XXXXXX.md";
+        CLEANUP(buf_release) struct buf text = BUF_INIT(100);
+
+        memcpy(path, strstr(at, "/tmp"), sizeof(path) - 1);
+        CHECK(file_slurp(path, 100, &text, NULL) == 0, "nothing is in %s", path);
+        CHECK(str_is(buf_str(&text), "kept\n"), "it is: %s", buf_cstr(&text));
+        unlink(path);
+    }
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    check_sane(&w);
+    window_close(&w);
+}
+
+/* A signal that comes while tenax starts is not lost. */
+static void case_term_early(void)
+{
+    for (int ms = 0; ms < 40; ms += 4) {
+        struct window_spec spec = {.build = build, .scenario = ""};
+        struct window w;
+
+        window_open(&w, &spec);
+        (void)window_wait(&w, ms);
+        kill(w.pid, SIGTERM);
+        CHECK(window_end(&w) == 128 + SIGTERM, "exit code");
+        window_close(&w);
+    }
+}
+
 /* An editor that is at work does not keep tenax from ending, even when it will not listen. */
 static void case_editor_term(void)
 {
@@ -1088,6 +1134,8 @@ static void case_plain(void)
     window_type(&w, "hi" ENTER);
     window_until(&w, "Hello, plainly.");
     window_until(&w, "Done.");
+    window_type(&w, SHIFT_TAB);
+    window_until(&w, "Mode: acceptEdits");
     CHECK(!strstr(buf_cstr(&w.raw), ESC "["), "there are escape sequences");
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
@@ -1123,7 +1171,9 @@ static const struct {
     {"paste", case_paste},
     {"suspend", case_suspend},
     {"editor", case_editor},
+    {"editor-fails", case_editor_fails},
     {"editor-term", case_editor_term},
+    {"term-early", case_term_early},
     {"costs", case_costs},
     {"memory", case_memory},
     {"sessions", case_sessions},
