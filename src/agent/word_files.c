@@ -16,11 +16,13 @@
 
 #define MAX_FILES 1000 /* that one pattern stands for */
 #define MAX_PATTERNS 2 /* parts of one path that are patterns; each is a folder to be listed */
+#define MAX_PLAIN 16   /* names that are not looked at twice */
 #define MAX_BRACES 4   /* in one word; each makes it several */
 
 void word_files_release(struct word_files *f)
 {
     mem_freep(&f->cwd);
+    strv_release(&f->plain);
 }
 
 static void add_with_real(struct strv *to, const char *path)
@@ -139,8 +141,12 @@ static bool resolve_name(struct word_files *f, const char *name, struct strv *to
     buf_adds(&path, f->cwd);
     buf_addc(&path, '/');
     buf_adds(&path, name);
-    if (lstat(buf_cstr(&path), &st) == 0 && S_ISLNK(st.st_mode))
-        return false;
+    if (!strv_has(&f->plain, str_of(name))) {
+        if (lstat(buf_cstr(&path), &st) == 0 && S_ISLNK(st.st_mode))
+            return false;
+        if (f->plain.len < MAX_PLAIN)
+            strv_adds(&f->plain, name);
+    }
     strv_add(to, buf_str(&path));
     return true;
 }

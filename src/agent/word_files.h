@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "base/str.h"
+#include "base/strv.h"
 
-struct strv;
 struct workspace;
 
 struct word_files {
@@ -16,6 +16,7 @@ struct word_files {
     bool wide;                   /* some pattern reaches too far to be filled in */
     char *cwd;                   /* the shell's folder, once it was asked for */
     bool cwd_is_real;            /* no link leads to it */
+    struct strv plain;           /* names in it that are no links, the first few */
 };
 
 /* Replaces words by absolute paths: as given, and what they lead to when that differs. A word with

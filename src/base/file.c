@@ -224,54 +224,55 @@ void path_walk(struct buf *to, struct str path)
     }
 }
 
-/* A link that leads to nothing: where it leads, else NULL. */
-static char *path_dangling(const char *path)
+/* What is still to be walked, once a link has been met. */
+static void path_go_by_link(struct buf *rest, struct str target, struct str left)
 {
-    char target[PATH_MAX];
-    ssize_t n = readlink(path, target, sizeof(target) - 1);
-    CLEANUP(mem_freep) char *dir = NULL;
+    CLEANUP(buf_release) struct buf next = BUF_INIT(PATH_MAX_REAL);
 
-    if (n <= 0)
-        return NULL;
-    target[n] = '\0';
-    if (target[0] == '/')
-        return mem_dup(target, (size_t)n);
-    dir = path_dirname(path);
-    return path_join(dir, target);
+    buf_addf(&next, "%.*s/%.*s", STR_ARG(target), STR_ARG(left));
+    buf_move(rest, &next);
 }
 
-/* What is not there yet is added by name. */
+/* As the kernel walks, one look at each part. What is not there yet is added by name. */
 char *path_real(const char *path)
 {
-    struct buf rest = BUF_INIT(PATH_MAX_REAL);
-    char *at = mem_dup(path, strlen(path));
+    struct buf at = BUF_INIT(PATH_MAX_REAL);
+    CLEANUP(buf_release) struct buf rest = BUF_INIT(PATH_MAX_REAL);
+    char target[PATH_MAX];
     unsigned links = 0;
-    char real[PATH_MAX];
+    bool is_there = true;
+    struct str left;
+    struct str name;
 
-    while (!realpath(at, real)) {
-        char *target = links < PATH_MAX_LINKS ? path_dangling(at) : NULL;
-        char *slash;
+    if (path[0] && path[0] != '/' && realpath(".", target))
+        path_walk(&at, str_of(target));
+    buf_adds(&rest, path);
+    left = buf_str(&rest);
+    while (str_cut(&left, '/', &name)) {
+        size_t before = at.len;
+        ssize_t n = -1;
 
-        if (target) {
-            links++;
-            mem_freep(&at);
-            at = target;
+        path_walk(&at, name);
+        if (at.len <= before) { /* back to something that may be there */
+            is_there = true;
             continue;
         }
-        slash = strrchr(at, '/');
-        if (!slash || slash == at) {
-            memcpy(real, "/", 2);
-            buf_insert(&rest, 0, str_of(at));
-            break;
+        if (is_there && links < PATH_MAX_LINKS)
+            n = readlink(buf_cstr(&at), target, sizeof(target));
+        if (n <= 0 || n == sizeof(target)) {
+            is_there = is_there && errno == EINVAL;
+            continue;
         }
-        buf_insert(&rest, 0, str_of(slash));
-        *slash = '\0';
+        links++;
+        buf_cut(&at, before, at.len - before);
+        if (target[0] == '/')
+            buf_clear(&at);
+        path_go_by_link(&rest, str_make(target, (size_t)n), left);
+        left = buf_str(&rest);
     }
-    buf_insert(&rest, 0, str_of(strcmp(real, "/") == 0 ? "" : real));
-    mem_freep(&at);
-    if (!rest.len)
-        buf_addc(&rest, '/');
-    return buf_take(&rest);
+    if (!at.len)
+        buf_addc(&at, '/');
+    return buf_take(&at);
 }
 
 char *path_dirname(const char *path)

@@ -28,7 +28,9 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"text", "fifo", "a/b/c", "a/b", "a", ""};
+    static const char *const names[] = {"text", "fifo", "a/b/c",      "a/b",  "a",     "d/f",
+                                        "d",    "to-d", "deep/to-up", "deep", "chain", "nowhere",
+                                        "loop", ""};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -119,6 +121,62 @@ static void paths_walk_by_name(void **state)
     }
 }
 
+/* Links are followed where they are, also to what is not there; the rest goes by name. */
+static void paths_are_made_real(void **state)
+{
+    static const struct {
+        const char *path, *want;
+    } rows[] = {
+        {"d/f", "/d/f"},
+        {"d//./f/", "/d/f"},
+        {"to-d/f", "/d/f"},
+        {"to-d/../new", "/new"}, /* from where the link leads */
+        {"deep/to-up/new", "/d/new"},
+        {"chain/f", "/d/f"},
+        {"nowhere", "/none/at/all"},
+        {"nowhere/x", "/none/at/all/x"},
+        {"none/x/y", "/none/x/y"},
+        {"none/../to-d/f", "/d/f"},
+        {"d/f/x", "/d/f/x"}, /* below a file */
+        {"loop", "/loop"},
+    };
+    static const char *const links[][2] = {
+        {"to-d", "d"},
+        {"deep/to-up", "../d"},
+        {"chain", "deep/../to-d"},
+        {"nowhere", "none/at/all"},
+        {"loop", "loop"},
+    };
+    CLEANUP(mem_freep) char *root = path_real(folder);
+    CLEANUP(mem_freep) char *slash = path_real("/");
+    CLEANUP(mem_freep) char *here = path_real("no-such-file");
+    CLEANUP(mem_freep) char *file = path_join(root, "d/f");
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        CLEANUP(mem_freep) char *made = path_join(root, i ? "deep" : "d");
+
+        assert_int_equal(mkdir(made, 0700), 0);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        CLEANUP(mem_freep) char *link = path_join(root, links[i][0]);
+
+        assert_int_equal(symlink(links[i][1], link), 0);
+    }
+    assert_int_equal(file_replace(file, STR("x"), 0600, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(mem_freep) char *path = path_join(root, rows[i].path);
+        CLEANUP(mem_freep) char *real = path_real(path);
+
+        if (strncmp(real, root, strlen(root)) != 0 ||
+            strcmp(real + strlen(root), rows[i].want) != 0)
+            fail_msg("%s is %s", rows[i].path, real);
+    }
+    assert_string_equal(slash, "/");
+    assert_int_equal(here[0], '/');
+    assert_string_equal(path_base(here), "no-such-file");
+}
+
 static void paths(void **state)
 {
     const struct {
@@ -189,6 +247,7 @@ int main(void)
         cmocka_unit_test(makes_folders),
         cmocka_unit_test(paths),
         cmocka_unit_test(paths_walk_by_name),
+        cmocka_unit_test(paths_are_made_real),
         cmocka_unit_test(a_full_pipe_is_waited_for),
     };
 

@@ -200,6 +200,8 @@ struct str rule_text(const struct rule *r)
 
 bool rule_names_tool(const struct rule *r, struct str tool)
 {
+    if (str_eq(r->tool, tool)) /* as mostly */
+        return true;
     if (str_eq(tool, STR("Task")))
         tool = STR("Agent");
     if (rule_wild_match(r->tool, tool))
@@ -286,9 +288,9 @@ static bool param_matches(const struct rule *r, const struct json *args)
 
 static bool path_rule_matches(const struct rule *r, const struct rule_subject *s)
 {
-    bool reads = str_is(r->tool, "Read");
-    bool writes = str_is(r->tool, "Edit");
-    bool moves = str_is(r->tool, "Cd");
+    bool reads = str_eq(r->tool, STR("Read"));
+    bool writes = !reads && str_eq(r->tool, STR("Edit"));
+    bool moves = !reads && !writes && str_eq(r->tool, STR("Cd"));
 
     if (!reads && !writes && !moves)
         return false;

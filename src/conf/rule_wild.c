@@ -11,36 +11,39 @@ static bool is_blank(char c)
 }
 
 /* Only the last star is ever tried again, so hostile texts cost no more than length times length.
- */
-bool rule_wild_match_to(struct str p, struct str t, bool boundary)
+ * Every command is held against every rule: plain pointers, because calls would cost more than the
+ * work. */
+bool rule_wild_match_to(struct str pattern, struct str text, bool boundary)
 {
-    struct str star = {0};
-    struct str star_at = {0};
+    const char *p = pattern.ptr;
+    const char *p_end = p + pattern.len;
+    const char *t = text.ptr;
+    const char *t_end = t + text.len;
+    const char *star = NULL; /* what is behind it */
+    const char *star_at = NULL;
 
     for (;;) {
-        if (p.len && p.ptr[0] == '*') {
-            p = str_from(p, 1);
-            star = p;
+        if (p < p_end && *p == '*') {
+            star = ++p;
             star_at = t;
-            if (!p.len)
+            if (p == p_end)
                 return true;
             continue;
         }
-        if (!p.len && (!t.len || (boundary && is_blank(t.ptr[0]))))
+        if (p == p_end && (t == t_end || (boundary && is_blank(*t))))
             return true;
-        if (p.len && t.len) {
-            bool escaped = p.ptr[0] == '\\' && p.len > 1 && strchr("*()\\", p.ptr[1]);
+        if (p < p_end && t < t_end) {
+            bool escaped = *p == '\\' && p_end - p > 1 && strchr("*()\\", p[1]);
 
-            if (p.ptr[escaped] == t.ptr[0]) {
-                p = str_from(p, 1 + escaped);
-                t = str_from(t, 1);
+            if (p[escaped] == *t) {
+                p += 1 + escaped;
+                t++;
                 continue;
             }
         }
-        if (!star.ptr || !star_at.len)
+        if (!star || star_at == t_end)
             return false;
-        star_at = str_from(star_at, 1);
-        t = star_at;
+        t = ++star_at;
         p = star;
     }
 }
