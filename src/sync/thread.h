@@ -2,9 +2,10 @@
  * Threads, locks and waits. This folder is their only home.
  *
  * Threads start with every signal blocked (signals.h) and a 256 KB stack, four times that under
- * sanitizers. Locks are held for a few instructions: never call out while holding one, never hold
- * two. Waiting for something to happen is a mailbox's or a cancel token's business; struct gate is
- * for the few places that wait on a condition between two threads of one room.
+ * sanitizers; a fault's handler has a stack of its own, so that it runs when theirs is full. Locks
+ * are held for a few instructions: never call out while holding one, never hold two. Waiting for
+ * something to happen is a mailbox's or a cancel token's business; struct gate is for the few
+ * places that wait on a condition between two threads of one room.
  */
 #pragma once
 

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -198,12 +200,69 @@ static void test_loose(void **state)
     gate_give(&l.gate);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_FAULT_STACK false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define HAS_FAULT_STACK false
+#endif
+#endif
+#ifndef HAS_FAULT_STACK
+#define HAS_FAULT_STACK true
+#endif
+
+static void on_fault(int signo)
+{
+    (void)signo;
+    _exit(7);
+}
+
+static int dig(volatile char *above)
+{
+    volatile char here[1024];
+
+    here[0] = above ? above[0] : 1;
+    return here[0] ? dig(here) + here[0] : 0;
+}
+
+static void overflow(void *arg)
+{
+    *(int *)arg = dig(NULL);
+}
+
+/* A handler runs though the thread has no stack left. */
+static void test_overflow(void **state)
+{
+    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
+    int status = 0;
+    pid_t pid;
+
+    (void)state;
+    if (!HAS_FAULT_STACK)
+        skip();
+    pid = fork();
+    if (pid == 0) {
+        struct thread *t;
+        int result;
+
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGSEGV, &action, NULL);
+        t = thread_start("digs", overflow, &result, NULL);
+        thread_join(t);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start),         cmocka_unit_test(test_starting_leaves_the_mask_alone),
         cmocka_unit_test(test_lock),          cmocka_unit_test(test_gate),
         cmocka_unit_test(test_gate_deadline), cmocka_unit_test(test_loose),
+        cmocka_unit_test(test_overflow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
