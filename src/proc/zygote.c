@@ -29,7 +29,7 @@
 #define ZYGOTE_RUSH 4     /* wardens that it makes before it sheds what it does not need, */
 #define ZYGOTE_IDLE_MS 50 /* unless nobody asks for another one */
 #define ZYGOTE_LOOK_MS 20 /* between two pushes, should a job have stopped it */
-#define ZYGOTE_LOOKS 100  /* then it is replaced */
+#define ZYGOTE_LOOKS 100  /* then the zygote is replaced */
 #define ZYGOTE_TRIES 3    /* at a warden; one for a spare that was killed, one for the zygote */
 
 /* ---- in the zygote ---- */
@@ -135,14 +135,17 @@ static pid_t zygote_hear(struct zygote *z, enum zygote_spare_kind kind)
     struct zygote_spare *spare = &z->spares[kind];
     struct pollfd p = {.fd = spare->socket, .events = POLLIN};
     struct warden_report report;
+    int looks = 0;
 
-    for (int look = 0; spare->socket >= 0 && !spare->pid && look < ZYGOTE_LOOKS; look++) {
+    while (spare->socket >= 0 && !spare->pid && !spare->is_late) {
         if (poll(&p, 1, ZYGOTE_LOOK_MS) > 0) {
             ssize_t len = recv(spare->socket, &report, sizeof(report), MSG_DONTWAIT);
 
             spare->pid = len > 0 ? report.warden : -1;
         } else {
-            kill(z->pid, SIGCONT);
+            if (z->pid > 0) /* else it would be everybody of our group */
+                kill(z->pid, SIGCONT);
+            spare->is_late = ++looks == ZYGOTE_LOOKS;
         }
     }
     return spare->pid > 0 ? spare->pid : -1;
@@ -160,6 +163,15 @@ static void zygote_reap(pid_t pid)
         continue;
 }
 
+static void zygote_end(struct zygote *z)
+{
+    fd_closep(&z->socket);
+    if (z->pid > 0)
+        kill(z->pid, SIGKILL);
+    zygote_reap(z->pid);
+    z->pid = 0;
+}
+
 /* It is not reaped, so it is ours; somebody may have stopped it. */
 static void zygote_drop(struct zygote *z, enum zygote_spare_kind kind)
 {
@@ -167,23 +179,23 @@ static void zygote_drop(struct zygote *z, enum zygote_spare_kind kind)
     pid_t pid = zygote_hear(z, kind);
 
     z->lost_one = z->lost_one || (spare->socket >= 0 && pid < 0);
+    /* Whoever has not made it yet must not make it later, when nobody looks for it any more. */
+    if (spare->is_late)
+        zygote_end(z);
     fd_closep(&spare->socket);
     if (pid > 0)
         kill(pid, SIGKILL);
     zygote_reap(pid);
     spare->socket = -1;
     spare->pid = 0;
+    spare->is_late = false;
 }
 
 void zygote_release(struct zygote *z)
 {
     for (int kind = 0; kind < ZYGOTE_SPARES; kind++)
         zygote_drop(z, (enum zygote_spare_kind)kind);
-    fd_closep(&z->socket);
-    if (z->pid > 0)
-        kill(z->pid, SIGKILL);
-    zygote_reap(z->pid);
-    z->pid = 0;
+    zygote_end(z);
 }
 
 /* Makes a spare the warden of l. -1: there is none, or it was killed. */

@@ -31,6 +31,7 @@ struct launch;
 struct zygote_spare {
     int socket;     /* our end; -1: none was asked for */
     pid_t pid;      /* 0: not heard of yet, -1: there is none */
+    bool is_late;   /* and is waited for no more */
     int namespaces; /* flags of unshare(2): those that it enters ahead */
 };
 
