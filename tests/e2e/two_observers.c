@@ -22,21 +22,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "check.h"
 #include "json/json.h"
 
 #define TURNS 16
 #define TEXT_BYTES 300000
 #define PATIENCE_MS 60000
-
-#define CHECK(cond, ...)                                                                           \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 struct end {
     int fd;

@@ -23,9 +23,7 @@
 
 #define DRIVER_ROWS 24
 #define DRIVER_MAX ((size_t)64 << 20)
-#define DRIVER_QUIET_MS 400    /* a screen that is written down has come to rest */
-#define DRIVER_ESCAPE_MS 80    /* so that an Esc is none of the keys that follow */
-#define DRIVER_GOLDEN_MS 20000 /* for a screen to become what it should */
+#define DRIVER_QUIET_MS 400 /* a screen that is written down has come to rest */
 
 struct driver_theme {
     const char *name;
@@ -118,7 +116,7 @@ static void driver_compare(struct driver *d, struct str name,
     CLEANUP(buf_release) struct buf head = BUF_INIT(1000);
     CLEANUP(buf_release) struct buf got = BUF_INIT(DRIVER_MAX);
     const struct script_section *want;
-    int64_t until = clock_mono_ms() + DRIVER_GOLDEN_MS;
+    int64_t until = clock_mono_ms() + PLAY_PATIENCE_MS;
 
     buf_addf(&head, "%.*s %d %s", STR_ARG(name), d->cols, d->theme->name);
     if (d->updates) {
@@ -157,25 +155,28 @@ static void driver_size(struct driver *d, struct str text, int *ret_cols, int *r
         *ret_rows = (int)n;
 }
 
+/* All of a line in one write: two that mean something together come together. An Esc is read alone,
+ * else it would be a part of the key that comes next. */
 static void driver_keys(struct driver *d, struct str names)
 {
+    CLEANUP(buf_release) struct buf bytes = BUF_INIT(4096);
     struct str name;
+    bool escapes = false;
 
     while (str_cut(&names, ' ', &name)) {
-        CLEANUP(buf_release) struct buf bytes = BUF_INIT(64);
+        size_t before = bytes.len;
 
         if (!name.len)
             continue;
         if (!script_key(name, &bytes))
             play_fail(&d->play, "no key is called '%.*s'", STR_ARG(name));
-        play_type(&d->play, buf_str(&bytes));
-        if (str_is(buf_str(&bytes), "\033")) {
-            int64_t until = clock_mono_ms() + DRIVER_ESCAPE_MS;
-
-            while (clock_mono_ms() < until)
-                play_pump(&d->play, 10);
-        }
+        if (escapes)
+            play_fail(&d->play, "esc ends its line");
+        escapes = str_is(str_from(buf_str(&bytes), before), "\033");
     }
+    play_type(&d->play, buf_str(&bytes));
+    if (escapes)
+        play_until_read(&d->play);
 }
 
 static void driver_signal(struct driver *d, struct str name)
@@ -199,7 +200,7 @@ static void driver_signal(struct driver *d, struct str name)
 static void driver_raw(struct driver *d, struct str text, bool never)
 {
     CLEANUP(buf_release) struct buf bytes = BUF_INIT(DRIVER_MAX);
-    int64_t until = clock_mono_ms() + DRIVER_GOLDEN_MS;
+    int64_t until = clock_mono_ms() + PLAY_PATIENCE_MS;
 
     script_unescape(text, &bytes);
     while (str_has(glass_raw(d->play.glass), buf_str(&bytes)) == never) {

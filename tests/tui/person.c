@@ -14,24 +14,15 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "check.h"
 #include "window.h"
-
-#define CHECK(cond, ...)                                                                           \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 #define ESC "\x1b"
 #define ENTER "\r"
 #define UP "\x1b[A"
+#define BACKSPACE "\x7f"
 #define CTRL_C "\x03"
 #define CTRL_D "\x04"
-#define CTRL_L "\x0c"
 #define CTRL_O "\x0f"
 #define SHIFT_TAB "\x1b[Z"
 
@@ -43,18 +34,32 @@
 
 static const char *build;
 
+/* Nothing is worked on: an answer that can be read may still have to end. */
+static void until_idle(struct window *w)
+{
+    window_until_shown(w, "say what to do");
+}
+
+static void put_file(const struct window *w, const char *name, const char *text)
+{
+    CLEANUP(mem_freep) char *path = path_join(w->top, name);
+    struct err err = {0};
+
+    CHECK(file_replace(path, str_of(text), 0600, &err) == 0, "%s", err.text);
+}
+
 static void start(struct window *w, const char *scenario)
 {
     struct window_spec spec = {.build = build, .scenario = scenario};
 
     window_open(w, &spec);
-    window_until(w, "say what to do");
+    until_idle(w);
 }
 
 /* A dialog passes over what was typed before a person can have read it. */
 static void answer(struct window *w, const char *key)
 {
-    window_until(w, "Enter choose");
+    window_until_shown(w, "Enter choose");
     window_settle(w, 400);
     window_type(w, key);
 }
@@ -62,7 +67,7 @@ static void answer(struct window *w, const char *key)
 /* Quits an idle session: what is left is sane, and says how to go on. */
 static void leave(struct window *w)
 {
-    window_until(w, "say what to do");
+    until_idle(w);
     window_type(w, CTRL_D);
     CHECK(window_end(w) == 0, "exit code");
     CHECK(strstr(window_text(w), "tenax --resume "), "it does not say how to go on:\n%s",
@@ -105,6 +110,7 @@ static void case_hello(void)
     start(&w, "step\n  if-prompt \"good morning\"\n  text Good morning to you.\n");
     window_type(&w, "good morning" ENTER);
     window_until(&w, "Good morning to you.");
+    until_idle(&w);
     CHECK(window_count(&w, "Good morning to you.") == 1, "the answer is there twice");
     CHECK(window_count(&w, "good morning") == 1, "the prompt is not there once:\n%s",
           window_text(&w));
@@ -152,14 +158,38 @@ static void case_typed_early(void)
 
 static const char slow[] = "step\n  pace 50ms\n  text one two three four five six seven eight nine "
                            "ten eleven twelve thirteen fourteen fifteen sixteen seventeen\n"
-                           "step\n  text Second answer.\n"
+                           "step\n  text Second answer.\n";
+
+/* An answer that does not end by itself. */
+static const char endless[] = "step\n  text one two three four\n  pause 1000s\n  text seventeen\n"
+                              "step\n  text Second answer.\n";
+
+/* A turn that goes on when it is let: the command waits for a file. */
+#define WAITS "call Bash {\"command\": \"sh waits\"}\n"
+#define MAY_WAIT "\"permissions\":{\"allow\":[\"Bash(sh waits)\"]}"
+
+static const char held[] = "step\n  text one two\n  " WAITS "step\n  text Second answer.\n"
                            "step\n  text Third answer.\n";
+
+static void start_held(struct window *w, const char *scenario, const char *settings)
+{
+    struct window_spec spec = {.build = build, .scenario = scenario, .settings = settings};
+
+    window_open(w, &spec);
+    put_file(w, "work/waits", "until test -e go; do sleep 0.05; done\n");
+    until_idle(w);
+}
+
+static void let_go(const struct window *w)
+{
+    put_file(w, "work/go", "");
+}
 
 static void case_interrupt(void)
 {
     struct window w;
 
-    start(&w, slow);
+    start(&w, endless);
     window_type(&w, "count" ENTER);
     window_until(&w, "three");
     window_type(&w, ESC);
@@ -175,7 +205,7 @@ static void case_ctrl_c(void)
 {
     struct window w;
 
-    start(&w, slow);
+    start(&w, endless);
     window_type(&w, "count" ENTER);
     window_until(&w, "three");
     window_type(&w, CTRL_C);
@@ -184,7 +214,7 @@ static void case_ctrl_c(void)
     window_until(&w, "text that goes");
     window_type(&w, CTRL_C);
     window_until_gone(&w, "text that goes");
-    window_type(&w, CTRL_C);
+    window_type(&w, BACKSPACE CTRL_C CTRL_C); /* two within a second, whenever that begins */
     CHECK(window_end(&w) == 0, "exit code");
     check_sane(&w);
     window_close(&w);
@@ -201,6 +231,7 @@ static void case_queue(void)
     window_type(&w, "and also this" ENTER);
     window_until(&w, "and also this");
     window_until(&w, "Second answer.");
+    until_idle(&w);
     CHECK(window_count(&w, "and also this") == 1, "%s", window_text(&w));
     leave(&w);
 }
@@ -209,15 +240,18 @@ static void case_queue_edited(void)
 {
     struct window w;
 
-    start(&w, slow);
+    start_held(&w, held, "{" MAY_WAIT "}");
     window_type(&w, "count" ENTER);
     window_until(&w, "two");
     window_type(&w, "wrong words" ENTER);
-    window_until(&w, "takes it back");
+    window_until_shown(&w, "takes it back");
     window_type(&w, UP);
     window_until_gone(&w, "takes it back");
     window_type(&w, CTRL_C "right words" ENTER);
+    window_until_shown(&w, "takes it back");
+    let_go(&w);
     window_until(&w, "Second answer.");
+    until_idle(&w);
     CHECK(!strstr(window_screen(&w), "wrong words"), "%s", window_text(&w));
     leave(&w);
 }
@@ -225,21 +259,16 @@ static void case_queue_edited(void)
 /* A hook that keeps it from the model says so, and it waits no more. */
 static void case_queue_refused(void)
 {
-    struct window_spec spec = {
-        .build = build,
-        .scenario = slow,
-        .settings = "{\"hooks\":{\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\","
-                    "\"command\":\"grep -q forbidden || exit 0; echo not these >&2; exit 2\""
-                    "}]}]}}",
-    };
     struct window w;
 
-    window_open(&w, &spec);
-    window_until(&w, "say what to do");
+    start_held(&w, held,
+               "{" MAY_WAIT ",\"hooks\":{\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\","
+               "\"command\":\"grep -q forbidden || exit 0; echo not these >&2; exit 2\"}]}]}}");
     window_type(&w, "count" ENTER);
     window_until(&w, "two");
     window_type(&w, "a forbidden word" ENTER);
-    window_until(&w, "takes it back");
+    window_until_shown(&w, "takes it back");
+    let_go(&w);
     window_until(&w, "not these");
     window_until_gone(&w, "takes it back");
     leave(&w);
@@ -282,7 +311,7 @@ static void case_interrupt_early(void)
 {
     struct window w;
 
-    start(&w, slow);
+    start(&w, endless);
     window_type(&w, "count" ENTER ESC);
     window_until(&w, "nterrupted");
     CHECK(!strstr(window_text(&w), "seventeen"), "it went on:\n%s", window_text(&w));
@@ -325,12 +354,9 @@ static void case_permission_no(void)
     window_until(&w, "Enter choose");
     window_type(&w, ESC);
     window_until_gone(&w, "Enter choose");
-    window_type(&w, CTRL_C);
-    window_settle(&w, 300);
+    until_idle(&w);
     check_made(&w, false);
-    window_type(&w, CTRL_C CTRL_C);
-    (void)window_end(&w);
-    window_close(&w);
+    leave(&w);
 }
 
 static void case_modes(void)
@@ -361,7 +387,6 @@ static void case_transcript(void)
     window_type(&w, "q");
     window_until_raw(&w, ESC "[?1049l", 0);
     leave(&w);
-    (void)CTRL_L;
 }
 
 static void case_resize(void)
@@ -389,7 +414,7 @@ static void end_by(int signo, int code)
 {
     struct window w;
 
-    start(&w, slow);
+    start(&w, endless);
     window_type(&w, "count" ENTER);
     window_until(&w, "three");
     kill(w.pid, signo);
@@ -446,7 +471,7 @@ static void case_window_closed(void)
 {
     struct window w;
 
-    start(&w, slow);
+    start(&w, endless);
     window_type(&w, "count" ENTER);
     window_until(&w, "three");
     close(w.fd);
@@ -483,20 +508,22 @@ static void case_suspend(void)
     window_type(&w, "PS1='ready$ '" ENTER);
     window_until(&w, "\nready$");
     window_type(&w, "$TENAX" ENTER);
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, "half a sen");
     window_until(&w, "half a sen");
     window_type(&w, "\x1a");
     window_until(&w, "Stopped");
     window_type(&w, "echo in the $((40 + 2)) shell" ENTER);
     window_until(&w, "in the 42 shell");
-    window_type(&w, "fg" ENTER);
-    window_until(&w, "❯ half a sen");
+    CHECK(!strstr(window_screen(&w), "❯ half a sen"), "%s", window_text(&w));
+    window_type(&w, "fg; echo and $((1 + 1)) at the end" ENTER);
+    window_until_shown(&w, "❯ half a sen");
     window_type(&w, "tence" ENTER);
     window_until(&w, "Hello again.");
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, CTRL_D);
     window_until(&w, "tenax --resume ");
+    window_until(&w, "and 2 at the end"); /* before that, what is typed is nobody's */
     window_type(&w, "exit" ENTER);
     CHECK(window_end(&w) == 0, "exit code");
     window_close(&w);
@@ -513,7 +540,7 @@ static void case_editor(void)
     struct window w;
 
     window_open(&w, &spec);
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, "the wrong word");
     window_until(&w, "the wrong word");
     window_type(&w, "\x07");
@@ -536,11 +563,11 @@ static void case_costs(void)
     struct window w;
 
     window_open(&w, &spec);
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, "one" ENTER);
     window_until(&w, "This session has cost $2.00");
     answer(&w, ENTER);
-    window_until_gone(&w, "Enter choose");
+    until_idle(&w);
     window_type(&w, "/clear" ENTER);
     window_until(&w, "new session");
     window_type(&w, "two" ENTER);
@@ -559,7 +586,7 @@ static void case_memory(void)
 
     start(&w, "step\n  text Not asked.\n");
     path = path_join(w.top, "work/CLAUDE.md");
-    CHECK(file_replace(path, STR(text), 0600, NULL) == 0, "no file");
+    put_file(&w, "work/CLAUDE.md", text);
     window_type(&w, "/memory" ENTER);
     answer(&w, ENTER);
     window_until(&w, "Two.");
@@ -568,7 +595,7 @@ static void case_memory(void)
     window_until(&w, "is as it was");
     CHECK(file_slurp(path, 4096, &after, NULL) == 0 && str_is(buf_str(&after), text),
           "it became: %s", buf_cstr(&after));
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
     window_close(&w);
@@ -628,7 +655,7 @@ static void case_editor_term(void)
     struct window w;
 
     window_open(&w, &spec);
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, "\x07");
     window_until(&w, "it is open");
     kill(w.pid, SIGTERM);
@@ -647,13 +674,14 @@ static void case_sessions(void)
     start(&w, "step\n  text The first answer.\nstep\n  text The second one.\n");
     window_type(&w, "remember the milk" ENTER);
     window_until(&w, "The first answer.");
+    until_idle(&w);
     window_type(&w, "/clear" ENTER);
     window_until(&w, "new session");
     window_type(&w, UP UP);
     window_until(&w, "❯ remember the milk");
     window_type(&w, CTRL_C);
     window_until_gone(&w, "❯ remember the milk");
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
     {
@@ -689,28 +717,14 @@ static void start_hooked(struct window *w)
     window_until(w, "the line");
     window_type(w, "hi" ENTER); /* hooks are an agent's */
     window_until(w, "Hello.");
-    window_until(w, "say what to do");
-    {
-        CLEANUP(mem_freep) char *settings = path_join(w->top, "home/.tenax/settings.json");
-        CLEANUP(mem_freep) char *hooked = path_join(w->top, "home/hooked");
-        struct err err = {0};
-        int tries = 0;
-
-        CHECK(file_replace(settings, STR("{\"theme\":\"light\"," HOOKED_SETTINGS "}"), 0600,
-                           &err) == 0,
-              "%s", err.text);
-        while (!file_exists(hooked) && tries++ < 200)
-            (void)window_wait(w, 100);
-        CHECK(file_exists(hooked), "the hook has not begun:\n%s", window_text(w));
-    }
+    until_idle(w);
+    put_file(w, "home/.tenax/settings.json", "{\"theme\":\"light\"," HOOKED_SETTINGS "}");
+    window_until_file(w, "home/hooked");
 }
 
-static void let_hook_end(struct window *w)
+static void let_hook_end(const struct window *w)
 {
-    CLEANUP(mem_freep) char *path = path_join(w->top, "home/go");
-    struct err err = {0};
-
-    CHECK(file_replace(path, STR(""), 0600, &err) == 0, "%s", err.text);
+    put_file(w, "home/go", "");
 }
 
 /* What the status line waits for does not keep the person's terminal. */
@@ -736,9 +750,10 @@ static void case_hook_at_a_switch(void)
     window_type(&w, "/clear" ENTER);
     window_until(&w, "one moment");
     window_type(&w, "typed meanwhile" ENTER);
-    window_until(&w, "takes it back");
+    window_until_shown(&w, "takes it back");
     window_type(&w, UP);
-    window_until(&w, "❯ typed meanwhile");
+    window_until_gone(&w, "takes it back");
+    window_until_shown(&w, "❯ typed meanwhile");
     let_hook_end(&w);
     window_until(&w, "new session");
     window_type(&w, ENTER);
@@ -764,24 +779,27 @@ static void case_ask_left(void)
 {
     struct window w;
 
-    start(&w, "step\n  if-prompt remember\n  text Noted.\n"
-              "step\n  if-prompt \"and now\"\n  text So we are back.\n"
-              "step\n  pace 50ms\n  text one two three four five six seven eight\n"
-              "  call Bash {\"command\": \"touch made\"}\n"
-              "step\n  text That is all.\n");
+    start_held(&w,
+               "step\n  if-prompt remember\n  text Noted.\n"
+               "step\n  if-prompt \"and now\"\n  text So we are back.\n"
+               "step\n  text one two\n  " WAITS "step\n  call Bash {\"command\": \"touch made\"}\n"
+               "step\n  text That is all.\n",
+               "{" MAY_WAIT ",\"hooks\":{\"Notification\":[{\"matcher\":\"permission_prompt\","
+               "\"hooks\":[{\"type\":\"command\",\"command\":\"touch $HOME/asked\"}]}]}}");
     window_type(&w, "remember the milk" ENTER);
     window_until(&w, "Noted.");
-    window_until_gone(&w, "Esc interrupts");
+    until_idle(&w);
     window_type(&w, "/clear" ENTER);
     window_until(&w, "new session");
     window_type(&w, "go" ENTER);
     window_until(&w, "two");
     window_type(&w, "/resume" ENTER);
-    window_until(&w, "Enter choose");
-    window_settle(&w, 1500); /* the question comes behind it */
-    window_type(&w, ENTER);
+    window_until_shown(&w, "Enter choose");
+    let_go(&w); /* the question comes behind it */
+    window_until_file(&w, "home/asked");
+    answer(&w, ENTER);
     window_until(&w, "session resumed");
-    window_until(&w, "say what to do");
+    until_idle(&w);
     CHECK(!strstr(window_screen(&w), "Enter choose"), "%s", window_text(&w));
     window_type(&w, "and now" ENTER);
     window_until(&w, "So we are back.");
@@ -1011,7 +1029,7 @@ static void start_counted(struct window *w, const char *scenario, char frames[st
     snprintf(frames, 64, "/tmp/tenax-frames-%d", (int)getpid());
     snprintf(name, sizeof(name), "TENAX_TEST_FRAMES=%s", frames);
     window_open(w, &spec);
-    window_until(w, "say what to do");
+    until_idle(w);
 }
 
 static void end_counted(struct window *w, const char *frames)
@@ -1082,7 +1100,6 @@ static void case_long_diff(void)
     window_until(&w, "It is written.");
     window_type(&w, CTRL_C);
     window_until_gone(&w, "typed");
-    window_until(&w, "say what to do");
     end_counted(&w, frames);
 }
 
@@ -1117,7 +1134,7 @@ static void case_trust(void)
     CHECK(!strstr(window_text(&w), "Hello."), "it began before:\n%s", window_text(&w));
     window_type(&w, "2");
     window_until(&w, "Hello.");
-    window_until(&w, "say what to do");
+    until_idle(&w);
     window_type(&w, "hi" ENTER);
     window_until(&w, "Again.");
     leave(&w);

@@ -102,7 +102,8 @@ void play_stage(struct play *p)
     strv_adds(&p->env, "TENAX_TEST_SANDBOX=none");
     strv_adds(&p->env, "LANG=C.UTF-8");
     strv_adds(&p->env, "TZ=UTC");
-    for (const char *const *name = (const char *const[]){"ASAN_OPTIONS", "UBSAN_OPTIONS", NULL};
+    for (const char *const *name =
+             (const char *const[]){"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", NULL};
          *name; name++) {
         if (getenv(*name))
             strv_addf(&p->env, "%s=%s", *name, getenv(*name));
@@ -188,6 +189,18 @@ bool play_pump(struct play *p, int wait_ms)
     return true;
 }
 
+void play_until_read(struct play *p)
+{
+    int64_t until = clock_mono_ms() + PLAY_PATIENCE_MS;
+    struct pollfd f = {.fd = p->slave, .events = POLLIN};
+
+    while (poll(&f, 1, 0) > 0) {
+        if (clock_mono_ms() > until)
+            play_fail(p, "it reads no more");
+        play_pump(p, 5);
+    }
+}
+
 void play_resize(struct play *p, int cols, int rows)
 {
     struct winsize w = {.ws_col = (unsigned short)cols, .ws_row = (unsigned short)rows};
@@ -217,22 +230,27 @@ static bool play_is_gone(struct play *p, struct str text)
     return !str_has(buf_str(&all), text);
 }
 
-static bool play_has_ended(const struct play *p)
+/* With which code of exit or signal, if it has. */
+static bool play_has_ended(const struct play *p, int *ret_status)
 {
     siginfo_t info = {0};
 
-    return waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+    if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
+        return false;
+    *ret_status = info.si_status;
+    return true;
 }
 
 void play_wait(struct play *p, struct str text, bool gone)
 {
     int64_t until = clock_mono_ms() + PLAY_PATIENCE_MS;
+    int status;
 
     while (!(gone ? play_is_gone(p, text) : play_shows(p, text))) {
         if (clock_mono_ms() > until)
             play_fail(p, "'%.*s' %s", STR_ARG(text), gone ? "stays" : "does not come");
-        if (!play_pump(p, 1000) && play_has_ended(p) && !play_pump(p, 0))
-            play_fail(p, "it has ended before '%.*s'", STR_ARG(text));
+        if (!play_pump(p, 1000) && play_has_ended(p, &status) && !play_pump(p, 0))
+            play_fail(p, "it has ended (%d) before '%.*s'", status, STR_ARG(text));
     }
 }
 

@@ -35,6 +35,7 @@ void play_start(struct play *p, int cols, int rows);
 /* Reads what comes within so long; false: nothing did. */
 bool play_pump(struct play *p, int wait_ms);
 void play_type(struct play *p, struct str bytes);
+void play_until_read(struct play *p); /* all that was typed */
 void play_resize(struct play *p, int cols, int rows);
 /* Until the screen or what has scrolled away has the text, or no longer has it. */
 void play_wait(struct play *p, struct str text, bool gone);

@@ -216,9 +216,8 @@ static void sb_end(struct sb *s)
 
     if (s->is_tenax) {
         sb_wait(s, "THE-END");
-        sb_pass(500);
-        SB_TMUX(s, NULL, "send-keys", "C-c");
-        SB_TMUX(s, NULL, "send-keys", "C-c");
+        sb_wait(s, "say what to do");
+        SB_TMUX(s, NULL, "send-keys", "C-c", "C-c");
     } else {
         SB_TMUX(s, NULL, "send-keys", "q");
     }

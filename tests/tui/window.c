@@ -23,7 +23,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 
-#define WINDOW_PATIENCE_MS 20000
+#define WINDOW_PATIENCE_MS 60000 /* only for what hangs */
 
 struct vt {
     VTerm *vt;
@@ -91,18 +91,28 @@ static int vt_push(int cols, const VTermScreenCell *cells, void *arg)
     return 1;
 }
 
-static void vt_answer(const char *bytes, size_t len, void *arg)
+static void vt_send(struct vt *v, struct str bytes)
 {
-    struct vt *v = arg;
-
-    while (len) {
-        ssize_t n = write(v->fd, bytes, len);
+    while (bytes.len) {
+        ssize_t n = write(v->fd, bytes.ptr, bytes.len);
 
         if (n <= 0)
             return;
-        bytes += n;
-        len -= (size_t)n;
+        bytes = str_from(bytes, (size_t)n);
     }
+}
+
+/* The marks around a frame are what libvterm does not know, but this window does. */
+static void vt_answer(const char *bytes, size_t len, void *arg)
+{
+    struct str unknown = STR("?2026;0$y");
+    struct str answer = str_make(bytes, len);
+
+    if (str_ends(answer, unknown)) {
+        vt_send(arg, str_first(answer, len - unknown.len));
+        answer = STR("?2026;2$y");
+    }
+    vt_send(arg, answer);
 }
 
 static struct vt *vt_new(int fd, int rows, int cols)
@@ -299,6 +309,22 @@ void window_close(struct window *w)
 
 /* ---- bytes both ways ---- */
 
+/* Looks for the marks in what came behind `from`; one of them may have come in two pieces. */
+static void watch_frames(struct window *w, size_t from)
+{
+    struct str begin = STR("\x1b[?2026h");
+    struct str end = STR("\x1b[?2026l");
+
+    for (size_t at = from < begin.len ? 0 : from - begin.len + 1; at < w->raw.len; at++) {
+        struct str rest = str_from(buf_str(&w->raw), at);
+
+        if (str_starts(rest, begin))
+            w->is_drawn = true;
+        else if (str_starts(rest, end))
+            w->is_drawn = false;
+    }
+}
+
 /* What is there, as it comes; false: nothing now. */
 static bool window_read(struct window *w)
 {
@@ -312,6 +338,7 @@ static bool window_read(struct window *w)
         return false;
     }
     buf_add(&w->raw, str_make(bytes, (size_t)n));
+    watch_frames(w, w->raw.len - (size_t)n);
     vterm_input_write(w->vt->vt, bytes, (size_t)n);
     return true;
 }
@@ -335,7 +362,7 @@ void window_send(struct window *w, struct str bytes)
 
         if (poll(&fd, 1, WINDOW_PATIENCE_MS) <= 0)
             window_fail(w, "it reads no more", "");
-        if (fd.revents & POLLIN)
+        if (fd.revents & (POLLIN | POLLHUP))
             (void)window_read(w);
         n = fd.revents & POLLOUT ? write(w->fd, bytes.ptr, bytes.len < 4096 ? bytes.len : 4096) : 0;
         if (n > 0)
@@ -363,24 +390,35 @@ static int64_t give_up_at(void)
     return clock_mono_ms() + WINDOW_PATIENCE_MS;
 }
 
+/* One more look at what comes; ends the test when it has been waited for too long. */
+static void window_look(struct window *w, int64_t until_ms, const char *what, const char *text)
+{
+    if (!window_wait(w, 1000) && (w->is_over || clock_mono_ms() > until_ms))
+        window_fail(w, what, text);
+}
+
 void window_until(struct window *w, const char *text)
 {
     int64_t until_ms = give_up_at();
 
-    while (!strstr(window_text(w), text)) {
-        if (!window_wait(w, 1000) && (w->is_over || clock_mono_ms() > until_ms))
-            window_fail(w, "it is never seen", text);
-    }
+    while (w->is_drawn || !strstr(window_text(w), text))
+        window_look(w, until_ms, "it is never seen", text);
+}
+
+void window_until_shown(struct window *w, const char *text)
+{
+    int64_t until_ms = give_up_at();
+
+    while (w->is_drawn || !strstr(window_screen(w), text))
+        window_look(w, until_ms, "it is not shown", text);
 }
 
 void window_until_gone(struct window *w, const char *text)
 {
     int64_t until_ms = give_up_at();
 
-    while (strstr(window_screen(w), text)) {
-        if (!window_wait(w, 1000) && (w->is_over || clock_mono_ms() > until_ms))
-            window_fail(w, "it does not go", text);
-    }
+    while (w->is_drawn || strstr(window_screen(w), text))
+        window_look(w, until_ms, "it does not go", text);
 }
 
 void window_until_raw(struct window *w, const char *bytes, size_t from)
@@ -388,16 +426,30 @@ void window_until_raw(struct window *w, const char *bytes, size_t from)
     int64_t until_ms = give_up_at();
     struct str want = str_of(bytes);
 
-    while (!str_has(str_from(buf_str(&w->raw), from), want)) {
-        if (!window_wait(w, 1000) && (w->is_over || clock_mono_ms() > until_ms))
-            window_fail(w, "these bytes never come", bytes);
+    while (!str_has(str_from(buf_str(&w->raw), from), want))
+        window_look(w, until_ms, "these bytes never come", bytes);
+}
+
+void window_until_file(struct window *w, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(w->top, name);
+    int64_t until_ms = give_up_at();
+
+    while (!file_exists(path)) {
+        (void)window_wait(w, 20);
+        if (clock_mono_ms() > until_ms)
+            window_fail(w, "this file never comes", name);
     }
 }
 
 void window_settle(struct window *w, int ms)
 {
-    while (window_wait(w, ms))
-        ;
+    int64_t until_ms = give_up_at();
+
+    while (window_wait(w, ms)) {
+        if (clock_mono_ms() > until_ms)
+            window_fail(w, "it does not come to rest", "");
+    }
 }
 
 int window_end(struct window *w)

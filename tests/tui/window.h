@@ -3,7 +3,8 @@
  * folder and a home that are removed at the end.
  *
  * Nothing sleeps: window_until() reads until what is wanted is to be seen, and says after a long
- * while what is seen instead.
+ * while what is seen instead. The window takes frames between marks and looks at whole ones only:
+ * half of one may still show below what has gone above.
  */
 #pragma once
 
@@ -37,6 +38,7 @@ struct window {
     int cols, rows;
     struct vt *vt;
     struct buf raw; /* all bytes that came */
+    bool is_drawn;  /* the end of a frame is still to come */
     bool is_over;   /* nothing more comes */
 };
 
@@ -50,8 +52,12 @@ void window_resize(struct window *w, int cols, int rows);
 /* Reads until the text stands on the screen or in the scrollback (lines joined by \n, blanks at
  * their ends taken off). Ends the test when it does not come. */
 void window_until(struct window *w, const char *text);
+/* The same on the screen alone: what only the live region says, and a resize may have pushed into
+ * the scrollback. */
+void window_until_shown(struct window *w, const char *text);
 void window_until_gone(struct window *w, const char *text); /* from the screen */
 void window_until_raw(struct window *w, const char *bytes, size_t from);
+void window_until_file(struct window *w, const char *name); /* below top */
 /* What comes within that time is read; false: nothing did. */
 bool window_wait(struct window *w, int ms);
 /* Until nothing more comes for so long. */
