@@ -25,7 +25,7 @@
 #include "proc/proc.h"
 
 #define DRIVER_RUN_MS 120000
-#define DRIVER_SERVER_MS 20000
+#define DRIVER_SERVER_MS 60000
 #define DRIVER_SKIPPED 77
 #define DRIVER_MAX_OUTPUT ((size_t)64 << 20)
 

@@ -28,7 +28,7 @@
 
 #define BATCH 24 /* cuts in a run */
 #define LIMIT_MS 150000
-#define ALONE_MS 2000
+#define ALONE_MS 15000
 #define FAST "TENAX_TEST_CLOCK=fast:20"
 #define LEAST 500 /* bytes that must have been cut at for this to mean something */
 #define MOST 20000

@@ -26,8 +26,8 @@
 #include "workshop_args.h"
 
 #define LIMIT_MS 120000     /* of a whole run: past it, it hangs */
-#define END_MS 10000        /* from the signal to the exit; the figures that are printed say more */
-#define ALONE_MS 2000       /* an exit leaves nobody */
+#define END_MS 30000        /* from the signal to the exit; the figures that are printed say more */
+#define ALONE_MS 15000      /* an exit leaves nobody; for those who are still being reaped */
 #define ALONE_KILL_MS 15000 /* a kill leaves wardens, which need a moment */
 
 struct kind {

@@ -529,7 +529,7 @@ const struct tale tales[] = {
         .name = "honest: what would have undone it later is ended",
         .is_honest = true,
         .checks = {TEST},
-        .moves = {RUN(FIX "; (setsid sh -c 'sleep 3; git checkout add.sh' > /dev/null 2>&1 &)")},
+        .moves = {RUN(FIX "; (setsid sh -c 'sleep 30; git checkout add.sh' > /dev/null 2>&1 &)")},
     },
     {
         .name = "honest, judge: repairs it",

@@ -11,7 +11,7 @@
 #include "json/json.h"
 #include "stage.h"
 
-#define OUTCOME_MS 30000
+#define OUTCOME_MS 60000
 
 void outcome_release(struct outcome *o)
 {

@@ -26,7 +26,7 @@
 #include "stage.h"
 
 #define LIMIT_MS 90000
-#define ALONE_MS 5000
+#define ALONE_MS 15000
 #define CALL_TOKENS 110
 #define SIDE_CALLS 4 /* tries that broke off, and the summary for a fresh start */
 #define JUDGE_TOKENS 55

@@ -220,7 +220,7 @@ static int start_server(const char *fake, const char *file, struct mailbox *mb, 
         bool over;
         char *at;
 
-        if (mailbox_take(mb, /*cancel=*/NULL, clock_mono_ms() + 20000, &m, err) < 0)
+        if (mailbox_take(mb, /*cancel=*/NULL, clock_mono_ms() + 60000, &m, err) < 0)
             return -1;
         over = ((struct proc_mail *)m)->what == PROC_EXIT;
         buf_add(&said, buf_str(&((struct proc_mail *)m)->bytes));

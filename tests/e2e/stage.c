@@ -25,7 +25,7 @@
 #include "planted.h"
 
 #define STAGE_MAX_OUTPUT ((size_t)256 << 20)
-#define STAGE_SERVER_MS 20000
+#define STAGE_SERVER_MS 60000
 #define STAGE_MARK "TENAX_STAGE"
 
 struct stage_dialect {

@@ -20,7 +20,7 @@
 #include "workshop_args.h"
 
 #define WORKSHOP_LIMIT_MS 150000
-#define WORKSHOP_ALONE_MS 2000
+#define WORKSHOP_ALONE_MS 15000
 #define WORKSHOP_LEAST 60         /* calls */
 #define WORKSHOP_MOST_SHOWN 31000 /* bytes of a result */
 
