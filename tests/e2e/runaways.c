@@ -469,13 +469,13 @@ static const struct row rows[] = {
             "step\n" SAY
             "  call Bash {\"command\": \"exec sleep 1000\", \"run_in_background\": true}\n" TALK,
         .judge = NO,
-        .clock = "fast:1000",
+        .clock = "fast:200", /* ten minutes of silence are three seconds, less the machine's own */
         .code = BLOCKED,
         .why = "stalled",
         .most_steps = 10,
         .most_judged = 9,
         .least_waits = 1,
-        .least_waited_ms = 500000,
+        .least_waited_ms = 200000,
     },
     {
         .name = "a dev server that never ends and always says something",
@@ -483,15 +483,15 @@ static const struct row rows[] = {
             "step\n" SAY "  call Bash {\"command\": \"while sleep 0.05; do echo GET /; done\", "
             "\"run_in_background\": true}\n" TALK,
         .judge = NO,
-        /* an hour is less than a second here, and a busy machine may stand still for a while */
+        /* an hour is two seconds here, and a busy machine may stand still for a while */
         .options = {"--deadline", "3h", "--settings", "{\"goal\":{\"backgroundWait\":7200}}"},
-        .clock = "fast:5000",
+        .clock = "fast:2000",
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 2,
         .most_judged = 0,
         .least_waits = 1,
-        .least_waited_ms = 3600000,
+        .least_waited_ms = 1800000,
     },
     /* ---- The judge ---- */
     {
@@ -624,7 +624,7 @@ static const struct row rows[] = {
         .agent = "step\n  sticky\n  fault status 529 \"overloaded\" times=100000\n  text no\n",
         .judge = NO,
         .options = {"--deadline", "2h"},
-        .clock = "fast:4000",
+        .clock = "fast:2000",
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 0,
