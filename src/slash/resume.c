@@ -8,6 +8,7 @@
 #include "host/host.h"
 #include "host/project.h"
 #include "slash/inside.h"
+#include "store/hold.h"
 #include "store/index.h"
 #include "store/store.h"
 
@@ -66,8 +67,21 @@ static void add_preview(struct buf *out, const struct store_session *row)
     buf_addf(out, "\n%.*s", STR_ARG(row->id));
 }
 
-static int resume_go(struct slash_call *call, const struct store_session *row)
+static bool is_held(const struct slash_call *call, const struct store_session *row)
 {
+    CLEANUP(buf_release) struct buf id = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add(&id, row->id);
+    return hold_look(conf_home(host_conf(call->host)), buf_cstr(&id), /*ret=*/NULL,
+                     /*err=*/NULL) == 1;
+}
+
+/* Asked before it is gone to: what runs here ends when this session is left. */
+static int resume_go(struct slash_call *call, const struct store_session *row, struct err *err)
+{
+    if (is_held(call, row))
+        return err_set(err, ERR_BUSY, "session %.*s is open in another process; end that one first",
+                       STR_ARG(row->id));
     buf_add(&call->session, row->id);
     call->after = AFTER_RESUME;
     return 0;
@@ -88,17 +102,22 @@ static int resume_pick(struct slash_call *call, const struct index *ix, struct e
         CLEANUP(buf_release) struct buf label = BUF_INIT(4096);
         CLEANUP(buf_release) struct buf age = BUF_INIT(100);
         CLEANUP(buf_release) struct buf preview = BUF_INIT(16 << 10);
+        bool held = is_held(call, row);
 
         slash_add_line(&label, index_name(row), RESUME_NAME);
-        slash_add_age(&age, row->last_ms);
+        if (held)
+            buf_adds(&age, "open in another process");
+        else
+            slash_add_age(&age, row->last_ms);
         add_preview(&preview, row);
         choices[i] = (struct choice){.label = arena_str(&arena, buf_str(&label)),
                                      .detail = arena_str(&arena, buf_str(&age)),
-                                     .preview = arena_str(&arena, buf_str(&preview))};
+                                     .preview = arena_str(&arena, buf_str(&preview)),
+                                     .is_off = held};
     }
     if (slash_pick(call, &p, &chosen, err) < 0)
         return -1;
-    return resume_go(call, &ix->rows.ptr[chosen]);
+    return resume_go(call, &ix->rows.ptr[chosen], err);
 }
 
 static int resume_run(struct slash_call *call, struct err *err)
@@ -114,7 +133,7 @@ static int resume_run(struct slash_call *call, struct err *err)
         return 0;
     }
     if (call->front && call->args.len && ix.rows.len == 1)
-        return resume_go(call, &ix.rows.ptr[0]);
+        return resume_go(call, &ix.rows.ptr[0], err);
     if (call->front)
         return resume_pick(call, &ix, err);
     for (size_t i = 0; i < ix.rows.len && i < RESUME_SHOWN; i++) {
