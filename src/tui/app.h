@@ -161,7 +161,9 @@ bool app_is_working(const struct app *a); /* a turn runs, or something is on its
 void app_sent_gone(struct app *a, struct str uuid);
 void app_sent_answered(struct app *a, struct str command); /* "!", "#" */
 void app_sent_begins(struct app *a, struct str uuid);      /* the turn that it is for */
-void app_sent_left(struct app *a); /* another session comes: what was said behind that is for it */
+/* Another session comes: what was said behind that is for it; takes_along: what waited before, too.
+ */
+void app_sent_left(struct app *a, bool takes_along);
 void app_forget_sent(struct app *a);
 void app_interrupt(struct app *a, bool take_back);
 void app_say_waiting(struct app *a); /* what was said before there was a session */

@@ -193,15 +193,6 @@ void app_sent_begins(struct app *a, struct str uuid)
         app_interrupt(a, /*take_back=*/false);
 }
 
-/* The command that leaves the session has been answered: what it has overtaken was for that one. */
-void app_sent_left(struct app *a)
-{
-    for (size_t i = a->sent.len; i > 0; i--) {
-        if (a->sent.ptr[i - 1].is_overtaken)
-            sent_drop(a, i - 1);
-    }
-}
-
 /* They have no uuid: the oldest one of them is answered. */
 void app_sent_answered(struct app *a, struct str command)
 {
@@ -228,6 +219,33 @@ static bool sent_take_back(struct app *a, const struct sent *s)
            host_unqueue(a->session->host, str_of(s->uuid));
 }
 
+/* The command that leaves the session has been answered: what it has overtaken was for that one,
+ * unless a copy of it comes. */
+void app_sent_left(struct app *a, bool takes_along)
+{
+    size_t stay = 0;
+
+    for (size_t i = 0; i < a->sent.len;) {
+        struct sent *s = &a->sent.ptr[i];
+        bool waited = !s->is_shown;
+
+        if (!s->is_overtaken || (takes_along && waited && sent_take_back(a, s))) {
+            s->is_overtaken = false;
+            i++;
+            continue;
+        }
+        stay += waited;
+        sent_drop(a, i);
+    }
+    if (stay) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(200);
+
+        buf_addf(&text, "%zu queued message%s with the session before", stay,
+                 stay == 1 ? " stays" : "s stay");
+        chat_note(a->chat, ROLE_FAINT, buf_str(&text));
+    }
+}
+
 bool app_edit_queue(struct app *a)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -246,6 +264,10 @@ bool app_edit_queue(struct app *a)
     }
     if (!text.len)
         return false;
+    if (!editor_is_empty(a->editor)) {
+        buf_addc(&text, '\n');
+        editor_text(a->editor, &text);
+    }
     editor_set(a->editor, buf_str(&text));
     return true;
 }

@@ -375,7 +375,7 @@ void app_open(struct app *a, enum front_switch how, struct str id)
     buf_init(&o->model, BUF_NO_LIMIT);
     buf_add(&o->id, how == SWITCH_FORK ? buf_str(&a->resumes) : id);
     session_catch_up(a); /* until the answer of the command that wants it */
-    app_sent_left(a);
+    app_sent_left(a, /*takes_along=*/how == SWITCH_FORK);
     session_unwatch(a);
     o->old = TAKE_PTR(a->session);
     o->line = TAKE_PTR(a->statusline);

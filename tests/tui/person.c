@@ -870,6 +870,66 @@ static void case_said_behind_at_work(void)
     leave(&w);
 }
 
+static const char lengthy[] = "step\n  if-prompt \"waiting words\"\n  text Along it went.\n"
+                              "step\n  if-prompt lengthy\n  call Bash {\"command\": \"sleep 60\"}\n"
+                              "step\n  sticky\n  text Hello.\n";
+
+static void start_lengthy(struct window *w, const char *home)
+{
+    struct window_spec spec = {.build = build,
+                               .scenario = lengthy,
+                               .settings = "{\"permissions\":{\"allow\":[\"Bash\"]}}",
+                               .home = home};
+
+    window_open(w, &spec);
+    window_until(w, "say what to do");
+    window_type(w, "a lengthy job" ENTER);
+    window_until(w, "sleep 60");
+}
+
+/* What waited stays with the session that is left, which is said; a copy takes it along. */
+static void case_queue_left(void)
+{
+    struct window w;
+
+    start_lengthy(&w, /*home=*/NULL);
+    window_type(&w, "waiting words" ENTER);
+    window_until(&w, "takes it back");
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "1 queued message stays with the session before");
+    window_until(&w, "new session");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    leave(&w);
+
+    start_lengthy(&w, /*home=*/NULL);
+    window_type(&w, "waiting words" ENTER);
+    window_until(&w, "takes it back");
+    window_type(&w, "/branch" ENTER);
+    window_until(&w, "Along it went.");
+    CHECK(!strstr(window_text(&w), "queued message"), "%s", window_text(&w));
+    leave(&w);
+}
+
+/* A session that another process has cannot be gone to, and what runs here goes on. */
+static void case_resume_held(void)
+{
+    struct window other;
+    struct window w;
+
+    start(&other, "step\n  text Noted.\n");
+    window_type(&other, "remember the milk" ENTER);
+    window_until(&other, "Noted.");
+    start_lengthy(&w, other.top);
+    window_type(&w, "/resume remember" ENTER);
+    window_until(&w, "is open in another process");
+    window_until(&w, "Esc interrupts");
+    CHECK(!strstr(window_text(&w), "nterrupted by"), "%s", window_text(&w));
+    window_type(&w, ESC);
+    leave(&w);
+    leave(&other);
+}
+
 /* Esc Esc, a message, "the conversation": its words are in the editor, to be said otherwise. */
 static void case_rewind(void)
 {
@@ -1200,6 +1260,8 @@ static const struct {
     {"ask-left", case_ask_left},
     {"said-behind", case_said_behind},
     {"said-behind-at-work", case_said_behind_at_work},
+    {"queue-left", case_queue_left},
+    {"resume-held", case_resume_held},
     {"rewind", case_rewind},
     {"disk-full", case_disk_full},
     {"shell", case_shell},
