@@ -35,20 +35,11 @@ static const struct {
     {"user", "userSettings"},
 };
 
-/* "Bash(npm test)" → toolName, ruleContent. */
-static void write_rule(struct jw *w, struct str rule)
-{
-    size_t open = str_chr(rule, '(');
-
-    jw_object(w);
-    jw_kstr(w, "toolName", str_first(rule, open));
-    if (open < rule.len && str_ends(rule, STR(")")))
-        jw_kstr(w, "ruleContent", str_from(str_first(rule, rule.len - 1), open + 1));
-    jw_object_end(w);
-}
-
+/* The rule goes whole, as the "name of a tool": what settings would refuse is refused here too, and
+ * nothing is read into half of it. *ret_place is where it counts now: only in the session when it
+ * could not be written. */
 static int change(struct slash_call *call, const char *type, struct str behavior, struct str rule,
-                  const char *destination, struct err *err)
+                  const char *destination, const char **ret_place, struct err *err)
 {
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(SLASH_MAX_TEXT);
@@ -63,7 +54,9 @@ static int change(struct slash_call *call, const char *type, struct str behavior
     jw_kstr(&w, "behavior", behavior);
     jw_key(&w, "rules");
     jw_array(&w);
-    write_rule(&w, rule);
+    jw_object(&w);
+    jw_kstr(&w, "toolName", rule);
+    jw_object_end(&w);
     jw_array_end(&w);
     jw_kcstr(&w, "destination", destination);
     jw_object_end(&w);
@@ -73,6 +66,35 @@ static int change(struct slash_call *call, const char *type, struct str behavior
         return -1;
     for (size_t i = 0; i < warnings.len; i++)
         slash_sayf(call, INK_YELLOW, "%s\n", warnings.ptr[i]);
+    *ret_place = warnings.len ? "session" : destination;
+    return 0;
+}
+
+/* One that this session does not have may be a slip of the pen. */
+static void warn_unknown_tool(struct slash_call *call, struct str rule)
+{
+    CLEANUP(buf_release) struct buf names = BUF_INIT(SLASH_MAX_TEXT);
+    CLEANUP(buf_release) struct buf quoted = BUF_INIT(SLASH_MAX_TEXT);
+    struct str tool = str_trim(str_first(rule, str_chr(rule, '(')));
+
+    if (str_is_word_of(tool, "Task Cd") || str_starts(tool, STR("mcp__")) ||
+        str_chr(tool, '*') < tool.len)
+        return;
+    host_tools(call->host, &names);
+    buf_addf(&quoted, "\"%.*s\"", STR_ARG(tool));
+    if (str_find(buf_str(&names), buf_str(&quoted)) == names.len)
+        slash_sayf(call, INK_YELLOW, "There is no tool %.*s in this session.\n", STR_ARG(tool));
+}
+
+static int rule_add(struct slash_call *call, struct str list, struct str rule,
+                    const char *destination, struct err *err)
+{
+    const char *place;
+
+    if (change(call, "addRules", list, rule, destination, &place, err) < 0)
+        return -1;
+    slash_sayf(call, INK_PLAIN, "%.*s: %.*s (%s)\n", STR_ARG(list), STR_ARG(rule), place);
+    warn_unknown_tool(call, rule);
     return 0;
 }
 
@@ -93,11 +115,12 @@ static int rule_remove(struct slash_call *call, struct str rule, const char *des
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *before = NULL;
     const struct json *after = NULL;
+    const char *place;
 
     if (rules_read(call, &arena, &before, err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        if (change(call, "removeRules", str_of(lists[i]), rule, destination, err) < 0)
+        if (change(call, "removeRules", str_of(lists[i]), rule, destination, &place, err) < 0)
             return -1;
     }
     if (rules_read(call, &arena, &after, err) < 0)
@@ -141,12 +164,10 @@ static int rule_ask(struct slash_call *call, struct err *err)
     if (slash_choose(call, "A new rule", kinds, ARRAY_LEN(kinds), &kind, err) < 0 ||
         call->front->edit(call->front->arg, STR("The rule, such as Bash(npm test)"), &rule,
                           call->cancel, err) < 0 ||
-        slash_choose(call, "Where it counts", where, ARRAY_LEN(where), &place, err) < 0 ||
-        change(call, "addRules", str_of(lists[kind]), str_trim(buf_str(&rule)),
-               places[place].destination, err) < 0)
+        slash_choose(call, "Where it counts", where, ARRAY_LEN(where), &place, err) < 0)
         return -1;
-    slash_sayf(call, INK_PLAIN, "%s: %s\n", lists[kind], buf_cstr(&rule));
-    return 0;
+    return rule_add(call, str_of(lists[kind]), str_trim(buf_str(&rule)), places[place].destination,
+                    err);
 }
 
 static int permissions_run(struct slash_call *call, struct err *err)
@@ -168,12 +189,8 @@ static int permissions_run(struct slash_call *call, struct err *err)
             break;
         }
     }
-    if (str_is_word_of(verb, "allow ask deny") && rule.len) {
-        if (change(call, "addRules", verb, rule, destination, err) < 0)
-            return -1;
-        slash_sayf(call, INK_PLAIN, "%.*s: %.*s (%s)\n", STR_ARG(verb), STR_ARG(rule), destination);
-        return 0;
-    }
+    if (str_is_word_of(verb, "allow ask deny") && rule.len)
+        return rule_add(call, verb, rule, destination, err);
     if (str_is(verb, "remove") && rule.len)
         return rule_remove(call, rule, destination, err);
     if (str_is(verb, "add") && !rule.len && call->front)
