@@ -87,7 +87,7 @@ static int effort_set(struct slash_call *call, struct str name, struct err *err)
 
 static int effort_slide(struct slash_call *call, struct err *err)
 {
-    struct choice choices[LEVELS + 1] = {0};
+    struct choice choices[LEVELS] = {0};
     struct pick p = {
         .look = PICK_SLIDER,
         .title = STR_INIT("Effort"),
@@ -113,9 +113,6 @@ static int effort_slide(struct slash_call *call, struct err *err)
     }
     if (now == EFFORT_UNSET)
         p.at = 2; /* what most models do by themselves */
-    choices[LEVELS] = (struct choice){.label = STR_INIT("ultracode"),
-                                      .detail = STR_INIT("xhigh + workflows"),
-                                      .is_off = !model.efforts};
     if (!model.efforts)
         buf_adds(&note, "This model knows no levels of effort.");
     else if (variable)
@@ -126,17 +123,11 @@ static int effort_slide(struct slash_call *call, struct err *err)
             return err_set(err, ERR_CANCELLED, "Effort unchanged");
         return -1;
     }
-    return effort_set(call, chosen < LEVELS ? str_of(levels[chosen]) : STR("xhigh"), err);
+    return effort_set(call, str_of(levels[chosen]), err);
 }
 
 static int effort_run(struct slash_call *call, struct err *err)
 {
-    if (str_is(call->args, "ultracode")) {
-        slash_say(call, INK_PLAIN,
-                  STR("ultracode is xhigh effort together with workflows of several agents; "
-                      "/effort xhigh is the first half of it.\n"));
-        return 0;
-    }
     if (str_is_word_of(call->args, "current status")) {
         effort_say(call);
         return 0;

@@ -240,10 +240,10 @@ static const struct row {
 } rows[] = {
     {.command = "effort", .picks = {"max"}, .text = "Effort: max"},
     {.command = "effort", .picks = {NULL}, .text = "Effort unchanged", .code = ERR_CANCELLED},
-    {.command = "effort", .picks = {"ultracode"}, .text = "Effort: xhigh"},
+    {.command = "effort", .picks = {"xhigh"}, .text = "Effort: xhigh"},
     {.command = "effort", .args = "status", .text = "Effort: xhigh"},
     {.command = "effort", .args = "auto", .text = "Effort: auto"},
-    {.command = "effort", .args = "ultracode", .text = "together with workflows"},
+    {.command = "effort", .args = "ultracode", .text = "there is no", .code = ERR_BAD_INPUT},
     {.command = "theme", .picks = {"light"}, .text = "Theme: light", .done = "theme=light;"},
     {.command = "theme",
      .picks = {"dark"},
