@@ -113,6 +113,7 @@ struct permit_state *permit_begin(struct permit *p)
     s->before_plan = p->state->before_plan;
     s->never_bypass = p->state->never_bypass;
     s->never_auto = p->state->never_auto;
+    s->no_grants = p->state->no_grants;
     VEC_EACH(&p->state->rules, r) {
         permit_state_share(s, *r);
     }
@@ -304,6 +305,7 @@ static void permit_add_lists(struct permit *p, struct permit_state *s, const str
         str_is(conf_get_str(conf, "permissions.disableBypassPermissionsMode"), "disable");
     s->never_auto = str_is(conf_get_str(conf, "disableAutoMode"), "disable") ||
                     conf_get_bool(conf, "disableAutoMode", false);
+    s->no_grants = !conf_is_trusted(conf);
     permit_add_list(p, s, conf, "permissions.deny", RULE_DENY, ret_warnings);
     permit_add_list(p, s, conf, "permissions.ask", RULE_ASK, ret_warnings);
     permit_add_list(p, s, conf, "permissions.allow", RULE_ALLOW, ret_warnings);
@@ -373,6 +375,7 @@ void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_w
     }
     s->never_bypass = made->never_bypass;
     s->never_auto = made->never_auto;
+    s->no_grants = made->no_grants;
     if ((s->never_bypass && s->mode == MODE_BYPASS) || (s->never_auto && s->mode == MODE_AUTO))
         s->mode = MODE_DEFAULT;
     permit_commit(p, s);

@@ -728,6 +728,29 @@ static void saved_through_link(void **state)
     unlink(folder);
 }
 
+/* In a folder that is not trusted a rule that is written down would not be read. */
+static void suggestion_untrusted(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 20);
+    struct conf_sources from = {.dir = work, .etc = "/nonexistent"};
+    struct conf *untrusted = NULL;
+    struct rule_subject subject;
+    unsigned flags;
+
+    (void)state;
+    setting_make(&s, "{}", NULL);
+    from.environ = conf_environ(s.conf);
+    assert_int_equal(conf_load(&from, &untrusted, NULL), 0);
+    permit_reload(s.permit, untrusted, &s.warnings);
+    conf_unref(untrusted);
+    flags = call_of("Bash: npm test -x", &arena, &subject);
+    permit_suggest(s.permit, &subject, flags, &got);
+    assert_non_null(strstr(buf_cstr(&got), "\"session\""));
+    assert_null(strstr(buf_cstr(&got), "localSettings"));
+}
+
 static const struct {
     const char *call;
     const char *expect; /* "": nothing */
@@ -972,6 +995,7 @@ int main(void)
         cmocka_unit_test(lent),
         cmocka_unit_test(threads),
         cmocka_unit_test(suggestions),
+        cmocka_unit_test(suggestion_untrusted),
         cmocka_unit_test(offers_and_lists),
         cmocka_unit_test(bare_repository),
         cmocka_unit_test(saved),

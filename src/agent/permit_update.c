@@ -367,11 +367,20 @@ static void suggest_path(struct permit *p, struct jw *w, const struct rule_subje
     }
 }
 
+/* What is kept in a folder that is not trusted would not be read again. */
+static const char *suggest_place(struct permit *p)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *s = permit_state_ref(p);
+
+    return s->no_grants ? "session" : "localSettings";
+}
+
 void permit_suggest(struct permit *p, const struct rule_subject *subject, unsigned flags,
                     struct buf *ret)
 {
     CLEANUP(strv_release) struct strv contents = STRV_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(1 << 20);
+    const char *place = suggest_place(p);
     struct jw w;
 
     if (flags & TOOL_PERSON)
@@ -387,10 +396,10 @@ void permit_suggest(struct permit *p, const struct rule_subject *subject, unsign
     case ABOUT_COMMAND:
     case ABOUT_HOST:
         if (rule_suggest(subject, &contents))
-            suggest_rules(&w, subject->tool, &contents, "localSettings");
+            suggest_rules(&w, subject->tool, &contents, place);
         break;
     default:
-        suggest_rules(&w, subject->tool, /*contents=*/NULL, "localSettings");
+        suggest_rules(&w, subject->tool, /*contents=*/NULL, place);
     }
     jw_array_end(&w);
     if (!str_is(buf_str(&json), "[]") && buf_check(&json, NULL) == 0)
