@@ -29,9 +29,10 @@ int goal_gate(struct goal *g, const char **ret_code, struct err *err)
         return -1;
     *ret_code = "trust_gate";
     if (g->spec.is_interactive && !g->spec.host.is_trusted(g->spec.host.arg))
-        return err_set(err, ERR_DENIED,
-                       "goals are for folders you trust: start tenax again here, say yes to the "
-                       "trust question, and repeat the command");
+        return err_set(
+            err, ERR_DENIED,
+            "goals are for folders you trust, and this one is not: run `tenax trust add` "
+            "here and start again");
     *ret_code = "no_persistence";
     if (!g->spec.is_kept)
         return err_set(err, ERR_UNSUPPORTED,

@@ -117,7 +117,7 @@ static void host_make_reload(struct host *h)
     h->watch = watch_new(h->registry, h->workspace);
 }
 
-int host_ask_trust(struct host *h, struct err *err)
+int host_ask_trust(struct host *h, bool again, struct err *err)
 {
     CLEANUP(trust_answer_release) struct trust_answer known = TRUST_ANSWER_INIT;
     int trusted;
@@ -126,8 +126,10 @@ int host_ask_trust(struct host *h, struct err *err)
         return 1;
     if (trust_look(h->conf, conf_dir(h->conf), h->cancel, &known, err) < 0)
         return -1;
-    trusted = known.trust ? known.trust == TRUST_YES
-                          : trust_ask(h->conf, asks_asker(h->asks), h->cancel, err);
+    if (known.trust == TRUST_YES || (known.trust == TRUST_NO && !again))
+        trusted = known.trust == TRUST_YES;
+    else
+        trusted = trust_ask(h->conf, asks_asker(h->asks), h->cancel, err);
     if (trusted > 0)
         reload_trust(h->reload);
     return trusted;

@@ -91,8 +91,9 @@ int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 
 /* A front end with a person calls this once it can show an ask: when the folder is not trusted and
  * nobody was asked about it yet, the person is asked (host/trust.h), the answer kept, and after a
- * yes all of the folder's settings count. 1 trusted, 0 not, -1: it could not be asked or kept. */
-int host_ask_trust(struct host *h, struct err *err);
+ * yes all of the folder's settings count. again: also when they have said no before. 1 trusted, 0
+ * not, -1: it could not be asked or kept. */
+int host_ask_trust(struct host *h, bool again, struct err *err);
 
 /* Takes the content of *input, also on failure. */
 int host_send(struct host *h, struct agent_input *input, struct err *err);

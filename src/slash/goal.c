@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "conf/conf.h"
 #include "host/host.h"
 #include "slash/inside.h"
 
@@ -28,6 +29,20 @@ static bool goal_is_open(struct slash_call *call, struct arena *arena, struct st
 {
     return goal_get(host_goal(call->host), arena, ret, /*err=*/NULL) > 0 &&
            ret->status != GOAL_COMPLETE;
+}
+
+/* Enter at the first question is a no, and goals need a yes: whoever asks for one is asked again.
+ * What comes of it is said by the goal's own gate. */
+static int goal_ask_trust(struct slash_call *call, struct err *err)
+{
+    if (conf_is_trusted(host_conf(call->host)))
+        return 0;
+    return host_ask_trust(call->host, /*again=*/true, err) < 0 ? -1 : 0;
+}
+
+static bool goal_is_begun_by(enum goal_verb verb)
+{
+    return verb == GOAL_SET || verb == GOAL_NEXT || verb == GOAL_RESUME;
 }
 
 /* A person who sets a second goal says what becomes of the first. */
@@ -88,6 +103,8 @@ static int goal_run(struct slash_call *call, struct err *err)
     if (call->goal)
         return goal_run_read(call, call->goal, err);
     if (goal_argument_read(call->args, clock_wall_ms(), &what, err) < 0)
+        return -1;
+    if (call->front && goal_is_begun_by(what.verb) && goal_ask_trust(call, err) < 0)
         return -1;
     if (call->front && what.verb == GOAL_SET && goal_ask_replace(call, &what, err) < 0)
         return -1;

@@ -215,7 +215,7 @@ static void trust_run(struct chore *e)
 {
     struct trust_chore *t = (struct trust_chore *)e;
 
-    t->result = host_ask_trust(t->host, &t->err);
+    t->result = host_ask_trust(t->host, /*again=*/false, &t->err);
 }
 
 static void trust_done(struct chore *e, void *arg)

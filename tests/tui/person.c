@@ -1172,6 +1172,8 @@ static void case_no_key(void)
     window_until(&w, "ANTHROPIC_API_KEY");
     answer(&w, "2");
     CHECK(window_end(&w) == 2, "exit code");
+    CHECK(!strstr(window_text(&w), "credentials were refused"), "none were tried:\n%s",
+          window_text(&w));
     check_sane(&w);
     window_close(&w);
 }
@@ -1197,6 +1199,51 @@ static void case_trust(void)
     until_idle(&w);
     window_type(&w, "hi" ENTER);
     window_until(&w, "Again.");
+    leave(&w);
+}
+
+/* Enter at the question is a no; a goal asks it once more, and a yes counts at once. */
+static void case_trust_again(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  text All is well.\n",
+        .untrusted = true,
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "there are no goals here");
+    answer(&w, ENTER);
+    window_until_gone(&w, "Enter choose");
+    window_type(&w, "/goal the file x is there --check true" ENTER);
+    answer(&w, "2");
+    window_until(&w, "All is well.");
+    CHECK(!strstr(window_text(&w), "this one is not"), "%s", window_text(&w));
+    window_close(&w);
+}
+
+/* Settings of the folder would not count: what is allowed there is allowed for the session. */
+static void case_untrusted_always(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  call Bash {\"command\": \"chmod 600 a\"}\n"
+                    "step\n  call Bash {\"command\": \"chmod 644 a\"}\n"
+                    "step\n  text Both were tried.\n",
+        .untrusted = true,
+        .settings = "{\"sandbox\": {\"enabled\": false}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "Do you trust this folder?");
+    answer(&w, ENTER);
+    window_until_gone(&w, "Do you trust this folder?");
+    window_type(&w, "go" ENTER);
+    window_until(&w, "until this session ends");
+    answer(&w, "2");
+    window_until(&w, "Both were tried.");
     leave(&w);
 }
 
@@ -1271,6 +1318,8 @@ static const struct {
     {"long-diff", case_long_diff},
     {"no-key", case_no_key},
     {"trust", case_trust},
+    {"trust-again", case_trust_again},
+    {"untrusted-always", case_untrusted_always},
     {"plain", case_plain},
 };
 
