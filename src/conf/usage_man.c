@@ -58,6 +58,10 @@ static const struct man_row man_exit[] = {
     {"0", "Success."},
     {"1", "The work could not be done."},
     {"2", "Wrong options or settings; nothing was tried."},
+    {"10", "The goal is blocked: it needs you."},
+    {"11", "The goal has reached a limit."},
+    {"12", "The goal waits for a quota."},
+    {"13", "The goal is paused."},
     {"130, 143", "Stopped by SIGINT or SIGTERM."},
     {"141", "Whoever read the output went away."},
 };
