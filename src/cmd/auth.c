@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/secret.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
@@ -24,7 +25,7 @@ const struct command cmd_auth = {
     .usage =
         {
             .name = "auth",
-            .args = "login PROVIDER | status | logout PROVIDER",
+            .args = "login [PROVIDER] | status | logout PROVIDER",
             .words = "login status logout",
             .summary = "Store an API key in a private file, list the stored ones, or forget one",
             .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
@@ -34,7 +35,7 @@ const struct command cmd_auth = {
 
 static int auth_usage(void)
 {
-    say("usage: tenax auth login PROVIDER | status | logout PROVIDER "
+    say("usage: tenax auth login [PROVIDER] | status | logout PROVIDER "
         "(PROVIDER: anthropic, openai, gemini, or a name from settings)");
     return EXIT_USAGE;
 }
@@ -107,6 +108,47 @@ static int auth_login(struct cmd *c, const struct conf *conf, const char *provid
     secret_mask(str_trim(buf_str(&key)), &masked);
     say("stored the key for %s: %s", provider, buf_cstr(&masked));
     return EXIT_OK;
+}
+
+/* "tenax auth login": on a terminal the person is asked whose key it is. */
+static int auth_ask_provider(struct cmd *c, struct buf *ret_provider, struct err *err)
+{
+    (void)fd_write_all(STDERR_FILENO,
+                       STR("Provider (anthropic, openai, gemini, or a name from settings): "),
+                       NULL);
+    if (auth_read_line(c, ret_provider, err) < 0)
+        return -1;
+    if (!str_trim(buf_str(ret_provider)).len)
+        return err_set(err, ERR_BAD_INPUT, "no provider was named");
+    return 0;
+}
+
+static int auth_login_named(struct cmd *c, const struct conf *conf, const char *provider)
+{
+    if (!door_exists(conf, str_of(provider))) {
+        say("no provider is called '%s'; add it under \"providers\" in settings.json first",
+            provider);
+        return EXIT_USAGE;
+    }
+    return auth_login(c, conf, provider);
+}
+
+static int auth_login_asked(struct cmd *c, const struct conf *conf)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(200);
+    CLEANUP(mem_freep) char *provider = NULL;
+    struct err err = {0};
+    struct str name;
+
+    if (auth_ask_provider(c, &line, &err) < 0) {
+        if (err.code == ERR_CANCELLED)
+            return cmd_signal_code();
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    name = str_trim(buf_str(&line));
+    provider = mem_dup(name.ptr, name.len);
+    return auth_login_named(c, conf, provider);
 }
 
 static int auth_logout(const struct conf *conf, const char *provider)
@@ -210,16 +252,12 @@ static int auth_run(struct cmd *c)
         return auth_usage();
     if (str_is(verb, "status") && !provider)
         return auth_status(c, conf);
+    if (!provider && str_is(verb, "login") && isatty(STDIN_FILENO))
+        return auth_login_asked(c, conf);
     if (!provider)
         return auth_usage();
-    if (str_is(verb, "login")) {
-        if (!door_exists(conf, str_of(provider))) {
-            say("no provider is called '%s'; add it under \"providers\" in settings.json first",
-                provider);
-            return EXIT_USAGE;
-        }
-        return auth_login(c, conf, provider);
-    }
+    if (str_is(verb, "login"))
+        return auth_login_named(c, conf, provider);
     if (str_is(verb, "logout"))
         return auth_logout(conf, provider);
     return auth_usage();

@@ -105,6 +105,11 @@ static int help_run(struct cmd *c)
         if (named && named != &cmd_help)
             about = named;
     }
+    if (words->len > 1 && str_is(str_of(words->ptr[0]), "help") &&
+        !cmd_find(str_of(words->ptr[1]))) {
+        say("there is no help about '%s': see tenax help, or man tenax", words->ptr[1]);
+        return EXIT_USAGE;
+    }
     rows_fill(&rows);
     usage_help(&rows.usage, about ? &about->usage : NULL, help_columns(), &out);
     (void)say_out(buf_str(&out), c->cancel, &code);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
@@ -124,15 +125,15 @@ void app_no_key(struct app *a, const char *why)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    a->end->failed.code = ERR_AUTH;
+    err_set(&a->end->failed, ERR_AUTH, "%s", why);
     buf_addf(&text, "tenax %s needs a model to talk to, and none is set up yet.", a->spec->version);
     chat_note(a->chat, ROLE_TEXT, buf_str(&text));
+    chat_note(a->chat, ROLE_WARNING, str_of(why));
     chat_note(
         a->chat, ROLE_TEXT,
         STR("Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run: tenax auth login"));
     chat_note(a->chat, ROLE_TEXT,
-              STR("A local server does as well: see \"providers\" in tenax help, then start tenax "
-                  "again."));
-    (void)why;
+              STR("A local server does as well: docs/providers.md says how (installed: "
+                  "/usr/share/doc/tenax). Then start tenax again."));
     app_first_choice(a);
 }
