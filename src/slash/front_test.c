@@ -257,7 +257,8 @@ static const struct row {
     {.command = "vim", .args = "off", .text = "Keys: normal", .done = "editorMode=normal;"},
     {.command = "config",
      .picks = {"autoCompactEnabled", "false"},
-     .text = "autoCompactEnabled = false"},
+     .text = "autoCompactEnabled = false",
+     .done = "autoCompactEnabled=false;"},
     {.command = "config",
      .picks = {"editorMode", "vim"},
      .text = "editorMode = \"vim\"",
@@ -329,6 +330,7 @@ static const struct row {
      .text = "it is really done"},
     {.command = "goal", .args = "clear", .text = "Goal cleared"},
     {.command = "help", .text = "/mine"},
+    {.command = "help", .text = "Shift-Tab"},
     {.command = "help", .args = "mine", .text = "commands/mine.md"},
     {.command = "help", .args = "/cost", .text = "Also: usage stats"},
     {.command = "help", .args = "nosuch", .text = "there is no command", .code = ERR_NOT_FOUND},
@@ -478,6 +480,32 @@ static void test_statusline_grants(void **state)
     strv_release(&call.deny);
 }
 
+/* It is Markdown, and shown as such. */
+static void test_goal_report(void **state)
+{
+    static const char *const said[] = {"\"it is done\" --check true", "report", "clear"};
+    struct person *me = &bench.person;
+
+    (void)state;
+    buf_init(&me->done, 4096);
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+        struct slash_call call = {.slash = bench.slash,
+                                  .host = bench.host,
+                                  .front = &front,
+                                  .args = str_of(said[i]),
+                                  .cancel = bench.cancel,
+                                  .text = BUF_INIT(1 << 20)};
+        struct err err = {0};
+
+        if (find("goal")->run(&call, &err) < 0)
+            fail_msg("%s: %s", said[i], err.text);
+        assert_int_equal(call.text.len == 0, i == 1);
+        buf_release(&call.text);
+    }
+    assert_true(str_starts(buf_str(&me->done), STR("show Report ")));
+    buf_release(&me->done);
+}
+
 /* ---- The thread ---- */
 
 static void say(const char *text)
@@ -537,9 +565,9 @@ static void test_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_memory_links),
-        cmocka_unit_test(test_env_masks), cmocka_unit_test(test_statusline_grants),
-        cmocka_unit_test(test_thread),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_memory_links),
+        cmocka_unit_test(test_env_masks),   cmocka_unit_test(test_statusline_grants),
+        cmocka_unit_test(test_goal_report), cmocka_unit_test(test_thread),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -89,7 +89,10 @@ static int goal_run_read(struct slash_call *call, struct goal_argument *what, st
     int rc = goal_do(host_goal(call->host), what, via, call->cancel, &answer, err);
 
     if (rc == 0) {
-        buf_add(&call->text, buf_str(&answer.text));
+        if (call->front && what->verb == GOAL_REPORT) /* Markdown */
+            call->front->show(call->front->arg, STR("Report"), buf_str(&answer.text));
+        else
+            buf_add(&call->text, buf_str(&answer.text));
         call->goes_on = answer.turn;
     }
     goal_answer_release(&answer);

@@ -78,6 +78,30 @@ static int help_one(struct slash_call *call, struct str name, struct err *err)
     return 0;
 }
 
+/* The keys that nobody finds by chance. */
+static void help_keys(struct slash_call *call)
+{
+    static const struct {
+        const char *key;
+        const char *does;
+    } keys[] = {
+        {"Esc", "interrupts"},
+        {"Esc Esc", "goes back in the conversation, or clears what is written"},
+        {"Shift-Tab", "the next permission mode"},
+        {"Ctrl-O", "the whole transcript"},
+        {"Ctrl-R", "searches earlier prompts"},
+        {"Ctrl-G", "what is written in your editor"},
+        {"Alt-Enter, \\ Enter", "a new line"},
+        {"Ctrl-D", "leaves"},
+    };
+
+    slash_say(call, INK_BOLD, STR("\nKeys\n"));
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        slash_sayf(call, INK_CYAN, "  %-*s", HELP_COLUMN, keys[i].key);
+        slash_sayf(call, INK_PLAIN, "  %s\n", keys[i].does);
+    }
+}
+
 static int help_run(struct slash_call *call, struct err *err)
 {
     if (call->args.len)
@@ -90,9 +114,11 @@ static int help_run(struct slash_call *call, struct err *err)
             help_line(call, str_of(c->name), str_of(c->hint), str_of(c->summary));
     }
     help_own(call);
+    if (call->front)
+        help_keys(call);
     slash_say(
         call, INK_FAINT,
         STR("\n!command runs it in the shell, #note keeps one in a memory file, @path names a "
-            "file. More: docs/commands.md\n"));
+            "file. More: man tenax\n"));
     return 0;
 }
