@@ -12,10 +12,12 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/secret.h"
+#include "base/strv.h"
 #include "base/utf8.h"
 #include "cmd/activity.h"
 #include "cmd/cmd.h"
@@ -24,6 +26,7 @@
 #include "goal/display.h"
 #include "host/feed.h"
 #include "host/host.h"
+#include "json/json.h"
 #include "slash/slash.h"
 #include "sync/mailbox.h"
 
@@ -253,6 +256,32 @@ static void text_answer(struct text *t, const struct turn_report *report)
     (void)say_out(buf_str(&rest), t->cancel, &t->code);
 }
 
+/* "2 calls were refused: Edit, Write (see --allowedTools)": an answer alone may not tell. */
+static void text_refused(const struct turn_report *report)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf names = BUF_INIT(TEXT_MAX_ANSWER);
+    CLEANUP(strv_release) struct strv seen = STRV_INIT;
+    const struct json *denials = NULL;
+    size_t n;
+
+    if (!report->denials.len ||
+        json_parse(&arena, report->denials, &denials, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    n = json_len(denials);
+    JSON_EACH(denials, d) {
+        struct str tool = json_get_str(d, "tool_name");
+
+        if (strv_has(&seen, tool))
+            continue;
+        strv_add(&seen, tool);
+        buf_addf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(tool));
+    }
+    if (n)
+        say("%zu call%s refused: %s (see --allowedTools)", n, n == 1 ? " was" : "s were",
+            buf_cstr(&names));
+}
+
 static int text_end(struct text *t)
 {
     const struct turn_report *report = t->last ? t->last->report : NULL;
@@ -275,6 +304,7 @@ static int text_end(struct text *t)
         text_answer(t, report); /* of a command nothing was shown yet */
     if (report->error.len)
         say("%.*s", STR_ARG(report->error)); /* why a hook ended it */
+    text_refused(report);
     return t->code;
 }
 
