@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "host/typed.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "store/entry.h"
@@ -167,15 +168,30 @@ static void draw_result(const struct entry *e, const struct json *block)
 
 /* ---- Lines ---- */
 
+/* Pages for the model that nobody else has asked for: one row says that they are there. */
+static void draw_reminder(const struct entry *e, struct str text)
+{
+    CLEANUP(buf_release) struct buf row = BUF_INIT(200);
+    size_t lines = 1;
+
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.ptr[i] == '\n';
+    buf_addf(&row, "a reminder for the model, %zu line%s", lines, lines == 1 ? "" : "s");
+    draw_behind(e, STYLE(ROLE_FAINT), mark(e, "· ", "- "), buf_str(&row), /*anywhere=*/false);
+}
+
 static void draw_said(const struct entry *e, struct str text)
 {
-    bool is_meta =
-        json_get_bool(e->json, "isMeta", false) || str_starts(text, STR("<system-reminder>"));
+    CLEANUP(buf_release) struct buf typed = BUF_INIT(BUF_NO_LIMIT);
 
     if (!str_trim(text).len)
         return;
     lines_end(e->ret);
-    if (is_meta) /* for the model alone */
+    if (typed_find(text, &typed))
+        draw_behind(e, STYLE(ROLE_SAID), "> ", buf_str(&typed), /*anywhere=*/false);
+    else if (str_starts(str_trim(text), STR("<system-reminder>")))
+        draw_reminder(e, str_trim(text));
+    else if (json_get_bool(e->json, "isMeta", false)) /* for the model alone */
         draw_behind(e, STYLE(ROLE_FAINT), mark(e, "· ", "- "), str_trim(text), /*anywhere=*/false);
     else
         draw_behind(e, STYLE(ROLE_SAID), "> ", str_trim(text), /*anywhere=*/false);
