@@ -189,7 +189,11 @@ static int main_dispatch(struct cmd *c)
     if (!c->args.words.len) {
         if (!isatty(STDIN_FILENO))
             return cmd_print(c); /* `echo hello | tenax` */
-        return main_has_terminal() ? cmd_interactive(c) : cmd_help.run(c);
+        if (main_has_terminal())
+            return cmd_interactive(c);
+        say("a session needs a terminal, and the output is none: use tenax -p \"what to do\", or "
+            "see tenax --help");
+        return EXIT_USAGE;
     }
     command = c->args.plain ? cmd_find(str_of(c->args.words.ptr[0])) : NULL;
     if (!command && main_is_prompt(&c->args))

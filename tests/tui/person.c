@@ -1163,6 +1163,20 @@ static void case_long_diff(void)
     end_counted(&w, frames);
 }
 
+/* `tenax | cat` at a terminal: a line that says what to do, not pages of help. */
+static void case_no_terminal(void)
+{
+    struct window_spec spec = {.build = build, .scenario = "", .shell = true};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_type(&w, "$TENAX | cat; echo the end" ENTER);
+    window_until(&w, "\nthe end");
+    CHECK(strstr(window_text(&w), "a session needs a terminal"), "%s", window_text(&w));
+    CHECK(!strstr(window_text(&w), "Usage:"), "%s", window_text(&w));
+    window_close(&w);
+}
+
 static void case_no_key(void)
 {
     struct window_spec spec = {.build = build};
@@ -1317,6 +1331,7 @@ static const struct {
     {"storm", case_storm},
     {"long-diff", case_long_diff},
     {"no-key", case_no_key},
+    {"no-terminal", case_no_terminal},
     {"trust", case_trust},
     {"trust-again", case_trust_again},
     {"untrusted-always", case_untrusted_always},
