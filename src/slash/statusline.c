@@ -1,7 +1,7 @@
 /*
  * /statusline: the model sets up the status line as a person wishes it. For that turn it can read
- * and change the settings file and a script beside it, and do nothing else; it asks before it
- * changes them, as always.
+ * and change the settings file and a script beside it, read where a shell's prompt is set, and do
+ * nothing else; it asks before it changes anything or reads what is the shell's, as always.
  */
 #include "conf/conf.h"
 #include "host/host.h"
@@ -19,6 +19,8 @@ const struct slash_command slash_statusline_entry = {
 static int statusline_run(struct slash_call *call, struct err *err)
 {
     static const char *const files[] = {"settings.json", "statusline.sh"};
+    static const char *const shells[] = {"~/.bashrc", "~/.bash_profile", "~/.profile", "~/.zshrc",
+                                         "~/.config/fish/config.fish"};
     const char *home = conf_home(host_conf(call->host));
 
     (void)err;
@@ -32,7 +34,9 @@ static int statusline_run(struct slash_call *call, struct err *err)
         "output is shown, ANSI colors included. It must be fast, and must not fail where a "
         "member is missing.\n\n"
         "Read that file first if it is there, keep all else in it as it is, and put a longer "
-        "script into %s/statusline.sh. Read and edit nothing but these two; run nothing.",
+        "script into %s/statusline.sh. Edit nothing but these two, read besides only where a shell "
+        "sets its prompt (~/.bashrc, ~/.bash_profile, ~/.profile, ~/.zshrc, "
+        "~/.config/fish/config.fish), and run nothing.",
         STR_ARG(call->args.len ? call->args
                                : STR("take over what the prompt of my shell (PS1) shows, as "
                                      "far as it makes sense")),
@@ -43,5 +47,7 @@ static int statusline_run(struct slash_call *call, struct err *err)
         strv_addf(&call->only, "Read(/%s/%s)", home, files[i]);
         strv_addf(&call->only, "Edit(/%s/%s)", home, files[i]);
     }
+    for (size_t i = 0; i < ARRAY_LEN(shells); i++)
+        strv_addf(&call->only, "Read(%s)", shells[i]);
     return 0;
 }
