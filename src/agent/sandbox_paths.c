@@ -365,6 +365,14 @@ static void add_repository(struct sandbox *s, struct sandbox_paths *p, const cha
 
 /* ---- a job ---- */
 
+/* It is about to be made for a job, or was for one of a session that could not remove it. */
+static bool is_ours_to_remove(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) < 0 || (S_ISDIR(st.st_mode) && st.st_mtime == CONFINE_MADE_TIME);
+}
+
 /* Settings of a working folder, with everything they name. Where there are none yet, nobody makes
  * them behind our back; checkouts that are worked in are another matter. */
 static void add_settings(struct sandbox *s, struct sandbox_paths *p, const char *dir, bool is_main)
@@ -375,10 +383,11 @@ static void add_settings(struct sandbox *s, struct sandbox_paths *p, const char 
         CLEANUP(mem_freep) char *path = path_join(dir, names[i]);
         CLEANUP(mem_freep) char *trees = path_join(path, "worktrees");
 
-        if (file_exists(path)) {
+        if (file_exists(path))
             strv_adds(&p->read_only, path);
-        } else if (is_main) {
+        else if (is_main)
             strv_addf(&p->read_only, "%s/", path);
+        if (is_main && is_ours_to_remove(path)) {
             lock_take(&s->lock);
             if (!strv_has(&s->made, str_of(path)))
                 strv_adds(&s->made, path);

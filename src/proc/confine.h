@@ -51,6 +51,10 @@ struct err;
 
 #define CONFINE_MAX_PATHS 512
 
+/* When a folder that was made for a rule (read_only) was last changed, as it says itself: whoever
+ * finds it so, perhaps left by a process that was killed, may remove it. */
+#define CONFINE_MADE_TIME 1
+
 /* In the job, where connections to the proxy go: 127.0.0.1 and this port. */
 #define CONFINE_PROXY_PORT 3128
 

@@ -5,6 +5,7 @@
  */
 #include "proc/confine_map.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,15 @@ static bool map_is_write_root(const struct confine_map *m, const char *path)
     return m->all_writable && strcmp(path, "/") == 0;
 }
 
+/* Nothing has been put into it as long as it is as old as no other. */
+static void map_make_folder(const char *path)
+{
+    const struct timespec times[2] = {{.tv_sec = CONFINE_MADE_TIME}, {.tv_sec = CONFINE_MADE_TIME}};
+
+    if (mkdir(path, 0755) == 0)
+        utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
 /* One that is missing; `path` is cut up to the nearest folder that is there. */
 static void map_keep_missing(struct confine_map *m, char *path, bool is_folder)
 {
@@ -183,7 +193,7 @@ static void map_keep_missing(struct confine_map *m, char *path, bool is_folder)
         if (stat(path[0] ? path : "/", &st) < 0 || !S_ISDIR(st.st_mode))
             return;
         *slash = '/';
-        mkdir(path, 0755); /* that it fails shows next */
+        map_make_folder(path); /* that it fails shows next */
         if (realpath(path, real))
             map_add(m, STEP_READ_ONLY, real);
         return;
