@@ -61,6 +61,10 @@ class Got {
 export const text_of = (content) =>
     typeof content === 'string' ? content : content.map((b) => b.text ?? '').join('');
 
+// Keys that every run finds in its environment, and that nothing it says or leaves behind may hold.
+const PLANTED = { ANTHROPIC_API_KEY: 'sk-ant-test-key-of-the-sdk-cases', GITHUB_TOKEN: 'gh-sdk-0123456789' };
+const has_planted = (bytes) => Object.values(PLANTED).some((key) => bytes.includes(key));
+
 class Case {
     constructor(name) {
         this.root = mkdtempSync(join(tmpdir(), 'tenax-sdk-'));
@@ -125,7 +129,7 @@ class Case {
             TMPDIR: this.root,
             TENAX_HOME: join(this.home, '.tenax'),
             ANTHROPIC_BASE_URL: this.base,
-            ANTHROPIC_API_KEY: 'sk-ant-test-key-of-the-sdk-cases',
+            ...PLANTED,
             ...more,
         };
     }
@@ -236,6 +240,16 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
         assert.doesNotMatch(this.stderr, /Sanitizer|runtime error/);
     }
 
+    // Every file that is left, but for what the pretend model was asked.
+    check_secrets() {
+        assert.ok(!has_planted(this.stderr), 'a key was said on standard error');
+        for (const entry of readdirSync(this.root, { recursive: true, withFileTypes: true })) {
+            const path = join(entry.parentPath ?? entry.path, entry.name);
+            if (entry.isFile() && path !== this.record && !path.includes('/file-history/'))
+                assert.ok(!has_planted(readFileSync(path)), `a key is in ${path}`);
+        }
+    }
+
     async end(failed) {
         for (const q of this.queries) q.close();
         if (!failed) await this.all_ended();
@@ -247,6 +261,7 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
             this.check_history();
             if (!this.unplayed_is_fine) assert.equal(this.fake_said, '', 'steps of the scenario were not reached');
         }
+        if (!failed) this.check_secrets();
         rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
     }
 }

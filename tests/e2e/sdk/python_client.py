@@ -57,6 +57,14 @@ def check_message(m):
                 assert member in block, f"{block['type']} block has no {member}: {m}"
 
 
+# Keys that every run finds in its environment, and that nothing it leaves behind may hold.
+PLANTED = {
+    "ANTHROPIC_API_KEY": "sk-ant-test-key-of-the-python-cases",
+    "OPENAI_API_KEY": "sk-test-key-of-the-python-cases",
+    "GITHUB_TOKEN": "gh-sdk-0123456789",
+}
+
+
 class Case:
     """A home, a working folder and a pretend model."""
 
@@ -87,12 +95,24 @@ class Case:
         self.clients.append(c)
         return c
 
-    def end(self):
+    def check_secrets(self):
+        for folder, _, names in os.walk(self.root):
+            for path in (os.path.join(folder, name) for name in names):
+                if path == self.record or "/file-history/" in path or not os.path.isfile(path):
+                    continue
+                with open(path, "rb") as f:
+                    text = f.read()
+                assert not any(key.encode() in text for key in PLANTED.values()), "a key is in " + path
+
+    def stop(self):
         for c in self.clients:
             c.process.kill()
             c.process.wait()
         self.fake.terminate()
         self.fake.wait()
+
+    def end(self):
+        self.stop()
         shutil.rmtree(self.root, ignore_errors=True)
 
 
@@ -124,9 +144,8 @@ class Client:
                 "TENAX_HOME": os.path.join(case.home, ".tenax"),
                 "PWD": case.dir,
                 "ANTHROPIC_BASE_URL": case.base,
-                "ANTHROPIC_API_KEY": "sk-ant-test-key-of-the-python-cases",
                 "OPENAI_BASE_URL": case.base + "/v1",
-                "OPENAI_API_KEY": "sk-test-key-of-the-python-cases",
+                **PLANTED,
                 "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
                 "CLAUDE_AGENT_SDK_VERSION": "0.1.0",
                 **(env or {}),
@@ -547,6 +566,8 @@ def main(words):
         t = Case(scenario)
         try:
             fn(t)
+            t.stop()
+            t.check_secrets()
             print("ok ", name)
         except Exception:
             failed += 1
