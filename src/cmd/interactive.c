@@ -52,11 +52,12 @@ int cmd_interactive(struct cmd *c)
     if (code != EXIT_OK)
         return code;
     spec.prompt = buf_str(&prompt);
+    spec.is_demo = getenv("TENAX_DEMO");
     spec.plain = c->args.given[OPT_PLAIN];
     tui_run(&spec, &end);
     if (end.failed.code)
         say_error(&end.failed);
-    else if (end.session[0] && !getenv("TENAX_DEMO"))
+    else if (end.session[0] && !spec.is_demo)
         say_plain("Resume this session with: tenax --resume %s", end.session);
     return cmd_signal_code() ? cmd_signal_code() : end.code;
 }

@@ -204,6 +204,10 @@ static void event_turn_done(struct app *a, const struct event *e)
 static void event_goal(struct app *a, const struct event *e)
 {
     app_goal_changed(a);
+    if (str_is(e->name, "goal_achieved") && a->spec->is_demo)
+        chat_note(a->chat, ROLE_TEXT,
+                  STR("This was the demo. /goal report shows the evidence; Ctrl-D leaves. To use a "
+                      "real model: tenax auth login."));
     if (str_is(e->name, "goal_achieved"))
         app_notify(a, "tenax", STR("The goal is reached"));
     else if (str_is(e->name, "goal_blocked") || str_is(e->name, "goal_limited"))

@@ -27,6 +27,7 @@ struct tui_spec {
     const char *version;
     struct str prompt; /* said at once; empty: none */
     bool plain;
+    bool is_demo; /* the story itself: at its end it says so */
     /* Plays the story of the offline demo in the terminal, which it is given for that long; NULL:
      * there is none. A thread of its own. */
     int (*demo)(void *arg, struct err *err);

@@ -1163,6 +1163,24 @@ static void case_long_diff(void)
     end_counted(&w, frames);
 }
 
+/* The story says that it is over, and has an answer for whoever goes on talking. */
+static void case_demo(void)
+{
+    static const char *const args[] = {"demo", NULL};
+    struct window_spec spec = {.build = build, .args = args};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "This was the demo. /goal report");
+    window_until(&w, "say what to do");
+    window_type(&w, "and now?" ENTER);
+    window_until(&w, "I am a script");
+    window_until(&w, "say what to do");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
 /* `tenax | cat` at a terminal: a line that says what to do, not pages of help. */
 static void case_no_terminal(void)
 {
@@ -1332,6 +1350,7 @@ static const struct {
     {"long-diff", case_long_diff},
     {"no-key", case_no_key},
     {"no-terminal", case_no_terminal},
+    {"demo", case_demo},
     {"trust", case_trust},
     {"trust-again", case_trust_again},
     {"untrusted-always", case_untrusted_always},
