@@ -69,12 +69,18 @@ static void show_count(int64_t n, const char *noun, struct buf *ret)
     buf_addf(ret, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
 }
 
+/* Turns that were judged. The evaluation that passed is one, too. */
+static int64_t turns_of(const struct store_goal *g)
+{
+    return g->iterations + (g->status == GOAL_COMPLETE);
+}
+
 static void show_turns(const struct store_goal *g, struct buf *ret)
 {
-    if (g->iterations <= 0)
+    if (turns_of(g) <= 0)
         buf_adds(ret, "not yet evaluated");
     else
-        show_count(g->iterations, "turn", ret);
+        show_count(turns_of(g), "turn", ret);
 }
 
 int64_t goal_live_seconds(const struct goal_look *l)
@@ -405,9 +411,8 @@ void goal_show_stop(const struct store_goal *g, struct buf *ret)
         show_spent(g, ret);
         return;
     case GOAL_COMPLETE:
-        /* The evaluation that passed is a turn, too. */
         buf_adds(ret, "Achieved after ");
-        show_count(g->iterations + 1, "turn", ret);
+        show_count(turns_of(g), "turn", ret);
         buf_adds(ret, ", ");
         goal_show_elapsed(g->time_used_seconds, ret);
         buf_adds(ret, " and ");

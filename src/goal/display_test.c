@@ -314,7 +314,7 @@ static const struct {
      0,
      false,
      "complete (3h 5m)",
-     "not yet evaluated"},
+     "1 turn"},
     {"complete with a budget",
      {.status = GOAL_COMPLETE, .tokens_used = 12500, .token_budget = 50000},
      0,
@@ -322,7 +322,7 @@ static const struct {
      0,
      false,
      "complete (12.5K tokens)",
-     "not yet evaluated"},
+     "1 turn"},
 };
 
 static void status_line(void **state)
