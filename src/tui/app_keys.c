@@ -237,6 +237,9 @@ void app_key(struct app *a, const struct keypress *k)
     if (k->code != KEY_ESCAPE)
         a->escape_ms = 0;
     if (!app_panel(a)) {
+        if (editor_is_empty(a->editor) && keypress_is(k, "?")) /* it may be the first word, too */
+            app_hint(a, "Esc interrupts · Shift-Tab mode · Ctrl-O transcript · \\ Enter new line · "
+                        "/help");
         key_editor(a, k);
         if (k->code == KEY_TEXT || k->code == KEY_PASTE)
             app_offer_fresh(a);

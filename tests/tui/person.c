@@ -1163,6 +1163,19 @@ static void case_long_diff(void)
     end_counted(&w, frames);
 }
 
+static void case_keys(void)
+{
+    struct window w;
+
+    start(&w, "step\n  text Hello.\n");
+    window_type(&w, "?");
+    window_until(&w, "Shift-Tab mode");
+    window_type(&w, " who" ENTER);
+    window_until(&w, "Hello.");
+    CHECK(window_count(&w, "? who") == 1, "%s", window_text(&w));
+    leave(&w);
+}
+
 /* The story says that it is over, and has an answer for whoever goes on talking. */
 static void case_demo(void)
 {
@@ -1351,6 +1364,7 @@ static const struct {
     {"no-key", case_no_key},
     {"no-terminal", case_no_terminal},
     {"demo", case_demo},
+    {"keys", case_keys},
     {"trust", case_trust},
     {"trust-again", case_trust_again},
     {"untrusted-always", case_untrusted_always},
