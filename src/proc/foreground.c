@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "proc/loop.h"
 #include "sync/cancel.h"
 #include "sync/signals.h"
 
@@ -48,6 +49,15 @@ static int foreground_wait(pid_t pid, struct cancel *cancel, int *ret_code, stru
     return 0;
 }
 
+/* The proc thread looks whom it has left behind. */
+static void foreground_over(void)
+{
+    struct order *order = mem_zalloc(sizeof(*order));
+
+    order->what = ORDER_GUESTS;
+    loop_send(order);
+}
+
 int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
 {
     posix_spawn_file_actions_t actions;
@@ -76,5 +86,6 @@ int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
     r = foreground_wait(pid, f->cancel, ret_code, err);
     if (has_mode) /* one that was killed has not tidied up */
         tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
+    foreground_over();
     return r;
 }

@@ -5,6 +5,11 @@
  * signals, Ctrl-Z and a new size among them, reach it as they reach us; and it is neither watched
  * nor confined. Whoever calls has given the terminal away before, and finds its mode as it was.
  * Any thread; waits.
+ *
+ * What it leaves behind in a session of its own, as "emacsclient -a ''" starts a server, is a guest
+ * and outlives us. A guest is who is our child when the program has ended, or when we end, while no
+ * job has lost its warden: then nobody of a job can be. In doubt jobs come first: who was not known
+ * as a guest before a warden was killed is ended with what it guarded.
  */
 #pragma once
 

@@ -37,6 +37,9 @@ struct loop {
     VEC(struct proc *) jobs; /* a reference each */
     int64_t strays_at_ms;    /* when to look for strays again; -1: there are none */
     int64_t strays_pause_ms;
+    bool had_foreground; /* there may be guests */
+    bool guests_due;     /* the list is to be made anew */
+    VEC(struct tree_proc) guests;
     struct tree tree;
     struct zygote zygote;
     char scratch[LOOP_READ_BYTES];
@@ -118,9 +121,70 @@ static void loop_open_job(struct loop *loop, struct proc *p)
     vec_push(&loop->jobs, p);
 }
 
+static bool loop_is_warden(struct loop *loop, pid_t pid)
+{
+    VEC_EACH(&loop->jobs, job) {
+        if ((*job)->warden == pid && (*job)->fds[JOB_WARDEN].fd >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- Guests: what programs in the foreground have left behind (foreground.h) ---- */
+
+/* Whether a child of ours may come from a job. What a job leaves behind falls to its warden as long
+ * as that lives; when it was killed, all is clear again once the strays are gone. */
+static bool loop_is_in_doubt(struct loop *loop)
+{
+    if (loop->strays_at_ms >= 0 || loop->zygote.lost_one)
+        return true;
+    VEC_EACH(&loop->jobs, job) {
+        siginfo_t info = {0};
+
+        if ((*job)->phase == JOB_STRAYING)
+            return true;
+        if ((*job)->fds[JOB_WARDEN].fd >= 0 &&
+            (waitid(P_PID, (id_t)(*job)->warden, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+             info.si_pid))
+            return true;
+    }
+    return false;
+}
+
+static void loop_know_guests(struct loop *loop)
+{
+    pid_t self = getpid();
+
+    /* The second look is the one that counts: wardens that live after the snapshot did before. */
+    if (!loop->guests_due || loop_is_in_doubt(loop) || tree_read(&loop->tree) < 0 ||
+        loop_is_in_doubt(loop))
+        return;
+    loop->guests_due = false;
+    loop->guests.len = 0;
+    for (size_t i = 0; i < loop->tree.len; i++) {
+        const struct tree_proc *p = &loop->tree.procs[i];
+
+        if (p->ppid == self && !zygote_is(&loop->zygote, p->pid) && !loop_is_warden(loop, p->pid))
+            vec_push(&loop->guests, *p);
+    }
+}
+
+static bool loop_is_guest(struct loop *loop, const struct tree_proc *p)
+{
+    VEC_EACH(&loop->guests, guest) {
+        if (guest->pid == p->pid && guest->start == p->start)
+            return true;
+    }
+    return false;
+}
+
+/* ---- Orders ---- */
+
 static void loop_begin_stop(struct loop *loop)
 {
     loop->stopping = true;
+    loop->guests_due = loop->had_foreground; /* who came since */
+    loop_know_guests(loop);
     VEC_EACH(&loop->jobs, job) {
         job_end(*job, PROC_KILLED, LOOP_SHUTDOWN_GRACE_MS);
     }
@@ -155,6 +219,9 @@ static void loop_obey(struct loop *loop, struct order *order)
     case ORDER_RESUME:
         job_resume(p, loop);
         break;
+    case ORDER_GUESTS:
+        loop->had_foreground = loop->guests_due = true;
+        break;
     case ORDER_SHUTDOWN:
         loop_begin_stop(loop);
         break;
@@ -173,18 +240,9 @@ static void loop_take_orders(struct loop *loop)
     }
 }
 
-static bool loop_is_warden(struct loop *loop, pid_t pid)
-{
-    VEC_EACH(&loop->jobs, job) {
-        if ((*job)->warden == pid && (*job)->fds[JOB_WARDEN].fd >= 0)
-            return true;
-    }
-    return false;
-}
-
 /* Strays: children that fell to us because their warden was killed, or wardens killed at birth.
- * Nobody of ours outside a job but the zygote leaves our session, and nobody below a warden can be
- * in it. */
+ * Nobody of ours outside a job but the zygote and guests leaves our session, and nobody below a
+ * warden can be in it. */
 static void loop_mark_strays(struct tree *t, void *arg)
 {
     struct loop *loop = arg;
@@ -195,7 +253,7 @@ static void loop_mark_strays(struct tree *t, void *arg)
         struct tree_proc *p = &t->procs[i];
 
         p->marked = p->ppid == self && p->session != session && !zygote_is(&loop->zygote, p->pid) &&
-                    !loop_is_warden(loop, p->pid);
+                    !loop_is_warden(loop, p->pid) && !loop_is_guest(loop, p);
     }
 }
 
@@ -254,6 +312,7 @@ static void loop_tick(struct loop *loop)
     size_t kept = 0;
 
     loop_settle_strays(loop, now_ms);
+    loop_know_guests(loop);
     for (size_t i = 0; i < loop->jobs.len; i++) {
         struct proc *p = loop->jobs.ptr[i];
 
@@ -337,6 +396,7 @@ static void loop_free(struct loop *loop)
     fd_closep(&loop->epoll_fd);
     fd_closep(&loop->signals_fd);
     vec_release(&loop->jobs);
+    vec_release(&loop->guests);
     tree_release(&loop->tree);
     free(loop);
 }

@@ -26,6 +26,7 @@ enum order_what {
     ORDER_SIGNAL,
     ORDER_END,
     ORDER_RESUME,
+    ORDER_GUESTS,   /* no job: a program in the foreground has ended */
     ORDER_SHUTDOWN, /* no job */
 };
 

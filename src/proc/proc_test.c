@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "proc/foreground.h"
 #include "proc/proc.h"
 #include "proc/tree.h"
 #include "sync/cancel.h"
@@ -1266,6 +1267,51 @@ static void test_big_launch(void **state)
 
 /* ---- kill -9 of ourselves ---- */
 
+/* What an editor leaves behind is nobody's job: it outlives a lost warden, whose own daemon does
+ * not, and us. */
+static void test_guest(void **state)
+{
+    static const char daemon[] = "(setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' &); read x";
+    char environ_path[] = "PATH=/usr/bin:/bin";
+    char *envp[] = {environ_path, NULL};
+    char script[256];
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct foreground f = {.argv = argv, .envp = envp};
+    struct tree_proc leader;
+    struct watch w;
+    struct err err = {0};
+    pid_t escaped;
+    int64_t guest;
+    char pid[32] = {0};
+    int fds[2];
+    int code = -1;
+
+    (void)state;
+    watch_start(&w, (struct proc_spec){.keep_stdin = true, .linger_ms = -1}, daemon);
+    escaped = watch_pid_in_line(&w, 0);
+    assert_int_equal(pipe2(fds, 0), 0);
+    snprintf(script, sizeof(script), "(setsid sh -c 'echo $$ >/proc/self/fd/%d; exec sleep 60' &)",
+             fds[1]);
+    assert_int_equal(foreground_run(&f, &code, &err), 0);
+    assert_int_equal(code, 0);
+    assert_true(read(fds[0], pid, sizeof(pid) - 1) > 0);
+    assert_int_equal(str_to_i64(str_trim(str_of(pid)), &guest, NULL), 0);
+    close(fds[0]);
+    close(fds[1]);
+    assert_hello(); /* behind what foreground_run() has told the proc thread */
+
+    assert_true(tree_look(proc_pid(w.proc), &leader));
+    kill(leader.ppid, SIGKILL);
+    watch_over(&w);
+    assert_true(is_gone(escaped));
+    assert_int_equal(kill((pid_t)guest, 0), 0);
+    watch_release(&w);
+    proc_shutdown();
+    assert_true(tree_look((pid_t)guest, &leader) && tree_is_alive(&leader));
+    kill((pid_t)guest, SIGKILL);
+    assert_int_equal(waitpid((pid_t)guest, NULL, 0), guest);
+}
+
 static const char victim_flag[] = "--victim";
 
 /* The program that is killed: starts a job and passes on what it says. */
@@ -1372,6 +1418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_zygote_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_zygote_hunted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_big_launch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),
     };
     struct err err = {0};
