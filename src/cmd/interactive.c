@@ -10,6 +10,7 @@
 #include "cmd/demo.h"
 #include "cmd/session_options.h"
 #include "conf/conf.h"
+#include "proto/listen.h"
 #include "tui/tui.h"
 
 /* `tenax --resume` lets one choose, which is what /resume does. */
@@ -38,12 +39,28 @@ static int interactive_demo(void *arg, struct err *err)
     return demo_play(c->cancel, &code, err);
 }
 
+static void *interactive_listen(struct host *h, struct slash *slash)
+{
+    return ear_new(h, slash);
+}
+
+static void interactive_unlisten(void *ear)
+{
+    ear_free(ear);
+}
+
 int cmd_interactive(struct cmd *c)
 {
     CLEANUP(session_options_release) struct session_options options = {0};
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT);
     struct tui_spec spec = {
-        .host = &options.host, .version = TENAX_VERSION, .demo = interactive_demo, .demo_arg = c};
+        .host = &options.host,
+        .version = TENAX_VERSION,
+        .demo = interactive_demo,
+        .demo_arg = c,
+        .listen = interactive_listen,
+        .unlisten = interactive_unlisten,
+    };
     struct tui_end end;
     int code;
 

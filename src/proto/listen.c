@@ -4,6 +4,7 @@
 #include "proto/listen.h"
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "host/host.h"
@@ -95,4 +96,32 @@ static const struct socket_speaker listen_speaker = {on_open, on_line, on_mail, 
 int listen_start(struct peer_session *session, struct socket **ret, struct err *err)
 {
     return socket_start(conf_home(host_conf(session->host)), &listen_speaker, session, ret, err);
+}
+
+struct ear {
+    struct peer_session session;
+    struct socket *socket;
+};
+
+struct ear *ear_new(struct host *h, struct slash *slash)
+{
+    struct ear *e = mem_zalloc(sizeof(*e));
+    struct stream_json_options show = {0};
+    struct err err = {0};
+
+    peer_session_init(&e->session, h, slash, &show);
+    if (listen_start(&e->session, &e->socket, &err) == 0)
+        return e;
+    log_debug("proto", "no control socket: %s", err.text);
+    ear_free(e);
+    return NULL;
+}
+
+void ear_free(struct ear *e)
+{
+    if (!e)
+        return;
+    socket_stop(e->socket);
+    peer_session_release(&e->session); /* without an owner there are no hooks for the host */
+    mem_freep(&e);
 }

@@ -51,6 +51,8 @@ struct app_session {
     struct args args; /* the command line's, and what this one goes on with */
     struct host *host;
     struct slash *slash;
+    void *ear; /* of tui_spec's listen(); the desk's thread */
+    void (*unlisten)(void *ear);
 };
 
 /* A panel and what becomes of its result. */

@@ -34,6 +34,8 @@ static void session_free_here(struct app_session *s)
 {
     if (!s)
         return;
+    if (s->ear)
+        s->unlisten(s->ear);
     slash_free(s->slash);
     host_free(s->host);
     args_release(&s->args);
@@ -256,6 +258,38 @@ static void session_ask_trust(struct app *a)
     }
 }
 
+/* The desk runs one chore after the other: whatever frees the session comes behind this one. */
+struct listen_chore {
+    struct chore chore;
+    struct app_session *session;
+    void *(*listen)(struct host *h, struct slash *slash);
+};
+
+static void listen_run(struct chore *e)
+{
+    struct listen_chore *l = (struct listen_chore *)e;
+
+    l->session->ear = l->listen(l->session->host, l->session->slash);
+}
+
+static void listen_free(struct chore *e)
+{
+    mem_freep(&e);
+}
+
+static void session_listen(struct app *a)
+{
+    struct listen_chore *l;
+
+    if (!a->spec->listen)
+        return;
+    a->session->unlisten = a->spec->unlisten;
+    l = chore_new(sizeof(*l), listen_run, /*done=*/NULL, listen_free);
+    l->session = a->session;
+    l->listen = a->spec->listen;
+    desk_give(a->desk, l);
+}
+
 static void session_watch(struct app *a)
 {
     struct statusline_spec line = {.host = app_host(a), .to = a->mailbox};
@@ -355,6 +389,7 @@ static void open_done(struct chore *e, void *arg)
     app_greet(a, &o->notes);
     session_ask_trust(a);
     app_goal_changed(a);
+    session_listen(a);
     if (!a->asks_trust)
         app_say_waiting(a);
 }

@@ -20,7 +20,9 @@
 #include "base/id.h"
 #include "base/str.h"
 
+struct host;
 struct host_spec;
+struct slash;
 
 struct tui_spec {
     const struct host_spec *host; /* for the first session; those that follow are made like it */
@@ -32,6 +34,11 @@ struct tui_spec {
      * there is none. A thread of its own. */
     int (*demo)(void *arg, struct err *err);
     void *demo_arg;
+    /* The way in for other programs, opened for each session once it is in front of the person
+     * and closed before it is freed; listen() gives what unlisten() takes. Both on the desk's
+     * thread. NULL: nobody comes in. */
+    void *(*listen)(struct host *h, struct slash *slash);
+    void (*unlisten)(void *ear);
 };
 
 /* How it ended. */

@@ -701,6 +701,56 @@ static void case_sessions(void)
     window_close(&w);
 }
 
+/* `tenax goal …` in another terminal; whoever has the session must have been told. */
+static void goal_outside(struct window *w, const char *verb)
+{
+    const char *const args[] = {"goal", verb, NULL};
+    struct window_spec spec = {.build = build, .args = args, .home = w->top};
+    struct window other;
+
+    window_open(&other, &spec);
+    CHECK(window_end(&other) == 0, "goal %s: %s", verb, window_text(&other));
+    CHECK(!strstr(window_text(&other), "could not be told"), "goal %s: %s", verb,
+          window_text(&other));
+    window_close(&other);
+}
+
+/* What another terminal does to the goal is seen and done at once, also in a window where nothing
+ * moves, and in the session that came after another. */
+static void case_goal_outside(void)
+{
+    struct window w;
+
+    start(&w, "step\n  text Hello.\n"
+              "step\n  pace 200ms\n  text One two three four five six seven eight nine ten.\n"
+              "step\n  text On it goes.\n  call Bash {\"command\": \"touch made\"}\n"
+              "step\n  sticky\n  pace 200ms\n  text This takes its time, as some things do.\n");
+    window_type(&w, "hello" ENTER);
+    window_until(&w, "Hello.");
+    window_type(&w, "/goal made is there --check 'test -e made'" ENTER);
+    window_until(&w, "One two");
+    goal_outside(&w, "pause");
+    window_until(&w, "goal paused");
+    window_until(&w, "say what to do");
+    window_settle(&w, 300);
+    goal_outside(&w, "resume");
+    window_until(&w, "On it goes.");
+    answer(&w, "1");
+    window_until(&w, "This takes");
+    goal_outside(&w, "clear");
+    window_until_gone(&w, "context · goal");
+    window_type(&w, ESC);
+    window_until(&w, "say what to do");
+
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "/goal more is there --check 'test -e more'" ENTER);
+    window_until(&w, "check: test -e more");
+    goal_outside(&w, "pause");
+    window_until(&w, "goal paused");
+    leave(&w);
+}
+
 /* A hook that has heard of new settings, on the thread of the status line, and does not end. */
 static void start_hooked(struct window *w)
 {
@@ -1346,6 +1396,7 @@ static const struct {
     {"costs", case_costs},
     {"memory", case_memory},
     {"sessions", case_sessions},
+    {"goal-outside", case_goal_outside},
     {"hook-at-the-end", case_hook_at_the_end},
     {"hook-at-a-switch", case_hook_at_a_switch},
     {"resume-nothing", case_resume_nothing},
