@@ -116,6 +116,12 @@ void dialog_page_changed(struct dialog_page *p)
     p->text_view.cols = 0;
 }
 
+/* So many rows of it, if there are. */
+static void make_rows(struct dialog_page *p, size_t rows)
+{
+    p->count = p->more ? p->more(p->body_arg, rows, &p->text) : lines_count(&p->text);
+}
+
 static void make_text(struct dialog_page *p, const struct view *v)
 {
     bool is_same = p->has_text && p->text_view.cols == v->cols && p->text_view.ascii == v->ascii &&
@@ -130,6 +136,7 @@ static void make_text(struct dialog_page *p, const struct view *v)
     lines_clear(&p->text);
     if (p->body)
         p->body(p->body_arg, v, &p->text);
+    make_rows(p, 0);
 }
 
 static void draw_keys(const struct dialog_page *p, const struct view *v, struct lines *ret)
@@ -152,13 +159,14 @@ static void draw_keys(const struct dialog_page *p, const struct view *v, struct 
 /* The window on the text; what is beyond it is told in its last row. */
 static void draw_text(struct dialog_page *p, const struct view *v, size_t rows, struct lines *ret)
 {
-    size_t count = lines_count(&p->text);
+    size_t count = p->count;
     struct lines more = LINES_INIT;
 
     p->text_rows = rows < count && rows > 1 ? rows - 1 : rows;
     if (p->top + p->text_rows > count)
         p->top = count > p->text_rows ? count - p->text_rows : 0;
-    for (size_t i = p->top; i < count && i < p->top + p->text_rows; i++)
+    make_rows(p, p->top + p->text_rows);
+    for (size_t i = p->top; i < lines_count(&p->text) && i < p->top + p->text_rows; i++)
         lines_add_cut(ret, lines_at(&p->text, i), v->cols, v->ascii);
     if (p->text_rows < count && rows > 1) {
         size_t below = count - p->top - p->text_rows;
@@ -199,7 +207,7 @@ void dialog_page_draw(struct dialog_page *p, const struct view *v, struct lines 
     size_t text;
 
     make_text(p, v);
-    text = lines_count(&p->text);
+    text = p->count;
     dialog_title(v, p->title_role, p->title, ret);
     used += lines_count(ret);
     draw_keys(p, v, &keys);
@@ -267,7 +275,7 @@ static bool is_too_early(struct dialog_page *p, const struct keypress *k)
 
 static bool scroll_key(struct dialog_page *p, const struct keypress *k)
 {
-    size_t count = lines_count(&p->text);
+    size_t count = p->count;
     size_t page = p->text_rows > 1 ? p->text_rows - 1 : 1;
     size_t last = count > p->text_rows ? count - p->text_rows : 0;
     bool by_one = k->mods == MOD_SHIFT && (k->code == KEY_UP || k->code == KEY_DOWN);

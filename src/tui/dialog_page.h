@@ -9,9 +9,10 @@
  *       2. Always: Bash(cargo build *)
  *     Enter choose · Esc no
  *
- * The text is made once for a width and scrolled by Page Up and Page Down; the options keep at
- * least a few rows, whatever else does not fit. Nothing is put around it, so that a command can be
- * copied from the terminal as it stands, and 20 columns suffice.
+ * The text is made once for a width and scrolled by Page Up and Page Down, and a long one no
+ * further than it is looked at; the options keep at least a few rows, whatever else does not fit.
+ * Nothing is put around it, so that a command can be copied from the terminal as it stands, and 20
+ * columns suffice.
  *
  * In --plain the last row is the prompt: what Enter would do, or the words. All above it is said
  * once and changes only when something else than the cursor does.
@@ -43,6 +44,8 @@ struct keypress;
 struct dialog_page;
 /* Makes the text for a window of v->cols cells. */
 typedef void (*dialog_body_fn)(void *arg, const struct view *v, struct lines *ret);
+/* Goes on with it until there are so many rows, and gives how many there would be in all. */
+typedef size_t (*dialog_more_fn)(void *arg, size_t rows, struct lines *ret);
 
 struct dialog_page {
     struct arena arena;
@@ -51,6 +54,7 @@ struct dialog_page {
     struct str keys;   /* beside Enter and Esc: "Shift-Tab accept edits"; may be empty */
     const char *leave; /* what Esc does: "no" */
     dialog_body_fn body;
+    dialog_more_fn more; /* NULL: body() makes all of it */
     void *body_arg;
     struct menu *menu;
     bool is_guarded;
@@ -63,9 +67,10 @@ struct dialog_page {
     struct editor *editor; /* open: it has the keys */
 
     /* Its own. */
-    struct lines text; /* made by body() for: */
+    struct lines text; /* made by body() and, as far as it is looked at, more(), for: */
     struct view text_view;
     bool has_text;
+    size_t count;               /* rows of all of it */
     size_t top, text_rows;      /* of the window on it; rows there are to be seen */
     int64_t seen_ms, passed_ms; /* drawn first; the last key that was passed over */
 };

@@ -30,7 +30,9 @@ struct permission {
     struct dialog_ask ask;
     bool leaves_sandbox;
     bool is_edit;
-    bool accepts_edits; /* Shift-Tab */
+    bool accepts_edits;           /* Shift-Tab */
+    struct diff_preview *preview; /* NULL: it is no change of a file, or all of it is drawn */
+    size_t before;                /* rows of the text in front of it */
 };
 
 static bool is_edit_tool(struct str tool)
@@ -124,7 +126,8 @@ static void draw_about(const struct view *v, struct str about, struct lines *ret
     lines_release(&rows);
 }
 
-static void draw_call(const struct permission *p, const struct view *v, struct lines *ret)
+/* A change is only found here, and drawn later. */
+static void draw_call(struct permission *p, const struct view *v, struct lines *ret)
 {
     const struct asked *a = &p->ask.asked;
     struct str command = json_get_str(a->input, "command");
@@ -144,7 +147,8 @@ static void draw_call(const struct permission *p, const struct view *v, struct l
     /* The title is cut at its end, where the file's name is. */
     if (width_of(p->ask.page.title) + TITLE_CELLS > v->cols)
         dialog_text(v, ROLE_TEXT, p->ask.page.title, ret);
-    if (diff_view_of_call(a->tool, a->input, a->dir, &how, ret))
+    p->preview = diff_preview_new(a->tool, a->input, a->dir, &how);
+    if (p->preview)
         return;
     JSON_EACH(a->input, m) {
         draw_member(v, m, ret);
@@ -164,25 +168,49 @@ static void draw_why(const struct permission *p, const struct view *v, struct li
     }
 }
 
+static void drop_preview(struct permission *p)
+{
+    diff_preview_free(p->preview);
+    p->preview = NULL;
+}
+
+/* A long change is drawn by permission_more(). */
 static void permission_body(void *arg, const struct view *v, struct lines *ret)
 {
     struct permission *p = arg;
     struct lines call = LINES_INIT;
-    bool is_short;
+    size_t rows;
 
     if (p->leaves_sandbox)
         dialog_text(v, ROLE_BAD,
                     STR("It would run OUTSIDE the sandbox: it can read and change every file of "
                         "yours and reach the network."),
                     ret);
+    drop_preview(p);
     draw_call(p, v, &call);
-    is_short = lines_count(&call) <= SHORT_ROWS;
-    if (!is_short)
+    rows = lines_count(&call) + (p->preview ? diff_preview_rows(p->preview) : 0);
+    if (p->preview && rows <= SHORT_ROWS) {
+        diff_preview_draw(p->preview, SIZE_MAX, &call);
+        drop_preview(p);
+    }
+    if (rows > SHORT_ROWS)
         draw_why(p, v, ret);
     lines_add_all(ret, &call);
-    if (is_short)
+    if (rows <= SHORT_ROWS)
         draw_why(p, v, ret);
+    p->before = lines_count(ret);
     lines_release(&call);
+}
+
+static size_t permission_more(void *arg, size_t rows, struct lines *ret)
+{
+    struct permission *p = arg;
+
+    if (!p->preview)
+        return lines_count(ret);
+    if (rows > p->before)
+        diff_preview_draw(p->preview, rows - p->before, ret);
+    return p->before + diff_preview_rows(p->preview);
 }
 
 /* ---- what can be answered ---- */
@@ -309,11 +337,17 @@ static void permission_answer(struct dialog_ask *d, struct ask_answer *ret)
     ret->interrupt = row == ROW_NO;
 }
 
+static void permission_free(struct panel *panel)
+{
+    drop_preview((struct permission *)panel);
+    dialog_ask_free(panel);
+}
+
 static const struct panel_kind permission_kind = {
     .name = "permission",
     .draw = dialog_ask_draw,
     .key = permission_key,
-    .free = dialog_ask_free,
+    .free = permission_free,
 };
 
 struct dialog_ask *dialog_permission_new(const struct ask *ask, const char *dir)
@@ -339,5 +373,6 @@ struct dialog_ask *dialog_permission_new(const struct ask *ask, const char *dir)
     if (is_danger)
         menu_move_to(p->ask.page.menu, ROW_NO);
     dialog_ask_init(&p->ask, &permission_kind, permission_body, permission_answer);
+    p->ask.page.more = permission_more;
     return &p->ask;
 }

@@ -43,6 +43,14 @@ static size_t patch_extent(const struct json *patch, size_t *ret_total)
     return last;
 }
 
+/* Every line of some files ends with one, and it is no change. */
+static struct str without_return(struct str line)
+{
+    if (str_ends(line, STR("\r")))
+        line.len--;
+    return line;
+}
+
 static void draw_hunk(struct diff_draw *d, const struct json *hunk)
 {
     VEC(struct diff_line) lines = VEC_INIT;
@@ -56,7 +64,8 @@ static void draw_hunk(struct diff_draw *d, const struct json *hunk)
 
         if (lines.len == room)
             break;
-        vec_push(&lines, ((struct diff_line){kind, kind == '-' ? old : new, str_from(line, 1)}));
+        vec_push(&lines, ((struct diff_line){kind, kind == '-' ? old : new,
+                                             without_return(str_from(line, 1))}));
         if (kind == '-' || kind == ' ')
             old++;
         if (kind == '+' || kind == ' ')
@@ -77,6 +86,33 @@ void diff_view_draw(const struct diff_view *v, struct lines *ret)
             draw_hunk(&d, hunk);
     }
     diff_draw_end(&d, total, ret);
+}
+
+size_t diff_view_lines(struct str text)
+{
+    size_t count = 0;
+    struct str line;
+
+    while (text.len && str_cut(&text, '\n', &line))
+        count++;
+    return count;
+}
+
+void diff_view_draw_new(const struct diff_view *v, struct str text, struct lines *ret)
+{
+    VEC(struct diff_line) lines = VEC_INIT;
+    size_t total = diff_view_lines(text);
+    struct diff_draw d;
+    struct str line;
+    size_t room;
+
+    diff_draw_begin(&d, v, total);
+    room = diff_draw_room(&d);
+    for (size_t n = 1; text.len && n <= room && str_cut(&text, '\n', &line); n++)
+        vec_push(&lines, ((struct diff_line){'+', n, without_return(line)}));
+    diff_draw_hunk(&d, lines.ptr, lines.len);
+    diff_draw_end(&d, total, ret);
+    vec_release(&lines);
 }
 
 void diff_view_count(const struct json *patch, size_t *ret_added, size_t *ret_removed)

@@ -1,6 +1,8 @@
 /*
  * diff_view_call: what a call would change, found by making the change in memory. The file is read
- * again each time; where it is too large for that, the call's own words are compared. UI thread.
+ * again for each preview; where it is too large for that, the call's own words are compared. The
+ * lines of all hunks are gathered and their rows counted at once, which costs little; they are
+ * drawn as they are looked at. UI thread.
  */
 #include <string.h>
 
@@ -22,71 +24,74 @@
 #define MAX_EDITS 200 /* as in multi_edit.md */
 #define CONTEXT 3
 
-struct preview {
+struct diff_preview {
     struct str tool;
     const struct json *input;
     struct textfile file;
     struct buf old, new;
+    struct patch patch;
+    VEC(struct diff_line) lines; /* of all hunks */
+    VEC(size_t) ends;            /* where each hunk ends in them */
+    size_t hunk;                 /* being drawn */
+    struct diff_draw draw;
+    size_t rows;  /* of all of it */
+    size_t given; /* rows that somebody has */
 };
 
-static void draw_patch_hunk(struct diff_draw *d, const struct patch *p, const struct patch_hunk *h)
+static void gather_hunk(struct diff_preview *p, const struct patch_hunk *h)
 {
-    VEC(struct diff_line) lines = VEC_INIT;
-    size_t room = diff_draw_room(d);
+    const struct patch *patch = &p->patch;
     size_t i = h->old_at;
     size_t j = h->new_at;
 
-    while ((i < h->old_at + h->old_len || j < h->new_at + h->new_len) && lines.len < room) {
-        struct diff_line *l = vec_add(&lines);
+    while (i < h->old_at + h->old_len || j < h->new_at + h->new_len) {
+        struct diff_line *l = vec_add(&p->lines);
 
-        if (i < h->old_at + h->old_len && p->is_deleted[i]) {
-            *l = (struct diff_line){'-', i + 1, p->olds.ptr[i]};
+        if (i < h->old_at + h->old_len && patch->is_deleted[i]) {
+            *l = (struct diff_line){'-', i + 1, patch->olds.ptr[i]};
             i++;
-        } else if (j < h->new_at + h->new_len && p->is_added[j]) {
-            *l = (struct diff_line){'+', j + 1, p->news.ptr[j]};
+        } else if (j < h->new_at + h->new_len && patch->is_added[j]) {
+            *l = (struct diff_line){'+', j + 1, patch->news.ptr[j]};
             j++;
         } else {
-            *l = (struct diff_line){' ', j + 1, p->news.ptr[j]};
+            *l = (struct diff_line){' ', j + 1, patch->news.ptr[j]};
             i++;
             j++;
         }
         if (str_ends(l->text, STR("\r")))
             l->text.len--;
     }
-    diff_draw_hunk(d, lines.ptr, lines.len);
-    vec_release(&lines);
+    vec_push(&p->ends, p->lines.len);
 }
 
-/* Lines that draw_patch_hunk() would give: each line of either side, those of both once. */
-static size_t patch_total(const struct patch *p)
+static void open_hunk(struct diff_preview *p)
 {
-    size_t total = 0;
+    size_t from = p->hunk ? p->ends.ptr[p->hunk - 1] : 0;
 
-    VEC_EACH(&p->hunks, h) {
-        total += h->new_len;
-        for (size_t i = h->old_at; i < h->old_at + h->old_len; i++)
-            total += p->is_deleted[i];
-    }
-    return total;
+    if (p->hunk < p->ends.len)
+        diff_draw_open(&p->draw, p->lines.ptr + from, p->ends.ptr[p->hunk] - from);
 }
 
-static void draw_texts(struct str old, struct str new, const struct diff_view *how,
-                       struct lines *ret)
+static void compare_texts(struct diff_preview *p, struct str old, struct str new,
+                          const struct diff_view *how)
 {
-    struct patch p;
-    struct diff_draw d;
+    size_t olds;
+    size_t news;
 
-    patch_make(&p, old, new, CONTEXT);
-    diff_draw_begin(&d, how, p.olds.len > p.news.len ? p.olds.len : p.news.len);
-    VEC_EACH(&p.hunks, hunk) {
-        if (!d.is_full)
-            draw_patch_hunk(&d, &p, hunk);
+    patch_make(&p->patch, old, new, CONTEXT);
+    olds = p->patch.olds.len;
+    news = p->patch.news.len;
+    diff_draw_begin(&p->draw, how, olds > news ? olds : news);
+    VEC_EACH(&p->patch.hunks, hunk) {
+        gather_hunk(p, hunk);
     }
-    diff_draw_end(&d, patch_total(&p), ret);
-    patch_release(&p);
+    p->rows = diff_draw_count(&p->draw, p->lines.ptr, p->lines.len);
+    if (p->ends.len)
+        p->rows += p->ends.len - 1; /* what parts them */
+    open_hunk(p);
 }
 
-static bool preview_load(struct preview *p, const char *dir, struct str path)
+static bool preview_load(struct diff_preview *p, const char *dir, struct str path)
 {
     CLEANUP(mem_freep) char *name = mem_dup(path.ptr, path.len);
     CLEANUP(mem_freep) char *full = NULL;
@@ -104,7 +109,7 @@ static bool preview_load(struct preview *p, const char *dir, struct str path)
 }
 
 /* All edits in turn; false when one does not fit. */
-static bool preview_edits(struct preview *p, const struct edit *edits, size_t count)
+static bool preview_edits(struct diff_preview *p, const struct edit *edits, size_t count)
 {
     CLEANUP(buf_release) struct buf why = BUF_INIT(4096);
 
@@ -130,7 +135,7 @@ static bool preview_edits(struct preview *p, const struct edit *edits, size_t co
 }
 
 /* 0: there are none, or more than can be shown. */
-static size_t gather_edits(const struct preview *p, struct edit *ret)
+static size_t gather_edits(const struct diff_preview *p, struct edit *ret)
 {
     const struct json *edits = json_get(p->input, "edits");
     size_t count = 0;
@@ -147,14 +152,13 @@ static size_t gather_edits(const struct preview *p, struct edit *ret)
     return count;
 }
 
-static bool draw_edits(struct preview *p, const char *dir, const struct diff_view *how,
-                       struct lines *ret)
+static bool compare_edits(struct diff_preview *p, const char *dir, const struct diff_view *how)
 {
     struct edit edits[MAX_EDITS];
     size_t count = gather_edits(p, edits);
 
     if (preview_load(p, dir, how->path) && preview_edits(p, edits, count)) {
-        draw_texts(p->file.text, buf_str(&p->new), how, ret);
+        compare_texts(p, p->file.text, buf_str(&p->new), how);
         return true;
     }
     /* The edit may not fit, or the file be too large: at least what it says. */
@@ -167,24 +171,22 @@ static bool draw_edits(struct preview *p, const char *dir, const struct diff_vie
     }
     if (p->old.over || p->new.over)
         return false;
-    draw_texts(buf_str(&p->old), buf_str(&p->new), how, ret);
+    compare_texts(p, buf_str(&p->old), buf_str(&p->new), how);
     return count > 0;
 }
 
-static bool draw_write(struct preview *p, const char *dir, const struct diff_view *how,
-                       struct lines *ret)
+static bool compare_write(struct diff_preview *p, const char *dir, const struct diff_view *how)
 {
     struct str content = json_get_str(p->input, "content");
 
     if (content.len > MAX_FILE || !preview_load(p, dir, how->path))
         return false;
-    draw_texts(p->file.text, content, how, ret);
+    compare_texts(p, p->file.text, content, how);
     return true;
 }
 
 /* A cell's source before and after. */
-static bool draw_notebook(struct preview *p, const char *dir, const struct diff_view *how,
-                          struct lines *ret)
+static bool compare_notebook(struct diff_preview *p, const char *dir, const struct diff_view *how)
 {
     CLEANUP(notebook_release) struct notebook nb = {0};
     struct str mode = json_get_str(p->input, "edit_mode");
@@ -208,40 +210,71 @@ static bool draw_notebook(struct preview *p, const char *dir, const struct diff_
         return false;
     if (!str_is(json_get_str(p->input, "cell_type"), "markdown"))
         cell_view.path = STR("cell.py");
-    draw_texts(buf_str(&p->old), buf_str(&p->new), &cell_view, ret);
+    compare_texts(p, buf_str(&p->old), buf_str(&p->new), &cell_view);
     return true;
 }
 
-bool diff_view_of_call(struct str tool, const struct json *input, const char *dir,
-                       const struct diff_view *how, struct lines *ret)
+struct diff_preview *diff_preview_new(struct str tool, const struct json *input, const char *dir,
+                                      const struct diff_view *how)
 {
     static const struct {
         const char *tool, *path;
-        bool (*draw)(struct preview *p, const char *dir, const struct diff_view *how,
-                     struct lines *ret);
+        bool (*compare)(struct diff_preview *p, const char *dir, const struct diff_view *how);
     } rows[] = {
-        {"Edit", "file_path", draw_edits},
-        {"MultiEdit", "file_path", draw_edits},
-        {"Write", "file_path", draw_write},
-        {"NotebookEdit", "notebook_path", draw_notebook},
+        {"Edit", "file_path", compare_edits},
+        {"MultiEdit", "file_path", compare_edits},
+        {"Write", "file_path", compare_write},
+        {"NotebookEdit", "notebook_path", compare_notebook},
     };
-    struct preview p = {
-        .tool = tool,
-        .input = input,
-        .old = BUF_INIT(MAX_FILE * 2),
-        .new = BUF_INIT(MAX_FILE * 2),
-    };
+    struct diff_preview *p = mem_zalloc(sizeof(*p));
     struct diff_view view = *how;
-    bool is_drawn = false;
+    bool is_made = false;
 
+    p->tool = tool;
+    p->input = input;
+    buf_init(&p->old, MAX_FILE * 2);
+    buf_init(&p->new, MAX_FILE * 2);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (str_is(tool, rows[i].tool)) {
             view.path = json_get_str(input, rows[i].path);
-            is_drawn = rows[i].draw(&p, dir, &view, ret);
+            is_made = rows[i].compare(p, dir, &view);
         }
     }
-    textfile_release(&p.file);
-    buf_release(&p.old);
-    buf_release(&p.new);
-    return is_drawn;
+    if (is_made)
+        return p;
+    diff_preview_free(p);
+    return NULL;
+}
+
+void diff_preview_free(struct diff_preview *p)
+{
+    if (!p)
+        return;
+    diff_draw_release(&p->draw);
+    vec_release(&p->lines);
+    vec_release(&p->ends);
+    patch_release(&p->patch);
+    textfile_release(&p->file);
+    buf_release(&p->old);
+    buf_release(&p->new);
+    mem_freep(&p);
+}
+
+size_t diff_preview_rows(const struct diff_preview *p)
+{
+    return p->rows;
+}
+
+void diff_preview_draw(struct diff_preview *p, size_t rows, struct lines *ret)
+{
+    const struct lines *drawn = &p->draw.rows;
+
+    while (p->hunk < p->ends.len && lines_count(drawn) < rows && diff_draw_go(&p->draw, rows)) {
+        p->hunk++;
+        open_hunk(p);
+    }
+    if (p->hunk == p->ends.len)
+        p->rows = lines_count(drawn);
+    for (; p->given < rows && p->given < lines_count(drawn); p->given++)
+        lines_add(ret, lines_at(drawn, p->given));
 }

@@ -256,6 +256,22 @@ static void put_file(const char *dir, const char *name, struct str text)
     assert_int_equal(file_replace(path, text, 0600, &err), 0);
 }
 
+/* Row by row, as somebody does who scrolls: nothing depends on how far it was looked at. */
+static bool preview(struct str tool, const struct json *input, const char *dir,
+                    const struct diff_view *how, struct lines *ret)
+{
+    struct diff_preview *p = diff_preview_new(tool, input, dir, how);
+    size_t rows = p ? diff_preview_rows(p) : 0;
+
+    for (size_t i = 1; i <= rows + 1 && p; i++) {
+        diff_preview_draw(p, i, ret);
+        assert_int_equal(lines_count(ret), i < rows ? i : rows);
+        assert_int_equal(diff_preview_rows(p), rows);
+    }
+    diff_preview_free(p);
+    return p;
+}
+
 static void calls(void **state)
 {
     char dir[] = "/tmp/tenax-diff-XXXXXX";
@@ -280,7 +296,7 @@ static void calls(void **state)
         bool is_drawn;
 
         assert_int_equal(json_parse(&arena, str_of(c->input), &input, NULL, &err), 0);
-        is_drawn = diff_view_of_call(str_of(c->tool), input, dir, &how, &out);
+        is_drawn = preview(str_of(c->tool), input, dir, &how, &out);
         lines_text(&out, &text);
         if (is_drawn != c->is_drawn || strcmp(buf_cstr(&text), c->shown) != 0) {
             print_error("row %zu: %d\n%s--- not\n%s---\n", i, is_drawn, buf_cstr(&text), c->shown);
@@ -313,11 +329,58 @@ static void counts(void **state)
     assert_int_equal(added + removed, 0);
 }
 
+/* The rows are counted before they are drawn, whatever is in them, and in any window. */
+static void previews(void **state)
+{
+    static const char *const ends[] = {
+        "x",
+        "\\tindented\\t\\tby tabs, and so long that it needs a second row",
+        "\u65e5\u672c\u8a9e\u306e\u30c6\u30ad\u30b9\u30c8\u3001\u9577\u3044\u884c",
+        "",
+        "a\\u001b[31mred\\u200bhidden",
+        "/* up",
+        "to here */ e\u0301\u0301 done",
+    };
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    char dir[] = "/tmp/tenax-diff-XXXXXX";
+    CLEANUP(buf_release) struct buf old = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *path = NULL;
+    const struct json *input;
+    struct err err;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    path = path_join(dir, "a.c");
+    for (size_t i = 0; i < 60; i++)
+        buf_addf(&old, "line %zu of the old file, x\n", i / 20 * 1000 + i);
+    put_file(dir, "a.c", buf_str(&old));
+    buf_adds(&text, "{\"file_path\":\"a.c\",\"content\":\"");
+    for (size_t i = 0; i < 50; i++)
+        buf_addf(&text, "line %zu of the %s file, %s\\n", i / 20 * 1000 + i,
+                 i % 20 < 12 ? "new" : "old", i % 20 < 12 ? ends[i % ARRAY_LEN(ends)] : "x");
+    buf_adds(&text, "\"}");
+    assert_int_equal(json_parse(&arena, buf_str(&text), &input, NULL, &err), 0);
+    for (int cols = 1; cols < 90; cols += 4) {
+        CLEANUP(lines_release) struct lines out = LINES_INIT;
+        CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
+
+        assert_true(preview(STR("Write"), input, dir, &(struct diff_view){.cols = cols}, &out));
+        lines_text(&out, &shown);
+        /* Somebody is to approve it: nothing is left out of sight. */
+        assert_true(cols < 70 || str_has(buf_str(&shown), STR("^[[31m")));
+        assert_true(cols < 70 || str_has(buf_str(&shown), STR("<U+200B>")));
+    }
+    unlink(path);
+    rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hunks),  cmocka_unit_test(words),          cmocka_unit_test(styles),
-        cmocka_unit_test(counts), cmocka_unit_test(any_patch_fits), cmocka_unit_test(calls),
+        cmocka_unit_test(hunks),    cmocka_unit_test(words),          cmocka_unit_test(styles),
+        cmocka_unit_test(counts),   cmocka_unit_test(any_patch_fits), cmocka_unit_test(calls),
+        cmocka_unit_test(previews),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

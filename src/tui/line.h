@@ -101,6 +101,7 @@ struct wrap {
 /* Breaks a line into rows of at most so many cells, between words where it can; a grapheme is
  * never broken. What is in front is given up where it leaves no room for text. */
 void lines_wrap(struct lines *to, struct line l, const struct wrap *how);
+size_t lines_wrap_count(struct line l, const struct wrap *how); /* how many rows that would be */
 
 /* Its text alone, for tests and --plain. */
 void lines_text(const struct lines *ls, struct buf *ret);

@@ -23,6 +23,14 @@ static bool wrap_clings(struct str grapheme)
     return grapheme.len == 3 && memmem(marks, sizeof(marks) - 1, grapheme.ptr, 3);
 }
 
+/* An ASCII character that nothing can be joined to: most of all text. */
+static bool wrap_is_easy(struct str text, size_t at)
+{
+    unsigned char c = (unsigned char)text.ptr[at];
+
+    return c >= 0x20 && c < 0x7f && (at + 1 == text.len || (unsigned char)text.ptr[at + 1] < 0x80);
+}
+
 static struct wrap_row wrap_find(struct str text, size_t from, int room, bool anywhere)
 {
     struct wrap_row best = {0}; /* the last place between words */
@@ -34,8 +42,8 @@ static struct wrap_row wrap_find(struct str text, size_t from, int room, bool an
     if (text.len - from <= (size_t)room) /* nothing is wider than it has bytes */
         return (struct wrap_row){text.len, text.len};
     while (at < text.len) {
-        int cells;
-        size_t len = width_next(str_from(text, at), &cells);
+        int cells = 1;
+        size_t len = wrap_is_easy(text, at) ? 1 : width_next(str_from(text, at), &cells);
         bool is_space = text.ptr[at] == ' ';
         bool is_wide = cells == 2 && len >= 3;
 
@@ -68,6 +76,17 @@ static struct wrap_row wrap_find(struct str text, size_t from, int room, bool an
     return (struct wrap_row){text.len, text.len};
 }
 
+/* The cells behind what is in front, and whether that is given up. */
+static int wrap_room(struct line front, const struct wrap *how, bool *ret_bare)
+{
+    int room = how->cells - line_width(front);
+
+    *ret_bare = room < WRAP_MIN_ROOM && room < how->cells;
+    if (*ret_bare)
+        room = how->cells;
+    return room > 0 ? room : 1;
+}
+
 void lines_wrap(struct lines *to, struct line l, const struct wrap *how)
 {
     size_t from = 0;
@@ -75,17 +94,31 @@ void lines_wrap(struct lines *to, struct line l, const struct wrap *how)
 
     do {
         struct line front = is_first ? how->first : how->rest;
-        int room = how->cells - line_width(front);
+        bool is_bare;
+        int room = wrap_room(front, how, &is_bare);
         struct wrap_row row;
 
-        if (room < WRAP_MIN_ROOM && room < how->cells)
-            room = how->cells;
-        else
+        if (!is_bare)
             lines_put_line(to, front);
-        row = wrap_find(l.text, from, room > 0 ? room : 1, how->anywhere);
+        row = wrap_find(l.text, from, room, how->anywhere);
         lines_put_part(to, l, from, row.end);
         lines_end(to);
         from = row.next;
         is_first = false;
     } while (from < l.text.len);
+}
+
+size_t lines_wrap_count(struct line l, const struct wrap *how)
+{
+    size_t from = 0;
+    size_t rows = 0;
+
+    do {
+        bool is_bare;
+        int room = wrap_room(rows ? how->rest : how->first, how, &is_bare);
+
+        from = wrap_find(l.text, from, room, how->anywhere).next;
+        rows++;
+    } while (from < l.text.len);
+    return rows;
 }

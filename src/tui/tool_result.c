@@ -6,12 +6,9 @@
 
 #include <inttypes.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "json/jw.h"
-#include "tools/patch.h"
 #include "tui/diff_view.h"
 #include "tui/markdown.h"
 #include "tui/panel.h"
@@ -167,50 +164,38 @@ static void draw_brief(const struct tool_result_view *r)
         draw_text(r);
 }
 
-/* Of a file that is new the result has no patch: all of it was added. */
-static const struct json *patch_of(const struct tool_result_view *r, struct arena *arena)
+/* Of a file that is new the result has no patch. */
+static bool is_new_file(const struct tool_result_view *r, const struct json *patch)
 {
-    const struct json *given = json_get(r->data, "structuredPatch");
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(patch_release) struct patch patch = {0};
-    const struct json *made = NULL;
-    struct jw w;
-
-    if (json_len(given) || !str_is(json_get_str(r->data, "type"), "create"))
-        return given;
-    patch_make(&patch, STR(""), json_get_str(r->data, "content"), 0);
-    jw_init(&w, &text, 0);
-    patch_write(&patch, &w);
-    if (json_parse(arena, arena_str(arena, buf_str(&text)), &made, NULL, /*err=*/NULL) < 0)
-        return given;
-    return made;
+    return !json_len(patch) && str_is(json_get_str(r->data, "type"), "create") &&
+           json_get_str(r->data, "content").len;
 }
 
 static void draw_change(const struct tool_result_view *r)
 {
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *patch = patch_of(r, &arena);
+    const struct json *patch = json_get(r->data, "structuredPatch");
     CLEANUP(lines_release) struct lines diff = LINES_INIT;
     int in = r->view->cols > 40 ? RESULT_INDENT : 0;
     size_t max = r->tool->is_whole ? 0 : RESULT_DIFF;
+    struct diff_view view = {
+        .patch = patch,
+        .path = json_get_str(r->data, "filePath"),
+        .cols = r->view->cols - in,
+        .max_rows = max,
+        .ascii = r->view->ascii,
+    };
 
-    if (!patch) {
+    if (is_new_file(r, patch)) {
+        diff_view_draw_new(&view, json_get_str(r->data, "content"), &diff);
+    } else if (!patch) {
         draw_text(r);
         return;
-    }
-    if (!json_len(patch)) {
+    } else if (!json_len(patch)) {
         put_line(r, STYLE(ROLE_FAINT), "nothing differs");
         return;
+    } else {
+        diff_view_draw(&view, &diff);
     }
-    diff_view_draw(
-        &(struct diff_view){
-            .patch = patch,
-            .path = json_get_str(r->data, "filePath"),
-            .cols = r->view->cols - in,
-            .max_rows = max,
-            .ascii = r->view->ascii,
-        },
-        &diff);
     *r->is_folded = max && lines_count(&diff) >= max;
     for (size_t i = 0; i < lines_count(&diff); i++) {
         lines_spaces(r->ret, STYLE(ROLE_TEXT), in);
@@ -221,13 +206,15 @@ static void draw_change(const struct tool_result_view *r)
 
 static void title_change(const struct tool_result_view *r, struct lines *ret)
 {
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *patch = patch_of(r, &arena);
+    const struct json *patch = json_get(r->data, "structuredPatch");
     size_t added = 0, removed = 0;
 
-    if (!patch)
+    if (is_new_file(r, patch))
+        added = diff_view_lines(json_get_str(r->data, "content"));
+    else if (!patch)
         return;
-    diff_view_count(patch, &added, &removed);
+    else
+        diff_view_count(patch, &added, &removed);
     lines_putf(ret, STYLE(ROLE_GOOD), " +%zu", added);
     lines_putf(ret, STYLE(ROLE_BAD), " -%zu", removed);
 }
