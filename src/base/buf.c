@@ -67,6 +67,13 @@ void buf_add(struct buf *b, struct str s)
 
     if (!s.len)
         return;
+    /* Mostly there is room. */
+    if (!b->over && s.len < b->cap - b->len && s.len <= b->max - b->len) {
+        memcpy(b->ptr + b->len, s.ptr, s.len);
+        b->len += s.len;
+        b->ptr[b->len] = '\0';
+        return;
+    }
     room = buf_room(b, s.len);
     if (!room)
         return;

@@ -37,6 +37,8 @@
 #define APP_READ_BYTES 65536
 #define APP_MAX_HINT 400
 #define APP_REST_MS 2
+#define APP_FRAME_BYTES ((size_t)20 << 10) /* of events, until it is known how many one can show   \
+                                            */
 
 /* ---- signals ---- */
 
@@ -314,6 +316,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .hint = BUF_INIT(APP_MAX_HINT),
         .titled = BUF_INIT(BUF_NO_LIMIT),
         .frames_path = getenv("TENAX_TEST_FRAMES"),
+        .frame_bytes = APP_FRAME_BYTES,
         .is_dirty = true,
     };
     a->figures.model = (struct buf)BUF_INIT(BUF_NO_LIMIT);

@@ -84,6 +84,11 @@ struct app_goal {
     int64_t read_ms;
 };
 
+struct app_frame_cost {
+    uint32_t us; /* of the thread's processor time */
+    size_t bytes;
+};
+
 struct app {
     const struct tui_spec *spec;
     struct conf *conf; /* the host's */
@@ -120,7 +125,9 @@ struct app {
     int64_t turned_ms;  /* when the last one ended; 0: none did */
     double warned_usd;  /* the threshold that was asked about */
     bool more_events;   /* there are more than fit into one frame */
+    bool is_behind;     /* there were, in the last one */
     size_t taken;       /* bytes of events since the last frame */
+    size_t frame_bytes; /* how many of them fit into one: learned */
     struct event *held; /* being taken, from held_at on; NULL: none is */
     size_t held_at;
 
@@ -140,7 +147,7 @@ struct app {
     struct panel_log panel_log; /* on a plain terminal */
     struct buf titled;
 
-    VEC(uint32_t) frame_us; /* TENAX_TEST_FRAMES: processor time of each */
+    VEC(struct app_frame_cost) frames; /* TENAX_TEST_FRAMES: all of them */
     const char *frames_path;
     int64_t work_us; /* of the UI thread when the last frame was counted */
 };

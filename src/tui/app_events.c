@@ -19,7 +19,6 @@
 #include "tui/statusline.h"
 #include "tui/term.h"
 
-#define EVENTS_FRAME ((size_t)20 << 10) /* bytes for one frame */
 #define EVENTS_PIECE ((size_t)4 << 10)
 #define EVENTS_EACH 100 /* what an event without text counts */
 #define EVENTS_LONG_TURN_MS 10000
@@ -302,7 +301,7 @@ void app_take_events(struct app *a)
             if (observer_take(a->observer, &a->held, &seq) != OBSERVED_EVENT)
                 return;
         }
-        if (a->taken >= EVENTS_FRAME && !a->is_away) {
+        if (a->taken >= a->frame_bytes && !a->is_away) {
             a->more_events = true;
             return;
         }

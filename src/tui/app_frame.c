@@ -1,7 +1,8 @@
 /*
  * app_frame: one frame, from top to bottom: what moves in the conversation, what waits to be said,
  * a panel or the editor, and the status. At most 60 of them in a second, none when nothing has
- * changed. UI thread.
+ * changed; smaller and twice as many while a stream is faster than that, so that no key waits for a
+ * long one. UI thread.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,10 @@
 #include "tui/term.h"
 
 #define FRAME_MS 16
+#define FRAME_BEHIND_MS 8  /* while more has come than was shown */
+#define FRAME_WORK_US 2000 /* of the thread's own time: so much of a stream is shown at once */
+#define FRAME_LEAST ((size_t)8 << 10)
+#define FRAME_MOST ((size_t)512 << 10)
 #define FRAME_QUEUE_ROWS 3
 #define FRAME_SLOW_MS 300  /* a command that has not answered by then is shown as running */
 #define FRAME_ROOMY_ROWS 8 /* of the window: there is room for a rule */
@@ -286,22 +291,43 @@ static void frame_full(struct app *a, struct panel *panel, const struct view *v)
     screen_draw(a->screen, &a->region, cursor);
 }
 
-static void frame_count(struct app *a)
+/* How much of a stream the next frame can show in its time. Less at once when this one took too
+ * long, more by and by: a table is dearer than prose. */
+static void frame_learn(struct app *a, int64_t us)
+{
+    size_t fits;
+
+    if (a->taken < FRAME_LEAST / 2) /* it was about something else */
+        return;
+    fits = a->taken * FRAME_WORK_US / (size_t)(us > 0 ? us : 1);
+    fits = fits > FRAME_MOST ? FRAME_MOST : fits;
+    if (fits > a->frame_bytes)
+        fits = a->frame_bytes + (fits - a->frame_bytes) / 4;
+    a->frame_bytes = fits < FRAME_LEAST ? FRAME_LEAST : fits;
+}
+
+/* What the thread has done since the last frame. */
+static void frame_measure(struct app *a)
 {
     struct timespec t;
     int64_t us;
 
-    if (!a->frames_path)
-        return;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     us = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-    vec_push(&a->frame_us, (uint32_t)(us - a->work_us));
+    frame_learn(a, us - a->work_us);
+    if (a->frames_path)
+        vec_push(&a->frames, ((struct app_frame_cost){(uint32_t)(us - a->work_us), a->taken}));
     a->work_us = us;
+}
+
+static int64_t frame_next_ms(const struct app *a)
+{
+    return a->framed_ms + (a->is_behind ? FRAME_BEHIND_MS : FRAME_MS);
 }
 
 bool app_frame_is_due(const struct app *a)
 {
-    return clock_mono_ms() - a->framed_ms >= FRAME_MS;
+    return clock_mono_ms() >= frame_next_ms(a);
 }
 
 void app_frame(struct app *a)
@@ -325,10 +351,11 @@ void app_frame(struct app *a)
     else
         frame_inline(a, &v);
     a->is_dirty = false;
-    a->taken = 0;
+    a->is_behind = a->more_events;
     a->framed_ms = clock_mono_ms();
     app_title(a);
-    frame_count(a);
+    frame_measure(a);
+    a->taken = 0;
 }
 
 /* ---- when the next one is due ---- */
@@ -349,7 +376,7 @@ int64_t app_due(struct app *a)
     const struct sent *slow = frame_command(a);
     int64_t slow_ms = slow ? slow->sent_ms + FRAME_SLOW_MS : -1;
     int64_t held_ms = screen_due(a->screen);
-    int64_t next_ms = a->framed_ms + FRAME_MS;
+    int64_t next_ms = frame_next_ms(a);
 
     if (a->is_away)
         return -1;
@@ -371,16 +398,17 @@ int64_t app_due(struct app *a)
     return due_ms;
 }
 
-/* One line per frame: the thread's processor time since the one before, in microseconds. */
+/* One line per frame: the thread's processor time since the one before, in microseconds, and the
+ * bytes of events that it shows. */
 void app_frames_write(struct app *a)
 {
     FILE *to = a->frames_path ? fopen(a->frames_path, "we") : NULL;
 
     if (to) {
-        VEC_EACH(&a->frame_us, us) {
-            fprintf(to, "%u\n", *us);
+        VEC_EACH(&a->frames, f) {
+            fprintf(to, "%u %zu\n", f->us, f->bytes);
         }
         fclose(to);
     }
-    vec_release(&a->frame_us);
+    vec_release(&a->frames);
 }

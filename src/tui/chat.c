@@ -323,6 +323,10 @@ static void hand_out(const struct lines *rows, size_t *skip, bool *has_gap, stru
     if (*has_gap && !*skip)
         lines_end(ret);
     *has_gap = false;
+    if (!*skip) {
+        lines_add_all(ret, rows);
+        return;
+    }
     for (size_t i = 0; i < lines_count(rows); i++) {
         struct line l = lines_at(rows, i);
         size_t letters = *skip ? letters_of(l) : 0;
@@ -350,6 +354,7 @@ static void tail_draw(struct chat *c, const struct view *v)
     has_gap = it->has_gap;
     skip = it->skip;
     hand_out(&c->scratch, &skip, &has_gap, &c->tail);
+    c->tail_cols = v->cols;
 }
 
 /* The first rows of the tail stand in the scrollback from here on. */
@@ -363,6 +368,7 @@ static void tail_stands(struct chat *c, size_t rows)
     it->is_shown = true;
     c->step_shown = true;
     lines_clear(&c->tail);
+    c->tail_cols = 0;
 }
 
 /* A table is drawn anew with each of its rows; markdown.h knows what to do with a high one. */
@@ -393,6 +399,7 @@ static void take_overflow(struct chat *c, const struct view *v, struct lines *re
 
 void chat_take(struct chat *c, const struct view *v, struct lines *ret)
 {
+    c->tail_cols = 0;
     while (c->first && !c->first->is_void) {
         struct item *it = c->first;
 
@@ -421,7 +428,9 @@ static size_t live_tail(struct chat *c, const struct view *v, size_t room, struc
 {
     size_t count;
 
-    tail_draw(c, v);
+    if (c->tail_cols != v->cols)
+        tail_draw(c, v);
+    c->tail_cols = 0;
     count = lines_count(&c->tail);
     for (size_t i = count > room ? count - room : 0; i < count; i++)
         lines_add(ret, lines_at(&c->tail, i));

@@ -468,6 +468,7 @@ static void (*const rows[])(struct chat *c, const struct event *e, int64_t now_m
 
 void chat_event(struct chat *c, const struct event *e, int64_t now_ms)
 {
+    c->tail_cols = 0;
     if ((size_t)e->kind < ARRAY_LEN(rows) && rows[e->kind])
         rows[e->kind](c, e, now_ms);
 }

@@ -100,6 +100,7 @@ struct chat {
     bool repeating;
     bool step_shown;   /* something of this step's answer is in the scrollback */
     struct lines tail; /* of the answer, all of its rows, as they were in the last frame */
+    int tail_cols;     /* it was drawn for this width, and nothing has come since; 0: draw it */
     size_t below_rows; /* what stood below it */
 
     struct buf thought;

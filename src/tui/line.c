@@ -369,10 +369,35 @@ void lines_add(struct lines *to, struct line l)
     lines_end(to);
 }
 
+/* Whether all of it can be taken as it lies there: no links to be numbered anew, nothing begun. */
+static bool lines_can_join(const struct lines *to, const struct lines *from)
+{
+    struct line_end open = lines_open(to);
+
+    return !(from->links && from->links->len) && to->text.len == open.text &&
+           to->spans.len == open.spans && !to->text.over &&
+           lines_open(from).text <= to->text.max - to->text.len;
+}
+
 void lines_add_all(struct lines *to, const struct lines *from)
 {
-    for (size_t i = 0; i < lines_count(from); i++)
-        lines_add(to, lines_at(from, i));
+    struct line_end open = lines_open(to);
+    struct line_end all = lines_open(from);
+
+    if (!lines_can_join(to, from)) {
+        for (size_t i = 0; i < lines_count(from); i++)
+            lines_add(to, lines_at(from, i));
+        return;
+    }
+    buf_add(&to->text, str_first(buf_str(&from->text), all.text));
+    while (to->spans.cap - to->spans.len < all.spans)
+        to->spans.ptr = vec_grow(to->spans.ptr, &to->spans.cap, sizeof(*to->spans.ptr));
+    if (all.spans)
+        memcpy(to->spans.ptr + to->spans.len, from->spans.ptr, all.spans * sizeof(*to->spans.ptr));
+    to->spans.len += all.spans;
+    VEC_EACH(&from->ends, end) {
+        vec_push(&to->ends, ((struct line_end){open.text + end->text, open.spans + end->spans}));
+    }
 }
 
 void lines_add_cut(struct lines *to, struct line l, int cells, bool ascii)

@@ -421,11 +421,47 @@ static void many_tabs(void **state)
     assert_int_equal(lines_column(&ls), n * 8);
 }
 
+/* All lines at once are what they are one by one, with links and behind a line that is begun. */
+static void adds_all(void **state)
+{
+    for (int variant = 0; variant < 4; variant++) {
+        CLEANUP(lines_release) struct lines from = LINES_INIT;
+        CLEANUP(lines_release) struct lines one = LINES_INIT;
+        CLEANUP(lines_release) struct lines all = LINES_INIT;
+        struct style link = STYLE(ROLE_LINK);
+
+        (void)state;
+        lines_puts(&from, ROLE_TEXT, "plain ");
+        lines_puts(&from, ROLE_CODE, "code");
+        lines_end(&from);
+        lines_end(&from);
+        link.link = variant & 1 ? lines_link(&from, STR("https://example.org/")) : 0;
+        lines_put(&from, link, STR("a link"));
+        lines_end(&from);
+        lines_puts(&from, ROLE_BAD, "not finished");
+        for (int i = 0; i < 2; i++) {
+            struct lines *to = i ? &all : &one;
+
+            lines_puts(to, ROLE_ACCENT, "before");
+            if (variant & 2)
+                lines_end(to);
+            for (size_t n = 0; n < lines_count(&from) && !i; n++)
+                lines_add(to, lines_at(&from, n));
+            if (i)
+                lines_add_all(to, &from);
+        }
+        assert_int_equal(lines_count(&all), lines_count(&one));
+        for (size_t i = 0; i < lines_count(&one); i++)
+            assert_true(line_eq(lines_at(&all, i), lines_at(&one, i)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(harmless),
         cmocka_unit_test(shows_all),
+        cmocka_unit_test(adds_all),
         cmocka_unit_test(any_bytes_are_harmless),
         cmocka_unit_test(colors_of_others),
         cmocka_unit_test(spans_are_joined),

@@ -51,10 +51,18 @@ static struct style inline_style(const struct inline_draw *d)
     return style;
 }
 
+/* Where the next guard is. Its first byte is rare, and quickly seen not to be there. */
+static size_t guard_find(struct str text)
+{
+    size_t n = str_chr(text, *GUARD);
+
+    return n < text.len ? n + str_find(str_from(text, n), STR(GUARD)) : n;
+}
+
 static void inline_put(struct inline_draw *d, struct str text)
 {
     while (text.len) {
-        size_t n = str_find(text, STR(GUARD));
+        size_t n = guard_find(text);
 
         while (d->is_line_start && !d->code && n && *text.ptr == ' ') {
             text = str_from(text, 1);
@@ -231,7 +239,7 @@ static bool line_flows(struct str line)
 static void inline_add_part(struct buf *to, struct str part)
 {
     while (part.len) {
-        size_t n = str_find(part, STR(GUARD));
+        size_t n = guard_find(part);
 
         buf_add(to, str_first(part, n));
         if (n < part.len)
@@ -279,7 +287,7 @@ static void inline_add_line(struct buf *to, struct str line, bool is_new, bool *
     c = line.len ? *line.ptr : 0;
     if (is_new && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z'))
         buf_adds(to, GUARD);
-    if (str_has(line, STR("**")) && !str_has(line, STR("`")))
+    if (str_chr(line, '`') == line.len && str_has(line, STR("**")))
         inline_add_strong(to, line, in_strong);
     else
         inline_add_part(to, line);

@@ -85,14 +85,18 @@ static int paint_run(const struct paint *p, struct str text, int col)
 static int paint_piece(const struct paint *p, struct style *now, struct style style,
                        struct str text, int col, int mark)
 {
-    struct str before = mark >= col ? width_first(text, mark - col) : (struct str){0};
-    struct str after = str_from(text, before.len);
     struct style marked = style;
+    struct str before;
+    struct str after;
     int cells;
 
     theme_write(p->theme, p->able->colors, now, style, p->out);
     *now = style;
-    if (mark < col || !after.len) /* another piece's */
+    if (mark < col) /* no piece's, or another's */
+        return paint_run(p, text, col);
+    before = width_first(text, mark - col);
+    after = str_from(text, before.len);
+    if (!after.len)
         return paint_run(p, text, col);
     col = paint_run(p, before, col);
     marked.flags ^= STYLE_REVERSE;

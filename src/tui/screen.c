@@ -2,8 +2,8 @@
  * screen: frames become bytes.
  *
  * The region's rows count from 0; the row the terminal's cursor stands on is known (at_row), and
- * all movement is relative to it: up by as many rows as were gone down, down by line feeds, which
- * make room where there is none. A frame is the lines to be committed and the new region in one
+ * all movement is relative to it: up by as many rows as were gone down, down by IND, which makes
+ * room where there is none. A frame is the lines to be committed and the new region in one
  * list, compared with the old region row by row: what is committed as it stood costs nothing.
  *
  * Rows that are settled end at the anchor. There the cursor waits, behind the last letter of them;
@@ -192,10 +192,10 @@ static void screen_to_row(struct screen *s, size_t row)
 {
     if (row < s->at_row)
         screen_up(s, s->at_row - row);
-    for (; s->at_row < row; s->at_row++) {
-        buf_addc(&s->out, '\n');
-        s->at_col = -1; /* the driver may add a carriage return */
-    }
+    /* No line feed: the driver would take each for a write of its own, and half of the time that a
+     * long answer costs would be spent there. */
+    for (; s->at_row < row; s->at_row++)
+        buf_adds(&s->out, "\033D");
     s->at_row = row;
 }
 
@@ -400,7 +400,7 @@ static void screen_settle(struct screen *s, size_t row, bool has_below)
         buf_addc(&s->out, '\r');
     screen_wrap(s, true);
     paint_line(&paint, lines_at(&s->frame, row), 0, 0, /*mark=*/-1);
-    s->at_col = line_width(lines_at(&s->frame, row));
+    s->at_col = -1; /* measured when it is the last one */
     s->touched++;
 }
 
@@ -421,6 +421,8 @@ static size_t screen_put_settled(struct screen *s, size_t anchor)
             old = i + 1;
         }
     }
+    if (anchor && s->at_row == anchor - 1 && s->at_col < 0)
+        s->at_col = line_width(lines_at(&s->frame, anchor - 1));
     screen_wrap(s, false);
     return old;
 }

@@ -71,7 +71,11 @@ struct style {
 #define STYLE(r) ((struct style){.role = (r)})
 #define STYLE_WITH(r, f) ((struct style){.role = (r), .flags = (f)})
 
-bool style_eq(struct style a, struct style b);
+static inline bool style_eq(struct style a, struct style b)
+{
+    return a.role == b.role && a.flags == b.flags && a.link == b.link && a.fg == b.fg &&
+           a.bg == b.bg;
+}
 
 enum color_depth {
     COLORS_NONE, /* NO_COLOR, TERM=dumb, --plain: bold and underline only where the terminal can */

@@ -7,6 +7,8 @@
  */
 #include "tui/style.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 
@@ -209,12 +211,6 @@ const struct theme *theme_find(struct str name)
     return NULL;
 }
 
-bool style_eq(struct style a, struct style b)
-{
-    return a.role == b.role && a.flags == b.flags && a.link == b.link && a.fg == b.fg &&
-           a.bg == b.bg;
-}
-
 /* --- Fewer colors --- */
 
 static unsigned theme_distance(uint32_t a, uint32_t b)
@@ -388,13 +384,14 @@ static const struct theme_attribute theme_attributes[] = {
     {STYLE_UNDERLINE, 4}, {STYLE_REVERSE, 7}, {STYLE_STRIKE, 9},
 };
 
-void theme_write(const struct theme *t, enum color_depth depth, const struct style *from,
-                 struct style to, struct buf *ret)
+static void theme_change(const struct theme *t, enum color_depth depth, const struct style *from,
+                         struct style to, struct buf *ret)
 {
-    struct theme_look want = theme_resolve(t, depth, to);
     struct theme_look have = {0};
+    struct theme_look want;
     bool first = true;
 
+    want = theme_resolve(t, depth, to);
     if (from) {
         have = theme_resolve(t, depth, *from);
         if (have.fg == want.fg && have.bg == want.bg && have.flags == want.flags)
@@ -416,4 +413,50 @@ void theme_write(const struct theme *t, enum color_depth depth, const struct sty
     if (want.bg != have.bg)
         theme_color(ret, &first, want.bg, 40);
     buf_addc(ret, 'm');
+}
+
+/* The changes that were written last: a text has a few, and has them again and again. */
+#define THEME_KEPT 64
+#define THEME_MAX_KEPT 48
+
+struct theme_kept {
+    const struct theme *theme; /* NULL: nothing is kept here */
+    enum color_depth depth;
+    struct style from, to;
+    size_t len;
+    char bytes[THEME_MAX_KEPT];
+};
+
+static struct theme_kept *theme_slot(struct style from, struct style to)
+{
+    static _Thread_local struct theme_kept kept[THEME_KEPT];
+    uint32_t n = (uint32_t)from.role * 31 + from.flags * 17u + to.role * 7u + to.flags * 5u +
+                 (from.fg ^ from.bg) * 3u + (to.fg ^ to.bg);
+
+    return &kept[(n ^ n >> 8 ^ n >> 16) % THEME_KEPT];
+}
+
+void theme_write(const struct theme *t, enum color_depth depth, const struct style *from,
+                 struct style to, struct buf *ret)
+{
+    size_t before = ret->len;
+    struct theme_kept *k;
+
+    if (!from) {
+        theme_change(t, depth, from, to, ret);
+        return;
+    }
+    if (style_eq(*from, to))
+        return;
+    k = theme_slot(*from, to);
+    if (k->theme == t && k->depth == depth && style_eq(k->from, *from) && style_eq(k->to, to)) {
+        buf_add(ret, str_make(k->bytes, k->len));
+        return;
+    }
+    theme_change(t, depth, from, to, ret);
+    if (ret->over || ret->len - before > THEME_MAX_KEPT)
+        return;
+    *k = (struct theme_kept){t, depth, *from, to, ret->len - before, ""};
+    if (k->len)
+        memcpy(k->bytes, ret->ptr + before, k->len);
 }
