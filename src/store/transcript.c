@@ -31,13 +31,14 @@ struct transcript {
     struct cancel *cancel; /* or NULL */
 
     struct gate gate;
-    bool busy;        /* whoever set it owns the next six */
+    bool busy;        /* whoever set it owns the next seven */
     int fd;           /* -1: not opened yet */
     bool exists;      /* there is a file, ours or an older one */
     bool is_copy;     /* until it exists: written under another name, which no list shows */
     struct buf waits; /* whole lines that go before the next message */
     bool has_failed;  /* a message is among them */
     struct buf once;  /* what is being written, kept for its memory */
+    off_t end;        /* of the file behind our last line, if nobody has written since */
 
     struct thread *syncer;
     struct gate sync_gate; /* its own: it is woken for nothing else. Of what follows */
@@ -212,20 +213,28 @@ static int transcript_open(struct transcript *t, struct err *err)
     return 0;
 }
 
-/* The last line has no end: somebody was killed, or the disk was full. */
-static bool transcript_is_torn(const struct transcript *t)
+/* The last line has no end: somebody was killed, or the disk was full. It is looked at only when it
+ * is not our own: a read behind each write has file systems write down the time of it, too. */
+static bool transcript_is_torn(const struct transcript *t, off_t size)
 {
-    struct stat st;
     char last;
 
-    if (fstat(t->fd, &st) < 0 || st.st_size == 0)
+    if (size <= 0 || size == t->end)
         return false;
-    return pread(t->fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+    return pread(t->fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+static off_t transcript_size(const struct transcript *t)
+{
+    struct stat st;
+
+    return fstat(t->fd, &st) < 0 ? 0 : st.st_size;
 }
 
 static int transcript_write(struct transcript *t, struct str lines, struct err *err)
 {
     size_t torn;
+    off_t size;
     ssize_t n;
 
     if (transcript_open(t, err) < 0)
@@ -234,7 +243,8 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
     if (file_lock_take(t->fd, t->path, t->max_wait_ms, t->cancel, err) < 0)
         return -1;
     buf_clear(&t->once);
-    if (transcript_is_torn(t))
+    size = transcript_size(t);
+    if (transcript_is_torn(t, size))
         buf_addc(&t->once, '\n');
     torn = t->once.len;
     buf_add(&t->once, lines);
@@ -249,6 +259,7 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
         (size_t)n < t->once.len)
         return -1;
     t->exists = true;
+    t->end = size + n;
     if (t->mirror)
         t->mirror(t->mirror_arg, str_from(buf_str(&t->once), torn));
     return 0;

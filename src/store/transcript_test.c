@@ -70,6 +70,13 @@ static void test_file_appears_with_the_first_message(void **state)
     assert_file(path, "title\nreminder\nhello\nfact\nheld\nmore\nagain\n");
 }
 
+static void append(const char *path, const char *text)
+{
+    CLEANUP(fd_closep) int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
 static void test_torn_tail_is_completed(void **state)
 {
     CLEANUP(mem_freep) char *path = in_dir("torn.jsonl");
@@ -80,8 +87,12 @@ static void test_torn_tail_is_completed(void **state)
     assert_int_equal(file_replace(path, STR("whole\nto"), 0600, &err), 0);
     t = transcript_new(path, SYNC_TURN);
     assert_int_equal(transcript_message(t, STR("next\n"), true, &err), 0);
-    transcript_free(t);
     assert_file(path, "whole\nto\nnext\n");
+    append(path, "of others, to"); /* somebody else dies, behind a line of ours */
+    assert_int_equal(transcript_message(t, STR("again\n"), false, &err), 0);
+    assert_int_equal(transcript_message(t, STR("last\n"), false, &err), 0);
+    transcript_free(t);
+    assert_file(path, "whole\nto\nnext\nof others, to\nagain\nlast\n");
 }
 
 static void test_disk_that_fails(void **state)
