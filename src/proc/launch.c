@@ -128,7 +128,7 @@ static int launch_terminal(struct launch *l, const struct proc_spec *spec, struc
     return 0;
 }
 
-/* A plan begins with this; then come the pointers, as offsets into the file and 0 for NULL: argv,
+/* A plan begins with this; then come the pointers, as offsets into it and 0 for NULL: argv,
  * envp, paths, each with a NULL behind it, and dir. Then the strings, and the confinement. */
 struct launch_head {
     size_t args;
@@ -212,13 +212,13 @@ static void launch_pack(const struct launch *l, const struct proc_spec *spec, st
 
 static int launch_write_plan(struct launch *l, const struct proc_spec *spec, struct err *err)
 {
-    CLEANUP(buf_release) struct buf plan = BUF_INIT(BUF_NO_LIMIT);
-
-    launch_pack(l, spec, &plan);
-    l->plan = memfd_create("tenax-launch", MFD_CLOEXEC);
-    if (l->plan < 0)
+    launch_pack(l, spec, &l->plan);
+    if (l->plan.len <= LAUNCH_ROOM)
+        return 0;
+    l->file = memfd_create("tenax-launch", MFD_CLOEXEC);
+    if (l->file < 0)
         return err_sys(err, ERR_IO, "cannot make a file in memory");
-    return fd_write_all(l->plan, buf_str(&plan), err);
+    return fd_write_all(l->file, buf_str(&l->plan), err);
 }
 
 /* Where a confined job is to be has to be said: its mounts lie over the folder that it would
@@ -241,7 +241,8 @@ int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_en
     *l = (struct launch){
         .name = mem_dup(spec->argv[0], strlen(spec->argv[0])),
         .dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL,
-        .plan = -1,
+        .plan = BUF_INIT(BUF_NO_LIMIT),
+        .file = -1,
         .stdio = {-1, -1, -1},
         .confined = confine_is_asked(spec->confine),
         .kit = CONFINE_KIT_INIT,
@@ -270,8 +271,9 @@ void launch_close(struct launch *l)
         fd_closep(&l->stdio[i]);
         l->stdio[i] = -1;
     }
-    fd_closep(&l->plan);
-    l->plan = -1;
+    fd_closep(&l->file);
+    l->file = -1;
+    buf_release(&l->plan);
     confine_kit_close(&l->kit);
 }
 
@@ -285,7 +287,7 @@ void launch_release(struct launch *l)
 
 /* ---- from tenax to the warden ---- */
 
-#define LAUNCH_FDS 4 /* the child's three, and the plan */
+#define LAUNCH_FDS 4 /* the child's three, and the file of the plan */
 
 int launch_namespaces(const struct launch *l)
 {
@@ -309,27 +311,31 @@ static int launch_send_kit(const struct launch *l, int socket)
 
 int launch_send(const struct launch *l, int socket)
 {
-    const int fds[LAUNCH_FDS] = {l->stdio[0], l->stdio[1], l->stdio[2], l->plan};
+    const int fds[LAUNCH_FDS] = {l->stdio[0], l->stdio[1], l->stdio[2], l->file};
+    int rc = l->file < 0 ? packet_send_with(socket, buf_str(&l->plan), fds, LAUNCH_FDS - 1)
+                         : packet_send(socket, fds, LAUNCH_FDS);
 
-    if (packet_send(socket, fds, LAUNCH_FDS) < 0)
+    if (rc < 0)
         return -1;
     return l->confined ? launch_send_kit(l, socket) : 0;
 }
 
-static int launch_map(int file, struct launch_plan *ret)
+static char *launch_map(int file)
 {
-    const struct launch_head *head;
     struct stat st;
-    char **pointers;
-    char *base;
+    void *base;
 
     if (fstat(file, &st) < 0)
-        return -1;
+        return NULL;
     base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    if (base == MAP_FAILED)
-        return -1;
-    head = (const struct launch_head *)base;
-    pointers = (char **)(base + sizeof(*head));
+    return base == MAP_FAILED ? NULL : base;
+}
+
+static void launch_unpack(char *base, struct launch_plan *ret)
+{
+    const struct launch_head *head = (const struct launch_head *)base;
+    char **pointers = (char **)(base + sizeof(*head));
+
     for (size_t i = 0; i < launch_pointers(head); i++) {
         if (pointers[i])
             pointers[i] = base + (uintptr_t)pointers[i];
@@ -344,7 +350,6 @@ static int launch_map(int file, struct launch_plan *ret)
         .tell_dir = head->tell_dir,
         .confine = head->confine ? (struct confine_image *)(base + head->confine) : NULL,
     };
-    return 0;
 }
 
 static int launch_receive_kit(int socket, struct confine_image *image)
@@ -366,22 +371,26 @@ static int launch_receive_kit(int socket, struct confine_image *image)
     return 0;
 }
 
-int launch_receive(int socket, struct launch_plan *ret)
+int launch_receive(int socket, char room[static LAUNCH_ROOM], struct launch_plan *ret)
 {
     int fds[LAUNCH_FDS];
-    int rc;
+    size_t count = LAUNCH_FDS;
+    char *base = room;
 
-    if (packet_receive(socket, fds, LAUNCH_FDS) < 0)
+    if (packet_receive_with(socket, room, LAUNCH_ROOM, fds, &count) < 0)
         return -1;
     for (int i = 0; i < 3; i++) {
-        if (fds[i] != i) { /* descriptors arrive in order, each as the lowest that is free */
+        if ((size_t)i >= count || fds[i] != i) { /* they arrive in order, each as the lowest free */
             errno = EBADF;
             return -1;
         }
     }
-    rc = launch_map(fds[3], ret);
-    close(fds[3]);
-    if (rc == 0 && ret->confine)
-        rc = launch_receive_kit(socket, ret->confine);
-    return rc;
+    if (count == LAUNCH_FDS) {
+        base = launch_map(fds[3]);
+        close(fds[3]);
+    }
+    if (!base)
+        return -1;
+    launch_unpack(base, ret);
+    return ret->confine ? launch_receive_kit(socket, ret->confine) : 0;
 }

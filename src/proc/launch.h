@@ -2,25 +2,31 @@
  * Everything a child needs, made ready before there is one: descriptors, the files to try, the
  * mask.
  *
- * The thread that calls proc_start() writes it all into a file in memory and keeps nothing of the
- * caller's; the proc thread sends that and the child's descriptors to a warden, which shares no
- * memory with us and maps the file. Only the warden looks into it.
+ * The thread that calls proc_start() writes it all down, the plan, and keeps nothing of the
+ * caller's; that and the child's descriptors are sent to a warden, which shares no memory with us.
+ * A plan that is too long for a packet goes into a file in memory, which the warden maps. Only the
+ * warden looks into it.
  */
 #pragma once
 
 #include <signal.h>
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "proc/confine_image.h"
+
+/* Of a plan in a packet: arguments and environment of most commands. */
+#define LAUNCH_ROOM ((size_t)16 << 10)
 
 struct err;
 struct proc_spec;
 
 /* In tenax. */
 struct launch {
-    char *name;   /* argv[0] and the directory, for what may have to be said */
-    char *dir;    /* NULL: ours */
-    int plan;     /* the file in memory */
+    char *name; /* argv[0] and the directory, for what may have to be said */
+    char *dir;  /* NULL: ours */
+    struct buf plan;
+    int file;     /* the file in memory that holds the plan; -1: it fits into a packet */
     int stdio[3]; /* the child's ends */
     bool confined;
     struct confine_kit kit;
@@ -58,5 +64,6 @@ struct launch_plan {
 };
 
 /* Waits for a launch. Its descriptors are then 0, 1 and 2, which must have been free; the plan is
- * never released. -1: none will come (errno is 0), or it could not be taken. */
-int launch_receive(int socket, struct launch_plan *ret);
+ * never released. The room, aligned for anything, may become part of it. -1: none will come (errno
+ * is 0), or it could not be taken. */
+int launch_receive(int socket, char room[static LAUNCH_ROOM], struct launch_plan *ret);

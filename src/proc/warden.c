@@ -2,8 +2,8 @@
  * The warden process: waits for its job, starts the leader, reaps, reports, obeys.
  *
  * It is a copy of the zygote, which is one of a program with threads, and never execs, so only
- * plain system calls are made here and in what it calls (tree.h, child.h). Its whole state is on
- * its stack.
+ * plain system calls are made here and in what it calls (tree.h, child.h). Its state is on its
+ * stack, and the room for a launch is static, like everything else a copy.
  */
 #include "proc/warden.h"
 
@@ -33,6 +33,7 @@
 #define WARDEN_SIGNALS 4
 #define WARDEN_SLOWEST_MS 64 /* between two looks for survivors */
 #define WARDEN_LEADER_STACK (32 * 1024)
+#define WARDEN_PAGE 4096
 
 struct warden {
     pid_t leader; /* 0 once reaped */
@@ -50,6 +51,12 @@ struct warden_leader {
     pid_t warden;
     struct child_failure failure;
 };
+
+/* Not on the stack: compilers touch all of what they put there, and most of it is never used. */
+static struct {
+    _Alignas(64) char leader[WARDEN_LEADER_STACK];
+    _Alignas(max_align_t) char plan[LAUNCH_ROOM];
+} warden_room;
 
 static void warden_report(struct warden_report *report)
 {
@@ -100,9 +107,9 @@ static int warden_prepare(void)
     ssize_t len;
 
     do
-        len = recv(WARDEN_SOCKET, &order, sizeof(order), MSG_PEEK);
+        len = recv(WARDEN_SOCKET, &order, sizeof(order), MSG_PEEK | MSG_TRUNC);
     while (len < 0 && errno == EINTR);
-    if (len != sizeof(order)) /* a launch is shorter */
+    if (len != sizeof(order)) /* a launch is shorter, or longer */
         return 0;
     recv(WARDEN_SOCKET, &order, sizeof(order), 0);
     return confine_enter_namespaces(order.signo) ? order.signo : 0;
@@ -126,12 +133,12 @@ CHILD_FN static int warden_become_leader(void *arg)
     child_exec(leader->plan, leader->warden, &leader->failure);
 }
 
-/* Returns when the leader has exec'ed, or failed to. Until then it runs in our memory, on a part of
- * our stack, while we stand still: far cheaper than a second copy of tenax's page tables, and an
+/* Returns when the leader has exec'ed, or failed to. Until then it runs in our memory, on a stack
+ * of its own, while we stand still: far cheaper than a second copy of tenax's page tables, and an
  * error needs no pipe to come back. */
 static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
 {
-    _Alignas(64) char stack[WARDEN_LEADER_STACK];
+    char *stack_end = warden_room.leader + sizeof(warden_room.leader);
     struct warden_leader leader = {.plan = plan, .warden = getpid()};
     struct warden_report report = {.what = WARDEN_STARTED};
     bool in_between = plan->confine && plan->confine->keeps_rights;
@@ -144,7 +151,7 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
     if (plan->tell_dir && in_between && (chdir)(plan->dir) < 0)
         w->tell_dir = false;
     w->confine = plan->confine;
-    w->leader = clone(warden_become_leader, stack + sizeof(stack), flags, &leader);
+    w->leader = clone(warden_become_leader, stack_end, flags, &leader);
     if (w->leader < 0)
         return -1;
     if (w->confine)
@@ -324,6 +331,17 @@ static void warden_step(struct warden *w)
     warden_reap(w);
 }
 
+/* The pages that most launches need, had before there is one: nobody waits for them now. */
+static void warden_warm(void)
+{
+    volatile char *stack_end = warden_room.leader + sizeof(warden_room.leader);
+    volatile char *plan = warden_room.plan;
+
+    stack_end[-1] = 0;
+    stack_end[-1 - WARDEN_PAGE] = 0;
+    plan[0] = 0;
+}
+
 static void warden_report_ready(void)
 {
     struct warden_report report = {.what = WARDEN_READY};
@@ -346,10 +364,11 @@ _Noreturn void warden_main(int socket)
     if (!warden_place_fds(socket))
         _exit(1);
 
+    warden_warm();
     warden_report_ready();
     prepared = warden_prepare();
-    if (launch_receive(WARDEN_SOCKET, &plan) < 0 || !warden_confine(&plan, prepared) ||
-        warden_start_leader(&w, &plan) < 0) {
+    if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
+        !warden_confine(&plan, prepared) || warden_start_leader(&w, &plan) < 0) {
         warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
         _exit(0);
     }
