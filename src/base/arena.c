@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-#define ARENA_FIRST 1024
+#define ARENA_FIRST 512
 #define ARENA_LARGEST ((size_t)256 << 10)
 
 struct arena_block {
