@@ -485,7 +485,9 @@ static const struct {
      "A yes would switch on:\n"
      "• .tenax/settings.json: hooks, env\n"
      "• another line\n"
-     "The answer is kept; tenax trust changes it.\n"
+     "Without a yes its hooks and the permissions in its settings do not count, and\n"
+     "there are no goals here.\n"
+     "The answer is kept; tenax trust add changes it.\n"
      "\n"
      "❯ 1. No, work without its settings\n"
      "  2. Yes, I trust what is in it\n"},
