@@ -30,7 +30,7 @@ static void foreground_watch(pid_t pid, struct cancel *cancel)
         return;
     kill(pid, SIGTERM); /* not waited for yet, so it is nobody else */
     kill(pid, SIGCONT); /* one that is stopped hears nothing */
-    if (cancel_wait_fd(/*cancel=*/NULL, fd, FOREGROUND_GRACE_MS, /*err=*/NULL) <= 0)
+    if (cancel_wait_fd(/*c=*/NULL, fd, FOREGROUND_GRACE_MS, /*err=*/NULL) <= 0)
         kill(pid, SIGKILL);
 }
 

@@ -326,7 +326,7 @@ static void warden_step(struct warden *w)
         warden_obey(w);
     if (fds[2].revents)
         confine_forward(w->confine);
-    if (fds[3].revents && (!(fds[3].revents & POLLIN) || !broker_answer(w->confine)))
+    if (w->confine && fds[3].revents && (!(fds[3].revents & POLLIN) || !broker_answer(w->confine)))
         w->confine->asks = -1; /* none of those who could ask is left */
     warden_reap(w);
 }

@@ -47,7 +47,7 @@ size_t ansi_length(struct str s)
         return s.len;
     if (s.ptr[1] == '[')
         return ansi_csi_length(s);
-    if (memchr("]PX^_", s.ptr[1], 5))
+    if (strchr("]PX^_", s.ptr[1]) && s.ptr[1])
         return ansi_string_length(s);
     while (at < s.len && s.ptr[at] >= 0x20 && s.ptr[at] < 0x30) /* ESC ( B */
         at++;

@@ -37,8 +37,9 @@
 #define APP_READ_BYTES 65536
 #define APP_MAX_HINT 400
 #define APP_REST_MS 2
-#define APP_FRAME_BYTES ((size_t)20 << 10) /* of events, until it is known how many one can show   \
-                                            */
+#define APP_FRAME_BYTES                                                                            \
+    ((size_t)20 << 10) /* of events, until it is known how many one can show                       \
+                        */
 
 /* ---- signals ---- */
 
