@@ -34,8 +34,8 @@ static const char *const code_lines[] = {
     "static int parse_entry(struct reader *r, struct entry *ret)\n",
     "{\n",
     "\tif (!r->at || *r->at == '\\0')\n",
-    "\t\treturn err_set(err, ERR_BAD_INPUT, \"line %zu: \\\"%s\\\" is empty\", r->line, "
-    "r->name);\n",
+    ("\t\treturn err_set(err, ERR_BAD_INPUT, \"line %zu: \\\"%s\\\" is empty\", r->line, "
+     "r->name);\n"),
     "    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {\n",
     "        printf(\"%-20s %8.2f\\n\", rows[i].name, rows[i].value);\n",
     "    }\n",
