@@ -38,6 +38,7 @@
 #define ACT_MAX_GOALS 10000
 #define ACT_MAX_EVENTS 100000
 #define ACT_ANSWER_MS 3000 /* whoever has not answered by then is busy or stopped */
+#define ACT_BEGIN_MS 2000  /* whoever begins only then would do it a second time */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
 #define ACT_NUDGE_MS 1000
 #define ACT_MAX_DEPTH 256 /* parents of this command that are looked at */
@@ -400,6 +401,7 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     jw_object(&w);
     jw_kcstr(&w, "subtype", "goal");
     jw_kstr(&w, "argument", buf_str(&a->want->text));
+    jw_ki64(&w, "wait_ms", ACT_BEGIN_MS);
     jw_object_end(&w);
     if (socket_call(buf_cstr(&holder->socket), buf_str(&request), act_patience_ms(a),
                     a->cmd->cancel, &answer, err) < 0)

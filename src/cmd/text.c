@@ -256,7 +256,7 @@ static void text_answer(struct text *t, const struct turn_report *report)
     (void)say_out(buf_str(&rest), t->cancel, &t->code);
 }
 
-/* "2 calls were refused: Edit, Write (see --allowedTools)": an answer alone may not tell. */
+/* "2 calls were refused: Edit, Write (…)": an answer alone may not tell. */
 static void text_refused(const struct turn_report *report)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -278,8 +278,8 @@ static void text_refused(const struct turn_report *report)
         buf_addf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(tool));
     }
     if (n)
-        say("%zu call%s refused: %s (see --allowedTools)", n, n == 1 ? " was" : "s were",
-            buf_cstr(&names));
+        say("%zu call%s refused: %s (tenax permissions shows the rules, --allowedTools adds one)",
+            n, n == 1 ? " was" : "s were", buf_cstr(&names));
 }
 
 static int text_end(struct text *t)

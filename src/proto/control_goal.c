@@ -1,8 +1,9 @@
 /*
  * control_goal: a client works on the session's goal.
  *
- * goal {argument}: what could be typed behind /goal, with the same answer; it may take its time (a
- * check is run when it is added), so it is mailed when it is there: {text, goes_on, active_goal}.
+ * goal {argument, wait_ms}: what could be typed behind /goal, with the same answer; it may take its
+ * time (a check is run when it is added), so it is mailed when it is there: {text, goes_on,
+ * active_goal}. When other commands keep it waiting for longer than wait_ms it is not done.
  * goal_nudge {}: somebody has written the goal's row in the store; the engine looks at once.
  */
 #include "proto/control_goal.h"
@@ -64,8 +65,8 @@ int control_goal(struct control_call *call, struct jw *w, struct err *err)
     waiting->to = mailbox_ref(call->mailbox);
     buf_init(&waiting->request_id, 4096);
     buf_add(&waiting->request_id, str_clip(call->request_id, 4096));
-    if (slash_ask(call->session->slash, command, json_get_str(call->request, "argument"), on_answer,
-                  waiting, err) == 0)
+    if (slash_ask(call->session->slash, command, json_get_str(call->request, "argument"),
+                  json_get_i64(call->request, "wait_ms", 0), on_answer, waiting, err) == 0)
         return 1;
     mailbox_unref(waiting->to);
     buf_release(&waiting->request_id);

@@ -13,6 +13,7 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "conf/nearest.h"
 #include "goal/argument.h"
@@ -60,6 +61,7 @@ struct job {
     struct mail mail;
     enum job_kind kind;
     bool has_begun, is_withdrawn; /* under the lock */
+    int64_t until_ms;             /* when nobody waits for it any more; 0: somebody always does */
     const struct slash_command *command;
     struct agent_input input; /* its message is what was typed; NULL: nothing was */
     struct buf name;          /* of the command */
@@ -305,8 +307,8 @@ static void slash_run_input(struct slash *s, struct job *j)
     j->input.command = NULL;
 }
 
-/* The session is left before its turn came: words are there when it goes on, a command is not run.
- */
+/* The session is left before its turn came, or it came too late: words are there when the session
+ * goes on, a command is not run. */
 static void slash_run_never(struct slash *s, struct job *j)
 {
     struct slash_call none = {.slash = s, .host = s->host, .text = BUF_INIT(SLASH_MAX_ANSWER)};
@@ -317,7 +319,10 @@ static void slash_run_never(struct slash *s, struct job *j)
             host_notice(s->host, LEVEL_ERROR, str_of(err.text));
         return;
     }
-    err_set(&err, ERR_CANCELLED, "the session was left before this could run");
+    if (cancel_is_set(s->cancel))
+        err_set(&err, ERR_CANCELLED, "the session was left before this could run");
+    else
+        err_set(&err, ERR_TIMEOUT, "another command was at work for too long");
     if (j->answer)
         j->answer(j->arg, &none, &err);
     else
@@ -331,7 +336,8 @@ static void slash_run(struct slash *s, struct job *j)
 
     if (is_for_next)
         return;
-    if (j->kind != JOB_FINISH && cancel_is_set(s->cancel))
+    if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
+        (j->until_ms && clock_mono_ms() > j->until_ms))
         slash_run_never(s, j);
     else if (j->kind == JOB_COMMAND)
         slash_run_call(s, j, /*own=*/NULL);
@@ -368,7 +374,8 @@ bool slash_unqueue(struct slash *s, struct str uuid)
     for (size_t i = 0; i < s->jobs.len && !found; i++) {
         struct job *j = s->jobs.ptr[i];
 
-        found = !j->has_begun && !j->is_withdrawn && str_is(uuid, j->input.uuid);
+        found =
+            j->input.message && !j->has_begun && !j->is_withdrawn && str_is(uuid, j->input.uuid);
         if (found)
             j->is_withdrawn = true;
     }
@@ -593,10 +600,11 @@ int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err)
 }
 
 int slash_ask(struct slash *s, const struct slash_command *command, struct str args,
-              slash_answer_fn fn, void *arg, struct err *err)
+              int64_t wait_ms, slash_answer_fn fn, void *arg, struct err *err)
 {
     struct job *j = job_new(JOB_COMMAND);
 
+    j->until_ms = wait_ms > 0 ? clock_mono_ms() + wait_ms : 0;
     j->answer = fn;
     j->arg = arg;
     return slash_put_command(s, j, command, args, err);

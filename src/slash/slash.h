@@ -130,10 +130,11 @@ int slash_note(struct slash *s, struct str note, struct err *err);
  * is "/x …", "<bash-input>ls</bash-input>…" is "!ls". False: the words are their own. */
 bool slash_typed(struct str text, struct buf *ret);
 /* The same for somebody who wants the answer for himself: fn(arg, …) is called with it, once, on
- * the commands' thread, in the place of host_answer(). err NULL: it was done. */
+ * the commands' thread, in the place of host_answer(). err NULL: it was done. It is not done when
+ * its turn comes later than in wait_ms (ERR_TIMEOUT); 0: whenever that is. */
 typedef void (*slash_answer_fn)(void *arg, const struct slash_call *call, const struct err *err);
 int slash_ask(struct slash *s, const struct slash_command *command, struct str args,
-              slash_answer_fn fn, void *arg, struct err *err);
+              int64_t wait_ms, slash_answer_fn fn, void *arg, struct err *err);
 /* The command at work, if there is one, ends as soon as it can and says so; what waits behind it
  * goes on. False: none is at work. Any thread. */
 bool slash_interrupt(struct slash *s);

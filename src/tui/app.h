@@ -51,7 +51,8 @@ struct app_session {
     struct args args; /* the command line's, and what this one goes on with */
     struct host *host;
     struct slash *slash;
-    void *ear; /* of tui_spec's listen(); the desk's thread */
+    struct crew *crew; /* chores that wait for a person, and know the host */
+    void *ear;         /* of tui_spec's listen(); the desk's thread */
     void (*unlisten)(void *ear);
 };
 

@@ -18,6 +18,7 @@
 #include "slash/slash.h"
 #include "store/store.h"
 #include "sync/cancel.h"
+#include "sync/crew.h"
 #include "sync/mailbox.h"
 #include "tui/app.h"
 #include "tui/chat.h"
@@ -36,6 +37,7 @@ static void session_free_here(struct app_session *s)
         return;
     if (s->ear)
         s->unlisten(s->ear);
+    crew_free(s->crew); /* whoever could have answered them is gone */
     slash_free(s->slash);
     host_free(s->host);
     args_release(&s->args);
@@ -109,6 +111,7 @@ static struct app_session *open_make(struct open_chore *o, enum front_switch how
     struct app_session *s = mem_zalloc(sizeof(*s));
     struct host_spec spec = o->spec;
 
+    s->crew = crew_new();
     args_copy(&s->args, o->args);
     if (!o->is_first)
         args_go(&s->args, how, id);
@@ -252,7 +255,7 @@ static void session_ask_trust(struct app *a)
     t = chore_new(sizeof(*t), trust_run, trust_done, trust_free);
     t->host = app_host(a);
     a->asks_trust = true;
-    if (chore_run_beside(a->crew, a->mailbox, t, &err) < 0) {
+    if (chore_run_beside(a->session->crew, a->mailbox, t, &err) < 0) {
         a->asks_trust = false;
         chat_note(a->chat, ROLE_WARNING, str_of(err.text));
     }

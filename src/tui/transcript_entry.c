@@ -189,7 +189,8 @@ static void draw_said(const struct entry *e, struct str text)
     lines_end(e->ret);
     if (typed_find(text, &typed))
         draw_behind(e, STYLE(ROLE_SAID), "> ", buf_str(&typed), /*anywhere=*/false);
-    else if (str_starts(str_trim(text), STR("<system-reminder>")))
+    else if (str_starts(str_trim(text), STR("<system-reminder>")) &&
+             str_ends(str_trim(text), STR("</system-reminder>")))
         draw_reminder(e, str_trim(text));
     else if (json_get_bool(e->json, "isMeta", false)) /* for the model alone */
         draw_behind(e, STYLE(ROLE_FAINT), mark(e, "· ", "- "), str_trim(text), /*anywhere=*/false);

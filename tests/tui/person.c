@@ -753,6 +753,28 @@ static void case_goal_outside(void)
     leave(&w);
 }
 
+/* A command that waits for the person keeps another terminal waiting, which then does it itself:
+ * once, not again when the person has answered. */
+static void case_goal_outside_once(void)
+{
+    struct window w;
+
+    start(&w, "step\n  sticky\n  pace 200ms\n  text This takes its time, as some things do.\n");
+    window_type(&w, "/goal one is there --check 'test -e one'" ENTER);
+    window_until(&w, "This takes");
+    goal_outside(&w, "pause");
+    window_until(&w, "goal paused");
+    until_idle(&w);
+    window_type(&w, "/goal two is there --check 'test -e two'" ENTER);
+    window_until(&w, "There is a goal already");
+    goal_outside(&w, "clear");
+    answer(&w, "2");
+    window_until(&w, "check: test -e two");
+    window_type(&w, "/goal pause" ENTER); /* behind whatever waits there */
+    window_until(&w, "Goal paused");
+    leave(&w);
+}
+
 /* A hook that has heard of new settings, on the thread of the status line, and does not end. */
 static void start_hooked(struct window *w)
 {
@@ -976,7 +998,7 @@ static void case_resume_held(void)
     window_type(&w, "/resume remember" ENTER);
     window_until(&w, "is open in another process");
     window_until(&w, "Esc interrupts");
-    CHECK(!strstr(window_text(&w), "nterrupted by"), "%s", window_text(&w));
+    CHECK(!strstr(window_text(&w), "Interrupted."), "%s", window_text(&w));
     window_type(&w, ESC);
     leave(&w);
     leave(&other);
@@ -1402,7 +1424,7 @@ static void case_plain(void)
     window_until(&w, "Done.");
     window_type(&w, SHIFT_TAB);
     window_until(&w, "Mode: acceptEdits");
-    CHECK(!strstr(buf_cstr(&w.raw), ESC "["), "there are escape sequences");
+    CHECK(!strchr(buf_cstr(&w.raw), ESC[0]), "there are escape sequences");
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
     window_close(&w);
@@ -1444,6 +1466,7 @@ static const struct {
     {"memory", case_memory},
     {"sessions", case_sessions},
     {"goal-outside", case_goal_outside},
+    {"goal-outside-once", case_goal_outside_once},
     {"hook-at-the-end", case_hook_at_the_end},
     {"hook-at-a-switch", case_hook_at_a_switch},
     {"resume-nothing", case_resume_nothing},
