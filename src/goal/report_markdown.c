@@ -184,10 +184,10 @@ static void add_refused(const struct tally *t, struct buf *ret)
 
     if (!t->refused_count)
         return;
-    buf_addf(ret, "## Refused\n\n%zu time%s the agent was sent back", t->refused_count,
+    buf_addf(ret, "## Refused\n\n%zu time%s the goal was found not to be met", t->refused_count,
              t->refused_count == 1 ? "" : "s");
     if (t->claims_refused)
-        buf_addf(ret, ", %zu of them after it had claimed to be done", t->claims_refused);
+        buf_addf(ret, ", %zu of them after the agent had claimed to be done", t->claims_refused);
     buf_adds(ret, ".\n\n");
     first = first_shown(t->refused.len, t->refused_count, ret);
     buf_adds(ret, "| Round | At | By | Claimed | Why |\n|---:|---|---|---|---|\n");

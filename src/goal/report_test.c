@@ -149,7 +149,8 @@ static void markdown_of_a_story(void **state)
         "`0123456789abcdef` |\n",
         "| `make lint` | passed | 0 | 1.2 s | 2025-11-15 12:03:20Z | 2 (0 failed), passed before "
         "any work | ",
-        "2 times the agent was sent back, 1 of them after it had claimed to be done.\n",
+        "2 times the goal was found not to be met, 1 of them after the agent had claimed to be "
+        "done.\n",
         "| 1 | 2025-11-15 12:01:00Z | check | yes | make test exits 2 |\n",
         "| 2 | 2025-11-15 12:01:30Z | protect | no | tests changed Protected: `tests/a.c` changed "
         "|\n",
