@@ -254,6 +254,14 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     lines_release(&below);
 }
 
+static void frame_commit(struct app *a, const struct view *v)
+{
+    lines_clear(&a->commits);
+    chat_take(a->chat, v, &a->commits);
+    if (lines_count(&a->commits))
+        screen_commit(a->screen, &a->commits);
+}
+
 static void frame_inline(struct app *a, struct view *v)
 {
     struct screen_cursor cursor;
@@ -261,12 +269,11 @@ static void frame_inline(struct app *a, struct view *v)
 
     if (lost)
         chat_lost(a->chat, lost);
+    if (v->plain) /* a panel prints its rows behind the words that asked for it */
+        frame_commit(a, v);
     frame_lower(a, v, &cursor);
     v->rows -= (int)lines_count(&a->part);
-    lines_clear(&a->commits);
-    chat_take(a->chat, v, &a->commits);
-    if (lines_count(&a->commits))
-        screen_commit(a->screen, &a->commits);
+    frame_commit(a, v);
 
     lines_clear(&a->region);
     a->text_rows = 0;
