@@ -194,8 +194,10 @@ static void screen_to_row(struct screen *s, size_t row)
         screen_up(s, s->at_row - row);
     /* No line feed: the driver would take each for a write of its own, and half of the time that a
      * long answer costs would be spent there. */
-    for (; s->at_row < row; s->at_row++)
+    for (; s->at_row < row; s->at_row++) {
         buf_adds(&s->out, "\033D");
+        s->at_col = -1; /* a window that is narrower by now has moved it */
+    }
     s->at_row = row;
 }
 
