@@ -135,13 +135,17 @@ static int broker_read(struct broker_question *q, const struct seccomp_notif *as
     struct iovec here = {.iov_base = &q->at};
     struct iovec there = {.iov_base = (void *)(uintptr_t)asked->data.args[1]};
     char path[64];
+    ssize_t len;
 
     q->thread = (pid_t)asked->pid;
     q->len = (socklen_t)asked->data.args[2];
     if (q->len > sizeof(q->at))
         return EINVAL;
     here.iov_len = there.iov_len = q->len;
-    if (q->len && process_vm_readv(q->thread, &here, 1, &there, 1, 0) != (ssize_t)q->len)
+    len = q->len ? process_vm_readv(q->thread, &here, 1, &there, 1, 0) : 0;
+    if (len < 0)
+        return errno;
+    if (len != (ssize_t)q->len)
         return EFAULT;
     q->socket = broker_take_socket(q->thread, (int)asked->data.args[0]);
     if (q->socket < 0)
@@ -188,8 +192,8 @@ static int broker_path(const struct broker_question *q, char ret[static PATH_MAX
     return 0;
 }
 
-/* The list has no symbolic links any more: a program that may write where one of its sockets is
- * could have put one there. */
+/* The list has no symbolic links any more, and nothing that the job could put something else in the
+ * place of. */
 static bool broker_is_listed(const struct confine_image *image, int root, const struct stat *asked)
 {
     const char *path = (const char *)image + image->sockets;

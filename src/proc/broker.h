@@ -5,7 +5,8 @@
  * No filter can look at an address, because it lies in the program's memory, where another thread
  * may change it after the look. So no call is ever let through: the warden copies socket and
  * address once, finds out which file is meant as the program sees it, and connects that socket to
- * that very file, if it is one of the list; to others: EACCES. Sockets of other families are
+ * that very file, if it is one of the list, which the job cannot put anything else in the place of
+ * (confine_map_socket()); to others: EACCES. Sockets of other families are
  * connected to the address that was copied.
  *
  * A connect that has to wait longer than some hundredths of a second, because a server does not

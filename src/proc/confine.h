@@ -7,7 +7,9 @@
  *
  * Paths are absolute; where rules meet, the one for the deepest path wins, and for one and the same
  * path hidden, read_only, shown, write, in this order. Symbolic links in them are followed once,
- * when the job is started. At most CONFINE_MAX_PATHS of them.
+ * when the job is started; but a rule that opens something (write, shown, sockets) has no effect
+ * when a link on the way lies where the job may write: an earlier job could have put it there. At
+ * most CONFINE_MAX_PATHS of them.
  *
  * A confined job
  *
@@ -55,6 +57,10 @@ struct err;
  * finds it so, perhaps left by a process that was killed, may remove it. */
 #define CONFINE_MADE_TIME 1
 
+/* Makes such a folder before there is a job. What is there already stays as it is. False: it cannot
+ * be made. */
+bool confine_make_folder(const char *path);
+
 /* In the job, where connections to the proxy go: 127.0.0.1 and this port. */
 #define CONFINE_PROXY_PORT 3128
 
@@ -90,9 +96,9 @@ struct confinement {
      * is full or closed, connections are closed. */
     int proxy;
     bool unix_sockets; /* AF_UNIX by path, to whoever listens on this machine */
-    /* Where that is closed: streams to these, and no other. One that is missing may come later. A
-     * link on the way that the job could change is not followed: there is no such socket then. Not
-     * with NET_OPEN: ERR_BAD_INPUT. */
+    /* Where that is closed: streams to these, and no other. One that is missing may come later. One
+     * that lies below anything that the job may write stays closed, because any other socket could
+     * be put in its place; one below hidden is not found. Not with NET_OPEN: ERR_BAD_INPUT. */
     const char *const *sockets;
 
     const struct confine_backend *by; /* NULL: confine_backend() */

@@ -49,9 +49,9 @@ struct confine_image {
     int fds[CONFINE_FDS]; /* the warden's */
     int listener;         /* the warden's: for the proxy; -1: none */
     size_t sockets;       /* from the image's start: paths, each with its end (broker.h) */
-    size_t socket_count;
-    int hand[2]; /* the warden's: the leader gives it `asks` by the second */
-    int asks;    /* the warden's; -1: nobody asks */
+    size_t socket_count;  /* 0: nothing asks, and the filter lets nobody have such sockets */
+    int hand[2];          /* the warden's: the leader gives it `asks` by the second */
+    int asks;             /* the warden's; -1: nobody asks */
 };
 
 #define CONFINE_FILTER_FD 10 /* where a leader that installs the filter itself finds it */
@@ -61,6 +61,7 @@ struct confine_kit {
     struct buf image;
     int fds[CONFINE_FDS]; /* -1: not needed */
     struct strv argv;     /* empty, or what is to be run instead: a program that confines */
+    struct strv sockets;  /* that can be reached by their paths; empty: none is */
 };
 
 #define CONFINE_KIT_INIT                                                                           \

@@ -5,6 +5,7 @@
  */
 #include "proc/confine_map.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/strv.h"
 #include "proc/confine.h"
 
 #define MAP_MAX_LINKS 40
@@ -42,16 +44,6 @@ static void map_add(struct confine_map *m, enum confine_step_what what, const ch
                             .is_dir = S_ISDIR(st.st_mode),
                             .is_link = S_ISLNK(st.st_mode),
                         }));
-}
-
-static void map_add_all(struct confine_map *m, enum confine_step_what what, const char *const *list)
-{
-    char real[PATH_MAX];
-
-    for (; list && *list; list++) {
-        if (realpath(*list, real))
-            map_add(m, what, real);
-    }
 }
 
 /* The step that says what may be done with a path, of those that stand before `before`. NULL: none
@@ -163,6 +155,101 @@ static bool map_is_writable(const struct confine_map *m, const char *path)
     return rule ? rule->what == STEP_WRITE || rule->what == STEP_PIN : m->all_writable;
 }
 
+/* `left` is a part of `rest`. */
+static void map_go_by_link(struct buf *rest, struct str target, struct str left)
+{
+    CLEANUP(buf_release) struct buf next = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&next, "%.*s/%.*s", STR_ARG(target), STR_ARG(left));
+    buf_move(rest, &next);
+}
+
+/* As the kernel walks: `at` has no links any more, `rest` is what is still to come. */
+static bool map_walk(const struct confine_map *m, struct buf *at, struct buf *rest, int *links)
+{
+    char target[PATH_MAX];
+    struct str left = buf_str(rest);
+    struct str name;
+    ssize_t len;
+
+    while (str_cut(&left, '/', &name)) {
+        size_t before = at->len;
+
+        path_walk(at, name);
+        len = readlink(at->len ? buf_cstr(at) : "/", target, sizeof(target));
+        if (len < 0)
+            continue;
+        buf_cut(at, before, at->len - before);
+        if (len == sizeof(target) || !--*links || map_is_writable(m, at->len ? buf_cstr(at) : "/"))
+            return false;
+        if (target[0] == '/')
+            buf_clear(at);
+        map_go_by_link(rest, str_make(target, (size_t)len), left);
+        left = buf_str(rest);
+    }
+    return true;
+}
+
+/* NULL when a link on the way lies where the job may write, who could have it lead anywhere. */
+static char *map_follow(const struct confine_map *m, const char *path)
+{
+    CLEANUP(buf_release) struct buf at = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf rest = BUF_INIT(BUF_NO_LIMIT);
+    int links = MAP_MAX_LINKS;
+
+    buf_adds(&rest, path);
+    if (!map_walk(m, &at, &rest, &links))
+        return NULL;
+    if (!at.len)
+        buf_addc(&at, '/');
+    return buf_take(&at);
+}
+
+/* A link that jobs could have made must not open what it leads to; where they could, `by` says,
+ * with its steps in order. It may be m itself. */
+static void map_add_opened(struct confine_map *m, const struct confine_map *by,
+                           enum confine_step_what what, const char *const *list)
+{
+    CLEANUP(strv_release) struct strv found = STRV_INIT;
+
+    for (; list && *list; list++) {
+        CLEANUP(mem_freep) char *real = map_follow(by, *list);
+
+        if (real)
+            strv_adds(&found, real);
+    }
+    for (size_t i = 0; i < found.len; i++)
+        map_add(m, what, found.ptr[i]);
+}
+
+/* Wherever links lead to. */
+static void map_add_all(struct confine_map *m, enum confine_step_what what, const char *const *list)
+{
+    char real[PATH_MAX];
+
+    for (; list && *list; list++) {
+        if (realpath(*list, real))
+            map_add(m, what, real);
+    }
+}
+
+/* Which links can be followed depends on what can be written, and the other way round: all that the
+ * rules could mean is the safe side. */
+static void map_add_writable(struct confine_map *m, const char *const *list)
+{
+    struct confine_map most = {0};
+
+    map_add_all(&most, STEP_WRITE, list);
+    map_sort(&most);
+    map_add_opened(m, &most, STEP_WRITE, list);
+    confine_map_release(&most);
+    map_sort(m);
+    for (size_t i = 0; i < m->steps.len; i++) {
+        if (strcmp(m->steps.ptr[i].path, "/") == 0)
+            m->all_writable = true;
+    }
+}
+
 static bool map_is_write_root(const struct confine_map *m, const char *path)
 {
     for (size_t i = 0; i < m->steps.len; i++) {
@@ -173,12 +260,14 @@ static bool map_is_write_root(const struct confine_map *m, const char *path)
 }
 
 /* Nothing has been put into it as long as it is as old as no other. */
-static void map_make_folder(const char *path)
+bool confine_make_folder(const char *path)
 {
     const struct timespec times[2] = {{.tv_sec = CONFINE_MADE_TIME}, {.tv_sec = CONFINE_MADE_TIME}};
 
-    if (mkdir(path, 0755) == 0)
-        utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+    if (mkdir(path, 0755) < 0)
+        return errno == EEXIST;
+    utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+    return true;
 }
 
 /* One that is missing; `path` is cut up to the nearest folder that is there. */
@@ -193,7 +282,7 @@ static void map_keep_missing(struct confine_map *m, char *path, bool is_folder)
         if (stat(path[0] ? path : "/", &st) < 0 || !S_ISDIR(st.st_mode))
             return;
         *slash = '/';
-        map_make_folder(path); /* that it fails shows next */
+        (void)confine_make_folder(path); /* that it fails shows next */
         if (realpath(path, real))
             map_add(m, STEP_READ_ONLY, real);
         return;
@@ -276,15 +365,11 @@ static void map_mark_inner(struct confine_map *m)
 void confine_map_init(struct confine_map *m, const struct confinement *c)
 {
     *m = (struct confine_map){.all_writable = !c->write};
-    map_add_all(m, STEP_WRITE, c->write);
-    for (size_t i = 0; i < m->steps.len; i++) {
-        if (strcmp(m->steps.ptr[i].path, "/") == 0)
-            m->all_writable = true;
-    }
-    map_sort(m);
+    map_add_writable(m, c->write);
     map_add_read_only(m, c->read_only);
     map_add_all(m, STEP_HIDE, c->hidden);
-    map_add_all(m, STEP_SHOW, c->shown);
+    map_sort(m); /* to know what can be written */
+    map_add_opened(m, m, STEP_SHOW, c->shown);
     map_sort(m);
     map_drop_idle(m);
     map_add_pins(m);
@@ -292,49 +377,26 @@ void confine_map_init(struct confine_map *m, const struct confinement *c)
     map_mark_inner(m);
 }
 
-/* `left` is a part of `rest`. */
-static void map_go_by_link(struct buf *rest, struct str target, struct str left)
+/* Whether the job can put nothing else in its place. */
+static bool map_is_fixed(const struct confine_map *m, const char *path)
 {
-    CLEANUP(buf_release) struct buf next = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *dir = mem_dup(path, strlen(path));
 
-    buf_addf(&next, "%.*s/%.*s", STR_ARG(target), STR_ARG(left));
-    buf_move(rest, &next);
-}
-
-/* As the kernel walks: `at` has no links any more, `rest` is what is still to come. */
-static bool map_walk(const struct confine_map *m, struct buf *at, struct buf *rest, int *links)
-{
-    char target[PATH_MAX];
-    struct str left = buf_str(rest);
-    struct str name;
-    ssize_t len;
-
-    while (str_cut(&left, '/', &name)) {
-        size_t before = at->len;
-
-        path_walk(at, name);
-        len = readlink(at->len ? buf_cstr(at) : "/", target, sizeof(target));
-        if (len < 0)
-            continue;
-        buf_cut(at, before, at->len - before);
-        if (len == sizeof(target) || !--*links || map_is_writable(m, at->len ? buf_cstr(at) : "/"))
+    for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
+        *slash = '\0';
+        if (map_is_writable(m, dir[0] ? dir : "/"))
             return false;
-        if (target[0] == '/')
-            buf_clear(at);
-        map_go_by_link(rest, str_make(target, (size_t)len), left);
-        left = buf_str(rest);
     }
     return true;
 }
 
-char *confine_map_follow(const struct confine_map *m, const char *path)
+char *confine_map_socket(const struct confine_map *m, const char *path)
 {
-    CLEANUP(buf_release) struct buf at = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf rest = BUF_INIT(BUF_NO_LIMIT);
-    int links = MAP_MAX_LINKS;
+    char *real = map_follow(m, path);
 
-    buf_adds(&rest, path);
-    return map_walk(m, &at, &rest, &links) && at.len ? buf_take(&at) : NULL;
+    if (real && !map_is_fixed(m, real))
+        mem_freep(&real);
+    return real;
 }
 
 void confine_map_release(struct confine_map *m)

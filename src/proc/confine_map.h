@@ -39,6 +39,7 @@ struct confine_map {
 /* Folders that a rule wants to be there are made (confine.h). */
 void confine_map_init(struct confine_map *m, const struct confinement *c);
 /* A path with its links followed as far as it exists; NULL when one of them lies where the job may
- * write, who could have it lead anywhere. Yours to free. */
-char *confine_map_follow(const struct confine_map *m, const char *path);
+ * write, who could have it lead anywhere, or when it has anything above it that the job may write,
+ * who could put another socket there. Yours to free. */
+char *confine_map_socket(const struct confine_map *m, const char *path);
 void confine_map_release(struct confine_map *m);

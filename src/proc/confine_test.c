@@ -86,6 +86,18 @@ static void make_path(const char *name)
     assert_int_equal(file_replace(path, STR("text\n"), 0644, NULL), 0);
 }
 
+static void make_paths(const char *names)
+{
+    struct str rest = str_of(names);
+    struct str name;
+    char path[64];
+
+    while (str_cut(&rest, ' ', &name)) {
+        snprintf(path, sizeof(path), "%.*s", STR_ARG(name));
+        make_path(path);
+    }
+}
+
 /* "a b" → {"/scratch/a", "/scratch/b", NULL}; "-" → NULL. */
 static const char *const *make_list(struct strv *ret, const char *names)
 {
@@ -146,6 +158,14 @@ static const struct map_case {
     {"by a link inside", "w/a/b/ w/l>a", "w", "w/l/b", "", "", "w:w p:w/a r:w/a/b p:w/l"},
     {"by a link deep inside", "w/d/ x/ w/d/l>../../x", "w", "w/d/l/y", "", "", "w:w p:w/d p:w/d/l"},
     {"by a link outside", "w/ x/ l>x", "w", "l", "", "", "w:w"},
+    {"shown by a link", "w/ s/t/ l>s/t", "w", "", "s", "l", "H:s s:s/t w:w"},
+    {"shown by a link of a job", "w/ s/t/ w/l>../s/t", "w", "", "s", "w/l", "h:s w:w"},
+    {"shown by a link in a shown folder", "w/d/ s/t/ w/d/l>../../s/t", "w", "", "s", "w/d w/d/l",
+     "h:s w:w"},
+    {"shown by a link that is kept", "w/d/ s/t/ w/d/l>../../s/t", "w", "w/d", "s", "w/d/l",
+     "H:s s:s/t w:w r:w/d"},
+    {"writable by a link", "w/ x/ l>x", "w l", "", "", "", "w:w w:x"},
+    {"writable by a link of a job", "w/ x/ w/l>../x", "w/l w", "", "", "", "w:w"},
     {"all writable", "s/", "-", "", "s", "", "h:s"},
     {"the root writable", "w/ s/", "/ w", "", "s", "", "h:s"},
 };
@@ -167,19 +187,13 @@ static void test_map(void **state)
         const struct map_case *row = &map_cases[i];
         struct strv lists[4] = {0};
         CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
-        struct str rest = str_of(row->there);
         struct confine_map map;
-        struct str name;
-        char path[64];
 
         if (i) {
             teardown(state);
             setup(state);
         }
-        while (str_cut(&rest, ' ', &name)) {
-            snprintf(path, sizeof(path), "%.*s", STR_ARG(name));
-            make_path(path);
-        }
+        make_paths(row->there);
         confine_map_init(&map, &(struct confinement){
                                    .write = make_list(&lists[0], row->write),
                                    .read_only = make_list(&lists[1], row->read_only),
@@ -192,6 +206,54 @@ static void test_map(void **state)
         confine_map_release(&map);
         for (size_t k = 0; k < ARRAY_LEN(lists); k++)
             strv_release(&lists[k]);
+    }
+}
+
+/* ---- sockets ---- */
+
+static const struct socket_case {
+    const char *there;
+    const char *write;
+    const char *read_only;
+    const char *path;
+    const char *want; /* NULL: it stays closed */
+} socket_cases[] = {
+    {"w/ x/s", "w", "", "x/s", "x/s"},
+    {"w/ x/", "w", "", "x/s", "x/s"}, /* may come */
+    {"w/ x/s l>x", "w", "", "l/s", "x/s"},
+    {"w/ x/s l>x/s", "w", "", "l", "x/s"},
+    {"w/s", "w", "", "w/s", NULL},
+    {"w/", "w", "", "w/s", NULL},
+    {"w/ x/s w/l>../x", "w", "", "w/l/s", NULL},
+    {"w/ x/s w/l>../x/s", "w", "", "w/l", NULL},
+    {"w/s l>w/s", "w", "", "l", NULL},
+    {"w/a/s", "w", "w/a", "w/a/s", NULL}, /* a could be another day's */
+    {"w/a/s", "w", "w", "w/a/s", "w/a/s"},
+    {"x/s", "-", "", "x/s", NULL},
+};
+
+static void test_sockets(void **state)
+{
+    for (size_t i = 0; i < ARRAY_LEN(socket_cases); i++) {
+        const struct socket_case *row = &socket_cases[i];
+        CLEANUP(strv_release) struct strv write = STRV_INIT;
+        CLEANUP(strv_release) struct strv read_only = STRV_INIT;
+        CLEANUP(mem_freep) char *path = NULL;
+        CLEANUP(mem_freep) char *got = NULL;
+        struct confine_map map;
+
+        teardown(state);
+        setup(state);
+        path = path_join(scratch, row->path);
+        make_paths(row->there);
+        confine_map_init(&map, &(struct confinement){
+                                   .write = make_list(&write, row->write),
+                                   .read_only = make_list(&read_only, row->read_only),
+                               });
+        got = confine_map_socket(&map, path);
+        if (!got != !row->want || (got && !str_ends(str_of(got), str_of(row->want))))
+            fail_msg("row %zu: %s", i, got ? got : "closed");
+        confine_map_release(&map);
     }
 }
 
@@ -492,6 +554,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asked_at_once),
         cmocka_unit_test_setup_teardown(test_map, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sockets, setup, teardown),
         cmocka_unit_test_setup_teardown(test_check, setup, teardown),
         cmocka_unit_test_setup_teardown(test_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signalled, setup, teardown),

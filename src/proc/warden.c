@@ -326,8 +326,11 @@ static void warden_step(struct warden *w)
         warden_obey(w);
     if (fds[2].revents)
         confine_forward(w->confine);
-    if (w->confine && fds[3].revents && (!(fds[3].revents & POLLIN) || !broker_answer(w->confine)))
-        w->confine->asks = -1; /* none of those who could ask is left */
+    if (w->confine && fds[3].revents &&
+        (!(fds[3].revents & POLLIN) || !broker_answer(w->confine))) {
+        close(w->confine->asks); /* none of those who could ask is left */
+        w->confine->asks = -1;
+    }
     warden_reap(w);
 }
 

@@ -102,6 +102,10 @@ const struct attempt attempts[] = {
     {"a secret by /proc/self/root", "cat /proc/self/root$SECRETS/secrets/id"},
     {"a secret by the root of another", "cat /proc/$WATCHER/root$SECRETS/secrets/id"},
     {"a secret by .", "ls $SECRETS/secrets && cd $SECRETS/secrets && cat ./id"},
+    {"a secret that a planted link would show", "cat $SECRETS/secrets/id planted-file",
+     .flags = ATTEMPT_PLANTED | ATTEMPT_MAY_PASS},
+    {"a file where a planted link would let it", "echo x > planted-folder/file",
+     .flags = ATTEMPT_PLANTED},
     {"secrets made readable", "chmod 755 $SECRETS/secrets && cat $SECRETS/secrets/id"},
     {"secrets moved", "mv $SECRETS/secrets $WORK/s && cat $WORK/s/id"},
     {"secrets copied", "cp $SECRETS/secrets/id x && cat x", .program = "cp"},
@@ -222,8 +226,8 @@ const struct attempt chores[] = {
      "errors'",
      .flags = ATTEMPT_LISTED, .program = "python3"},
     {"a socket that is listed and missing",
-     "! " CONNECT_TO("made") " 2> why && grep -q 'No such' "
-                             "why",
+     "! " CONNECT_TO("../out/missing") " 2> why && grep -q 'No such' "
+                                       "why",
      .flags = ATTEMPT_LISTED, .program = "perl"},
     {"TCP among themselves, where a socket is listed",
      "python3 -c 'import socket\ns = socket.create_server((\"127.0.0.1\", 0)); c = "

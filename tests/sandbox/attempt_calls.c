@@ -172,11 +172,10 @@ int call_unix_pair_connect(void)
     return refused(connect(fds[0], (struct sockaddr *)&at, len));
 }
 
-/* The one that is missing may be made here. */
-static int reach_made(void)
+static int reach_here(const char *name)
 {
     struct sockaddr_un at;
-    socklen_t len = name_unix(&at, "made", /*abstract=*/false);
+    socklen_t len = name_unix(&at, name, /*abstract=*/false);
 
     return reach(AF_UNIX, SOCK_STREAM, &at, len);
 }
@@ -185,14 +184,26 @@ int call_unix_planted(void)
 {
     if (symlink(attempt_env("SOCK"), "made") < 0)
         return errno;
-    return reach_made();
+    return reach_here("made");
 }
 
 int call_unix_linked(void)
 {
     if (link(attempt_env("SOCK_WORK"), "made") < 0)
         return errno;
-    return reach_made();
+    return reach_here("made");
+}
+
+int call_unix_moved(void)
+{
+    if (rename("free", "made") < 0)
+        return errno;
+    return reach_here("made");
+}
+
+int call_unix_planted_link(void)
+{
+    return reach_here("planted");
 }
 
 static struct sockaddr_un race_at;

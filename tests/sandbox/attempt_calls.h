@@ -34,6 +34,11 @@
     X(call_unix_datagram, "a datagram, where a socket is listed", ATTEMPT_LISTED)                  \
     X(call_unix_planted, "a link in the place of a listed socket", ATTEMPT_LISTED)                 \
     X(call_unix_linked, "a hard link in the place of a listed socket", ATTEMPT_LISTED)             \
+    X(call_unix_moved, "another socket in the place of a listed one",                              \
+      ATTEMPT_LISTED | ATTEMPT_PLANTED)                                                            \
+    X(call_unix, "a unix socket, where none but a planted link is listed", ATTEMPT_PLANTED)        \
+    X(call_unix_planted_link, "a planted link that is listed", ATTEMPT_PLANTED)                    \
+    X(call_abstract, "an abstract unix socket, where a planted link is listed", ATTEMPT_PLANTED)   \
     X(call_unix_race, "an address changed behind the look", ATTEMPT_LISTED | ATTEMPT_MAY_PASS)     \
     X(call_tcp, "TCP beside the proxy, where a socket is listed", ATTEMPT_LISTED | ATTEMPT_PROXY)  \
     X(call_netlink, "a netlink socket", 0)                                                         \

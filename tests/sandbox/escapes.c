@@ -98,20 +98,35 @@ static bool has_program(const char *name)
 }
 
 /* The rules of a real session. */
+enum rules_list {
+    RULES_WRITE,
+    RULES_READ_ONLY,
+    RULES_HIDDEN,
+    RULES_SOCKETS,
+    /* By what an earlier job has planted. */
+    RULES_WRITE_PLANTED,
+    RULES_SHOWN_PLANTED,
+    RULES_SOCKETS_PLANTED,
+    RULES_LISTS,
+};
+
 struct rules {
-    struct strv lists[4];
+    struct strv lists[RULES_LISTS];
     int ends[2]; /* of the proxy, where nobody answers */
     struct confinement confine;
 };
 
 static void rules_init(struct rules *r, const struct world *w)
 {
-    static const char *const names[][8] = {
-        {"w", "t"},
-        {"w/.git/hooks/", "w/.git/config", "w/.claude/settings.json",
-         "w/.claude/settings.local.json", "w/home", "w/.tenax"},
-        {"secrets", "secret.txt", "no/such/secret"},
-        {"out/listed", "w/made"}, /* sockets */
+    static const char *const names[RULES_LISTS][8] = {
+        [RULES_WRITE] = {"w", "t"},
+        [RULES_READ_ONLY] = {"w/.git/hooks/", "w/.git/config", "w/.claude/settings.json",
+                             "w/.claude/settings.local.json", "w/home", "w/.tenax"},
+        [RULES_HIDDEN] = {"secrets", "secret.txt", "no/such/secret"},
+        [RULES_SOCKETS] = {"out/listed", "out/missing", "w/made"},
+        [RULES_WRITE_PLANTED] = {"w", "t", "w/planted-folder"},
+        [RULES_SHOWN_PLANTED] = {"w/planted", "w/planted-file"},
+        [RULES_SOCKETS_PLANTED] = {"w/planted"},
     };
 
     *r = (struct rules){0};
@@ -122,9 +137,8 @@ static void rules_init(struct rules *r, const struct world *w)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, r->ends) < 0)
         BUG("no sockets");
     r->confine = (struct confinement){
-        .write = (const char *const *)strv_get(&r->lists[0]),
-        .read_only = (const char *const *)strv_get(&r->lists[1]),
-        .hidden = (const char *const *)strv_get(&r->lists[2]),
+        .read_only = (const char *const *)strv_get(&r->lists[RULES_READ_ONLY]),
+        .hidden = (const char *const *)strv_get(&r->lists[RULES_HIDDEN]),
         .proxy = r->ends[1],
     };
 }
@@ -135,6 +149,28 @@ static void rules_release(struct rules *r)
         strv_release(&r->lists[i]);
     close(r->ends[0]);
     close(r->ends[1]);
+}
+
+static const char *const *rules_get(struct rules *r, enum rules_list list)
+{
+    return (const char *const *)strv_get(&r->lists[list]);
+}
+
+static void rules_set(struct rules *r, unsigned flags)
+{
+    bool planted = flags & ATTEMPT_PLANTED;
+
+    r->confine.net = CONFINE_NET_NONE;
+    if (flags & ATTEMPT_PROXY)
+        r->confine.net = CONFINE_NET_PROXY;
+    if (flags & ATTEMPT_OPEN)
+        r->confine.net = CONFINE_NET_OPEN;
+    r->confine.unix_sockets = flags & ATTEMPT_UNIX;
+    r->confine.write = rules_get(r, planted ? RULES_WRITE_PLANTED : RULES_WRITE);
+    r->confine.shown = planted ? rules_get(r, RULES_SHOWN_PLANTED) : NULL;
+    r->confine.sockets = planted ? rules_get(r, RULES_SOCKETS_PLANTED) : NULL;
+    if (flags & ATTEMPT_LISTED)
+        r->confine.sockets = rules_get(r, RULES_SOCKETS);
 }
 
 static int run(const struct attempt *a, size_t index, struct world *w, struct rules *r,
@@ -156,16 +192,15 @@ static int run(const struct attempt *a, size_t index, struct world *w, struct ru
         .confine = &r->confine,
     };
 
+    int ear = a->flags & ATTEMPT_PLANTED ? world_plant(w) : -1;
+    int rc;
+
     snprintf(number, sizeof(number), "%zu", index);
-    r->confine.net = CONFINE_NET_NONE;
-    if (a->flags & ATTEMPT_PROXY)
-        r->confine.net = CONFINE_NET_PROXY;
-    if (a->flags & ATTEMPT_OPEN)
-        r->confine.net = CONFINE_NET_OPEN;
-    r->confine.unix_sockets = a->flags & ATTEMPT_UNIX;
-    r->confine.sockets =
-        a->flags & ATTEMPT_LISTED ? (const char *const *)strv_get(&r->lists[3]) : NULL;
-    return proc_run(&spec, /*cancel=*/NULL, ret, err);
+    rules_set(r, a->flags);
+    rc = proc_run(&spec, /*cancel=*/NULL, ret, err);
+    if (ear >= 0)
+        close(ear);
+    return rc;
 }
 
 /* Why it is not as it should be; false: it is. */

@@ -389,6 +389,24 @@ static void world_empty(const struct world *w, const char *name)
         closedir(dir);
 }
 
+int world_plant(const struct world *w)
+{
+    static const char *const links[][2] = {
+        {"../out/sock", "w/planted"},
+        {"../secrets/id", "w/planted-file"},
+        {"../out", "w/planted-folder"},
+    };
+    CLEANUP(mem_freep) char *ear = world_path(w, "w/free");
+
+    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        CLEANUP(mem_freep) char *path = world_path(w, links[i][1]);
+
+        if (symlink(links[i][0], path) < 0)
+            BUG("no link: %s", strerrordesc_np(errno));
+    }
+    return world_listen_at(ear, SOCK_STREAM, /*abstract=*/false);
+}
+
 void world_mend(struct world *w)
 {
     int visitor;

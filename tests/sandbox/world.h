@@ -53,6 +53,10 @@ char *world_path(const struct world *w, const char *name); /* yours to free */
 bool world_check(struct world *w, struct str said, struct buf *ret_what);
 /* The workspace is emptied of what jobs left there, and the rest put back. */
 void world_mend(struct world *w);
+/* What an earlier job could have left: links "planted" to a socket outside, "planted-file" to a
+ * secret and "planted-folder" to a folder outside, and a socket "free", which listens as long as
+ * the descriptor is open that is returned. */
+int world_plant(const struct world *w);
 
 /* The word that is in everything secret. */
 #define WORLD_SECRET "hunter2-secret"
