@@ -202,15 +202,13 @@ void sandbox_free(struct sandbox *s)
     proxy_free(s->proxy);
     sandbox_sweep(s);
     remove_temp(s);
-    for (size_t i = 0; i < s->made.len; i++)
-        rmdir(s->made.ptr[i]); /* only while nobody has put anything there */
+    sandbox_folders_release(s);
     VEC_EACH(&s->excluded, r) {
         rule_free(*r);
     }
     vec_release(&s->excluded);
     sandbox_paths_release(&s->given);
     strv_release(&s->hosts);
-    strv_release(&s->made);
     strv_release(&s->unwanted);
     lock_release(&s->lock);
     mem_freep(&s->home);

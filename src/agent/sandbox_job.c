@@ -38,6 +38,15 @@ static int make_temp(struct sandbox *s, char **ret, struct err *err)
     return rc;
 }
 
+/* It is hidden, which takes a folder; that of a session that begins beside a job, too. */
+static void make_run(const struct sandbox *s)
+{
+    CLEANUP(mem_freep) char *run = path_join(s->tenax_home, SANDBOX_RUN);
+
+    if (s->unix_sockets)
+        (void)file_mkdirs(run, 0700, /*err=*/NULL);
+}
+
 int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
 {
     struct sandbox_job *j;
@@ -53,7 +62,8 @@ int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
     j = mem_zalloc(sizeof(*j));
     j->sandbox = s;
     j->door_fd = -1;
-    if (make_temp(s, &j->temp, err) < 0) {
+    make_run(s);
+    if (make_temp(s, &j->temp, err) < 0 || sandbox_folders_hold(s, err) < 0) {
         sandbox_job_free(j);
         return -1;
     }

@@ -92,6 +92,37 @@ void sandbox_paths_release(struct sandbox_paths *p)
     strv_release(&p->sockets);
 }
 
+/* ---- which of them a path is in ---- */
+
+/* How long the part of the path is that the rule speaks of; 0: none. */
+static size_t depth_in(const struct strv *list, const char *path)
+{
+    size_t deepest = 0;
+
+    for (size_t i = 0; i < list->len; i++) {
+        size_t len = strlen(list->ptr[i]);
+
+        while (len > 1 && list->ptr[i][len - 1] == '/')
+            len--;
+        if (strncmp(path, list->ptr[i], len) == 0 && (len == 1 || !path[len] || path[len] == '/') &&
+            len > deepest)
+            deepest = len;
+    }
+    return deepest;
+}
+
+enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path)
+{
+    size_t hidden = depth_in(&p->hidden, path);
+    size_t read_only = depth_in(&p->read_only, path);
+    size_t shown = depth_in(&p->shown, path);
+    size_t write = depth_in(&p->write, path);
+
+    if (hidden && hidden >= read_only && hidden >= shown && hidden >= write)
+        return PATH_HIDDEN;
+    return write > read_only && write > shown ? PATH_WRITABLE : PATH_READABLE;
+}
+
 /* ---- of the settings ---- */
 
 /* "dir/" and "dir/ **" are dir; other patterns cannot be had. */
@@ -144,12 +175,36 @@ static void add_anchored(struct sandbox *s, struct str path, const char *source,
     strv_adds(to, there);
 }
 
+/* Of the places that a setting may mean, those below nothing that commands may write: there they
+ * could put any socket. None: it is said. */
+static void keep_fixed(const struct sandbox_paths *now, const struct strv *meant, const char *key,
+                       struct strv *to, struct strv *ret_warnings)
+{
+    bool has_any = false;
+
+    for (size_t i = 0; i < meant->len; i++) {
+        CLEANUP(mem_freep) char *real = path_real(meant->ptr[i]);
+
+        if (depth_in(&now->write, meant->ptr[i]) || depth_in(&now->write, real))
+            continue;
+        strv_adds(to, meant->ptr[i]);
+        has_any = true;
+    }
+    if (!has_any)
+        strv_addf(ret_warnings,
+                  "%s: %s lies where commands may write, so any socket could be put in its place; "
+                  "it stays closed",
+                  key, meant->ptr[meant->len - 1]);
+}
+
+/* With `now`: of sockets. */
 static void read_list(struct sandbox *s, const struct conf *conf, const char *key, bool forbids,
-                      struct strv *to, struct strv *ret_warnings)
+                      const struct sandbox_paths *now, struct strv *to, struct strv *ret_warnings)
 {
     size_t i = 0;
 
     JSON_EACH(conf_get(conf, key), v) {
+        CLEANUP(strv_release) struct strv meant = STRV_INIT;
         CLEANUP(buf_release) struct buf where = BUF_INIT(200);
         CLEANUP(mem_freep) char *source = NULL;
         struct str path = str_trim(json_str(v));
@@ -164,50 +219,25 @@ static void read_list(struct sandbox *s, const struct conf *conf, const char *ke
                       "left out",
                       STR_ARG(origin), key, STR_ARG(str_clip(json_str(v), 100)));
         else
-            add_anchored(s, path, source, forbids, to);
+            add_anchored(s, path, source, forbids, now ? &meant : to);
+        if (meant.len)
+            keep_fixed(now, &meant, key, to, ret_warnings);
     }
 }
 
 void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings)
 {
+    CLEANUP(sandbox_paths_release) struct sandbox_paths now = {0};
     struct sandbox_paths *p = &s->given;
 
-    read_list(s, conf, "sandbox.filesystem.allowWrite", false, &p->write, ret_warnings);
-    read_list(s, conf, "sandbox.filesystem.denyWrite", true, &p->read_only, ret_warnings);
-    read_list(s, conf, "sandbox.filesystem.denyRead", true, &p->hidden, ret_warnings);
-    read_list(s, conf, "sandbox.filesystem.allowRead", false, &p->shown, ret_warnings);
-    read_list(s, conf, "sandbox.network.allowUnixSockets", false, &p->sockets, ret_warnings);
-}
-
-/* ---- which of them a path is in ---- */
-
-/* How long the part of the path is that the rule speaks of; 0: none. */
-static size_t depth_in(const struct strv *list, const char *path)
-{
-    size_t deepest = 0;
-
-    for (size_t i = 0; i < list->len; i++) {
-        size_t len = strlen(list->ptr[i]);
-
-        while (len > 1 && list->ptr[i][len - 1] == '/')
-            len--;
-        if (strncmp(path, list->ptr[i], len) == 0 && (len == 1 || !path[len] || path[len] == '/') &&
-            len > deepest)
-            deepest = len;
-    }
-    return deepest;
-}
-
-enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path)
-{
-    size_t hidden = depth_in(&p->hidden, path);
-    size_t read_only = depth_in(&p->read_only, path);
-    size_t shown = depth_in(&p->shown, path);
-    size_t write = depth_in(&p->write, path);
-
-    if (hidden && hidden >= read_only && hidden >= shown && hidden >= write)
-        return PATH_HIDDEN;
-    return write > read_only && write > shown ? PATH_WRITABLE : PATH_READABLE;
+    read_list(s, conf, "sandbox.filesystem.allowWrite", false, NULL, &p->write, ret_warnings);
+    read_list(s, conf, "sandbox.filesystem.denyWrite", true, NULL, &p->read_only, ret_warnings);
+    read_list(s, conf, "sandbox.filesystem.denyRead", true, NULL, &p->hidden, ret_warnings);
+    read_list(s, conf, "sandbox.filesystem.allowRead", false, NULL, &p->shown, ret_warnings);
+    if (!json_len(conf_get(conf, "sandbox.network.allowUnixSockets")))
+        return;
+    sandbox_paths_gather(s, /*temp=*/NULL, &now);
+    read_list(s, conf, "sandbox.network.allowUnixSockets", false, &now, &p->sockets, ret_warnings);
 }
 
 /* ---- repositories ---- */
@@ -365,34 +395,18 @@ static void add_repository(struct sandbox *s, struct sandbox_paths *p, const cha
 
 /* ---- a job ---- */
 
-/* It is about to be made for a job, or was for one of a session that could not remove it. */
-static bool is_ours_to_remove(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) < 0 || (S_ISDIR(st.st_mode) && st.st_mtime == CONFINE_MADE_TIME);
-}
-
 /* Settings of a working folder, with everything they name. Where there are none yet, nobody makes
  * them behind our back; checkouts that are worked in are another matter. */
-static void add_settings(struct sandbox *s, struct sandbox_paths *p, const char *dir, bool is_main)
+static void add_settings(struct sandbox_paths *p, const char *dir, bool is_main)
 {
-    static const char *const names[] = {".claude", ".tenax"};
-
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        CLEANUP(mem_freep) char *path = path_join(dir, names[i]);
+    for (size_t i = 0; i < SANDBOX_FOLDERS; i++) {
+        CLEANUP(mem_freep) char *path = path_join(dir, sandbox_folder_names[i]);
         CLEANUP(mem_freep) char *trees = path_join(path, "worktrees");
 
         if (file_exists(path))
             strv_adds(&p->read_only, path);
         else if (is_main)
             strv_addf(&p->read_only, "%s/", path);
-        if (is_main && is_ours_to_remove(path)) {
-            lock_take(&s->lock);
-            if (!strv_has(&s->made, str_of(path)))
-                strv_adds(&s->made, path);
-            lock_give(&s->lock);
-        }
         if (file_is_dir(trees))
             strv_adds(&p->write, trees);
     }
@@ -413,6 +427,7 @@ static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
     for (size_t i = 0; i < ARRAY_LEN(system_secrets); i++)
         add_if_there(&p->hidden, "/", system_secrets[i] + 1);
     add_if_there(&p->hidden, s->tenax_home, "auth.json");
+    add_if_there(&p->hidden, s->tenax_home, SANDBOX_RUN); /* who speaks to a session rules it */
     add_if_there(&p->hidden, s->claude_home, ".credentials.json");
 }
 
@@ -427,7 +442,7 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
         strv_adds(&ret->write, temp);
     for (size_t i = 0; i < dirs.len; i++) {
         add_repository(s, ret, dirs.ptr[i]);
-        add_settings(s, ret, dirs.ptr[i], /*is_main=*/i == 0);
+        add_settings(ret, dirs.ptr[i], /*is_main=*/i == 0);
     }
     add_unless_safe(ret, s->tenax_home);
     add_unless_safe(ret, s->claude_home);
@@ -440,7 +455,5 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     add_secrets(s, ret);
     strv_add_all(&ret->hidden, &s->given.hidden);
     strv_add_all(&ret->shown, &s->given.shown);
-    /* That of an agent may lie beside its keys. */
-    strv_add_all(&ret->shown, &s->given.sockets);
     strv_add_all(&ret->sockets, &s->given.sockets);
 }

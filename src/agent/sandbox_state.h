@@ -19,6 +19,21 @@ struct sandbox_paths {
     struct strv sockets; /* unix sockets that can be connected to */
 };
 
+/* Of the folder worked in: there, so that nobody makes settings behind our back. */
+#define SANDBOX_FOLDERS 2
+extern const char *const sandbox_folder_names[SANDBOX_FOLDERS];
+
+/* Of tenax's home: where sessions listen. */
+#define SANDBOX_RUN "run"
+
+/* Held by a shared flock(2) as long as jobs rely on it: whoever removes a folder has it vanish from
+ * under the mounts of all other sessions, too. */
+struct sandbox_folder {
+    char *path; /* NULL: not held */
+    int fd;
+    bool is_made; /* by a session, not by somebody */
+};
+
 struct sandbox {
     struct workspace *workspace;
     enum sandbox_state wanted; /* what it is when nothing here can confine */
@@ -39,8 +54,8 @@ struct sandbox {
     struct lock lock;         /* of what follows */
     char *temp_dir;           /* where temporary folders are made */
     char *temp;               /* NULL: not made yet */
-    struct strv made;         /* folders that confine makes so that nobody else does */
-    struct strv unwanted;     /* files that must not be there behind a job */
+    struct sandbox_folder folders[SANDBOX_FOLDERS];
+    struct strv unwanted; /* files that must not be there behind a job */
 };
 
 struct sandbox_job {
@@ -54,7 +69,7 @@ struct sandbox_job {
 
 /* sandbox_paths.c */
 void sandbox_paths_release(struct sandbox_paths *p);
-/* Of the settings: sandbox.filesystem.*. */
+/* Of the settings: sandbox.filesystem.*, and sockets. */
 void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings);
 /* All of them, for a job that begins now. */
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret);
@@ -67,3 +82,11 @@ enum path_is {
     PATH_HIDDEN,
 };
 enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path);
+
+/* sandbox_folder.c */
+/* Before each job: those that are missing are made, all are held. ERR_BUSY when somebody else does
+ * not let go of one. */
+int sandbox_folders_hold(struct sandbox *s, struct err *err);
+/* In the end: those that were made go, unless another session holds them or there is something in
+ * them. */
+void sandbox_folders_release(struct sandbox *s);

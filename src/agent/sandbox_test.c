@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,6 +55,21 @@ static void make_text(const char *name, const char *fmt)
     assert_int_equal(file_replace(path, buf_str(&text), 0600, NULL), 0);
 }
 
+static void with_root(const char *text, struct buf *ret)
+{
+    struct str rest = str_of(text);
+
+    for (;;) {
+        size_t at = str_find(rest, STR("ROOT"));
+
+        buf_add(ret, str_first(rest, at));
+        if (at == rest.len)
+            return;
+        buf_adds(ret, root);
+        rest = str_from(rest, at + 4);
+    }
+}
+
 static int set_up(void **state)
 {
     static const char *const files[] = {
@@ -75,6 +92,7 @@ static int set_up(void **state)
         "h/.bashrc",
         "h/.npmrc",
         "h/.tenax/auth.json",
+        "h/.tenax/run/session.sock",
         "h/.tenax/settings.json",
         "h/.claude/.credentials.json",
         "h/.claude/settings.json",
@@ -189,6 +207,7 @@ struct path_case {
 };
 
 #define NO_SETTINGS "{}"
+#define SOCKETS(list) "{\"sandbox\":{\"network\":{\"allowUnixSockets\":[" list "]}}}"
 #define FILES(lists) "{\"sandbox\":{\"filesystem\":{" lists "}}}"
 
 static const struct path_case path_cases[] = {
@@ -238,6 +257,9 @@ static const struct path_case path_cases[] = {
     {"w", NO_SETTINGS, "h/.netrc", PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.tenax/auth.json", PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.claude/.credentials.json", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.tenax/run/session.sock", PATH_HIDDEN},
+    {"w", "{\"sandbox\":{\"network\":{\"allowAllUnixSockets\":true}}}", "h/.tenax/run/session.sock",
+     PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.npmrc", PATH_READABLE},
     {"w", NO_SETTINGS, "h/.tenax/settings.json", PATH_READABLE},
     /* Somebody works at home. */
@@ -256,11 +278,92 @@ static const struct path_case path_cases[] = {
     {"w", FILES("\"denyRead\":[\"~/secret\"],\"allowRead\":[\"~/secret/public\"]"),
      "h/secret/public/key", PATH_READABLE},
     {"w", FILES("\"denyRead\":[\"/src\"]"), "w/src/a.c", PATH_HIDDEN},
-    {"w", "{\"sandbox\":{\"network\":{\"allowUnixSockets\":[\"~/.aws/agent\"]}}}", "h/.aws/agent",
-     PATH_READABLE},
+    {"w", SOCKETS("\"~/.aws/agent\""), "h/.aws/agent", PATH_HIDDEN}, /* reached is not shown */
     {"w", FILES("\"allowRead\":[\"~/.aws\"]"), "h/.aws/credentials", PATH_HIDDEN}, /* as deep */
     {"w", FILES("\"allowRead\":[\"~/.aws/credentials\"]"), "h/.aws/credentials", PATH_READABLE},
 };
+
+/* Which of the listed ones are left, and whether the others are said. */
+static const struct {
+    const char *work;
+    const char *settings;
+    const char *sockets; /* "ROOT" is root; of several the last */
+    size_t count;
+    size_t warnings;
+} socket_cases[] = {
+    {"w", SOCKETS("\"~/agent\""), "ROOT/h/agent", 1, 0},
+    {"w", SOCKETS("\"//run/x\", \"~/agent\""), "ROOT/h/agent", 2, 0},
+    {"w", SOCKETS("\"/run/x\""), "/run/x", 1, 0}, /* not that of the workspace */
+    {"w", SOCKETS("\"dev.sock\""), NULL, 0, 1},
+    {"w", SOCKETS("\"src/../dev.sock\", \"~/agent\""), "ROOT/h/agent", 1, 1},
+    {"w", SOCKETS("\"../w-planted/agent\""), NULL, 0, 1}, /* a link to w */
+    {"h", SOCKETS("\"~/.ssh/agent\""), NULL, 0, 1},
+};
+
+static void sockets(void **state)
+{
+    CLEANUP(mem_freep) char *link = path_join(root, "w-planted");
+
+    (void)state;
+    assert_int_equal(symlink("w", link), 0);
+    for (size_t i = 0; i < ARRAY_LEN(socket_cases); i++) {
+        const char *want = socket_cases[i].sockets;
+        CLEANUP(place_release) struct place p;
+        CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
+        const struct strv *got;
+
+        place_make(&p, socket_cases[i].work, socket_cases[i].settings);
+        got = &p.sandbox->given.sockets;
+        if (want)
+            with_root(want, &path);
+        if (got->len != socket_cases[i].count || p.warnings.len != socket_cases[i].warnings ||
+            (want && strcmp(got->ptr[got->len - 1], buf_cstr(&path)) != 0))
+            fail_msg("row %zu: %zu sockets, %zu warnings", i, got->len, p.warnings.len);
+    }
+}
+
+/* A folder that keeps settings away stays as long as any session needs it. */
+static void folders(void **state)
+{
+    CLEANUP(mem_freep) char *path = path_join(root, "s/deep/.tenax");
+    struct place first;
+    struct place second;
+    struct sandbox_job *job;
+
+    (void)state;
+    place_make(&first, "s/deep", NO_SETTINGS);
+    place_make(&second, "s/deep", NO_SETTINGS);
+    assert_int_equal(sandbox_enter(first.sandbox, &job, NULL), 0);
+    sandbox_job_free(job);
+    assert_true(file_is_dir(path));
+    assert_int_equal(sandbox_enter(second.sandbox, &job, NULL), 0);
+    sandbox_job_free(job);
+    place_release(&first);
+    assert_true(file_is_dir(path));
+    place_release(&second);
+    assert_false(file_exists(path));
+}
+
+/* Of one that somebody else has locked for good, nothing is taken for granted. */
+static void folder_taken(void **state)
+{
+    CLEANUP(mem_freep) char *path = path_join(root, "s/deep/.tenax");
+    CLEANUP(place_release) struct place p;
+    CLEANUP(fd_closep) int fd = -1;
+    struct sandbox_job *job = NULL;
+    struct err err = {0};
+
+    (void)state;
+    place_make(&p, "s/deep", NO_SETTINGS);
+    assert_true(confine_make_folder(path));
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(sandbox_enter(p.sandbox, &job, &err), -1);
+    assert_int_equal(err.code, ERR_BUSY);
+    assert_int_equal(flock(fd, LOCK_UN), 0);
+    assert_int_equal(sandbox_enter(p.sandbox, &job, &err), 0);
+    sandbox_job_free(job);
+}
 
 static void full_path(const struct place *p, const char *path, struct buf *ret)
 {
@@ -591,21 +694,6 @@ static const struct explain_case error_cases[] = {
     {"ROOT/w/src/a.c: Permission denied", NULL},
 };
 
-static void with_root(const char *text, struct buf *ret)
-{
-    struct str rest = str_of(text);
-
-    for (;;) {
-        size_t at = str_find(rest, STR("ROOT"));
-
-        buf_add(ret, str_first(rest, at));
-        if (at == rest.len)
-            return;
-        buf_adds(ret, root);
-        rest = str_from(rest, at + 4);
-    }
-}
-
 static void explanations(void **state)
 {
     CLEANUP(place_release) struct place p;
@@ -694,9 +782,12 @@ static void states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),       cmocka_unit_test(temporary),    cmocka_unit_test(warnings),
-        cmocka_unit_test(unwanted),    cmocka_unit_test(sides),        cmocka_unit_test(asking),
-        cmocka_unit_test(environment), cmocka_unit_test(explanations), cmocka_unit_test(states),
+        cmocka_unit_test(paths),       cmocka_unit_test(temporary),
+        cmocka_unit_test(warnings),    cmocka_unit_test(unwanted),
+        cmocka_unit_test(sides),       cmocka_unit_test(asking),
+        cmocka_unit_test(environment), cmocka_unit_test(explanations),
+        cmocka_unit_test(states),      cmocka_unit_test(sockets),
+        cmocka_unit_test(folders),     cmocka_unit_test(folder_taken),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
