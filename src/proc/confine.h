@@ -87,8 +87,10 @@ struct confinement {
      *     above it, can be made: it is not there to be kept. List "/w/.claude/" to keep the whole
      *     of that folder from being made. */
     const char *const *read_only;
-    const char *const *hidden; /* folders and files; missing ones are skipped */
-    const char *const *shown;  /* can be read, although below hidden */
+    /* Folders and files; missing ones are skipped. Below write, no folder or link on the way to one
+     * can be renamed or replaced. */
+    const char *const *hidden;
+    const char *const *shown; /* can be read, although below hidden */
 
     enum confine_net net;
     /* NET_PROXY: one end of a SOCK_SEQPACKET pair, stays the caller's; one pair serves any number

@@ -123,6 +123,15 @@ static void map_drop_idle(struct confine_map *m)
     m->steps.len = kept;
 }
 
+/* What lies below a folder that is written: one above it could be renamed, and then it would be
+ * neither read-only nor hidden for the next job. */
+static bool map_needs_pins(const struct confine_step *step, const struct confine_step *rule)
+{
+    if (step->what == STEP_HIDE)
+        return rule && rule->what == STEP_WRITE;
+    return step->what == STEP_READ_ONLY || step->is_link;
+}
+
 /* A folder with a mount on it cannot be renamed, but one above it could be, and another be made in
  * its place, without what was read-only in it. */
 static void map_add_pins(struct confine_map *m)
@@ -135,7 +144,7 @@ static void map_add_pins(struct confine_map *m)
         size_t stop = rule ? strlen(rule->path) : 1;
         char *slash;
 
-        if (m->steps.ptr[i].what != STEP_READ_ONLY && !m->steps.ptr[i].is_link)
+        if (!map_needs_pins(&m->steps.ptr[i], rule))
             continue;
         snprintf(path, sizeof(path), "%s", m->steps.ptr[i].path);
         for (;;) {
@@ -352,6 +361,14 @@ static void map_add_read_only(struct confine_map *m, const char *const *list)
     }
 }
 
+static void map_add_hidden(struct confine_map *m, const char *const *list)
+{
+    map_sort(m);
+    for (const char *const *path = list; path && *path; path++)
+        map_pin_links(m, *path);
+    map_add_all(m, STEP_HIDE, list);
+}
+
 static void map_mark_inner(struct confine_map *m)
 {
     for (size_t i = 0; i < m->steps.len; i++) {
@@ -367,7 +384,7 @@ void confine_map_init(struct confine_map *m, const struct confinement *c)
     *m = (struct confine_map){.all_writable = !c->write};
     map_add_writable(m, c->write);
     map_add_read_only(m, c->read_only);
-    map_add_all(m, STEP_HIDE, c->hidden);
+    map_add_hidden(m, c->hidden);
     map_sort(m); /* to know what can be written */
     map_add_opened(m, m, STEP_SHOW, c->shown);
     map_sort(m);
