@@ -339,7 +339,8 @@ static bool window_read(struct window *w)
     }
     buf_add(&w->raw, str_make(bytes, (size_t)n));
     watch_frames(w, w->raw.len - (size_t)n);
-    vterm_input_write(w->vt->vt, bytes, (size_t)n);
+    if (!w->is_blind)
+        vterm_input_write(w->vt->vt, bytes, (size_t)n);
     return true;
 }
 
@@ -381,7 +382,8 @@ void window_resize(struct window *w, int cols, int rows)
 
     w->cols = cols;
     w->rows = rows;
-    vterm_set_size(w->vt->vt, rows, cols);
+    if (!w->is_blind)
+        vterm_set_size(w->vt->vt, rows, cols);
     ioctl(w->fd, TIOCSWINSZ, &size);
 }
 

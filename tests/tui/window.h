@@ -40,6 +40,7 @@ struct window {
     struct buf raw; /* all bytes that came */
     bool is_drawn;  /* the end of a frame is still to come */
     bool is_over;   /* nothing more comes */
+    bool is_blind;  /* what comes is kept, and not drawn any more */
 };
 
 void window_open(struct window *w, const struct window_spec *spec);
