@@ -478,6 +478,7 @@ static void test_statusline_grants(void **state)
     buf_release(&call.prompt);
     strv_release(&call.allow);
     strv_release(&call.deny);
+    strv_release(&call.only);
 }
 
 /* It is Markdown, and shown as such. */
