@@ -173,7 +173,7 @@ struct event {
     int64_t pre_tokens, post_tokens; /* about */
     const struct turn_report *report;
 
-    atomic_int refs;
+    atomic_int refs;    /* from here on the event's own: a copy has nothing of it */
     struct arena arena; /* of all slices */
 };
 

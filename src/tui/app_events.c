@@ -2,6 +2,7 @@
  * app_events: what the agent tells, beside the conversation itself (chat.c): figures of the status,
  * the goal's pill, the terminal's title, notifications, the cost threshold. UI thread.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "agent/event.h"
@@ -266,7 +267,7 @@ static void app_event(struct app *a, const struct event *e)
 static void event_take_piece(struct app *a)
 {
     struct event *e = a->held;
-    struct event piece;
+    struct event piece = {0};
     struct str rest;
 
     if (e->kind != EVENT_BLOCK_DELTA || e->text.len <= EVENTS_PIECE) {
@@ -276,7 +277,7 @@ static void event_take_piece(struct app *a)
         return;
     }
     rest = str_from(e->text, a->held_at);
-    piece = *e; /* read, and no longer than this call: nothing is counted */
+    memcpy(&piece, e, offsetof(struct event, refs)); /* others count in what is behind that */
     piece.text = str_clip(rest, EVENTS_PIECE);
     app_event(a, &piece);
     a->taken += piece.text.len;
