@@ -260,13 +260,11 @@ static void call_keep_left(struct call *c)
         journal->after_edit(journal, c->changed_file);
 }
 
-static void call_run(struct call *c)
+struct tool_call call_for_tool(struct call *c)
 {
     const struct agent_spec *spec = &c->agent->spec;
-    struct journal *journal = spec->journal;
-    const char *file = call_kept_file(c);
-    struct err err = {0};
-    struct tool_call tool_call = {
+
+    return (struct tool_call){
         .entry = c->entry,
         .id = c->id,
         .args = c->args,
@@ -282,6 +280,14 @@ static void call_run(struct call *c)
         .progress = call_progress,
         .agent = c,
     };
+}
+
+static void call_run(struct call *c)
+{
+    struct journal *journal = c->agent->spec.journal;
+    struct tool_call tool_call = call_for_tool(c);
+    const char *file = call_kept_file(c);
+    struct err err = {0};
 
     if (file && journal->before_edit(journal, file, c->id, &err) < 0) {
         call_fail(c, "%s", err.text);
@@ -362,15 +368,18 @@ static void call_tell_folder(struct call *c, const char *before)
 static void call_pipeline(struct call *c)
 {
     CLEANUP(mem_freep) char *folder = workspace_cwd(c->agent->spec.workspace);
+    int leave = call_leave(c);
 
-    if (call_leave(c) < 0)
+    if (leave < 0)
         return;
     if (cancel_is_set(c->cancel)) {
         call_fail(c, "The call was interrupted; what it had done until then may have had effects.");
         return;
     }
-    call_run(c);
-    call_tell_folder(c, folder);
+    if (leave == 0) {
+        call_run(c);
+        call_tell_folder(c, folder);
+    }
     call_after(c);
     call_keep_left(c);
     secret_scrub(&c->result.text);

@@ -2,7 +2,7 @@
  * One tool call, from what the model sent to the result it gets; for src/agent only.
  *
  *   schema check → PreToolUse hooks (may change the input; schema again) → deny rules → ask rules →
- *   mode → allow rules → PermissionRequest hooks → ask the front end → before_edit → run →
+ *   mode → allow rules → check → PermissionRequest hooks → ask the front end → before_edit → run →
  *   PostToolUse or PostToolUseFailure hooks → cap and spill
  *
  * call_new() and call_start() run on the agent's thread, everything from the hooks on runs on a
@@ -87,7 +87,10 @@ void call_free(struct call *c);
 bool call_mail_is(const struct mail *m, const struct call *c);
 
 /* Between call.c and call_leave.c: the call's own thread. */
-int call_leave(struct call *c); /* 0: it may run; -1: it has its result */
+/* 0: it may run; -1: it has its result; 1: the same, and it is the tool's own: it cannot be done,
+ * and nobody was asked. */
+int call_leave(struct call *c);
+struct tool_call call_for_tool(struct call *c); /* what its tool sees of it */
 void call_fail(struct call *c, const char *fmt, ...) PRINTF_LIKE(2, 3); /* bad news, nothing else */
 void call_deny(struct call *c, struct str why);
 int call_set_input(struct call *c, struct str json, struct err *err); /* when it fits the schema */

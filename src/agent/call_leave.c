@@ -1,6 +1,6 @@
 /*
- * May the call run? Hooks first, then rules and mode, then hooks that answer for a person, then a
- * person. The call's own thread.
+ * May the call run? Hooks first, then rules and mode, then, when it can be done at all, hooks that
+ * answer for a person, and a person. The call's own thread.
  */
 #include <string.h>
 
@@ -8,7 +8,9 @@
 #include "agent/call.h"
 #include "agent/inside.h"
 #include "agent/permit.h"
+#include "agent/workspace.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -143,7 +145,38 @@ static void call_tell_asked(const struct call *c, struct asker *asker)
     agent_tell(c->agent, "permission_prompt", /*title=*/NULL, buf_str(&message));
 }
 
-/* Nobody but a person can say. 0: allowed; -1: the call has its result. */
+/* Only of what the model has read, or could read without a question, is anything told to it. */
+static bool call_may_look(struct call *c, const struct rule_subject *subject)
+{
+    CLEANUP(mem_freep) char *path = mem_dup(subject->text.ptr, subject->text.len);
+    CLEANUP(mem_freep) char *real = workspace_real(path);
+    struct rule_subject look = *subject;
+    struct permit_answer answer;
+    struct seen_file seen;
+
+    if (workspace_seen(c->agent->spec.workspace, real, &seen))
+        return true;
+    look.tool = STR("Read");
+    look.writes = false;
+    permit_check(c->agent->spec.permit, &look, TOOL_READ_ONLY, &answer);
+    return answer.verdict == PERMIT_ALLOW;
+}
+
+/* Nobody is asked about what cannot be done: an edit of a text that is not there. True: it cannot,
+ * and the result says why. */
+static bool call_is_vain(struct call *c, const struct rule_subject *subject)
+{
+    struct tool_call tool_call = call_for_tool(c);
+    struct err err = {0};
+
+    if (!c->entry->check || subject->about != ABOUT_PATH || !call_may_look(c, subject))
+        return false;
+    if (c->entry->check(&tool_call, &c->result, &err) < 0)
+        call_fail(c, "%s", err.text);
+    return c->result.is_error;
+}
+
+/* Nobody but a person can say. As call_leave(). */
 static int call_ask(struct call *c, const struct rule_subject *subject,
                     const struct permit_answer *why)
 {
@@ -162,6 +195,8 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
     struct err err = {0};
     int by_hook;
 
+    if (call_is_vain(c, subject))
+        return 1;
     permit_suggest(c->agent->spec.permit, subject, c->flags, &suggestions);
     by_hook = call_ask_hooks(c, buf_str(&suggestions));
     if (by_hook)

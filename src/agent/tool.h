@@ -119,6 +119,10 @@ struct tool_entry {
     /* Whether this session offers the tool at all (WebSearch needs a provider that has it). NULL:
      * always. */
     bool (*offered)(const struct conf *conf, const struct provider *provider);
+    /* Whether run() could do it at all, found out by the same look and without changing anything;
+     * called before a person is asked about it. What it says when it could not, it says as run()
+     * does. NULL: there is nothing to find out. */
+    int (*check)(struct tool_call *call, struct tool_result *ret, struct err *err);
     int (*run)(struct tool_call *call, struct tool_result *ret, struct err *err);
 };
 

@@ -18,6 +18,7 @@
 static void tool_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
                             struct rule_subject *ret);
 static void tool_edit_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static int tool_edit_check(struct tool_call *call, struct tool_result *ret, struct err *err);
 static int tool_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_edit_entry = {
@@ -27,6 +28,7 @@ const struct tool_entry tool_edit_entry = {
     .flags = TOOL_EDITS,
     .about = tool_edit_about,
     .expand = tool_edit_expand,
+    .check = tool_edit_check,
     .run = tool_edit_run,
 };
 
@@ -124,6 +126,32 @@ static void edit_write_data(struct tool_call *call, const struct target *t, cons
     target_end_data(&out, ret);
 }
 
+/* What would be done: the file, its new text, and in how many places it differs. When it cannot be
+ * done, ret says why (1) or err (-1). */
+static int edit_find(struct tool_call *call, const struct edit *edits, size_t count,
+                     struct target *ret_target, struct buf *ret_text, size_t *ret_places,
+                     struct tool_result *ret, struct err *err)
+{
+    struct target *t = ret_target;
+
+    if (target_open(call, "file_path", t, err) < 0)
+        return -1;
+    if (edits[0].old.len && target_must_exist(call, t, err) < 0)
+        return -1;
+    if (target_must_be_seen(call, t, err) < 0)
+        return -1;
+    if (t->file.is_lossy)
+        return err_set(err, ERR_BAD_INPUT,
+                       "'%s' is damaged UTF-16: an edit would change more than was asked for",
+                       t->path);
+    if (edit_all(edits, count, t->file.text, ret_text, ret_places, ret) < 0) {
+        if (str_ends(str_of(t->path), STR(".ipynb")))
+            buf_adds(&ret->text, " Cells of a notebook are changed with NotebookEdit.");
+        return 1;
+    }
+    return target_keeps_keys(t, buf_str(ret_text), err);
+}
+
 static int edit_save(struct tool_call *call, struct target *t, struct str text, size_t places,
                      struct tool_result *ret, struct err *err)
 {
@@ -146,34 +174,29 @@ static int edit_save(struct tool_call *call, struct target *t, struct str text, 
     return 0;
 }
 
-int edit_file(struct tool_call *call, const struct edit *edits, size_t count,
+int edit_file(struct tool_call *call, const struct edit *edits, size_t count, bool only_look,
               struct tool_result *ret, struct err *err)
 {
     CLEANUP(target_release) struct target t = {0};
     CLEANUP(buf_release) struct buf text = BUF_INIT(TEXTFILE_MAX * 4);
     size_t places;
+    int found = edit_find(call, edits, count, &t, &text, &places, ret, err);
 
-    if (target_open(call, "file_path", &t, err) < 0)
-        return -1;
-    if (edits[0].old.len && target_must_exist(call, &t, err) < 0)
-        return -1;
-    if (target_must_be_seen(call, &t, err) < 0)
-        return -1;
-    if (t.file.is_lossy)
-        return err_set(err, ERR_BAD_INPUT,
-                       "'%s' is damaged UTF-16: an edit would change more than was asked for",
-                       t.path);
-    if (edit_all(edits, count, t.file.text, &text, &places, ret) < 0) {
-        if (str_ends(str_of(t.path), STR(".ipynb")))
-            buf_adds(&ret->text, " Cells of a notebook are changed with NotebookEdit.");
-        return 0; /* the result says why */
-    }
+    if (found || only_look)
+        return found < 0 ? -1 : 0;
     return edit_save(call, &t, buf_str(&text), places, ret, err);
+}
+
+static int tool_edit_check(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    struct edit e = edit_from(call->args);
+
+    return edit_file(call, &e, 1, /*only_look=*/true, ret, err);
 }
 
 static int tool_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
     struct edit e = edit_from(call->args);
 
-    return edit_file(call, &e, 1, ret, err);
+    return edit_file(call, &e, 1, /*only_look=*/false, ret, err);
 }

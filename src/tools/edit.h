@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct edit;
@@ -15,6 +16,6 @@ struct tool_result;
 struct edit edit_from(const struct json *args);
 
 /* Fills ret's text and data. An old string that is empty makes a new file or fills an empty one;
- * only the first edit may have it. */
-int edit_file(struct tool_call *call, const struct edit *edits, size_t count,
+ * only the first edit may have it. only_look: nothing is changed or said when it could be. */
+int edit_file(struct tool_call *call, const struct edit *edits, size_t count, bool only_look,
               struct tool_result *ret, struct err *err);

@@ -11,6 +11,7 @@
 static void tool_multi_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
                                   struct rule_subject *ret);
 static void tool_multi_edit_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static int tool_multi_edit_check(struct tool_call *call, struct tool_result *ret, struct err *err);
 static int tool_multi_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_multi_edit_entry = {
@@ -20,6 +21,7 @@ const struct tool_entry tool_multi_edit_entry = {
     .flags = TOOL_EDITS,
     .about = tool_multi_edit_about,
     .expand = tool_multi_edit_expand,
+    .check = tool_multi_edit_check,
     .run = tool_multi_edit_run,
 };
 
@@ -34,7 +36,8 @@ static void tool_multi_edit_expand(struct workspace *w, const struct json *args,
     tool_expand_path(w, args, "file_path", ret);
 }
 
-static int tool_multi_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err)
+static int multi_edit(struct tool_call *call, bool only_look, struct tool_result *ret,
+                      struct err *err)
 {
     VEC(struct edit) edits = VEC_INIT;
     int rc;
@@ -42,7 +45,17 @@ static int tool_multi_edit_run(struct tool_call *call, struct tool_result *ret, 
     JSON_EACH(json_get(call->args, "edits"), edit) {
         vec_push(&edits, edit_from(edit));
     }
-    rc = edit_file(call, edits.ptr, edits.len, ret, err);
+    rc = edit_file(call, edits.ptr, edits.len, only_look, ret, err);
     vec_release(&edits);
     return rc;
+}
+
+static int tool_multi_edit_check(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    return multi_edit(call, /*only_look=*/true, ret, err);
+}
+
+static int tool_multi_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    return multi_edit(call, /*only_look=*/false, ret, err);
 }

@@ -16,6 +16,8 @@ static void tool_notebook_edit_about(struct workspace *w, const struct json *arg
                                      struct arena *arena, struct rule_subject *ret);
 static void tool_notebook_edit_expand(struct workspace *w, const struct json *args,
                                       struct buf *ret);
+static int tool_notebook_edit_check(struct tool_call *call, struct tool_result *ret,
+                                    struct err *err);
 static int tool_notebook_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_notebook_edit_entry = {
@@ -25,6 +27,7 @@ const struct tool_entry tool_notebook_edit_entry = {
     .flags = TOOL_EDITS,
     .about = tool_notebook_edit_about,
     .expand = tool_notebook_edit_expand,
+    .check = tool_notebook_edit_check,
     .run = tool_notebook_edit_run,
 };
 
@@ -71,53 +74,87 @@ static int change_from(const struct json *args, const struct notebook *nb,
     return 0;
 }
 
-static void change_report(struct tool_call *call, const struct target *t,
-                          const struct notebook_change *change, struct str id,
-                          const struct buf *old, struct str text, struct tool_result *ret)
+/* What would be done, and with which texts. */
+struct plan {
+    struct target target;
+    struct notebook nb; /* of `old` */
+    struct notebook_change change;
+    struct buf old, text;
+    struct buf id; /* of the cell, for the model */
+};
+
+#define PLAN_INIT                                                                                  \
+    {                                                                                              \
+        .old = BUF_INIT(BUF_NO_LIMIT), .text = BUF_INIT(TEXTFILE_MAX * 2),                         \
+        .id = BUF_INIT(BUF_NO_LIMIT)                                                               \
+    }
+
+static void plan_release(struct plan *p)
+{
+    notebook_release(&p->nb);
+    target_release(&p->target);
+    buf_release(&p->old);
+    buf_release(&p->text);
+    buf_release(&p->id);
+}
+
+static int plan_make(struct tool_call *call, struct plan *p, struct err *err)
+{
+    struct target *t = &p->target;
+    size_t index = 0;
+
+    if (target_open(call, "notebook_path", t, err) < 0 || target_must_exist(call, t, err) < 0)
+        return -1;
+    if (!str_ends(str_of(t->path), STR(".ipynb")))
+        return err_set(err, ERR_BAD_INPUT, "'%s' is not a notebook (.ipynb): use Edit", t->path);
+    if (target_must_be_seen(call, t, err) < 0)
+        return -1;
+    buf_add(&p->old, t->file.text); /* the notebook points into it, and saving lets the other go */
+    if (notebook_parse(&p->nb, buf_str(&p->old), err) < 0 ||
+        change_from(call->args, &p->nb, &p->change, &index, err) < 0 ||
+        notebook_edit(&p->nb, &p->change, &p->text, &p->id, err) < 0)
+        return err_prefix(err, "'%s'", t->path);
+    if (p->change.mode != NOTEBOOK_INSERT)
+        buf_add(&p->id, json_get_str(call->args, "cell_id"));
+    else if (!p->id.len)
+        buf_addf(&p->id, "cell-%zu", p->change.cell ? index + 1 : 0);
+    return target_keeps_keys(t, buf_str(&p->text), err);
+}
+
+static void plan_report(struct tool_call *call, const struct plan *p, struct tool_result *ret)
 {
     static const char *const done[] = {"Replaced", "Inserted", "Deleted"};
     static const char *const modes[] = {"replace", "insert", "delete"};
     CLEANUP(patch_release) struct patch patch = {0};
     struct jw out;
 
-    patch_make(&patch, buf_str(old), text, 3);
+    patch_make(&patch, buf_str(&p->old), buf_str(&p->text), 3);
     jw_init(&out, &ret->data, 0);
     jw_object(&out);
-    target_write_data(t, old, &patch, &out);
-    jw_kstr(&out, "cell_id", id);
-    jw_kcstr(&out, "edit_mode", modes[change->mode]);
+    target_write_data(&p->target, &p->old, &patch, &out);
+    jw_kstr(&out, "cell_id", buf_str(&p->id));
+    jw_kcstr(&out, "edit_mode", modes[p->change.mode]);
     jw_kstr(&out, "new_source", json_get_str(call->args, "new_source"));
     target_end_data(&out, ret);
-    buf_addf(&ret->text, "%s cell '%.*s' of '%s'.", done[change->mode], STR_ARG(id), t->path);
+    buf_addf(&ret->text, "%s cell '%.*s' of '%s'.", done[p->change.mode], STR_ARG(buf_str(&p->id)),
+             p->target.path);
+}
+
+static int tool_notebook_edit_check(struct tool_call *call, struct tool_result *ret,
+                                    struct err *err)
+{
+    CLEANUP(plan_release) struct plan p = PLAN_INIT;
+
+    (void)ret;
+    return plan_make(call, &p, err);
 }
 
 static int tool_notebook_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
-    CLEANUP(target_release) struct target t = {0};
-    CLEANUP(notebook_release) struct notebook nb = {0};
-    CLEANUP(buf_release) struct buf text = BUF_INIT(TEXTFILE_MAX * 2);
-    CLEANUP(buf_release) struct buf old = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf id = BUF_INIT(BUF_NO_LIMIT);
-    struct notebook_change change;
-    size_t index = 0;
+    CLEANUP(plan_release) struct plan p = PLAN_INIT;
 
-    if (target_open(call, "notebook_path", &t, err) < 0 || target_must_exist(call, &t, err) < 0)
+    if (plan_make(call, &p, err) < 0 || target_save(call, &p.target, buf_str(&p.text), err) < 0)
         return -1;
-    if (!str_ends(str_of(t.path), STR(".ipynb")))
-        return err_set(err, ERR_BAD_INPUT, "'%s' is not a notebook (.ipynb): use Edit", t.path);
-    if (target_must_be_seen(call, &t, err) < 0)
-        return -1;
-    buf_add(&old, t.file.text); /* the notebook points into it, and saving lets the other go */
-    if (notebook_parse(&nb, buf_str(&old), err) < 0 ||
-        change_from(call->args, &nb, &change, &index, err) < 0 ||
-        notebook_edit(&nb, &change, &text, &id, err) < 0)
-        return err_prefix(err, "'%s'", t.path);
-    if (target_save(call, &t, buf_str(&text), err) < 0)
-        return -1;
-    if (change.mode != NOTEBOOK_INSERT)
-        buf_add(&id, json_get_str(call->args, "cell_id"));
-    else if (!id.len)
-        buf_addf(&id, "cell-%zu", change.cell ? index + 1 : 0);
-    change_report(call, &t, &change, buf_str(&id), &old, buf_str(&text), ret);
+    plan_report(call, &p, ret);
     return 0;
 }

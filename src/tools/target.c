@@ -49,12 +49,11 @@ int target_must_exist(struct tool_call *call, const struct target *t, struct err
 
     if (t->file.exists)
         return 0;
-    if (workspace_seen(call->workspace, t->file.path, &seen)) {
-        workspace_forget(call->workspace, t->file.path);
-        return err_set(err, ERR_NOT_FOUND,
-                       "'%s' is gone: it was deleted or moved since it was read", t->path);
-    }
     suggest_path(call->workspace, t->path, &hint);
+    if (workspace_seen(call->workspace, t->file.path, &seen))
+        return err_set(err, ERR_NOT_FOUND,
+                       "'%s' is gone: it was deleted or moved since it was read.%s", t->path,
+                       buf_cstr(&hint));
     return err_set(err, ERR_NOT_FOUND, "'%s' does not exist.%s", t->path, buf_cstr(&hint));
 }
 
@@ -86,8 +85,7 @@ int target_must_be_seen(struct tool_call *call, const struct target *t, struct e
     return 0;
 }
 
-/* The model was shown the file's key as something else, and would write that in its place. */
-static int target_keeps_keys(const struct target *t, struct str text, struct err *err)
+int target_keeps_keys(const struct target *t, struct str text, struct err *err)
 {
     if (!str_has(text, STR(SECRET_HIDDEN)) || str_has(t->file.text, STR(SECRET_HIDDEN)) ||
         !secret_is_in(t->file.text))
@@ -103,8 +101,6 @@ int target_save(struct tool_call *call, struct target *t, struct str text, struc
     struct stat now;
     bool exists = stat(t->file.path, &now) == 0;
 
-    if (target_keeps_keys(t, text, err) < 0)
-        return -1;
     if (exists != t->file.exists || (exists && (now.st_size != t->file.st.st_size ||
                                                 now.st_mtim.tv_sec != t->file.st.st_mtim.tv_sec ||
                                                 now.st_mtim.tv_nsec != t->file.st.st_mtim.tv_nsec)))

@@ -134,7 +134,21 @@ static inline void tool_check_progress(struct tool_call *call, struct str text)
     buf_add(&t->progress, text);
 }
 
-/* False when the result is bad news. */
+/* Whether the look before the run, where the tool has one, finds that it can be done. */
+static inline bool tool_check_look(struct tool_call *call)
+{
+    struct tool_result result = TOOL_RESULT_INIT;
+    struct err err = {0};
+    bool can_be =
+        !call->entry->check || (call->entry->check(call, &result, &err) == 0 && !result.is_error);
+
+    assert_true(!can_be || !result.text.len);
+    tool_result_release(&result);
+    return can_be;
+}
+
+/* False when the result is bad news; then the look before the run has found it, too, unless what
+ * was in the way is nothing one could look at. */
 static inline bool tool_check_run(struct tool_check *t, const struct tool_entry *entry,
                                   const char *args)
 {
@@ -148,6 +162,7 @@ static inline bool tool_check_run(struct tool_check *t, const struct tool_entry 
         .agent = t,
     };
     struct err err = {0};
+    bool can_be;
 
     tool_result_release(&t->result);
     t->result = (struct tool_result)TOOL_RESULT_INIT;
@@ -156,12 +171,17 @@ static inline bool tool_check_run(struct tool_check *t, const struct tool_entry 
         fail_msg("the schema of %s: %s", entry->name, err.text);
     if (json_parse_copy(&t->arena, str_of(args), &call.args, NULL, &err) < 0)
         fail_msg("the arguments %s: %s", args, err.text);
-    if (schema_check(schema, call.args, &err) < 0 || entry->run(&call, &t->result, &err) < 0) {
+    can_be = schema_check(schema, call.args, &err) == 0 && tool_check_look(&call);
+    if (err.code || entry->run(&call, &t->result, &err) < 0) {
         buf_clear(&t->result.text);
         buf_adds(&t->result.text, err.text);
         t->result.is_error = true;
         t->failed = err.code;
     }
+    if (entry->check && can_be == t->result.is_error && t->failed != ERR_CANCELLED &&
+        t->failed != ERR_IO && t->failed != ERR_TOO_BIG)
+        fail_msg("%s %s: the look before it found otherwise: %s", entry->name, args,
+                 buf_cstr(&t->result.text));
     return !t->result.is_error;
 }
 

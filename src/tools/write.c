@@ -14,6 +14,7 @@
 static void tool_write_about(struct workspace *w, const struct json *args, struct arena *arena,
                              struct rule_subject *ret);
 static void tool_write_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static int tool_write_check(struct tool_call *call, struct tool_result *ret, struct err *err);
 static int tool_write_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_write_entry = {
@@ -23,6 +24,7 @@ const struct tool_entry tool_write_entry = {
     .flags = TOOL_EDITS,
     .about = tool_write_about,
     .expand = tool_write_expand,
+    .check = tool_write_check,
     .run = tool_write_run,
 };
 
@@ -88,23 +90,46 @@ static int write_over(struct tool_call *call, struct target *t, struct str conte
     return 0;
 }
 
+/* What would be done: the file and its new text, which slices the arguments or `dos`. */
+static int write_find(struct tool_call *call, struct target *ret_target, struct buf *dos,
+                      struct str *ret_content, struct err *err)
+{
+    struct target *t = ret_target;
+    struct str content = json_get_str(call->args, "content");
+
+    if (target_open(call, "file_path", t, err) < 0 || target_must_be_seen(call, t, err) < 0)
+        return -1;
+    if (text_is_dos(t->file.text) && !str_has(content, STR("\r"))) {
+        add_dos(dos, content);
+        if (buf_check(dos, err) < 0)
+            return -1;
+        content = buf_str(dos);
+    }
+    /* A mark that the model writes itself is not doubled. */
+    if (t->file.has_mark && str_starts(content, STR("\xef\xbb\xbf")))
+        content = str_from(content, 3);
+    *ret_content = content;
+    return target_keeps_keys(t, content, err);
+}
+
+static int tool_write_check(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    CLEANUP(target_release) struct target t = {0};
+    CLEANUP(buf_release) struct buf dos = BUF_INIT(TEXTFILE_MAX * 2);
+    struct str content;
+
+    (void)ret;
+    return write_find(call, &t, &dos, &content, err);
+}
+
 static int tool_write_run(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
     CLEANUP(target_release) struct target t = {0};
     CLEANUP(buf_release) struct buf dos = BUF_INIT(TEXTFILE_MAX * 2);
-    struct str content = json_get_str(call->args, "content");
+    struct str content;
 
-    if (target_open(call, "file_path", &t, err) < 0 || target_must_be_seen(call, &t, err) < 0)
+    if (write_find(call, &t, &dos, &content, err) < 0)
         return -1;
-    if (text_is_dos(t.file.text) && !str_has(content, STR("\r"))) {
-        add_dos(&dos, content);
-        if (buf_check(&dos, err) < 0)
-            return -1;
-        content = buf_str(&dos);
-    }
-    /* A mark that the model writes itself is not doubled. */
-    if (t.file.has_mark && str_starts(content, STR("\xef\xbb\xbf")))
-        content = str_from(content, 3);
     if (write_over(call, &t, content, ret, err) < 0)
         return -1;
     if (dos.len)
