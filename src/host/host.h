@@ -103,6 +103,9 @@ int host_keep(struct host *h, const struct agent_input *input, struct err *err);
  * what waited and was dropped. */
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
 bool host_unqueue(struct host *h, struct str uuid);
+/* What waited when the session that goes on was left, and is heard before the first input: uuids
+ * and words, in order. Nothing once there has been an input. */
+void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts);
 /* Takes lines of the transcript, by uuid, out of the conversation when it is idle (agent_snip()). A
  * notice says what came of it; here only ERR_NOT_FOUND, for a session that has not begun. */
 int host_snip(struct host *h, const struct strv *entries, struct err *err);

@@ -7,6 +7,8 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
+#include "agent/journal.h"
+#include "agent/recall.h"
 #include "agent/surroundings.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -21,6 +23,7 @@
 #include "host/record.h"
 #include "host/reload.h"
 #include "host/session.h"
+#include "host/typed.h"
 #include "host/watch.h"
 #include "llm/message.h"
 #include "llm/provider.h"
@@ -292,11 +295,72 @@ int host_snip(struct host *h, const struct strv *entries, struct err *err)
     return 0;
 }
 
+/* Nobody is the agent yet, nor is about to be: whoever holds this has what it will be given. Waits
+ * for nobody. */
+static bool host_hold_unbuilt(struct host *h)
+{
+    bool is_held;
+
+    gate_take(&h->gate);
+    is_held = !h->agent && !h->building;
+    h->building = h->building || is_held;
+    gate_give(&h->gate);
+    return is_held;
+}
+
+void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts)
+{
+    const struct recall *past = session_recall(h->session);
+
+    if (!past || !host_hold_unbuilt(h))
+        return;
+    VEC_EACH(&past->queued, in) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf typed = BUF_INIT(BUF_NO_LIMIT);
+
+        message_text(in->message, &text);
+        strv_adds(ret_uuids, in->uuid);
+        strv_add(ret_texts, typed_find(buf_str(&text), &typed) ? buf_str(&typed) : buf_str(&text));
+    }
+    host_built(h, /*a=*/NULL);
+}
+
+/* Of what waits in a session that goes on: 1 it does no more, 0 it never did, -1 that could not be
+ * written down, and it still does. */
+static int host_unqueue_past(struct host *h, struct recall *past, struct str uuid, struct err *err)
+{
+    struct record *record = host_record(h);
+    struct journal *journal = record ? record_journal(record) : NULL;
+
+    VEC_EACH(&past->queued, in) {
+        if (!str_is(uuid, in->uuid))
+            continue;
+        if (journal && journal->queue(journal, QUEUE_REMOVE, in, err) < 0)
+            return -1;
+        message_unref(in->message);
+        memmove(in, in + 1, (size_t)(past->queued.ptr + past->queued.len - in - 1) * sizeof(*in));
+        past->queued.len--;
+        return 1;
+    }
+    return 0;
+}
+
 bool host_unqueue(struct host *h, struct str uuid)
 {
+    struct recall *past = session_recall(h->session);
     struct agent *a = host_running(h);
+    struct err err = {0};
+    int r;
 
-    return a && agent_unqueue(a, uuid);
+    if (a)
+        return agent_unqueue(a, uuid);
+    if (!past || !host_hold_unbuilt(h))
+        return false;
+    r = host_unqueue_past(h, past, uuid, &err);
+    host_built(h, /*a=*/NULL);
+    if (r < 0)
+        host_on_trouble(h, str_of(err.text));
+    return r > 0;
 }
 
 void host_finish(struct host *h, void (*fn)(void *arg), void *arg)

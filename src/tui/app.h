@@ -43,6 +43,7 @@ struct sent {
     bool is_shown;     /* in the conversation already; else it waits above the editor */
     bool is_stopped;   /* interrupted before its turn began */
     bool is_overtaken; /* by a command that was said later */
+    bool is_kept;      /* it waited when the session was left; it goes before what is said next */
     int64_t sent_ms;
 };
 
@@ -177,7 +178,9 @@ void app_sent_left(struct app *a, bool takes_along);
 void app_forget_sent(struct app *a);
 void app_interrupt(struct app *a, bool take_back);
 void app_say_waiting(struct app *a); /* what was said before there was a session */
-bool app_edit_queue(struct app *a);  /* false: nothing waits */
+/* What waited when the session was left; before anything else that waits. */
+void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts);
+bool app_edit_queue(struct app *a); /* false: nothing waits */
 
 /* app_events.c */
 void app_take_events(struct app *a);

@@ -59,9 +59,11 @@ static size_t frame_waiting(const struct app *a)
 /* A command that takes its time: the conversation knows nothing of it before it has answered. */
 static const struct sent *frame_command(const struct app *a)
 {
-    const struct sent *s = a->sent.len ? &a->sent.ptr[0] : NULL;
-
-    return s && s->is_shown && !chat_is_busy(a->chat) ? s : NULL;
+    VEC_EACH(&a->sent, s) {
+        if (!s->is_kept)
+            return s->is_shown && !chat_is_busy(a->chat) ? s : NULL;
+    }
+    return NULL;
 }
 
 static void frame_running(struct app *a, const struct view *v, struct lines *ret)

@@ -4,6 +4,9 @@
  * the editor until it is heard. Sending is a chore, because the first input builds the agent. UI
  * thread.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "agent/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -125,7 +128,7 @@ void app_say(struct app *a, struct str text)
 {
     bool can_be = a->session && !a->asks_trust; /* else it is said as soon as it can */
     bool is_command = say_kind(text) || str_starts(text, STR("/")); /* waits for no turn */
-    bool now = can_be && (is_command || !app_is_working(a));
+    bool now = can_be && (is_command || !(app_is_working(a) || a->sent.len));
     struct sent *s = sent_add(a, text, now);
 
     if (now)
@@ -138,6 +141,8 @@ void app_say(struct app *a, struct str text)
 void app_say_waiting(struct app *a)
 {
     VEC_EACH(&a->sent, s) {
+        if (s->is_kept)
+            continue; /* its agent has it */
         if (s == a->sent.ptr && !s->is_shown) {
             chat_said(a->chat, str_of(s->text), str_of(s->uuid));
             s->is_shown = true;
@@ -146,11 +151,28 @@ void app_say_waiting(struct app *a)
     }
 }
 
+void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts)
+{
+    for (size_t i = 0; i < uuids->len; i++) {
+        struct sent *s = sent_add(a, str_of(texts->ptr[i]), /*is_shown=*/false);
+        struct sent kept = *s;
+
+        snprintf(kept.uuid, sizeof(kept.uuid), "%s", uuids->ptr[i]);
+        kept.is_kept = true;
+        memmove(&a->sent.ptr[i + 1], &a->sent.ptr[i], (a->sent.len - 1 - i) * sizeof(kept));
+        a->sent.ptr[i] = kept;
+    }
+}
+
 /* ---- what became of it ---- */
 
 bool app_is_working(const struct app *a)
 {
-    return chat_is_busy(a->chat) || a->sent.len;
+    VEC_EACH(&a->sent, s) {
+        if (!s->is_kept)
+            return true;
+    }
+    return chat_is_busy(a->chat);
 }
 
 static void sent_drop(struct app *a, size_t i)
@@ -228,9 +250,11 @@ void app_sent_left(struct app *a, bool takes_along)
     for (size_t i = 0; i < a->sent.len;) {
         struct sent *s = &a->sent.ptr[i];
         bool waited = !s->is_shown;
+        bool is_its_own = s->is_overtaken || s->is_kept;
 
-        if (!s->is_overtaken || (takes_along && waited && sent_take_back(a, s))) {
+        if (!is_its_own || (takes_along && waited && sent_take_back(a, s))) {
             s->is_overtaken = false;
+            s->is_kept = false;
             i++;
             continue;
         }

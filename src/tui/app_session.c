@@ -100,7 +100,8 @@ struct open_chore {
     struct buf model;  /* chosen meanwhile; empty: as settings have it */
     struct strv notes; /* for the person */
     struct strv past;
-    struct arena arena; /* of the commands */
+    struct strv waiting, waiting_texts; /* host_left_waiting() */
+    struct arena arena;                 /* of the commands */
     slash_item_vec commands;
     struct err err; /* why it could not be made; with `made`: it is the old one */
 };
@@ -184,8 +185,10 @@ static void open_run(struct chore *e)
         o->made = open_make(o, SWITCH_RESUME, buf_str(&old_id), &err);
     if (!o->made && old_id.len) /* nothing was said in it, so nothing is there to resume */
         o->made = open_make(o, SWITCH_NEW, STR(""), &err);
-    if (o->made)
+    if (o->made) {
         slash_list(o->made->slash, &o->arena, &o->commands);
+        host_left_waiting(o->made->host, &o->waiting, &o->waiting_texts);
+    }
     if (!o->has_past)
         open_read_past(o);
 }
@@ -201,6 +204,8 @@ static void open_free(struct chore *e)
     buf_release(&o->model);
     strv_release(&o->notes);
     strv_release(&o->past);
+    strv_release(&o->waiting);
+    strv_release(&o->waiting_texts);
     vec_release(&o->commands);
     arena_release(&o->arena);
     mem_freep(&o);
@@ -390,6 +395,7 @@ static void open_done(struct chore *e, void *arg)
     session_watch(a);
     session_complete(a, &o->commands);
     app_greet(a, &o->notes);
+    app_sent_kept(a, &o->waiting, &o->waiting_texts);
     session_ask_trust(a);
     app_goal_changed(a);
     session_listen(a);

@@ -1112,10 +1112,47 @@ static void case_quit_queue(void)
     CHECK(sessions_with(&w, "\"operation\":\"enqueue\"") == 1, "it was not kept");
     again.home = w.top;
     window_open(&next, &again);
-    window_until(&next, "say what to do");
+    window_until(&next, "› for later");
     window_type(&next, "and now" ENTER);
     window_until(&next, "Heard.");
+    until_idle(&next);
+    CHECK(window_count(&next, "\n> for later") == 1 && window_count(&next, "\n> and now") == 1 &&
+              strstr(window_text(&next), "\n> for later") <
+                  strstr(window_text(&next), "\n> and now"),
+          "what waited is not shown first:\n%s", window_text(&next));
     leave(&next);
+    window_close(&w);
+}
+
+/* Killed while something waited: it is seen to wait, and can be taken back for good. */
+static void case_killed_queue(void)
+{
+    static const char *const args[] = {"--continue", NULL};
+    struct window_spec again = {.build = build,
+                                .scenario = "step\n  if-prompt \"second words\"\n  text Heard.\n"
+                                            "step\n  text Wrong.\n",
+                                .args = args};
+    struct window next;
+    struct window w;
+
+    start_lengthy(&w, /*home=*/NULL);
+    window_type(&w, "waiting words" ENTER "more words" ENTER);
+    window_until(&w, "› more words");
+    kill(w.pid, SIGKILL);
+    window_end(&w);
+    again.home = w.top;
+    window_open(&next, &again);
+    window_until(&next, "› more words");
+    CHECK(strstr(window_text(&next), "› waiting words"), "%s", window_text(&next));
+    window_type(&next, UP);
+    window_until_gone(&next, "takes it back");
+    window_until(&next, "❯ waiting words");
+    window_type(&next, CTRL_C);
+    until_idle(&next);
+    window_type(&next, "second words" ENTER);
+    window_until(&next, "Heard.");
+    leave(&next);
+    CHECK(sessions_with(&w, "\"operation\":\"remove\"") == 1, "it was not taken back for good");
     window_close(&w);
 }
 
@@ -1480,6 +1517,7 @@ static const struct {
     {"shell", case_shell},
     {"shell-queue", case_shell_queue},
     {"quit-queue", case_quit_queue},
+    {"killed-queue", case_killed_queue},
     {"storm", case_storm},
     {"long-diff", case_long_diff},
     {"no-key", case_no_key},
