@@ -307,7 +307,7 @@ static void agent_thread(void *arg)
     agent_await_asides(a, HOOK_END_MS);
     agent_record_spends(a);
     if (a->said_context)
-        agent_tell_end(a, STR("other"));
+        agent_tell_end(a);
     if (a->done)
         a->done(a->done_arg);
 }

@@ -80,7 +80,7 @@ struct agent_spec {
     struct str system;                /* the system prompt */
     struct str context;               /* reminders that go before the first input; may be empty */
     const char *transcript_path;      /* for hooks; "" when nothing is kept */
-    const char *source;               /* how it begins: "startup", "resume", "fork" */
+    const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
     const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
     struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
                                          agent_start() alone */
@@ -193,6 +193,9 @@ void agent_interrupt(struct agent *a, bool drop_queued);
 
 /* No more input will come: when all is done the agent's thread calls fn(arg), once, and ends. */
 void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg);
+/* Why it will end, as SessionEnd hooks hear it: "clear", "resume", "prompt_input_exit"; "other"
+ * unless said. A string that lives on. */
+void agent_end_as(struct agent *a, const char *reason);
 
 /* From the next model call on. Takes the content of *p. */
 void agent_set_model(struct agent *a, struct provider *p);

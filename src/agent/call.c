@@ -287,6 +287,7 @@ static void call_run(struct call *c)
     struct journal *journal = c->agent->spec.journal;
     struct tool_call tool_call = call_for_tool(c);
     const char *file = call_kept_file(c);
+    int64_t start_ms;
     struct err err = {0};
 
     if (file && journal->before_edit(journal, file, c->id, &err) < 0) {
@@ -294,12 +295,14 @@ static void call_run(struct call *c)
         return;
     }
     c->ran = true;
+    start_ms = clock_mono_ms();
     if (!c->entry->run) { /* StructuredOutput: the input is the output */
         buf_adds(&c->result.text, "The answer is taken.");
         return;
     }
     if (c->entry->run(&tool_call, &c->result, &err) < 0)
         call_fail(c, "%s", err.text);
+    c->run_ms = clock_mono_ms() - start_ms;
     c->changed_file = file;
     call_keep_left(c);
     if (c->result.text.over)
@@ -326,7 +329,7 @@ static void call_after(struct call *c)
     } else {
         jw_kstr(&w, "tool_response", buf_str(&c->result.text));
     }
-    jw_ki64(&w, "duration_ms", clock_mono_ms() - c->start_ms);
+    jw_ki64(&w, "duration_ms", c->run_ms);
     jw_object_end(&w);
     if (agent_hook_run(c->agent, event, c->name, buf_str(&json), c, c->cancel, &o, &err) < 0 &&
         err.code == ERR_DENIED)

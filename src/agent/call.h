@@ -47,6 +47,7 @@ struct call {
     struct cancel *cancel;
     enum call_state state; /* the agent's view */
     int64_t start_ms, duration_ms;
+    int64_t run_ms; /* its handler alone took: without leave and hooks */
 
     const char *changed_file; /* absolute; NULL: none */
     struct tool_result result;

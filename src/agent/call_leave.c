@@ -93,7 +93,7 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c, c->cancel,
                          &o, &err);
     call_heed(c, &o);
-    if (o.decision == HOOK_DENY) {
+    if (o.stop || o.decision == HOOK_DENY) {
         c->interrupt = o.interrupt;
         call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
         return -1;

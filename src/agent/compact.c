@@ -98,6 +98,7 @@ static int compact_ask_hooks(struct compact *c, struct err *err)
             return -1;
         err_clear(err);
     }
+    c->turn->stopped |= o.stop;
     if (o.stop || o.decision == HOOK_DENY) {
         const struct buf *why = o.stop && o.stop_reason.len ? &o.stop_reason : &o.reason;
 
@@ -124,6 +125,9 @@ static void compact_tell_hooks(struct compact *c)
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_POST_COMPACT, c->trigger, buf_str(&json), /*call=*/NULL,
                          c->turn->cancel, &o, &err);
+    c->turn->stopped |= o.stop;
+    if (o.stop)
+        buf_add(&c->turn->note, buf_str(&o.stop_reason));
 }
 
 static void compact_say(struct compact *c, struct buf *ret)
@@ -301,6 +305,8 @@ static int compact_unasked(struct agent *a, struct turn *t, struct err *err)
     if (!compact_cut(&c))
         return err_set(err, ERR_CONTEXT_FULL, "there is nothing to sum up");
     r = compact_run(&c, err);
+    if (r < 0 && err->code == ERR_DENIED && t->stopped)
+        buf_adds(&t->note, err->text);
     if (r < 0 && (err->code == ERR_CANCELLED || err->code == ERR_DENIED))
         return -1;
     if (r < 0)

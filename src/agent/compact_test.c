@@ -92,7 +92,7 @@ struct bench {
     struct hook_runner hook;
     struct hook_runner *hooks[2];
 
-    const char *blocks; /* name of a hook's event that says no */
+    const char *blocks; /* name of a hook's event that says no; "stop NAME": that stops the turn */
     atomic_int waiting; /* inputs, as the journal has it */
     bool disk_full;     /* compactions and replacements cannot be written */
 
@@ -250,6 +250,9 @@ static int hook_run(struct hook_runner *self, const struct hook_input *in, struc
     arena_release(&arena);
     if (in->event == HOOK_SESSION_START)
         buf_addf(&io->context, "hooked at %.*s", STR_ARG(in->subject));
+    if (b->blocks && str_starts(str_of(b->blocks), STR("stop ")) &&
+        strcmp(b->blocks + strlen("stop "), hook_event_name(in->event)) == 0)
+        hook_outcome_stop(io, STR("enough"));
     if (b->blocks && strcmp(b->blocks, hook_event_name(in->event)) == 0) {
         io->decision = HOOK_DENY;
         buf_adds(&io->reason, "not now");
@@ -467,6 +470,10 @@ static const struct {
      END_COMPLETED, "done", "compacted auto", NULL},
     {"a hook blocks", LONG "step\n  text done\n", NULL, "PreCompact", false, NULL, "TSDrSDE",
      END_COMPLETED, "done", "PreCompact auto", NULL},
+    {"a hook stops the turn", LONG "step\n  text done\n", NULL, "stop PreCompact", false, NULL,
+     "TSDrE", END_HOOK_STOPPED, "", "PreCompact auto", NULL},
+    {"a hook stops the turn behind it", SUMMARY LONG "step\n  text done\n", NULL,
+     "stop PostCompact", false, NULL, "TSDrcCE", END_HOOK_STOPPED, "", "PostCompact auto", NULL},
     {"the disk is full", SUMMARY LONG "step\n  if-result \"big\"\n  text done\n", NULL, NULL, true,
      NULL, "TSDrcFnSDE", END_COMPLETED, "done", NULL, "could not be compacted: the disk is full"},
     {"a tool instead of a summary, then one",

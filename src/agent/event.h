@@ -47,8 +47,10 @@ enum event_kind {
     EVENT_RETRY,         /* attempt, max_tries, delay_ms, status, error (enum err_code), text */
     EVENT_STATE,         /* state */
     EVENT_MODE,          /* mode */
-    EVENT_HOOK_STARTED,  /* id, name: "PreToolUse:Bash", text: "PreToolUse" */
-    EVENT_HOOK_DONE,     /* the same, is_error; json: what it answered, or data: the error text */
+    EVENT_HOOK_STARTED,  /* id, name: "PreToolUse:Bash", text: "PreToolUse"; show: words for people
+                            meanwhile, or empty */
+    EVENT_HOOK_DONE,     /* the same, is_error; json: what it answered, or data: the error text;
+                            show: for the terminal of whoever sits there, or empty */
     EVENT_TASK_STARTED,  /* a background command: id, tool_id, text: what it is */
     EVENT_TASK_DONE,     /* id, tool_id, text, name: completed failed killed, data: output file */
     EVENT_COMPACTING,    /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
@@ -159,6 +161,7 @@ struct event {
     enum block_kind block;
     struct str id, tool_id, name;
     struct str text, json, data;
+    struct str show; /* of hooks */
     bool is_error;
     enum event_user user;
     enum event_state state;

@@ -42,6 +42,7 @@ void hook_outcome_release(struct hook_outcome *o)
     buf_release(&o->stop_reason);
     buf_release(&o->context);
     buf_release(&o->message);
+    buf_release(&o->terminal);
     buf_release(&o->input);
     buf_release(&o->output);
     buf_release(&o->permissions);
@@ -64,6 +65,7 @@ struct said {
     struct str stop_reason;
     struct str context;
     struct str message;
+    struct str terminal;
     const struct json *input;
     const struct json *output;
     const struct json *permissions;
@@ -131,6 +133,7 @@ static int said_common(struct said *s, enum hook_event event, const struct json 
     if (take_bool(output, "continue", &goes_on, err) < 0 ||
         take_str(output, "stopReason", &s->stop_reason, err) < 0 ||
         take_str(output, "systemMessage", &s->message, err) < 0 ||
+        take_str(output, "terminalSequence", &s->terminal, err) < 0 ||
         take_str(output, "decision", &decision, err) < 0 ||
         take_str(output, "reason", &s->reason, err) < 0)
         return -1;
@@ -365,6 +368,8 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
     hook_outcome_decide(o, s.decision, s.reason);
     hook_outcome_say(o, &o->context, s.context);
     hook_outcome_say(o, &o->message, s.message);
+    if (s.terminal.len <= HOOK_MAX_TERMINAL - o->terminal.len && hook_terminal_is_fine(s.terminal))
+        buf_add(&o->terminal, s.terminal);
     hook_outcome_say(o, &o->first, s.first);
     o->watches = o->watches || s.watch;
     JSON_EACH(s.watch, path) {
@@ -400,6 +405,14 @@ bool hooks_want(struct hook_runner *const *runners, enum hook_event event, struc
             return true;
     }
     return false;
+}
+
+void hooks_status(struct hook_runner *const *runners, const struct hook_input *in, struct buf *ret)
+{
+    for (; runners && *runners && !ret->len; runners++) {
+        if ((*runners)->status)
+            (*runners)->status(*runners, in, ret);
+    }
 }
 
 int hooks_run(struct hook_runner *const *runners, const struct hook_input *in,

@@ -72,6 +72,7 @@ struct hook_input {
     struct str subject;     /* what matchers look at: the tool's name, the source; or empty */
     struct str json;        /* the whole input object */
     struct str tool_use_id; /* or empty */
+    struct str effort;      /* "high"; or empty */
     const struct rule_subject *call; /* what rules look at; NULL: it is about no call */
     /* Where all handlers have one time together: what they ask for, but not less than the first and
      * not more than the second. 0: each its own. */
@@ -89,7 +90,8 @@ enum hook_decision {
 #define HOOK_MAX_TEXT ((size_t)1 << 20)
 #define HOOK_MAX_WATCH 200              /* files that hooks ask to be watched */
 #define HOOK_MAX_STRING ((size_t)10000) /* characters of one text; the rest goes to a file ... */
-#define HOOK_PREVIEW ((size_t)2000)     /* ... and these are shown of it */
+#define HOOK_MAX_TERMINAL ((size_t)4096)
+#define HOOK_PREVIEW ((size_t)2000) /* ... and these are shown of it */
 
 struct hook_outcome {
     enum hook_decision decision;
@@ -99,6 +101,7 @@ struct hook_outcome {
     struct buf stop_reason;      /* for the user */
     struct buf context;          /* additionalContext, for the model */
     struct buf message;          /* systemMessage, for the user */
+    struct buf terminal;         /* terminalSequence, what of it a terminal may be sent */
     struct buf input;            /* updatedInput, JSON object; empty: none */
     struct buf output;           /* PostToolUse: another text for the model; empty: none */
     struct buf permissions; /* PermissionRequest: updatedPermissions, JSON array; empty: none */
@@ -117,9 +120,10 @@ struct hook_outcome {
     {                                                                                              \
         .reason = BUF_INIT(HOOK_MAX_TEXT), .stop_reason = BUF_INIT(HOOK_MAX_TEXT),                 \
         .context = BUF_INIT(HOOK_MAX_TEXT), .message = BUF_INIT(HOOK_MAX_TEXT),                    \
-        .input = BUF_INIT(HOOK_MAX_TEXT), .output = BUF_INIT(HOOK_MAX_TEXT),                       \
-        .permissions = BUF_INIT(HOOK_MAX_TEXT), .title = BUF_INIT(HOOK_MAX_TEXT),                  \
-        .first = BUF_INIT(HOOK_MAX_TEXT), .shell = BUF_INIT(HOOK_MAX_TEXT)                         \
+        .terminal = BUF_INIT(HOOK_MAX_TERMINAL), .input = BUF_INIT(HOOK_MAX_TEXT),                 \
+        .output = BUF_INIT(HOOK_MAX_TEXT), .permissions = BUF_INIT(HOOK_MAX_TEXT),                 \
+        .title = BUF_INIT(HOOK_MAX_TEXT), .first = BUF_INIT(HOOK_MAX_TEXT),                        \
+        .shell = BUF_INIT(HOOK_MAX_TEXT)                                                           \
     }
 void hook_outcome_release(struct hook_outcome *o);
 
@@ -137,6 +141,10 @@ void hook_outcome_stop(struct hook_outcome *o, struct str reason);
 void hook_outcome_say(struct hook_outcome *o, struct buf *to, struct str text);
 void hook_outcome_spend(struct hook_outcome *o, const struct tool_spend *spend);
 
+/* Whether all of it is what a hook may send to a terminal: titles (OSC 0, 1, 2), notifications (OSC
+ * 9, 99, 777), each ended by BEL or ST, and BEL (hook_terminal.c). */
+bool hook_terminal_is_fine(struct str sequence);
+
 /* A matcher of the reference: "", "*", "Bash|Edit", or a regular expression (hook_match.c). What
  * counts as plain names depends on the event. */
 bool hook_matches(enum hook_event event, struct str matcher, struct str subject);
@@ -150,9 +158,13 @@ struct hook_runner {
      * where blocking makes sense). Any thread, several at once. */
     int (*run)(struct hook_runner *self, const struct hook_input *in, struct cancel *cancel,
                struct hook_outcome *io, struct err *err);
+    /* What people are shown while they run (statusMessage), of the first that says so; NULL: none
+     * of them ever does. */
+    void (*status)(struct hook_runner *self, const struct hook_input *in, struct buf *ret);
 };
 
 /* runners: NULL-terminated; NULL: none. */
 bool hooks_want(struct hook_runner *const *runners, enum hook_event event, struct str subject);
 int hooks_run(struct hook_runner *const *runners, const struct hook_input *in,
               struct cancel *cancel, struct hook_outcome *io, struct err *err);
+void hooks_status(struct hook_runner *const *runners, const struct hook_input *in, struct buf *ret);

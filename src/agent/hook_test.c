@@ -101,6 +101,13 @@ static const struct merge_row merge_rows[] = {
     {HOOK_STOP, {"{\"async\":true,\"decision\":\"block\"}"}, "silent"},
     {HOOK_STOP, {"{\"reason\":null,\"decision\":null}"}, "silent"},
 
+    {HOOK_STOP,
+     {"{\"terminalSequence\":\"\\u001b]9;a\\u0007\"}", "{\"terminalSequence\":\"\\u0007\"}"},
+     "silent terminal=\033]9;a\a\a"},
+    {HOOK_STOP,
+     {"{\"terminalSequence\":\"\\u001b[2J\",\"systemMessage\":\"m\"}"},
+     "silent message=m"},
+
     /* What is not of the form changes nothing. */
     {HOOK_STOP, {"[]"}, "! the output is not a JSON object"},
     {HOOK_STOP, {"{\"decision\":\"deny\"}"}, "! 'decision' must be block or approve, not 'deny'"},
@@ -140,6 +147,7 @@ static void show(const struct hook_outcome *o, struct buf *out)
     show_text(out, "stop_reason", &o->stop_reason);
     show_text(out, "context", &o->context);
     show_text(out, "message", &o->message);
+    show_text(out, "terminal", &o->terminal);
     show_text(out, "input", &o->input);
     show_text(out, "output", &o->output);
     show_text(out, "permissions", &o->permissions);
@@ -194,6 +202,41 @@ static void long_text(void **state)
 }
 
 /* A hook may name more files than can be watched; merging them is not done for each with all. */
+static const struct terminal_row {
+    struct str sequence;
+    bool is_fine;
+} terminal_rows[] = {
+    {STR_INIT(""), true},
+    {STR_INIT("\a"), true},
+    {STR_INIT("\033]0;title\a"), true},
+    {STR_INIT("\033]1;icon\033\\"), true},
+    {STR_INIT("\033]2;gr\xc3\xbc\xc3\x9f\033\\\a"), true},
+    {STR_INIT("\033]9;done\a\033]777;notify;a;b\a"), true},
+    {STR_INIT("\033]99;i=1;done\033\\"), true},
+    {STR_INIT("words"), false},
+    {STR_INIT("\033[2J"), false},
+    {STR_INIT("\033]52;c;eA==\a"), false}, /* the clipboard */
+    {STR_INIT("\033]10;red\a"), false},
+    {STR_INIT("\033]8;;http://x\a"), false},
+    {STR_INIT("\033]0title\a"), false},
+    {STR_INIT("\033]0;no end"), false},
+    {STR_INIT("\033]0;a\033[2J\a"), false},
+    {STR_INIT("\033]0;a\nb\a"), false},
+    {STR_INIT("\033]0;a\xc2\x9b"
+              "2J\a"),
+     false}, /* CSI in one character */
+    {STR_INIT("\a\033"), false},
+};
+
+static void terminal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(terminal_rows); i++) {
+        if (hook_terminal_is_fine(terminal_rows[i].sequence) != terminal_rows[i].is_fine)
+            fail_msg("row %zu", i);
+    }
+}
+
 static void many_watched(void **state)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -345,9 +388,13 @@ static void runners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merge),        cmocka_unit_test(long_text),
-        cmocka_unit_test(many_watched), cmocka_unit_test(names),
-        cmocka_unit_test(matchers),     cmocka_unit_test(matchers_of_errors),
+        cmocka_unit_test(merge),
+        cmocka_unit_test(long_text),
+        cmocka_unit_test(terminal),
+        cmocka_unit_test(many_watched),
+        cmocka_unit_test(names),
+        cmocka_unit_test(matchers),
+        cmocka_unit_test(matchers_of_errors),
         cmocka_unit_test(runners),
     };
 

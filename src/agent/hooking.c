@@ -29,10 +29,16 @@ static void hook_prompt_id(const struct agent *a, char ret[static ID_UUID_LEN + 
     lock_give(&self->lock);
 }
 
+/* How hard the model is to think now; or "". */
+static const char *hook_effort(const struct agent *a)
+{
+    return effort_name(a->turn_effort ? a->turn_effort : a->spec.effort);
+}
+
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event)
 {
     CLEANUP(mem_freep) char *cwd = workspace_cwd(a->spec.workspace);
-    const char *effort = effort_name(a->turn_effort ? a->turn_effort : a->spec.effort);
+    const char *effort = hook_effort(a);
     char prompt_id[ID_UUID_LEN + 1];
 
     hook_prompt_id(a, prompt_id);
@@ -100,8 +106,10 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
                    struct hook_outcome *io, struct err *err)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
+    CLEANUP(buf_release) struct buf status = BUF_INIT(HOOK_MAX_TEXT);
     struct rule_subject about;
-    struct hook_input in = {.event = event, .subject = subject, .json = json};
+    struct hook_input in = {
+        .event = event, .subject = subject, .json = json, .effort = str_of(hook_effort(a))};
     int64_t start_ms = clock_mono_ms();
     int64_t duration_ms;
     char id[ID_UUID_LEN + 1];
@@ -120,13 +128,17 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     }
     io->workspace = a->spec.workspace;
     id_uuid(id);
-    agent_emit(a, hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject), cancel);
+    hooks_status(a->spec.hooks, &in, &status);
+    e = hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject);
+    e->show = arena_str(&e->arena, buf_str(&status));
+    agent_emit(a, e, cancel);
     r = hooks_run(a->spec.hooks, &in, cancel, io, err);
     duration_ms = clock_mono_ms() - start_ms;
     pace_hook(a->pace, duration_ms);
     e = hook_event_made(a, EVENT_HOOK_DONE, str_of(id), event, subject);
     e->duration_ms = duration_ms;
     e->is_error = r < 0;
+    e->show = arena_str(&e->arena, buf_str(&io->terminal));
     if (r < 0) {
         e->error = err->code;
         e->data = arena_str(&e->arena, str_of(err->text));
@@ -191,11 +203,30 @@ static void hook_end_times(const struct agent *a, struct hook_input *in)
     in->least_ms = in->most_ms = ms < HOOK_END_MAX_MS ? ms : HOOK_END_MAX_MS;
 }
 
-void agent_tell_end(const struct agent *a, struct str reason)
+void agent_end_as(struct agent *a, const char *reason)
 {
+    lock_take(&a->lock);
+    a->end_reason = reason;
+    lock_give(&a->lock);
+}
+
+static struct str hook_end_reason(struct agent *a)
+{
+    const char *reason;
+
+    lock_take(&a->lock);
+    reason = a->end_reason;
+    lock_give(&a->lock);
+    return str_of(reason ? reason : "other");
+}
+
+void agent_tell_end(struct agent *a)
+{
+    struct str reason = hook_end_reason(a);
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-    struct hook_input in = {.event = HOOK_SESSION_END, .subject = reason};
+    struct hook_input in = {
+        .event = HOOK_SESSION_END, .subject = reason, .effort = str_of(hook_effort(a))};
     /* One of its own: that of the process may be why the session ends. */
     CLEANUP(cancel_unrefp) struct cancel *cancel = NULL;
     struct err err = {0};

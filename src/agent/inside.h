@@ -110,6 +110,7 @@ struct agent {
     bool dropped_queue;          /* since the turn began: what it has taken is not put back */
     bool takes_up;               /* what waited in the session before does what "go on" would */
     bool finishing;
+    const char *end_reason; /* NULL: none was given */
     void (*done)(void *arg);
     void *done_arg;
     struct provider *new_provider; /* to be taken over before the next call */
@@ -207,7 +208,7 @@ void agent_tell_loaded(struct agent *a);
 void agent_await_asides(struct agent *a, int64_t ms); /* the agent's thread */
 
 /* The session ends; SessionEnd hooks have a short time to hear of it. Agent thread. */
-void agent_tell_end(const struct agent *a, struct str reason);
+void agent_tell_end(struct agent *a);
 
 /* refereeing.c: costs, for the ledger and the referee; what else it is told and asked. */
 void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
@@ -252,5 +253,6 @@ bool turn_take_mail(struct agent *a, struct turn *t);
 void turn_report(struct agent *a, struct turn *t, enum turn_end end);
 /* What was spent beside the conversation since its last turn is in the journal then. */
 void agent_record_spends(struct agent *a);
-/* A turn that ended in an API error runs no Stop hooks, but those who watch for it are told. */
-void turn_tell_failure(struct agent *a, struct turn *t);
+/* A turn that ended in an API error, or with an answer that was cut, runs no Stop hooks, but those
+ * who watch for it are told. */
+void turn_tell_failure(struct agent *a, struct turn *t, const char *category, const char *text);

@@ -14,7 +14,15 @@
 struct news_task {
     char *id;
     char *what;
+    char *command; /* or NULL */
 };
+
+static void news_task_release(struct news_task *task)
+{
+    mem_freep(&task->id);
+    mem_freep(&task->what);
+    mem_freep(&task->command);
+}
 
 struct news_desk {
     struct lock lock;   /* of all below */
@@ -37,8 +45,7 @@ static void news_desk_free(void *thing)
 
     mailbox_unref(desk->to);
     VEC_EACH(&desk->running, task) {
-        mem_freep(&task->id);
-        mem_freep(&task->what);
+        news_task_release(task);
     }
     vec_release(&desk->running);
     lock_release(&desk->lock);
@@ -54,6 +61,7 @@ static void news_free(struct mail *m)
     mem_freep(&news->task_id);
     mem_freep(&news->tool_use_id);
     mem_freep(&news->what);
+    mem_freep(&news->command);
     mem_freep(&news->summary);
     mem_freep(&news->output_path);
     mem_freep(&news);
@@ -96,14 +104,14 @@ static void news_note(struct news_desk *desk, const struct news *news)
         task = vec_add(&desk->running);
         task->id = mem_dup(news->task_id, strlen(news->task_id));
         task->what = mem_dup(news->what, strlen(news->what));
+        task->command = news->command ? mem_dup(news->command, strlen(news->command)) : NULL;
         return;
     }
     for (size_t i = 0; i < desk->running.len; i++) {
         task = &desk->running.ptr[i];
         if (strcmp(task->id, news->task_id) != 0)
             continue;
-        mem_freep(&task->id);
-        mem_freep(&task->what);
+        news_task_release(task);
         memmove(task, task + 1, (--desk->running.len - i) * sizeof(*task));
         return;
     }
@@ -121,6 +129,8 @@ void news_write_running(struct workspace *w, struct jw *out)
         jw_kcstr(out, "type", "shell");
         jw_kcstr(out, "status", news_status_name(NEWS_RUNNING));
         jw_kcstr(out, "description", task->what);
+        if (task->command)
+            jw_kcstr(out, "command", task->command);
         jw_object_end(out);
     }
     lock_give(&desk->lock);

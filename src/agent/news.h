@@ -29,6 +29,7 @@ struct news {
     char *task_id;     /* "bash_1" */
     char *tool_use_id; /* of the call that began it */
     char *what;        /* its description, else the command */
+    char *command;     /* NULL: it is none */
     char *summary;     /* for model and people: "exit code 1"; never NULL */
     char *output_path; /* NULL: none */
     bool is_known;     /* the model made it end itself, and needs no word of it */
@@ -44,5 +45,6 @@ void news_send_to(struct workspace *w, struct mailbox *mb);
 void news_open(struct workspace *w);
 void news_tell(struct workspace *w, struct news *news); /* given away; from mem_zalloc() */
 
-/* What runs now, as hooks are told of it: an array of {"id","type","status","description"}. */
+/* What runs now, as hooks are told of it: an array of {"id","type","status","description",
+ * "command"}. */
 void news_write_running(struct workspace *w, struct jw *out);

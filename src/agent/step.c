@@ -214,7 +214,7 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     return 0;
 }
 
-static enum cache_ttl step_cache(const struct conf *conf, const struct model *model)
+enum cache_ttl step_cache(const struct conf *conf, const struct model *model)
 {
     struct str ttl = conf_get_str(conf, "promptCaching");
     const struct json *per_model = conf_get(conf, "promptCaching");

@@ -16,7 +16,9 @@
 #include "llm/message.h"
 
 struct agent;
+struct conf;
 struct err;
+struct model;
 struct turn;
 
 /* The uuid a block was shown under; its line in the transcript has the same. */
@@ -61,6 +63,8 @@ int step_ask(struct step *s, const struct step_aside *aside, struct err *err);
 /* Tokens the next request will have, about: what the last one really had and four bytes a token
  * since. */
 int64_t step_estimate(const struct agent *a);
+/* How long the provider is asked to keep what it is sent. */
+enum cache_ttl step_cache(const struct conf *conf, const struct model *model);
 /* Every block of the reply gets its entry. */
 void step_name_blocks(struct step *s);
 /* The reply counts: STEP_DONE. */

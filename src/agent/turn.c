@@ -390,6 +390,10 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         *ret = turn_failed(a, t, s);
         return false;
     }
+    if (t->stopped) { /* by a hook, while room was made */
+        *ret = END_HOOK_STOPPED;
+        return false;
+    }
     if (step_call(s, &t->err) < 0) {
         if (turn_drops_media(a, t, s) || turn_makes_room(a, t, s))
             return true;
@@ -539,7 +543,9 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     log_debug("agent", "turn %" PRId64 " ended: %s, %" PRId64 " steps", (int64_t)a->turn,
               turn_end_name(end), t->steps);
     if (end == END_API_ERROR || end == END_PROMPT_TOO_LONG)
-        turn_tell_failure(a, t);
+        turn_tell_failure(a, t, event_error_name(t->err.code, t->api_status), t->err.text);
+    else if (end == END_COMPLETED && t->stop == STOP_MAX_TOKENS) /* no Stop hook was asked */
+        turn_tell_failure(a, t, "max_output_tokens", "the answer was cut at the output limit");
     if (a->spec.referee)
         a->spec.referee->turn_ends(a->spec.referee, &over);
     turn_return(a);

@@ -8,24 +8,23 @@
 #include "base/err.h"
 #include "json/jw.h"
 
-void turn_tell_failure(struct agent *a, struct turn *t)
+void turn_tell_failure(struct agent *a, struct turn *t, const char *category, const char *text)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-    struct str category = str_of(event_error_name(t->err.code, t->api_status));
     struct err err = {0};
     struct jw w;
 
-    if (!agent_hook_wanted(a, HOOK_STOP_FAILURE, category))
+    if (!agent_hook_wanted(a, HOOK_STOP_FAILURE, str_of(category)))
         return;
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_STOP_FAILURE);
-    jw_kstr(&w, "error", category);
-    jw_kcstr(&w, "error_details", t->err.text);
-    jw_kcstr(&w, "last_assistant_message", t->err.text); /* what is shown in its place */
+    jw_kcstr(&w, "error", category);
+    jw_kcstr(&w, "error_details", text);
+    jw_kcstr(&w, "last_assistant_message", text); /* what is shown in its place */
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_STOP_FAILURE, category, buf_str(&json), /*call=*/NULL, t->cancel,
-                         &o, &err);
+    (void)agent_hook_run(a, HOOK_STOP_FAILURE, str_of(category), buf_str(&json), /*call=*/NULL,
+                         t->cancel, &o, &err);
 }
 
 /* What the session has cost so far. */

@@ -8,6 +8,7 @@
 #include "agent/journal.h"
 #include "agent/permit.h"
 #include "agent/reminder.h"
+#include "agent/step.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "json/jw.h"
@@ -211,17 +212,38 @@ static void turn_say_mode(struct agent *a)
     agent_say_reminders(a, buf_str(&blocks));
 }
 
+/* What it costs to send it again, now that the provider may have forgotten it. */
+static void turn_write_cache(const struct agent *a, int64_t seconds, struct jw *w)
+{
+    const struct model *model = &agent_provider(a, 0)->model;
+    enum cache_ttl ttl = step_cache(a->spec.conf, model);
+    int64_t tokens = a->last_input_tokens;
+    struct llm_usage usage = {.cache_write = tokens,
+                              .cache_write_1h = ttl == CACHE_1H ? tokens : 0};
+    double usd;
+
+    if (ttl == CACHE_OFF)
+        return;
+    if (seconds >= 0)
+        jw_kbool(w, "prompt_cache_likely_expired", seconds >= (ttl == CACHE_1H ? 3600 : 300));
+    if (!tokens || model_cost_usd(model, &usage, &usd, /*err=*/NULL) < 0)
+        return;
+    jw_key(w, "estimated_cache_write_usd");
+    jw_double(w, usd);
+}
+
 /* What a conversation that goes on has behind it. */
 static void turn_write_past(const struct agent *a, struct jw *w)
 {
-    int64_t now_ms = clock_wall_ms();
+    int64_t past_ms = a->spec.last_ms ? clock_wall_ms() - a->spec.last_ms : -1;
 
     if (!a->is_recalled)
         return;
-    if (a->spec.last_ms && now_ms >= a->spec.last_ms)
-        jw_ki64(w, "seconds_since_last_response", (now_ms - a->spec.last_ms) / 1000);
+    if (past_ms >= 0)
+        jw_ki64(w, "seconds_since_last_response", past_ms / 1000);
     if (a->last_input_tokens)
         jw_ki64(w, "context_tokens", a->last_input_tokens);
+    turn_write_cache(a, past_ms >= 0 ? past_ms / 1000 : -1, w);
 }
 
 /* They cannot refuse a session, but end its turn as any hook can. */

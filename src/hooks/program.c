@@ -55,10 +55,11 @@ static bool is_given(const struct strv *env, struct str entry)
 }
 
 /* As the settings have it now. */
-static void make_env(const struct program_place *p, const char *env_file, struct strv *ret)
+static void make_env(const struct program_place *p, const struct program_input *in,
+                     struct strv *ret)
 {
     const char *dir = workspace_dir(p->workspace);
-    struct str effort = conf_get_str(p->conf, "effortLevel");
+    struct str effort = in->effort.len ? in->effort : conf_get_str(p->conf, "effortLevel");
     char *const *from = workspace_environ(p->workspace);
 
     for (size_t i = 0; from[i]; i++) {
@@ -75,9 +76,9 @@ static void make_env(const struct program_place *p, const char *env_file, struct
         strv_addf(ret, "CLAUDE_EFFORT=%.*s", STR_ARG(effort));
         strv_addf(ret, "TENAX_EFFORT=%.*s", STR_ARG(effort));
     }
-    if (env_file) {
-        strv_addf(ret, "CLAUDE_ENV_FILE=%s", env_file);
-        strv_addf(ret, "TENAX_ENV_FILE=%s", env_file);
+    if (in->env_file) {
+        strv_addf(ret, "CLAUDE_ENV_FILE=%s", in->env_file);
+        strv_addf(ret, "TENAX_ENV_FILE=%s", in->env_file);
     }
 }
 
@@ -152,15 +153,15 @@ static char *find_dir(struct workspace *w)
 }
 
 struct proc *program_start(const struct program_place *p, const struct hook_handler *h,
-                           int64_t timeout_ms, const char *env_file, struct str input,
-                           struct mailbox *to, struct err *err)
+                           int64_t timeout_ms, const struct program_input *in, struct mailbox *to,
+                           struct err *err)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     CLEANUP(mem_freep) char *dir = find_dir(p->workspace);
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     struct proc_spec spec = {
         .dir = dir,
-        .input = input,
+        .input = in->text,
         .at_once = true, /* the next one need not wait until this one runs */
         .max_output = 4 * OUTPUT_MAX_BYTES,
         .timeout_ms = timeout_ms,
@@ -168,7 +169,7 @@ struct proc *program_start(const struct program_place *p, const struct hook_hand
         .linger_ms = PROGRAM_LINGER_MS,
     };
 
-    make_env(p, env_file, &env);
+    make_env(p, in, &env);
     spec.envp = (const char *const *)strv_get(&env);
     make_argv(hook_handler_spec(h), workspace_dir(p->workspace), &argv);
     spec.argv = (const char *const *)strv_get(&argv);

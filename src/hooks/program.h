@@ -33,8 +33,15 @@ struct program_place {
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf);
 void program_place_release(struct program_place *p);
 
-/* env_file: NULL: none. Its mail goes to `to`, also when the program cannot be run
- * (PROC_NOT_STARTED). Fails as proc_start() does at_once. */
+/* What one run is given. */
+struct program_input {
+    struct str text;      /* on its standard input */
+    struct str effort;    /* "high"; empty: what the settings say */
+    const char *env_file; /* NULL: none */
+};
+
+/* Its mail goes to `to`, also when the program cannot be run (PROC_NOT_STARTED). Fails as
+ * proc_start() does at_once. */
 struct proc *program_start(const struct program_place *p, const struct hook_handler *h,
-                           int64_t timeout_ms, const char *env_file, struct str input,
-                           struct mailbox *to, struct err *err);
+                           int64_t timeout_ms, const struct program_input *in, struct mailbox *to,
+                           struct err *err);

@@ -111,6 +111,25 @@ static bool runner_wants(struct hook_runner *self, enum hook_event event, struct
     return false;
 }
 
+static void runner_status(struct hook_runner *self, const struct hook_input *in, struct buf *ret)
+{
+    struct runner *r = (struct runner *)self;
+    CLEANUP(hook_set_unrefp) const struct hook_set *set = hook_registry_get(r->registry);
+
+    VEC_EACH(&set->entries, e) {
+        if (!hook_entry_matches(set, e, in->event, in->subject))
+            continue;
+        VEC_EACH(&e->handlers, h) {
+            const struct handler_spec *spec = hook_handler_spec(*h);
+
+            if (spec->status.len && is_meant(spec, in)) {
+                buf_add(ret, spec->status);
+                return;
+            }
+        }
+    }
+}
+
 /* --- run ------------------------------------------------------------------------------------ */
 
 static int runner_run(struct hook_runner *self, const struct hook_input *in, struct cancel *cancel,
@@ -148,7 +167,8 @@ struct runner *runner_new(const struct runner_spec *spec)
 {
     struct runner *r = mem_zalloc(sizeof(*r));
 
-    r->hooks = (struct hook_runner){.wants = runner_wants, .run = runner_run};
+    r->hooks =
+        (struct hook_runner){.wants = runner_wants, .run = runner_run, .status = runner_status};
     r->registry = spec->registry;
     r->place.workspace = spec->workspace;
     program_place_init(&r->place.programs, spec->workspace, spec->conf);

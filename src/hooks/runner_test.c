@@ -558,6 +558,45 @@ static void conditions(void **state)
 }
 
 /* The goal's own entry is listed, and run by the referee alone. */
+static const struct status_row {
+    const char *settings;
+    const char *expect;
+} status_rows[] = {
+    {"{'hooks':{'PreToolUse':[{'hooks':[{'type':'command','command':'a'},{'type':'command',"
+     "'command':'b','statusMessage':'Looking'}]}]}}",
+     "Looking"},
+    {"{'hooks':{'PreToolUse':[{'matcher':'Edit','hooks':[{'type':'command','command':'b',"
+     "'statusMessage':'Looking'}]}]}}",
+     ""},
+    {"{'hooks':{'PreToolUse':[{'hooks':[{'type':'command','command':'b','if':'Bash(git *)',"
+     "'statusMessage':'Looking'}]}]}}",
+     ""},
+    {"{'disableAllHooks':true,'hooks':{'PreToolUse':[{'hooks':[{'type':'command','command':'b',"
+     "'statusMessage':'Looking'}]}]}}",
+     ""},
+};
+
+static void what_is_shown_meanwhile(void **state)
+{
+    struct rule_subject call = {
+        .tool = STR_INIT("Bash"), .about = ABOUT_COMMAND, .text = STR_INIT("ls")};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(status_rows); i++) {
+        CLEANUP(buf_release) struct buf got = BUF_INIT(1000);
+        struct hook_input in = {
+            .event = HOOK_PRE_TOOL_USE, .subject = STR_INIT("Bash"), .call = &call};
+        struct hook_runner *list[2] = {NULL, NULL};
+        struct bench b;
+
+        bench_begin(&b, status_rows[i].settings, NULL);
+        list[0] = runner_hooks(b.runner);
+        hooks_status(list, &in, &got);
+        assert_string_equal(buf_cstr(&got), status_rows[i].expect);
+        bench_end(&b);
+    }
+}
+
 static void the_referees_entry_is_passed_over(void **state)
 {
     const struct hook_entry place = {.event = HOOK_STOP, .matcher = ""};
@@ -854,6 +893,7 @@ int main(void)
         cmocka_unit_test(a_cancel_ends_everything),
         cmocka_unit_test(who_runs),
         cmocka_unit_test(conditions),
+        cmocka_unit_test(what_is_shown_meanwhile),
         cmocka_unit_test(the_referees_entry_is_passed_over),
         cmocka_unit_test(what_cannot_start),
         cmocka_unit_test(async),

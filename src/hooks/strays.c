@@ -269,10 +269,11 @@ int strays_adopt(struct strays *s, struct mailbox *mail, stray_vec *list, struct
 }
 
 int strays_start(struct strays *s, const struct program_place *place, struct hook_handler *h,
-                 enum hook_event event, int64_t timeout_ms, struct str line, struct err *err)
+                 enum hook_event event, int64_t timeout_ms, const struct program_input *in,
+                 struct err *err)
 {
     struct mailbox *mail = mailbox_new();
-    struct proc *p = program_start(place, h, timeout_ms, /*env_file=*/NULL, line, mail, err);
+    struct proc *p = program_start(place, h, timeout_ms, in, mail, err);
     stray_vec list = VEC_INIT;
     int rc = -1;
 

@@ -19,6 +19,7 @@ struct err;
 struct hook_handler;
 struct mailbox;
 struct proc;
+struct program_input;
 struct program_place;
 struct strays;
 
@@ -40,7 +41,8 @@ void strays_mute(struct strays *s);
 void strays_free(struct strays *s); /* ends what still runs; NULL is fine */
 
 int strays_start(struct strays *s, const struct program_place *place, struct hook_handler *h,
-                 enum hook_event event, int64_t timeout_ms, struct str line, struct err *err);
+                 enum hook_event event, int64_t timeout_ms, const struct program_input *in,
+                 struct err *err);
 /* Goes on with commands that were waited for, in the mailbox that gets their mail. Takes the list
  * and keeps the mailbox; on failure neither. */
 int strays_adopt(struct strays *s, struct mailbox *mail, stray_vec *list, struct err *err);

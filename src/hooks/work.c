@@ -72,20 +72,21 @@ static void work_start(struct work *w, struct work_place *p, const struct hook_i
                        struct str line, struct cancel *cancel, struct mailbox *to)
 {
     const struct handler_spec *spec = hook_handler_spec(w->handler);
+    struct program_input input = {.text = line, .effort = in->effort};
     struct err err = {0};
 
     w->deadline_ms = clock_mono_ms() + w->timeout_ms;
     switch (spec->type) {
     case HANDLER_COMMAND:
         if (spec->flags & HANDLER_ASYNC) {
-            if (strays_start(p->strays, &p->programs, w->handler, in->event, w->timeout_ms, line,
+            if (strays_start(p->strays, &p->programs, w->handler, in->event, w->timeout_ms, &input,
                              &err) < 0)
                 work_fail(w, &err);
             w->state = WORK_ENDED;
             return;
         }
-        w->proc = program_start(&p->programs, w->handler, w->timeout_ms,
-                                work_shell_file(w, p, in->event), line, to, &err);
+        input.env_file = work_shell_file(w, p, in->event);
+        w->proc = program_start(&p->programs, w->handler, w->timeout_ms, &input, to, &err);
         break;
     case HANDLER_HTTP:
         w->errand = errand_start(p->crew, post_send, &p->posts, w->handler, in, cancel, to, &err);

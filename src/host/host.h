@@ -58,7 +58,8 @@ struct host_spec {
     double max_usd;           /* 0: no limit */
     enum thinking thinking;
     int64_t thinking_budget;
-    bool has_input; /* host_send() comes at once: what it needs is begun early */
+    const char *source; /* how it begins, for hooks: "clear"; NULL: by the command line */
+    bool has_input;     /* host_send() comes at once: what it needs is begun early */
     bool
         is_interactive; /* a person is in front of it: trust counts, an old goal waits for a word */
 };
@@ -67,6 +68,8 @@ struct host_spec {
  * ERR_BAD_INPUT, ERR_AUTH, ERR_UNSUPPORTED, …: nothing was sent; or ERR_CANCELLED. */
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
              struct err *err);
+/* Why it is about to be freed, for hooks: agent_end_as(). */
+void host_end_as(struct host *h, const char *reason);
 /* Interrupts what runs, waits for it, frees. NULL is fine. */
 void host_free(struct host *h);
 

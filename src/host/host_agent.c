@@ -122,7 +122,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
-        .source = session_source(h->session),
+        .source = h->source ? h->source : session_source(h->session),
         .prompt_source = h->is_interactive ? "user" : "sdk",
         .recall = session_recall(h->session),
         .last_ms = session_facts(h->session) ? session_facts(h->session)->last_ms : 0,

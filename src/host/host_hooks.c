@@ -73,6 +73,14 @@ void host_make_hooks(struct host *h, struct strv *ret_notes)
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
 }
 
+void host_end_as(struct host *h, const char *reason)
+{
+    struct agent *a = host_running(h);
+
+    if (a)
+        agent_end_as(a, reason);
+}
+
 void host_tell_folder(struct host *h, const char *folder)
 {
     struct agent *a = NULL;

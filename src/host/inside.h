@@ -56,6 +56,7 @@ struct host {
     enum thinking thinking;
     int64_t thinking_budget;
     bool is_interactive;
+    const char *source; /* NULL: as the session was opened */
     enum effort effort; /* under the gate, as the next */
     int cache_break;
     struct feed *feed;

@@ -167,6 +167,7 @@ static void job_tell(struct job *j)
     news->task_id = mem_dup(j->id, strlen(j->id));
     news->tool_use_id = mem_dup(j->tool_use_id, strlen(j->tool_use_id));
     news->what = mem_dup(j->what, strlen(j->what));
+    news->command = mem_dup(j->command, strlen(j->command));
     news->output_path = mem_dup(j->spool.path.ptr, j->spool.path.len);
     news->summary = buf_take(&summary);
     news_tell(j->list->workspace, news);

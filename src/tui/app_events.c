@@ -258,6 +258,10 @@ static void app_event(struct app *a, const struct event *e)
     case EVENT_TURN_DONE:
         event_turn_done(a, e);
         break;
+    case EVENT_HOOK_DONE: /* between two frames, so it is in the middle of nothing */
+        if (e->show.len && !a->is_away && !term_able(a->term)->is_plain)
+            term_write(a->term, e->show);
+        break;
     default:
         break;
     }

@@ -116,6 +116,8 @@ static struct app_session *open_make(struct open_chore *o, enum front_switch how
     args_copy(&s->args, o->args);
     if (!o->is_first)
         args_go(&s->args, how, id);
+    if (!o->is_first && how == SWITCH_NEW)
+        spec.source = "clear";
     spec.args = &s->args;
     spec.session = args_get(&s->args, OPT_SESSION_ID);
     if (host_new(&spec, &o->notes, &s->host, err) < 0) {
@@ -176,6 +178,7 @@ static void open_run(struct chore *e)
         if (provider.len && !str_is(buf_str(&provider), "scripted"))
             buf_addf(&o->model, "%s/%s", buf_cstr(&provider), buf_cstr(&name));
         statusline_free(TAKE_PTR(o->line));
+        host_end_as(o->old->host, o->how == SWITCH_NEW ? "clear" : "resume");
         session_free_here(TAKE_PTR(o->old));
     }
     o->made = open_make(o, o->how, buf_str(&o->id), &o->err);
@@ -450,6 +453,8 @@ void app_close(struct app *a)
         return;
     o = chore_new(sizeof(*o), close_run, /*done=*/NULL, open_free);
     o->old = TAKE_PTR(a->session);
+    if (!a->end->code) /* a person, no signal */
+        host_end_as(o->old->host, "prompt_input_exit");
     o->line = TAKE_PTR(a->statusline);
     desk_give(a->desk, o); /* the mailbox is closed: it is freed behind all other chores */
 }

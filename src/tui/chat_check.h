@@ -13,7 +13,8 @@
  *     notice 1 text                  of that level
  *     goal goal_verdict {…}          EVENT_GOAL; "active {…}" EVENT_ACTIVE_GOAL
  *     command goal text              its answer, alone; "command+" within a turn
- *     hook Stop 7000                 a hook that takes so many ms; "hooks Stop" one that begins
+ *     hook Stop 7000                 a hook that takes so many ms; "hooks Stop" one that begins;
+ *                                    "hooks Stop words" with what it wants to be shown
  *     task completed what            a background command is over
  *     waiting 10 100, compacting, compacted text, rewound text, state 2, note text, rule text
  *     end, end-error category text   TURN_DONE; "end-ms 61000", "end-abort"
@@ -229,6 +230,8 @@ static void play_hook(struct chat_check *k, struct str rest, bool whole)
     struct event *e = call_event(EVENT_HOOK_STARTED, STR("h1"), word(&rest));
     struct event *done = call_event(EVENT_HOOK_DONE, STR("h1"), e->name);
 
+    if (!whole)
+        e->show = unescaped(e, rest);
     send(k, e);
     if (whole) {
         done->duration_ms = number(&rest);

@@ -371,7 +371,10 @@ static void on_hook_started(struct chat *c, const struct event *e, int64_t now_m
 {
     buf_clear(&c->hook);
     buf_clear(&c->hook_id);
-    buf_add(&c->hook, str_clip(e->name, EVENT_LINE));
+    if (e->show.len)
+        buf_add(&c->hook, str_clip(e->show, EVENT_LINE));
+    else
+        buf_addf(&c->hook, "Running the hook %.*s", STR_ARG(str_clip(e->name, EVENT_LINE)));
     buf_add(&c->hook_id, e->id);
     c->hook_ms = now_ms;
 }

@@ -120,7 +120,7 @@ struct chat {
     int64_t retry_ms;         /* DOING_RETRY: when */
     struct buf retry;         /* and why */
     int attempt, max_tries;
-    struct buf hook; /* the one that runs; empty: none */
+    struct buf hook; /* what to say of the one that runs; empty: none */
     struct buf hook_id;
     int64_t hook_ms;
     bool has_goal;

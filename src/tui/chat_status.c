@@ -49,7 +49,7 @@ static void say_retry(const struct chat *c, int64_t now_ms, struct buf *ret)
 static void say_doing(const struct chat *c, int64_t now_ms, struct buf *ret)
 {
     if (c->hook.len && now_ms - c->hook_ms >= STATUS_HOOK_MS) {
-        buf_addf(ret, "Running the hook %s", buf_cstr(&c->hook));
+        buf_add(ret, buf_str(&c->hook));
         return;
     }
     switch (c->doing) {

@@ -199,6 +199,7 @@ static void start_run(struct statusline *s)
     struct hook_handler *h = hook_handler_new(
         &(struct handler_spec){.type = HANDLER_COMMAND, .command = buf_str(&s->command)});
     struct program_place place;
+    struct program_input in = {0};
     struct err err = {0};
 
     stop_run(s); /* a newer one ends the older */
@@ -207,8 +208,8 @@ static void start_run(struct statusline *s)
     s->place.write(s->place.arg, &s->seen, &input);
     program_place_init(&place, s->place.workspace, s->place.conf);
     place.more_env = &env;
-    s->proc =
-        program_start(&place, h, timeout_ms, /*env_file=*/NULL, buf_str(&input), s->mail, &err);
+    in.text = buf_str(&input);
+    s->proc = program_start(&place, h, timeout_ms, &in, s->mail, &err);
     if (!s->proc)
         log_debug("tui", "status line: %s", err.text);
     program_place_release(&place);

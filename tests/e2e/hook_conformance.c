@@ -89,10 +89,12 @@ static char *quoted(const char *text)
 static int put(const struct play *p, const char *folder, const char *name, struct str text,
                mode_t mode, struct err *err)
 {
+    CLEANUP(mem_freep) char *dir = NULL;
     char path[256];
 
     snprintf(path, sizeof(path), "%s/%s/%s", p->stage->dir, folder, name);
-    return file_replace(path, text, mode, err);
+    dir = path_dirname(path);
+    return file_mkdirs(dir, 0700, err) < 0 ? -1 : file_replace(path, text, mode, err);
 }
 
 static int put_scenario(const struct play *p, struct err *err)

@@ -41,6 +41,17 @@ const struct stimulus stimuli[] = {
         .undisturbed = "'result':'nothing'",
     },
     {
+        .event = "UserPromptExpansion",
+        .scenario = SEES,
+        .file = ".claude/commands/mine.md\nTell of $ARGUMENTS.\n",
+        .prompt = "/mine cats",
+        .told = "'expansion_type':'slash_command','command_name':'mine','command_args':'cats',"
+                "'command_source':'project','prompt':'",
+        .two = "WHY",
+        .two_not = "!'result':'nothing'",
+        .undisturbed = "'result':'nothing'",
+    },
+    {
         .event = "PreToolUse",
         .scenario = CALLS("echo ran"),
         .options = BYPASS,
@@ -265,6 +276,22 @@ const struct hook_row hook_rows[] = {
      .said = {"prompt MARK"},
      .kept = {"!the whole is in"}},
 
+    /* ---- UserPromptExpansion ---- */
+    {.name = "plain words", .event = "UserPromptExpansion", .out = "MARK", .said = {"prompt MARK"}},
+    {.name = "decision block",
+     .event = "UserPromptExpansion",
+     .out = "{'decision':'block','reason':'not that'}",
+     .said = {"not that", "Original prompt: /mine cats", "!'result':'nothing'"}},
+    {.name = "suppressOriginalPrompt",
+     .event = "UserPromptExpansion",
+     .out = "{'decision':'block','reason':'not that','hookSpecificOutput':{'hookEventName':"
+            "'UserPromptExpansion','suppressOriginalPrompt':true}}",
+     .said = {"not that", "!Original prompt"}},
+    {.name = "additionalContext",
+     .event = "UserPromptExpansion",
+     .out = SPECIFIC("UserPromptExpansion", "'additionalContext':'MARK'"),
+     .said = {"prompt MARK"}},
+
     /* ---- PreToolUse ---- */
     {.name = "allow",
      .event = "PreToolUse",
@@ -405,6 +432,14 @@ const struct hook_row hook_rows[] = {
      .said = {"!'result':'nothing'", "!result MARK"},
      .exit = 1},
 
+    {.name = "continue: false asks nobody, and runs nothing",
+     .event = "PermissionRequest",
+     .out = "{'continue':false,'stopReason':'not today','hookSpecificOutput':{'hookEventName':"
+            "'PermissionRequest','decision':{'behavior':'allow'}}}",
+     .said = {"not today", "'terminal_reason':'hook_stopped'", "!'result':'nothing'"},
+     .after = "ls made 2>/dev/null || echo none",
+     .shows = "none\n"},
+
     /* ---- PermissionDenied ---- */
     {.name = "retry",
      .event = "PermissionDenied",
@@ -430,6 +465,13 @@ const struct hook_row hook_rows[] = {
      .said = {"prompt MARK"},
      .kept = {"MARK"},
      .told = {"'duration_ms':"}},
+    {.name = "duration_ms is the tool's alone",
+     .event = "PostToolUse",
+     .hooks = "{'PreToolUse':[{'hooks':[{'type':'command','command':'sleep 3'}]}],"
+              "'PostToolUse':[{'hooks':[{'type':'command','command':'cat >> told'}]}]}",
+     .body = "",
+     .after = "test $(sed 's/.*\"duration_ms\":\\([0-9]*\\).*/\\1/' told) -lt 3000 && echo short",
+     .shows = "short\n"},
     {.name = "updatedToolOutput",
      .event = "PostToolUse",
      .out = SPECIFIC("PostToolUse", "'updatedToolOutput':'MARK'"),
@@ -507,6 +549,13 @@ const struct hook_row hook_rows[] = {
      .shows = "heard\n",
      .exit = 1},
 
+    {.name = "an answer that was cut",
+     .event = "StopFailure",
+     .scenario = "step\n  sticky\n  stop max_tokens\n  text more\n",
+     .body = "",
+     .told = {"'error':'max_output_tokens','error_details':'the answer was cut",
+              "'last_assistant_message':'the answer was cut"}},
+
     /* ---- Compaction ---- */
     {.name = "decision block",
      .event = "PreCompact",
@@ -524,7 +573,8 @@ const struct hook_row hook_rows[] = {
               "told'}]}]}",
      .body = "",
      .prompt = "go on",
-     .told = {"'source':'resume'", "'seconds_since_last_response':", "'context_tokens':"}},
+     .told = {"'source':'resume'", "'seconds_since_last_response':", "'context_tokens':",
+              "'prompt_cache_likely_expired':false"}},
 
     /* ---- CwdChanged ---- */
     {.name = "CLAUDE_ENV_FILE, renewed with each folder",
@@ -623,10 +673,20 @@ const struct hook_row hook_rows[] = {
      .event = "Stop",
      .out = "{'systemMessage':'for your eyes'}",
      .said = {"for your eyes"}},
-    {.name = "suppressOutput and terminalSequence are known",
+    {.name = "suppressOutput is known, and a terminalSequence is for terminals",
      .event = "Stop",
-     .out = "{'suppressOutput':true,'terminalSequence':'x'}",
-     .said = {"!hook error"}},
+     .out = "{'suppressOutput':true,'terminalSequence':'\\u001b]9;MARK\\u0007'}",
+     .said = {"!hook error", "!MARK"}},
+    {.name = "the effort of a command",
+     .event = "Stop",
+     .setup = "mkdir -p .claude/commands; printf -- '---\neffort: low\n---\nDo it.\n' > "
+              ".claude/commands/mine.md",
+     .options = {"--effort", "high"},
+     .prompt = "/mine",
+     .body = "echo $CLAUDE_EFFORT $TENAX_EFFORT > effort",
+     .told = {"'effort':{'level':'low'}"},
+     .after = "cat effort",
+     .shows = "low low\n"},
     {.name = "the common fields",
      .event = "Stop",
      .options = {"--effort", "high"},

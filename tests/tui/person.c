@@ -835,6 +835,52 @@ static void case_hook_at_a_switch(void)
     leave(&w);
 }
 
+static void check_told(const struct window *w, const char *name, const char *wanted)
+{
+    CLEANUP(mem_freep) char *path = path_join(w->top, name);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 16);
+    struct err err = {0};
+
+    CHECK(file_slurp(path, 1 << 16, &text, &err) == 0, "%s", err.text);
+    CHECK(strcmp(buf_cstr(&text), wanted) == 0, "%s: %s", name, buf_cstr(&text));
+}
+
+/* Hooks hear how a session begins and why it ends, and may speak to the terminal. */
+static void case_hook_reasons(void)
+{
+#define TELLS(event, field)                                                                        \
+    "\"" event "\":[{\"hooks\":[{\"type\":\"command\",\"timeout\":60,\"command\":\"grep -o "       \
+    "'\\\"" field "\\\":\\\"[a-z_]*' >> $HOME/told\"}]}]"
+    struct window w;
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt again\n  text Anew.\nstep\n  text Hello.\n",
+        .settings = "{\"hooks\":{" TELLS("SessionStart", "source") "," TELLS(
+            "SessionEnd", "reason") ",\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\","
+                                    "\"command\":\"cat $HOME/bell\"}]}]}}",
+    };
+
+    window_open(&w, &spec);
+    put_file(&w, "home/bell",
+             "{\"terminalSequence\":\"\\u001b]777;notify;by a hook;said\\u0007\"}");
+    until_idle(&w);
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    window_until_raw(&w, ESC "]777;notify;by a hook;said\a", 0);
+    until_idle(&w);
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "again" ENTER);
+    window_until(&w, "Anew.");
+    until_idle(&w);
+    window_type(&w, "/exit" ENTER);
+    CHECK(window_end(&w) == 0, "exit code");
+    check_told(&w, "home/told",
+               "\"source\":\"startup\n\"reason\":\"clear\n\"source\":\"clear\n"
+               "\"reason\":\"prompt_input_exit\n");
+    window_close(&w);
+}
+
 /* Nothing was said, so there is nothing to come back to when there is nothing to go to. */
 static void case_resume_nothing(void)
 {
@@ -1506,6 +1552,7 @@ static const struct {
     {"goal-outside-once", case_goal_outside_once},
     {"hook-at-the-end", case_hook_at_the_end},
     {"hook-at-a-switch", case_hook_at_a_switch},
+    {"hook-reasons", case_hook_reasons},
     {"resume-nothing", case_resume_nothing},
     {"ask-left", case_ask_left},
     {"said-behind", case_said_behind},
