@@ -1,12 +1,10 @@
 /*
  * sandbox_paths: which files and folders a job may write, only read, or not see, put together anew
- * for each job, because folders are added and repositories made while a session runs. Paths of the
- * settings are worked out once. Any thread.
+ * for each job, because folders are added and repositories made while a session runs
+ * (sandbox_git.c). Paths of the settings are worked out once. Any thread.
  */
-#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/permit.h"
 #include "agent/sandbox_state.h"
@@ -15,10 +13,6 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "json/json.h"
-
-#define MAX_GITDIR_FILE 4096
-#define MAX_GIT_PATHS 200 /* the kernel takes some hundreds in all */
-#define MAX_MODULE_DEPTH 3
 
 /* Of the home: keys, tokens, passwords, and where browsers keep all three. ~/.npmrc is not among
  * them, because npm does not run without its settings. */
@@ -240,160 +234,15 @@ void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv 
     read_list(s, conf, "sandbox.network.allowUnixSockets", false, &now, &p->sockets, ret_warnings);
 }
 
-/* ---- repositories ---- */
+/* ---- a job ---- */
 
-static void add_if_there(struct strv *to, const char *dir, const char *name)
+void sandbox_add_if_there(struct strv *to, const char *dir, const char *name)
 {
     CLEANUP(mem_freep) char *path = path_join(dir, name);
 
     if (file_exists(path))
         strv_adds(to, path);
 }
-
-/* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
-static char *follow_file(const char *dir, const char *file, const char *prefix)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_GITDIR_FILE);
-    CLEANUP(mem_freep) char *name = NULL;
-    CLEANUP(mem_freep) char *joined = NULL;
-    struct str rest;
-
-    if (file_slurp(file, MAX_GITDIR_FILE, &text, /*err=*/NULL) < 0)
-        return NULL;
-    rest = str_trim(buf_str(&text));
-    if (!str_starts(rest, str_of(prefix)))
-        return NULL;
-    rest = str_trim(str_from(rest, strlen(prefix)));
-    if (!rest.len || memchr(rest.ptr, '\0', rest.len) || memchr(rest.ptr, '\n', rest.len))
-        return NULL;
-    name = mem_dup(rest.ptr, rest.len);
-    joined = path_join(dir, name);
-    return path_real(joined);
-}
-
-static bool is_git_dir(const char *dir)
-{
-    CLEANUP(mem_freep) char *head = path_join(dir, "HEAD");
-
-    return file_exists(head);
-}
-
-/* A git folder can be written, but not what makes git run programs. */
-static void add_git_dir(struct sandbox_paths *p, const char *dir, bool is_shared)
-{
-    CLEANUP(mem_freep) char *hooks = path_join(dir, "hooks/");
-
-    strv_adds(&p->write, dir);
-    if (!is_shared) /* else those of the other one run */
-        strv_adds(&p->read_only, hooks);
-    add_if_there(&p->read_only, dir, "config");
-    add_if_there(&p->read_only, dir, "config.worktree");
-}
-
-/* Submodules have git folders of their own in there, at any depth of their names; git looks at them
- * whenever it looks at the whole. */
-static void add_submodules(struct sandbox_paths *p, const char *dir, int depth)
-{
-    DIR *d = opendir(dir);
-    struct dirent *entry;
-
-    if (!d)
-        return;
-    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
-        CLEANUP(mem_freep) char *path = NULL;
-        CLEANUP(mem_freep) char *deeper = NULL;
-
-        if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
-            continue;
-        path = path_join(dir, entry->d_name);
-        if (is_git_dir(path)) {
-            add_git_dir(p, path, /*is_shared=*/false);
-            deeper = path_join(path, "modules");
-        }
-        if (depth)
-            add_submodules(p, deeper ? deeper : path, depth - 1);
-    }
-    closedir(d);
-}
-
-/* Linked worktrees, this one or others: where git finds the settings for them. */
-static void add_worktrees(struct sandbox_paths *p, const char *git_dir)
-{
-    static const char *const names[] = {"commondir", "config.worktree"};
-    CLEANUP(mem_freep) char *dir = path_join(git_dir, "worktrees");
-    DIR *d = opendir(dir);
-    struct dirent *entry;
-
-    if (!d)
-        return;
-    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
-        CLEANUP(mem_freep) char *path = path_join(dir, entry->d_name);
-
-        for (size_t i = 0; entry->d_name[0] != '.' && i < ARRAY_LEN(names); i++)
-            add_if_there(&p->read_only, path, names[i]);
-    }
-    closedir(d);
-}
-
-/* A file of this name would have git take settings and hooks from elsewhere. It cannot be kept from
- * being made in a folder that is written, so it does not stay (sandbox_sweep()). */
-static void add_unwanted(struct sandbox *s, const char *git_dir)
-{
-    CLEANUP(mem_freep) char *path = path_join(git_dir, "commondir");
-
-    lock_take(&s->lock);
-    if (!file_exists(path) && !strv_has(&s->unwanted, str_of(path)))
-        strv_adds(&s->unwanted, path);
-    lock_give(&s->lock);
-}
-
-void sandbox_sweep(struct sandbox *s)
-{
-    lock_take(&s->lock);
-    for (size_t i = 0; i < s->unwanted.len; i++)
-        unlink(s->unwanted.ptr[i]);
-    lock_give(&s->lock);
-}
-
-/* The repository that a folder belongs to, its .git perhaps far above. A linked worktree has a git
- * folder of its own and one that it shares with others: commits write both. */
-static void add_repository(struct sandbox *s, struct sandbox_paths *p, const char *folder)
-{
-    CLEANUP(mem_freep) char *at = path_real(folder);
-
-    for (;;) {
-        CLEANUP(mem_freep) char *git = path_join(at, ".git");
-        CLEANUP(mem_freep) char *own = NULL;
-        CLEANUP(mem_freep) char *common_file = NULL;
-        CLEANUP(mem_freep) char *common = NULL;
-        CLEANUP(mem_freep) char *modules = NULL;
-        char *slash = strrchr(at, '/');
-        struct stat st;
-
-        if (stat(git, &st) == 0) {
-            own = S_ISDIR(st.st_mode) ? path_real(git) : follow_file(at, git, "gitdir:");
-            if (!own || !is_git_dir(own))
-                return;
-            common_file = path_join(own, "commondir");
-            common = follow_file(own, common_file, "");
-            add_git_dir(p, own, /*is_shared=*/common);
-            if (!S_ISDIR(st.st_mode)) /* nor where it leads to */
-                strv_adds(&p->read_only, git);
-            if (common && is_git_dir(common))
-                add_git_dir(p, common, /*is_shared=*/false);
-            add_unwanted(s, common ? common : own);
-            modules = path_join(common ? common : own, "modules");
-            add_submodules(p, modules, MAX_MODULE_DEPTH);
-            add_worktrees(p, common ? common : own);
-            return;
-        }
-        if (!slash || slash == at)
-            return;
-        *slash = '\0';
-    }
-}
-
-/* ---- a job ---- */
 
 /* Settings of a working folder, with everything they name. Where there are none yet, nobody makes
  * them behind our back; checkouts that are worked in are another matter. */
@@ -410,7 +259,7 @@ static void add_settings(struct sandbox_paths *p, const char *dir, bool is_main)
         if (file_is_dir(trees))
             strv_adds(&p->write, trees);
     }
-    add_if_there(&p->read_only, dir, ".mcp.json");
+    sandbox_add_if_there(&p->read_only, dir, ".mcp.json");
 }
 
 /* Of the homes only what could be written at all has to be taken away again. */
@@ -423,12 +272,13 @@ static void add_unless_safe(struct sandbox_paths *p, const char *path)
 static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
 {
     for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
-        add_if_there(&p->hidden, s->home, secrets[i]);
+        sandbox_add_if_there(&p->hidden, s->home, secrets[i]);
     for (size_t i = 0; i < ARRAY_LEN(system_secrets); i++)
-        add_if_there(&p->hidden, "/", system_secrets[i] + 1);
-    add_if_there(&p->hidden, s->tenax_home, "auth.json");
-    add_if_there(&p->hidden, s->tenax_home, SANDBOX_RUN); /* who speaks to a session rules it */
-    add_if_there(&p->hidden, s->claude_home, ".credentials.json");
+        sandbox_add_if_there(&p->hidden, "/", system_secrets[i] + 1);
+    sandbox_add_if_there(&p->hidden, s->tenax_home, "auth.json");
+    sandbox_add_if_there(&p->hidden, s->tenax_home,
+                         SANDBOX_RUN); /* who speaks to a session rules it */
+    sandbox_add_if_there(&p->hidden, s->claude_home, ".credentials.json");
 }
 
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret)
@@ -441,7 +291,7 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     if (temp)
         strv_adds(&ret->write, temp);
     for (size_t i = 0; i < dirs.len; i++) {
-        add_repository(s, ret, dirs.ptr[i]);
+        sandbox_add_repository(s, ret, dirs.ptr[i]);
         add_settings(ret, dirs.ptr[i], /*is_main=*/i == 0);
     }
     add_unless_safe(ret, s->tenax_home);

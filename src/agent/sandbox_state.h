@@ -73,8 +73,7 @@ void sandbox_paths_release(struct sandbox_paths *p);
 void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings);
 /* All of them, for a job that begins now. */
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret);
-/* Removes files that a job has made and that must not be. */
-void sandbox_sweep(struct sandbox *s);
+void sandbox_add_if_there(struct strv *to, const char *dir, const char *name);
 /* What a path is inside, by the rule of confine.h: the deepest wins. */
 enum path_is {
     PATH_READABLE, /* and not writable */
@@ -82,6 +81,12 @@ enum path_is {
     PATH_HIDDEN,
 };
 enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path);
+
+/* sandbox_git.c */
+/* The repository that a folder belongs to. */
+void sandbox_add_repository(struct sandbox *s, struct sandbox_paths *p, const char *folder);
+/* Removes files that a job has made and that must not be. */
+void sandbox_sweep(struct sandbox *s);
 
 /* sandbox_folder.c */
 /* Before each job: those that are missing are made, all are held. ERR_BUSY when somebody else does

@@ -70,6 +70,13 @@ static void with_root(const char *text, struct buf *ret)
     }
 }
 
+static void make_link(const char *name, const char *to)
+{
+    CLEANUP(mem_freep) char *path = path_join(root, name);
+
+    assert_int_equal(symlink(to, path), 0);
+}
+
 static int set_up(void **state)
 {
     static const char *const files[] = {
@@ -102,6 +109,13 @@ static int set_up(void **state)
         "added/a",
         "added/.claude/settings.json",
         "o/a",
+        "g/a",         /* .git names a repository that knows nothing of it */
+        "l/a",         /* .git is a link to that */
+        "c/.git/HEAD", /* .git shares what another one has */
+        "d/sub/a",     /* a submodule, worked in alone */
+        "d/.git/HEAD",
+        "d/.git/modules/sub/HEAD",
+        "n/in/HEAD", /* .git names a folder inside */
         "w/.git/modules/sub/HEAD",
         "w/.git/modules/sub/config",
         "w/.git/modules/far/away/HEAD",
@@ -120,6 +134,13 @@ static int set_up(void **state)
         make_file(files[i]);
     make_text("t/.git", "gitdir: ROOT/w/.git/worktrees/t\n");
     make_text("w/.git/worktrees/t/commondir", "../..\n");
+    make_text("w/.git/worktrees/t/gitdir", "ROOT/t/.git\n");
+    make_text("g/.git", "gitdir: ROOT/s/.git\n");
+    make_text("c/.git/commondir", "ROOT/s/.git\n");
+    make_text("d/sub/.git", "gitdir: ../.git/modules/sub\n");
+    make_text("d/.git/modules/sub/config", "[core]\n\tbare = false\n\tworktree = ../../../sub\n");
+    make_text("n/.git", "gitdir: in\n");
+    make_link("l/.git", "../s/.git");
     return 0;
 }
 
@@ -248,6 +269,17 @@ static const struct path_case path_cases[] = {
     {"t", NO_SETTINGS, "w/.git/hooks/pre-commit", PATH_READABLE},
     {"t", NO_SETTINGS, "w/src/a.c", PATH_READABLE},
     /* A folder somewhere in a repository. */
+    {"g", NO_SETTINGS, "s/.git/objects/aa", PATH_READABLE},
+    {"g", NO_SETTINGS, "g/.git", PATH_WRITABLE},
+    {"l", NO_SETTINGS, "s/.git/objects/aa", PATH_READABLE},
+    {"c", NO_SETTINGS, "s/.git/objects/aa", PATH_READABLE},
+    {"c", NO_SETTINGS, "c/.git/objects/aa", PATH_WRITABLE},
+    {"c", NO_SETTINGS, "c/.git/hooks/x", PATH_READABLE},
+    {"d/sub", NO_SETTINGS, "d/.git/modules/sub/index", PATH_WRITABLE},
+    {"d/sub", NO_SETTINGS, "d/.git/modules/sub/config", PATH_READABLE},
+    {"d/sub", NO_SETTINGS, "d/.git/objects/aa", PATH_READABLE},
+    {"n", NO_SETTINGS, "n/in/objects/aa", PATH_WRITABLE},
+    {"n", NO_SETTINGS, "n/in/hooks/x", PATH_READABLE},
     {"s/deep/down", NO_SETTINGS, "s/.git/objects/aa", PATH_WRITABLE},
     {"s/deep/down", NO_SETTINGS, "s/.git/config", PATH_READABLE},
     {"s/deep/down", NO_SETTINGS, "s/deep/b", PATH_READABLE},

@@ -1,0 +1,248 @@
+/*
+ * sandbox_git: what of a repository a job may write, and what not, so that no git outside runs what
+ * the job has left there. What .git names is believed only when it cannot be a job's own invention.
+ * Any thread.
+ */
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/sandbox_state.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#define MAX_GITDIR_FILE 4096
+#define MAX_CONFIG_FILE ((size_t)64 << 10)
+#define MAX_GIT_PATHS 200 /* the kernel takes some hundreds in all */
+#define MAX_MODULE_DEPTH 3
+
+/* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
+static char *follow_file(const char *dir, const char *file, const char *prefix)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_GITDIR_FILE);
+    CLEANUP(mem_freep) char *name = NULL;
+    CLEANUP(mem_freep) char *joined = NULL;
+    struct str rest;
+
+    if (file_slurp(file, MAX_GITDIR_FILE, &text, /*err=*/NULL) < 0)
+        return NULL;
+    rest = str_trim(buf_str(&text));
+    if (!str_starts(rest, str_of(prefix)))
+        return NULL;
+    rest = str_trim(str_from(rest, strlen(prefix)));
+    if (!rest.len || memchr(rest.ptr, '\0', rest.len) || memchr(rest.ptr, '\n', rest.len))
+        return NULL;
+    name = mem_dup(rest.ptr, rest.len);
+    joined = path_join(dir, name);
+    return path_real(joined);
+}
+
+static bool is_git_dir(const char *dir)
+{
+    CLEANUP(mem_freep) char *head = path_join(dir, "HEAD");
+
+    return file_exists(head);
+}
+
+/* A git folder can be written, but not what makes git run programs. */
+static void add_git_dir(struct sandbox_paths *p, const char *dir, bool is_shared)
+{
+    CLEANUP(mem_freep) char *hooks = path_join(dir, "hooks/");
+
+    strv_adds(&p->write, dir);
+    if (!is_shared) /* else those of the other one run */
+        strv_adds(&p->read_only, hooks);
+    sandbox_add_if_there(&p->read_only, dir, "config");
+    sandbox_add_if_there(&p->read_only, dir, "config.worktree");
+}
+
+/* Submodules have git folders of their own in there, at any depth of their names; git looks at them
+ * whenever it looks at the whole. */
+static void add_submodules(struct sandbox_paths *p, const char *dir, int depth)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+
+    if (!d)
+        return;
+    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
+        CLEANUP(mem_freep) char *path = NULL;
+        CLEANUP(mem_freep) char *deeper = NULL;
+
+        if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
+            continue;
+        path = path_join(dir, entry->d_name);
+        if (is_git_dir(path)) {
+            add_git_dir(p, path, /*is_shared=*/false);
+            deeper = path_join(path, "modules");
+        }
+        if (depth)
+            add_submodules(p, deeper ? deeper : path, depth - 1);
+    }
+    closedir(d);
+}
+
+/* Linked worktrees, this one or others: where git finds the settings for them. */
+static void add_worktrees(struct sandbox_paths *p, const char *git_dir)
+{
+    static const char *const names[] = {"commondir", "config.worktree"};
+    CLEANUP(mem_freep) char *dir = path_join(git_dir, "worktrees");
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+
+    if (!d)
+        return;
+    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
+        CLEANUP(mem_freep) char *path = path_join(dir, entry->d_name);
+
+        for (size_t i = 0; entry->d_name[0] != '.' && i < ARRAY_LEN(names); i++)
+            sandbox_add_if_there(&p->read_only, path, names[i]);
+    }
+    closedir(d);
+}
+
+/* A file of this name would have git take settings and hooks from elsewhere. It cannot be kept from
+ * being made in a folder that is written, so it does not stay (sandbox_sweep()). */
+static void add_unwanted(struct sandbox *s, const char *git_dir)
+{
+    CLEANUP(mem_freep) char *path = path_join(git_dir, "commondir");
+
+    lock_take(&s->lock);
+    if (!file_exists(path) && !strv_has(&s->unwanted, str_of(path)))
+        strv_adds(&s->unwanted, path);
+    lock_give(&s->lock);
+}
+
+void sandbox_sweep(struct sandbox *s)
+{
+    lock_take(&s->lock);
+    for (size_t i = 0; i < s->unwanted.len; i++)
+        unlink(s->unwanted.ptr[i]);
+    lock_give(&s->lock);
+}
+
+/* ---- whose it is ---- */
+
+/* Whether jobs can write it anyway. */
+static bool is_written(const struct sandbox_paths *p, const char *path)
+{
+    for (size_t i = 0; i < p->write.len; i++) {
+        CLEANUP(mem_freep) char *real = path_real(p->write.ptr[i]);
+        size_t len = strlen(real);
+
+        if (strncmp(path, real, len) == 0 && (len == 1 || !path[len] || path[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static bool is_same(const char *path, const char *other)
+{
+    CLEANUP(mem_freep) char *real = path_real(other);
+
+    return strcmp(path, real) == 0;
+}
+
+/* core.worktree of a git folder: submodules have one. */
+static bool config_names(const char *git_dir, const char *checkout)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
+    CLEANUP(mem_freep) char *file = path_join(git_dir, "config");
+    struct str rest;
+    struct str line;
+    bool in_core = false;
+
+    if (file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
+        return false;
+    rest = buf_str(&text);
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        CLEANUP(mem_freep) char *name = NULL;
+        CLEANUP(mem_freep) char *path = NULL;
+        struct str value;
+
+        line = str_trim(line);
+        if (str_starts(line, STR("[")))
+            in_core = str_eq_nocase(line, STR("[core]"));
+        value = str_trim(str_from(line, str_chr(line, '=') + 1));
+        if (!in_core || !value.len || memchr(value.ptr, '\0', value.len) ||
+            !str_eq_nocase(str_trim(str_first(line, str_chr(line, '='))), STR("worktree")))
+            continue;
+        name = mem_dup(value.ptr, value.len);
+        path = path_join(git_dir, name);
+        return is_same(checkout, path);
+    }
+    return false;
+}
+
+/* The file .git, or a link in its place, may be a job's own work: then it names any repository of
+ * this user. One that is meant says itself which checkout is its own, and where jobs can write
+ * anyway, or cannot have written .git, it need not. */
+static bool is_meant(const struct sandbox_paths *p, const char *checkout, const char *git_dir)
+{
+    CLEANUP(mem_freep) char *back_file = path_join(git_dir, "gitdir");
+    CLEANUP(mem_freep) char *git = path_join(checkout, ".git");
+    CLEANUP(mem_freep) char *back = NULL;
+
+    if (!is_written(p, checkout) || is_written(p, git_dir))
+        return true;
+    back = follow_file(git_dir, back_file, "");
+    return (back && is_same(back, git)) || config_names(git_dir, checkout);
+}
+
+/* The same of the folder that the git folder of a linked worktree shares with others. */
+static bool is_common(const struct sandbox_paths *p, const char *git_dir, const char *common)
+{
+    CLEANUP(mem_freep) char *trees = path_join(common, "worktrees/");
+
+    return is_git_dir(common) &&
+           (strncmp(git_dir, trees, strlen(trees)) == 0 || is_written(p, common));
+}
+
+/* ---- the whole of it ---- */
+
+/* With the git folder, once it is known to be the checkout's. */
+static void add_found(struct sandbox *s, struct sandbox_paths *p, const char *own)
+{
+    CLEANUP(mem_freep) char *common_file = path_join(own, "commondir");
+    CLEANUP(mem_freep) char *common = follow_file(own, common_file, "");
+    CLEANUP(mem_freep) char *modules = NULL;
+
+    if (common && !is_common(p, own, common))
+        mem_freep(&common);
+    add_git_dir(p, own, /*is_shared=*/common);
+    if (common)
+        add_git_dir(p, common, /*is_shared=*/false);
+    add_unwanted(s, common ? common : own);
+    modules = path_join(common ? common : own, "modules");
+    add_submodules(p, modules, MAX_MODULE_DEPTH);
+    add_worktrees(p, common ? common : own);
+}
+
+/* Its .git is perhaps far above. A linked worktree has a git folder of its own and one that it
+ * shares with others: commits write both. */
+void sandbox_add_repository(struct sandbox *s, struct sandbox_paths *p, const char *folder)
+{
+    CLEANUP(mem_freep) char *at = path_real(folder);
+
+    for (;;) {
+        CLEANUP(mem_freep) char *git = path_join(at, ".git");
+        CLEANUP(mem_freep) char *own = NULL;
+        char *slash = strrchr(at, '/');
+        struct stat st;
+
+        if (stat(git, &st) == 0) {
+            own = S_ISDIR(st.st_mode) ? path_real(git) : follow_file(at, git, "gitdir:");
+            if (!own || !is_git_dir(own) || (strcmp(own, git) != 0 && !is_meant(p, at, own)))
+                return;
+            add_found(s, p, own);
+            if (!S_ISDIR(st.st_mode)) /* nor where it leads to */
+                strv_adds(&p->read_only, git);
+            return;
+        }
+        if (!slash || slash == at)
+            return;
+        *slash = '\0';
+    }
+}
