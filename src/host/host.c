@@ -285,6 +285,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
+    h->session = spec->found;
     h->max_steps = spec->max_steps;
     h->max_usd = spec->max_usd;
     h->thinking = spec->thinking;
@@ -306,7 +307,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->feed = feed_new(/*limits=*/NULL);
     h->asks = asks_new(host_on_waiting, h);
     if (host_begin(h, spec->has_input && !session_wants_past(h->args), ret_notes, err) < 0 ||
-        session_open(h->conf, h->args, spec->session, h->cancel, ret_notes, &h->session, err) < 0 ||
+        (!h->session && session_open(h->conf, h->args, spec->session, h->cancel, ret_notes,
+                                     &h->session, err) < 0) ||
         host_make_parts(h, ret_notes, err) < 0) {
         host_free(h);
         return -1;

@@ -41,6 +41,7 @@ struct provider;
 struct recall;
 struct rewind;
 struct sandbox;
+struct session;
 struct strv;
 struct workspace;
 
@@ -52,6 +53,7 @@ struct host_spec {
     const struct args *args;
     struct cancel *cancel;    /* of the process */
     const char *session;      /* uuid; NULL: a new one */
+    struct session *found;    /* session_open() has been called; taken, also on failure; NULL: no */
     const struct strv *tools; /* the only ones to offer; NULL: all */
     struct str output_schema; /* of the answer; empty: any text */
     int64_t max_steps;        /* of a turn; 0: no limit */

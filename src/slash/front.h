@@ -62,8 +62,9 @@ struct slash_front {
     /* "theme" "dark", "editorMode" "vim", "plain" …: takes effect at once; saving is the
      * command's business. False: no such thing or value. */
     bool (*set)(void *arg, struct str what, struct str value);
-    /* After the command has answered: another session in the place of this one. */
-    void (*go)(void *arg, enum front_switch how, struct str id);
+    /* After the command has answered: another session in the place of this one. Waits until that is
+     * found and can be read; -1: it cannot, and this one stays. */
+    int (*go)(void *arg, enum front_switch how, struct str id, struct err *err);
     void (*leave)(void *arg); /* /exit, after the command has answered */
     /* The person's own choice of what to go back to; opens the rewind dialog. Returns at once. */
     void (*rewind)(void *arg);

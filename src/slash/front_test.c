@@ -38,6 +38,7 @@ struct person {
     bool refuses;    /* set() and copy() */
     bool interrupts; /* in the middle of a choice */
     bool was_interrupted;
+    bool stays; /* what is gone to is not there */
     struct buf done;
     struct gate gate; /* of what follows */
     bool has_left;
@@ -125,7 +126,7 @@ static bool front_set(void *arg, struct str what, struct str value)
     return !me->refuses;
 }
 
-static void front_go(void *arg, enum front_switch how, struct str id)
+static int front_go(void *arg, enum front_switch how, struct str id, struct err *err)
 {
     struct person *me = arg;
 
@@ -133,6 +134,7 @@ static void front_go(void *arg, enum front_switch how, struct str id)
     gate_take(&me->gate);
     me->went = how;
     gate_give(&me->gate);
+    return me->stays ? err_set(err, ERR_NOT_FOUND, "there is no such session") : 0;
 }
 
 static void front_leave(void *arg)
@@ -538,11 +540,14 @@ static void await(struct person *me)
 static void test_thread(void **state)
 {
     struct person *me = &bench.person;
+    slash_input_vec behind = VEC_INIT;
     struct err err = {0};
 
     (void)state;
     buf_init(&me->done, 4096);
     memset(me->picks, 0, sizeof(me->picks));
+    me->stays = true;
+    say("/clear"); /* what is behind it is for this session after all */
     say("/mine own work");
     say("/version");
     say("hello");
@@ -555,11 +560,16 @@ static void test_thread(void **state)
     assert_true(me->was_interrupted);
     assert_false(slash_interrupt(bench.slash));
     assert_int_equal(slash_end(bench.slash).failed, ERR_CANCELLED); /* the last that failed */
-    say("/branch");
+    me->stays = false;
+    say("/clear");
     say("/nosuch"); /* for the session that was gone to: it does not fail here */
     slash_finish(bench.slash, on_done, me);
     await(me);
     assert_int_equal(slash_end(bench.slash).failed, ERR_CANCELLED);
+    slash_free_left(TAKE_PTR(bench.slash), &behind);
+    assert_int_equal(behind.len, 1);
+    assert_true(str_is(behind.ptr[0].message->blocks[0].text, "/nosuch"));
+    slash_inputs_release(&behind);
     buf_release(&me->done);
 }
 

@@ -46,6 +46,7 @@ struct slash {
     struct slash_end end;
     struct cancel *running; /* of the command at work; NULL: none is */
     bool is_left;           /* for another session: what is said behind that is not for this one */
+    slash_input_vec behind; /* it is for that one */
     struct own_list *own;   /* as it was last read; NULL: nobody has asked */
 };
 
@@ -130,11 +131,11 @@ static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
     host_answer(s->host, &answer);
 }
 
-/* A front end says what is behind a switch in the session it has switched to. */
-static void slash_leave(struct slash *s)
+/* What is said behind a switch is for the session that is switched to. */
+static void slash_leave(struct slash *s, bool is_left)
 {
     lock_take(&s->lock);
-    s->is_left = true;
+    s->is_left = is_left;
     lock_give(&s->lock);
 }
 
@@ -146,6 +147,20 @@ static bool slash_is_left(struct slash *s)
     is_left = s->is_left;
     lock_give(&s->lock);
     return is_left;
+}
+
+/* Nothing else is begun meanwhile: whether it is for this session is known then. */
+static void slash_go(const struct slash_call *call, enum front_switch how)
+{
+    const struct slash_front *front = call->front;
+    struct err err = {0};
+
+    slash_leave(call->slash, true);
+    if (front->go(front->arg, how, buf_str(&call->session), &err) == 0)
+        return;
+    slash_leave(call->slash, false);
+    if (err.code != ERR_CANCELLED)
+        host_notice(call->host, LEVEL_ERROR, str_of(err.text));
 }
 
 /* What only a front end can do, once the answer is out. */
@@ -162,8 +177,7 @@ static void slash_do_after(const struct slash_call *call)
     } else if (call->after == AFTER_REWIND) {
         front->rewind(front->arg);
     } else {
-        slash_leave(call->slash);
-        front->go(front->arg, ways[call->after], buf_str(&call->session));
+        slash_go(call, ways[call->after]);
     }
 }
 
@@ -330,14 +344,27 @@ static void slash_run_never(struct slash *s, struct job *j)
     buf_release(&none.text);
 }
 
+static bool slash_is_for_next(struct slash *s, const struct job *j)
+{
+    return j->kind != JOB_FINISH && !j->answer && slash_is_left(s);
+}
+
+/* Without a message it is a person's own ("!", "#"), whose front end says it again. */
+static void slash_put_behind(struct slash *s, struct job *j)
+{
+    if (!j->input.message)
+        return;
+    vec_push(&s->behind, j->input);
+    j->input.message = NULL;
+    j->input.command = NULL;
+}
+
 static void slash_run(struct slash *s, struct job *j)
 {
-    bool is_for_next = j->kind != JOB_FINISH && !j->answer && slash_is_left(s);
-
-    if (is_for_next)
-        return;
-    if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
-        (j->until_ms && clock_mono_ms() > j->until_ms))
+    if (slash_is_for_next(s, j))
+        slash_put_behind(s, j);
+    else if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
+             (j->until_ms && clock_mono_ms() > j->until_ms))
         slash_run_never(s, j);
     else if (j->kind == JOB_COMMAND)
         slash_run_call(s, j, /*own=*/NULL);
@@ -421,7 +448,23 @@ void slash_set_front(struct slash *s, const struct slash_front *front)
     s->front = front;
 }
 
+void slash_inputs_release(slash_input_vec *inputs)
+{
+    VEC_EACH(inputs, in) {
+        agent_input_release(in);
+    }
+    vec_release(inputs);
+}
+
 void slash_free(struct slash *s)
+{
+    slash_input_vec behind = VEC_INIT;
+
+    slash_free_left(s, &behind);
+    slash_inputs_release(&behind);
+}
+
+void slash_free_left(struct slash *s, slash_input_vec *ret_behind)
 {
     if (!s)
         return;
@@ -430,6 +473,7 @@ void slash_free(struct slash *s)
         mailbox_send(s->mailbox, &job_new(JOB_STOP)->mail);
         thread_join(s->thread);
     }
+    *ret_behind = s->behind;
     mailbox_close(s->mailbox);
     mailbox_unref(s->mailbox);
     cancel_unref(s->cancel);

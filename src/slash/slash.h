@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -25,7 +26,6 @@
 #include "base/vec.h"
 #include "llm/effort.h"
 
-struct agent_input;
 struct arena;
 struct cancel;
 struct conf;
@@ -113,6 +113,11 @@ struct own_list *slash_own(struct slash *s);
 /* Cancels the command that runs and waits for it; no other one is begun, and words that wait behind
  * it are kept for whoever resumes the session. Before host_free(); NULL is fine. */
 void slash_free(struct slash *s);
+/* The same for a session that was left for another: what was said behind the command that has left
+ * it is for that one, in this order. Yours. */
+typedef VEC(struct agent_input) slash_input_vec;
+void slash_free_left(struct slash *s, slash_input_vec *ret_behind);
+void slash_inputs_release(slash_input_vec *inputs);
 
 /* What a person or a client says: a command is taken up, everything else is host_send(). Takes the
  * content of *input, also on failure. */

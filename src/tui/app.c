@@ -393,7 +393,7 @@ void tui_run(const struct tui_spec *spec, struct tui_end *ret)
         signals_divert(app_on_signal, a.mailbox);
         if (cancel_is_set(spec->host->cancel)) /* a signal came before we listened */
             app_quit(&a, /*code=*/0);
-        app_open(&a, SWITCH_NEW, STR(""));
+        app_open_first(&a);
         if (spec->prompt.len)
             app_say(&a, spec->prompt);
         app_frame(&a);

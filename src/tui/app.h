@@ -5,7 +5,8 @@
  *   app_keys.c     what a key does that the editor and panels have no use for
  *   app_say.c      what the person says: sent, queued, taken back
  *   app_events.c   what the agent tells
- *   app_session.c  which session is in front of the person: made, left for another
+ *   app_session.c  which session is in front of the person: made, ended
+ *   app_switch.c   one session left for another
  *   app_panels.c   panels, one at a time: asks, what commands want to know, our own questions
  *   app_front.c    slash/front.h
  *   app_frame.c    one frame
@@ -24,6 +25,7 @@
 #include "base/vec.h"
 #include "conf/option.h"
 #include "slash/front.h"
+#include "slash/slash.h"
 #include "store/goals.h"
 #include "tui/line.h"
 #include "tui/panel.h"
@@ -49,7 +51,9 @@ struct sent {
 
 /* A session as it is held here. Made and freed at the desk. */
 struct app_session {
-    struct args args; /* the command line's, and what this one goes on with */
+    struct args args;       /* the command line's, and what this one goes on with */
+    struct session *found;  /* held and read already, for the host that will be made; NULL: not */
+    slash_input_vec passed; /* said behind the switch by others than the person */
     struct host *host;
     struct slash *slash;
     struct crew *crew; /* chores that wait for a person, and know the host */
@@ -180,6 +184,7 @@ void app_interrupt(struct app *a, bool take_back);
 void app_say_waiting(struct app *a); /* what was said before there was a session */
 /* What waited when the session was left; before anything else that waits. */
 void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts);
+bool app_has_sent(struct app *a, struct str uuid);
 bool app_edit_queue(struct app *a); /* false: nothing waits */
 
 /* app_events.c */
@@ -190,9 +195,26 @@ void app_title(struct app *a);
 void app_notify(struct app *a, const char *what, struct str text);
 
 /* app_session.c */
-void app_open(struct app *a, enum front_switch how, struct str id);
+struct app_session *app_session_new(const struct args *args);
+void app_session_free(struct app_session *s); /* NULL is fine */
+/* Says what is gone on with in the place of what the command line has said of the first one. */
+void app_session_go(struct app_session *s, enum front_switch how, struct str id);
+/* Takes the next session and what there is to say of it, and gives both to the desk: the one in
+ * front of the person, if there is one, ends before its host is made. */
+void app_open(struct app *a, struct app_session *next, enum front_switch how, struct strv *notes);
+void app_open_first(struct app *a);
+void app_catch_up(struct app *a); /* all that was told is looked at */
+/* The session goes: what it has asked is not answered any more. What it still tells (how the turn
+ * ended) is looked at until it is gone. */
+void app_unask(struct app *a);
 void app_unwatch(struct app *a);
 void app_close(struct app *a); /* both of the app's end */
+
+/* app_switch.c */
+/* request: of the command that wants it, answered when it is known whether it can be; NULL: the
+ * person themselves wants it. */
+void app_switch(struct app *a, enum front_switch how, struct str id, struct front_request *request);
+void app_pass_on(struct app *a); /* what others have said behind the switch */
 
 /* app_panels.c */
 void app_show(struct app *a, const struct app_panel *p);
@@ -212,6 +234,8 @@ void app_transcript(struct app *a);
 /* app_front.c */
 void app_front_init(struct app *a);
 bool app_front_mail(struct app *a, struct mail *m); /* false: it is none of ours */
+/* The answer to a command that goes to another session; why NULL: it is gone to. Any thread. */
+void app_front_went(struct front_request *r, const struct err *why);
 
 /* app_frame.c */
 bool app_frame_is_due(const struct app *a);

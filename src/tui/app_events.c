@@ -227,6 +227,7 @@ static void app_event(struct app *a, const struct event *e)
     switch (e->kind) {
     case EVENT_TURN_STARTED:
         a->turn_ms = clock_mono_ms();
+        a->has_spoken = true; /* whoever it was */
         app_sent_begins(a, e->id);
         event_model(a);
         break;

@@ -79,7 +79,7 @@ void app_greet(struct app *a, const struct strv *notes)
 static void fresh_chosen(struct app *a, size_t i)
 {
     if (i == 1)
-        app_open(a, SWITCH_NEW, STR(""));
+        app_switch(a, SWITCH_NEW, STR(""), /*request=*/NULL);
 }
 
 /* The provider has forgotten the conversation meanwhile: all of it would be read again. */

@@ -40,6 +40,7 @@ struct front_request {
     const struct pick *pick;
     struct str title, text, value;
     enum front_switch how;
+    struct err *why;   /* REQUEST_GO: why not */
     struct buf *shown; /* what is to be edited, as an editor has it */
     struct buf *edited;
     struct front_request *about;
@@ -173,11 +174,17 @@ static bool front_set(void *arg, struct str what, struct str value)
     return r.result == 0;
 }
 
-static void front_go(void *arg, enum front_switch how, struct str id)
+/* Answered when the session was found; nobody wants to interrupt that. */
+static int front_go(void *arg, enum front_switch how, struct str id, struct err *err)
 {
-    struct front_request r = {.kind = REQUEST_GO, .how = how, .text = id};
+    struct err why = {0};
+    struct front_request r = {.kind = REQUEST_GO, .how = how, .text = id, .why = &why};
 
-    front_tell(arg, &r);
+    if (front_call(arg, &r, /*cancel=*/NULL, err) == 0)
+        return 0;
+    if (why.code)
+        *err = why;
+    return -1;
 }
 
 static void front_leave(void *arg)
@@ -285,7 +292,14 @@ static bool request_set(struct app *a, struct str what, struct str value)
     return false;
 }
 
-/* What opens a panel is answered when that is done. */
+void app_front_went(struct front_request *r, const struct err *why)
+{
+    if (why)
+        *r->why = *why;
+    request_answer(r, why ? -1 : 0);
+}
+
+/* What opens a panel, or looks for a session, is answered when that is done. */
 static void request_take(struct app *a, struct front_request *r)
 {
     struct app_panel view = {0};
@@ -310,8 +324,8 @@ static void request_take(struct app *a, struct front_request *r)
         result = request_set(a, r->title, r->value) ? 0 : -1;
         break;
     case REQUEST_GO:
-        app_open(a, r->how, r->text);
-        break;
+        app_switch(a, r->how, r->text, r);
+        return;
     case REQUEST_LEAVE:
         app_quit(a, /*code=*/0);
         break;

@@ -140,6 +140,7 @@ void app_say(struct app *a, struct str text)
 
 void app_say_waiting(struct app *a)
 {
+    app_pass_on(a);
     VEC_EACH(&a->sent, s) {
         if (s->is_kept)
             continue; /* its agent has it */
@@ -190,6 +191,11 @@ static struct sent *sent_find(struct app *a, struct str uuid)
             return s;
     }
     return NULL;
+}
+
+bool app_has_sent(struct app *a, struct str uuid)
+{
+    return sent_find(a, uuid);
 }
 
 void app_sent_gone(struct app *a, struct str uuid)

@@ -1,8 +1,8 @@
 /*
- * app_session: which session is in front of the person. One is left for another in one chore: the
- * old one's agent is waited for and freed, then the new one is made; when that fails, the old one
- * is gone on with, or one that is as empty as it was. Meanwhile keys are taken as always. UI
- * thread, but for the chore's run().
+ * app_session: which session is in front of the person. One takes the place of another in one
+ * chore: the old one's agent is waited for and freed, then the new one is made; when that fails,
+ * the old one is gone on with, or one that is as empty as it was. Meanwhile keys are taken as
+ * always. UI thread, but for the chore's run().
  */
 #include <string.h>
 
@@ -15,6 +15,7 @@
 #include "host/feed.h"
 #include "host/host.h"
 #include "host/project.h"
+#include "host/session.h"
 #include "slash/slash.h"
 #include "store/store.h"
 #include "sync/cancel.h"
@@ -31,17 +32,27 @@
 
 /* ---- a session ---- */
 
-static void session_free_here(struct app_session *s)
+/* ret_behind: what was said behind the command that has left it. */
+static void session_end(struct app_session *s, slash_input_vec *ret_behind)
 {
-    if (!s)
-        return;
     if (s->ear)
         s->unlisten(s->ear);
     crew_free(s->crew); /* whoever could have answered them is gone */
-    slash_free(s->slash);
+    slash_free_left(s->slash, ret_behind);
     host_free(s->host);
+    session_free(s->found);
+    slash_inputs_release(&s->passed);
     args_release(&s->args);
     mem_freep(&s);
+}
+
+void app_session_free(struct app_session *s)
+{
+    slash_input_vec behind = VEC_INIT;
+
+    if (s)
+        session_end(s, &behind);
+    slash_inputs_release(&behind);
 }
 
 static void args_copy(struct args *to, const struct args *from)
@@ -67,9 +78,18 @@ static void args_set(struct args *args, enum option_id id, struct str value)
     args->given[id] = true;
 }
 
-/* What the command line said of the first session holds for no other. */
-static void args_go(struct args *args, enum front_switch how, struct str id)
+struct app_session *app_session_new(const struct args *args)
 {
+    struct app_session *s = mem_zalloc(sizeof(*s));
+
+    s->crew = crew_new();
+    args_copy(&s->args, args);
+    return s;
+}
+
+void app_session_go(struct app_session *s, enum front_switch how, struct str id)
+{
+    struct args *args = &s->args;
     static const enum option_id once[] = {
         OPT_CONTINUE,          OPT_RESUME,     OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,
         OPT_RESUME_DROPS_TURN, OPT_SESSION_ID,
@@ -88,17 +108,18 @@ static void args_go(struct args *args, enum front_switch how, struct str id)
 
 struct open_chore {
     struct chore chore;
-    struct app_session *old, *made;
+    struct app_session *old, *next; /* its host is still to be made */
+    struct app_session *made;
     struct statusline *line; /* the old one's: its thread may be waited for */
     struct host_spec spec;
     const struct args *args; /* the command line's */
     enum front_switch how;
-    struct buf id;
     bool is_first;
     bool has_past; /* prompts were read before */
     enum permit_mode mode;
     struct buf model;  /* chosen meanwhile; empty: as settings have it */
     struct strv notes; /* for the person */
+    slash_input_vec behind;
     struct strv past;
     struct strv waiting, waiting_texts; /* host_left_waiting() */
     struct arena arena;                 /* of the commands */
@@ -106,26 +127,32 @@ struct open_chore {
     struct err err; /* why it could not be made; with `made`: it is the old one */
 };
 
-static struct app_session *open_make(struct open_chore *o, enum front_switch how, struct str id,
-                                     struct err *err)
+/* Takes it. */
+static struct app_session *open_make(struct open_chore *o, struct app_session *s, struct err *err)
 {
-    struct app_session *s = mem_zalloc(sizeof(*s));
     struct host_spec spec = o->spec;
 
-    s->crew = crew_new();
-    args_copy(&s->args, o->args);
-    if (!o->is_first)
-        args_go(&s->args, how, id);
-    if (!o->is_first && how == SWITCH_NEW)
+    if (!o->is_first && !session_wants_past(&s->args))
         spec.source = "clear";
     spec.args = &s->args;
     spec.session = args_get(&s->args, OPT_SESSION_ID);
+    spec.found = TAKE_PTR(s->found);
     if (host_new(&spec, &o->notes, &s->host, err) < 0) {
-        session_free_here(s);
+        app_session_free(s);
         return NULL;
     }
     s->slash = slash_new(s->host, spec.cancel);
     return s;
+}
+
+/* In the place of the one that could not be made. */
+static void open_instead(struct open_chore *o, enum front_switch how, struct str id)
+{
+    struct app_session *s = app_session_new(o->args);
+    struct err err = {0};
+
+    app_session_go(s, how, id);
+    o->made = open_make(o, s, &err);
 }
 
 /* What was chosen in the old one holds in the new one. */
@@ -165,7 +192,6 @@ static void open_run(struct chore *e)
 {
     struct open_chore *o = (struct open_chore *)e;
     CLEANUP(buf_release) struct buf old_id = BUF_INIT(BUF_NO_LIMIT);
-    struct err err = {0};
 
     if (o->old) {
         CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
@@ -179,15 +205,15 @@ static void open_run(struct chore *e)
             buf_addf(&o->model, "%s/%s", buf_cstr(&provider), buf_cstr(&name));
         statusline_free(TAKE_PTR(o->line));
         host_end_as(o->old->host, o->how == SWITCH_NEW ? "clear" : "resume");
-        session_free_here(TAKE_PTR(o->old));
+        session_end(TAKE_PTR(o->old), &o->behind);
     }
-    o->made = open_make(o, o->how, buf_str(&o->id), &o->err);
+    o->made = open_make(o, TAKE_PTR(o->next), &o->err);
     if (o->made)
         open_keep_choices(o);
     else if (old_id.len)
-        o->made = open_make(o, SWITCH_RESUME, buf_str(&old_id), &err);
+        open_instead(o, SWITCH_RESUME, buf_str(&old_id));
     if (!o->made && old_id.len) /* nothing was said in it, so nothing is there to resume */
-        o->made = open_make(o, SWITCH_NEW, STR(""), &err);
+        open_instead(o, SWITCH_NEW, STR(""));
     if (o->made) {
         slash_list(o->made->slash, &o->arena, &o->commands);
         host_left_waiting(o->made->host, &o->waiting, &o->waiting_texts);
@@ -201,9 +227,10 @@ static void open_free(struct chore *e)
     struct open_chore *o = (struct open_chore *)e;
 
     statusline_free(o->line);
-    session_free_here(o->old);
-    session_free_here(o->made);
-    buf_release(&o->id);
+    app_session_free(o->old);
+    app_session_free(o->next);
+    app_session_free(o->made);
+    slash_inputs_release(&o->behind);
     buf_release(&o->model);
     strv_release(&o->notes);
     strv_release(&o->past);
@@ -320,9 +347,7 @@ static void session_watch(struct app *a)
     a->warned_usd = 0;
 }
 
-/* The session goes. What it still tells (how the turn ended) is looked at until it is gone; what it
- * has asked is not answered any more. */
-static void session_unwatch(struct app *a)
+void app_unask(struct app *a)
 {
     ask_front_leave(a->asks);
     a->asks = NULL;
@@ -338,8 +363,7 @@ static void session_unobserve(struct app *a)
     a->held = NULL;
 }
 
-/* All that was told is looked at. */
-static void session_catch_up(struct app *a)
+void app_catch_up(struct app *a)
 {
     do {
         a->taken = 0;
@@ -374,12 +398,24 @@ static void open_failed(struct app *a, struct open_chore *o)
     }
 }
 
+/* What a person has said behind the switch is said again anyway; what others have, as it is. */
+static void open_pass(struct app *a, slash_input_vec *behind)
+{
+    VEC_EACH(behind, in) {
+        if (app_has_sent(a, str_of(in->uuid)))
+            agent_input_release(in);
+        else
+            vec_push(&a->session->passed, *in);
+    }
+    behind->len = 0;
+}
+
 static void open_done(struct chore *e, void *arg)
 {
     struct open_chore *o = (struct open_chore *)e;
     struct app *a = arg;
 
-    session_catch_up(a);
+    app_catch_up(a);
     session_unobserve(a);
     a->is_changing = false;
     if (!o->has_past) {
@@ -392,6 +428,7 @@ static void open_done(struct chore *e, void *arg)
     if (!o->made)
         return;
     a->session = TAKE_PTR(o->made);
+    open_pass(a, &o->behind);
     buf_clear(&a->resumes);
     buf_adds(&a->resumes, host_session(app_host(a)));
     a->has_spoken = args_get(&a->session->args, OPT_RESUME) || a->session->args.given[OPT_CONTINUE];
@@ -406,28 +443,30 @@ static void open_done(struct chore *e, void *arg)
         app_say_waiting(a);
 }
 
-void app_open(struct app *a, enum front_switch how, struct str id)
+void app_open(struct app *a, struct app_session *next, enum front_switch how, struct strv *notes)
 {
-    struct open_chore *o;
+    struct open_chore *o = chore_new(sizeof(*o), open_run, open_done, open_free);
 
-    if (a->is_changing)
-        return;
-    o = chore_new(sizeof(*o), open_run, open_done, open_free);
     o->spec = *a->spec->host;
     o->args = a->spec->host->args;
+    o->next = next;
     o->how = how;
     o->is_first = !a->resumes.len;
     o->has_past = a->past.len;
-    buf_init(&o->id, BUF_NO_LIMIT);
+    o->notes = *notes;
+    *notes = (struct strv)STRV_INIT;
     buf_init(&o->model, BUF_NO_LIMIT);
-    buf_add(&o->id, how == SWITCH_FORK ? buf_str(&a->resumes) : id);
-    session_catch_up(a); /* until the answer of the command that wants it */
-    app_sent_left(a, /*takes_along=*/how == SWITCH_FORK);
-    session_unwatch(a);
     o->old = TAKE_PTR(a->session);
     o->line = TAKE_PTR(a->statusline);
     a->is_changing = true;
     desk_give(a->desk, o);
+}
+
+void app_open_first(struct app *a)
+{
+    struct strv notes = STRV_INIT;
+
+    app_open(a, app_session_new(a->spec->host->args), SWITCH_NEW, &notes);
 }
 
 /* ---- the end ---- */
@@ -439,7 +478,7 @@ static void close_run(struct chore *e)
 
 void app_unwatch(struct app *a)
 {
-    session_unwatch(a);
+    app_unask(a);
     session_unobserve(a);
 }
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -1050,6 +1052,78 @@ static void case_resume_held(void)
     leave(&other);
 }
 
+/* Nor can one that is gone by the time it is chosen: what runs goes on, and hears what was said. */
+static void case_resume_gone(void)
+{
+    CLEANUP(mem_freep) char *pattern = NULL;
+    glob_t found = {0};
+    struct window w;
+
+    start_held(&w,
+               "step\n  if-prompt remember\n  text Noted.\n"
+               "step\n  text one two\n  " WAITS "step\n  sticky\n  text Second answer.\n",
+               "{" MAY_WAIT "}");
+    pattern = path_join(w.top, "home/.tenax/projects/*/*.jsonl");
+    window_type(&w, "remember the milk" ENTER);
+    window_until(&w, "Noted.");
+    until_idle(&w);
+    CHECK(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "no session");
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "go" ENTER);
+    window_until(&w, "two");
+    window_type(&w, "/resume" ENTER);
+    window_until_shown(&w, "Enter choose");
+    CHECK(unlink(found.gl_pathv[0]) == 0, "unlink");
+    while (strstr(window_screen(&w), "Enter choose")) { /* a turn runs: it does not come to rest */
+        window_type(&w, ENTER);
+        window_wait(&w, 100);
+    }
+    window_until(&w, "no session is called");
+    CHECK(!strstr(window_text(&w), "Interrupted."), "%s", window_text(&w));
+    let_go(&w);
+    window_until(&w, "Second answer.");
+    CHECK(window_count(&w, "new session") == 1, "%s", window_text(&w));
+    leave(&w);
+    globfree(&found);
+}
+
+/* A program in front of the control socket says these lines. */
+static void say_from_outside(struct window *w, const char *lines)
+{
+    CLEANUP(mem_freep) char *pattern = path_join(w->top, "home/.tenax/run/*.sock");
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    glob_t found = {0};
+
+    while (glob(pattern, 0, NULL, &found) != 0)
+        window_wait(w, 20);
+    CHECK(strlen(found.gl_pathv[0]) < sizeof(at.sun_path), "%s", found.gl_pathv[0]);
+    memcpy(at.sun_path, found.gl_pathv[0], strlen(found.gl_pathv[0]));
+    CHECK(connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0, "connect");
+    CHECK(write(fd, lines, strlen(lines)) == (ssize_t)strlen(lines), "write");
+    close(fd);
+    globfree(&found);
+}
+
+/* What a program says behind a command that leaves the session is said in the next one, as it would
+ * be for a person; and that session can be gone on with. */
+static void case_client_behind(void)
+{
+#define SAYS(text) "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"new start\"\n  text Gladly.\nstep\n  text Hello.\n");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    until_idle(&w);
+    say_from_outside(&w, SAYS("/clear") SAYS("a new start"));
+    window_until(&w, "Gladly.");
+    window_until(&w, "new session");
+    CHECK(sessions_with(&w, "a new start") == 1, "it is not in one session");
+    leave(&w);
+}
+
 /* Esc Esc, a message, "the conversation": its words are in the editor, to be said otherwise. */
 static void case_rewind(void)
 {
@@ -1559,6 +1633,8 @@ static const struct {
     {"said-behind-at-work", case_said_behind_at_work},
     {"queue-left", case_queue_left},
     {"resume-held", case_resume_held},
+    {"resume-gone", case_resume_gone},
+    {"client-behind", case_client_behind},
     {"rewind", case_rewind},
     {"disk-full", case_disk_full},
     {"shell", case_shell},
