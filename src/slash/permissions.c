@@ -1,11 +1,13 @@
 /*
  * /permissions: the rules that count in this session; more of them, or fewer.
  */
-#include "agent/permit.h"
+#include <string.h>
 
+#include "agent/permit.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
+#include "conf/conf.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -20,7 +22,8 @@ const struct slash_command slash_permissions_entry = {
     .summary = "List the permission rules, add one or remove one",
     .more = "A rule is written as in the settings, e.g. `/permissions allow Bash(npm test) local`. "
             "The place is `session`, `local`, `project` or `user`; without one it counts for this "
-            "session. `remove` takes the rule out of the place "
+            "session. In a folder that is not trusted nothing is allowed by `local` and `project`. "
+            "`remove` takes the rule out of the place "
             "that is named, or out of the session.",
     .run = permissions_run,
 };
@@ -86,12 +89,31 @@ static void warn_unknown_tool(struct slash_call *call, struct str rule)
         slash_sayf(call, INK_YELLOW, "There is no tool %.*s in this session.\n", STR_ARG(tool));
 }
 
+/* Settings of a folder that nobody trusts allow nothing: a rule written there would seem to count
+ * until the session ends. */
+static int check_trust(struct slash_call *call, struct str list, const char *destination,
+                       struct err *err)
+{
+    const struct conf *conf = host_conf(call->host);
+    bool is_project = strcmp(destination, "projectSettings") == 0;
+    bool is_local = strcmp(destination, "localSettings") == 0;
+
+    if (!str_is(list, "allow") || (!is_project && !is_local) ||
+        (conf_is_trusted(conf) && (is_local || conf_may_grant(conf))))
+        return 0;
+    return err_set(err, ERR_DENIED,
+                   "this folder is not trusted, so its settings allow nothing, and the rule is not "
+                   "written there: trust it with tenax trust add and begin anew, or take session "
+                   "or user");
+}
+
 static int rule_add(struct slash_call *call, struct str list, struct str rule,
                     const char *destination, struct err *err)
 {
     const char *place;
 
-    if (change(call, "addRules", list, rule, destination, &place, err) < 0)
+    if (check_trust(call, list, destination, err) < 0 ||
+        change(call, "addRules", list, rule, destination, &place, err) < 0)
         return -1;
     slash_sayf(call, INK_PLAIN, "%.*s: %.*s (%s)\n", STR_ARG(list), STR_ARG(rule), place);
     warn_unknown_tool(call, rule);

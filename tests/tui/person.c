@@ -1565,6 +1565,11 @@ static void case_untrusted_always(void)
     window_until(&w, "until this session ends");
     answer(&w, "2");
     window_until(&w, "Both were tried.");
+    until_idle(&w);
+    window_type(&w, "/permissions allow Bash(ls) local" ENTER);
+    window_until(&w, "this folder is not trusted");
+    window_type(&w, "/permissions deny Bash(ls) local" ENTER);
+    window_until(&w, "deny: Bash(ls)");
     leave(&w);
 }
 
