@@ -6,9 +6,7 @@
  * rules (goal_do() without an agent), in the store, which is the truth; then the holder is nudged.
  * Main thread.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,8 +39,7 @@
 #define ACT_BEGIN_MS 2000  /* whoever begins only then would do it a second time */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
 #define ACT_NUDGE_MS 1000
-#define ACT_MAX_DEPTH 256 /* parents of this command that are looked at */
-#define ACT_OBJECTIVE 60  /* bytes of it in a list */
+#define ACT_OBJECTIVE 60 /* bytes of it in a list */
 #define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
 
 struct act {
@@ -411,32 +408,11 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     return act_answer(a, json_get_str(v, "text"), err);
 }
 
-/* Was this command started by that process, through however many others? One of them that ends
- * just now leaves its children to somebody above it: then all is asked again. What does not come
- * to an end is taken for a yes; one that is there but cannot be seen is somebody else's. */
-static bool act_is_below(int64_t pid)
-{
-    pid_t at = getpid();
-
-    for (int i = 0; i < ACT_MAX_DEPTH && at > 1; i++) {
-        struct tree_proc p;
-
-        if (at == pid)
-            return true;
-        if (tree_look(at, &p))
-            at = p.ppid;
-        else if (kill(at, 0) < 0 && errno == ESRCH)
-            at = getpid();
-        else
-            return false;
-    }
-    return at > 1;
-}
-
 /* An agent has a shell, and there it could take the checks out of its own way. */
 static int act_may_change(const struct act *a, const struct holder *holder, struct err *err)
 {
-    if (a->want->argument.verb == GOAL_SHOW || !holder->pid || !act_is_below(holder->pid))
+    if (a->want->argument.verb == GOAL_SHOW || !holder->pid ||
+        !tree_is_below(getpid(), (pid_t)holder->pid))
         return 0;
     return err_set(err, ERR_DENIED,
                    "this command was started by the agent that works for the goal; a goal is "

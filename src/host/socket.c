@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "host/conn.h"
+#include "proc/tree.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
@@ -30,6 +31,7 @@ struct socket_conn {
     bool busy; /* had too much unsent, and the speaker waits for `ready` */
     bool over;
     bool ended; /* it sends no more; what it is owed is still written */
+    bool is_own;
 };
 
 struct socket {
@@ -59,6 +61,11 @@ void socket_conn_send(struct socket_conn *c, struct str text)
         c->over = true;
 }
 
+bool socket_conn_is_own(const struct socket_conn *c)
+{
+    return c->is_own;
+}
+
 size_t socket_conn_unsent(const struct socket_conn *c)
 {
     return conn_unsent(&c->lines);
@@ -79,28 +86,34 @@ static void conn_free(struct socket *s, struct socket_conn *c)
     mem_freep(&c);
 }
 
-static bool is_ours(int fd)
+/* Who has connected; false: it is another user. */
+static bool socket_who(int fd, pid_t *ret)
 {
     struct ucred who;
     socklen_t len = sizeof(who);
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 || who.uid != geteuid())
+        return false;
+    *ret = who.pid;
+    return true;
 }
 
 static void socket_accept(struct socket *s)
 {
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct socket_conn *c;
+    pid_t pid;
 
     if (fd < 0)
         return;
-    if (s->conns.len == SOCKET_MAX_CONNS || !is_ours(fd)) {
+    if (s->conns.len == SOCKET_MAX_CONNS || !socket_who(fd, &pid)) {
         log_debug("socket", "connection refused");
         fd_closep(&fd);
         return;
     }
     c = mem_zalloc(sizeof(*c));
     c->fd = fd;
+    c->is_own = tree_is_below(pid, getpid());
     c->mailbox = mailbox_new();
     conn_init(&c->lines, fd, fd, SOCKET_MAX_LINE, SOCKET_MAX_QUEUE);
     c->lines.is_socket = true;

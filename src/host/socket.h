@@ -4,12 +4,14 @@
  *
  * One thread serves all connections and never waits for any of them; an agent never waits for it.
  * The folder is 0700, the socket 0600, and who connects is asked for by the kernel: another uid is
- * shown out. What is said on a connection is a speaker's business (proto). Sockets that processes
+ * shown out, and one of our own commands is known as such. What is said on a connection is a
+ * speaker's business (proto). Sockets that processes
  * left behind when they were killed are removed. Lines have at most 1 MB; a connection that does
  * not take what it is sent holds at most SOCKET_MAX_QUEUE and is then closed.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/str.h"
@@ -44,6 +46,8 @@ int socket_start(const char *home, const struct socket_speaker *speaker, void *a
  * for it and nothing else is in them). NULL is fine. */
 void socket_stop(struct socket *s);
 
+/* Whoever connected was started by this process: a command of the agent, most likely. */
+bool socket_conn_is_own(const struct socket_conn *c);
 void socket_conn_send(struct socket_conn *c, struct str text); /* whole lines */
 size_t socket_conn_unsent(const struct socket_conn *c);
 struct mailbox *socket_conn_mailbox(struct socket_conn *c);

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 
 #define TREE_FREEZE_PASSES 64 /* then kill anyway: something does not stop, or forks faster */
+#define TREE_MAX_DEPTH 256    /* parents that are looked at */
 
 /* Fields of /proc/<pid>/stat, counted from the state (0) behind the command's name. */
 enum {
@@ -209,6 +210,25 @@ bool tree_look(pid_t pid, struct tree_proc *ret)
     CLEANUP(fd_closep) int proc_fd = tree_open_proc();
 
     return pid > 0 && proc_fd >= 0 && tree_read_stat(proc_fd, pid, ret);
+}
+
+bool tree_is_below(pid_t pid, pid_t above)
+{
+    pid_t at = pid;
+
+    for (int i = 0; i < TREE_MAX_DEPTH && at > 1; i++) {
+        struct tree_proc p;
+
+        if (at == above)
+            return true;
+        if (tree_look(at, &p))
+            at = p.ppid;
+        else if (kill(at, 0) < 0 && errno == ESRCH)
+            at = pid; /* it has left its children to somebody above it */
+        else
+            return false;
+    }
+    return at > 1;
 }
 
 int tree_watch(pid_t pid, uint64_t start)

@@ -43,6 +43,10 @@ void tree_spread(struct tree *t);
 /* One process as it is now; false when there is none. Any thread. */
 bool tree_look(pid_t pid, struct tree_proc *ret);
 bool tree_is_alive(const struct tree_proc *p); /* and not a zombie */
+/* Whether it is, or was started by, that one, through however many others. What has ended meanwhile
+ * or does not come to an end is taken for a yes; one that is there but cannot be seen is somebody
+ * else's. Any thread. */
+bool tree_is_below(pid_t pid, pid_t above);
 
 /* A descriptor that becomes readable when the process ends; yours to close. -1 with ESRCH when the
  * pid is no longer the process that started then, with another errno when the kernel gives none. */

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "proc/tree.h"
@@ -142,6 +143,22 @@ static void mark_mine(struct tree *t, void *arg)
     tree_mark_children(t, *(pid_t *)arg);
 }
 
+static void test_below(void **state)
+{
+    pid_t gone = fork();
+
+    (void)state;
+    if (gone == 0)
+        _exit(tree_is_below(getpid(), getppid()) ? 0 : 1);
+    for (int status = 1; waitpid(gone, &status, 0) == gone;)
+        assert_int_equal(status, 0);
+    assert_true(tree_is_below(getpid(), getpid()));
+    assert_true(tree_is_below(getpid(), getppid()));
+    assert_false(tree_is_below(getppid(), getpid()));
+    assert_false(tree_is_below(1, getpid()));
+    assert_true(tree_is_below(gone, getpid())); /* nobody knows any more */
+}
+
 static void test_kill(void **state)
 {
     struct tree t = {0};
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_signal_checks_the_start_time),
         cmocka_unit_test(test_look_and_watch),
+        cmocka_unit_test(test_below),
         cmocka_unit_test(test_kill),
     };
 

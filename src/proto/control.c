@@ -572,6 +572,8 @@ static int do_observe(struct control_call *call, struct jw *w, struct err *err)
 
     if (call->owner)
         return err_set(err, ERR_UNSUPPORTED, "standard output sees everything already");
+    if (call->looks_only && json_get_bool(call->request, "answer_asks", false))
+        return err_set(err, ERR_DENIED, CONTROL_LOOKS_ONLY);
     if (wanted && (!json_i64(wanted, &from) || from < 0))
         return err_set(err, ERR_BAD_INPUT, "from_seq must be a number");
     jw_kcstr(w, "session_id", host_session(call->session->host));
@@ -586,8 +588,9 @@ static int do_observe(struct control_call *call, struct jw *w, struct err *err)
 static const struct control_row {
     const char *subtype;
     control_fn fn;
+    bool looks; /* changes nothing, or sees to it itself */
 } control_rows[] = {
-    {"initialize", do_initialize},
+    {"initialize", do_initialize, true},
     {"interrupt", do_interrupt},
     {"rename_session", do_rename_session},
     {"set_permission_mode", do_set_permission_mode},
@@ -595,28 +598,28 @@ static const struct control_row {
     {"set_max_thinking_tokens", do_set_max_thinking_tokens},
     {"cancel_async_message", do_cancel_async_message},
     {"stop_task", do_stop_task},
-    {"mcp_status", do_mcp_status},
-    {"get_context_usage", do_get_context_usage},
-    {"get_usage", do_get_usage},
-    {"get_session_cost", do_get_session_cost},
-    {"get_settings", do_get_settings},
-    {"list_models", do_list_models},
-    {"list_permission_rules", do_list_permission_rules},
-    {"get_binary_version", do_get_binary_version},
-    {"read_file", do_read_file},
+    {"mcp_status", do_mcp_status, true},
+    {"get_context_usage", do_get_context_usage, true},
+    {"get_usage", do_get_usage, true},
+    {"get_session_cost", do_get_session_cost, true},
+    {"get_settings", do_get_settings, true},
+    {"list_models", do_list_models, true},
+    {"list_permission_rules", do_list_permission_rules, true},
+    {"get_binary_version", do_get_binary_version, true},
+    {"read_file", do_read_file, true},
     {"rewind_files", control_rewind_files},
     {"rewind_conversation", control_rewind_conversation},
     {"snip_messages", do_snip_messages},
-    {"observe", do_observe},
-    {"goal", control_goal},
+    {"observe", do_observe, true},
+    {"goal", control_goal, true},
     {"goal_nudge", control_goal_nudge},
 };
 
-static control_fn control_find(struct str subtype)
+static const struct control_row *control_find(struct str subtype)
 {
     for (size_t i = 0; i < ARRAY_LEN(control_rows); i++) {
         if (str_is(subtype, control_rows[i].subtype))
-            return control_rows[i].fn;
+            return &control_rows[i];
     }
     return NULL;
 }
@@ -648,15 +651,17 @@ void control_answer(struct control_call *call, struct buf *out)
 {
     CLEANUP(buf_release) struct buf body = BUF_INIT(CONTROL_MAX_ANSWER);
     struct str subtype = json_get_str(call->request, "subtype");
-    control_fn fn = control_find(subtype);
+    const struct control_row *row = control_find(subtype);
     struct err err = {0};
     struct jw w;
     int rc;
 
     jw_init(&w, &body, JW_CLEAN);
     jw_object(&w);
-    if (fn)
-        rc = fn(call, &w, &err);
+    if (row && call->looks_only && !row->looks)
+        rc = err_set(&err, ERR_DENIED, CONTROL_LOOKS_ONLY);
+    else if (row)
+        rc = row->fn(call, &w, &err);
     else
         rc = err_set(&err, ERR_UNSUPPORTED, CONTROL_UNKNOWN ": %.*s",
                      STR_ARG(str_clip(subtype, 200)));

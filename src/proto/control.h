@@ -21,10 +21,15 @@ struct control_call {
     struct peer_session *session;
     struct peer *peer;
     bool owner;
+    bool looks_only;         /* it may ask what changes nothing */
     struct mailbox *mailbox; /* the client's: for answers that take their time (line_mail) */
     struct str request_id;
     const struct json *request; /* {"subtype",…} */
 };
+
+#define CONTROL_LOOKS_ONLY                                                                         \
+    "this was started by the agent of the session, and may only look; the session is steered by "  \
+    "people, from elsewhere"
 
 /* Appends the whole control_response line; nothing when the answer will come by mail. */
 void control_answer(struct control_call *call, struct buf *out);

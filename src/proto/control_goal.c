@@ -8,8 +8,10 @@
  */
 #include "proto/control_goal.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "goal/argument.h"
 #include "goal/goal.h"
 #include "host/host.h"
 #include "json/json.h"
@@ -56,12 +58,24 @@ static void on_answer(void *arg, const struct slash_call *call, const struct err
     mem_freep(&waiting);
 }
 
+/* Whether what is wanted changes nothing. */
+static bool goal_looks(struct str text)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+
+    return goal_argument_read(text, clock_wall_ms(), &what, /*err=*/NULL) == 0 &&
+           what.verb == GOAL_SHOW;
+}
+
 int control_goal(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct slash_command *command = slash_find(STR("/goal"), /*ret_args=*/NULL);
-    struct waiting *waiting = mem_zalloc(sizeof(*waiting));
+    struct waiting *waiting;
 
     (void)w;
+    if (call->looks_only && !goal_looks(json_get_str(call->request, "argument")))
+        return err_set(err, ERR_DENIED, CONTROL_LOOKS_ONLY);
+    waiting = mem_zalloc(sizeof(*waiting));
     waiting->to = mailbox_ref(call->mailbox);
     buf_init(&waiting->request_id, 4096);
     buf_add(&waiting->request_id, str_clip(call->request_id, 4096));

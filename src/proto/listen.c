@@ -51,6 +51,7 @@ static void *on_open(struct socket_conn *c, void *arg)
     struct peer_spec spec = {
         .session = arg,
         .mailbox = socket_conn_mailbox(c),
+        .looks_only = socket_conn_is_own(c),
         .send = on_send,
         .complain = on_complain,
         .arg = c,

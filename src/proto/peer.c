@@ -298,6 +298,7 @@ static void peer_request(struct peer *p, const struct json *line)
         .session = p->spec.session,
         .peer = p,
         .owner = p->spec.owner,
+        .looks_only = p->spec.looks_only,
         .mailbox = p->spec.mailbox,
         .request_id = json_get_str(line, "request_id"),
         .request = json_get(line, "request"),
@@ -335,6 +336,8 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
                                 .no_query = !json_get_bool(line, "shouldQuery", true),
                                 .is_literal = json_get_bool(line, "client_composed", false)};
 
+    if (p->spec.looks_only)
+        return err_set(err, ERR_DENIED, CONTROL_LOOKS_ONLY);
     if (message_parse(json_get(line, "message"), &m, err) < 0 || check_blocks(m, err) < 0)
         return -1;
     if (uuid.len == ID_UUID_LEN)

@@ -5,7 +5,8 @@
  * stream-json (each client has its own renderer), responses, and our requests (can_use_tool,
  * hook_callback). The owner is whoever started us and holds our standard input; it alone may say
  * how the session begins and register hooks. Others connect over the control socket; they begin to
- * see events when they ask with `observe`.
+ * see events when they ask with `observe`. A command that the agent itself has started may look,
+ * and no more: it would answer its own questions.
  *
  * All calls on the thread of the client's loop. Whatever is to be done there is mailed to the
  * client's mailbox; peer_mail() does it.
@@ -57,6 +58,7 @@ struct peer_spec {
     struct peer_session *session;
     struct mailbox *mailbox;
     bool owner;
+    bool looks_only;
     void (*send)(void *arg, struct str lines);     /* whole lines, secrets taken out */
     void (*complain)(void *arg, const char *text); /* about a line that cannot be answered */
     void *arg;
