@@ -228,6 +228,7 @@ static void draw_command(const struct chat *c, const struct item *it, const stru
                  : c->ascii ? "  |  "
                             : "  ⎿  ",
                  /*rest=*/NULL);
+    h.lists = true;
     while (rest.len && rest.ptr[rest.len - 1] == '\n')
         rest.len--;
     while (rest.len && str_cut(&rest, '\n', &line)) {

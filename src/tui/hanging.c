@@ -6,6 +6,8 @@
 #include "base/secret.h"
 #include "tui/width.h"
 
+#define HANGING_ROOM 20 /* cells a column needs to be worth it */
+
 void hanging_init(struct hanging *h, struct lines *to, int cells, struct style style,
                   const char *first, const char *rest)
 {
@@ -54,19 +56,51 @@ static void hanging_cut(struct hanging *h)
     lines_add_cut(h->to, lines_at(&row, 0), h->cells, h->ascii);
 }
 
+/* How far in the further rows of "  name   what it is" are: below what it is where that leaves
+ * room, else a little further than the name. Words without columns are not moved. */
+static int hanging_indent(const struct hanging *h, struct str text)
+{
+    int room = h->cells - line_width(lines_at(&h->marks, 1));
+    size_t from = 0;
+    size_t gap;
+
+    while (from < text.len && text.ptr[from] == ' ')
+        from++;
+    gap = from + str_find(str_from(text, from), STR("  "));
+    if (gap < text.len) {
+        while (gap < text.len && text.ptr[gap] == ' ')
+            gap++;
+        if (room - width_of(str_first(text, gap)) >= HANGING_ROOM)
+            return width_of(str_first(text, gap));
+    }
+    return from || gap < text.len ? (int)from + 2 : 0;
+}
+
+static void hanging_wrap(struct hanging *h)
+{
+    struct line line = lines_at(&h->line, 0);
+    CLEANUP(lines_release) struct lines rest = LINES_INIT;
+
+    lines_put_line(&rest, lines_at(&h->marks, 1));
+    if (h->lists)
+        lines_spaces(&rest, STYLE(ROLE_TEXT), hanging_indent(h, line.text));
+    lines_end(&rest);
+    lines_wrap(h->to, line,
+               &(struct wrap){
+                   .cells = h->cells,
+                   .first = lines_at(&h->marks, h->begun ? 1 : 0),
+                   .rest = lines_at(&rest, 0),
+                   .anywhere = h->anywhere,
+               });
+}
+
 void hanging_end(struct hanging *h)
 {
     lines_end(&h->line);
     if (h->cut)
         hanging_cut(h);
     else
-        lines_wrap(h->to, lines_at(&h->line, 0),
-                   &(struct wrap){
-                       .cells = h->cells,
-                       .first = lines_at(&h->marks, h->begun ? 1 : 0),
-                       .rest = lines_at(&h->marks, 1),
-                       .anywhere = h->anywhere,
-                   });
+        hanging_wrap(h);
     lines_clear(&h->line);
     h->begun = true;
 }

@@ -19,6 +19,7 @@ struct hanging {
     bool cut;           /* a line is one row: what does not fit is left out */
     bool ascii;         /* that is told by "..." */
     bool anywhere;      /* code: rows end where they are full */
+    bool lists;         /* columns: further rows of a line stand below its second one */
     struct lines marks; /* that of the first row, and of all others */
     struct lines line;  /* being written */
     bool begun;
