@@ -32,7 +32,8 @@ struct loop {
     struct thread *thread;
     struct mailbox *orders;
     int epoll_fd;
-    int signals_fd; /* SIGCHLD: a warden was stopped (or ended, which its socket tells anyway) */
+    int signals_fd; /* SIGCHLD: a warden was stopped (or ended, which its socket tells anyway), or a
+                       guest has ended */
     bool stopping;
     VEC(struct proc *) jobs; /* a reference each */
     int64_t strays_at_ms;    /* when to look for strays again; -1: there are none */
@@ -151,6 +152,18 @@ static bool loop_is_in_doubt(struct loop *loop)
     return false;
 }
 
+/* Those that have ended: nobody else waits for them. */
+static void loop_reap_guests(struct loop *loop)
+{
+    size_t left = 0;
+
+    VEC_EACH(&loop->guests, guest) {
+        if (waitpid(guest->pid, NULL, WNOHANG) == 0)
+            loop->guests.ptr[left++] = *guest;
+    }
+    loop->guests.len = left;
+}
+
 static void loop_know_guests(struct loop *loop)
 {
     pid_t self = getpid();
@@ -167,6 +180,7 @@ static void loop_know_guests(struct loop *loop)
         if (p->ppid == self && !zygote_is(&loop->zygote, p->pid) && !loop_is_warden(loop, p->pid))
             vec_push(&loop->guests, *p);
     }
+    loop_reap_guests(loop);
 }
 
 static bool loop_is_guest(struct loop *loop, const struct tree_proc *p)
@@ -349,10 +363,6 @@ static int loop_patience(struct loop *loop)
 /* A job may stop its warden, and would then never be heard of again. */
 static void loop_wake_wardens(struct loop *loop)
 {
-    struct signalfd_siginfo ignored;
-
-    if (read(loop->signals_fd, &ignored, sizeof(ignored)) < 0)
-        return;
     VEC_EACH(&loop->jobs, job) {
         siginfo_t info = {0};
 
@@ -360,6 +370,16 @@ static void loop_wake_wardens(struct loop *loop)
             waitid(P_PID, (id_t)(*job)->warden, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
             kill((*job)->warden, SIGCONT);
     }
+}
+
+static void loop_look_at_children(struct loop *loop)
+{
+    struct signalfd_siginfo ignored;
+
+    if (read(loop->signals_fd, &ignored, sizeof(ignored)) < 0)
+        return;
+    loop_wake_wardens(loop);
+    loop_reap_guests(loop);
 }
 
 static void loop_main(void *arg)
@@ -375,7 +395,7 @@ static void loop_main(void *arg)
             struct job_fd *f = events[i].data.ptr;
 
             if (events[i].data.ptr == loop)
-                loop_wake_wardens(loop);
+                loop_look_at_children(loop);
             else if (f)
                 job_event(f, loop, events[i].events);
         }

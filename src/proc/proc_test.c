@@ -1267,8 +1267,23 @@ static void test_big_launch(void **state)
 
 /* ---- kill -9 of ourselves ---- */
 
+/* Runs a program that leaves one behind, which says its pid. */
+static pid_t run_for_guest(const struct foreground *f, int fd)
+{
+    char text[32] = {0};
+    struct err err = {0};
+    int64_t pid;
+    int code = -1;
+
+    assert_int_equal(foreground_run(f, &code, &err), 0);
+    assert_int_equal(code, 0);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    assert_int_equal(str_to_i64(str_trim(str_of(text)), &pid, NULL), 0);
+    return (pid_t)pid;
+}
+
 /* What an editor leaves behind is nobody's job: it outlives a lost warden, whose own daemon does
- * not, and us. */
+ * not, and us; when it ends before, nothing is left of it. */
 static void test_guest(void **state)
 {
     static const char daemon[] = "(setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' &); read x";
@@ -1279,12 +1294,8 @@ static void test_guest(void **state)
     struct foreground f = {.argv = argv, .envp = envp};
     struct tree_proc leader;
     struct watch w;
-    struct err err = {0};
-    pid_t escaped;
-    int64_t guest;
-    char pid[32] = {0};
+    pid_t escaped, guest, mortal;
     int fds[2];
-    int code = -1;
 
     (void)state;
     watch_start(&w, (struct proc_spec){.keep_stdin = true, .linger_ms = -1}, daemon);
@@ -1292,24 +1303,25 @@ static void test_guest(void **state)
     assert_int_equal(pipe2(fds, 0), 0);
     snprintf(script, sizeof(script), "(setsid sh -c 'echo $$ >/proc/self/fd/%d; exec sleep 60' &)",
              fds[1]);
-    assert_int_equal(foreground_run(&f, &code, &err), 0);
-    assert_int_equal(code, 0);
-    assert_true(read(fds[0], pid, sizeof(pid) - 1) > 0);
-    assert_int_equal(str_to_i64(str_trim(str_of(pid)), &guest, NULL), 0);
+    guest = run_for_guest(&f, fds[0]);
+    mortal = run_for_guest(&f, fds[0]);
     close(fds[0]);
     close(fds[1]);
     assert_hello(); /* behind what foreground_run() has told the proc thread */
+    kill(mortal, SIGKILL);
+    while (kill(mortal, 0) == 0) /* no zombie is left of one that ends before us */
+        usleep(1000);
 
     assert_true(tree_look(proc_pid(w.proc), &leader));
     kill(leader.ppid, SIGKILL);
     watch_over(&w);
     assert_true(is_gone(escaped));
-    assert_int_equal(kill((pid_t)guest, 0), 0);
+    assert_int_equal(kill(guest, 0), 0);
     watch_release(&w);
     proc_shutdown();
-    assert_true(tree_look((pid_t)guest, &leader) && tree_is_alive(&leader));
-    kill((pid_t)guest, SIGKILL);
-    assert_int_equal(waitpid((pid_t)guest, NULL, 0), guest);
+    assert_true(tree_look(guest, &leader) && tree_is_alive(&leader));
+    kill(guest, SIGKILL);
+    assert_int_equal(waitpid(guest, NULL, 0), guest);
 }
 
 static const char victim_flag[] = "--victim";
