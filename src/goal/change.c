@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "goal/display.h"
 #include "goal/inside.h"
+#include "goal/protect.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
@@ -46,8 +47,31 @@ int goal_need(struct goal *g, struct err *err)
 
 /* ---- Show ---- */
 
+/* The names of some protected files, and how many there are. A manifest that cannot be read has no
+ * names; the ladder says what is wrong with it. */
+static size_t show_protected(const struct goal *g, struct strv *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+    struct protect *p = NULL;
+    int64_t count;
+
+    if (!g->has || !g->row.protect.len ||
+        json_parse(&arena, g->row.protect, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return 0;
+    count = json_get_i64(v, "count", 0);
+    if (count > 0 && protect_read(arena_cstr(&arena, json_get_str(v, "manifest")),
+                                  json_get_str(v, "sha256"), &p, /*err=*/NULL) == 0) {
+        count = (int64_t)protect_count(p);
+        protect_names(p, GOAL_SHOWN_PROTECTED, ret);
+        protect_free(p);
+    }
+    return count > 0 ? (size_t)count : 0;
+}
+
 static int change_show(struct goal *g, struct goal_answer *ret, struct err *err)
 {
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
     struct goal_look look = {0};
 
     if (goal_unbar(g, err) < 0 || (g->spec.is_kept && goal_read_row(g, err) < 0))
@@ -61,6 +85,8 @@ static int change_show(struct goal *g, struct goal_answer *ret, struct err *err)
         .read_ms = g->read_ms,
         .turn_ms = g->in_turn && g->turn_goal[0] ? g->clock_ms : 0,
         .plan_mode = g->spec.permit && permit_mode(g->spec.permit) == MODE_PLAN,
+        .protected_names = &names,
+        .protected_count = show_protected(g, &names),
     };
     goal_show_summary(&look, g->text.len ? buf_str(&g->text) : g->row.objective,
                       buf_str(&g->memory.criteria), &ret->text);

@@ -260,6 +260,24 @@ static void show_checks(struct str json, struct buf *ret)
     }
 }
 
+static void show_protected(const struct goal_look *l, struct buf *ret)
+{
+    size_t shown = 0;
+
+    if (!l->protected_names || !l->protected_count)
+        return;
+    buf_adds(ret, "Protected:   ");
+    for (; shown < l->protected_names->len && shown < GOAL_SHOWN_PROTECTED; shown++) {
+        buf_adds(ret, shown ? ", " : "");
+        goal_show_line(str_of(l->protected_names->ptr[shown]), LINE_MAX_BYTES, ret);
+    }
+    if (!shown)
+        buf_addf(ret, "%zu file%s", l->protected_count, l->protected_count == 1 ? "" : "s");
+    else if (shown < l->protected_count)
+        buf_addf(ret, " and %zu more", l->protected_count - shown);
+    buf_addc(ret, '\n');
+}
+
 static void show_usage_lines(const struct goal_look *l, struct buf *ret)
 {
     const struct store_goal *g = l->goal;
@@ -346,6 +364,7 @@ void goal_show_summary(const struct goal_look *l, struct str objective, struct s
     }
     show_criteria(criteria, ret);
     show_checks(g->checks, ret);
+    show_protected(l, ret);
     show_usage_lines(l, ret);
     if (g->status != GOAL_ACTIVE) {
         goal_show_stop(g, ret);

@@ -27,12 +27,16 @@ void goal_show_line(struct str text, size_t max, struct buf *ret);
  */
 bool goal_limit_is_reached(const struct store_goal *g, int64_t now_ms, enum goal_limit *ret);
 
+#define GOAL_SHOWN_PROTECTED 8 /* files named in the summary */
+
 struct goal_look {
     const struct store_goal *goal; /* NULL: none */
     int64_t now_ms;                /* monotonic, as are the next two */
     int64_t read_ms;               /* when the row was read */
     int64_t turn_ms;               /* when the running turn began; 0: none runs */
     bool plan_mode;
+    const struct strv *protected_names; /* for the summary: some of the protected files; NULL */
+    size_t protected_count;             /* all of them */
 };
 /* Stored time, and that of the running turn on top: from the later of read_ms and turn_ms. Waiting
  * and plan mode add nothing. */
@@ -43,8 +47,9 @@ void goal_show_indicator(const struct goal_look *l, struct buf *ret);
 /* The pill: turns and the first line of the last reason; in plan mode why nothing moves. */
 void goal_show_pill(const struct goal_look *l, struct buf *ret);
 /* The answer to a bare /goal: status and phase, objective, turns ("not yet evaluated" at 0), last
- * check, criteria, time, tokens, cost, limits, checks, what can be done now. criteria: JSON array
- * of the last verdict; may be empty. With no goal: usage. Ends with a newline. */
+ * check, criteria, checks, protected files, time, tokens, cost, limits, what can be done now.
+ * criteria: JSON array of the last verdict; may be empty. With no goal: usage. Ends with a newline.
+ */
 void goal_show_summary(const struct goal_look *l, struct str objective, struct str criteria,
                        struct buf *ret);
 /* Why it stopped and how to go on; one or two sentences. "" for an active one. */

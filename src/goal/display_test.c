@@ -379,9 +379,12 @@ static void summary_of_an_active_goal(void **state)
         .checks = STR("[\"make test\",{\"command\":\"make lint\"}]"),
         .deadline_ms = INT64_C(1763208000000),
     };
-    struct goal_look l = {.goal = &g};
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
+    struct goal_look l = {.goal = &g, .protected_names = &names, .protected_count = 14};
 
     (void)state;
+    strv_adds(&names, "Makefile");
+    strv_adds(&names, "tests/a_test.c");
     goal_show_summary(&l, STR("all tests pass\nand the docs build"),
                       STR("[{\"text\":\"tests pass\",\"state\":\"unmet\"},"
                           "{\"text\":\"docs\\u001b[2J build\",\"state\":\"met\"},"
@@ -399,6 +402,7 @@ static void summary_of_an_active_goal(void **state)
                         "  unknown  else\n"
                         "Checks:      1. make test\n"
                         "             2. make lint\n"
+                        "Protected:   Makefile, tests/a_test.c and 12 more\n"
                         "Time:        2m, until 2025-11-15T12:00Z at the latest\n"
                         "Tokens:      12.5K of 50K, 37.5K left\n"
                         "Cost:        $0.42 of $2.00\n"

@@ -58,6 +58,14 @@ size_t protect_count(const struct protect *p)
     return count;
 }
 
+void protect_names(const struct protect *p, size_t max, struct strv *ret)
+{
+    VEC_EACH(&p->files, f) {
+        if (f->kind != PROTECT_ABSENT && ret->len < max)
+            strv_adds(ret, f->path);
+    }
+}
+
 /* ---- one file ---- */
 
 static int protect_open(const struct protect *p, int *ret, struct err *err)

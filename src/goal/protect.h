@@ -50,6 +50,8 @@ int protect_take(const struct protect_spec *spec, struct cancel *cancel, struct 
                  struct strv *ret_notes, struct err *err);
 void protect_free(struct protect *p);          /* NULL is fine */
 size_t protect_count(const struct protect *p); /* files */
+/* Their names, at most `max`, in the order they were found. */
+void protect_names(const struct protect *p, size_t max, struct strv *ret);
 
 /* The manifest's file, and its hash in hex. protect_read() fails with ERR_PROTOCOL when the file
  * does not have this hash. */
