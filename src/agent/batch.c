@@ -130,11 +130,16 @@ static void batch_note_deferred(struct batch *b, const struct call *c)
     jw_object_end(&w);
 }
 
+static bool batch_is_denied(const struct call *c)
+{
+    return c->denied || c->result.is_denied;
+}
+
 static void batch_heed(struct batch *b, struct call *c)
 {
     struct turn *t = b->turn;
 
-    if (c->denied || c->result.is_denied)
+    if (batch_is_denied(c))
         batch_note_denial(b, c);
     if (c->stop_turn) {
         t->stopped = true;
@@ -176,7 +181,7 @@ static void batch_emit_done(struct batch *b, const struct call *c, const struct 
     e->text = arena_str(&e->arena, result->content[0].text);
     e->data = arena_str(&e->arena, data);
     e->duration_ms = c ? c->duration_ms : 0;
-    e->error = c && (c->denied || c->result.is_denied) ? ERR_DENIED : ERR_NONE;
+    e->error = c && batch_is_denied(c) ? ERR_DENIED : ERR_NONE;
     memcpy(e->uuid, result->entry.ptr, ID_UUID_LEN);
     agent_emit(b->agent, e, b->turn->cancel);
 }
@@ -231,7 +236,8 @@ static int batch_settle_one(struct batch *b, struct err *err)
         return 0;
     }
     if (journal)
-        r = journal->result(journal, &result, data, batch_call_entry(b, c), err);
+        r = journal->result(journal, &result, data, !running && batch_is_denied(c),
+                            batch_call_entry(b, c), err);
     batch_emit_done(b, running ? NULL : c, &result, data);
     if (!running)
         agent_tell_tool(b->agent, c, &result);

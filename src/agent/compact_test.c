@@ -165,9 +165,9 @@ static int fake_reply(struct journal *self, const struct llm_call_result *reply,
 }
 
 static int fake_result(struct journal *self, const struct block *result, struct str data,
-                       struct str call_entry, struct err *err)
+                       bool is_denied, struct str call_entry, struct err *err)
 {
-    (void)self, (void)result, (void)data, (void)call_entry, (void)err;
+    (void)self, (void)result, (void)data, (void)is_denied, (void)call_entry, (void)err;
     return 0;
 }
 

@@ -64,8 +64,8 @@ struct journal {
     void (*remind)(struct journal *self, const struct block *block);
     /* One line per block. */
     int (*reply)(struct journal *self, const struct llm_call_result *reply, struct err *err);
-    /* call_entry: the line of the tool_use. */
-    int (*result)(struct journal *self, const struct block *result, struct str data,
+    /* call_entry: the line of the tool_use. is_denied: a person, a rule or a hook said no. */
+    int (*result)(struct journal *self, const struct block *result, struct str data, bool is_denied,
                   struct str call_entry, struct err *err);
     int (*compacted)(struct journal *self, const struct journal_compact *c, struct err *err);
     int (*replaced)(struct journal *self, const struct journal_replacement *list, size_t count,

@@ -243,7 +243,7 @@ static int record_reply(struct journal *self, const struct llm_call_result *repl
 }
 
 static int record_result(struct journal *self, const struct block *result, struct str data,
-                         struct str call_entry, struct err *err)
+                         bool is_denied, struct str call_entry, struct err *err)
 {
     struct record *r = record_of(self);
     struct entry_head head = record_head(r);
@@ -251,7 +251,7 @@ static int record_result(struct journal *self, const struct block *result, struc
 
     at.parent = call_entry;
     buf_clear(&r->line);
-    record_line_result(&r->line, &at, result, data);
+    record_line_result(&r->line, &at, result, data, is_denied);
     record_moved(r, at.uuid);
     return record_put(r, /*is_durable=*/false, err);
 }

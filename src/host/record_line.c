@@ -96,7 +96,7 @@ void record_line_reply(struct buf *out, const struct record_at *at,
 }
 
 void record_line_result(struct buf *out, const struct record_at *at, const struct block *result,
-                        struct str data)
+                        struct str data, bool is_denied)
 {
     struct block plain = *result;
     struct jw w;
@@ -107,6 +107,8 @@ void record_line_result(struct buf *out, const struct record_at *at, const struc
     write_message(&w, &plain, 1);
     if (data.len)
         jw_kraw(&w, "toolUseResult", data);
+    if (is_denied)
+        jw_kbool(&w, "isDenied", true);
     line_end(&w);
 }
 

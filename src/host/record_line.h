@@ -28,7 +28,7 @@ void record_line_user(struct buf *out, const struct record_at *at, const struct 
 void record_line_reply(struct buf *out, const struct record_at *at,
                        const struct llm_call_result *reply, const struct block *block, double cost);
 void record_line_result(struct buf *out, const struct record_at *at, const struct block *result,
-                        struct str data);
+                        struct str data, bool is_denied);
 void record_line_boundary(struct buf *out, const struct record_at *at,
                           const struct journal_compact *c, struct str anchor);
 void record_line_summary(struct buf *out, const struct record_at *at, const struct block *summary);

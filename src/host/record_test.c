@@ -167,8 +167,9 @@ static void test_chain(void **state)
     assert_false(file_exists(t.path));
     assert_int_equal(say(&t, "u1", "list it", USER_INPUT, NULL), 0);
     assert_int_equal(answer(&t, "a1", "a2", NULL), 0);
-    assert_int_equal(
-        t.journal->result(t.journal, &result, STR("{\"stdout\":\"a b\"}"), STR("a2"), NULL), 0);
+    assert_int_equal(t.journal->result(t.journal, &result, STR("{\"stdout\":\"a b\"}"),
+                                       /*is_denied=*/true, STR("a2"), NULL),
+                     0);
     assert_int_equal(say(&t, "u3", "feedback", USER_ADDED, NULL), 0);
     assert_int_equal(t.journal->turn_done(t.journal, &report, NULL), 0);
     assert_int_equal(say(&t, "u4", "next", USER_INPUT, NULL), 0);
@@ -189,6 +190,7 @@ static void test_chain(void **state)
     v = line_at(&t, 4);
     assert_true(str_is(json_str(json_path(v, "toolUseResult.stdout")), "a b"));
     assert_true(str_is(json_get_str(v, "sourceToolAssistantUUID"), "a2"));
+    assert_true(json_get_bool(v, "isDenied", false));
     JSON_EACH(json_path(v, "message.content"), block) { /* no key that a provider would refuse */
         assert_true(str_is(json_get_str(block, "tool_use_id"), "toolu_1"));
         assert_null(json_get(block, "name"));

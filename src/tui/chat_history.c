@@ -87,6 +87,7 @@ static void tell_result(struct chat *c, const struct json *entry, const struct j
     e->id = arena_str(&e->arena, json_get_str(block, "tool_use_id"));
     e->name = arena_str(&e->arena, str_of(call->name));
     e->is_error = json_get_bool(block, "is_error", false);
+    e->error = json_get_bool(entry, "isDenied", false) ? ERR_DENIED : ERR_NONE;
     e->json = arena_str(&e->arena, json_raw(block));
     e->text = arena_str(&e->arena, json_is(content, JSON_STRING)
                                        ? json_str(content)

@@ -149,7 +149,8 @@ static void draw_result(const struct entry *e, const struct json *block)
 {
     bool is_error = json_get_bool(block, "is_error", false);
     const struct json *content = json_get(block, "content");
-    struct style style = STYLE(is_error ? ROLE_BAD : ROLE_FAINT);
+    bool is_denied = json_get_bool(e->json, "isDenied", false);
+    struct style style = STYLE(is_denied ? ROLE_WARNING : is_error ? ROLE_BAD : ROLE_FAINT);
     CLEANUP(hanging_release) struct hanging h = {0};
 
     if (!is_error && draw_change(e))

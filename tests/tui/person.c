@@ -349,8 +349,12 @@ static void case_permission_yes(void)
     leave(&w);
 }
 
+/* What was refused is shown so, also when the session goes on. */
 static void case_permission_no(void)
 {
+    static const char *const args[] = {"--continue", NULL};
+    struct window_spec again = {.build = build, .scenario = one_call, .args = args};
+    struct window next;
     struct window w;
 
     start(&w, one_call);
@@ -359,8 +363,15 @@ static void case_permission_no(void)
     window_type(&w, ESC);
     window_until_gone(&w, "Enter choose");
     until_idle(&w);
+    window_until(&w, "Bash(touch made) not allowed");
     check_made(&w, false);
-    leave(&w);
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    again.home = w.top;
+    window_open(&next, &again);
+    window_until(&next, "Bash(touch made) not allowed");
+    leave(&next);
+    window_close(&w);
 }
 
 static void case_modes(void)
