@@ -67,15 +67,16 @@ static int image_allow(int ruleset, const char *path, uint64_t rights, struct er
     CLEANUP(fd_closep) int fd = open(path, O_PATH | O_CLOEXEC);
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0)
         return 0; /* what is not there need not be reached */
-    if (!S_ISDIR(st.st_mode))
+    if ((rights & ~LANDLOCK_FILE_RIGHTS) && (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode)))
         rights &= LANDLOCK_FILE_RIGHTS;
     if (landlock_allow(ruleset, fd, rights) < 0)
         return err_sys(err, ERR_IO, "cannot let a command use '%s'", path);
     return 0;
 }
 
+/* What links lead to is below another of these, or in /dev. */
 static int image_allow_reading(int ruleset, struct err *err)
 {
     DIR *root = opendir("/");
@@ -87,7 +88,7 @@ static int image_allow_reading(int ruleset, struct err *err)
         return err_sys(err, ERR_IO, "cannot list /");
     while (rc == 0 && (entry = readdir(root))) {
         snprintf(path, sizeof(path), "/%s", entry->d_name);
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, "dev") != 0)
+        if (entry->d_name[0] != '.' && entry->d_type != DT_LNK && strcmp(entry->d_name, "dev") != 0)
             rc = image_allow(ruleset, path, LANDLOCK_ACCESS_FS_READ_FILE, err);
     }
     closedir(root);
@@ -268,7 +269,7 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
 }
 
 static void kit_take_sockets(struct confine_kit *kit, const struct confinement *c,
-                             const struct confine_map *m)
+                             struct confine_map *m)
 {
     for (const char *const *path = c->sockets; !c->unix_sockets && path && *path; path++) {
         CLEANUP(mem_freep) char *real = confine_map_socket(m, *path);

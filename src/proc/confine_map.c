@@ -32,18 +32,20 @@ static bool map_is_in(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-static void map_add(struct confine_map *m, enum confine_step_what what, const char *path)
+/* False: there is no such thing. */
+static bool map_add(struct confine_map *m, enum confine_step_what what, const char *path)
 {
     struct stat st;
 
     if (lstat(path, &st) < 0)
-        return;
+        return false;
     vec_push(&m->steps, ((struct confine_step){
                             .what = what,
                             .path = mem_dup(path, strlen(path)),
                             .is_dir = S_ISDIR(st.st_mode),
                             .is_link = S_ISLNK(st.st_mode),
                         }));
+    return true;
 }
 
 /* The step that says what may be done with a path, of those that stand before `before`. NULL: none
@@ -173,24 +175,45 @@ static void map_go_by_link(struct buf *rest, struct str target, struct str left)
     buf_move(rest, &next);
 }
 
+/* Rules share most of the way to what they are about: it is looked at once. */
+static bool map_is_walked(const struct confine_map *m, const struct buf *at)
+{
+    return map_is_in(buf_cstr(&m->walked), buf_cstr(at));
+}
+
+/* What is done with a link that lies where the job may write, who could have it lead anywhere. */
+enum map_links {
+    MAP_NEVER,  /* it is not followed */
+    MAP_PINNED, /* it must not come to lead elsewhere */
+};
+
 /* As the kernel walks: `at` has no links any more, `rest` is what is still to come. */
-static bool map_walk(const struct confine_map *m, struct buf *at, struct buf *rest, int *links)
+static bool map_walk(struct confine_map *m, enum map_links links, struct buf *at, struct buf *rest)
 {
     char target[PATH_MAX];
     struct str left = buf_str(rest);
+    int count = MAP_MAX_LINKS;
     struct str name;
-    ssize_t len;
 
     while (str_cut(&left, '/', &name)) {
+        CLEANUP(mem_freep) char *link = NULL;
         size_t before = at->len;
+        bool is_writable;
+        ssize_t len;
 
         path_walk(at, name);
-        len = readlink(at->len ? buf_cstr(at) : "/", target, sizeof(target));
+        if (!at->len || map_is_walked(m, at))
+            continue;
+        len = readlink(buf_cstr(at), target, sizeof(target));
         if (len < 0)
             continue;
+        link = mem_dup(at->ptr, at->len);
         buf_cut(at, before, at->len - before);
-        if (len == sizeof(target) || !--*links || map_is_writable(m, at->len ? buf_cstr(at) : "/"))
+        is_writable = map_is_writable(m, at->len ? buf_cstr(at) : "/");
+        if (len == sizeof(target) || !--count || (is_writable && links == MAP_NEVER))
             return false;
+        if (is_writable)
+            map_add(m, STEP_PIN, link);
         if (target[0] == '/')
             buf_clear(at);
         map_go_by_link(rest, str_make(target, (size_t)len), left);
@@ -199,30 +222,52 @@ static bool map_walk(const struct confine_map *m, struct buf *at, struct buf *re
     return true;
 }
 
-/* NULL when a link on the way lies where the job may write, who could have it lead anywhere. */
-static char *map_follow(const struct confine_map *m, const char *path)
+/* Where a path leads to, whether there is anything or not. NULL: nowhere, or it is not followed. */
+static char *map_follow(struct confine_map *m, enum map_links links, const char *path)
 {
     CLEANUP(buf_release) struct buf at = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf rest = BUF_INIT(BUF_NO_LIMIT);
-    int links = MAP_MAX_LINKS;
 
     buf_adds(&rest, path);
-    if (!map_walk(m, &at, &rest, &links))
+    if (!map_walk(m, links, &at, &rest))
         return NULL;
+    buf_clear(&m->walked);
+    buf_add(&m->walked, buf_str(&at));
     if (!at.len)
         buf_addc(&at, '/');
     return buf_take(&at);
 }
 
+/* What rules lead to, "" for those that lead nowhere. The links on the way must not come to lead
+ * elsewhere. */
+static void map_follow_all(struct confine_map *m, const char *const *list, struct strv *ret)
+{
+    for (; list && *list; list++) {
+        CLEANUP(mem_freep) char *real = map_follow(m, MAP_PINNED, *list);
+
+        strv_adds(ret, real ? real : "");
+    }
+}
+
+/* Those of the rules that lead somewhere. */
+static void map_add_all(struct confine_map *m, enum confine_step_what what, const char *const *list)
+{
+    CLEANUP(strv_release) struct strv found = STRV_INIT;
+
+    map_follow_all(m, list, &found);
+    for (size_t i = 0; i < found.len; i++)
+        map_add(m, what, found.ptr[i]);
+}
+
 /* A link that jobs could have made must not open what it leads to; where they could, `by` says,
  * with its steps in order. It may be m itself. */
-static void map_add_opened(struct confine_map *m, const struct confine_map *by,
+static void map_add_opened(struct confine_map *m, struct confine_map *by,
                            enum confine_step_what what, const char *const *list)
 {
     CLEANUP(strv_release) struct strv found = STRV_INIT;
 
     for (; list && *list; list++) {
-        CLEANUP(mem_freep) char *real = map_follow(by, *list);
+        CLEANUP(mem_freep) char *real = map_follow(by, MAP_NEVER, *list);
 
         if (real)
             strv_adds(&found, real);
@@ -231,24 +276,13 @@ static void map_add_opened(struct confine_map *m, const struct confine_map *by,
         map_add(m, what, found.ptr[i]);
 }
 
-/* Wherever links lead to. */
-static void map_add_all(struct confine_map *m, enum confine_step_what what, const char *const *list)
-{
-    char real[PATH_MAX];
-
-    for (; list && *list; list++) {
-        if (realpath(*list, real))
-            map_add(m, what, real);
-    }
-}
-
 /* Which links can be followed depends on what can be written, and the other way round: all that the
  * rules could mean is the safe side. */
 static void map_add_writable(struct confine_map *m, const char *const *list)
 {
-    struct confine_map most = {0};
+    struct confine_map most = {.walked = BUF_INIT(BUF_NO_LIMIT)};
 
-    map_add_all(&most, STEP_WRITE, list);
+    map_add_all(&most, STEP_WRITE, list); /* nothing is writable yet: all links are followed */
     map_sort(&most);
     map_add_opened(m, &most, STEP_WRITE, list);
     confine_map_release(&most);
@@ -307,53 +341,20 @@ static void map_keep_missing(struct confine_map *m, char *path, bool is_folder)
     } while (slash);
 }
 
-/* A rule may name what a link leads to. The link must not come to lead elsewhere. */
-static void map_pin_links(struct confine_map *m, const char *rule)
-{
-    char path[PATH_MAX];
-    char real[PATH_MAX];
-    char link[PATH_MAX + NAME_MAX];
-    struct stat st;
-
-    if ((size_t)snprintf(path, sizeof(path), "%s", rule) >= sizeof(path))
-        return;
-    for (char *name = path + 1; *name; name += strcspn(name, "/")) {
-        size_t len;
-        char rest;
-
-        name += strspn(name, "/");
-        len = strcspn(name, "/");
-        if (!len || len > NAME_MAX)
-            return;
-        rest = name[-1];
-        name[-1] = '\0';
-        if (!realpath(path[0] ? path : "/", real))
-            return;
-        name[-1] = rest;
-        snprintf(link, sizeof(link), "%s/%.*s", real[1] ? real : "", (int)len, name);
-        if (lstat(link, &st) == 0 && S_ISLNK(st.st_mode) && map_is_writable(m, real))
-            map_add(m, STEP_PIN, link);
-    }
-}
-
 /* After the writable ones are sorted in: what is to become of a missing one depends on them. */
 static void map_add_read_only(struct confine_map *m, const char *const *list)
 {
+    CLEANUP(strv_release) struct strv found = STRV_INIT;
     char path[PATH_MAX];
-    char real[PATH_MAX];
 
-    for (; list && *list; list++) {
-        size_t len = strlen(*list);
+    map_follow_all(m, list, &found);
+    for (size_t i = 0; i < found.len; i++) {
+        size_t len = strlen(list[i]);
         bool is_folder;
 
-        if (len >= sizeof(path))
-            continue; /* no file has such a name */
-        map_pin_links(m, *list);
-        if (realpath(*list, real)) {
-            map_add(m, STEP_READ_ONLY, real);
-            continue;
-        }
-        memcpy(path, *list, len + 1);
+        if (map_add(m, STEP_READ_ONLY, found.ptr[i]) || len >= sizeof(path))
+            continue; /* no file has a name that long */
+        memcpy(path, list[i], len + 1);
         is_folder = len > 1 && path[len - 1] == '/';
         while (len > 1 && path[len - 1] == '/')
             path[--len] = '\0';
@@ -364,8 +365,6 @@ static void map_add_read_only(struct confine_map *m, const char *const *list)
 static void map_add_hidden(struct confine_map *m, const char *const *list)
 {
     map_sort(m);
-    for (const char *const *path = list; path && *path; path++)
-        map_pin_links(m, *path);
     map_add_all(m, STEP_HIDE, list);
 }
 
@@ -381,7 +380,7 @@ static void map_mark_inner(struct confine_map *m)
 
 void confine_map_init(struct confine_map *m, const struct confinement *c)
 {
-    *m = (struct confine_map){.all_writable = !c->write};
+    *m = (struct confine_map){.all_writable = !c->write, .walked = BUF_INIT(BUF_NO_LIMIT)};
     map_add_writable(m, c->write);
     map_add_read_only(m, c->read_only);
     map_add_hidden(m, c->hidden);
@@ -407,9 +406,9 @@ static bool map_is_fixed(const struct confine_map *m, const char *path)
     return true;
 }
 
-char *confine_map_socket(const struct confine_map *m, const char *path)
+char *confine_map_socket(struct confine_map *m, const char *path)
 {
-    char *real = map_follow(m, path);
+    char *real = map_follow(m, MAP_NEVER, path);
 
     if (real && !map_is_fixed(m, real))
         mem_freep(&real);
@@ -422,4 +421,5 @@ void confine_map_release(struct confine_map *m)
         free(step->path);
     }
     vec_release(&m->steps);
+    buf_release(&m->walked);
 }

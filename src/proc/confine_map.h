@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/vec.h"
 
 struct confinement;
@@ -34,6 +35,7 @@ struct confine_step {
 struct confine_map {
     VEC(struct confine_step) steps;
     bool all_writable; /* else what no step is about is read-only */
+    struct buf walked; /* the last path that was followed: no links in it */
 };
 
 /* Folders that a rule wants to be there are made (confine.h). */
@@ -41,5 +43,5 @@ void confine_map_init(struct confine_map *m, const struct confinement *c);
 /* A path with its links followed as far as it exists; NULL when one of them lies where the job may
  * write, who could have it lead anywhere, or when it has anything above it that the job may write,
  * who could put another socket there. Yours to free. */
-char *confine_map_socket(const struct confine_map *m, const char *path);
+char *confine_map_socket(struct confine_map *m, const char *path);
 void confine_map_release(struct confine_map *m);
