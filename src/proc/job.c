@@ -312,10 +312,27 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
     }
 }
 
-/* Nobody waits for the warden's own end, which takes longer than all the rest. */
-static void job_left(struct proc *p, struct loop *loop)
+/* The warden waits for the next job; true: it will get one, and this one is over. One that was
+ * being ended may find an order of ours yet. */
+static bool job_give_back(struct proc *p, struct loop *loop)
 {
-    p->phase = JOB_LEFT;
+    struct job_fd *f = &p->fds[JOB_WARDEN];
+
+    if (p->phase != JOB_RUNNING || !zygote_take_back(loop_zygote(loop), p->warden, f->fd)) {
+        shutdown(f->fd, SHUT_WR); /* none comes: it ends */
+        return false;
+    }
+    loop_unwatch(loop, f);
+    f->fd = -1;
+    return true;
+}
+
+/* Nobody waits for the warden's own end, which takes longer than all the rest. */
+static void job_left(struct proc *p, struct loop *loop, bool stays)
+{
+    bool is_back = stays && job_give_back(p, loop);
+
+    p->phase = is_back ? JOB_OVER : JOB_LEFT;
     p->next_ms = loop_now_ms() + JOB_WARDEN_PATIENCE_MS;
     job_finish(p, loop);
 }
@@ -339,13 +356,14 @@ static void job_read_warden(struct proc *p, struct loop *loop)
         job_started(p, loop, report.a);
         break;
     case WARDEN_FAILED:
-        job_not_started(p, report.a, report.b);
+        if (!p->started) /* else it is the next job that never came */
+            job_not_started(p, report.a, report.b);
         break;
     default:
         if (p->started)
             job_leader_done(p, &report);
         if (p->started && report.alone)
-            job_left(p, loop);
+            job_left(p, loop, report.stays);
         break;
     }
 }

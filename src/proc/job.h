@@ -4,8 +4,8 @@
  *     RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ LEFT ──▶ OVER
  *
  * A job is LEFT when its warden says that the leader is reaped and nobody else is there, which is
- * when PROC_EXIT is sent, and OVER when the warden has ended, too. If the warden was killed itself,
- * the job is STRAYING until the loop has ended what fell to us.
+ * when PROC_EXIT is sent, and OVER when the warden has ended, too, or waits for another job. If the
+ * warden was killed itself, the job is STRAYING until the loop has ended what fell to us.
  */
 #pragma once
 

@@ -192,6 +192,28 @@ static int count_children(void)
     return n;
 }
 
+/* A launch that is so long that no warden comes back from it: the zygote makes them all. */
+static const char *long_argument(void)
+{
+    static char text[20000];
+
+    memset(text, 'x', sizeof(text) - 1);
+    return text;
+}
+
+static void assert_hello(void)
+{
+    const char *argv[] = {"sh", "-c", "echo hello", long_argument(), NULL};
+    struct proc_spec spec = {.argv = argv};
+    struct proc_result r = {0};
+    struct err err = {0};
+
+    if (proc_run(&spec, NULL, &r, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(buf_cstr(&r.out), "hello\n");
+    proc_result_release(&r);
+}
+
 /* The youngest, as long as pids do not start over. */
 static pid_t last_child(void)
 {
@@ -207,7 +229,8 @@ static pid_t last_child(void)
     return found;
 }
 
-/* Only the zygote and the spare stay. A warden is reaped a moment after PROC_EXIT, and the spare is
+/* Only the zygote and the spare stay, when the last job did not give its warden back. A warden is
+ * reaped a moment after PROC_EXIT, and the spare is
  * born when the zygote gets to it, in any order: so what one look says counts, and a second look
  * may find both of them. */
 static void wait_settled(void)
@@ -1055,6 +1078,7 @@ static void test_many_leave_nothing(void **state)
         if (i == 0)
             fds = count_fds(); /* the first warden's socket may still be among them */
     }
+    assert_hello(); /* takes one that came back */
     while (count_fds() > fds && clock_mono_ms() < until_ms)
         sched_yield();
     assert_true(count_fds() <= fds);
@@ -1088,21 +1112,8 @@ static void test_many_threads(void **state)
 
 /* ---- the zygote ---- */
 
-static void assert_hello(void)
-{
-    const char *argv[] = {"echo", "hello", NULL};
-    struct proc_spec spec = {.argv = argv};
-    struct proc_result r = {0};
-    struct err err = {0};
-
-    if (proc_run(&spec, NULL, &r, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_string_equal(buf_cstr(&r.out), "hello\n");
-    proc_result_release(&r);
-}
-
 /* Its socket, and nothing that would keep a pipe or a terminal of ours open: neither the zygote,
- * once the spare is made, nor the spare, which has its signals, too. */
+ * once the spare is made, nor the spare, which has its signals and its folder, too. */
 static void test_zygote_holds_nothing(void **state)
 {
     int64_t until_ms = clock_mono_ms() + LONG_MS;
@@ -1116,9 +1127,9 @@ static void test_zygote_holds_nothing(void **state)
     while (count_fds_of(find_zygote()) > 1 && clock_mono_ms() < until_ms)
         sched_yield();
     assert_int_equal(count_fds_of(find_zygote()), 1);
-    while (count_fds_of(last_child()) > 2 && clock_mono_ms() < until_ms)
+    while (count_fds_of(last_child()) > 3 && clock_mono_ms() < until_ms)
         sched_yield();
-    assert_int_equal(count_fds_of(last_child()), 2);
+    assert_int_equal(count_fds_of(last_child()), 3);
     proc_close_input(w.proc);
     watch_over(&w);
     watch_release(&w);
@@ -1159,7 +1170,7 @@ static void test_zygote_late(void **state)
     (void)state;
     assert_hello();
     wait_settled();
-    while (count_fds_of(last_child()) > 2 && clock_mono_ms() < until_ms)
+    while (count_fds_of(last_child()) > 3 && clock_mono_ms() < until_ms)
         sched_yield(); /* a spare that was just born has the zygote's name */
     zygote = find_zygote();
     assert_true(zygote > 1);
@@ -1196,7 +1207,7 @@ static void test_zygote_hunted(void **state)
     CLEANUP(buf_release) struct buf ran = BUF_INIT(4096);
     CLEANUP(fd_closep) int fd = mkstemp(path);
     char letter[2] = "";
-    const char *argv[] = {"sh", "-c", "printf %s $1 >>$0", path, letter, NULL};
+    const char *argv[] = {"sh", "-c", "printf %s $1 >>$0", path, letter, long_argument(), NULL};
     struct proc_spec spec = {.argv = argv};
     struct thread *hunter;
     int failed = 0;
@@ -1229,6 +1240,118 @@ static void test_zygote_hunted(void **state)
     print_message("  %d of 60 lost their warden\n", failed);
     assert_true(failed < 60);
     unlink(path);
+}
+
+/* ---- wardens that come back ---- */
+
+/* What the script says, and by which warden. */
+static pid_t warden_of(struct proc_spec spec, const char *script, struct buf *ret_said)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+    struct watch w;
+    pid_t warden;
+
+    buf_addf(&text, "echo $PPID; %s", script);
+    watch_start(&w, spec, buf_cstr(&text));
+    warden = watch_pid_in_line(&w, 0);
+    watch_over(&w);
+    if (ret_said) {
+        buf_clear(ret_said);
+        buf_add(ret_said, str_from(buf_str(&w.out), str_chr(buf_str(&w.out), '\n') + 1));
+    }
+    watch_release(&w);
+    return warden;
+}
+
+static void test_warden_comes_back(void **state)
+{
+    struct proc_spec plain = {.grace_ms = 30};
+    pid_t first = warden_of(plain, "true", NULL);
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(warden_of(plain, "exit 3", NULL), first);
+    assert_int_equal(warden_of(plain, "kill -9 $$", NULL), first);
+    assert_int_equal(warden_of(plain, "kill -STOP $PPID", NULL), first);
+    assert_int_equal(warden_of(plain, "true", NULL), first);
+}
+
+/* Of where a job went and how it makes files the next one knows nothing. */
+static void test_warden_forgets(void **state)
+{
+    static const char look[] = "pwd -P; umask; ulimit -n; ls /proc/self/fd | wc -l; trap";
+    struct proc_spec plain = {.grace_ms = 30};
+    struct proc_spec moves = {.grace_ms = 30, .tell_dir = true};
+    CLEANUP(buf_release) struct buf before = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf after = BUF_INIT(4096);
+    pid_t first = warden_of(plain, look, &before);
+
+    (void)state;
+    assert_int_equal(warden_of(moves, "cd /; umask 0777; ulimit -n 17", NULL), first);
+    assert_int_equal(warden_of(plain, look, &after), first);
+    assert_string_equal(buf_cstr(&after), buf_cstr(&before));
+    assert_int_equal(warden_of(moves, look, &after), first);
+    assert_string_equal(buf_cstr(&after), buf_cstr(&before));
+}
+
+/* Whoever was not alone in the end, or was being ended, is not used again. */
+static void test_warden_does_not_come_back(void **state)
+{
+    struct proc_spec plain = {.grace_ms = 30};
+    pid_t first = warden_of(plain, "sleep 1000 &", NULL);
+    struct watch w;
+    pid_t second;
+
+    (void)state;
+    assert_int_not_equal(warden_of(plain, "true", NULL), first);
+    watch_start(&w, plain, "echo $PPID; read x; exec sleep 1000");
+    second = watch_pid_in_line(&w, 0);
+    proc_end(w.proc);
+    watch_over(&w);
+    watch_release(&w);
+    assert_int_not_equal(warden_of(plain, "true", NULL), second);
+    wait_gone(second);
+}
+
+/* The end of a job and the wish to end it meet in any order; what is said to the one is never heard
+ * by the next. */
+static void test_warden_ended_late(void **state)
+{
+    const char *argv[] = {"true", NULL};
+    struct proc_spec spec = {.argv = argv, .grace_ms = 30};
+
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct watch w;
+
+        watch_start(&w, spec, NULL);
+        for (int k = 0; k < i; k++)
+            sched_yield();
+        proc_signal(w.proc, SIGCONT);
+        proc_end(w.proc);
+        watch_over(&w);
+        watch_release(&w);
+        (void)warden_of((struct proc_spec){.grace_ms = 30}, "true", NULL);
+    }
+}
+
+/* One that was killed while nobody needed it is not missed. */
+static void test_warden_killed_between(void **state)
+{
+    struct proc_spec plain = {.grace_ms = 30};
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        pid_t warden = warden_of(plain, "true", NULL);
+
+        assert_int_equal(kill(warden, i % 2 ? SIGKILL : SIGSTOP), 0);
+        if (i % 2)
+            wait_gone(warden);
+        if (i % 2)
+            assert_int_not_equal(warden_of(plain, "true", NULL), warden);
+        else
+            assert_int_equal(warden_of(plain, "true", NULL), warden);
+    }
 }
 
 /* A launch of any size that the kernel takes arrives whole. */
@@ -1429,6 +1552,11 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_zygote_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_zygote_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_zygote_hunted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_warden_comes_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_warden_forgets, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_warden_does_not_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_warden_ended_late, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_warden_killed_between, setup, teardown),
         cmocka_unit_test_setup_teardown(test_big_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,14 +32,25 @@
 
 #define WARDEN_SOCKET 3 /* the job's own are below */
 #define WARDEN_SIGNALS 4
+#define WARDEN_HOME 5        /* where it was born; the root is told by its number */
 #define WARDEN_SLOWEST_MS 64 /* between two looks for survivors */
 #define WARDEN_LEADER_STACK (32 * 1024)
 #define WARDEN_PAGE 4096
 
+/* What a job that shares it may change. */
+struct warden_place {
+    struct stat root;
+    mode_t mask;
+};
+
 struct warden {
+    struct warden_place place;
+    bool is_over; /* nobody is left of the job, and the next one may come */
+
     pid_t leader; /* 0 once reaped */
     pid_t group;  /* the leader's pid, for good */
     bool tell_dir;
+    bool is_last;                  /* what this job leaves us as is not fit for another */
     struct confine_image *confine; /* NULL: none */
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
@@ -73,6 +85,25 @@ static void warden_report_failure(int stage, int sys)
     warden_report(&report);
 }
 
+static void warden_learn_place(struct warden_place *ret)
+{
+    ret->mask = umask(0);
+    umask(ret->mask);
+    if (stat("/", &ret->root) < 0)
+        ret->root.st_ino = 0; /* then no place is the same */
+}
+
+/* As it was before a job that shared it; false: it cannot be. In brackets because the macro of
+ * base/banned.h guards the program's own directory. */
+static bool warden_restore_place(const struct warden_place *was)
+{
+    struct stat root;
+
+    umask(was->mask);
+    return (fchdir)(WARDEN_HOME) == 0 && stat("/", &root) == 0 && was->root.st_ino &&
+           root.st_ino == was->root.st_ino && root.st_dev == was->root.st_dev;
+}
+
 static void warden_close_stdio(void)
 {
     for (int fd = 0; fd < WARDEN_SOCKET; fd++)
@@ -85,34 +116,50 @@ static bool warden_place_fds(int socket)
 {
     sigset_t child;
     int signals;
+    int home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     /* Out of the way first: one may have the number that the other is to get. */
-    signals = fcntl(signals, F_DUPFD_CLOEXEC, WARDEN_SIGNALS + 1);
-    socket = fcntl(socket, F_DUPFD_CLOEXEC, WARDEN_SIGNALS + 1);
+    signals = fcntl(signals, F_DUPFD_CLOEXEC, WARDEN_HOME + 1);
+    socket = fcntl(socket, F_DUPFD_CLOEXEC, WARDEN_HOME + 1);
+    home = fcntl(home, F_DUPFD_CLOEXEC, WARDEN_HOME + 1); /* fails with it: a removed folder */
     if (dup3(socket, WARDEN_SOCKET, O_CLOEXEC) < 0 || dup3(signals, WARDEN_SIGNALS, O_CLOEXEC) < 0)
         return false;
-    child_close_from(WARDEN_SIGNALS + 1);
+    if (dup3(home, WARDEN_HOME, O_CLOEXEC) < 0)
+        close(WARDEN_HOME);
+    child_close_from(WARDEN_HOME + 1);
     warden_close_stdio();
     return true;
 }
 
-/* What can be done before it is known what the job is. That it failed shows when it is done again.
- */
-static int warden_prepare(void)
+/* The next packet is an order, and taken; false: it is something else, or the end. */
+static bool warden_take_order(struct warden_order *ret)
 {
-    struct warden_order order;
     ssize_t len;
 
     do
-        len = recv(WARDEN_SOCKET, &order, sizeof(order), MSG_PEEK | MSG_TRUNC);
+        len = recv(WARDEN_SOCKET, ret, sizeof(*ret), MSG_PEEK | MSG_TRUNC);
     while (len < 0 && errno == EINTR);
-    if (len != sizeof(order)) /* a launch is shorter, or longer */
-        return 0;
-    recv(WARDEN_SOCKET, &order, sizeof(order), 0);
-    return confine_enter_namespaces(order.signo) ? order.signo : 0;
+    if (len != sizeof(*ret)) /* a launch is shorter, or longer */
+        return false;
+    recv(WARDEN_SOCKET, ret, sizeof(*ret), 0);
+    return true;
+}
+
+/* What can be done before it is known what the job is. That it failed shows when it is done again.
+ * Other orders were for a job that was over when they came. */
+static int warden_prepare(void)
+{
+    struct warden_order order;
+    int prepared = 0;
+
+    while (warden_take_order(&order)) {
+        if (order.what == WARDEN_PREPARE && confine_enter_namespaces(order.signo))
+            prepared = order.signo;
+    }
+    return prepared;
 }
 
 /* Into the job's namespaces ourselves, so that leader and warden go on sharing what they share. */
@@ -145,6 +192,9 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
     int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
 
     w->tell_dir = plan->tell_dir;
+    /* A plan of a file stays mapped, and who was confined is so for good. */
+    w->is_last = plan->confine || (const char *)plan->argv < warden_room.plan ||
+                 (const char *)plan->argv >= warden_room.plan + sizeof(warden_room.plan);
     /* A program that confines goes where it likes, and takes its command nowhere with us. */
     if (plan->tell_dir && !in_between)
         flags |= CLONE_FS;
@@ -158,6 +208,7 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
         confine_take_asks(w->confine);
     w->group = w->leader;
     report.a = w->leader;
+    w->is_last = w->is_last || leader.failure.failed;
     if (leader.failure.failed)
         warden_report_failure(leader.failure.stage, leader.failure.sys);
     else
@@ -203,9 +254,12 @@ static void warden_reap(struct warden *w)
         report.alone = alone;
         if (w->tell_dir)
             warden_get_dir(report.dir);
+        w->is_over = alone && !w->is_last && !w->killing &&
+                     (!w->tell_dir || warden_restore_place(&w->place));
+        report.stays = w->is_over;
         warden_report(&report);
     }
-    if (alone)
+    if (alone && !w->is_over)
         _exit(0);
 }
 
@@ -352,12 +406,26 @@ static void warden_report_ready(void)
     warden_report(&report);
 }
 
+/* One job, from its launch to its end; returns when another one may come. */
+static void warden_serve(struct warden *w)
+{
+    struct launch_plan plan;
+    int prepared = warden_prepare();
+
+    *w = (struct warden){.place = w->place, .tree = w->tree};
+    if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
+        !warden_confine(&plan, prepared) || warden_start_leader(w, &plan) < 0) {
+        warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
+        _exit(0);
+    }
+    while (!w->is_over)
+        warden_step(w);
+}
+
 _Noreturn void warden_main(int socket)
 {
     struct warden w = {0};
-    struct launch_plan plan;
     sigset_t all;
-    int prepared;
 
     setsid(); /* a signal to tenax's group, from a terminal say, is not for us */
     prctl(PR_SET_NAME, "tenax-job");
@@ -367,14 +435,9 @@ _Noreturn void warden_main(int socket)
     if (!warden_place_fds(socket))
         _exit(1);
 
+    warden_learn_place(&w.place);
     warden_warm();
     warden_report_ready();
-    prepared = warden_prepare();
-    if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
-        !warden_confine(&plan, prepared) || warden_start_leader(&w, &plan) < 0) {
-        warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
-        _exit(0);
-    }
     for (;;)
-        warden_step(&w);
+        warden_serve(&w);
 }

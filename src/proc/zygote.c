@@ -153,8 +153,11 @@ static pid_t zygote_hear(struct zygote *z, enum zygote_spare_kind kind)
 
 bool zygote_is(struct zygote *z, pid_t pid)
 {
-    return pid == z->pid || pid == zygote_hear(z, ZYGOTE_PLAIN) ||
-           pid == zygote_hear(z, ZYGOTE_CONFINED);
+    bool is = pid == z->pid;
+
+    for (int kind = 0; kind < ZYGOTE_SPARES && !is; kind++)
+        is = pid == zygote_hear(z, (enum zygote_spare_kind)kind);
+    return is;
 }
 
 static void zygote_reap(pid_t pid)
@@ -217,6 +220,17 @@ static pid_t zygote_use(struct zygote *z, enum zygote_spare_kind kind, const str
     return -1;
 }
 
+bool zygote_take_back(struct zygote *z, pid_t warden, int socket)
+{
+    struct zygote_spare *back = &z->spares[ZYGOTE_BACK];
+
+    if (back->socket >= 0)
+        return false;
+    back->socket = socket;
+    back->pid = warden;
+    return true;
+}
+
 /* Without help: dear, but as good. */
 static pid_t zygote_fork_here(const struct launch *l, int *ret_socket, struct err *err)
 {
@@ -269,6 +283,8 @@ pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_soc
 
     if (namespaces && namespaces == confined->namespaces && confined->socket >= 0)
         warden = zygote_use(z, ZYGOTE_CONFINED, l, ret_socket);
+    else if (!l->confined && z->spares[ZYGOTE_BACK].socket >= 0)
+        warden = zygote_use(z, ZYGOTE_BACK, l, ret_socket);
     if (warden < 0)
         warden = zygote_use_plain(z, l, ret_socket);
     if (namespaces && namespaces != confined->namespaces) { /* the next one will be as this one */
