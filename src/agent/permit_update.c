@@ -119,6 +119,21 @@ static void update_save_rules(struct update *u, enum rule_list list, enum permit
     }
 }
 
+/* Ends what permit_begin() has begun, with these rules beside what is there. */
+static int batch_commit(struct rule_batch *b, struct permit *p, struct permit_state *s,
+                        struct err *err)
+{
+    int rc = 0;
+
+    while (b->rules.len && rc == 0)
+        rc = permit_state_add(s, b->rules.ptr[--b->rules.len], err);
+    if (rc < 0)
+        permit_abandon(p, s);
+    else
+        permit_commit(p, s);
+    return rc;
+}
+
 static int update_rules(struct update *u, enum permit_change change, struct err *err)
 {
     CLEANUP(rule_batch_release) struct rule_batch batch = {0};
@@ -126,7 +141,6 @@ static int update_rules(struct update *u, enum permit_change change, struct err 
     struct permit *p = u->permit;
     struct permit_state *s;
     enum rule_list list;
-    int rc = 0;
 
     if (!permit_list_parse(json_get_str(u->json, "behavior"), &list))
         return err_set(err, ERR_BAD_INPUT, "behavior is not allow, deny or ask");
@@ -145,15 +159,10 @@ static int update_rules(struct update *u, enum permit_change change, struct err 
 
             state_remove(p, s, list, u->to, &text);
         }
-    } else {
-        while (batch.rules.len && rc == 0)
-            rc = permit_state_add(s, batch.rules.ptr[--batch.rules.len], err);
-    }
-    if (rc < 0)
-        permit_abandon(p, s);
-    else
         permit_commit(p, s);
-    return rc;
+        return 0;
+    }
+    return batch_commit(&batch, p, s, err);
 }
 
 static int update_mode(struct update *u, struct err *err)
@@ -259,8 +268,6 @@ int permit_lend(struct permit *p, const struct strv *allow, const struct strv *d
                 const struct strv *only, struct strv *ret_warnings, struct err *err)
 {
     CLEANUP(rule_batch_release) struct rule_batch batch = {0};
-    struct permit_state *s;
-    int rc = 0;
 
     for (size_t i = 0; i < deny->len; i++) {
         if (batch_add_text(&batch, p, deny->ptr[i], RULE_DENY, /*is_limit=*/false, err) < 0)
@@ -276,14 +283,7 @@ int permit_lend(struct permit *p, const struct strv *allow, const struct strv *d
         if (batch_add_text(&batch, p, allow->ptr[i], RULE_ALLOW, /*is_limit=*/false, &unclear) < 0)
             strv_adds(ret_warnings, unclear.text);
     }
-    s = permit_begin(p);
-    while (batch.rules.len && rc == 0)
-        rc = permit_state_add(s, batch.rules.ptr[--batch.rules.len], err);
-    if (rc < 0)
-        permit_abandon(p, s);
-    else
-        permit_commit(p, s);
-    return rc;
+    return batch_commit(&batch, p, permit_begin(p), err);
 }
 
 void permit_return(struct permit *p)
