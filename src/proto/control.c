@@ -234,10 +234,14 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
 static int do_interrupt(struct control_call *call, struct jw *w, struct err *err)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    CLEANUP(strv_release) struct strv behind = STRV_INIT;
     bool drop = json_get_bool(call->request, "cancel_queued", false);
 
     (void)err;
+    /* What waits behind a command comes to the agent only then, so it is looked for first. */
+    slash_queued(call->session->slash, drop, &behind);
     host_interrupt(call->session->host, drop, &queued);
+    strv_add_all(&queued, &behind);
     if (drop) {
         write_none(w, "still_queued");
         write_strings(w, "cancelled", &queued);

@@ -393,6 +393,12 @@ static void slash_done(struct slash *s)
     lock_give(&s->lock);
 }
 
+/* Something that was said, and can be taken back. The lock is held. */
+static bool job_waits(const struct job *j)
+{
+    return j->input.message && !j->has_begun && !j->is_withdrawn;
+}
+
 bool slash_unqueue(struct slash *s, struct str uuid)
 {
     bool found = false;
@@ -401,13 +407,24 @@ bool slash_unqueue(struct slash *s, struct str uuid)
     for (size_t i = 0; i < s->jobs.len && !found; i++) {
         struct job *j = s->jobs.ptr[i];
 
-        found =
-            j->input.message && !j->has_begun && !j->is_withdrawn && str_is(uuid, j->input.uuid);
+        found = job_waits(j) && str_is(uuid, j->input.uuid);
         if (found)
             j->is_withdrawn = true;
     }
     lock_give(&s->lock);
     return found;
+}
+
+void slash_queued(struct slash *s, bool drop, struct strv *ret)
+{
+    lock_take(&s->lock);
+    VEC_EACH(&s->jobs, j) {
+        if (!job_waits(*j))
+            continue;
+        strv_adds(ret, (*j)->input.uuid);
+        (*j)->is_withdrawn = drop;
+    }
+    lock_give(&s->lock);
 }
 
 /* The commands' thread. */

@@ -125,6 +125,8 @@ int slash_send(struct slash *s, struct agent_input *input, struct err *err);
 /* Takes back what waits behind a command. False: it does not; host_unqueue() may know it. Any
  * thread. */
 bool slash_unqueue(struct slash *s, struct str uuid);
+/* The uuids of all that does, in order; with drop it is taken back. Any thread. */
+void slash_queued(struct slash *s, bool drop, struct strv *ret);
 /* The command /goal with an argument that was read already; takes its content. */
 int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err);
 /* What is typed behind "!" and "#" (slash/shell.h, slash/note.c); the answers are those of commands

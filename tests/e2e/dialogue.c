@@ -4,7 +4,8 @@
  *     dialogue TENAX FILE
  *
  * A file of tests/data (NAME.talk) says what it shows, then has sections: `%% scenario` (played
- * without a network), `%% options` (more of them, one a line), `%% talk` and `%% exit N`. In the
+ * without a network), `%% options` (more of them, one a line), `%% file PATH` (below the folder it
+ * all happens in, which is the home as well), `%% talk` and `%% exit N`. In the
  * talk `> line` is sent, `< text` waits for the next line of tenax that has the text in it, `x
  * text` says that the lines passed over by the next wait must not have it, `end` closes the input.
  * `%% needs sandbox` lets commands be confined, and skips the talk where they cannot be.
@@ -35,6 +36,7 @@ struct talk {
     int number; /* of the line that is played */
     char dir[32];
     struct strv options;
+    struct strv files; /* path, text, path, text, … */
     struct buf scenario, lines, id;
     int want_exit;
     bool needs_sandbox;
@@ -50,6 +52,29 @@ static _Noreturn void fail(const struct talk *t, const char *what, struct str ab
             STR_ARG(about));
     fprintf(stderr, "--- heard\n%s---\n", buf_cstr(&t->heard));
     exit(1);
+}
+
+/* What stands before the next section. */
+static void read_part(struct str *rest, struct strv *ret)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(FILE_MAX);
+    struct str line;
+
+    while (!str_starts(*rest, STR("%% ")) && str_cut(rest, '\n', &line))
+        buf_addf(&text, "%.*s\n", STR_ARG(line));
+    strv_add(ret, buf_str(&text));
+}
+
+static void put_files(const struct talk *t)
+{
+    for (size_t i = 0; i < t->files.len; i += 2) {
+        CLEANUP(mem_freep) char *path = path_join(t->dir, t->files.ptr[i]);
+        CLEANUP(mem_freep) char *folder = path_dirname(path);
+
+        if (file_mkdirs(folder, 0700, NULL) < 0 ||
+            file_replace(path, str_of(t->files.ptr[i + 1]), 0600, NULL) < 0)
+            fail(t, "cannot write", str_of(path));
+    }
 }
 
 static void read_file(struct talk *t)
@@ -74,7 +99,10 @@ static void read_file(struct talk *t)
             t->want_exit = line.ptr[8] - '0';
         else if (str_is(line, "%% needs sandbox"))
             t->needs_sandbox = true;
-        else if (!options && into) {
+        else if (str_starts(line, STR("%% file "))) {
+            strv_add(&t->files, str_from(line, strlen("%% file ")));
+            read_part(&rest, &t->files);
+        } else if (!options && into) {
             buf_add(into, line);
             buf_addc(into, '\n');
         }
@@ -113,6 +141,7 @@ static void start(struct talk *t, const char *tenax)
     scenario = path_join(t->dir, "scenario");
     if (file_replace(scenario, buf_str(&t->scenario), 0600, NULL) < 0)
         fail(t, "cannot write", str_of(scenario));
+    put_files(t);
     strv_adds(&argv, "tenax");
     strv_adds(&argv, "--output-format=stream-json");
     strv_adds(&argv, "--verbose");
@@ -238,6 +267,19 @@ static void check_secrets(const struct talk *t)
         fail(t, "a key that was planted is in", str_of(leak));
 }
 
+/* Each with the folders that are empty then. */
+static void remove_files(const struct talk *t)
+{
+    for (size_t i = 0; i < t->files.len; i += 2) {
+        char *path = path_join(t->dir, t->files.ptr[i]);
+
+        unlink(path);
+        for (*strrchr(path, '/') = '\0'; strcmp(path, t->dir) != 0; *strrchr(path, '/') = '\0')
+            (void)rmdir(path);
+        mem_freep(&path);
+    }
+}
+
 static void clean_up(const struct talk *t)
 {
     static const char *const files[] = {
@@ -258,6 +300,7 @@ static void clean_up(const struct talk *t)
 
         unlink(path);
     }
+    remove_files(t);
     (void)nftw(sessions, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)rmdir(running); /* nobody runs: nothing is in there */
     (void)rmdir(home);
@@ -268,6 +311,7 @@ static void clean_up(const struct talk *t)
 static void talk_release(struct talk *t)
 {
     strv_release(&t->options);
+    strv_release(&t->files);
     buf_release(&t->scenario);
     buf_release(&t->lines);
     buf_release(&t->id);
