@@ -205,7 +205,7 @@ int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
 struct removal {
     enum hook_event event;
     const struct hook_handler *handler; /* NULL: all of the skill's */
-    const char *skill_root;
+    const char *skill_root;             /* NULL: of all skills */
 };
 
 static bool keep_rest(const struct hook_entry *e, const struct hook_handler *h, const void *arg)
@@ -215,7 +215,7 @@ static bool keep_rest(const struct hook_entry *e, const struct hook_handler *h, 
     if (out->handler)
         return e->event != out->event || h != out->handler;
     return e->source != HOOK_SESSION || !e->skill_root ||
-           strcmp(e->skill_root, out->skill_root) != 0;
+           (out->skill_root && strcmp(e->skill_root, out->skill_root) != 0);
 }
 
 static size_t registry_cut(struct hook_registry *r, const struct removal *out)
@@ -254,6 +254,21 @@ static bool keep_all(const struct hook_entry *e, const struct hook_handler *h, c
     return true;
 }
 
+/* What was added at run time. */
+static void set_add_session(struct hook_set *s, const struct hook_set *from)
+{
+    VEC_EACH(&from->entries, e) {
+        struct hook_entry *copy;
+
+        if (e->source != HOOK_SESSION)
+            continue;
+        copy = set_add_entry(s, e);
+        VEC_EACH(&e->handlers, h) {
+            vec_push(&copy->handlers, hook_handler_ref(*h));
+        }
+    }
+}
+
 void hook_registry_renew(struct hook_registry *r, struct hook_registry *fresh)
 {
     CLEANUP(hook_set_unrefp) const struct hook_set *settings = hook_registry_get(fresh);
@@ -261,20 +276,35 @@ void hook_registry_renew(struct hook_registry *r, struct hook_registry *fresh)
     struct shared_set *old;
 
     lock_take(&r->lock);
-    VEC_EACH(&r->now->set.entries, e) {
-        struct hook_entry *copy;
-
-        if (e->source != HOOK_SESSION)
-            continue;
-        copy = set_add_entry(&new->set, e);
-        VEC_EACH(&e->handlers, h) {
-            vec_push(&copy->handlers, hook_handler_ref(*h));
-        }
-    }
+    set_add_session(&new->set, &r->now->set);
     old = r->now;
     r->now = new;
     lock_give(&r->lock);
     hook_set_unref(&old->set);
+}
+
+int hook_registry_renew_skill(struct hook_registry *r, const char *skill_root,
+                              struct hook_registry *fresh, struct err *err)
+{
+    CLEANUP(hook_set_unrefp) const struct hook_set *brought = hook_registry_get(fresh);
+    struct removal before = {.skill_root = skill_root};
+    struct shared_set *unused;
+    struct shared_set *new;
+    int rc = 0;
+
+    lock_take(&r->lock);
+    new = set_copy(&r->now->set, keep_rest, &before);
+    set_add_session(&new->set, brought);
+    if (set_count(&new->set) > REGISTRY_MAX_HANDLERS) {
+        rc = err_set(err, ERR_TOO_BIG, "there are more than %d hooks", REGISTRY_MAX_HANDLERS);
+        unused = new;
+    } else {
+        unused = r->now;
+        r->now = new;
+    }
+    lock_give(&r->lock);
+    hook_set_unref(&unused->set);
+    return rc;
 }
 
 /* --- asking --------------------------------------------------------------------------------- */

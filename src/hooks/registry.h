@@ -61,8 +61,12 @@ int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
                       struct hook_handler *h, struct err *err);
 /* By identity; false: it is not there (any more). */
 bool hook_registry_remove(struct hook_registry *r, enum hook_event event, struct hook_handler *h);
-/* All that a skill brought. How many handlers went. */
+/* All that a skill brought; NULL: that any of them did. How many handlers went. */
 size_t hook_registry_remove_skill(struct hook_registry *r, const char *skill_root);
+/* A skill is called: what `fresh` holds takes the place of what it brought before, in one step.
+ * ERR_TOO_BIG: all stays. */
+int hook_registry_renew_skill(struct hook_registry *r, const char *skill_root,
+                              struct hook_registry *fresh, struct err *err);
 bool hook_registry_has_type(struct hook_registry *r, enum handler_type type);
 bool hook_registry_has(struct hook_registry *r, enum hook_event event,
                        const struct hook_handler *h);

@@ -87,6 +87,8 @@ static void session_entries_are_found_again(void **state)
     struct hook_handler *b = command("b");
     struct hook_handler *c = command("c");
     struct hook_handler *d = command("d");
+    struct hook_registry *fresh = hook_registry_new(HOOK_LIMIT_NONE);
+    struct err err = {0};
 
     (void)state;
     add(r, (struct hook_entry){.event = HOOK_STOP, .matcher = ""}, a);
@@ -105,9 +107,16 @@ static void session_entries_are_found_again(void **state)
     assert_false(hook_registry_remove(r, HOOK_STOP, a));
     expect(r, "Stop/:c,; Stop/@/s:b,; Stop/x:d,; SubagentStop/:a,; ");
 
+    add(fresh, (struct hook_entry){.event = HOOK_STOP, .matcher = "y", .skill_root = "/s"}, b);
+    add(r, (struct hook_entry){.event = HOOK_STOP, .matcher = "", .skill_root = "/t"}, b);
+    assert_int_equal(hook_registry_renew_skill(r, "/s", fresh, &err), 0);
+    expect(r, "Stop/:c,; Stop/x:d,; SubagentStop/:a,; Stop/@/t:b,; Stop/y@/s:b,; ");
+
     assert_int_equal(hook_registry_remove_skill(r, "/s"), 1);
     assert_int_equal(hook_registry_remove_skill(r, "/s"), 0);
+    assert_int_equal(hook_registry_remove_skill(r, /*skill_root=*/NULL), 1);
     expect(r, "Stop/:c,; Stop/x:d,; SubagentStop/:a,; ");
+    hook_registry_free(fresh);
     hook_handler_unref(a);
     hook_handler_unref(b);
     hook_handler_unref(c);

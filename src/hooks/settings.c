@@ -19,15 +19,16 @@
 
 struct reading {
     const struct conf *conf;
-    struct hook_registry *registry; /* NULL: nothing is registered */
-    struct strv *warnings;          /* NULL: nobody reads them */
-    struct settings_rows *rows;     /* NULL: no list is made */
-    struct str name;                /* of the event */
-    enum hook_event event;          /* when it is one of ours */
-    bool is_later;                  /* else */
-    struct str why_never;           /* why nothing runs at this event; or empty */
-    struct str origin;              /* of the group */
-    size_t group, hook;             /* numbers */
+    const struct skill_hooks *skill; /* NULL: those of the settings are read */
+    struct hook_registry *registry;  /* NULL: nothing is registered */
+    struct strv *warnings;           /* NULL: nobody reads them */
+    struct settings_rows *rows;      /* NULL: no list is made */
+    struct str name;                 /* of the event */
+    enum hook_event event;           /* when it is one of ours */
+    bool is_later;                   /* else */
+    struct str why_never;            /* why nothing runs at this event; or empty */
+    struct str origin;               /* of the group */
+    size_t group, hook;              /* numbers */
     struct hook_entry where;
     struct buf why_not; /* of the handler that is read; empty: it is used */
 };
@@ -72,6 +73,12 @@ static bool leave_out(struct reading *r, const char *fmt, ...)
     va_end(args);
     warn_text(r, true, buf_str(&r->why_not), "; left out");
     return false;
+}
+
+/* Where it stands: "file:line:column"; in a skill's file, that. */
+static struct str origin_of(const struct reading *r, const char *key)
+{
+    return r->skill ? str_of(r->skill->file) : conf_origin(r->conf, key);
 }
 
 enum hook_limit settings_limit(const struct conf *conf)
@@ -298,6 +305,8 @@ static void read_unknown(const struct reading *r, const struct json *o, enum han
     JSON_EACH(o, field) {
         struct str name = json_key(field);
 
+        if (str_is(name, "once") && r->skill)
+            continue;
         if (str_is(name, "once"))
             warn(r, true, "'once' counts only for hooks that a skill brings");
         else if (!str_is_word_of(name, "type if timeout statusMessage") &&
@@ -326,6 +335,8 @@ static void read_handler(struct reading *r, const struct json *o)
     if (!read_type(r, o, &spec, &lists) || !read_text(r, o, "statusMessage", false, &spec.status))
         return;
     read_unknown(r, o, spec.type);
+    if (r->skill && read_bool(r, o, "once"))
+        spec.flags |= HANDLER_ONCE;
     spec.timeout_ms = read_timeout(r, o);
     spec.only = read_condition(r, o);
     h = hook_handler_new(&spec);
@@ -334,36 +345,18 @@ static void read_handler(struct reading *r, const struct json *o)
     hook_handler_unref(h);
 }
 
-/* --- listed --------------------------------------------------------------------------------- */
-
 static void list_handler(struct reading *r, const struct json *o)
 {
-    static const char *const titles[] = {"command", "url", "prompt", "tool"};
-    struct arena *arena = &r->rows->arena;
-    enum hook_limit limit = settings_limit(r->conf);
-    struct settings_row *row = vec_add(&r->rows->list);
-
-    *row = (struct settings_row){
-        .event = arena_str(arena, r->name),
-        .matcher = arena_str(arena, str_of(r->where.matcher)),
-        .type = arena_str(arena, json_get_str(o, "type")),
-        .origin = arena_str(arena, r->origin),
+    struct settings_row row = {
+        .event = r->name,
+        .matcher = str_of(r->where.matcher),
+        .type = json_get_str(o, "type"),
+        .origin = r->origin,
         .is_managed = r->where.source == HOOK_MANAGED,
-        .why_not = arena_str(arena, buf_str(&r->why_not)),
+        .why_not = r->why_not.len ? buf_str(&r->why_not) : r->why_never,
     };
-    for (size_t i = 0; i < ARRAY_LEN(titles) && !row->what.len; i++) {
-        struct str what = str_trim(json_get_str(o, titles[i]));
 
-        row->what = arena_str(arena, str_first(what, str_chr(what, '\n')));
-    }
-    if (!row->why_not.len && r->why_never.len)
-        row->why_not = r->why_never;
-    if (row->why_not.len || row->is_managed)
-        return;
-    if (limit == HOOK_LIMIT_DISABLED)
-        row->why_not = STR("disableAllHooks");
-    else if (limit == HOOK_LIMIT_MANAGED)
-        row->why_not = STR("allowManagedHooksOnly");
+    settings_rows_add(r->rows, &row, o, settings_limit(r->conf));
 }
 
 static void read_group(struct reading *r, const struct json *group)
@@ -404,8 +397,10 @@ static void read_event(struct reading *r, const struct json *list)
         CLEANUP(buf_release) struct buf key = BUF_INIT(200);
 
         buf_addf(&key, "hooks.%.*s.%zu", STR_ARG(r->name), r->group);
-        r->origin = conf_origin(r->conf, buf_cstr(&key));
-        r->where.source = conf_is_managed(r->conf, buf_cstr(&key)) ? HOOK_MANAGED : HOOK_SETTINGS;
+        r->origin = origin_of(r, buf_cstr(&key));
+        r->where.source = r->skill                                   ? HOOK_SESSION
+                          : conf_is_managed(r->conf, buf_cstr(&key)) ? HOOK_MANAGED
+                                                                     : HOOK_SETTINGS;
         read_group(r, group);
         r->group++;
     }
@@ -419,7 +414,7 @@ static bool read_name(struct reading *r, const struct json *list)
     struct str origin;
 
     buf_addf(&key, "hooks.%.*s", STR_ARG(r->name));
-    origin = conf_origin(r->conf, buf_cstr(&key));
+    origin = origin_of(r, buf_cstr(&key));
     r->is_later = false;
     r->why_never = STR("");
     if (hook_event_parse(r->name, &r->event)) {
@@ -454,7 +449,7 @@ static bool read_name(struct reading *r, const struct json *list)
 static void read_all(struct reading *r)
 {
     buf_init(&r->why_not, BUF_NO_LIMIT); /* clipped names */
-    JSON_EACH(conf_get(r->conf, "hooks"), list) {
+    JSON_EACH(r->skill ? r->skill->hooks : conf_get(r->conf, "hooks"), list) {
         r->name = str_clip(json_key(list), 80);
         if (read_name(r, list))
             read_event(r, list);
@@ -470,15 +465,26 @@ void settings_read(const struct conf *conf, struct hook_registry *registry,
     read_all(&r);
 }
 
+int settings_read_skill(const struct conf *conf, const struct skill_hooks *skill,
+                        struct hook_registry *registry, struct strv *ret_warnings, struct err *err)
+{
+    struct hook_registry *fresh = hook_registry_new(settings_limit(conf));
+    struct reading r = {.conf = conf,
+                        .skill = skill,
+                        .registry = fresh,
+                        .warnings = ret_warnings,
+                        .where = {.skill_root = skill->root}};
+    int rc;
+
+    read_all(&r);
+    rc = hook_registry_renew_skill(registry, skill->root, fresh, err);
+    hook_registry_free(fresh);
+    return rc;
+}
+
 void settings_list(const struct conf *conf, struct settings_rows *ret)
 {
     struct reading r = {.conf = conf, .rows = ret};
 
     read_all(&r);
-}
-
-void settings_rows_release(struct settings_rows *rows)
-{
-    vec_release(&rows->list);
-    arena_release(&rows->arena);
 }

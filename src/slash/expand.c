@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
+#include "hooks/settings.h"
 #include "host/host.h"
 #include "llm/effort.h"
 #include "slash/inside.h"
@@ -305,7 +306,30 @@ static void take_grants(struct slash_call *call, const struct own_command *c)
     call->effort = c->effort;
 }
 
-/* A hook that guards and does not run is worth a word each time. */
+/* From the first call to the end of the session. A command is known by its file, a skill by its
+ * folder. One that cannot be had keeps the command back: it may be a guard. */
+static int take_hooks(const struct expansion *x, struct err *err)
+{
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    const struct own_command *c = x->command;
+    struct skill_hooks skill = {
+        .hooks = c->hooks, .root = c->is_skill ? c->dir : c->path, .file = c->path};
+    struct host *host = x->call->host;
+
+    if (!c->hooks)
+        return 0;
+    if (!is_trusted(x))
+        return err_set(err, ERR_DENIED,
+                       "%s brings hooks, and the folder it is in is not trusted (tenax trust)",
+                       c->path);
+    if (settings_read_skill(host_conf(host), &skill, host_hooks(host), &warnings, err) < 0)
+        return err_prefix(err, "%s", c->path);
+    for (size_t i = 0; i < warnings.len; i++)
+        host_notice(host, LEVEL_WARNING, str_of(warnings.ptr[i]));
+    return 0;
+}
+
+/* What is asked for and not done is worth a word each time. */
 static void say_unused(struct slash_call *call, const struct own_command *c)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_TEXT);
@@ -350,5 +374,5 @@ int expand_command(struct slash_call *call, const struct own_command *c, struct 
     strv_release(&x.files);
     if (rc == 0 && !str_trim(buf_str(&call->prompt)).len)
         rc = err_set(err, ERR_BAD_INPUT, "%s says nothing", c->path);
-    return rc;
+    return rc == 0 ? take_hooks(&x, err) : -1;
 }

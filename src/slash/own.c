@@ -203,7 +203,7 @@ static struct str read_summary(struct arena *arena, const struct json *front, st
  * not among them, nor is disable-model-invocation: no model invokes any. */
 static struct str read_unused(struct arena *arena, const struct json *front)
 {
-    static const char *const keys[] = {"hooks", "context", "agent", "paths"};
+    static const char *const keys[] = {"context", "agent", "paths"};
     CLEANUP(buf_release) struct buf text = BUF_INIT(100);
 
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -305,6 +305,7 @@ static void take_file(struct own_list *l, const struct place *at, const char *pa
     add_rules(json_get(front, "disallowed-tools"), &c.deny);
     add_names(json_get(front, "arguments"), &c.names);
     c.shell = json_get_str(front, "shell");
+    c.hooks = json_get(front, "hooks");
     c.unused = read_unused(&l->arena, front);
     if (c.unused.len)
         strv_addf(&l->notes, "%s: not used by this version: %.*s", path, STR_ARG(c.unused));

@@ -28,6 +28,7 @@
 
 struct conf;
 struct err;
+struct json;
 
 #define OWN_MAX_FILE ((size_t)1 << 20)
 #define OWN_MAX_COMMANDS 1000
@@ -46,10 +47,11 @@ struct own_command {
     bool is_hidden; /* user-invocable: false */
     struct str model;
     enum effort effort;
-    struct strv allow, deny; /* allowed-tools, disallowed-tools: rules */
-    struct strv names;       /* of arguments */
-    struct str shell;        /* of its commands; empty: bash */
-    struct str unused;       /* "hooks, paths": what it asks for and does not get; or empty */
+    struct strv allow, deny;  /* allowed-tools, disallowed-tools: rules */
+    struct strv names;        /* of arguments */
+    struct str shell;         /* of its commands; empty: bash */
+    const struct json *hooks; /* of the frontmatter; NULL: none */
+    struct str unused;        /* "context, paths": what it asks for and does not get; or empty */
 };
 
 struct own_stamp {

@@ -112,7 +112,7 @@ static void test_who_wins(void **state)
     check(l, "e", "user's command", "h/.claude/commands/e.md");
     check(l, "x:y:deep", "Deep", "w/.claude/commands/x/y/deep.md");
     assert_int_equal(l->commands.len, 7);
-    assert_true(is_noted(l, "w/.claude/commands/f.md", "not used by this version: hooks, paths"));
+    assert_true(is_noted(l, "w/.claude/commands/f.md", "not used by this version: paths"));
     assert_true(is_noted(l, "w/.claude/commands/a.md", "is not used: /a is"));
     assert_true(is_noted(l, "w/.claude/commands/c.md", "is not used: /c is"));
     assert_true(is_noted(l, "w/.claude/commands/goal.md", "/goal is built in"));
