@@ -88,7 +88,27 @@ void buf_adds(struct buf *b, const char *s)
 
 void buf_addc(struct buf *b, char c)
 {
+    if (!b->over && b->cap > 1 && b->len < b->cap - 1 && b->len < b->max) {
+        b->ptr[b->len++] = c;
+        b->ptr[b->len] = '\0';
+        return;
+    }
     buf_add(b, str_make(&c, 1));
+}
+
+void buf_addi(struct buf *b, int64_t n)
+{
+    char digits[24];
+    size_t at = sizeof(digits);
+    uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
+
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (n < 0)
+        digits[--at] = '-';
+    buf_add(b, str_make(digits + at, sizeof(digits) - at));
 }
 
 void buf_addv(struct buf *b, const char *fmt, va_list args)

@@ -39,6 +39,7 @@ void buf_clear(struct buf *b); /* len 0, over false, memory kept */
 void buf_add(struct buf *b, struct str s);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
+void buf_addi(struct buf *b, int64_t n); /* "-34": as buf_addf() would, at a tenth of the price */
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_addv(struct buf *b, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 void buf_add_base64(struct buf *b, struct str bytes);

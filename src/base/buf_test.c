@@ -35,6 +35,48 @@ static void limit_is_kept(void **state)
     buf_release(&b);
 }
 
+static const struct {
+    int64_t n;
+    const char *text;
+} integers[] = {
+    {0, "0"},
+    {7, "7"},
+    {-10, "-10"},
+    {INT64_MAX, "9223372036854775807"},
+    {INT64_MIN, "-9223372036854775808"},
+};
+
+static void adds_integers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(integers); i++) {
+        struct buf b = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addi(&b, integers[i].n);
+        assert_string_equal(buf_cstr(&b), integers[i].text);
+        buf_release(&b);
+    }
+}
+
+/* One at a time, up to the limit and not past it. */
+static void adds_characters(void **state)
+{
+    struct buf b = BUF_INIT(1000);
+
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) {
+        buf_addc(&b, (char)('a' + i % 26));
+        assert_int_equal(b.len, i + 1);
+        assert_int_equal(strlen(buf_cstr(&b)), b.len);
+        assert_false(b.over);
+    }
+    buf_addc(&b, 'x');
+    assert_int_equal(b.len, 1000);
+    assert_true(b.over);
+    assert_int_equal(b.ptr[999], 'a' + 999 % 26);
+    buf_release(&b);
+}
+
 static void formats_long_texts(void **state)
 {
     struct buf b = BUF_INIT(BUF_NO_LIMIT);
@@ -137,9 +179,10 @@ static void moves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limit_is_kept), cmocka_unit_test(formats_long_texts),
-        cmocka_unit_test(edits),         cmocka_unit_test(reads_a_pipe_up_to_the_limit),
-        cmocka_unit_test(base64),        cmocka_unit_test(moves),
+        cmocka_unit_test(limit_is_kept),   cmocka_unit_test(adds_integers),
+        cmocka_unit_test(adds_characters), cmocka_unit_test(formats_long_texts),
+        cmocka_unit_test(edits),           cmocka_unit_test(reads_a_pipe_up_to_the_limit),
+        cmocka_unit_test(base64),          cmocka_unit_test(moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

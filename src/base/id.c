@@ -78,19 +78,28 @@ void id_uuid(char out[static ID_UUID_LEN + 1])
              (unsigned long long)(b & 0xFFFFFFFFFFFFu));
 }
 
+/* Every name in a folder of sessions is asked about: a table, because a chain of comparisons would
+ * cost as much as to read the folder. */
+static bool id_are_hex(const char *s, size_t n)
+{
+    static const bool hex[256] = {
+        ['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true, ['4'] = true, ['5'] = true,
+        ['6'] = true, ['7'] = true, ['8'] = true, ['9'] = true, ['a'] = true, ['b'] = true,
+        ['c'] = true, ['d'] = true, ['e'] = true, ['f'] = true, ['A'] = true, ['B'] = true,
+        ['C'] = true, ['D'] = true, ['E'] = true, ['F'] = true,
+    };
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++)
+        all &= hex[(unsigned char)s[i]];
+    return all;
+}
+
 bool id_is_uuid(struct str s)
 {
-    if (s.len != ID_UUID_LEN)
-        return false;
-    for (size_t i = 0; i < s.len; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        char c = s.ptr[i];
-        bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-
-        if (dash ? c != '-' : !hex)
-            return false;
-    }
-    return true;
+    return s.len == ID_UUID_LEN && s.ptr[8] == '-' && s.ptr[13] == '-' && s.ptr[18] == '-' &&
+           s.ptr[23] == '-' && id_are_hex(s.ptr, 8) && id_are_hex(s.ptr + 9, 4) &&
+           id_are_hex(s.ptr + 14, 4) && id_are_hex(s.ptr + 19, 4) && id_are_hex(s.ptr + 24, 12);
 }
 
 struct str id_make(char *out, size_t size, const char *prefix, size_t n)

@@ -84,12 +84,26 @@ int sessions_find(const struct sessions *s, const char *want, struct buf *ret_pa
     return find_session(&scope, str_of(want), s->cmd->cancel, ret_path, err);
 }
 
+/* Whether eight bytes are all ASCII and no controls: none has its highest bit, is below a space, or
+ * is DEL. */
+static bool are_plain(const char *eight)
+{
+    const uint64_t each = 0x0101010101010101;
+    uint64_t x;
+
+    memcpy(&x, eight, sizeof(x));
+    return !((x | (x - each * ' ') | (x + each)) & (each << 7));
+}
+
 /* How many characters from here on are ASCII and may stand in a line as they are, at most max. */
 static size_t plain_run(struct str text, size_t max)
 {
+    size_t end = text.len < max ? text.len : max;
     size_t n = 0;
 
-    while (n < text.len && n < max && text.ptr[n] >= ' ' && text.ptr[n] < 0x7f)
+    while (n + 8 <= end && are_plain(text.ptr + n))
+        n += 8;
+    while (n < end && text.ptr[n] >= ' ' && text.ptr[n] < 0x7f)
         n++;
     return n;
 }
@@ -115,21 +129,6 @@ void sessions_add_line(struct buf *out, struct str text, size_t max_chars)
         buf_adds(out, "…");
 }
 
-void sessions_add_number(struct buf *out, int64_t n)
-{
-    char digits[24];
-    size_t at = sizeof(digits);
-    uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
-
-    do {
-        digits[--at] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest);
-    if (n < 0)
-        digits[--at] = '-';
-    buf_add(out, str_make(digits + at, sizeof(digits) - at));
-}
-
 void sessions_add_size(struct buf *out, int64_t bytes)
 {
     static const char *const units[] = {" B", " KB", " MB", " GB", " TB"};
@@ -141,11 +140,11 @@ void sessions_add_size(struct buf *out, int64_t bytes)
         unit++;
     }
     if (unit > 1 && tenths < 100) {
-        sessions_add_number(out, tenths / 10);
+        buf_addi(out, tenths / 10);
         buf_addc(out, '.');
-        sessions_add_number(out, tenths % 10);
+        buf_addi(out, tenths % 10);
     } else {
-        sessions_add_number(out, (tenths + 5) / 10);
+        buf_addi(out, (tenths + 5) / 10);
     }
     buf_adds(out, units[unit]);
 }

@@ -34,7 +34,6 @@ int sessions_find(const struct sessions *s, const char *want, struct buf *ret_pa
 
 /* One line of a stranger's text, at most so many characters. */
 void sessions_add_line(struct buf *out, struct str text, size_t max_chars);
-void sessions_add_number(struct buf *out, int64_t n);   /* "34", faster than printf */
 void sessions_add_size(struct buf *out, int64_t bytes); /* "34 KB" */
 /* Members of an object: what a list knows of it. */
 void sessions_write(struct jw *w, const struct store_session *row, const char *path);

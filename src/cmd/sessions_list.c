@@ -25,6 +25,7 @@
 #define BRANCH_CHARS 16
 #define TITLE_CHARS 100 /* where the width is not known */
 #define TITLE_LEAST 20
+#define SAY_BYTES ((size_t)32 << 10) /* said at a time: all of it at once would be new memory */
 
 struct table {
     struct buf out;
@@ -36,22 +37,26 @@ struct table {
     size_t title_chars;
 };
 
-static int by_text(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-    return memcmp(a, b, SHORT_ID);
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
 }
 
 /* Ids are shown by their beginnings, unless two begin alike. */
 static size_t table_id_chars(const struct index *ix)
 {
-    CLEANUP(mem_freep) char *begins = mem_alloc(ix->rows.len * SHORT_ID + 1);
+    CLEANUP(mem_freep) uint64_t *begins = mem_alloc((ix->rows.len + 1) * sizeof(*begins));
     size_t chars = SHORT_ID;
 
+    _Static_assert(SHORT_ID == sizeof(*begins), "a beginning is compared as a number");
     for (size_t i = 0; i < ix->rows.len; i++)
-        memcpy(begins + i * SHORT_ID, ix->rows.ptr[i].id.ptr, SHORT_ID);
-    qsort(begins, ix->rows.len, SHORT_ID, by_text);
+        memcpy(&begins[i], ix->rows.ptr[i].id.ptr, SHORT_ID);
+    qsort(begins, ix->rows.len, sizeof(*begins), by_number);
     for (size_t i = 1; i < ix->rows.len; i++) {
-        if (by_text(begins + (i - 1) * SHORT_ID, begins + i * SHORT_ID) == 0)
+        if (begins[i - 1] == begins[i])
             chars = ID_UUID_LEN;
     }
     return chars;
@@ -78,7 +83,7 @@ static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)
     }
     while (minutes >= units[unit].minutes && unit + 1 < ARRAY_LEN(units))
         unit++;
-    sessions_add_number(out, minutes / units[unit].of);
+    buf_addi(out, minutes / units[unit].of);
     buf_adds(out, units[unit].ago);
 }
 
@@ -172,7 +177,7 @@ static void table_row(struct table *t, const struct store_session *row, int64_t 
     else
         add_age(table_cell(t), row->last_ms, now_ms);
     add_left(&t->out, buf_str(&t->cell), AGE_CHARS);
-    sessions_add_number(table_cell(t), row->messages);
+    buf_addi(table_cell(t), row->messages);
     add_right(&t->out, buf_str(&t->cell), COUNT_CHARS);
     sessions_add_size(table_cell(t), row->size);
     add_right(&t->out, buf_str(&t->cell), SIZE_CHARS);
@@ -211,6 +216,14 @@ static size_t terminal_columns(void)
     return size.ws_col;
 }
 
+/* False when nobody listens any more. */
+static bool say_so_far(const struct sessions *s, struct buf *out, int *ret_code)
+{
+    *ret_code = sessions_say(s, out);
+    buf_clear(out);
+    return *ret_code == EXIT_OK;
+}
+
 static int list_text(const struct sessions *s, const struct index *ix)
 {
     struct table t = {
@@ -220,7 +233,7 @@ static int list_text(const struct sessions *s, const struct index *ix)
         .id_chars = table_id_chars(ix),
     };
     int64_t now_ms = clock_wall_ms();
-    int code;
+    int code = EXIT_OK;
 
     VEC_EACH(&ix->rows, row) {
         t.has_branch = t.has_branch || row->branch.len;
@@ -235,8 +248,11 @@ static int list_text(const struct sessions *s, const struct index *ix)
                                         "other folders.\n");
     VEC_EACH(&ix->rows, row) {
         table_row(&t, row, now_ms);
+        if (t.out.len >= SAY_BYTES && !say_so_far(s, &t.out, &code))
+            break;
     }
-    code = sessions_say(s, &t.out);
+    if (code == EXIT_OK)
+        code = sessions_say(s, &t.out);
     buf_release(&t.out);
     buf_release(&t.cell);
     strv_release(&t.open);
@@ -247,19 +263,22 @@ static int list_json(const struct sessions *s, const struct index *ix)
 {
     CLEANUP(strv_release) struct strv open = STRV_INIT;
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    int code = EXIT_OK;
     struct jw w;
 
     hold_list(s->home, &open);
     jw_init(&w, &out, JW_PRETTY);
     jw_array(&w);
     VEC_EACH(&ix->rows, row) {
-        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-
+        buf_clear(&path);
         index_path(row, s->home, &path);
         jw_object(&w);
         sessions_write(&w, row, buf_cstr(&path));
         jw_kbool(&w, "open", strv_has(&open, row->id));
         jw_object_end(&w);
+        if (out.len >= SAY_BYTES && !say_so_far(s, &out, &code))
+            return code;
     }
     jw_array_end(&w);
     buf_addc(&out, '\n');

@@ -265,7 +265,7 @@ void jw_cstr(struct jw *w, const char *s)
 void jw_i64(struct jw *w, int64_t n)
 {
     begin_value(w);
-    buf_addf(w->out, "%lld", (long long)n);
+    buf_addi(w->out, n);
 }
 
 void jw_double(struct jw *w, double n)

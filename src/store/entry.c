@@ -71,6 +71,13 @@ void entry_begin_fact(struct jw *w, enum entry_kind kind)
     jw_kcstr(w, "type", entry_kind_name(kind));
 }
 
+static void put_digits(char *to, size_t count, int n)
+{
+    for (; count; n /= 10)
+        to[--count] = (char)('0' + n % 10);
+}
+
+/* Every line and every row of a list has one or two: written digit by digit, not by printf(). */
 void entry_time(int64_t time_ms, char out[static 25])
 {
     time_t seconds = (time_t)(time_ms / 1000);
@@ -81,10 +88,14 @@ void entry_time(int64_t time_ms, char out[static 25])
         time_ms = 0;
         gmtime_r(&seconds, &tm);
     }
-    snprintf(out, 25, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)(tm.tm_year + 1900) % 10000,
-             (unsigned)(tm.tm_mon + 1) % 100, (unsigned)tm.tm_mday % 100,
-             (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100,
-             (unsigned)(time_ms % 1000));
+    memcpy(out, "0000-00-00T00:00:00.000Z", 25);
+    put_digits(out, 4, tm.tm_year + 1900);
+    put_digits(out + 5, 2, tm.tm_mon + 1);
+    put_digits(out + 8, 2, tm.tm_mday);
+    put_digits(out + 11, 2, tm.tm_hour);
+    put_digits(out + 14, 2, tm.tm_min);
+    put_digits(out + 17, 2, tm.tm_sec);
+    put_digits(out + 20, 3, (int)(time_ms % 1000));
 }
 
 /* So many digits as a number; -1 when one is none. */
