@@ -67,9 +67,11 @@ struct store *sessions_store(const struct sessions *s)
 
 int sessions_refresh(const struct sessions *s, struct index *ret, struct err *err)
 {
-    CLEANUP(store_freep) struct store *store = sessions_store(s);
+    CLEANUP(store_freep) struct store *store = NULL;
     struct str project = s->cmd->args.given[OPT_ALL] ? STR("") : buf_str(&s->project);
 
+    index_begin(ret, s->home, project, s->cmd->cancel);
+    store = sessions_store(s);
     return index_refresh(store, s->home, project, s->cmd->cancel, ret, err);
 }
 

@@ -22,18 +22,27 @@
 #include "store/window.h"
 #include "sync/cancel.h"
 
-#define SUFFIX ".jsonl"
-
 struct refresh {
     const char *home;
     struct cancel *cancel;
     struct index *ix; /* its rows are those that were known, then those that hold */
     size_t kept;      /* of the known ones, moved to the front */
     store_session_vec put, forget;
+    /* The projects that were compared last, and how: those of neighbours are the same. */
+    const char *row_project, *file_project;
+    int project_order;
 };
+
+static void index_end_survey(struct index *ix)
+{
+    if (ix->survey)
+        survey_release(ix->survey);
+    mem_freep(&ix->survey);
+}
 
 void index_release(struct index *ix)
 {
+    index_end_survey(ix);
     vec_release(&ix->rows);
     arena_release(&ix->arena);
 }
@@ -47,12 +56,18 @@ struct str index_name(const struct store_session *row)
 
 void index_path(const struct store_session *row, const char *home, struct buf *ret)
 {
-    buf_addf(ret, "%s/projects/%.*s/%.*s" SUFFIX, home, STR_ARG(row->project), STR_ARG(row->id));
+    buf_adds(ret, home);
+    buf_adds(ret, "/projects/");
+    buf_add(ret, row->project);
+    buf_addc(ret, '/');
+    buf_add(ret, row->id);
+    buf_adds(ret, INDEX_SUFFIX);
 }
 
 bool index_is_session(struct str name)
 {
-    return str_ends(name, STR(SUFFIX)) && id_is_uuid(str_first(name, name.len - strlen(SUFFIX)));
+    return str_ends(name, STR(INDEX_SUFFIX)) &&
+           id_is_uuid(str_first(name, name.len - strlen(INDEX_SUFFIX)));
 }
 
 bool index_is_ours(const char *home, const char *path)
@@ -169,7 +184,7 @@ int index_read(const char *path, struct cancel *cancel, struct arena *arena,
     if (stat(path, &st) < 0)
         return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot read '%s'", path);
     row.project = arena_str(arena, str_of(path_base(dir)));
-    row.id = arena_str(arena, str_first(name, str_find(name, STR(SUFFIX))));
+    row.id = arena_str(arena, str_first(name, str_find(name, STR(INDEX_SUFFIX))));
     survey_stat(&file, &st);
     index_take_stat(&row, &file);
     if (index_read_file(path, cancel, arena, &row, err) < 0)
@@ -182,16 +197,21 @@ int index_read(const char *path, struct cancel *cancel, struct arena *arena,
 
 static int index_compare(const struct store_session *a, const struct store_session *b)
 {
-    int project = str_cmp(a->project, b->project);
+    /* Neighbours share the text of their project. */
+    int project = a->project.ptr == b->project.ptr ? 0 : str_cmp(a->project, b->project);
 
     return project ? project : str_cmp(a->id, b->id);
 }
 
-static int index_compare_file(const struct store_session *row, const struct survey_file *file)
+static int index_compare_file(struct refresh *r, const struct store_session *row,
+                              const struct survey_file *file)
 {
-    int project = str_cmp(row->project, file->project);
-
-    return project ? project : str_cmp(row->id, str_make(file->id, ID_UUID_LEN));
+    if (row->project.ptr != r->row_project || file->project.ptr != r->file_project) {
+        r->row_project = row->project.ptr;
+        r->file_project = file->project.ptr;
+        r->project_order = str_cmp(row->project, file->project);
+    }
+    return r->project_order ? r->project_order : str_cmp(row->id, str_make(file->id, ID_UUID_LEN));
 }
 
 /* known: the row that was made of it, or NULL. */
@@ -227,8 +247,12 @@ static int index_take_file(struct refresh *r, const struct survey_file *file,
     if (!known || known->size != file->size || known->mtime_ns != file->mtime_ns ||
         known->inode != file->inode)
         return index_read_changed(r, file, known, err);
-    if (known->messages)
-        r->ix->rows.ptr[r->kept++] = *known;
+    if (known->messages) {
+        struct store_session *to = &r->ix->rows.ptr[r->kept++];
+
+        if (to != known)
+            *to = *known;
+    }
     return 0;
 }
 
@@ -240,10 +264,15 @@ static int index_take_files(struct refresh *r, const struct survey *survey, stru
 
     VEC_EACH(&survey->files, file) {
         const struct store_session *row = NULL;
+        int order = 1; /* of the row against the file: behind it */
 
-        while (at < known->len && index_compare_file(&known->ptr[at], file) < 0)
-            vec_push(&r->forget, known->ptr[at++]);
-        if (at < known->len && index_compare_file(&known->ptr[at], file) == 0)
+        for (; at < known->len; at++) {
+            order = index_compare_file(r, &known->ptr[at], file);
+            if (order >= 0)
+                break;
+            vec_push(&r->forget, known->ptr[at]);
+        }
+        if (at < known->len && order == 0)
             row = &known->ptr[at++];
         if (index_take_file(r, file, row, err) < 0)
             return -1;
@@ -292,19 +321,26 @@ static void index_write_rows(struct refresh *r, struct store *s)
         log_debug("store", "index: %s", why.text);
 }
 
+void index_begin(struct index *ix, const char *home, struct str project, struct cancel *cancel)
+{
+    ix->survey = mem_alloc(sizeof(*ix->survey));
+    *ix->survey = (struct survey)SURVEY_INIT(home, project, cancel);
+    survey_begin(ix->survey);
+}
+
 int index_refresh(struct store *s, const char *home, struct str project, struct cancel *cancel,
                   struct index *ret, struct err *err)
 {
-    CLEANUP(survey_release) struct survey survey = SURVEY_INIT(home, project, cancel);
     struct refresh r = {.home = home, .cancel = cancel, .ix = ret};
     int rc;
 
-    survey_begin(&survey);
+    if (!ret->survey)
+        index_begin(ret, home, project, cancel);
     index_read_rows(&r, s, project);
-    survey_end(&survey);
+    survey_end(ret->survey);
     rc = cancel_check(cancel, err); /* the survey may have stopped halfway */
     if (rc == 0)
-        rc = index_take_files(&r, &survey, err);
+        rc = index_take_files(&r, ret->survey, err);
     if (rc == 0)
         index_write_rows(&r, s);
     index_add_read(&r);
@@ -312,5 +348,6 @@ int index_refresh(struct store *s, const char *home, struct str project, struct 
         qsort(ret->rows.ptr, ret->rows.len, sizeof(*ret->rows.ptr), index_newer_first);
     vec_release(&r.put);
     vec_release(&r.forget);
+    index_end_survey(ret);
     return rc;
 }

@@ -19,10 +19,14 @@
 struct buf;
 struct cancel;
 struct err;
+struct survey;
+
+#define INDEX_SUFFIX ".jsonl"
 
 struct index {
     struct arena arena; /* of all texts */
     store_session_vec rows;
+    struct survey *survey; /* of the files, between index_begin() and index_refresh() */
 };
 
 #define INDEX_INIT                                                                                 \
@@ -31,6 +35,11 @@ struct index {
     }
 
 void index_release(struct index *ix);
+
+/* Has the files looked at from here on, by a thread of its own, for a caller that has something to
+ * do before index_refresh(), like opening the store. What is given must live until then, and be
+ * given there again. */
+void index_begin(struct index *ix, const char *home, struct str project, struct cancel *cancel);
 
 /* Those of a project, or of all when it is empty, newest first; files without a message are left
  * out. Fails on cancel only: without a store (NULL), or with one that cannot be read, everything is

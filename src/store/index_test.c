@@ -237,6 +237,53 @@ static void test_cancel(void **state)
     assert_int_equal(err.code, ERR_CANCELLED);
 }
 
+/* Begun before the store is open, and begun for nothing. */
+static void test_begun_early(void **state)
+{
+    CLEANUP(index_release) struct index ix = INDEX_INIT;
+    CLEANUP(index_release) struct index unused = INDEX_INIT;
+    struct store *s;
+
+    (void)state;
+    home_clear();
+    home_say(P, ONE, "user", 1, "first");
+    home_say("-x", TWO, "user", 2, "second");
+    index_begin(&unused, test_home, STR(""), /*cancel=*/NULL);
+    index_begin(&ix, test_home, STR(P), /*cancel=*/NULL);
+    s = open_store();
+    refresh(s, P, &ix);
+    assert_int_equal(ix.rows.len, 1);
+    assert_null(ix.survey);
+    store_free(s);
+}
+
+/* Some rows of each project are gone, changed or new: none is taken for another's. */
+static void test_several_projects(void **state)
+{
+    static const char *const projects[] = {"-a", "-a-b", "-b"};
+    struct store *s;
+
+    (void)state;
+    home_clear();
+    s = open_store();
+    for (int i = 0; i < 3; i++) {
+        home_say(projects[i], ONE, "user", 1 + i, "one");
+        home_say(projects[i], HOME_ID(3), "user", 5 + i, "three");
+    }
+    expect(s, "", "3:1:three,3:1:three,3:1:three,1:1:one,1:1:one,1:1:one");
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(mem_freep) char *path = home_path(projects[i], i == 1 ? HOME_ID(3) : ONE);
+
+        assert_int_equal(unlink(path), 0);
+        home_say(projects[i], TWO, "user", 10 + i, "two");
+    }
+    home_say("-b", HOME_ID(3), "assistant", 20, "answer");
+    expect(s, "", "3:2:three,2:1:two,2:1:two,2:1:two,3:1:three,1:1:one");
+    expect(s, "-a", "2:1:two,3:1:three");
+    expect(s, "-a-b", "2:1:two,1:1:one");
+    store_free(s);
+}
+
 #define WRITERS 8
 #define TURNS 40
 
@@ -312,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_files_change), cmocka_unit_test(test_known_files_are_not_read),
         cmocka_unit_test(test_no_sessions),  cmocka_unit_test(test_one_row),
         cmocka_unit_test(test_lost_store),   cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_begun_early),  cmocka_unit_test(test_several_projects),
         cmocka_unit_test(test_processes),
     };
 

@@ -5,9 +5,10 @@
 #include "base/err.h"
 #include "store/store_sqlite.h"
 
-#define COLUMNS                                                                                    \
-    "project, id, title, ai_title, cwd, branch, first_prompt, created_ms, last_ms, messages, "     \
-    "cost_usd, size, mtime_ns, inode, counted"
+#define COLUMNS_OF_PROJECT                                                                         \
+    "id, title, ai_title, cwd, branch, first_prompt, created_ms, last_ms, messages, cost_usd, "    \
+    "size, mtime_ns, inode, counted"
+#define COLUMNS "project, " COLUMNS_OF_PROJECT
 
 struct sessions_read {
     struct str project;
@@ -15,10 +16,10 @@ struct sessions_read {
     store_session_vec *rows;
 };
 
+/* Without its project. */
 static void session_from_row(struct query *q, const struct store_session *last, struct arena *arena,
                              struct store_session *ret)
 {
-    ret->project = query_get_same(q, arena, last->project);
     ret->id = query_get_str(q, arena);
     ret->title = query_get_str(q, arena);
     ret->ai_title = query_get_str(q, arena);
@@ -37,25 +38,34 @@ static void session_from_row(struct query *q, const struct store_session *last, 
 
 static int sessions_read(struct store *s, void *arg, struct err *err)
 {
+    static const struct store_session none;
     struct sessions_read *read = arg;
     CLEANUP(query_release) struct query q = {0};
-    struct store_session last = {0};
+    struct str project = read->project;
     int rc;
 
     read->rows->len = 0;
     if (query_make(&q, s,
-                   read->project.len ? "SELECT " COLUMNS " FROM session WHERE project=? ORDER BY id"
-                                     : "SELECT " COLUMNS " FROM session ORDER BY project, id",
+                   project.len ? "SELECT " COLUMNS_OF_PROJECT
+                                 " FROM session WHERE project=? ORDER BY id"
+                               : "SELECT " COLUMNS " FROM session ORDER BY project, id",
                    err) < 0)
         return -1;
-    if (read->project.len)
-        query_str(&q, read->project);
+    if (project.len) {
+        query_str(&q, project);
+        project = arena_str(read->arena, project);
+    }
     for (;;) {
+        const struct store_session *last;
+        struct store_session *row;
+
         rc = query_step(&q, err);
         if (rc <= 0)
             return rc;
-        session_from_row(&q, &last, read->arena, vec_add(read->rows));
-        last = read->rows->ptr[read->rows->len - 1];
+        row = vec_add(read->rows);
+        last = read->rows->len > 1 ? row - 1 : &none;
+        row->project = project.len ? project : query_get_same(&q, read->arena, last->project);
+        session_from_row(&q, last, read->arena, row);
     }
 }
 

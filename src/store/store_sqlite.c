@@ -279,7 +279,7 @@ static int store_check_format(struct store *s, struct err *err)
     return store_exec(s,
                       "PRAGMA synchronous=NORMAL;"
                       "PRAGMA journal_size_limit=4194304;"
-                      "PRAGMA cache_size=-512", /* KB: we read in one go, and once */
+                      "PRAGMA cache_size=-128", /* KB: we read in one go, and once */
                       err);
 }
 

@@ -4,19 +4,22 @@
  *
  * Half of what a list of sessions costs is to look at the files, and half to read what is
  * remembered of them, so that a thread of its own does the one while the caller does the other.
+ * Whoever is done first helps: survey_end() looks at files, too, until none is left.
  */
 #pragma once
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "sync/thread.h"
 
 struct cancel;
 struct stat;
-struct thread;
 
 struct survey_file {
     struct str project;
@@ -29,20 +32,25 @@ struct survey {
     struct str project; /* empty: all */
     struct cancel *cancel;
 
-    /* The thread's until survey_end(). What could not be read, or came after a cancel, is not
+    /* Not to be read before survey_end(). What could not be read, or came after a cancel, is not
      * there. */
-    struct arena arena; /* of their projects */
     VEC(struct survey_file) files;
+
+    struct arena arena; /* of their projects */
     struct thread *thread;
+    struct gate gate;
+    bool is_listed;     /* by the gate's leave: the names are there */
+    atomic_size_t next; /* the first file that nobody has taken to look at */
 };
 
 #define SURVEY_INIT(home_, project_, cancel_)                                                      \
     {                                                                                              \
-        .home = (home_), .project = (project_), .cancel = (cancel_), .arena = ARENA_INIT           \
+        .home = (home_), .project = (project_), .cancel = (cancel_), .arena = ARENA_INIT,          \
+        .gate = GATE_INIT                                                                          \
     }
 
 void survey_begin(struct survey *s);
-void survey_end(struct survey *s); /* waits for it */
+void survey_end(struct survey *s); /* helps, and waits for it */
 void survey_release(struct survey *s);
 
 /* Size, time and inode of a file that was looked at otherwise. */

@@ -65,6 +65,44 @@ static void test_order(void **state)
     expect("c", NULL, "");
 }
 
+#define FOLDERS 3
+#define FILES 150 /* in each: more than anybody takes at a time */
+
+/* Looked at by two, and every file once; what went away meanwhile is left out. */
+static void test_many(void **state)
+{
+    CLEANUP(survey_release) struct survey s = SURVEY_INIT(test_home, STR(""), NULL);
+    char last[ID_UUID_LEN + 2] = "";
+    char path[200];
+
+    (void)state;
+    home_clear();
+    for (int i = 0; i < FOLDERS * FILES; i++) {
+        snprintf(path, sizeof(path), "projects/%c/%08x-0000-4000-8000-000000000000.jsonl",
+                 'a' + i % FOLDERS, (unsigned)i * 2654435761u);
+        make(path);
+    }
+    for (int i = 0; i < FOLDERS; i++) {
+        CLEANUP(mem_freep) char *link = NULL;
+
+        snprintf(path, sizeof(path), "projects/%c/" HOME_ID(0) ".jsonl", 'a' + i);
+        link = path_join(test_home, path);
+        assert_int_equal(symlink("/nonexistent", link), 0);
+    }
+    survey_begin(&s);
+    survey_end(&s);
+    assert_int_equal(s.files.len, FOLDERS * FILES);
+    VEC_EACH(&s.files, file) {
+        char name[ID_UUID_LEN + 2];
+
+        assert_int_equal(file->size, strlen("projects/a/.jsonl") + ID_UUID_LEN);
+        assert_true(file->inode && file->mtime_ns);
+        snprintf(name, sizeof(name), "%c%s", file->project.ptr[0], file->id);
+        assert_true(strcmp(last, name) < 0);
+        memcpy(last, name, sizeof(last));
+    }
+}
+
 static void test_cancel(void **state)
 {
     CLEANUP(cancel_unrefp) struct cancel *cancel = cancel_new(/*parent=*/NULL);
@@ -81,6 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_cancel),
     };
 
