@@ -186,7 +186,7 @@ size_t shell_scan_list(struct shell_scan *c)
         }
         if (!scan_pipeline(c, &commands)) {
             shell_break(c->s, "a command is missing");
-            c->at++;
+            c->at += !shell_at_end(c);
             continue;
         }
         separator = scan_separator(c, &needs_more);
