@@ -38,6 +38,7 @@ struct keyboard {
     size_t at; /* what is before it has been used */
     enum keyboard_state state;
     bool is_late;   /* the rest of what is there will not come */
+    bool is_lone;   /* the ESC at the front is a key: what is behind it came much later */
     int64_t fed_ms; /* when bytes last came */
     struct buf paste;
     bool paste_given; /* its text is lent until the next call */
@@ -87,9 +88,20 @@ static void keyboard_drop_paste(struct keyboard *k)
     buf_clear(&k->paste);
 }
 
+/* Nobody had time to look when the ESC was due (a long frame, a process that was stopped), and now
+ * more is there. The rest of a sequence that a slow line has cut begins with a mark and is longer
+ * than that; anything else is what the person has pressed next. */
+static bool keyboard_parts(const struct keyboard *k, struct str bytes, int64_t now_ms)
+{
+    return k->state == KEYS && str_is(keyboard_rest(k), "\033") &&
+           now_ms >= k->fed_ms + KEY_ESCAPE_MS && bytes.len &&
+           !(bytes.len > 1 && strchr("[O]P", bytes.ptr[0]));
+}
+
 void keyboard_feed(struct keyboard *k, struct str bytes, int64_t now_ms)
 {
     keyboard_drop_paste(k);
+    k->is_lone = k->is_lone || keyboard_parts(k, bytes, now_ms);
     if (k->at) {
         buf_cut(&k->in, 0, k->at);
         k->at = 0;
@@ -304,9 +316,10 @@ static enum outcome keyboard_escape(struct keyboard *k, struct keypress *ret)
 {
     struct str rest = keyboard_rest(k);
 
-    if (rest.len == 1) {
-        if (!k->is_late)
+    if (rest.len == 1 || k->is_lone) {
+        if (!k->is_late && !k->is_lone)
             return MORE;
+        k->is_lone = false;
         *ret = (struct keypress){.code = KEY_ESCAPE};
         k->at++;
         return KEY;

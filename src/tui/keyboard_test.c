@@ -245,6 +245,27 @@ static void by_time(void **state)
     assert_true(keypress_is(&key, "esc"));
     assert_int_equal(keyboard_due(k), -1);
 
+    /* Nobody looked in time: the Esc of a person is not joined with the next key, a cut sequence
+     * is. */
+    keyboard_feed(k, STR("\033"), 1200);
+    assert_false(keyboard_next(k, &key));
+    keyboard_feed(k, STR("x"), 1200 + KEY_ESCAPE_MS);
+    assert_true(keyboard_next(k, &key) && keypress_is(&key, "esc"));
+    assert_true(keyboard_next(k, &key) && key.code == KEY_TEXT && str_is(key.text, "x"));
+    keyboard_feed(k, STR("\033"), 1300);
+    assert_false(keyboard_next(k, &key));
+    keyboard_feed(k, STR("\033[A"), 1300 + KEY_ESCAPE_MS);
+    assert_true(keyboard_next(k, &key) && keypress_is(&key, "esc"));
+    assert_true(keyboard_next(k, &key) && keypress_is(&key, "up"));
+    keyboard_feed(k, STR("\033"), 1400);
+    assert_false(keyboard_next(k, &key));
+    keyboard_feed(k, STR("[A"), 1500);
+    assert_true(keyboard_next(k, &key) && keypress_is(&key, "up"));
+    keyboard_feed(k, STR("\033"), 1600);
+    assert_false(keyboard_next(k, &key));
+    keyboard_feed(k, STR("x"), 1601);
+    assert_true(keyboard_next(k, &key) && keypress_is(&key, "alt+x"));
+
     keyboard_feed(k, STR("\033[1;"), 2000); /* a slow line: this is no lone ESC */
     assert_false(keyboard_next(k, &key));
     keyboard_tick(k, 2100);
