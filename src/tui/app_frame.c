@@ -21,6 +21,7 @@
 #include "tui/screen.h"
 #include "tui/statusline.h"
 #include "tui/term.h"
+#include "tui/width.h"
 
 #define FRAME_MS 16
 #define FRAME_BEHIND_MS 8  /* while more has come than was shown */
@@ -28,6 +29,7 @@
 #define FRAME_LEAST ((size_t)8 << 10)
 #define FRAME_MOST ((size_t)512 << 10)
 #define FRAME_QUEUE_ROWS 3
+#define FRAME_NARROW 20    /* columns of a window in which all must still fit */
 #define FRAME_SLOW_MS 300  /* a command that has not answered by then is shown as running */
 #define FRAME_ROOMY_ROWS 8 /* of the window: there is room for a rule */
 
@@ -264,6 +266,52 @@ static void frame_commit(struct app *a, const struct view *v)
         screen_commit(a->screen, &a->commits);
 }
 
+/* How many rows of a window of FRAME_NARROW columns a row takes, when it is cut to `most` of them.
+ */
+static size_t frame_broken(struct line l, size_t most)
+{
+    size_t rows = ((size_t)line_width(l) + FRAME_NARROW - 1) / FRAME_NARROW;
+
+    return rows > most ? most : rows ? rows : 1;
+}
+
+/* A rule has no end that could be missing. */
+static void frame_add_cut(struct lines *to, struct line l, int cells, bool ascii)
+{
+    if (str_starts(l.text, STR("─")))
+        l.text = width_first(l.text, cells);
+    lines_add_cut(to, l, cells, ascii);
+}
+
+/* A window that is made narrow breaks rows, and those that no longer fit then are in the scrollback
+ * for good. So what is only said by us is kept so short that all of it would fit; what a person
+ * writes or is asked stays as it is. */
+static void frame_shorten(struct app *a, const struct view *v, const struct screen_cursor *cursor)
+{
+    size_t room = (size_t)screen_rows(a->screen);
+    size_t most = (size_t)v->cols / FRAME_NARROW + 1;
+    size_t rows;
+
+    if (v->plain || app_panel(a))
+        return;
+    do {
+        rows = 0;
+        for (size_t i = a->text_rows; i < lines_count(&a->region); i++)
+            rows += frame_broken(lines_at(&a->region, i), most);
+    } while (rows > room && --most > 1);
+    if (most > (size_t)v->cols / FRAME_NARROW)
+        return;
+    lines_clear(&a->part);
+    for (size_t i = 0; i < lines_count(&a->region); i++) {
+        bool is_kept = i < a->text_rows || (i == cursor->row && !editor_is_empty(a->editor));
+        int cells = is_kept ? v->cols : (int)most * FRAME_NARROW - 1;
+
+        frame_add_cut(&a->part, lines_at(&a->region, i), cells, v->ascii);
+    }
+    lines_clear(&a->region);
+    lines_add_all(&a->region, &a->part);
+}
+
 static void frame_inline(struct app *a, struct view *v)
 {
     struct screen_cursor cursor;
@@ -284,6 +332,7 @@ static void frame_inline(struct app *a, struct view *v)
     cursor.row += lines_count(&a->region);
     cursor.calm = chat_due(a->chat, v->now_ms) < 0;
     lines_add_all(&a->region, &a->part);
+    frame_shorten(a, v, &cursor);
     screen_settled(a->screen, a->text_rows);
     screen_draw(a->screen, &a->region, cursor);
 }

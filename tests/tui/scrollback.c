@@ -5,7 +5,8 @@
  *     scrollback TENAX SEEDS [FIRST]
  *
  * For each seed the program runs in a tmux of its own while the window is resized 50 times, between
- * 20 and 200 columns and 5 and 60 rows, some of them one right behind the other. Then the
+ * 20 and 200 columns and 5 and 60 rows, some of them one right behind the other; that of tenax also
+ * swings from one end to the other first. Then the
  * scrollback of replay must have every committed line once and in order, and nothing else. That of
  * tenax, which plays a scenario with a long answer of numbered words, must have every word once and
  * in order, and no rest of what is only shown. Exit code 77: no tmux.
@@ -196,18 +197,37 @@ static void sb_start(struct sb *s)
         sb_fail(s, "tmux does not start");
 }
 
-static void sb_resize(struct sb *s)
+static void sb_resize_to(struct sb *s, unsigned pause, unsigned wide, unsigned high)
 {
     char cols[12];
     char rows[12];
-    static const unsigned pauses[] = {0, 0, 3, 20, 60, 150, 300};
-    unsigned pause = pauses[sb_below(s, ARRAY_LEN(pauses))];
 
     sb_pass(pause);
-    snprintf(cols, sizeof(cols), "%u", 20 + sb_below(s, 181));
-    snprintf(rows, sizeof(rows), "%u", 5 + sb_below(s, 56));
+    snprintf(cols, sizeof(cols), "%u", wide);
+    snprintf(rows, sizeof(rows), "%u", high);
     buf_addf(&s->log, "%u ms, %sx%s\n", pause, cols, rows);
     SB_TMUX(s, NULL, "resize-window", "-x", cols, "-y", rows);
+}
+
+static void sb_resize(struct sb *s)
+{
+    static const unsigned pauses[] = {0, 0, 3, 20, 60, 150, 300};
+    unsigned pause = pauses[sb_below(s, ARRAY_LEN(pauses))];
+    unsigned cols = 20 + sb_below(s, 181);
+
+    sb_resize_to(s, pause, cols, 5 + sb_below(s, 56));
+}
+
+/* As wide and as narrow as it gets, low, and with time for what is shown in between. */
+static void sb_swing(struct sb *s)
+{
+    static const unsigned heights[] = {5, 5, 12, 20};
+
+    for (size_t i = 0; i < ARRAY_LEN(heights); i++) {
+        sb_resize_to(s, /*pause=*/400, 20, heights[i]);
+        sb_resize_to(s, /*pause=*/400, 200, heights[i]);
+    }
+    sb_resize_to(s, /*pause=*/400, 20, heights[3]);
 }
 
 static void sb_end(struct sb *s)
@@ -285,7 +305,7 @@ static bool sb_compare(struct sb *s)
 /* Every numbered word once and in order; nothing that stands only in the live region. */
 static bool sb_compare_words(struct sb *s)
 {
-    static const char *const live[] = {"Esc interrupts", "say something", "interrupt)",
+    static const char *const live[] = {"Answering", "Esc interrupts", "say something", "interrupt)",
                                        "say what to do"};
     CLEANUP(buf_release) struct buf shown = BUF_INIT(SB_MAX);
     struct str text;
@@ -338,6 +358,8 @@ static bool sb_run(const char *program, unsigned seed)
     s.is_tenax = strcmp(path_base(program), "tenax") == 0;
     s.truth = path_join(s.dir, "truth");
     sb_start(&s);
+    if (s.is_tenax)
+        sb_swing(&s);
     for (int i = 0; i < SB_RESIZES; i++)
         sb_resize(&s);
     sb_end(&s);
