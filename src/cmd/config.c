@@ -65,16 +65,20 @@ struct listing {
 
 static void listing_add(void *arg, const char *path, struct str value, struct str origin)
 {
+    const char *unused = setting_unused(path);
     struct listing *l = arg;
 
     if (!l->json) {
-        buf_addf(&l->out, "%s = %.*s  (%.*s)\n", path, STR_ARG(value), STR_ARG(origin));
+        buf_addf(&l->out, "%s = %.*s  (%.*s)%s%s\n", path, STR_ARG(value), STR_ARG(origin),
+                 unused ? "; " : "", unused ? unused : "");
         return;
     }
     jw_object(&l->w);
     jw_kcstr(&l->w, "key", path);
     jw_kraw(&l->w, "value", value);
     jw_kstr(&l->w, "origin", origin);
+    if (unused)
+        jw_kcstr(&l->w, "unused", unused);
     jw_kbool(&l->w, "managed", conf_is_managed(l->conf, path));
     jw_object_end(&l->w);
 }

@@ -144,6 +144,18 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
     return true;
 }
 
+static void check_unused(struct check_walk *w, const struct key *k, const struct json *v)
+{
+    if (w->s->ours && map_has(&w->c->said, str_of(k->path)))
+        return;
+    if (k->flags & KEY_MOOT)
+        check_say(w, v, json_key(v), true, "has no effect: %s", k->help);
+    else
+        check_say(w, v, json_key(v), true, "is known, but not used by this version yet");
+    if (w->s->ours)
+        map_set(&w->c->said, str_of(k->path), NULL);
+}
+
 /* later: a parent is not used yet, and that has been said. */
 static void check_object(struct check_walk *w, const struct key *parent, const struct json *object,
                          bool later)
@@ -164,12 +176,9 @@ static void check_object(struct check_walk *w, const struct key *parent, const s
             check_say(w, v, json_key(v), false, "%s; ignored", buf_cstr(&reason));
             continue;
         }
-        if (k->flags & KEY_LATER) {
+        if (k->flags & (KEY_LATER | KEY_MOOT)) {
             unused = true;
-            if (!w->s->ours || !map_has(&w->c->said, str_of(k->path)))
-                check_say(w, v, json_key(v), true, "is known, but not used by this version yet");
-            if (w->s->ours)
-                map_set(&w->c->said, str_of(k->path), NULL);
+            check_unused(w, k, v);
         }
         if (!check_place(w, k, v, unused)) {
             check_leave_out(w->c, v);

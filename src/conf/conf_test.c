@@ -379,13 +379,21 @@ static const struct conf_case cases[] = {
      .files = {{CLAUDES, "{\"$schema\":\"x\",\"spinnerTips\":true,\"model\":\"m\"}"}},
      .expect = {"model = \"m\" (~/.claude/settings.json:1:43)", "spinnerTips = null (default)"}},
     {.name = "a key nothing uses yet: said once, for our own files only",
-     .files = {{CLAUDES, "{\"plansDirectory\":\"vim\",\"hooks\":{}}"},
-               {OURS, "{\"plansDirectory\":\"vim\"}"},
-               {PROJECT, "{\"plansDirectory\":\"normal\"}"}},
-     .expect = {"plansDirectory = \"normal\" (@/work/.tenax/settings.json:1:19)"},
-     .warnings =
-         {"~/.tenax/settings.json:1:19: 'plansDirectory' is known, but not used by this version "
-          "yet"}},
+     .files = {{CLAUDES, "{\"agent\":\"vim\",\"hooks\":{}}"},
+               {OURS, "{\"agent\":\"vim\"}"},
+               {PROJECT, "{\"agent\":\"normal\"}"}},
+     .expect = {"agent = \"normal\" (@/work/.tenax/settings.json:1:10)"},
+     .warnings = {"~/.tenax/settings.json:1:10: 'agent' is known, but not used by this version "
+                  "yet"}},
+    {.name = "a key nothing comes of says why",
+     .files = {{CLAUDES, "{\"plansDirectory\":\"p\"}"},
+               {OURS,
+                "{\"plansDirectory\":\"p\",\"sandbox\":{\"enableWeakerNestedSandbox\":true}}"}},
+     .warnings = {"~/.tenax/settings.json:1:19: 'plansDirectory' has no effect: A plan is no file: "
+                  "it stays in the conversation, and /plan shows it",
+                  "~/.tenax/settings.json:1:62: 'sandbox.enableWeakerNestedSandbox' has no effect: "
+                  "What a container lets tenax use is found out by trying, and there is no weaker "
+                  "sandbox to fall back to"}},
     {.name = "managed only",
      .files = {{CLAUDES, "{\"allowManagedHooksOnly\":true}"},
                {"etc/claude-code/managed-settings.json", "{\"allowManagedHooksOnly\":false}"}},

@@ -38,6 +38,8 @@ enum key_flags {
     KEY_OURS = 16,   /* only our own files may set it */
     KEY_GRANT = 32,  /* grants permissions: from the project's settings only when a person has
                         trusted  the folder; a headless run does not count as that */
+    KEY_MOOT = 64,   /* Claude's, and nothing can come of it here: the help says why, to our files,
+                        too */
 };
 
 struct key {

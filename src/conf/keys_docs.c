@@ -85,6 +85,8 @@ void keys_write_docs(struct buf *out)
             buf_adds(out, "; not from a folder that is not trusted");
         if (is_later(keys, k))
             buf_adds(out, "; *not used by this version yet*");
+        if (k->flags & KEY_MOOT)
+            buf_adds(out, "; *no effect*");
         buf_adds(out, " |\n");
     }
 }

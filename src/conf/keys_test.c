@@ -42,7 +42,7 @@ static struct str last_part(const struct key *k)
 static bool is_later(const struct key *k)
 {
     for (; k; k = key_find(parent_path(k)))
-        if (k->flags & KEY_LATER)
+        if (k->flags & (KEY_LATER | KEY_MOOT))
             return true;
     return false;
 }

@@ -127,6 +127,24 @@ void setting_each(const struct conf *conf, const char *key, setting_fn fn, void 
     buf_release(&l.path);
 }
 
+const char *setting_unused(const char *path)
+{
+    const struct key *k = NULL;
+    struct str rest = str_of(path);
+    struct str name;
+
+    while (rest.len && str_cut(&rest, '.', &name)) {
+        k = key_child(k, name);
+        if (!k)
+            return NULL;
+        if (k->flags & KEY_MOOT)
+            return "no effect";
+        if (k->flags & KEY_LATER)
+            return "not used by this version yet";
+    }
+    return NULL;
+}
+
 /* ---- Changed ---- */
 
 int setting_value(const char *key, const struct key *row, char *const *words, size_t count,

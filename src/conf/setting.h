@@ -30,6 +30,9 @@ const struct key *setting_row(struct str path, struct err *err);
 typedef void (*setting_fn)(void *arg, const char *path, struct str value, struct str origin);
 void setting_each(const struct conf *conf, const char *key, setting_fn fn, void *arg);
 
+/* Why nothing comes of a key that is set; NULL: something does. */
+const char *setting_unused(const char *path);
+
 /* What was typed behind a key, as JSON: several words or a word for a list are its elements; a
  * word that is no JSON of the right type is a string where one may stand. */
 int setting_value(const char *key, const struct key *row, char *const *words, size_t count,

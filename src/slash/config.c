@@ -33,11 +33,13 @@ static const char *const common[] = {
 
 static void say_row(void *arg, const char *path, struct str value, struct str origin)
 {
+    const char *unused = setting_unused(path);
     struct slash_call *call = arg;
 
     slash_sayf(call, INK_CYAN, "%s", path);
     slash_sayf(call, INK_PLAIN, " = %.*s", STR_ARG(value));
-    slash_sayf(call, INK_FAINT, "  (%.*s)\n", STR_ARG(origin));
+    slash_sayf(call, INK_FAINT, "  (%.*s)%s%s\n", STR_ARG(origin), unused ? "; " : "",
+               unused ? unused : "");
 }
 
 /* What takes effect only by being told. */

@@ -7,10 +7,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "host/host.h"
+#include "json/json.h"
 #include "sync/mailbox.h"
 #include "tui/app.h"
 #include "tui/chat.h"
@@ -50,14 +52,29 @@ static void first_hello(struct app *a)
     chat_note(a->chat, ROLE_FAINT, buf_str(&text));
 }
 
+/* What the settings have to tell, one of it. */
+static void first_announce(struct app *a)
+{
+    const struct json *list = conf_get(a->conf, "companyAnnouncements");
+    size_t n = json_len(list);
+    size_t chosen = n ? (size_t)(id_random() % n) : 0;
+
+    JSON_EACH(list, v) {
+        if (chosen-- == 0 && json_str(v).len)
+            chat_note(a->chat, ROLE_TEXT, json_str(v));
+    }
+}
+
 void app_greet(struct app *a, const struct strv *notes)
 {
     CLEANUP(buf_release) struct buf rule = BUF_INIT(BUF_NO_LIMIT);
     bool goes_on = first_goes_on(a);
     struct err err = {0};
 
-    if (!a->greeted)
+    if (!a->greeted) {
         first_hello(a);
+        first_announce(a);
+    }
     if (goes_on || a->greeted) {
         buf_adds(&rule, goes_on ? "session resumed" : "new session");
         if (goes_on && a->figures.title.len)

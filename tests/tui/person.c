@@ -107,6 +107,30 @@ static void check_sane(struct window *w)
 
 /* ---- cases ---- */
 
+/* One of what a company has to say, once. */
+static void case_announcement(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt again\n  text Anew.\nstep\n  text Hello.\n",
+        .settings = "{\"companyAnnouncements\":[\"Mind the gap: one\",\"Mind the gap: two\"]}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    until_idle(&w);
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "again" ENTER);
+    window_until(&w, "Anew.");
+    until_idle(&w);
+    CHECK(window_count(&w, "Mind the gap:") == 1, "%s", window_text(&w));
+    leave(&w);
+}
+
 static void case_hello(void)
 {
     struct window w;
@@ -1608,6 +1632,7 @@ static const struct {
     void (*run)(void);
 } cases[] = {
     {"hello", case_hello},
+    {"announcement", case_announcement},
     {"first-prompt", case_first_prompt},
     {"nearly-a-command", case_nearly_a_command},
     {"typed-early", case_typed_early},
