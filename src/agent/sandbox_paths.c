@@ -219,6 +219,20 @@ static void read_list(struct sandbox *s, const struct conf *conf, const char *ke
     }
 }
 
+/* Where links lead to now stays forbidden, also when a command puts another one in their place. Not
+ * every backend can keep a link as it is (bubblewrap cannot). */
+static void add_targets(struct strv *list)
+{
+    size_t given = list->len;
+
+    for (size_t i = 0; i < given; i++) {
+        CLEANUP(mem_freep) char *real = path_real(list->ptr[i]);
+
+        if (!strv_has(list, str_of(real)))
+            strv_adds(list, real);
+    }
+}
+
 void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings)
 {
     CLEANUP(sandbox_paths_release) struct sandbox_paths now = {0};
@@ -228,6 +242,8 @@ void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv 
     read_list(s, conf, "sandbox.filesystem.denyWrite", true, NULL, &p->read_only, ret_warnings);
     read_list(s, conf, "sandbox.filesystem.denyRead", true, NULL, &p->hidden, ret_warnings);
     read_list(s, conf, "sandbox.filesystem.allowRead", false, NULL, &p->shown, ret_warnings);
+    add_targets(&p->read_only);
+    add_targets(&p->hidden);
     if (!json_len(conf_get(conf, "sandbox.network.allowUnixSockets")))
         return;
     sandbox_paths_gather(s, /*temp=*/NULL, &now);

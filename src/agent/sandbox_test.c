@@ -429,6 +429,25 @@ static void paths(void **state)
     }
 }
 
+/* What a link led to at first stays hidden when a command has put another one in its place. */
+static void links_replaced(void **state)
+{
+    CLEANUP(place_release) struct place p;
+    CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
+    CLEANUP(buf_release) struct buf key = BUF_INIT(4096);
+    CLEANUP(mem_freep) char *link = path_join(root, "w/link");
+
+    (void)state;
+    make_link("w/link", "../h/secret");
+    place_make(&p, "w", FILES("\"denyRead\":[\"./link\"],\"denyWrite\":[\"./link\"]"));
+    assert_int_equal(unlink(link), 0);
+    make_link("w/link", "../o");
+    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+    full_path(&p, "h/secret/key", &key);
+    assert_int_equal(sandbox_path_is(&job->paths, buf_cstr(&key)), PATH_HIDDEN);
+    assert_int_equal(unlink(link), 0);
+}
+
 /* Its temporary folder is private, and gone in the end with all that is in it. */
 static void temporary(void **state)
 {
@@ -814,12 +833,13 @@ static void states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),       cmocka_unit_test(temporary),
-        cmocka_unit_test(warnings),    cmocka_unit_test(unwanted),
-        cmocka_unit_test(sides),       cmocka_unit_test(asking),
-        cmocka_unit_test(environment), cmocka_unit_test(explanations),
-        cmocka_unit_test(states),      cmocka_unit_test(sockets),
-        cmocka_unit_test(folders),     cmocka_unit_test(folder_taken),
+        cmocka_unit_test(paths),        cmocka_unit_test(links_replaced),
+        cmocka_unit_test(temporary),    cmocka_unit_test(warnings),
+        cmocka_unit_test(unwanted),     cmocka_unit_test(sides),
+        cmocka_unit_test(asking),       cmocka_unit_test(environment),
+        cmocka_unit_test(explanations), cmocka_unit_test(states),
+        cmocka_unit_test(sockets),      cmocka_unit_test(folders),
+        cmocka_unit_test(folder_taken),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
