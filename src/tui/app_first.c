@@ -146,9 +146,10 @@ void app_no_key(struct app *a, const char *why)
     buf_addf(&text, "tenax %s needs a model to talk to, and none is set up yet.", a->spec->version);
     chat_note(a->chat, ROLE_TEXT, buf_str(&text));
     chat_note(a->chat, ROLE_WARNING, str_of(why));
-    chat_note(
-        a->chat, ROLE_TEXT,
-        STR("Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run: tenax auth login"));
+    if (!str_has(str_of(why), STR("tenax auth login"))) /* said once is enough */
+        chat_note(a->chat, ROLE_TEXT,
+                  STR("Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run: tenax auth "
+                      "login"));
     chat_note(a->chat, ROLE_TEXT,
               STR("A local server does as well: docs/providers.md says how (installed: "
                   "/usr/share/doc/tenax). Then start tenax again."));

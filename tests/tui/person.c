@@ -1526,6 +1526,7 @@ static void case_no_key(void)
 
     window_open(&w, &spec);
     window_until(&w, "ANTHROPIC_API_KEY");
+    CHECK(window_count(&w, "ANTHROPIC_API_KEY") == 1, "said twice:\n%s", window_text(&w));
     answer(&w, "2");
     CHECK(window_end(&w) == 2, "exit code");
     CHECK(!strstr(window_text(&w), "credentials were refused"), "none were tried:\n%s",
