@@ -285,7 +285,7 @@ static void app_make_parts(struct app *a)
         .spells_links = !able->links,
         .verbose = app_verbose(a),
     };
-    struct completer_spec completer = {.dir = conf_dir(a->conf), .to = a->mailbox};
+    struct completer_spec completer = {.dir = conf_dir(a->conf), .conf = a->conf, .to = a->mailbox};
     struct editor_spec editor = {
         .vim = str_is(conf_get_str(a->conf, "editorMode"), "vim"),
         .ascii = !able->unicode,

@@ -22,6 +22,7 @@
 #include "sync/thread.h"
 #include "tools/walk.h"
 #include "tui/complete_answer.h"
+#include "tui/complete_command.h"
 #include "tui/complete_names.h"
 #include "tui/fuzzy.h"
 
@@ -43,6 +44,7 @@ const struct mail_kind completer_mail_kind = {"completions", completer_mail_free
 
 struct completer {
     char *dir;
+    const struct conf *conf; /* or NULL */
     struct mailbox *to;
     struct cancel *cancel;
     /* the UI thread's */
@@ -65,6 +67,7 @@ struct completer {
     int64_t listed_ms;     /* when the list was complete; -1: never */
     struct answer *latest; /* for the UI thread; NULL: taken */
     atomic_uint newest;    /* asked, to be looked at without the gate */
+    struct cancel *asking; /* the command that is run for a question; NULL: none */
 };
 
 struct completer *completer_new(const struct completer_spec *spec)
@@ -72,6 +75,7 @@ struct completer *completer_new(const struct completer_spec *spec)
     struct completer *c = mem_zalloc(sizeof(*c));
 
     c->dir = mem_dup(spec->dir, strlen(spec->dir));
+    c->conf = spec->conf;
     c->to = mailbox_ref(spec->to);
     c->cancel = cancel_new(NULL);
     c->shown = answer_new(0);
@@ -366,6 +370,23 @@ static void matcher_answer(struct completer *c, struct answer *a)
         mailbox_send(c->to, m);
 }
 
+/* False: another question has come meanwhile. */
+static bool match_by_command(struct completer *c, struct str query, struct answer *a)
+{
+    struct cancel *cancel = cancel_new(c->cancel);
+    bool is_done;
+
+    gate_take(&c->gate);
+    c->asking = cancel;
+    gate_give(&c->gate);
+    is_done = !is_overtaken(c, a) && complete_command_run(c->conf, c->dir, query, cancel, a);
+    gate_take(&c->gate);
+    c->asking = NULL;
+    gate_give(&c->gate);
+    cancel_unref(cancel);
+    return is_done;
+}
+
 /* thread_fn: the matcher */
 static void matcher_run(void *arg)
 {
@@ -395,7 +416,9 @@ static void matcher_run(void *arg)
 
         query = str_of(question);
         a->by_name = !query.len;
-        if (names_folder(query))
+        if (complete_command_is_set(c->conf))
+            is_done = match_by_command(c, query, a);
+        else if (names_folder(query))
             match_folder(c, query, a);
         else if (names)
             is_done = match_names(c, &s, names, query, a);
@@ -445,18 +468,25 @@ static void start_listing(struct completer *c)
 
 static void ask_files(struct completer *c, struct str typed)
 {
+    bool by_command = complete_command_is_set(c->conf);
+    struct cancel *overtaken;
     bool lists;
 
     gate_take(&c->gate);
+    overtaken = c->asking ? cancel_ref(c->asking) : NULL;
     free(c->question);
     c->question = mem_dup(typed.ptr, typed.len);
     c->asked = c->serial;
     atomic_store(&c->newest, c->serial);
     c->has_news = true;
-    lists = !c->is_listing && (c->listed_ms < 0 || clock_mono_ms() - c->listed_ms > LIST_AGE_MS);
+    lists = !by_command && !c->is_listing &&
+            (c->listed_ms < 0 || clock_mono_ms() - c->listed_ms > LIST_AGE_MS);
     c->is_listing |= lists;
     gate_wake(&c->gate);
     gate_give(&c->gate);
+    if (overtaken)
+        cancel_set(overtaken);
+    cancel_unref(overtaken);
     if (lists)
         start_listing(c);
     if (!c->matcher) {

@@ -5,7 +5,8 @@
  * order and with the ignore rules of tools/walk.h, at the first "@" and again when it is older than
  * a few seconds; while it grows, matches of what is there are shown. Matching 100,000 names takes
  * place on that thread too, newest question first: the UI thread only asks and is mailed. The
- * completer belongs to the UI thread.
+ * settings may name a command that finds files instead (complete_command.h). The completer belongs
+ * to the UI thread.
  */
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "sync/mailbox.h"
 
 struct completer;
+struct conf;
 
 /* Lent until the next question or completer_news(). */
 struct completion {
@@ -34,7 +36,8 @@ struct completer_command {
 
 struct completer_spec {
     const char *dir;
-    struct mailbox *to;                       /* completer_mail_kind: something new; counted */
+    const struct conf *conf; /* of complete_command.h; NULL: files are always listed here. Lent */
+    struct mailbox *to;      /* completer_mail_kind: something new; counted */
     const struct completer_command *commands; /* copied */
     size_t command_count;
 };

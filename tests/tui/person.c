@@ -131,6 +131,35 @@ static void case_announcement(void)
     leave(&w);
 }
 
+/* A command of the settings finds files in the place of the list; one that fails says so. */
+static void case_file_suggestion(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt \"by/command\"\n  text Found it.\n",
+        .settings = "{\"fileSuggestion\":{\"type\":\"command\",\"command\":"
+                    "\"sh $CLAUDE_PROJECT_DIR/find\"}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    put_file(&w, "work/find",
+             "read -r line\n"
+             "case $line in *nothing*) echo no index >&2; exit 3;; esac\n"
+             "[ \"$line\" = '{\"query\":\"qu\"}' ] && printf 'by/command.c\\nsecond/one.c\\n'\n");
+    until_idle(&w);
+    window_type(&w, "@nothing");
+    window_until_shown(&w, "fileSuggestion: it has failed: no index");
+    window_type(&w, "\025" /* Ctrl-U */);
+    window_type(&w, "see @qu");
+    window_until_shown(&w, "second/one.c");
+    window_type(&w, "\t");
+    window_until_gone(&w, "second/one.c");
+    window_type(&w, ENTER);
+    window_until(&w, "Found it.");
+    leave(&w);
+}
+
 static void case_hello(void)
 {
     struct window w;
@@ -1634,6 +1663,7 @@ static const struct {
 } cases[] = {
     {"hello", case_hello},
     {"announcement", case_announcement},
+    {"file-suggestion", case_file_suggestion},
     {"first-prompt", case_first_prompt},
     {"nearly-a-command", case_nearly_a_command},
     {"typed-early", case_typed_early},
