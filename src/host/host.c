@@ -129,7 +129,7 @@ int host_ask_trust(struct host *h, bool again, struct err *err)
     if (known.trust == TRUST_YES || (known.trust == TRUST_NO && !again))
         trusted = known.trust == TRUST_YES;
     else
-        trusted = trust_ask(h->conf, asks_asker(h->asks), h->cancel, err);
+        trusted = trust_ask(h->conf, known.trust == TRUST_NO, asks_asker(h->asks), h->cancel, err);
     if (trusted > 0)
         reload_trust(h->reload);
     return trusted;

@@ -118,7 +118,7 @@ int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct
     return store_trust_set(store, &row, cancel, err) < 0 ? -1 : 1;
 }
 
-static void trust_write_input(const struct conf *conf, struct buf *ret)
+static void trust_write_input(const struct conf *conf, bool again, struct buf *ret)
 {
     const struct strv *warnings = conf_warnings(conf);
     struct jw w;
@@ -126,6 +126,8 @@ static void trust_write_input(const struct conf *conf, struct buf *ret)
     jw_init(&w, ret, 0);
     jw_object(&w);
     jw_kcstr(&w, "directory", conf_dir(conf));
+    if (again)
+        jw_kbool(&w, "again", true);
     jw_key(&w, "leftOut");
     jw_array(&w);
     for (size_t i = 0; i < warnings->len; i++) {
@@ -136,7 +138,8 @@ static void trust_write_input(const struct conf *conf, struct buf *ret)
     jw_object_end(&w);
 }
 
-int trust_ask(const struct conf *conf, struct asker *asker, struct cancel *cancel, struct err *err)
+int trust_ask(const struct conf *conf, bool again, struct asker *asker, struct cancel *cancel,
+              struct err *err)
 {
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
     CLEANUP(buf_release) struct buf input = BUF_INIT(ASK_MAX_ANSWER);
@@ -148,7 +151,7 @@ int trust_ask(const struct conf *conf, struct asker *asker, struct cancel *cance
         .needs_person = true,
     };
 
-    trust_write_input(conf, &input);
+    trust_write_input(conf, again, &input);
     ask.input = buf_str(&input);
     if (asker->put(asker, &ask, cancel, &answer, err) < 0)
         return -1;

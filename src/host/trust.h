@@ -47,6 +47,7 @@ int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct
               struct err *err);
 
 /* Asks a person about the folder of the settings and keeps the answer: 1 trusted, 0 not. The ask
- * (ASK_TRUST) says in its input {"directory", "leftOut": [lines]} what is at stake.
- * ERR_UNSUPPORTED: nobody can be asked. */
-int trust_ask(const struct conf *conf, struct asker *asker, struct cancel *cancel, struct err *err);
+ * (ASK_TRUST) says in its input {"directory", "leftOut": [lines]} what is at stake, and with
+ * `again` that they have said no before. ERR_UNSUPPORTED: nobody can be asked. */
+int trust_ask(const struct conf *conf, bool again, struct asker *asker, struct cancel *cancel,
+              struct err *err);

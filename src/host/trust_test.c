@@ -178,14 +178,14 @@ static void asked(void **state)
     (void)state;
     put("work/.claude/settings.json", "{\"env\":{\"A\":\"b\"}}");
     conf = load(false);
-    assert_int_equal(trust_ask(conf, &p.asker, /*cancel=*/NULL, &err), -1);
+    assert_int_equal(trust_ask(conf, /*again=*/false, &p.asker, /*cancel=*/NULL, &err), -1);
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     expect(conf, "work", TRUST_UNKNOWN, NULL);
     p.is_away = false;
-    assert_int_equal(trust_ask(conf, &p.asker, /*cancel=*/NULL, NULL), 0);
+    assert_int_equal(trust_ask(conf, /*again=*/false, &p.asker, /*cancel=*/NULL, NULL), 0);
     expect(conf, "work", TRUST_NO, "work");
     p.says = true;
-    assert_int_equal(trust_ask(conf, &p.asker, /*cancel=*/NULL, NULL), 1);
+    assert_int_equal(trust_ask(conf, /*again=*/false, &p.asker, /*cancel=*/NULL, NULL), 1);
     expect(conf, "work", TRUST_YES, "work");
     assert_true(str_has(buf_str(&p.asked), STR("these are left out: env")));
     buf_release(&p.asked);

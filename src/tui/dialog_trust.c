@@ -43,11 +43,14 @@ static void trust_body(void *arg, const struct view *v, struct lines *ret)
 {
     struct dialog_ask *d = arg;
     const struct json *left_out = json_get(d->asked.input, "leftOut");
+    bool again = json_get_bool(d->asked.input, "again", false);
 
     dialog_text(v, ROLE_CODE, json_get_str(d->asked.input, "directory"), ret);
     dialog_text(v, ROLE_TEXT,
-                STR("You have not been here before. Settings in a folder can name programs to run "
-                    "and places to send your key to."),
+                again ? STR("You have said no before, and what you want now needs a yes. Settings "
+                            "in a folder can name programs to run and places to send your key to.")
+                      : STR("You have not been here before. Settings in a folder can name programs "
+                            "to run and places to send your key to."),
                 ret);
     if (json_len(left_out))
         dialog_text(v, ROLE_TEXT, STR("A yes would switch on:"), ret);

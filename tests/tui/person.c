@@ -1603,6 +1603,7 @@ static void case_trust_again(void)
     answer(&w, ENTER);
     window_until_gone(&w, "Enter choose");
     window_type(&w, "/goal the file x is there --check true" ENTER);
+    window_until(&w, "You have said no before");
     answer(&w, "2");
     window_until(&w, "All is well.");
     CHECK(!strstr(window_text(&w), "this one is not"), "%s", window_text(&w));
