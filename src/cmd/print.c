@@ -20,6 +20,7 @@
 #include "cmd/text.h"
 #include "conf/conf.h"
 #include "host/host.h"
+#include "host/session.h"
 #include "host/socket.h"
 #include "llm/message.h"
 #include "proto/listen.h"
@@ -40,7 +41,9 @@ struct print {
     struct socket *socket;
     struct agent_input input;
     struct print_goal goal;
+    struct host *host;
     struct slash *slash;
+    struct session *next; /* found, and not begun yet */
 };
 
 static int print_formats(struct print *p, struct err *err)
@@ -93,6 +96,41 @@ static int print_begin(void *arg, struct err *err)
     return slash_send(p->slash, &p->input, err);
 }
 
+/* "/clear": the options have spoken of the first session. */
+static int print_look(void *arg, struct err *err)
+{
+    struct print *p = arg;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT; /* a new session has none */
+
+    session_forget_options(&p->cmd->args);
+    p->spec->session = NULL;
+    p->spec->source = "clear";
+    return session_open(p->spec->conf, p->spec->args, /*id=*/NULL, p->cmd->cancel, &notes, &p->next,
+                        err);
+}
+
+static int print_renew(void *arg, slash_input_vec *ret_behind, struct err *err)
+{
+    struct print *p = arg;
+    CLEANUP(host_choices_freep) struct host_choices *choices = host_choices(p->host);
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    int rc;
+
+    socket_stop(TAKE_PTR(p->socket));
+    host_end_as(p->host, "clear");
+    slash_free_left(TAKE_PTR(p->slash), ret_behind);
+    host_free(TAKE_PTR(p->host));
+    p->spec->found = TAKE_PTR(p->next);
+    rc = host_new(p->spec, &notes, &p->host, err);
+    p->spec->found = NULL;
+    if (rc < 0)
+        return -1;
+    host_choose(p->host, choices);
+    p->slash = slash_new(p->host, p->cmd->cancel);
+    peer_session_renew(&p->session, p->host, p->slash);
+    return 0;
+}
+
 static void print_complain(void *arg, const char *text)
 {
     (void)arg;
@@ -122,6 +160,8 @@ static int print_stdio(struct print *p)
         .complain = print_complain,
         .begin = print_begin,
         .begun = print_listen,
+        .look = p->input_lines ? print_look : NULL,
+        .renew = print_renew,
         .begin_arg = p,
     };
     struct stdio_end end = {0};
@@ -140,7 +180,7 @@ static int print_stdio(struct print *p)
     return end.is_error ? EXIT_FAILED : EXIT_OK;
 }
 
-static int print_with(struct print *p, struct host *host, struct str prompt)
+static int print_with(struct print *p, struct str prompt)
 {
     const struct args *args = &p->cmd->args;
     struct stream_json_options show = {
@@ -151,7 +191,7 @@ static int print_with(struct print *p, struct host *host, struct str prompt)
     };
     struct text_spec text = {
         .cmd = p->cmd,
-        .host = host,
+        .host = p->host,
         .slash = p->slash,
         .for_goal = p->goal.is_on,
         .begin = print_begin,
@@ -164,14 +204,14 @@ static int print_with(struct print *p, struct host *host, struct str prompt)
     p->input.go_on = !p->input_lines && !prompt.len;
     if (prompt.len)
         p->input.message = message_user_text(prompt);
-    peer_session_init(&p->session, host, p->slash, &show);
+    peer_session_init(&p->session, p->host, p->slash, &show);
     if (p->json || p->lines)
         code = print_stdio(p);
     else
         code = text_run(&text);
     socket_stop(p->socket);
     if (p->goal.is_on)
-        code = print_goal_end(&p->goal, p->cmd, host, p->slash, !p->json && !p->lines, code);
+        code = print_goal_end(&p->goal, p->cmd, p->host, p->slash, !p->json && !p->lines, code);
     message_unrefp(&p->input.message);
     return code;
 }
@@ -205,11 +245,10 @@ static int print_session(struct print *p)
 {
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(PRINT_MAX_TEXT);
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
-    struct host *host = NULL;
     struct err err = {0};
     int code;
 
-    if (print_host(p, &prompt, &notes, &host, &err) < 0) {
+    if (print_host(p, &prompt, &notes, &p->host, &err) < 0) {
         if (err.code == ERR_CANCELLED && cmd_signal_code())
             return cmd_signal_code();
         say_error(&err);
@@ -217,10 +256,11 @@ static int print_session(struct print *p)
     }
     for (size_t i = 0; i < notes.len; i++)
         say("%s", notes.ptr[i]);
-    p->slash = slash_new(host, p->cmd->cancel);
-    code = print_with(p, host, buf_str(&prompt));
+    p->slash = slash_new(p->host, p->cmd->cancel);
+    code = print_with(p, buf_str(&prompt));
     slash_free(p->slash);
-    host_free(host);
+    host_free(p->host);
+    session_free(p->next);
     peer_session_release(&p->session);
     return code;
 }

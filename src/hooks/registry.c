@@ -205,7 +205,7 @@ int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
 struct removal {
     enum hook_event event;
     const struct hook_handler *handler; /* NULL: all of the skill's */
-    const char *skill_root;             /* NULL: of all skills */
+    const char *skill_root;
 };
 
 static bool keep_rest(const struct hook_entry *e, const struct hook_handler *h, const void *arg)
@@ -215,7 +215,7 @@ static bool keep_rest(const struct hook_entry *e, const struct hook_handler *h, 
     if (out->handler)
         return e->event != out->event || h != out->handler;
     return e->source != HOOK_SESSION || !e->skill_root ||
-           (out->skill_root && strcmp(e->skill_root, out->skill_root) != 0);
+           strcmp(e->skill_root, out->skill_root) != 0;
 }
 
 static size_t registry_cut(struct hook_registry *r, const struct removal *out)

@@ -61,7 +61,7 @@ int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
                       struct hook_handler *h, struct err *err);
 /* By identity; false: it is not there (any more). */
 bool hook_registry_remove(struct hook_registry *r, enum hook_event event, struct hook_handler *h);
-/* All that a skill brought; NULL: that any of them did. How many handlers went. */
+/* All that a skill brought. How many handlers went. */
 size_t hook_registry_remove_skill(struct hook_registry *r, const char *skill_root);
 /* A skill is called: what `fresh` holds takes the place of what it brought before, in one step.
  * ERR_TOO_BIG: all stays. */

@@ -114,7 +114,7 @@ static void session_entries_are_found_again(void **state)
 
     assert_int_equal(hook_registry_remove_skill(r, "/s"), 1);
     assert_int_equal(hook_registry_remove_skill(r, "/s"), 0);
-    assert_int_equal(hook_registry_remove_skill(r, /*skill_root=*/NULL), 1);
+    assert_int_equal(hook_registry_remove_skill(r, "/t"), 1);
     expect(r, "Stop/:c,; Stop/x:d,; SubagentStop/:a,; ");
     hook_registry_free(fresh);
     hook_handler_unref(a);

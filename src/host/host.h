@@ -33,6 +33,7 @@ struct goal;
 struct hook_registry;
 struct hook_runner;
 struct host;
+struct host_choices;
 struct instructions;
 struct model;
 struct permit;
@@ -138,6 +139,13 @@ int host_rename(struct host *h, struct str title, struct err *err);
 /* A person has added a folder to work in: DirectoryAdded hooks hear of it. */
 void host_tell_folder(struct host *h, const char *folder);
 void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
+
+/* What was chosen in a session, by a person or by a client (mode, model, effort, prompt, the form
+ * of answers), holds in the one that takes its place; so does what is left of max_usd. Before that
+ * one's first input; choices NULL: nothing was. */
+struct host_choices *host_choices(struct host *h);
+void host_choose(struct host *h, const struct host_choices *choices);
+void host_choices_freep(struct host_choices **choices);
 
 /* ---- What there is to know of a session (host_look.c). None of these changes it. ---- */
 

@@ -3,7 +3,7 @@
  *
  * host.c makes the parts and puts them together; host_agent.c has the agent: built with the first
  * input, spoken to by everybody; host_event.c has what is said in the session's name; host_hooks.c
- * has what hooks are given; host_rewind.c goes back.
+ * has what hooks are given; host_rewind.c goes back; host_choices.c is what the next session keeps.
  */
 #pragma once
 

@@ -157,6 +157,19 @@ bool session_wants_past(const struct args *args)
     return args->given[OPT_CONTINUE] || args->given[OPT_RESUME];
 }
 
+void session_forget_options(struct args *args)
+{
+    static const enum option_id once[] = {
+        OPT_CONTINUE,          OPT_RESUME,     OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,
+        OPT_RESUME_DROPS_TURN, OPT_SESSION_ID,
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(once); i++) {
+        strv_clear(&args->values[once[i]]);
+        args->given[once[i]] = false;
+    }
+}
+
 static int check_options(const struct args *args, const char *id, struct err *err)
 {
     static const enum option_id only[] = {OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,

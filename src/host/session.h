@@ -31,6 +31,8 @@ struct workspace;
 
 /* Whether the options ask for a session that goes on. */
 bool session_wants_past(const struct args *args);
+/* What the options say of one session holds for no other: another one is about to be opened. */
+void session_forget_options(struct args *args);
 
 /* What the options --continue, --resume, --fork-session, --session-id, --resume-session-at,
  * --resume-drops-turn and --no-session-persistence ask for. notes: for the user. ERR_NOT_FOUND,

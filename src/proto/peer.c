@@ -36,6 +36,7 @@ struct peer {
     unsigned observer_flags;
     struct ask_front *front;
     bool last_is_error;
+    bool was_asked; /* in the session that it has left */
 };
 
 static void line_mail_free(struct mail *m)
@@ -91,6 +92,13 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
     };
 }
 
+void peer_session_renew(struct peer_session *s, struct host *host, struct slash *slash)
+{
+    s->host = host;
+    s->slash = slash;
+    s->show.key_source = host_key_source(host);
+}
+
 void peer_session_release(struct peer_session *s)
 {
     sdk_hooks_free(s->hooks);
@@ -142,6 +150,22 @@ void peer_observe(struct peer *p, uint64_t from, unsigned flags)
     p->observer = feed_observe(host_feed(p->spec.session->host), from, flags, p->spec.mailbox);
     if (!p->spec.session->options.partial) /* an answer is written when its step holds */
         observer_wake_on(p->observer, ~PEER_PARTIAL);
+}
+
+void peer_leave(struct peer *p)
+{
+    p->was_asked = p->front;
+    ask_front_leave(p->front);
+    p->front = NULL;
+}
+
+void peer_enter(struct peer *p)
+{
+    stream_json_release(&p->renderer);
+    stream_json_init(&p->renderer, &p->spec.session->options, &p->spec.session->show);
+    peer_observe(p, /*from=*/1, p->observer_flags);
+    if (p->was_asked)
+        peer_answer_asks(p);
 }
 
 static void peer_say_gap(struct peer *p, const char *subtype, const char *member, uint64_t seq)

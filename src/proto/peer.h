@@ -54,6 +54,9 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
 void peer_session_release(
     struct peer_session *s); /* after host_free(): the agent holds the hooks */
 
+/* Another session in the place of the one before, for the same clients. */
+void peer_session_renew(struct peer_session *s, struct host *host, struct slash *slash);
+
 struct peer_spec {
     struct peer_session *session;
     struct mailbox *mailbox;
@@ -71,6 +74,11 @@ void peer_free(struct peer *p);
 void peer_observe(struct peer *p, uint64_t from, unsigned flags);
 /* Begins to be asked for permissions. */
 void peer_answer_asks(struct peer *p);
+
+/* Its session ends, and it is not asked any more; what that still tells is seen until
+ * peer_enter(): there is another one. */
+void peer_leave(struct peer *p);
+void peer_enter(struct peer *p);
 
 /* ptr NULL: a line that was too long. */
 void peer_line(struct peer *p, struct str line);

@@ -362,3 +362,10 @@ void sdk_hooks_close(struct sdk_hooks *s)
     gate_wake(&s->gate);
     gate_give(&s->gate);
 }
+
+void sdk_hooks_reopen(struct sdk_hooks *s)
+{
+    gate_take(&s->gate);
+    s->closed = false;
+    gate_give(&s->gate);
+}

@@ -30,5 +30,7 @@ int sdk_hooks_set(struct sdk_hooks *s, const struct json *hooks, struct err *err
  * False when the id is none of ours, or no longer waited for. */
 bool sdk_hooks_answer(struct sdk_hooks *s, struct str request_id, const struct json *output,
                       struct str error);
-/* The client is gone: who waits is told so, and nobody waits any more. */
+/* The client is gone, or must not be waited for: who waits is told so, and nobody waits any more.
+ */
 void sdk_hooks_close(struct sdk_hooks *s);
+void sdk_hooks_reopen(struct sdk_hooks *s); /* for the session that comes */

@@ -33,7 +33,8 @@ struct stdio {
     struct peer *peer;
     struct buf kept;    /* of the json formats */
     bool input_over;    /* nothing more is read */
-    bool finishing;     /* host_finish() was called */
+    bool finishing;     /* host_finish() was called, or will be for the session that comes */
+    bool renewing;      /* and another session comes behind that */
     bool done;          /* and it has answered */
     int64_t give_up_ms; /* after a cancel; -1: never */
 };
@@ -56,12 +57,64 @@ static void on_done(void *arg)
     mailbox_unref(mb);
 }
 
+/* ---- another session ---- */
+
+/* On the stack of the command that wants it, which waits for the answer. */
+struct anew {
+    struct mailbox *answer;
+    struct err *err;
+    int result;
+};
+
+struct anew_mail {
+    struct mail mail;
+    struct anew *anew; /* NULL: it was answered */
+};
+
+static void anew_answer(struct anew_mail *m, int result)
+{
+    struct anew *anew = TAKE_PTR(m->anew);
+    struct mail *told = mem_zalloc(sizeof(*told));
+
+    told->kind = &done_kind;
+    anew->result = result;
+    mailbox_send(anew->answer, told); /* from here on it is the command's again */
+}
+
+static void anew_free(struct mail *m)
+{
+    struct anew_mail *a = (struct anew_mail *)m;
+
+    if (a->anew) {
+        err_set(a->anew->err, ERR_CANCELLED, "the session is about to end");
+        anew_answer(a, -1);
+    }
+    mem_freep(&a);
+}
+
+static const struct mail_kind anew_kind = {"anew", anew_free};
+
+/* On the commands' thread. */
+static int on_anew(void *arg, struct err *err)
+{
+    struct anew anew = {.answer = mailbox_new(), .err = err};
+    struct anew_mail *m = mem_zalloc(sizeof(*m));
+    struct mail *told = NULL;
+
+    m->mail.kind = &anew_kind;
+    m->anew = &anew;
+    mailbox_send(arg, &m->mail);
+    (void)mailbox_take(anew.answer, /*cancel=*/NULL, /*deadline_ms=*/-1, &told, /*err=*/NULL);
+    mail_free(told);
+    mailbox_unref(anew.answer);
+    return anew.result;
+}
+
 static void finish(struct stdio *s)
 {
-    if (s->finishing)
-        return;
+    if (!s->finishing && !s->renewing)
+        slash_finish(s->spec->session->slash, on_done, mailbox_ref(s->mailbox));
     s->finishing = true;
-    slash_finish(s->spec->session->slash, on_done, mailbox_ref(s->mailbox));
 }
 
 static void end_input(struct stdio *s)
@@ -122,17 +175,94 @@ static void pump(struct stdio *s)
         continue;
 }
 
-static void take_mail(struct stdio *s)
+/* The session can be spoken to, and /clear can leave it. */
+static int enter(struct stdio *s, struct err *err)
 {
+    const struct stdio_spec *spec = s->spec;
+
+    if (spec->look)
+        slash_set_anew(spec->session->slash, on_anew, s->mailbox);
+    if (spec->in < 0)
+        return 0;
+    return host_add_hooks(spec->session->host, sdk_hooks_runner(spec->session->hooks), err);
+}
+
+static void say_behind(struct stdio *s, slash_input_vec *behind)
+{
+    struct err err = {0};
+
+    VEC_EACH(behind, in) {
+        if (slash_send(s->spec->session->slash, in, &err) < 0)
+            on_complain(s, err.text);
+    }
+    slash_inputs_release(behind);
+}
+
+/* The client's hooks are not asked while we wait for the old session: it could not answer. */
+static int renew(struct stdio *s, struct err *err)
+{
+    const struct stdio_spec *spec = s->spec;
+    slash_input_vec behind = VEC_INIT;
+
+    sdk_hooks_close(spec->session->hooks);
+    peer_leave(s->peer);
+    if (spec->renew(spec->begin_arg, &behind, err) < 0) {
+        slash_inputs_release(&behind);
+        return -1;
+    }
+    while (peer_pump(s->peer))
+        continue;
+    if (!s->input_over)
+        sdk_hooks_reopen(spec->session->hooks);
+    peer_enter(s->peer);
+    if (enter(s, err) < 0) {
+        slash_inputs_release(&behind);
+        return -1;
+    }
+    say_behind(s, &behind);
+    spec->begun(spec->begin_arg);
+    s->renewing = false;
+    if (s->finishing)
+        slash_finish(spec->session->slash, on_done, mailbox_ref(s->mailbox));
+    return 0;
+}
+
+/* All that was said before comes to its end in the old session. */
+static void take_anew(struct stdio *s, struct anew_mail *m)
+{
+    const struct stdio_spec *spec = s->spec;
+    int rc = spec->look(spec->begin_arg, m->anew->err);
+
+    s->renewing = rc == 0;
+    anew_answer(m, rc);
+    mail_free(&m->mail);
+    if (s->renewing && !s->finishing)
+        slash_finish(spec->session->slash, on_done, mailbox_ref(s->mailbox));
+}
+
+static int take_mail(struct stdio *s, struct err *err)
+{
+    bool is_done;
+
     for (struct mail *m = mailbox_try(s->mailbox); m; m = mailbox_try(s->mailbox)) {
         /* What a question is about comes before the question; that it is over, at once. */
         if (!peer_is_withdrawal(m))
             pump(s);
-        if (m->kind == &done_kind)
-            s->done = true;
+        if (m->kind == &anew_kind) {
+            take_anew(s, (struct anew_mail *)m);
+            continue; /* taken */
+        }
+        is_done = m->kind == &done_kind;
         peer_mail(s->peer, m);
+        if (is_done && s->renewing && !cancel_is_set(s->spec->cancel)) {
+            if (renew(s, err) < 0)
+                return -1;
+        } else if (is_done) {
+            s->done = true;
+        }
     }
     pump(s);
+    return 0;
 }
 
 static void heed_cancel(struct stdio *s)
@@ -180,8 +310,7 @@ static int round_trip(struct stdio *s, struct err *err)
     }
     if (writes && fds[1].revents && conn_flush(&s->conn, err) < 0)
         return -1;
-    take_mail(s);
-    return 0;
+    return take_mail(s, err);
 }
 
 /* What the json formats have gathered goes out at the end. */
@@ -249,8 +378,8 @@ int stdio_run(const struct stdio_spec *spec, struct stdio_end *ret, struct err *
     buf_init(&s.kept, STDIO_MAX_JSON);
     if (spec->in >= 0) {
         spec->session->hooks = sdk_hooks_new(s.mailbox);
-        r = host_add_hooks(spec->session->host, sdk_hooks_runner(spec->session->hooks), err);
     }
+    r = enter(&s, err);
     s.peer = peer_new(&peer);
     if (r == 0)
         r = begin(&s, err);

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#include "slash/slash.h"
+
 struct cancel;
 struct err;
 struct host;
@@ -34,7 +36,11 @@ struct stdio_spec {
     int (*begin)(void *arg, struct err *err);
     /* The session has begun; what is not urgent can be done now. */
     void (*begun)(void *arg);
-    void *begin_arg; /* of both */
+    /* "/clear": another session is looked for (-1: this one stays); when all that was said before
+     * is done, it takes the place of this one in `session`. NULL: none can be begun. */
+    int (*look)(void *arg, struct err *err);
+    int (*renew)(void *arg, slash_input_vec *ret_behind, struct err *err);
+    void *begin_arg; /* of all of them */
 };
 
 struct stdio_end {

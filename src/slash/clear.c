@@ -1,7 +1,7 @@
 /*
- * /clear: begin anew. With a front end a new session takes the place of this one, which stays to be
- * resumed; without, the conversation of the same session goes back to its beginning, which /rewind
- * undoes.
+ * /clear: begin anew. A new session takes the place of this one, which stays to be resumed. Where
+ * nothing more can be said (a prompt of the command line) the conversation of the same session goes
+ * back to its beginning, which /rewind undoes.
  */
 #include "base/err.h"
 #include "base/file.h"
@@ -16,6 +16,9 @@ const struct slash_command slash_clear_entry = {
     .aliases = "reset new",
     .hint = "",
     .summary = "Begin a new conversation; the one before can still be resumed",
+    .more = "With stream-json input as well: what was said before is done first, and the lines "
+            "behind it have another `session_id`. As the prompt of `tenax -p --resume` it "
+            "takes the conversation back to its beginning.",
     .run = clear_run,
 };
 
@@ -24,7 +27,7 @@ static int clear_run(struct slash_call *call, struct err *err)
     CLEANUP(rewind_freep) struct rewind *points = NULL;
     const char *path = host_transcript(call->host);
 
-    if (call->front) {
+    if (slash_can_begin_anew(call->slash)) {
         if (*path && file_exists(path))
             slash_sayf(call, INK_FAINT, "The conversation before: /resume, or tenax --resume %s\n",
                        host_session(call->host));

@@ -39,6 +39,8 @@ struct slash {
     struct host *host;
     struct cancel *cancel;
     const struct slash_front *front; /* NULL: none */
+    slash_anew_fn anew;              /* NULL: it cannot be */
+    void *anew_arg;
     struct mailbox *mailbox;
     struct lock lock; /* of what follows */
     struct thread *thread;
@@ -153,12 +155,18 @@ static bool slash_is_left(struct slash *s)
 static void slash_go(const struct slash_call *call, enum front_switch how)
 {
     const struct slash_front *front = call->front;
+    struct slash *s = call->slash;
     struct err err = {0};
+    int rc;
 
-    slash_leave(call->slash, true);
-    if (front->go(front->arg, how, buf_str(&call->session), &err) == 0)
+    slash_leave(s, true);
+    if (front)
+        rc = front->go(front->arg, how, buf_str(&call->session), &err);
+    else
+        rc = s->anew(s->anew_arg, &err);
+    if (rc == 0)
         return;
-    slash_leave(call->slash, false);
+    slash_leave(s, false);
     if (err.code != ERR_CANCELLED)
         host_notice(call->host, LEVEL_ERROR, str_of(err.text));
 }
@@ -170,6 +178,8 @@ static void slash_do_after(const struct slash_call *call)
         [AFTER_NEW] = SWITCH_NEW, [AFTER_RESUME] = SWITCH_RESUME, [AFTER_FORK] = SWITCH_FORK};
     const struct slash_front *front = call->front;
 
+    if (call->after == AFTER_NEW && !front && call->slash->anew)
+        slash_go(call, SWITCH_NEW);
     if (!front || call->after == AFTER_NOTHING)
         return;
     if (call->after == AFTER_LEAVE) {
@@ -471,6 +481,17 @@ void slash_inputs_release(slash_input_vec *inputs)
         agent_input_release(in);
     }
     vec_release(inputs);
+}
+
+void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg)
+{
+    s->anew = fn;
+    s->anew_arg = arg;
+}
+
+bool slash_can_begin_anew(const struct slash *s)
+{
+    return s->front || s->anew;
 }
 
 void slash_free(struct slash *s)

@@ -108,6 +108,11 @@ void slash_write_docs(struct buf *out);
 struct slash *slash_new(struct host *h, struct cancel *cancel);
 /* A person is there. Lent; before the first command. */
 void slash_set_front(struct slash *s, const struct slash_front *front);
+/* Nobody is, but another session can be begun in the place of this one: how /clear does that. Waits
+ * as front.h's go(); -1: this one stays. Before the first command. */
+typedef int (*slash_anew_fn)(void *arg, struct err *err);
+void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg);
+bool slash_can_begin_anew(const struct slash *s);
 /* The person's own commands and skills as they are now (slash/own.h); yours: own_list_unref(). */
 struct own_list *slash_own(struct slash *s);
 /* Cancels the command that runs and waits for it; no other one is begun, and words that wait behind

@@ -65,12 +65,6 @@ static void args_copy(struct args *to, const struct args *from)
     to->plain = from->plain;
 }
 
-static void args_unset(struct args *args, enum option_id id)
-{
-    strv_clear(&args->values[id]);
-    args->given[id] = false;
-}
-
 static void args_set(struct args *args, enum option_id id, struct str value)
 {
     strv_clear(&args->values[id]);
@@ -90,13 +84,8 @@ struct app_session *app_session_new(const struct args *args)
 void app_session_go(struct app_session *s, enum front_switch how, struct str id)
 {
     struct args *args = &s->args;
-    static const enum option_id once[] = {
-        OPT_CONTINUE,          OPT_RESUME,     OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,
-        OPT_RESUME_DROPS_TURN, OPT_SESSION_ID,
-    };
 
-    for (size_t i = 0; i < ARRAY_LEN(once); i++)
-        args_unset(args, once[i]);
+    session_forget_options(args);
     if (how == SWITCH_NEW)
         return;
     args_set(args, OPT_RESUME, id);
@@ -115,9 +104,7 @@ struct open_chore {
     const struct args *args; /* the command line's */
     enum front_switch how;
     bool is_first;
-    bool has_past; /* prompts were read before */
-    enum permit_mode mode;
-    struct buf model;  /* chosen meanwhile; empty: as settings have it */
+    bool has_past;     /* prompts were read before */
     struct strv notes; /* for the person */
     slash_input_vec behind;
     struct strv past;
@@ -155,20 +142,6 @@ static void open_instead(struct open_chore *o, enum front_switch how, struct str
     o->made = open_make(o, s, &err);
 }
 
-/* What was chosen in the old one holds in the new one. */
-static void open_keep_choices(struct open_chore *o)
-{
-    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
-    struct err err = {0};
-
-    if (o->is_first || o->how == SWITCH_RESUME)
-        return;
-    if (permit_mode(host_permit(o->made->host)) != o->mode)
-        (void)permit_set_mode(host_permit(o->made->host), o->mode, &err);
-    if (o->model.len)
-        (void)host_set_model(o->made->host, buf_str(&o->model), &name, &err);
-}
-
 static void open_read_past(struct open_chore *o)
 {
     CLEANUP(store_freep) struct store *store = NULL;
@@ -192,25 +165,19 @@ static void open_run(struct chore *e)
 {
     struct open_chore *o = (struct open_chore *)e;
     CLEANUP(buf_release) struct buf old_id = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(host_choices_freep) struct host_choices *choices = NULL;
 
     if (o->old) {
-        CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
-        CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
-        int64_t window;
-
         buf_adds(&old_id, host_session(o->old->host));
-        o->mode = permit_mode(host_permit(o->old->host));
-        host_model(o->old->host, &provider, &name, &window);
-        if (provider.len && !str_is(buf_str(&provider), "scripted"))
-            buf_addf(&o->model, "%s/%s", buf_cstr(&provider), buf_cstr(&name));
+        choices = host_choices(o->old->host);
         statusline_free(TAKE_PTR(o->line));
         host_end_as(o->old->host, o->how == SWITCH_NEW ? "clear" : "resume");
         session_end(TAKE_PTR(o->old), &o->behind);
     }
     o->made = open_make(o, TAKE_PTR(o->next), &o->err);
-    if (o->made)
-        open_keep_choices(o);
-    else if (old_id.len)
+    if (o->made && o->how != SWITCH_RESUME)
+        host_choose(o->made->host, choices);
+    else if (!o->made && old_id.len)
         open_instead(o, SWITCH_RESUME, buf_str(&old_id));
     if (!o->made && old_id.len) /* nothing was said in it, so nothing is there to resume */
         open_instead(o, SWITCH_NEW, STR(""));
@@ -231,7 +198,6 @@ static void open_free(struct chore *e)
     app_session_free(o->next);
     app_session_free(o->made);
     slash_inputs_release(&o->behind);
-    buf_release(&o->model);
     strv_release(&o->notes);
     strv_release(&o->past);
     strv_release(&o->waiting);
@@ -455,7 +421,6 @@ void app_open(struct app *a, struct app_session *next, enum front_switch how, st
     o->has_past = a->past.len;
     o->notes = *notes;
     *notes = (struct strv)STRV_INIT;
-    buf_init(&o->model, BUF_NO_LIMIT);
     o->old = TAKE_PTR(a->session);
     o->line = TAKE_PTR(a->statusline);
     a->is_changing = true;

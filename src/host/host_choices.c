@@ -1,0 +1,89 @@
+/*
+ * host_choices: what a session hands to the one that takes its place. The thread that frees the one
+ * and makes the other.
+ */
+#include "agent/event.h"
+#include "base/err.h"
+#include "host/inside.h"
+#include "llm/effort.h"
+
+#define CHOICES_LEAST_USD 1e-9 /* nothing is left; 0 would be no limit */
+
+struct host_choices {
+    enum permit_mode mode;
+    enum effort effort;
+    struct buf model; /* empty: as the settings have it */
+    bool is_replaced; /* the prompt */
+    struct buf system, appended;
+    struct buf schema;
+    double spent_usd;
+};
+
+struct host_choices *host_choices(struct host *h)
+{
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    struct host_choices *c = mem_zalloc(sizeof(*c));
+    struct event *turn = host_last_turn(h);
+    int64_t window;
+
+    c->mode = permit_mode(h->permit);
+    c->effort = host_effort(h);
+    buf_init(&c->model, BUF_NO_LIMIT);
+    host_model(h, &provider, &name, &window);
+    if (provider.len && !str_is(buf_str(&provider), "scripted"))
+        buf_addf(&c->model, "%s/%s", buf_cstr(&provider), buf_cstr(&name));
+    c->is_replaced = h->prompt.is_replaced;
+    buf_init(&c->system, BUF_NO_LIMIT);
+    buf_add(&c->system, buf_str(&h->prompt.system));
+    buf_init(&c->appended, BUF_NO_LIMIT);
+    buf_add(&c->appended, buf_str(&h->prompt.appended));
+    buf_init(&c->schema, BUF_NO_LIMIT);
+    buf_add(&c->schema, buf_str(&h->schema));
+    if (turn)
+        c->spent_usd = turn->report->total_usd;
+    event_unref(turn);
+    return c;
+}
+
+void host_choices_freep(struct host_choices **choices)
+{
+    struct host_choices *c = *choices;
+
+    if (!c)
+        return;
+    buf_release(&c->model);
+    buf_release(&c->system);
+    buf_release(&c->appended);
+    buf_release(&c->schema);
+    mem_freep(&c);
+}
+
+/* The options may have said the same already. */
+static void choose_prompt(struct host *h, const struct host_choices *c)
+{
+    if (c->is_replaced)
+        prompt_spec_replace(&h->prompt, buf_str(&c->system));
+    if (!str_eq(buf_str(&h->prompt.appended), buf_str(&c->appended))) {
+        buf_clear(&h->prompt.appended);
+        buf_add(&h->prompt.appended, buf_str(&c->appended));
+    }
+}
+
+void host_choose(struct host *h, const struct host_choices *c)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    struct err err = {0};
+
+    if (!c)
+        return;
+    if ((permit_mode(h->permit) != c->mode && permit_set_mode(h->permit, c->mode, &err) < 0) ||
+        (c->model.len && host_set_model(h, buf_str(&c->model), &name, &err) < 0) ||
+        (!str_eq(buf_str(&h->schema), buf_str(&c->schema)) &&
+         host_set_schema(h, buf_str(&c->schema), &err) < 0))
+        host_notice(h, LEVEL_WARNING, str_of(err.text));
+    host_set_effort(h, c->effort);
+    choose_prompt(h, c);
+    if (h->max_usd > 0)
+        h->max_usd = h->max_usd > c->spent_usd ? h->max_usd - c->spent_usd : CHOICES_LEAST_USD;
+}
