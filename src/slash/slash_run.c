@@ -1,0 +1,305 @@
+/*
+ * slash_run: one job of the commands' thread, done: a command is run and its answer told, words
+ * that waited behind one are sent on, and what only a front end can do is asked of it.
+ */
+#include <unistd.h>
+
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "conf/nearest.h"
+#include "host/feed.h"
+#include "host/host.h"
+#include "slash/expand.h"
+#include "slash/front.h"
+#include "slash/job.h"
+#include "slash/own.h"
+#include "slash/prompt.h"
+#include "sync/cancel.h"
+
+#define SLASH_MAX_ID 1000
+
+static void slash_note_end(struct slash *s, enum err_code failed, bool goes_on)
+{
+    lock_take(&s->lock);
+    if (failed)
+        s->end.failed = failed;
+    s->end.goes_on = s->end.goes_on || goes_on;
+    lock_give(&s->lock);
+}
+
+/* Observers are told. */
+static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
+                       const struct err *err)
+{
+    struct host_answer answer = {
+        .input = &j->input,
+        .command = buf_cstr(&j->name),
+        .is_error = err,
+        .goes_on = !err && call->goes_on,
+    };
+
+    if (err) {
+        buf_clear(&call->text);
+        buf_adds(&call->text, err->text[0] ? err->text : err_code_text(err->code));
+    }
+    answer.text = str_trim(buf_str(&call->text));
+    /* Without a code in it, it says the same once more. */
+    if (!err && call->color.len > call->text.len)
+        answer.color = str_trim(buf_str(&call->color));
+    slash_note_end(s, err ? err->code : ERR_NONE, answer.goes_on);
+    host_answer(s->host, &answer);
+}
+
+/* What is said behind a switch is for the session that is switched to. */
+static void slash_leave(struct slash *s, bool is_left)
+{
+    lock_take(&s->lock);
+    s->is_left = is_left;
+    lock_give(&s->lock);
+}
+
+bool slash_is_left(struct slash *s)
+{
+    bool is_left;
+
+    lock_take(&s->lock);
+    is_left = s->is_left;
+    lock_give(&s->lock);
+    return is_left;
+}
+
+/* Nothing else is begun meanwhile: whether it is for this session is known then. */
+static void slash_go(const struct slash_call *call, enum front_switch how)
+{
+    const struct slash_front *front = call->front;
+    struct slash *s = call->slash;
+    struct err err = {0};
+    int rc;
+
+    slash_leave(s, true);
+    if (front)
+        rc = front->go(front->arg, how, buf_str(&call->session), &err);
+    else
+        rc = s->anew(s->anew_arg, &err);
+    if (rc == 0)
+        return;
+    slash_leave(s, false);
+    if (err.code != ERR_CANCELLED)
+        host_notice(call->host, LEVEL_ERROR, str_of(err.text));
+}
+
+/* What only a front end can do, once the answer is out. */
+static void slash_do_after(const struct slash_call *call)
+{
+    static const enum front_switch ways[] = {
+        [AFTER_NEW] = SWITCH_NEW, [AFTER_RESUME] = SWITCH_RESUME, [AFTER_FORK] = SWITCH_FORK};
+    const struct slash_front *front = call->front;
+
+    if (call->after == AFTER_NEW && !front && call->slash->anew)
+        slash_go(call, SWITCH_NEW);
+    if (!front || call->after == AFTER_NOTHING)
+        return;
+    if (call->after == AFTER_LEAVE) {
+        front->leave(front->arg);
+    } else if (call->after == AFTER_REWIND) {
+        front->rewind(front->arg);
+    } else {
+        slash_go(call, ways[call->after]);
+    }
+}
+
+static void slash_call_release(struct slash_call *call)
+{
+    buf_release(&call->text);
+    buf_release(&call->color);
+    buf_release(&call->prompt);
+    buf_release(&call->session);
+    strv_release(&call->allow);
+    strv_release(&call->deny);
+    strv_release(&call->only);
+    cancel_unref(call->cancel);
+}
+
+/* ---- Run ---- */
+
+/* Who can be interrupted. */
+static void slash_begin(struct slash *s, struct cancel *running)
+{
+    struct cancel *old;
+
+    lock_take(&s->lock);
+    old = s->running;
+    s->running = running ? cancel_ref(running) : NULL;
+    lock_give(&s->lock);
+    cancel_unref(old);
+}
+
+bool slash_interrupt(struct slash *s)
+{
+    struct cancel *running;
+
+    lock_take(&s->lock);
+    running = s->running ? cancel_ref(s->running) : NULL;
+    lock_give(&s->lock);
+    if (!running)
+        return false;
+    cancel_set(running);
+    cancel_unref(running);
+    return true;
+}
+
+/* own NULL: the command is a row of the table. */
+static void slash_run_call(struct slash *s, struct job *j, const struct own_command *own)
+{
+    static const char *const sources[] = {[LEVEL_USER] = "user",
+                                          [LEVEL_PROJECT] = "project",
+                                          [LEVEL_LOCAL] = "local",
+                                          [LEVEL_FLAG] = "flag",
+                                          [LEVEL_MANAGED] = "managed"};
+    CLEANUP(slash_call_release)
+    struct slash_call call = {
+        .slash = s,
+        .host = s->host,
+        .front = j->answer ? NULL : s->front,
+        .args = buf_str(&j->args),
+        .source = own ? sources[own->level] : "built-in",
+        .goal = j->goal,
+        .is_client = j->answer != NULL,
+        .cancel = cancel_new(s->cancel),
+        .text = BUF_INIT(SLASH_MAX_ANSWER),
+        .color = BUF_INIT(2 * SLASH_MAX_ANSWER),
+        .prompt = BUF_INIT(SLASH_MAX_ANSWER),
+        .session = BUF_INIT(SLASH_MAX_ID),
+    };
+    struct err err = {0};
+    bool failed;
+
+    slash_begin(s, call.cancel);
+    failed = own ? expand_command(&call, own, &err) < 0 : j->command->run(&call, &err) < 0;
+    slash_begin(s, /*running=*/NULL);
+    if (!failed && call.prompt.len && !j->answer)
+        failed = prompt_send(&call, buf_str(&j->name), &j->input, &err) < 0;
+    if (j->answer)
+        j->answer(j->arg, &call, failed ? &err : NULL);
+    else if (failed || !call.prompt.len)
+        slash_tell(s, j, &call, failed ? &err : NULL);
+    /* Only now: what it answers comes before what it sets going. */
+    if (!failed && call.goes_on && host_wake(s->host, &err) < 0) {
+        slash_note_end(s, err.code, /*goes_on=*/false);
+        host_notice(s->host, LEVEL_ERROR, str_of(err.text));
+    }
+    if (!failed)
+        slash_do_after(&call);
+}
+
+static void slash_run_input(struct slash *s, struct job *j);
+
+/* "/tmp is full" is about a folder. */
+static bool slash_is_path(struct str name)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
+
+    buf_addf(&path, "/%.*s", STR_ARG(str_clip(name, 255)));
+    return access(buf_cstr(&path), F_OK) == 0;
+}
+
+static void slash_run_own(struct slash *s, struct job *j)
+{
+    CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
+    const struct own_command *c = own_find(own, buf_str(&j->name));
+    struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct nearest near;
+    struct err err = {0};
+
+    if (c && !c->is_hidden) {
+        slash_run_call(s, j, c);
+        return;
+    }
+    if (slash_is_path(buf_str(&j->name))) {
+        slash_run_input(s, j);
+        return;
+    }
+    nearest_init(&near, buf_str(&j->name));
+    for (size_t i = 0; i < slash_count(); i++)
+        nearest_offer(&near, str_of(slash_at(i)->name));
+    VEC_EACH(&own->commands, o) {
+        nearest_offer(&near, o->name);
+    }
+    err_set(&err, ERR_NOT_FOUND, "there is no command /%.*s%s%.*s%s; /help lists them",
+            STR_ARG(str_clip(buf_str(&j->name), 80)), near.best.len ? " (did you mean /" : "",
+            STR_ARG(near.best), near.best.len ? "?)" : "");
+    slash_tell(s, j, &none, &err);
+    buf_release(&none.text);
+}
+
+static void slash_run_input(struct slash *s, struct job *j)
+{
+    struct err err = {0};
+
+    if (host_send(s->host, &j->input, &err) < 0) {
+        struct event *e = host_event(s->host, EVENT_NOTICE);
+
+        e->level = LEVEL_ERROR;
+        e->id = arena_str(&e->arena, str_of(j->input.uuid));
+        e->text = arena_str(&e->arena, str_of(err.text));
+        feed_emit(host_feed(s->host), e, /*cancel=*/NULL);
+    }
+    j->input.message = NULL; /* taken either way */
+    j->input.command = NULL;
+}
+
+/* The session is left before its turn came, or it came too late: words are there when the session
+ * goes on, a command is not run. */
+static void slash_run_never(struct slash *s, struct job *j)
+{
+    struct slash_call none = {.slash = s, .host = s->host, .text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct err err = {0};
+
+    if (j->kind == JOB_INPUT || (j->kind == JOB_OWN && slash_is_path(buf_str(&j->name)))) {
+        if (host_keep(s->host, &j->input, &err) < 0)
+            host_notice(s->host, LEVEL_ERROR, str_of(err.text));
+        return;
+    }
+    if (cancel_is_set(s->cancel))
+        err_set(&err, ERR_CANCELLED, "the session was left before this could run");
+    else
+        err_set(&err, ERR_TIMEOUT, "another command was at work for too long");
+    if (j->answer)
+        j->answer(j->arg, &none, &err);
+    else
+        slash_tell(s, j, &none, &err);
+    buf_release(&none.text);
+}
+
+static bool slash_is_for_next(struct slash *s, const struct job *j)
+{
+    return j->kind != JOB_FINISH && !j->answer && slash_is_left(s);
+}
+
+/* Without a message it is a person's own ("!", "#"), whose front end says it again. */
+static void slash_put_behind(struct slash *s, struct job *j)
+{
+    if (!j->input.message)
+        return;
+    vec_push(&s->behind, j->input);
+    j->input.message = NULL;
+    j->input.command = NULL;
+}
+
+void slash_run(struct slash *s, struct job *j)
+{
+    if (slash_is_for_next(s, j))
+        slash_put_behind(s, j);
+    else if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
+             (j->until_ms && clock_mono_ms() > j->until_ms))
+        slash_run_never(s, j);
+    else if (j->kind == JOB_COMMAND)
+        slash_run_call(s, j, /*own=*/NULL);
+    else if (j->kind == JOB_OWN)
+        slash_run_own(s, j);
+    else if (j->kind == JOB_INPUT)
+        slash_run_input(s, j);
+    else
+        host_finish(s->host, j->fn, j->arg);
+}
