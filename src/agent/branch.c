@@ -5,11 +5,13 @@
 #include "agent/branch.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 
-#define BRANCH_MAX_LINE 4096                /* of HEAD and the like */
+#define BRANCH_MAX_LINE 4096 /* of HEAD and the like */
+#define BRANCH_MAX_CONFIG ((size_t)1 << 20)
 #define BRANCH_MAX_PACKED ((size_t)8 << 20) /* of packed-refs */
 
 void branch_release(struct branch *b)
@@ -89,6 +91,20 @@ static char *branch_main(const char *common)
     return NULL;
 }
 
+/* A section of either kind; a file that cannot be read whole is taken for one. */
+static bool branch_names_filters(const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    CLEANUP(buf_release) struct buf text = {0};
+    struct err err = {0};
+
+    if (!file_exists(path))
+        return false;
+    return file_slurp(path, BRANCH_MAX_CONFIG, &text, &err) < 0 ||
+           str_find_nocase(buf_str(&text), STR("[filter")) < text.len ||
+           str_find_nocase(buf_str(&text), STR("[include")) < text.len;
+}
+
 static char *branch_head(const char *git)
 {
     char *name = branch_read(git, "HEAD", STR("ref: refs/heads/"));
@@ -118,4 +134,6 @@ void branch_find(const char *dir, struct branch *ret)
     common = path_join(git, link ? link : ".");
     ret->current = branch_head(git);
     ret->main_name = branch_main(common);
+    ret->has_filters =
+        branch_names_filters(common, "config") || branch_names_filters(git, "config.worktree");
 }

@@ -13,6 +13,9 @@ struct branch {
     char *current;   /* "main"; NULL: not on a branch, or not known */
     char *main_name; /* the branch that work goes back to: what origin calls HEAD, else main, master
                         or trunk where there is one; NULL: not known */
+    /* Its own settings name programs for the content of files (filters), or other files of settings
+     * that may: whoever has git look at files runs what the folder says. */
+    bool has_filters;
 };
 
 void branch_find(const char *dir, struct branch *ret);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "proc/proc.h"
 #include "sync/mailbox.h"
 
@@ -28,7 +29,8 @@ enum job_state {
     JOB_FAILED,  /* could not start, or exit code other than 0 */
     JOB_RUNNING,
     JOB_DONE,
-    JOB_SLOW, /* given up */
+    JOB_SLOW,   /* given up */
+    JOB_UNSAFE, /* not started, because it would run programs */
 };
 
 struct job {
@@ -47,15 +49,16 @@ struct surroundings {
     struct job log;
 };
 
-/* Not run: the repository's fsmonitor program; gpg. */
+/* Not run: the repository's fsmonitor program, gpg, what submodules name, and what would fetch
+ * missing objects. A status is not asked for where filters would run: a folder, or a confined
+ * command that has made a repository there, could name any program. */
 #define GIT_SAFE "git", "--no-optional-locks", "-c", "core.fsmonitor=false"
+#define GIT_STATUS                                                                                 \
+    GIT_SAFE, "-c", "status.submoduleSummary=false", "status", "--porcelain", "--branch",          \
+        "--ignore-submodules=dirty"
 
-static const char *const status_argv[] = {
-    GIT_SAFE, "status", "--porcelain", "--branch", "--ignore-submodules=dirty", NULL,
-};
-static const char *const quick_status_argv[] = {
-    GIT_SAFE, "status", "--porcelain", "--branch", "--ignore-submodules=dirty", "-uno", NULL,
-};
+static const char *const status_argv[] = {GIT_STATUS, NULL};
+static const char *const quick_status_argv[] = {GIT_STATUS, "-uno", NULL};
 static const char *const log_argv[] = {
     GIT_SAFE,         "-c", "log.showSignature=false", "log", "-5", "--no-color", "--no-decorate",
     "--format=%h %s", NULL,
@@ -63,9 +66,9 @@ static const char *const log_argv[] = {
 
 static void job_start(struct job *j, struct surroundings *s, const char *const *argv)
 {
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
     struct proc_spec spec = {
         .argv = argv,
-        .envp = (const char *const *)s->spec.environ,
         .dir = s->spec.dir,
         .max_output = GIT_MAX_OUTPUT,
         .timeout_ms = s->spec.git_ms ? s->spec.git_ms : SURROUNDINGS_GIT_MS,
@@ -74,6 +77,11 @@ static void job_start(struct job *j, struct surroundings *s, const char *const *
     };
     struct err err = {0};
 
+    for (char *const *e = s->spec.environ; e && *e; e++)
+        strv_adds(&env, *e);
+    strv_adds(&env, "GIT_ALLOW_PROTOCOL=none");
+    strv_adds(&env, "GIT_NO_LAZY_FETCH=1");
+    spec.envp = (const char *const *)strv_get(&env);
     buf_init(&j->out, GIT_MAX_OUTPUT);
     buf_init(&j->complaint, GIT_MAX_OUTPUT);
     j->proc = proc_start(&spec, s->mail, &err);
@@ -117,7 +125,10 @@ struct surroundings *surroundings_start(const struct surroundings_spec *spec)
     s->started_ms = clock_mono_ms();
     branch_find(spec->dir, &s->branch);
     if (s->branch.is_repo) {
-        job_start(&s->status, s, status_argv);
+        if (s->branch.has_filters)
+            s->status.state = JOB_UNSAFE;
+        else
+            job_start(&s->status, s, status_argv);
         job_start(&s->log, s, log_argv);
     }
     return s;
@@ -216,6 +227,12 @@ static void job_excuse(const struct job *j, const char *name, struct buf *ret)
     said = str_clip(str_first(said, str_chr(said, '\n')), GIT_MAX_LINE);
     if (j->state == JOB_MISSING)
         buf_addf(ret, "\n%s: unknown, git is not installed", name);
+    else if (j->state == JOB_UNSAFE)
+        buf_addf(
+            ret,
+            "\n%s: not looked at, because the repository's settings have git run programs; ask "
+            "git when you need to know",
+            name);
     else if (j->state == JOB_SLOW)
         buf_addf(ret, "\n%s: git took too long to say; ask it when you need to know", name);
     else

@@ -292,6 +292,41 @@ static void real_git(void **state)
     assert_false(file_exists(trap));
 }
 
+/* Nor are its filters, which a status would run to compare a file: they may be a folder's, or the
+ * work of a confined command. */
+static void filters(void **state)
+{
+    static const char *const ways[] = {
+        "git config filter.x.clean \"touch $T; cat\"",
+        "git config -f more filter.x.clean \"touch $T; cat\"; git config include.path ../more",
+    };
+
+    (void)state;
+    if (!shell("command -v git >/dev/null"))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        CLEANUP(buf_release) struct buf command = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+        CLEANUP(mem_freep) char *trap = below("filtered");
+        const char *name = i ? "included" : "filters";
+
+        buf_addf(&command,
+                 GIT_INIT
+                 "echo '* filter=x' >.gitattributes; echo x >a; git add a; git commit -qm one; "
+                 "touch -d '1 hour ago' a; echo y >a; ",
+                 name);
+        buf_addf(&command, "T=%s; ", trap);
+        buf_adds(&command, ways[i]);
+        assert_true(shell(buf_cstr(&command)));
+        assert_int_equal(gather(name, "bin-none", false, 60000, NULL, &text, NULL), 0);
+        assert_false(file_exists(trap));
+        if (!str_has(buf_str(&text),
+                     STR("\nStatus: not looked at, because the repository's settings")) ||
+            !str_ends(buf_str(&text), STR(" one")))
+            fail_msg("%s", buf_cstr(&text));
+    }
+}
+
 /* 100,000 files, half of them not known to git. */
 static void huge_repository(void **state)
 {
@@ -318,9 +353,13 @@ static void huge_repository(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gits),      cmocka_unit_test(no_repository),
-        cmocka_unit_test(cancelled), cmocka_unit_test(branches),
-        cmocka_unit_test(real_git),  cmocka_unit_test(huge_repository),
+        cmocka_unit_test(gits),
+        cmocka_unit_test(no_repository),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(branches),
+        cmocka_unit_test(real_git),
+        cmocka_unit_test(filters),
+        cmocka_unit_test(huge_repository),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);
