@@ -122,8 +122,10 @@ int context_gather(const struct context_spec *spec, struct surroundings *begun,
 {
     CLEANUP(context_release) struct context c = {.text = BUF_INIT(CONTEXT_MAX_TEXT)};
     CLEANUP(buf_release) struct buf part = BUF_INIT(CONTEXT_MAX_TEXT);
+    CLEANUP(buf_release) struct buf sandbox = BUF_INIT(CONTEXT_MAX_TEXT);
     int rc = context_look(&c, spec, cancel, err);
 
+    sandbox_describe(spec->sandbox, &sandbox); /* which may have to be tried: git works meanwhile */
     if (rc == 0)
         rc = surroundings_write(begun, cancel, &part, err);
     surroundings_free(begun);
@@ -131,9 +133,7 @@ int context_gather(const struct context_spec *spec, struct surroundings *begun,
         return -1;
     reminder_add(&c.text, buf_str(&part));
     buf_clear(&part);
-    sandbox_describe(spec->sandbox, &part);
-    reminder_add(&c.text, buf_str(&part));
-    buf_clear(&part);
+    reminder_add(&c.text, buf_str(&sandbox));
     instructions_write(&c.instructions, &part);
     reminder_add(&c.text, buf_str(&part));
     if (buf_check(&c.text, NULL) < 0)

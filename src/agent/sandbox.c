@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/sandbox_memory.h"
 #include "agent/sandbox_state.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
@@ -52,6 +53,7 @@ static void look_ahead(void *arg)
 {
     (void)arg;
     (void)can_confine();
+    confine_reap(/*waits=*/true);
 }
 
 struct thread *sandbox_look_ahead(const struct conf *conf)
@@ -170,6 +172,7 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     s->may_leave = conf_get_bool(conf, "sandbox.allowUnsandboxedCommands", true);
     s->wanted = spec->insists ? SANDBOX_NEEDED : wanted_state(conf);
     s->can_confine = can_confine;
+    s->memory = sandbox_memory_new(spec->memory);
     read_excluded(s, conf, ret_warnings);
     sandbox_paths_read(s, conf, ret_warnings);
     read_network(s, spec, ret_warnings);
@@ -211,6 +214,7 @@ void sandbox_free(struct sandbox *s)
     strv_release(&s->hosts);
     strv_release(&s->unwanted);
     lock_release(&s->lock);
+    sandbox_memory_free(s->memory);
     mem_freep(&s->home);
     mem_freep(&s->tenax_home);
     mem_freep(&s->claude_home);
@@ -224,9 +228,13 @@ void sandbox_free(struct sandbox *s)
 
 enum sandbox_state sandbox_state(const struct sandbox *s)
 {
+    bool works;
+
     if (!s || s->wanted == SANDBOX_OFF)
         return SANDBOX_OFF;
-    return s->can_confine() ? SANDBOX_ON : s->wanted;
+    works = s->can_confine();
+    sandbox_memory_learn(s->memory, works);
+    return works ? SANDBOX_ON : s->wanted;
 }
 
 const char *sandbox_why_not(const struct sandbox *s)
@@ -268,9 +276,19 @@ enum sandbox_side sandbox_side(const struct sandbox *s, struct str command, cons
 
 /* ---- in words ---- */
 
+/* As far as it is known without a try; else one is made. */
+static bool is_said_to_be_on(const struct sandbox *s)
+{
+    bool works;
+
+    if (s && s->wanted != SANDBOX_OFF && sandbox_memory_recall(s->memory, &works))
+        return works;
+    return sandbox_state(s) == SANDBOX_ON;
+}
+
 void sandbox_describe(struct sandbox *s, struct buf *ret)
 {
-    if (sandbox_state(s) != SANDBOX_ON)
+    if (!is_said_to_be_on(s))
         return;
     buf_adds(ret, "Commands of Bash run in a sandbox. They write in the working folders and in "
                   "$TMPDIR (not in /tmp), but not .git/hooks, .git/config, .claude and .tenax. "

@@ -46,6 +46,9 @@ struct sandbox_spec {
     /* Proxies between this machine and the network; NULL or "": none. */
     const char *upstream, *upstream_plain, *no_proxy;
     bool insists; /* whatever sandbox.enabled says */
+    /* A file that remembers whether anything here could confine, for sandbox_describe() alone;
+     * NULL: it is tried. */
+    const char *memory;
 };
 
 /* Whether anything here can confine takes some milliseconds to find out. This begins to, on a

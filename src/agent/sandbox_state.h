@@ -12,6 +12,7 @@
 struct proxy;
 struct proxy_door;
 struct rule;
+struct sandbox_memory;
 
 /* Paths as the kernel is told them; of the settings, what never changes. */
 struct sandbox_paths {
@@ -38,6 +39,7 @@ struct sandbox {
     struct workspace *workspace;
     enum sandbox_state wanted; /* what it is when nothing here can confine */
     bool (*can_confine)(void); /* asked when somebody needs to know; tests answer it themselves */
+    struct sandbox_memory *memory; /* NULL: none */
     bool frees_commands;
     bool may_leave;
     VEC(struct rule *) excluded;

@@ -157,6 +157,16 @@ int file_replace_like(const char *path, struct str text, const struct stat *like
     return file_put(path, text, &look, err);
 }
 
+int file_overwrite(const char *path, struct str text, mode_t mode, struct err *err)
+{
+    CLEANUP(fd_closep)
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, mode);
+
+    if (fd < 0)
+        return err_sys(err, ERR_IO, "cannot open '%s'", path);
+    return fd_write_all(fd, text, err);
+}
+
 int file_mkdirs(const char *path, mode_t mode, struct err *err)
 {
     CLEANUP(mem_freep) char *part = mem_dup(path, strlen(path));

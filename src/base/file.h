@@ -24,6 +24,10 @@ int file_replace(const char *path, struct str text, mode_t mode, struct err *err
 /* Mode and, where we may, owner are those of like; NULL: a new file, as the umask has it. */
 int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err);
 
+/* Over what is there, and nobody waits for the disk: for what may be lost. A kill or another writer
+ * may leave parts of two texts, which whoever reads it must notice. */
+int file_overwrite(const char *path, struct str text, mode_t mode, struct err *err);
+
 /* mkdir -p. Existing folders keep their mode. */
 int file_mkdirs(const char *path, mode_t mode, struct err *err);
 

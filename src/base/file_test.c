@@ -64,6 +64,29 @@ static void replaces_and_reads_back(void **state)
     assert_int_equal(text.len, 9); /* untouched on failure */
 }
 
+static void overwrites_in_place(void **state)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, "over");
+    CLEANUP(mem_freep) char *link = path_join(folder, "over-link");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(100);
+    struct err err = {0};
+    struct stat before;
+    struct stat after;
+
+    (void)state;
+    assert_int_equal(file_overwrite(path, STR("a longer one"), 0600, &err), 0);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(before.st_mode & 0777, 0600);
+    assert_int_equal(file_overwrite(path, STR("short"), 0600, &err), 0);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
+    assert_int_equal(file_slurp(path, 100, &text, &err), 0);
+    assert_string_equal(buf_cstr(&text), "short");
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(file_overwrite(link, STR("x"), 0600, &err), -1);
+    unlink(link);
+}
+
 static void odd_files_are_refused(void **state)
 {
     CLEANUP(mem_freep) char *fifo = path_join(folder, "fifo");
@@ -242,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replaces_and_reads_back),
+        cmocka_unit_test(overwrites_in_place),
         cmocka_unit_test(odd_files_are_refused),
         cmocka_unit_test(a_full_disk_leaves_the_old_text),
         cmocka_unit_test(makes_folders),

@@ -13,6 +13,7 @@
 #include "agent/toolbox.h"
 #include "agent/workspace.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "conf/option.h"
@@ -203,17 +204,20 @@ int host_connect(struct host *h, struct err *err)
     return h->net ? 0 : -1;
 }
 
-/* Prompt and models. Before them begins what takes its time and is asked for later: a try to
- * confine something and, early, git. libcurl is loaded as soon as it is known to be needed; the
- * session is made meanwhile. Not for one that goes on: it asks git nothing, and threads read its
- * file. What fails here early is tried again when it is used. */
+/* Prompt and models. Before them begins what takes its time and is asked for later: early, git;
+ * else a try to confine something. libcurl is loaded as soon as it is known to be needed; the
+ * session is made meanwhile, and who waits for libcurl has the time to try. Not for a session that
+ * goes on: it asks git nothing, and threads read its file. What fails here early is tried again
+ * when it is used.
+ */
 static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, struct err *err)
 {
     struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
 
     if (is_early)
         h->around = surroundings_start(&place);
-    h->looking = sandbox_look_ahead(h->conf);
+    else
+        h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
     prompt_spec_style(&h->prompt, h->conf, ret_notes);
@@ -248,8 +252,11 @@ static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 static void host_make_sandbox(struct host *h, struct strv *ret_notes)
 {
     struct sandbox_spec spec = {.conf = h->conf, .workspace = h->workspace};
+    CLEANUP(mem_freep) char *memory = path_join(conf_home(h->conf), "sandbox.last");
     struct net_options network;
 
+    if (!h->looking && session_is_kept(h->session))
+        spec.memory = memory;
     connect_options(h->conf, &network);
     spec.upstream = network.proxy;
     spec.upstream_plain = network.plain_proxy;

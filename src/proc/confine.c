@@ -38,6 +38,7 @@ static struct confine_state {
     } stage; /* of what is not known yet */
     bool works;
     char why[CONFINE_WHY_BYTES];
+    pid_t leaving; /* whoever has tried it, until it is reaped; 0: nobody */
 } confine_states[ARRAY_LEN(confine_backends)];
 static struct gate confine_gate = GATE_INIT; /* of their stages */
 
@@ -57,10 +58,32 @@ static void confine_find_out(const struct confine_backend *by, struct confine_st
     state->works = by->probe(state->why, sizeof(state->why), &leaving);
     gate_take(&confine_gate);
     state->stage = CONFINE_KNOWN;
+    state->leaving = leaving;
     gate_wake(&confine_gate);
     gate_give(&confine_gate);
-    while (leaving > 0 && waitpid(leaving, NULL, 0) < 0 && errno == EINTR)
-        continue;
+}
+
+void confine_reap(bool waits)
+{
+    for (size_t i = 0; i < confine_backend_count; i++) {
+        struct confine_state *state = &confine_states[i];
+        pid_t leaving;
+        pid_t gone = 0;
+
+        gate_take(&confine_gate);
+        leaving = state->leaving;
+        state->leaving = 0; /* ours alone */
+        gate_give(&confine_gate);
+        if (!leaving)
+            continue;
+        do
+            gone = waitpid(leaving, NULL, waits ? 0 : WNOHANG);
+        while (gone < 0 && errno == EINTR);
+        gate_take(&confine_gate);
+        if (!gone)
+            state->leaving = leaving;
+        gate_give(&confine_gate);
+    }
 }
 
 bool confine_works(const struct confine_backend *by, const char **ret_why)
@@ -77,6 +100,8 @@ bool confine_works(const struct confine_backend *by, const char **ret_why)
     gate_give(&confine_gate);
     if (is_first)
         confine_find_out(by, state);
+    else
+        confine_reap(/*waits=*/false);
     if (ret_why)
         *ret_why = state->why;
     return state->works;

@@ -126,6 +126,11 @@ const struct confine_backend *confine_backend_named(const char *name);
  * beside it wait for what it finds, all others take nothing. */
 bool confine_works(const struct confine_backend *by, const char **ret_why);
 
+/* Whoever has tried is gone at once, but the kernel takes its time to clear away what it had, up to
+ * some milliseconds. It is reaped by a later confine_works(), by this, and at the latest by
+ * proc_shutdown(), which does not wait for it either. */
+void confine_reap(bool waits);
+
 /* The first that works, "none" when none does. Tests choose by TENAX_TEST_SANDBOX=<name>. */
 const struct confine_backend *confine_backend(void);
 

@@ -547,6 +547,7 @@ static void test_asked_at_once(void **state)
         thread_join(threads[i]);
     for (size_t i = 0; i < ARRAY_LEN(found); i++)
         assert_ptr_equal(found[i], confine_backend());
+    confine_reap(/*waits=*/true);
     proc_shutdown(); /* of bwrap's */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);

@@ -218,5 +218,6 @@ int proc_run(const struct proc_spec *spec, struct cancel *cancel, struct proc_re
 
 void proc_shutdown(void)
 {
+    confine_reap(/*waits=*/false);
     loop_stop();
 }

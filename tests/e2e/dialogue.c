@@ -287,6 +287,8 @@ static void clean_up(const struct talk *t)
         "out.txt",
         "other.txt",
         ".tenax/settings.local.json",
+        ".tenax/sandbox.last",
+        ".tenax/commits.last",
         ".tenax/state.db",
         ".tenax/state.db-wal",
         ".tenax/state.db-shm",

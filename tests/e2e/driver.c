@@ -301,6 +301,9 @@ static bool may_stay(const struct run *r, const char *path, struct str left)
         (str_ends(str_of(path), STR(".jsonl")) || strstr(path, "/file-history/") ||
          str_ends(str_of(path), STR("/.last-sweep"))))
         return true; /* the session, the log of its events, files before they were changed */
+    if (r->is_kept && (str_ends(str_of(path), STR("/.tenax/sandbox.last")) ||
+                       str_ends(str_of(path), STR("/.tenax/commits.last"))))
+        return true; /* what the next session's model is told without asking again */
     while (str_cut(&rest, '\n', &line)) {
         struct str want;
 
