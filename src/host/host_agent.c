@@ -49,8 +49,12 @@ static int host_gather(struct host *h, struct err *err)
         surroundings_free(around);
         return -1;
     }
-    if (briefing_gather(&h->briefing, past, around, h->cancel, err) < 0)
-        return -1;
+    return briefing_gather(&h->briefing, past, around, h->cancel, err);
+}
+
+/* Nobody can start a thread before libcurl is there (net.h). */
+static int host_await_net(struct host *h, struct err *err)
+{
     return h->net && models_need_net(&h->models) ? net_loaded(h->net, err) : 0;
 }
 
@@ -109,6 +113,7 @@ static struct agent *host_build(struct host *h, struct err *err)
 {
     CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
     struct record *record = host_record(h);
+    struct agent *a;
     struct agent_spec spec = {
         .session = session_id(h->session),
         .name = "main",
@@ -154,13 +159,17 @@ static struct agent *host_build(struct host *h, struct err *err)
     spec.cache_break = (enum cache_break)host_cache_break(h);
     if (host_gather(h, err) < 0)
         return NULL;
-    host_start_log(h); /* a thread: not before libcurl is there. It reads what was said so far */
     prompt_system(&h->prompt, h->conf, &system);
     spec.net = h->net;
     runner_set_net(h->runner, h->net);
     spec.system = buf_str(&system);
     spec.context = briefing_text(&h->briefing);
-    return agent_start(&spec, err);
+    if (host_await_net(h, err) < 0)
+        return NULL;
+    a = agent_start(&spec, err);
+    if (a)
+        host_start_log(h); /* which reads what was said so far */
+    return a;
 }
 
 void host_drop_spends(struct host *h)
