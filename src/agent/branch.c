@@ -17,6 +17,7 @@
 void branch_release(struct branch *b)
 {
     mem_freep(&b->current);
+    mem_freep(&b->commit);
     mem_freep(&b->main_name);
 }
 
@@ -114,6 +115,48 @@ static char *branch_head(const char *git)
     return name;
 }
 
+static bool is_commit(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (!strchr("0123456789abcdef", name.ptr[i]) || !name.ptr[i])
+            return false;
+    }
+    return name.len == 40 || name.len == 64;
+}
+
+/* "<commit> refs/heads/<name>", a line. */
+static char *branch_packed_commit(const char *common, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(common, "packed-refs");
+    CLEANUP(buf_release) struct buf packed = {0};
+    CLEANUP(buf_release) struct buf ref = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest;
+    struct str line;
+
+    if (file_slurp(path, BRANCH_MAX_PACKED, &packed, NULL) < 0)
+        return NULL;
+    buf_addf(&ref, " refs/heads/%s", name);
+    rest = buf_str(&packed);
+    while (str_cut(&rest, '\n', &line)) {
+        if (str_ends(line, buf_str(&ref)) && is_commit(str_first(line, line.len - ref.len)))
+            return mem_dup(line.ptr, line.len - ref.len);
+    }
+    return NULL;
+}
+
+static char *branch_commit(const char *git, const char *common, const char *current)
+{
+    CLEANUP(buf_release) struct buf ref = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *commit = NULL;
+
+    buf_addf(&ref, "refs/heads/%s", current ? current : "");
+    commit =
+        current ? branch_read(common, buf_cstr(&ref), STR("")) : branch_read(git, "HEAD", STR(""));
+    if (commit && is_commit(str_of(commit)))
+        return TAKE_PTR(commit);
+    return current && !commit ? branch_packed_commit(common, current) : NULL;
+}
+
 char *branch_current(const char *dir)
 {
     CLEANUP(mem_freep) char *git = branch_git_dir(dir);
@@ -133,6 +176,7 @@ void branch_find(const char *dir, struct branch *ret)
     link = branch_read(git, "commondir", STR(""));
     common = path_join(git, link ? link : ".");
     ret->current = branch_head(git);
+    ret->commit = branch_commit(git, common, ret->current);
     ret->main_name = branch_main(common);
     ret->has_filters =
         branch_names_filters(common, "config") || branch_names_filters(git, "config.worktree");

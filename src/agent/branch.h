@@ -11,6 +11,7 @@
 struct branch {
     bool is_repo;
     char *current;   /* "main"; NULL: not on a branch, or not known */
+    char *commit;    /* that is checked out, its whole name; NULL: there is none, or not known */
     char *main_name; /* the branch that work goes back to: what origin calls HEAD, else main, master
                         or trunk where there is one; NULL: not known */
     /* Its own settings name programs for the content of files (filters), or other files of settings

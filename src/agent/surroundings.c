@@ -1,7 +1,7 @@
 /*
- * surroundings: two runs of git (status and log) beside each other, one mailbox, one deadline. The
- * branch is read from the repository's files (branch.h), so that it is known whatever git does.
- * Runs on the thread that builds the session.
+ * surroundings: two runs of git (status and, for a commit whose past is not remembered, log) beside
+ * each other, one mailbox, one deadline. The branch is read from the repository's files (branch.h),
+ * so that it is known whatever git does. Runs on the thread that builds the session.
  */
 #include "agent/surroundings.h"
 
@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "agent/branch.h"
+#include "agent/commits.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -116,6 +117,32 @@ static void job_mail(struct job *j, struct proc_mail *m)
         j->state = m->how == PROC_EXITED && m->code == 0 ? JOB_DONE : JOB_FAILED;
 }
 
+static const char *environ_get(char *const *environ_list, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (char *const *e = environ_list; e && *e; e++)
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+            return *e + len + 1;
+    return NULL;
+}
+
+/* Where its variables lead git elsewhere, what is checked out here says nothing. */
+static bool surroundings_remembers(const struct surroundings *s)
+{
+    return s->spec.commits && s->branch.commit && !environ_get(s->spec.environ, "GIT_DIR") &&
+           !environ_get(s->spec.environ, "GIT_COMMON_DIR");
+}
+
+static void surroundings_start_log(struct surroundings *s)
+{
+    buf_init(&s->log.out, GIT_MAX_OUTPUT);
+    if (surroundings_remembers(s) && commits_recall(s->spec.commits, s->branch.commit, &s->log.out))
+        s->log.state = JOB_DONE;
+    else
+        job_start(&s->log, s, log_argv);
+}
+
 struct surroundings *surroundings_start(const struct surroundings_spec *spec)
 {
     struct surroundings *s = mem_zalloc(sizeof(*s));
@@ -129,7 +156,7 @@ struct surroundings *surroundings_start(const struct surroundings_spec *spec)
             s->status.state = JOB_UNSAFE;
         else
             job_start(&s->status, s, status_argv);
-        job_start(&s->log, s, log_argv);
+        surroundings_start_log(s);
     }
     return s;
 }
@@ -200,6 +227,8 @@ static int surroundings_collect(struct surroundings *s, bool *ret_quick, struct 
         return -1;
     job_give_up(&s->status);
     job_give_up(&s->log);
+    if (s->log.proc && s->log.state == JOB_DONE && surroundings_remembers(s))
+        commits_keep(s->spec.commits, s->branch.commit, buf_str(&s->log.out));
     return 0;
 }
 
@@ -301,16 +330,6 @@ static void write_distribution(struct buf *ret)
         buf_addf(ret, ", %.*s", STR_ARG(str_clip(line, GIT_MAX_LINE)));
         return;
     }
-}
-
-static const char *environ_get(char *const *environ_list, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (char *const *e = environ_list; e && *e; e++)
-        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
-            return *e + len + 1;
-    return NULL;
 }
 
 void surroundings_today(char out[static 11])

@@ -28,6 +28,7 @@ struct surroundings_spec {
     char *const *environ; /* of git, and for $SHELL */
     int64_t git_ms;       /* 0: SURROUNDINGS_GIT_MS */
     bool is_later;        /* the session has begun before */
+    const char *commits;  /* file that remembers commits (commits.h); NULL: git is asked */
 };
 
 /* Never fails: what cannot be started is said in the text. What *spec points to is lent until it is

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "agent/branch.h"
+#include "agent/commits.h"
 #include "agent/surroundings.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -21,6 +22,9 @@
 #include "base/strv.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
+
+#define COMMIT "0123456789012345678901234567890123456789"
+#define OTHER_COMMIT "abcdef6789abcdef6789abcdef6789abcdef6789"
 
 static char root[] = "/tmp/tenax-surroundings-XXXXXX";
 
@@ -201,6 +205,7 @@ static void branches(void **state)
         const char *files[4][2];
         const char *current;
         const char *main_name;
+        const char *commit;
     } rows[] = {
         {"origin says",
          {{".git/HEAD", "ref: refs/heads/a/b\n"},
@@ -213,7 +218,24 @@ static void branches(void **state)
           {".git/packed-refs", "# pack\n12 refs/heads/maintenance\n34 refs/heads/trunk\n"}},
          "x",
          "trunk"},
-        {"detached", {{".git/HEAD", "0123456789012345678901234567890123456789\n"}}, NULL, NULL},
+        {"detached", {{".git/HEAD", COMMIT "\n"}}, NULL, NULL, COMMIT},
+        {"loose",
+         {{".git/HEAD", "ref: refs/heads/a/b\n"},
+          {".git/refs/heads/a/b", COMMIT "\n"},
+          {".git/packed-refs", OTHER_COMMIT " refs/heads/a/b\n"}},
+         "a/b",
+         NULL,
+         COMMIT},
+        {"packed commit",
+         {{".git/HEAD", "ref: refs/heads/b\n"},
+          {".git/packed-refs", OTHER_COMMIT " refs/heads/a/b\n" COMMIT " refs/heads/b\n"}},
+         "b",
+         NULL,
+         COMMIT},
+        {"no name of a commit",
+         {{".git/HEAD", "ref: refs/heads/b\n"}, {".git/refs/heads/b", "ref: refs/heads/c\n"}},
+         "b",
+         NULL},
         {"reftable", {{".git/HEAD", "ref: refs/heads/.invalid\n"}}, NULL, NULL},
         {"worktree",
          {{".git", "gitdir: real/worktrees/w\n"},
@@ -241,10 +263,94 @@ static void branches(void **state)
         assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
         branch_find(dir, &b);
         if (!b.is_repo || !str_eq(str_of(b.current), str_of(rows[i].current)) ||
-            !str_eq(str_of(b.main_name), str_of(rows[i].main_name)))
-            fail_msg("%s: repo %d, current '%s', main '%s'", rows[i].name, b.is_repo,
-                     b.current ? b.current : "", b.main_name ? b.main_name : "");
+            !str_eq(str_of(b.main_name), str_of(rows[i].main_name)) ||
+            !str_eq(str_of(b.commit), str_of(rows[i].commit)))
+            fail_msg("%s: repo %d, current '%s', main '%s', commit '%s'", rows[i].name, b.is_repo,
+                     b.current ? b.current : "", b.main_name ? b.main_name : "",
+                     b.commit ? b.commit : "");
     }
+}
+
+/* ---- commits that are remembered ---- */
+
+/* One session after the other, all with the same file. */
+static const struct commits_case {
+    const char *head;
+    const char *log;      /* what git would say */
+    const char *file;     /* what the file is made before; NULL: left as it is */
+    const char *variable; /* of the environment */
+    const char *expect;
+} commits_cases[] = {
+    {COMMIT, "0123456 one", NULL, NULL, "0123456 one"},
+    {COMMIT, "0123456 other", NULL, NULL, "0123456 one"}, /* not asked again */
+    {COMMIT, "fedcba9 elsewhere", NULL, "GIT_DIR=x", "fedcba9 elsewhere"},
+    {OTHER_COMMIT, "fedcba9 newer", NULL, NULL, "fedcba9 newer"}, /* committed meanwhile: */
+    {OTHER_COMMIT, "abcdef6 two", NULL, NULL, "abcdef6 two"},     /* not remembered */
+    {OTHER_COMMIT, "abcdef6 other", NULL, NULL, "abcdef6 two"},
+    {COMMIT, "0123456 other", NULL, NULL, "0123456 one"}, /* both are known */
+    {COMMIT, "0123456 other", COMMIT " 100\n0123456 on", NULL, "0123456 other"},
+    {COMMIT, "0123456 again", "\n\n" COMMIT, NULL, "0123456 again"},
+    {COMMIT, "0123456 other", NULL, NULL, "0123456 again"},
+};
+
+static void remembered_commits(void **state)
+{
+    CLEANUP(mem_freep) char *dir = below("known");
+    CLEANUP(mem_freep) char *memory = below("commits");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(commits_cases); i++) {
+        const struct commits_case *c = &commits_cases[i];
+        CLEANUP(buf_release) struct buf script = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+        CLEANUP(strv_release) struct strv env = STRV_INIT;
+        struct surroundings_spec spec = {.dir = dir, .git_ms = 60000, .commits = memory};
+        struct surroundings *s;
+
+        buf_addf(&script, "#!/bin/sh\ncase \"$*\" in *log*) echo '%s' ;; esac\n", c->log);
+        make_file("bin-known/git", buf_cstr(&script), 0700);
+        make_file("known/.git/HEAD", c->head, 0600);
+        if (c->file)
+            make_file("commits", c->file, 0600);
+        strv_addf(&env, "PATH=%s/bin-known:/usr/bin:/bin", root);
+        if (c->variable)
+            strv_adds(&env, c->variable);
+        spec.environ = strv_get(&env);
+        s = surroundings_start(&spec);
+        assert_int_equal(surroundings_write(s, /*cancel=*/NULL, &text, /*err=*/NULL), 0);
+        surroundings_free(s);
+        if (!str_ends(str_trim(buf_str(&text)), str_of(c->expect)))
+            fail_msg("row %zu: %s", i, buf_cstr(&text));
+    }
+}
+
+/* The newest ones stay, and the file stays small. */
+static void many_commits(void **state)
+{
+    CLEANUP(mem_freep) char *memory = below("many-commits");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    CLEANUP(buf_release) struct buf found = BUF_INIT(1 << 20);
+    size_t known = 0;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        char commit[41];
+        char log[64];
+
+        snprintf(commit, sizeof(commit), "%040d", i);
+        snprintf(log, sizeof(log), "%039d number %d\n", i / 10, i);
+        commits_keep(memory, commit, str_of(log));
+    }
+    for (int i = 0; i < 100; i++) {
+        char commit[41];
+
+        snprintf(commit, sizeof(commit), "%040d", i);
+        known += commits_recall(memory, commit, &found);
+    }
+    assert_int_equal(known, 16);
+    assert_true(str_has(buf_str(&found), STR("number 84\n")));
+    assert_true(str_has(buf_str(&found), STR("number 99\n")));
+    assert_int_equal(file_slurp(memory, 16 * 200, &text, NULL), 0);
 }
 
 /* Runs a shell command in root; false when it failed. */
@@ -360,6 +466,8 @@ int main(void)
         cmocka_unit_test(real_git),
         cmocka_unit_test(filters),
         cmocka_unit_test(huge_repository),
+        cmocka_unit_test(remembered_commits),
+        cmocka_unit_test(many_commits),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);

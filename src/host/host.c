@@ -214,6 +214,9 @@ static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, str
 {
     struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
 
+    h->commits = path_join(conf_home(h->conf), "commits.last");
+    if (!h->args->given[OPT_NO_SESSION_PERSISTENCE])
+        place.commits = h->commits;
     if (is_early)
         h->around = surroundings_start(&place);
     else
@@ -342,6 +345,7 @@ void host_free(struct host *h)
     hook_registry_free(h->registry);
     event_log_stop(h->log);
     surroundings_free(h->around);
+    mem_freep(&h->commits);
     thread_join(h->looking);
     toolbox_free(h->toolbox);
     permit_free(h->permit);

@@ -63,6 +63,7 @@ struct host {
     struct asks *asks;
     struct event_log *log;       /* NULL: none */
     struct surroundings *around; /* begun early; NULL: not */
+    char *commits;               /* where it remembers commits */
     struct thread *looking;      /* whether commands can be confined here */
 
     struct gate gate; /* of what follows */
