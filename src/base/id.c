@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -68,14 +67,26 @@ void id_fill(char *out, size_t n)
     }
 }
 
+/* The last n hexadecimal digits of x. Not by printf(): every event has a uuid. */
+static void id_hex(char *out, size_t n, uint64_t x)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = n; i-- > 0; x >>= 4)
+        out[i] = digits[x & 15];
+}
+
 void id_uuid(char out[static ID_UUID_LEN + 1])
 {
     uint64_t a = (id_random() & ~(uint64_t)0xF000) | 0x4000;
     uint64_t b = (id_random() & ~((uint64_t)3 << 62)) | (uint64_t)1 << 63;
 
-    snprintf(out, ID_UUID_LEN + 1, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(a >> 32),
-             (unsigned)(a >> 16 & 0xFFFF), (unsigned)(a & 0xFFFF), (unsigned)(b >> 48),
-             (unsigned long long)(b & 0xFFFFFFFFFFFFu));
+    memcpy(out, "........-....-....-....-............", ID_UUID_LEN + 1);
+    id_hex(out, 8, a >> 32);
+    id_hex(out + 9, 4, a >> 16);
+    id_hex(out + 14, 4, a);
+    id_hex(out + 19, 4, b >> 48);
+    id_hex(out + 24, 12, b);
 }
 
 /* Every name in a folder of sessions is asked about: a table, because a chain of comparisons would

@@ -12,6 +12,7 @@
 #include "json/scan.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+#define KEY_ROOM 40                /* nearly all of ours are shorter */
 
 static bool bit_get(const uint64_t *bits, unsigned i)
 {
@@ -186,14 +187,31 @@ static void add_text(struct jw *w, struct str s)
     }
 }
 
+/* A short key without anything to escape, in one piece; false: it is another. */
+static bool add_plain_key(struct jw *w, struct str key)
+{
+    char text[KEY_ROOM + 3];
+
+    if (!key.len || key.len > KEY_ROOM || w->flags & JW_PRETTY ||
+        scan_valid(key.ptr, key.ptr + key.len) != key.ptr + key.len)
+        return false;
+    text[0] = '"';
+    memcpy(text + 1, key.ptr, key.len);
+    memcpy(text + 1 + key.len, "\":", 2);
+    buf_add(w->out, str_make(text, key.len + 3));
+    return true;
+}
+
 void jw_key_str(struct jw *w, struct str key)
 {
     if (!w->depth || !top_is_object(w) || w->after_key || w->in_string)
         BUG("a key where none belongs");
     begin_item(w);
-    buf_addc(w->out, '"');
-    add_text(w, key);
-    buf_adds(w->out, w->flags & JW_PRETTY ? "\": " : "\":");
+    if (!add_plain_key(w, key)) {
+        buf_addc(w->out, '"');
+        add_text(w, key);
+        buf_adds(w->out, w->flags & JW_PRETTY ? "\": " : "\":");
+    }
     w->after_key = true;
 }
 

@@ -303,6 +303,7 @@ static void write_turn(struct jw *w, const struct llm_request *req, const struct
  * message it ends with; a longer one takes its place after RUN_TURNS more turns.
  */
 #define RUN_TURNS 32
+#define TURN_ROOM 128 /* for what stands around the lists of a turn */
 
 struct run {
     struct buf key;
@@ -343,10 +344,12 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
     struct str tail = is_blank(req->tail) ? STR("") : req->tail;
     size_t before;     /* the last user turn but one: where the previous request ended */
     size_t start;      /* of the array's content in the output */
+    size_t room;       /* that all of it takes, nearly */
     size_t steady = 0; /* where the turns end that will not change; 0: nowhere */
 
     wire_key(req, "anthropic", &key);
     run_find(&run, req, buf_str(&key));
+    room = run.text.len + tail.len;
     for (size_t i = run.messages; i < req->message_count; i++) {
         struct lists l = get_lists(req, i, buf_str(&key));
         enum role role = req->messages[i]->role;
@@ -356,6 +359,7 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
         if (!turns.len || turns.ptr[turns.len - 1].role != role)
             vec_push(&turns, ((struct turn){role, i, i}));
         turns.ptr[turns.len - 1].end = i + 1;
+        room += l.results.len + l.rest.len + TURN_ROOM;
     }
     if (!turns.len || (!run.messages && turns.ptr[0].role != ROLE_USER)) {
         vec_release(&turns);
@@ -366,6 +370,7 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
     while (before > 0 && turns.ptr[--before].role != ROLE_USER)
         continue;
 
+    (void)buf_room(w->out, room); /* at once: to grow by and by copies it all twice */
     jw_key(w, "messages");
     jw_array(w);
     start = w->out->len;
