@@ -8,7 +8,10 @@
  * bare HTTP exchange of the same bodies take on average. The bare exchanges are made over one kept
  * connection with plain sockets, against the same server.
  * With LONG a second session of that many steps shows whether late steps cost more than early ones
- * beyond the bytes they must send: the same difference, for windows of twenty steps. Prints only.
+ * beyond the bytes they must send, for windows of twenty steps: the distance of its requests less
+ * that of a bare exchange of the same bodies, most of which is the server that reads them; and the
+ * processor time of tenax alone less that of whoever makes the bare exchange, which neither the
+ * server nor a busy machine is part of. Prints only.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,6 +24,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -33,6 +37,8 @@
 #include "json/json.h"
 
 #define WINDOW 20
+#define WINDOWS 3
+#define SAMPLE_NS (1000 * 1000)
 
 static const char scenario[] = "step\n"
                                "  sticky\n"
@@ -40,8 +46,18 @@ static const char scenario[] = "step\n"
 
 struct request {
     int64_t at_us; /* the server saw its first byte */
-    char *body;
+    char *body;    /* NULL: not kept */
     size_t len;
+};
+
+/* What a process had used up at some moment. */
+struct sample {
+    int64_t at_us;
+    int64_t cpu_us;
+};
+
+struct samples {
+    VEC(struct sample) list;
 };
 
 struct bench {
@@ -52,6 +68,8 @@ struct bench {
     char base[64];
     struct bench_server server;
     VEC(struct request) requests;
+    size_t windows[WINDOWS]; /* where they begin: bodies of others are not kept */
+    bool has_windows;
 };
 
 static void die(const char *what)
@@ -66,7 +84,9 @@ static void server_start(struct bench *b)
     struct err err = {0};
 
     snprintf(path, sizeof(path), "%s/s.scenario", b->dir);
-    snprintf(b->record, sizeof(b->record), "%s/record", b->dir);
+    /* Half a gigabyte of bodies: a disk would be part of what is measured. */
+    snprintf(b->record, sizeof(b->record), "%s/%s-record",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : b->dir, strrchr(b->dir, '/') + 1);
     if (file_replace(path, STR(scenario), 0600, &err) < 0)
         bench_die(path, err.text);
     bench_server_start(&b->server, argv);
@@ -81,40 +101,92 @@ static void requests_clear(struct bench *b)
     b->requests.len = 0;
 }
 
+static bool is_kept(const struct bench *b, size_t number)
+{
+    bool kept = !b->has_windows;
+
+    for (size_t i = 0; i < WINDOWS && !kept; i++)
+        kept = number >= b->windows[i] && number <= b->windows[i] + WINDOW;
+    return kept;
+}
+
+static void request_read(struct bench *b, struct str line)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v;
+    struct request *r;
+    struct str body;
+
+    if (json_parse(&arena, line, &v, NULL, NULL) < 0)
+        return;
+    body = json_raw(json_get(v, "body"));
+    if (!body.len)
+        return;
+    r = vec_add(&b->requests);
+    *r = (struct request){.at_us = json_get_i64(v, "t_us", 0), .len = body.len};
+    if (is_kept(b, b->requests.len - 1))
+        r->body = mem_dup(body.ptr, body.len);
+}
+
 /* What the server has written down, and then forgets. */
 static void requests_read(struct bench *b)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    struct str rest;
-    struct str line;
-    struct err err = {0};
+    FILE *file = fopen(b->record, "re");
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len;
 
     requests_clear(b);
-    if (file_slurp(b->record, (size_t)8 << 30, &text, &err) < 0)
-        bench_die(b->record, err.text);
-    rest = buf_str(&text);
-    while (str_cut(&rest, '\n', &line)) {
-        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-        const struct json *v;
-        struct str body;
-        struct request *r;
-
-        if (!line.len || json_parse(&arena, line, &v, NULL, &err) < 0)
-            continue;
-        body = json_raw(json_get(v, "body"));
-        if (!body.len)
-            continue;
-        r = vec_add(&b->requests);
-        r->at_us = json_get_i64(v, "t_us", 0);
-        r->body = mem_dup(body.ptr, body.len);
-        r->len = body.len;
-    }
+    if (!file)
+        die(b->record);
+    for (len = getline(&line, &room, file); len > 0; len = getline(&line, &room, file))
+        request_read(b, str_make(line, (size_t)len));
+    free(line);
+    fclose(file);
     if (truncate(b->record, 0) < 0)
         die(b->record);
 }
 
-/* Runs tenax for so many steps; *ret_pss, unless NULL, gets the most it held. */
-static double run_tenax(const struct bench *b, int steps, long *ret_pss)
+static int64_t cpu_us(clockid_t clock)
+{
+    struct timespec used = {0};
+
+    (void)clock_gettime(clock, &used);
+    return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
+/* While the process lives. */
+static void samples_take(struct samples *s, pid_t pid, int *ret_status)
+{
+    const struct timespec pause = {.tv_nsec = SAMPLE_NS};
+    clockid_t clock;
+
+    if (clock_getcpuclockid(pid, &clock) != 0)
+        bench_die("clock_getcpuclockid", "no such process");
+    while (waitpid(pid, ret_status, WNOHANG) == 0) {
+        vec_push(&s->list, ((struct sample){clock_mono_us(), cpu_us(clock)}));
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* What was used up by then, in ms. */
+static double samples_at(const struct samples *s, int64_t at_us)
+{
+    for (size_t i = 1; i < s->list.len; i++) {
+        const struct sample *a = &s->list.ptr[i - 1];
+        const struct sample *z = &s->list.ptr[i];
+
+        if (z->at_us >= at_us && z->at_us > a->at_us)
+            return (double)(a->cpu_us +
+                            (z->cpu_us - a->cpu_us) * (at_us - a->at_us) / (z->at_us - a->at_us)) /
+                   1000;
+    }
+    return 0;
+}
+
+/* Runs tenax for so many steps; *ret_pss, unless NULL, gets the most it held, and samples what it
+ * used. */
+static double run_tenax(const struct bench *b, int steps, long *ret_pss, struct samples *samples)
 {
     char home[96];
     char url[96];
@@ -157,6 +229,8 @@ static double run_tenax(const struct bench *b, int steps, long *ret_pss)
             if (pss > *ret_pss)
                 *ret_pss = pss;
         }
+    } else if (samples) {
+        samples_take(samples, pid, &status);
     } else {
         waitpid(pid, &status, 0);
     }
@@ -212,7 +286,7 @@ static void read_answer(int fd)
 }
 
 /* The same bodies once more, by nothing but sockets. */
-static double run_bare_exchanges(struct bench *b, size_t count)
+static double run_bare_exchanges(struct bench *b, size_t from, size_t count)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)b->server.port),
@@ -224,7 +298,7 @@ static double run_bare_exchanges(struct bench *b, size_t count)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
         die("connect");
-    for (size_t i = 0; i < count && i < b->requests.len; i++) {
+    for (size_t i = from; i < from + count && i < b->requests.len; i++) {
         CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
         buf_addf(&out,
@@ -286,20 +360,20 @@ static void bench_steps(struct bench *b, int steps)
         double shells;
         double exchanges;
 
-        wall[i] = run_tenax(b, steps, NULL) / steps;
+        wall[i] = run_tenax(b, steps, NULL, NULL) / steps;
         requests_read(b);
         if (!b->requests.len)
             bench_die("tenax", "no request came");
         step[i] = gap_ms(b, 0, b->requests.len - 1);
         shells = run_bare_shells(steps);
-        exchanges = run_bare_exchanges(b, (size_t)steps);
+        exchanges = run_bare_exchanges(b, 0, (size_t)steps);
         requests_clear(b);
         if (truncate(b->record, 0) < 0)
             die(b->record);
         bare[i] = (shells + exchanges) / steps;
         own[i] = step[i] - bare[i];
     }
-    run_tenax(b, steps, &pss);
+    run_tenax(b, steps, &pss, NULL);
     requests_read(b);
     bench_sort(own, ROUNDS);
     bench_sort(wall, ROUNDS);
@@ -316,30 +390,51 @@ static void bench_steps(struct bench *b, int steps)
     requests_clear(b);
 }
 
+/* One row: what lies between the requests of a window, and between the same ones made barely. */
+static void bench_window(struct bench *b, struct bench *replay, size_t from,
+                         const struct samples *samples)
+{
+    const struct request *r = &b->requests.ptr[from];
+    double own = samples_at(samples, r[WINDOW].at_us) - samples_at(samples, r[0].at_us);
+    int64_t before_us = cpu_us(CLOCK_PROCESS_CPUTIME_ID);
+    double bare;
+    double wall = gap_ms(b, from, WINDOW);
+    double exchange;
+
+    run_bare_exchanges(b, from, WINDOW + 1);
+    bare = (double)(cpu_us(CLOCK_PROCESS_CPUTIME_ID) - before_us) / 1000 / (WINDOW + 1);
+    own /= WINDOW;
+    requests_read(replay);
+    exchange = gap_ms(replay, 0, WINDOW);
+    printf("  around step %-6zu %7.2f %8.2f %7.2f ms %8.2f %7.2f %7.2f ms %6.0f KB\n",
+           from + WINDOW / 2, wall, exchange, wall - exchange, own, bare, own - bare,
+           (double)r[0].len / 1024);
+}
+
 static void bench_flat(struct bench *b, int steps)
 {
     struct bench replay = *b;
-    size_t at[] = {10, (size_t)steps / 2, (size_t)steps - WINDOW - 2};
+    struct samples samples = {.list = VEC_INIT};
 
-    run_tenax(b, steps, NULL);
+    b->windows[0] = 10;
+    b->windows[1] = (size_t)steps / 2;
+    b->windows[2] = (size_t)steps - WINDOW - 2;
+    b->has_windows = true;
+    run_tenax(b, steps, NULL, &samples);
     requests_read(b);
     if (b->requests.len < (size_t)steps) {
         printf("the session ended after %zu steps\n", b->requests.len);
-        return;
+    } else {
+        memset(&replay.requests, 0, sizeof(replay.requests));
+        printf(
+            "a session of %d steps   wall exchange    rest     own CPU    bare    rest    body\n",
+            steps);
+        for (size_t i = 0; i < WINDOWS; i++)
+            bench_window(b, &replay, b->windows[i], &samples);
+        requests_clear(&replay);
+        vec_release(&replay.requests);
     }
-    run_bare_exchanges(b, b->requests.len);
-    memset(&replay.requests, 0, sizeof(replay.requests));
-    requests_read(&replay);
-    printf("a session of %d steps       wall    exchange      rest    body\n", steps);
-    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
-        double wall = gap_ms(b, at[i], WINDOW);
-        double exchange = gap_ms(&replay, at[i], WINDOW);
-
-        printf("  around step %-6zu   %7.2f ms %7.2f ms %7.2f ms %6.0f KB\n", at[i] + WINDOW / 2,
-               wall, exchange, wall - exchange, (double)b->requests.ptr[at[i]].len / 1024);
-    }
-    requests_clear(&replay);
-    vec_release(&replay.requests);
+    vec_release(&samples.list);
 }
 
 int main(int argc, char **argv)
@@ -364,6 +459,7 @@ int main(int argc, char **argv)
     bench_server_stop(&b.server);
     requests_clear(&b);
     vec_release(&b.requests);
+    (void)unlink(b.record);
     bench_remove(b.dir); /* tenax has left its home in it */
     return 0;
 }
