@@ -111,7 +111,7 @@ struct confine_backend {
     const char *what; /* in a few words, for people */
     /* Whether it works here. Where not, why has the words ("no user namespaces: ..."). A process
      * that was tried on may still be on its way out (its namespaces go first, which takes longer
-     * than all else): the caller waits for it. 0: there is none. */
+     * than all else): the caller reaps it in the end. 0: there is none. */
     bool (*probe)(char *ret_why, size_t size, pid_t *ret_leaving);
 };
 
