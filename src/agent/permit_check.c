@@ -72,6 +72,22 @@ static bool state_guards_paths(const struct permit_state *s)
     return false;
 }
 
+static void judge_find_files(struct judge *j)
+{
+    CLEANUP(strv_release) struct strv filters = STRV_INIT;
+
+    rule_command_paths(j->command, &j->reads, &j->writes, &filters);
+    word_files_resolve(&j->files, &j->writes);
+    if (!j->guards_paths)
+        return;
+    word_files_resolve(&j->files, &j->reads);
+    for (size_t i = 0; i < filters.len; i++) {
+        CLEANUP(mem_freep) char *path = word_files_path(&j->files, str_of(filters.ptr[i]));
+
+        strv_adds(&j->reads, path);
+    }
+}
+
 static void judge_prepare(struct judge *j, struct rule_subject *subject)
 {
     if (subject->about == ABOUT_PATH) {
@@ -84,10 +100,7 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
         subject->command = j->command;
         j->side = sandbox_side(j->permit->sandbox, subject->text, subject->args);
         j->guards_paths = state_guards_paths(j->state);
-        rule_command_paths(j->command, &j->reads, &j->writes);
-        if (j->guards_paths)
-            word_files_resolve(&j->files, &j->reads);
-        word_files_resolve(&j->files, &j->writes);
+        judge_find_files(j);
     }
 }
 

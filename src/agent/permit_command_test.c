@@ -240,12 +240,38 @@ static void odd_texts(void **state)
     assert_int_not_equal(answer.verdict, PERMIT_ALLOW);
 }
 
+/* A filter only narrows what a search reads: with it no more is asked for than without. */
+static void filters(void **state)
+{
+    static const struct command_row rows[] = {
+        {'+', "grep -rn x src"},
+        {'+', "grep -rn x src --include='*-env'"},
+        {'+', "grep -rn --exclude='*v' --exclude-dir=\"*t\" x src"},
+        {'+', "rg --glob='*-env' x src"},
+        {'-', "grep -rn x *-env"},            /* the shell fills this one in */
+        {'-', "grep -rn x src --file=*-env"}, /* this is read */
+        {'-', "grep -rn x src --include='*/secrets'/x"},
+    };
+    CLEANUP(setting_release) struct setting s;
+
+    (void)state;
+    setting_make(&s, SMUGGLE_RULES);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char reason[300];
+        char got = verdict(&s, rows[i].command, MODE_DEFAULT, reason, sizeof(reason));
+
+        if (got != rows[i].expect)
+            fail_msg("%c (%s): %s", got, reason, rows[i].command);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smuggled),
         cmocka_unit_test(ordinary),
         cmocka_unit_test(odd_texts),
+        cmocka_unit_test(filters),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -16,7 +16,9 @@ struct word_files {
     bool wide;                   /* some pattern reaches too far to be filled in */
     char *cwd;                   /* the shell's folder, once it was asked for */
     bool cwd_is_real;            /* no link leads to it */
-    struct strv plain;           /* names in it that are no links, the first few */
+    /* Paths from there on that were looked at, the first few: nothing changes within a question. */
+    struct strv plain;   /* no links */
+    struct strv missing; /* nothing is there */
 };
 
 /* Replaces words by absolute paths: as given, and what they lead to when that differs. A word with

@@ -33,16 +33,6 @@ struct str str_first(struct str s, size_t len)
     return (struct str){s.ptr, len < s.len ? len : s.len};
 }
 
-bool str_eq(struct str a, struct str b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
-bool str_is(struct str a, const char *b)
-{
-    return str_eq(a, str_of(b));
-}
-
 static char str_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
@@ -67,11 +57,6 @@ int str_cmp(struct str a, struct str b)
     if (order)
         return order;
     return a.len < b.len ? -1 : a.len > b.len;
-}
-
-bool str_starts(struct str s, struct str prefix)
-{
-    return s.len >= prefix.len && str_eq(str_first(s, prefix.len), prefix);
 }
 
 bool str_ends(struct str s, struct str suffix)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct err;
 
@@ -30,11 +31,22 @@ struct str str_make(const char *ptr, size_t len);
 struct str str_from(struct str s, size_t start); /* empty when start is past the end */
 struct str str_first(struct str s, size_t len);  /* at most len bytes */
 
-bool str_eq(struct str a, struct str b);
-bool str_is(struct str a, const char *b);
+/* Here, because whoever takes texts apart asks little else: for a literal it is a comparison of
+ * lengths, and mostly that is the end of it. */
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+static inline bool str_is(struct str a, const char *b)
+{
+    return str_eq(a, (struct str){b, b ? strlen(b) : 0});
+}
 bool str_eq_nocase(struct str a, struct str b); /* ASCII */
 int str_cmp(struct str a, struct str b);        /* by bytes, shorter first */
-bool str_starts(struct str s, struct str prefix);
+static inline bool str_starts(struct str s, struct str prefix)
+{
+    return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
+}
 bool str_ends(struct str s, struct str suffix);
 
 /* Position of the first match, or s.len. */

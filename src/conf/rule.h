@@ -111,9 +111,11 @@ bool rule_command_is_critical(const struct rule_command *c, const char *cwd, con
 /* Everything in it that may be the name of a file, as far as it can be told: all words and what
  * redirections read; and of these, what may be written: words of parts that do not only read (git
  * knows what it does), and the targets of redirections. Behind a cd each counts there, too. Words
- * with patterns are appended as they are: "*.c". For what forbids. */
+ * with patterns are appended as they are: "*.c". Filters are patterns that only narrow what a
+ * search reads (grep --include='*.c'): as texts they count like the others, but name no file of the
+ * folder. For what forbids. */
 void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
-                        struct strv *ret_writes);
+                        struct strv *ret_writes, struct strv *ret_filters);
 
 /* "npm test *" for "npm test --watch": what "always allow" would add, one rule for each part that
  * needs one. False when there is nothing sensible to suggest. */

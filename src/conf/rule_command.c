@@ -332,8 +332,19 @@ static void places_find(struct places *at)
     }
 }
 
+/* Without it the search would read more, and that needs no other leave. Only one that cannot mean a
+ * name with a dot in front, as a pattern of the shell. */
+static bool is_filter(const struct shell_part *p, const struct shell_word *w)
+{
+    size_t equals = str_chr(w->text, '=');
+
+    return !w->globs && !w->expands && str_starts(str_from(w->text, equals), STR("=*")) &&
+           str_is_word_of(str_first(w->text, equals), "--include --exclude --exclude-dir --glob") &&
+           str_is_word_of(shell_part_program(p), "grep egrep fgrep rg");
+}
+
 void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
-                        struct strv *ret_writes)
+                        struct strv *ret_writes, struct strv *ret_filters)
 {
     struct places at = {.command = c, .reads = ret_reads, .writes = ret_writes};
     bool changes = !rule_command_is_read_only(c);
@@ -348,7 +359,10 @@ void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
 
             if (str_starts(text, STR("-")))
                 text = str_from(text, str_chr(text, '=') + 1);
-            places_add(&at, text, writes && i > p->first);
+            if (!writes && is_filter(p, &p->words.ptr[i]))
+                strv_add(ret_filters, text);
+            else
+                places_add(&at, text, writes && i > p->first);
         }
     }
     VEC_EACH(&c->shell.values, w) {

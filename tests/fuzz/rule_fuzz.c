@@ -118,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str command = str_make((const char *)data, size);
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
+    CLEANUP(strv_release) struct strv filters = STRV_INIT;
     CLEANUP(strv_release) struct strv list = STRV_INIT;
     struct rule_subject about = {.tool = STR("Edit"), .about = ABOUT_PATH, .writes = true};
     CLEANUP(rule_command_freep) struct rule_command *parsed = NULL;
@@ -131,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     parsed = rule_command_new(command);
     if (rule_command_is_read_only(parsed)) {
         FUZZ_CHECK(!rule_command_is_critical(parsed, "/w", "/h"));
-        rule_command_paths(parsed, &paths, &writes);
+        rule_command_paths(parsed, &paths, &writes, &filters);
         FUZZ_CHECK(writes.len == 0);
     }
     rule_command_is_file_work(parsed, &paths);
