@@ -397,6 +397,10 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
     if (step_call(s, &t->err) < 0) {
         if (turn_drops_media(a, t, s) || turn_makes_room(a, t, s))
             return true;
+        if (t->stopped) {
+            *ret = END_HOOK_STOPPED;
+            return false;
+        }
         if (cancel_is_set(t->cancel)) /* also while room was made */
             err_set(&t->err, ERR_CANCELLED, "interrupted");
         *ret = turn_failed(a, t, s);

@@ -210,7 +210,7 @@ static bool map_walk(struct confine_map *m, enum map_links links, struct buf *at
         link = mem_dup(at->ptr, at->len);
         buf_cut(at, before, at->len - before);
         is_writable = map_is_writable(m, at->len ? buf_cstr(at) : "/");
-        if (len == sizeof(target) || !--count || (is_writable && links == MAP_NEVER))
+        if (len == sizeof(target) || count-- == 0 || (is_writable && links == MAP_NEVER))
             return false;
         if (is_writable)
             map_add(m, STEP_PIN, link);

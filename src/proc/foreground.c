@@ -1,12 +1,13 @@
 /*
  * foreground: one child in our own group, with the signal mask and dispositions tenax was started
- * with. The proc thread leaves children it did not start alone, so waiting for it here is safe.
+ * with. The proc thread leaves it alone as long as it is waited for here.
  */
 #include "proc/foreground.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
@@ -20,6 +21,13 @@
 #include "sync/signals.h"
 
 #define FOREGROUND_GRACE_MS 2000
+
+static atomic_int foreground_count; /* from before it starts until it is reaped */
+
+bool foreground_is_running(void)
+{
+    return atomic_load(&foreground_count) > 0;
+}
 
 /* Until it has ended, or is made to. Without a pidfd (before Linux 5.3) it ends when it likes. */
 static void foreground_watch(pid_t pid, struct cancel *cancel)
@@ -77,13 +85,17 @@ int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
     posix_spawn_file_actions_init(&actions);
     if (f->dir)
         posix_spawn_file_actions_addchdir_np(&actions, f->dir);
+    atomic_fetch_add(&foreground_count, 1);
     failed = posix_spawnp(&pid, f->argv[0], &actions, &attr, (char *const *)f->argv, f->envp);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
-    if (failed)
+    if (failed) {
+        atomic_fetch_sub(&foreground_count, 1);
         return err_set(err, failed == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot start '%s': %s",
                        f->argv[0], strerror(failed));
+    }
     r = foreground_wait(pid, f->cancel, ret_code, err);
+    atomic_fetch_sub(&foreground_count, 1);
     if (has_mode) /* one that was killed has not tidied up */
         tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
     foreground_over();

@@ -13,6 +13,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct cancel;
 struct err;
 
@@ -25,3 +27,6 @@ struct foreground {
 
 /* *ret_code: the exit status, or 128 + signal. ERR_NOT_FOUND, ERR_IO. */
 int foreground_run(const struct foreground *f, int *ret_code, struct err *err);
+
+/* Whether there is one that is still waited for. Any thread. */
+bool foreground_is_running(void);

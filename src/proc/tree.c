@@ -216,10 +216,10 @@ bool tree_is_below(pid_t pid, pid_t above)
 {
     pid_t at = pid;
 
-    for (int i = 0; i < TREE_MAX_DEPTH && at > 1; i++) {
+    for (int i = 0; i < TREE_MAX_DEPTH && at > 0; i++) {
         struct tree_proc p;
 
-        if (at == above)
+        if (at == above) /* which may be the first of all, in a container */
             return true;
         if (tree_look(at, &p))
             at = p.ppid;
@@ -228,7 +228,7 @@ bool tree_is_below(pid_t pid, pid_t above)
         else
             return false;
     }
-    return at > 1;
+    return at > 0;
 }
 
 int tree_watch(pid_t pid, uint64_t start)
