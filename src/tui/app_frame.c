@@ -213,9 +213,15 @@ static struct str frame_hint(const struct app *a)
 
 /* ---- the frame ---- */
 
+/* What a person writes: rows of a frame. */
+struct draft {
+    size_t from, to;
+};
+
 /* Puts the lower parts together in a->part: a panel or the editor with the queue, then the status.
- * *ret_cursor's row counts from the first of them. */
-static void frame_lower(struct app *a, const struct view *v, struct screen_cursor *ret_cursor)
+ * *ret_cursor's row and *ret_draft count from the first of them. */
+static void frame_lower(struct app *a, const struct view *v, struct screen_cursor *ret_cursor,
+                        struct draft *ret_draft)
 {
     struct panel *panel = app_panel(a);
     struct lines below = LINES_INIT;
@@ -223,6 +229,7 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
 
     lines_clear(&a->part);
     *ret_cursor = (struct screen_cursor){0};
+    *ret_draft = (struct draft){0};
     if (!v->plain)
         frame_status(a, v, &below);
     part.rows = v->rows - (int)lines_count(&below);
@@ -250,6 +257,8 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
         editor_draw(a->editor, &part, frame_hint(a), &editor, ret_cursor);
         lines_add_all(&a->part, &queue);
         ret_cursor->row += lines_count(&queue);
+        ret_draft->from = lines_count(&queue);
+        ret_draft->to = ret_draft->from + editor_text_rows(a->editor);
         lines_add_all(&a->part, &editor);
         lines_release(&queue);
         lines_release(&editor);
@@ -266,13 +275,26 @@ static void frame_commit(struct app *a, const struct view *v)
         screen_commit(a->screen, &a->commits);
 }
 
-/* How many rows of a window of FRAME_NARROW columns a row takes, when it is cut to `most` of them.
- */
-static size_t frame_broken(struct line l, size_t most)
+/* How many rows of a window of FRAME_NARROW columns a row takes. */
+static size_t frame_broken(struct line l)
 {
     size_t rows = ((size_t)line_width(l) + FRAME_NARROW - 1) / FRAME_NARROW;
 
-    return rows > most ? most : rows ? rows : 1;
+    return rows ? rows : 1;
+}
+
+/* How many the frame takes below its text, when all but the draft is cut to `most` of them. */
+static size_t frame_narrow_rows(const struct app *a, const struct draft *draft, size_t most)
+{
+    size_t rows = 0;
+
+    for (size_t i = a->text_rows; i < lines_count(&a->region); i++) {
+        size_t broken = frame_broken(lines_at(&a->region, i));
+        bool is_draft = i >= draft->from && i < draft->to;
+
+        rows += broken > most && !is_draft ? most : broken;
+    }
+    return rows;
 }
 
 /* A rule has no end that could be missing. */
@@ -285,25 +307,21 @@ static void frame_add_cut(struct lines *to, struct line l, int cells, bool ascii
 
 /* A window that is made narrow breaks rows, and those that no longer fit then are in the scrollback
  * for good. So what is only said by us is kept so short that all of it would fit; what a person
- * writes or is asked stays as it is. */
-static void frame_shorten(struct app *a, const struct view *v, const struct screen_cursor *cursor)
+ * writes or is asked stays as it is, and where that alone is too much, so does the rest. */
+static void frame_shorten(struct app *a, const struct view *v, const struct draft *draft)
 {
     size_t room = (size_t)screen_rows(a->screen);
     size_t most = (size_t)v->cols / FRAME_NARROW + 1;
-    size_t rows;
 
     if (v->plain || app_panel(a))
         return;
-    do {
-        rows = 0;
-        for (size_t i = a->text_rows; i < lines_count(&a->region); i++)
-            rows += frame_broken(lines_at(&a->region, i), most);
-    } while (rows > room && --most > 1);
-    if (most > (size_t)v->cols / FRAME_NARROW)
+    while (most && frame_narrow_rows(a, draft, most) > room)
+        most--;
+    if (!most || most > (size_t)v->cols / FRAME_NARROW)
         return;
     lines_clear(&a->part);
     for (size_t i = 0; i < lines_count(&a->region); i++) {
-        bool is_kept = i < a->text_rows || (i == cursor->row && !editor_is_empty(a->editor));
+        bool is_kept = i < a->text_rows || (i >= draft->from && i < draft->to);
         int cells = is_kept ? v->cols : (int)most * FRAME_NARROW - 1;
 
         frame_add_cut(&a->part, lines_at(&a->region, i), cells, v->ascii);
@@ -315,13 +333,14 @@ static void frame_shorten(struct app *a, const struct view *v, const struct scre
 static void frame_inline(struct app *a, struct view *v)
 {
     struct screen_cursor cursor;
+    struct draft draft;
     size_t lost = screen_lost(a->screen);
 
     if (lost)
         chat_lost(a->chat, lost);
     if (v->plain) /* a panel prints its rows behind the words that asked for it */
         frame_commit(a, v);
-    frame_lower(a, v, &cursor);
+    frame_lower(a, v, &cursor, &draft);
     v->rows -= (int)lines_count(&a->part);
     frame_commit(a, v);
 
@@ -330,9 +349,11 @@ static void frame_inline(struct app *a, struct view *v)
     if (v->rows > 0)
         chat_live(a->chat, v, &a->region, &a->text_rows);
     cursor.row += lines_count(&a->region);
+    draft.from += lines_count(&a->region);
+    draft.to += lines_count(&a->region);
     cursor.calm = chat_due(a->chat, v->now_ms) < 0;
     lines_add_all(&a->region, &a->part);
-    frame_shorten(a, v, &cursor);
+    frame_shorten(a, v, &draft);
     screen_settled(a->screen, a->text_rows);
     screen_draw(a->screen, &a->region, cursor);
 }

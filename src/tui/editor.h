@@ -67,5 +67,7 @@ bool editor_wants_escape(const struct editor *e);
  * scrolled so that the cursor is seen. hint: faint, while it is empty. */
 void editor_draw(struct editor *e, const struct view *v, struct str hint, struct lines *ret,
                  struct screen_cursor *ret_cursor);
+/* How many of the rows drawn last show what the person has written: the first ones. */
+size_t editor_text_rows(const struct editor *e);
 /* Something came in from the completer (complete.h). True: draw again. */
 bool editor_news(struct editor *e);

@@ -143,6 +143,7 @@ static void draw_text(struct editor *e, const struct view *v, const struct drawi
     editor_layout_around(t, t->cursor, d->width, rows, &a);
     first = first_row(e, &a, rows);
     last = first + rows < a.rows.len ? first + rows : a.rows.len;
+    e->rows = last - first;
     e->top = a.rows.ptr[first].from;
     for (size_t i = first; i < last; i++) {
         bool is_first = a.rows.ptr[i].from == 0;
@@ -248,8 +249,10 @@ void editor_draw(struct editor *e, const struct view *v, struct str hint, struct
     bool has_note = e->note && !below && rows > 1;
 
     e->width = d.width;
+    e->rows = 0;
     if (e->search.is_open) {
         draw_search(e, v, rows, ret, ret_cursor);
+        e->rows++; /* the question */
         return;
     }
     if (below >= rows)
@@ -266,4 +269,9 @@ void editor_draw(struct editor *e, const struct view *v, struct str hint, struct
         lines_put(ret, STYLE(ROLE_WARNING), width_first(str_of(e->note), v->cols));
         lines_end(ret);
     }
+}
+
+size_t editor_text_rows(const struct editor *e)
+{
+    return e->rows;
 }

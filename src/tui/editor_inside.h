@@ -48,8 +48,9 @@ struct editor {
     struct buf stash;   /* Ctrl-S */
     struct buf name;    /* of the key at hand */
 
-    int width;  /* cells of a row, when it was last drawn */
-    size_t top; /* the first row seen, by its start */
+    int width;   /* cells of a row, when it was last drawn */
+    size_t top;  /* the first row seen, by its start */
+    size_t rows; /* of text, when it was last drawn */
 };
 
 /* Kills [from, to): the cursor stands between, or at one end of it. */

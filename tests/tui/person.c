@@ -477,6 +477,27 @@ static void case_resize(void)
     leave(&w);
 }
 
+/* A long draft is seen as it was written, whatever a narrow window would make of it. */
+static void case_draft(void)
+{
+    struct window w;
+    char word[8];
+
+    start(&w, "step\n  text Hello.\n");
+    for (int i = 1; i <= 100; i++) {
+        snprintf(word, sizeof(word), "w%03d ", i);
+        window_type(&w, word);
+    }
+    window_until_shown(&w, "w100");
+    for (int i = 1; i <= 100; i++) {
+        snprintf(word, sizeof(word), "w%03d", i);
+        CHECK(strstr(window_screen(&w), word), "%s is cut off:\n%s", word, window_screen(&w));
+    }
+    window_type(&w, ENTER);
+    window_until(&w, "Hello.");
+    leave(&w);
+}
+
 /* A session that can be gone on with, whatever ends it. */
 static void end_by(int signo, int code)
 {
@@ -1680,6 +1701,7 @@ static const struct {
     {"modes", case_modes},
     {"transcript", case_transcript},
     {"resize", case_resize},
+    {"draft", case_draft},
     {"term", case_term},
     {"hup", case_hup},
     {"segv", case_segv},
