@@ -1036,23 +1036,36 @@ static void case_said_behind(void)
     leave(&w);
 }
 
-/* In how many sessions' files the text stands. */
-static size_t sessions_with(struct window *w, const char *text)
+/* In how many sessions' files the text stands, and how often. */
+struct found {
+    size_t sessions, times;
+};
+
+static struct found sessions_search(struct window *w, const char *text)
 {
     CLEANUP(mem_freep) char *pattern = path_join(w->top, "home/.tenax/projects/*/*.jsonl");
-    glob_t found = {0};
-    size_t n = 0;
+    struct found n = {0};
+    glob_t files = {0};
 
-    (void)glob(pattern, 0, NULL, &found);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
+    (void)glob(pattern, 0, NULL, &files);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
         CLEANUP(buf_release) struct buf lines = BUF_INIT(BUF_NO_LIMIT);
+        const char *at;
         struct err err = {0};
 
-        CHECK(file_slurp(found.gl_pathv[i], BUF_NO_LIMIT, &lines, &err) == 0, "%s", err.text);
-        n += strstr(buf_cstr(&lines), text) != NULL;
+        CHECK(file_slurp(files.gl_pathv[i], BUF_NO_LIMIT, &lines, &err) == 0, "%s", err.text);
+        at = strstr(buf_cstr(&lines), text);
+        n.sessions += at != NULL;
+        for (; at; at = strstr(at + 1, text))
+            n.times++;
     }
-    globfree(&found);
+    globfree(&files);
     return n;
+}
+
+static size_t sessions_with(struct window *w, const char *text)
+{
+    return sessions_search(w, text).sessions;
 }
 
 /* Nor is it said in both when a turn runs that would take it up. */
@@ -1343,6 +1356,8 @@ static void case_killed_queue(void)
     start_lengthy(&w, /*home=*/NULL);
     window_type(&w, "waiting words" ENTER "more words" ENTER);
     window_until(&w, "› more words");
+    while (sessions_search(&w, "\"operation\":\"enqueue\"").times < 2) /* seen before kept */
+        window_wait(&w, 20);
     kill(w.pid, SIGKILL);
     window_end(&w);
     again.home = w.top;
