@@ -42,6 +42,7 @@ struct mail;
 struct sent {
     char uuid[ID_UUID_LEN + 1];
     char *text;
+    bool is_sent;      /* to the session that is there now */
     bool is_shown;     /* in the conversation already; else it waits above the editor */
     bool is_stopped;   /* interrupted before its turn began */
     bool is_overtaken; /* by a command that was said later */
@@ -120,8 +121,10 @@ struct app {
     struct buf resumes; /* of the last session: its id */
     bool has_spoken;    /* something was said in it */
     bool is_changing;   /* another one is being made */
+    bool is_fresh;      /* the person has chosen that one: what is said meanwhile is for it */
 
     VEC(struct sent) sent;
+    struct strv taken_back;       /* uuids: a session that was left may have them still */
     VEC(struct app_panel) panels; /* the first is shown */
     struct strv past;             /* prompts of earlier runs, newest first */
 
@@ -181,11 +184,12 @@ void app_sent_begins(struct app *a, struct str uuid);      /* the turn that it i
 void app_sent_left(struct app *a, bool takes_along);
 void app_forget_sent(struct app *a);
 void app_interrupt(struct app *a, bool take_back);
-void app_say_waiting(struct app *a); /* what was said before there was a session */
+void app_say_waiting(struct app *a); /* what could not be sent yet */
+void app_sent_anew(struct app *a);   /* the session goes: all that is left is for the next one */
 /* What waited when the session was left; before anything else that waits. */
 void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts);
-bool app_has_sent(struct app *a, struct str uuid);
-bool app_edit_queue(struct app *a); /* false: nothing waits */
+bool app_has_sent(struct app *a, struct str uuid); /* also what was taken back while it went */
+bool app_edit_queue(struct app *a);                /* false: nothing waits */
 
 /* app_events.c */
 void app_take_events(struct app *a);

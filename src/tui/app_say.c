@@ -94,14 +94,15 @@ static char say_kind(struct str text)
     return text.len > 1 && (text.ptr[0] == '!' || text.ptr[0] == '#') ? text.ptr[0] : '\0';
 }
 
-static void say_send(struct app *a, struct str text, const char *uuid)
+static void say_send(struct app *a, struct sent *sent)
 {
     struct send_chore *s = chore_new(sizeof(*s), send_run, send_done, send_free);
+    struct str text = str_of(sent->text);
 
     s->slash = a->session->slash;
     s->first = say_kind(text);
-    memcpy(s->uuid, uuid, sizeof(s->uuid));
-    memcpy(s->input.uuid, uuid, sizeof(s->input.uuid));
+    memcpy(s->uuid, sent->uuid, sizeof(s->uuid));
+    memcpy(s->input.uuid, sent->uuid, sizeof(s->input.uuid));
     s->input.message = message_user_text(text);
     s->input.when = chat_is_busy(a->chat) ? INPUT_NEXT : INPUT_LATER;
     buf_init(&s->text, BUF_NO_LIMIT);
@@ -111,6 +112,7 @@ static void say_send(struct app *a, struct str text, const char *uuid)
     s->home = conf_home(a->conf);
     s->cancel = a->spec->host->cancel;
     a->has_spoken = true;
+    sent->is_sent = true;
     desk_give(a->desk, s);
 }
 
@@ -126,7 +128,8 @@ static struct sent *sent_add(struct app *a, struct str text, bool is_shown)
 
 void app_say(struct app *a, struct str text)
 {
-    bool can_be = a->session && !a->asks_trust; /* else it is said as soon as it can */
+    /* Else it is said as soon as it can. */
+    bool can_be = a->session && !a->asks_trust && !a->is_fresh;
     bool is_command = say_kind(text) || str_starts(text, STR("/")); /* waits for no turn */
     bool now = can_be && (is_command || !(app_is_working(a) || a->sent.len));
     struct sent *s = sent_add(a, text, now);
@@ -134,7 +137,7 @@ void app_say(struct app *a, struct str text)
     if (now)
         chat_said(a->chat, text, str_of(s->uuid));
     if (can_be)
-        say_send(a, text, s->uuid);
+        say_send(a, s);
     a->is_dirty = true;
 }
 
@@ -142,13 +145,20 @@ void app_say_waiting(struct app *a)
 {
     app_pass_on(a);
     VEC_EACH(&a->sent, s) {
-        if (s->is_kept)
+        if (s->is_kept || s->is_sent)
             continue; /* its agent has it */
-        if (s == a->sent.ptr && !s->is_shown) {
+        if (s == a->sent.ptr && !s->is_shown && !chat_is_busy(a->chat)) {
             chat_said(a->chat, str_of(s->text), str_of(s->uuid));
             s->is_shown = true;
         }
-        say_send(a, str_of(s->text), s->uuid);
+        say_send(a, s);
+    }
+}
+
+void app_sent_anew(struct app *a)
+{
+    VEC_EACH(&a->sent, s) {
+        s->is_sent = false;
     }
 }
 
@@ -195,7 +205,7 @@ static struct sent *sent_find(struct app *a, struct str uuid)
 
 bool app_has_sent(struct app *a, struct str uuid)
 {
-    return sent_find(a, uuid);
+    return sent_find(a, uuid) || strv_has(&a->taken_back, uuid);
 }
 
 void app_sent_gone(struct app *a, struct str uuid)
@@ -241,14 +251,17 @@ void app_forget_sent(struct app *a)
 /* False: it is being heard just now. */
 static bool sent_take_back(struct app *a, const struct sent *s)
 {
-    if (!a->session || a->asks_trust)
-        return true; /* it was not sent yet */
+    if (!s->is_sent && !s->is_kept) { /* but maybe to a session that was left */
+        strv_adds(&a->taken_back, s->uuid);
+        return true;
+    }
     return slash_unqueue(a->session->slash, str_of(s->uuid)) ||
            host_unqueue(a->session->host, str_of(s->uuid));
 }
 
 /* The command that leaves the session has been answered: what it has overtaken was for that one,
- * unless a copy of it comes. */
+ * unless a copy of it comes. What waits until something is said waits there: a copy would begin
+ * with it. */
 void app_sent_left(struct app *a, bool takes_along)
 {
     size_t stay = 0;
@@ -256,11 +269,10 @@ void app_sent_left(struct app *a, bool takes_along)
     for (size_t i = 0; i < a->sent.len;) {
         struct sent *s = &a->sent.ptr[i];
         bool waited = !s->is_shown;
-        bool is_its_own = s->is_overtaken || s->is_kept;
+        bool stays = s->is_kept || (s->is_overtaken && !takes_along);
 
-        if (!is_its_own || (takes_along && waited && sent_take_back(a, s))) {
+        if (!stays && (!s->is_overtaken || (waited && sent_take_back(a, s)))) {
             s->is_overtaken = false;
-            s->is_kept = false;
             i++;
             continue;
         }

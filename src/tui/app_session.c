@@ -374,6 +374,7 @@ static void open_pass(struct app *a, slash_input_vec *behind)
             vec_push(&a->session->passed, *in);
     }
     behind->len = 0;
+    strv_clear(&a->taken_back);
 }
 
 static void open_done(struct chore *e, void *arg)
@@ -423,6 +424,7 @@ void app_open(struct app *a, struct app_session *next, enum front_switch how, st
     *notes = (struct strv)STRV_INIT;
     o->old = TAKE_PTR(a->session);
     o->line = TAKE_PTR(a->statusline);
+    app_sent_anew(a);
     a->is_changing = true;
     desk_give(a->desk, o);
 }

@@ -63,11 +63,14 @@ static void look_done(struct chore *e, void *arg)
     struct app *a = arg;
 
     a->is_dirty = true;
+    a->is_fresh = false;
     if (l->err.code) {
         a->is_changing = false;
         if (!l->request)
             chat_note(a->chat, ROLE_BAD, str_of(l->err.text));
         look_tell(l, &l->err);
+        if (!a->asks_trust)
+            app_say_waiting(a);
         return;
     }
     app_catch_up(a); /* until the answer of the command that wants it */
@@ -104,6 +107,7 @@ void app_switch(struct app *a, enum front_switch how, struct str id, struct fron
     l->next = app_session_new(l->spec->args);
     app_session_go(l->next, how, how == SWITCH_FORK ? buf_str(&a->resumes) : id);
     a->is_changing = true;
+    a->is_fresh = !request;
     desk_give(a->desk, l);
 }
 

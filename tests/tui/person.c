@@ -105,6 +105,45 @@ static void check_sane(struct window *w)
     }
 }
 
+/* In how many sessions' files the text stands, and how often. */
+struct found {
+    size_t sessions, times;
+};
+
+static struct found sessions_search(struct window *w, const char *text)
+{
+    CLEANUP(mem_freep) char *pattern = path_join(w->top, "home/.tenax/projects/*/*.jsonl");
+    struct found n = {0};
+    glob_t files = {0};
+
+    (void)glob(pattern, 0, NULL, &files);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        CLEANUP(buf_release) struct buf lines = BUF_INIT(BUF_NO_LIMIT);
+        const char *at;
+        struct err err = {0};
+
+        CHECK(file_slurp(files.gl_pathv[i], BUF_NO_LIMIT, &lines, &err) == 0, "%s", err.text);
+        at = strstr(buf_cstr(&lines), text);
+        n.sessions += at != NULL;
+        for (; at; at = strstr(at + 1, text))
+            n.times++;
+    }
+    globfree(&files);
+    return n;
+}
+
+static size_t sessions_with(struct window *w, const char *text)
+{
+    return sessions_search(w, text).sessions;
+}
+
+/* So many words that wait are written down: they are seen before that. */
+static void until_kept(struct window *w, size_t n)
+{
+    while (sessions_search(w, "\"operation\":\"enqueue\"").times < n)
+        window_wait(w, 20);
+}
+
 /* ---- cases ---- */
 
 /* One of what a company has to say, once. */
@@ -922,6 +961,30 @@ static void case_hook_at_a_switch(void)
     leave(&w);
 }
 
+/* What was said behind the command, and taken back before the next session is there, is not said.
+ */
+static void case_taken_back_at_a_switch(void)
+{
+    struct window w;
+
+    start_hooked(&w);
+    window_type(&w, "/clear" ENTER "wrong words" ENTER);
+    window_until_shown(&w, "takes it back");
+    window_until_shown(&w, "one moment");
+    window_settle(&w, 300);
+    window_type(&w, UP);
+    window_until_shown(&w, "❯ wrong words");
+    window_type(&w, CTRL_C);
+    window_until_gone(&w, "wrong words");
+    let_hook_end(&w);
+    window_until(&w, "new session");
+    window_type(&w, "said meanwhile" ENTER);
+    window_until(&w, "Anew.");
+    until_idle(&w);
+    CHECK(sessions_with(&w, "wrong words") == 0, "it was said:\n%s", window_text(&w));
+    leave(&w);
+}
+
 static void check_told(const struct window *w, const char *name, const char *wanted)
 {
     CLEANUP(mem_freep) char *path = path_join(w->top, name);
@@ -1036,38 +1099,6 @@ static void case_said_behind(void)
     leave(&w);
 }
 
-/* In how many sessions' files the text stands, and how often. */
-struct found {
-    size_t sessions, times;
-};
-
-static struct found sessions_search(struct window *w, const char *text)
-{
-    CLEANUP(mem_freep) char *pattern = path_join(w->top, "home/.tenax/projects/*/*.jsonl");
-    struct found n = {0};
-    glob_t files = {0};
-
-    (void)glob(pattern, 0, NULL, &files);
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        CLEANUP(buf_release) struct buf lines = BUF_INIT(BUF_NO_LIMIT);
-        const char *at;
-        struct err err = {0};
-
-        CHECK(file_slurp(files.gl_pathv[i], BUF_NO_LIMIT, &lines, &err) == 0, "%s", err.text);
-        at = strstr(buf_cstr(&lines), text);
-        n.sessions += at != NULL;
-        for (; at; at = strstr(at + 1, text))
-            n.times++;
-    }
-    globfree(&files);
-    return n;
-}
-
-static size_t sessions_with(struct window *w, const char *text)
-{
-    return sessions_search(w, text).sessions;
-}
-
 /* Nor is it said in both when a turn runs that would take it up. */
 static void case_said_behind_at_work(void)
 {
@@ -1129,6 +1160,35 @@ static void case_queue_left(void)
     window_until(&w, "Along it went.");
     CHECK(!strstr(window_text(&w), "queued message"), "%s", window_text(&w));
     leave(&w);
+}
+
+/* What waits until something is said does so in the session it is of; a copy begins no turn. */
+static void case_kept_queue_left(void)
+{
+    static const char *const args[] = {"--continue", NULL};
+    struct window_spec again = {.build = build,
+                                .scenario = "step\n  if-prompt \"waiting words\"\n"
+                                            "  text Along it went.\nstep\n  text Hello.\n",
+                                .args = args};
+    struct window next;
+    struct window w;
+
+    start_lengthy(&w, /*home=*/NULL);
+    window_type(&w, "waiting words" ENTER);
+    until_kept(&w, 1);
+    kill(w.pid, SIGKILL);
+    window_end(&w);
+    again.home = w.top;
+    window_open(&next, &again);
+    window_until_shown(&next, "› waiting words");
+    window_type(&next, "/branch" ENTER);
+    window_until(&next, "1 queued message stays with the session before");
+    until_idle(&next);
+    window_type(&next, "hi" ENTER);
+    window_until(&next, "Hello.");
+    CHECK(!strstr(window_text(&next), "Along it went."), "%s", window_text(&next));
+    leave(&next);
+    window_close(&w);
 }
 
 /* A session that another process has cannot be gone to, and what runs here goes on. */
@@ -1356,8 +1416,7 @@ static void case_killed_queue(void)
     start_lengthy(&w, /*home=*/NULL);
     window_type(&w, "waiting words" ENTER "more words" ENTER);
     window_until(&w, "› more words");
-    while (sessions_search(&w, "\"operation\":\"enqueue\"").times < 2) /* seen before kept */
-        window_wait(&w, 20);
+    until_kept(&w, 2);
     kill(w.pid, SIGKILL);
     window_end(&w);
     again.home = w.top;
@@ -1736,12 +1795,14 @@ static const struct {
     {"goal-outside-once", case_goal_outside_once},
     {"hook-at-the-end", case_hook_at_the_end},
     {"hook-at-a-switch", case_hook_at_a_switch},
+    {"taken-back-at-a-switch", case_taken_back_at_a_switch},
     {"hook-reasons", case_hook_reasons},
     {"resume-nothing", case_resume_nothing},
     {"ask-left", case_ask_left},
     {"said-behind", case_said_behind},
     {"said-behind-at-work", case_said_behind_at_work},
     {"queue-left", case_queue_left},
+    {"kept-queue-left", case_kept_queue_left},
     {"resume-held", case_resume_held},
     {"resume-gone", case_resume_gone},
     {"client-behind", case_client_behind},
