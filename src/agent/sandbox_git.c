@@ -46,12 +46,22 @@ static bool is_git_dir(const char *dir)
     return file_exists(head);
 }
 
-/* A git folder can be written, but not what makes git run programs. */
-static void add_git_dir(struct sandbox_paths *p, const char *dir, bool is_shared)
+/* Never against another rule: a deeper one would win. */
+static void open_git_dir(const struct sandbox_paths *rules, struct sandbox_paths *p,
+                         const char *dir)
+{
+    if (!sandbox_path_is_closed(rules, dir))
+        strv_adds(&p->write, dir);
+}
+
+/* Where a git folder can be written, what makes git run programs cannot. */
+static void keep_git_dir(const struct sandbox_paths *rules, struct sandbox_paths *p,
+                         const char *dir, bool is_shared)
 {
     CLEANUP(mem_freep) char *hooks = path_join(dir, "hooks/");
 
-    strv_adds(&p->write, dir);
+    if (sandbox_path_is_closed(rules, dir)) /* and nothing is made in it */
+        return;
     if (!is_shared) /* else those of the other one run */
         strv_adds(&p->read_only, hooks);
     sandbox_add_if_there(&p->read_only, dir, "config");
@@ -60,7 +70,8 @@ static void add_git_dir(struct sandbox_paths *p, const char *dir, bool is_shared
 
 /* Submodules have git folders of their own in there, at any depth of their names; git looks at them
  * whenever it looks at the whole. */
-static void add_submodules(struct sandbox_paths *p, const char *dir, int depth)
+static void keep_submodules(const struct sandbox_paths *rules, struct sandbox_paths *p,
+                            const char *dir, int depth)
 {
     DIR *d = opendir(dir);
     struct dirent *entry;
@@ -75,17 +86,17 @@ static void add_submodules(struct sandbox_paths *p, const char *dir, int depth)
             continue;
         path = path_join(dir, entry->d_name);
         if (is_git_dir(path)) {
-            add_git_dir(p, path, /*is_shared=*/false);
+            keep_git_dir(rules, p, path, /*is_shared=*/false);
             deeper = path_join(path, "modules");
         }
         if (depth)
-            add_submodules(p, deeper ? deeper : path, depth - 1);
+            keep_submodules(rules, p, deeper ? deeper : path, depth - 1);
     }
     closedir(d);
 }
 
 /* Linked worktrees, this one or others: where git finds the settings for them. */
-static void add_worktrees(struct sandbox_paths *p, const char *git_dir)
+static void keep_worktrees(struct sandbox_paths *p, const char *git_dir)
 {
     static const char *const names[] = {"commondir", "config.worktree"};
     CLEANUP(mem_freep) char *dir = path_join(git_dir, "worktrees");
@@ -125,7 +136,7 @@ void sandbox_sweep(struct sandbox *s)
 
 /* ---- whose it is ---- */
 
-/* Whether jobs can write it anyway. */
+/* Whether jobs can perhaps write it anyway: by all that the rules could mean. */
 static bool is_written(const struct sandbox_paths *p, const char *path)
 {
     for (size_t i = 0; i < p->write.len; i++) {
@@ -177,68 +188,94 @@ static bool config_names(const char *git_dir, const char *checkout)
 }
 
 /* The file .git, or a link in its place, may be a job's own work: then it names any repository of
- * this user. One that is meant says itself which checkout is its own, and where jobs can write
- * anyway, or cannot have written .git, it need not. */
-static bool is_meant(const struct sandbox_paths *p, const char *checkout, const char *git_dir)
+ * this user. One that is meant says itself which checkout is its own; where jobs cannot have
+ * written .git, it need not. */
+static bool is_meant(const struct sandbox_paths *rules, const char *checkout, const char *git_dir)
 {
     CLEANUP(mem_freep) char *back_file = path_join(git_dir, "gitdir");
     CLEANUP(mem_freep) char *git = path_join(checkout, ".git");
     CLEANUP(mem_freep) char *back = NULL;
 
-    if (!is_written(p, checkout) || is_written(p, git_dir))
+    if (strcmp(git, git_dir) == 0 || !is_written(rules, git))
         return true;
     back = follow_file(git_dir, back_file, "");
     return (back && is_same(back, git)) || config_names(git_dir, checkout);
 }
 
 /* The same of the folder that the git folder of a linked worktree shares with others. */
-static bool is_common(const struct sandbox_paths *p, const char *git_dir, const char *common)
+static bool is_common(const char *git_dir, const char *common)
 {
     CLEANUP(mem_freep) char *trees = path_join(common, "worktrees/");
 
-    return is_git_dir(common) &&
-           (strncmp(git_dir, trees, strlen(trees)) == 0 || is_written(p, common));
+    return strncmp(git_dir, trees, strlen(trees)) == 0;
 }
 
 /* ---- the whole of it ---- */
 
-/* With the git folder, once it is known to be the checkout's. */
-static void add_found(struct sandbox *s, struct sandbox_paths *p, const char *own)
+/* With the git folder of a checkout. One that is not meant is opened by nothing, but what jobs can
+ * write anyway makes no git run programs either. */
+static void add_found(struct sandbox *s, const struct sandbox_paths *rules, struct sandbox_paths *p,
+                      const char *own, bool is_opened)
 {
     CLEANUP(mem_freep) char *common_file = path_join(own, "commondir");
     CLEANUP(mem_freep) char *common = follow_file(own, common_file, "");
     CLEANUP(mem_freep) char *modules = NULL;
 
-    if (common && !is_common(p, own, common))
+    if (common && (!is_git_dir(common) || (!is_common(own, common) && !is_written(rules, common))))
         mem_freep(&common);
-    add_git_dir(p, own, /*is_shared=*/common);
+    if (is_opened)
+        open_git_dir(rules, p, own);
+    keep_git_dir(rules, p, own, /*is_shared=*/common);
+    if (common && is_opened && is_common(own, common))
+        open_git_dir(rules, p, common);
     if (common)
-        add_git_dir(p, common, /*is_shared=*/false);
+        keep_git_dir(rules, p, common, /*is_shared=*/false);
     add_unwanted(s, common ? common : own);
     modules = path_join(common ? common : own, "modules");
-    add_submodules(p, modules, MAX_MODULE_DEPTH);
-    add_worktrees(p, common ? common : own);
+    keep_submodules(rules, p, modules, MAX_MODULE_DEPTH);
+    keep_worktrees(p, common ? common : own);
+}
+
+/* Nobody puts a repository of his own, with hooks, in the place of a file or a link. */
+static void keep_name(struct sandbox_paths *p, const char *git, bool leads_to_found)
+{
+    struct stat st;
+
+    if (lstat(git, &st) < 0 || S_ISDIR(st.st_mode))
+        return;
+    if (S_ISLNK(st.st_mode) && leads_to_found) /* what it leads to is not kept as a whole */
+        strv_addf(&p->read_only, "%s/hooks/", git);
+    else
+        strv_adds(&p->read_only, git);
+}
+
+/* What .git, that is there, is or names. */
+static void add_named(struct sandbox *s, const struct sandbox_paths *rules, struct sandbox_paths *p,
+                      const char *checkout, const char *git)
+{
+    bool is_dir = file_is_dir(git);
+    CLEANUP(mem_freep) char *own = is_dir ? path_real(git) : follow_file(checkout, git, "gitdir:");
+    bool meant = own && is_git_dir(own) && is_meant(rules, checkout, own);
+    bool found = meant || (own && is_git_dir(own) && is_written(rules, own));
+
+    if (found)
+        add_found(s, rules, p, own, meant);
+    keep_name(p, git, is_dir && found && !sandbox_path_is_closed(rules, own));
 }
 
 /* Its .git is perhaps far above. A linked worktree has a git folder of its own and one that it
  * shares with others: commits write both. */
-void sandbox_add_repository(struct sandbox *s, struct sandbox_paths *p, const char *folder)
+void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules,
+                            struct sandbox_paths *p, const char *folder)
 {
     CLEANUP(mem_freep) char *at = path_real(folder);
 
     for (;;) {
         CLEANUP(mem_freep) char *git = path_join(at, ".git");
-        CLEANUP(mem_freep) char *own = NULL;
         char *slash = strrchr(at, '/');
-        struct stat st;
 
-        if (stat(git, &st) == 0) {
-            own = S_ISDIR(st.st_mode) ? path_real(git) : follow_file(at, git, "gitdir:");
-            if (!own || !is_git_dir(own) || (strcmp(own, git) != 0 && !is_meant(p, at, own)))
-                return;
-            add_found(s, p, own);
-            if (!S_ISDIR(st.st_mode)) /* nor where it leads to */
-                strv_adds(&p->read_only, git);
+        if (file_exists(git)) {
+            add_named(s, rules, p, at, git);
             return;
         }
         if (!slash || slash == at)

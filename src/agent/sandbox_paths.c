@@ -117,6 +117,13 @@ enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path)
     return write > read_only && write > shown ? PATH_WRITABLE : PATH_READABLE;
 }
 
+bool sandbox_path_is_closed(const struct sandbox_paths *p, const char *path)
+{
+    enum path_is is = sandbox_path_is(p, path);
+
+    return is == PATH_HIDDEN || (is == PATH_READABLE && depth_in(&p->read_only, path));
+}
+
 /* ---- of the settings ---- */
 
 /* "dir/" and "dir/ **" are dir; other patterns cannot be had. */
@@ -281,8 +288,19 @@ static void add_settings(struct sandbox_paths *p, const char *dir, bool is_main)
 /* Of the homes only what could be written at all has to be taken away again. */
 static void add_unless_safe(struct sandbox_paths *p, const char *path)
 {
-    if (file_exists(path) && depth_in(&p->write, path))
+    if (file_exists(path) && depth_in(&p->write, path) && !strv_has(&p->read_only, str_of(path)))
         strv_adds(&p->read_only, path);
+}
+
+static void add_homes(struct sandbox *s, struct sandbox_paths *p)
+{
+    add_unless_safe(p, s->tenax_home);
+    add_unless_safe(p, s->claude_home);
+    for (size_t i = 0; i < ARRAY_LEN(startup_files); i++) {
+        CLEANUP(mem_freep) char *path = path_join(s->home, startup_files[i]);
+
+        add_unless_safe(p, path);
+    }
 }
 
 static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
@@ -297,6 +315,21 @@ static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
     sandbox_add_if_there(&p->hidden, s->claude_home, ".credentials.json");
 }
 
+/* What .git names is perhaps a job's choice: all other rules go before. */
+static void add_repositories(struct sandbox *s, const struct strv *dirs, struct sandbox_paths *p)
+{
+    CLEANUP(sandbox_paths_release) struct sandbox_paths rules = {0};
+
+    strv_add_all(&rules.write, &p->write);
+    strv_add_all(&rules.read_only, &p->read_only);
+    strv_add_all(&rules.hidden, &p->hidden);
+    strv_add_all(&rules.shown, &p->shown);
+    add_targets(&rules.read_only);
+    add_targets(&rules.hidden);
+    for (size_t i = 0; i < dirs->len; i++)
+        sandbox_add_repository(s, &rules, p, dirs->ptr[i]);
+}
+
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret)
 {
     CLEANUP(strv_release) struct strv dirs = STRV_INIT;
@@ -306,20 +339,14 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     strv_add_all(&ret->write, &s->given.write);
     if (temp)
         strv_adds(&ret->write, temp);
-    for (size_t i = 0; i < dirs.len; i++) {
-        sandbox_add_repository(s, ret, dirs.ptr[i]);
+    for (size_t i = 0; i < dirs.len; i++)
         add_settings(ret, dirs.ptr[i], /*is_main=*/i == 0);
-    }
-    add_unless_safe(ret, s->tenax_home);
-    add_unless_safe(ret, s->claude_home);
-    for (size_t i = 0; i < ARRAY_LEN(startup_files); i++) {
-        CLEANUP(mem_freep) char *path = path_join(s->home, startup_files[i]);
-
-        add_unless_safe(ret, path);
-    }
+    add_homes(s, ret);
     strv_add_all(&ret->read_only, &s->given.read_only);
     add_secrets(s, ret);
     strv_add_all(&ret->hidden, &s->given.hidden);
     strv_add_all(&ret->shown, &s->given.shown);
     strv_add_all(&ret->sockets, &s->given.sockets);
+    add_repositories(s, &dirs, ret);
+    add_homes(s, ret); /* with what a repository has opened */
 }

@@ -83,10 +83,14 @@ enum path_is {
     PATH_HIDDEN,
 };
 enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path);
+/* Whether a rule keeps it from being written, and no deeper one opens it again. */
+bool sandbox_path_is_closed(const struct sandbox_paths *p, const char *path);
 
 /* sandbox_git.c */
-/* The repository that a folder belongs to. */
-void sandbox_add_repository(struct sandbox *s, struct sandbox_paths *p, const char *folder);
+/* The repository that a folder belongs to. rules: all others, with what links that forbid lead to;
+ * what they close stays closed. */
+void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules,
+                            struct sandbox_paths *p, const char *folder);
 /* Removes files that a job has made and that must not be. */
 void sandbox_sweep(struct sandbox *s);
 

@@ -117,6 +117,10 @@ static int set_up(void **state)
         "d/.git/HEAD",
         "d/.git/modules/sub/HEAD",
         "n/in/HEAD", /* .git names a folder inside */
+        "k/in/HEAD", /* .git is a link to one */
+        "p/keep/repo.git/HEAD",
+        "b/a",                         /* an allowed folder is a link, .git names what is there */
+        "h/.password-store/.git/HEAD", /* .git at home names it */
         "w/.git/modules/sub/HEAD",
         "w/.git/modules/sub/config",
         "w/.git/modules/far/away/HEAD",
@@ -141,6 +145,11 @@ static int set_up(void **state)
     make_text("d/sub/.git", "gitdir: ../.git/modules/sub\n");
     make_text("d/.git/modules/sub/config", "[core]\n\tbare = false\n\tworktree = ../../../sub\n");
     make_text("n/.git", "gitdir: in\n");
+    make_text("p/.git", "gitdir: keep/repo.git\n");
+    make_text("b/.git", "gitdir: ROOT/s/.git\n");
+    make_text("h/.git", "gitdir: .password-store/.git\n");
+    make_link("b/build", "../s");
+    make_link("k/.git", "in");
     make_link("l/.git", "../s/.git");
     return 0;
 }
@@ -271,7 +280,8 @@ static const struct path_case path_cases[] = {
     {"t", NO_SETTINGS, "w/src/a.c", PATH_READABLE},
     /* A folder somewhere in a repository. */
     {"g", NO_SETTINGS, "s/.git/objects/aa", PATH_READABLE},
-    {"g", NO_SETTINGS, "g/.git", PATH_WRITABLE},
+    {"g", NO_SETTINGS, "g/.git", PATH_READABLE},
+    {"l", NO_SETTINGS, "l/.git", PATH_READABLE},
     {"l", NO_SETTINGS, "s/.git/objects/aa", PATH_READABLE},
     {"c", NO_SETTINGS, "s/.git/objects/aa", PATH_READABLE},
     {"c", NO_SETTINGS, "c/.git/objects/aa", PATH_WRITABLE},
@@ -281,6 +291,31 @@ static const struct path_case path_cases[] = {
     {"d/sub", NO_SETTINGS, "d/.git/objects/aa", PATH_READABLE},
     {"n", NO_SETTINGS, "n/in/objects/aa", PATH_WRITABLE},
     {"n", NO_SETTINGS, "n/in/hooks/x", PATH_READABLE},
+    {"n", NO_SETTINGS, "n/.git", PATH_READABLE},
+    {"k", NO_SETTINGS, "k/in/objects/aa", PATH_WRITABLE},
+    {"k", NO_SETTINGS, "k/in/hooks/x", PATH_READABLE},
+    {"k", NO_SETTINGS, "k/.git/hooks/x", PATH_READABLE}, /* so the link stays */
+    /* What another rule closes is opened by no .git. */
+    {"p", NO_SETTINGS, "p/keep/repo.git/key", PATH_WRITABLE},
+    {"p", FILES("\"denyWrite\":[\"keep\"]"), "p/keep/repo.git/key", PATH_READABLE},
+    {"p", FILES("\"denyWrite\":[\"keep/repo.git\"]"), "p/keep/repo.git/key", PATH_READABLE},
+    {"p", FILES("\"denyRead\":[\"keep\"]"), "p/keep/repo.git/key", PATH_HIDDEN},
+    {"p", FILES("\"denyRead\":[\"keep\"]"), "p/keep/repo.git/hooks/x", PATH_HIDDEN},
+    {"p", FILES("\"denyRead\":[\"keep\"]"), "p/.git", PATH_READABLE},
+    {"p", FILES("\"denyRead\":[\"keep\"],\"allowRead\":[\"keep/repo.git\"]"), "p/keep/repo.git/key",
+     PATH_READABLE},
+    {"p", FILES("\"denyWrite\":[\"keep\"],\"allowWrite\":[\"keep/repo.git\"]"),
+     "p/keep/repo.git/key", PATH_WRITABLE},
+    {"p", FILES("\"denyWrite\":[\"keep\"],\"allowWrite\":[\"keep/repo.git\"]"),
+     "p/keep/repo.git/hooks/x", PATH_READABLE},
+    {"w", FILES("\"denyWrite\":[\".git\"]"), "w/.git/modules/sub/objects/aa", PATH_READABLE},
+    {"w", FILES("\"denyRead\":[\".git\"]"), "w/.git/config", PATH_HIDDEN},
+    {"t", FILES("\"denyWrite\":[\"../w\"]"), "w/.git/objects/aa", PATH_READABLE},
+    {"t", FILES("\"denyWrite\":[\"../w\"]"), "w/.git/worktrees/t/index", PATH_READABLE},
+    {"t", FILES("\"denyRead\":[\"../w\"]"), "w/.git/objects/aa", PATH_HIDDEN},
+    {"h", NO_SETTINGS, "h/.password-store/.git/x", PATH_HIDDEN},
+    {"b", FILES("\"allowWrite\":[\"build\"]"), "s/.git/objects/aa", PATH_READABLE},
+    {"b", FILES("\"allowWrite\":[\"build\"]"), "s/.git/hooks/x", PATH_READABLE},
     {"s/deep/down", NO_SETTINGS, "s/.git/objects/aa", PATH_WRITABLE},
     {"s/deep/down", NO_SETTINGS, "s/.git/config", PATH_READABLE},
     {"s/deep/down", NO_SETTINGS, "s/deep/b", PATH_READABLE},
