@@ -4,6 +4,10 @@
  */
 #include "agent/branch.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -16,6 +20,9 @@
 
 void branch_release(struct branch *b)
 {
+    mem_freep(&b->tree);
+    mem_freep(&b->git);
+    mem_freep(&b->common);
     mem_freep(&b->current);
     mem_freep(&b->commit);
     mem_freep(&b->main_name);
@@ -37,28 +44,69 @@ static char *branch_read(const char *folder, const char *name, struct str prefix
     return line.len ? mem_dup(line.ptr, line.len) : NULL;
 }
 
-/* The .git folder that serves dir, or NULL. */
-static char *branch_git_dir(const char *dir)
+/* Whether the file is that prefix and value and nothing else, so that git reads the same out of it.
+ */
+static bool branch_is_plain(const char *folder, const char *name, struct str prefix,
+                            const char *value)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    CLEANUP(buf_release) struct buf text = {0};
+    struct str rest;
+
+    if (!value || file_slurp(path, BRANCH_MAX_LINE, &text, NULL) < 0 ||
+        !str_starts(buf_str(&text), prefix))
+        return false;
+    rest = str_from(buf_str(&text), prefix.len);
+    if (str_ends(rest, STR("\n")))
+        rest = str_first(rest, rest.len - 1);
+    return str_eq(rest, str_of(value));
+}
+
+/* A link counts, wherever it leads. */
+static bool is_there(const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    struct stat st;
+
+    return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+/* The .git that serves dir, with is_odd; false: there is none. */
+static bool branch_place(const char *dir, struct branch *b)
 {
     CLEANUP(mem_freep) char *at = mem_dup(dir, strlen(dir));
 
     for (;;) {
         CLEANUP(mem_freep) char *git = path_join(at, ".git");
-        CLEANUP(mem_freep) char *head = path_join(git, "HEAD");
         CLEANUP(mem_freep) char *linked = NULL;
         char *up;
 
-        if (file_exists(head))
-            return TAKE_PTR(git);
+        if (is_there(git, "HEAD")) {
+            b->git = TAKE_PTR(git);
+            b->tree = TAKE_PTR(at);
+            return true;
+        }
         linked = branch_read(at, ".git", STR("gitdir:"));
-        if (linked)
-            return path_join(at, linked);
+        if (linked) {
+            b->is_odd = !branch_is_plain(at, ".git", STR("gitdir: "), linked);
+            b->git = path_join(at, linked);
+            b->tree = TAKE_PTR(at);
+            return true;
+        }
         if (strcmp(at, "/") == 0)
-            return NULL;
+            return false;
         up = path_dirname(at);
         mem_freep(&at);
         at = up;
     }
+}
+
+/* git asks this of a repository that it finds, but not of one that it is told. */
+static bool is_own_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
 /* Whether refs/heads/<name> is there, loose or packed. */
@@ -159,25 +207,30 @@ static char *branch_commit(const char *git, const char *common, const char *curr
 
 char *branch_current(const char *dir)
 {
-    CLEANUP(mem_freep) char *git = branch_git_dir(dir);
+    CLEANUP(branch_release) struct branch b = {0};
 
-    return git ? branch_head(git) : NULL;
+    return branch_place(dir, &b) ? branch_head(b.git) : NULL;
 }
 
 void branch_find(const char *dir, struct branch *ret)
 {
-    CLEANUP(mem_freep) char *git = branch_git_dir(dir);
-    CLEANUP(mem_freep) char *link = NULL;
-    CLEANUP(mem_freep) char *common = NULL;
+    const char *common;
 
-    *ret = (struct branch){.is_repo = git != NULL};
-    if (!git)
+    *ret = (struct branch){0};
+    ret->is_repo = branch_place(dir, ret);
+    if (!ret->is_repo)
         return;
-    link = branch_read(git, "commondir", STR(""));
-    common = path_join(git, link ? link : ".");
-    ret->current = branch_head(git);
-    ret->commit = branch_commit(git, common, ret->current);
+    if (is_there(ret->git, "commondir")) {
+        CLEANUP(mem_freep) char *link = branch_read(ret->git, "commondir", STR(""));
+
+        ret->is_odd |= !branch_is_plain(ret->git, "commondir", STR(""), link);
+        ret->common = path_join(ret->git, link ? link : ".");
+    }
+    common = ret->common ? ret->common : ret->git;
+    ret->current = branch_head(ret->git);
+    ret->commit = branch_commit(ret->git, common, ret->current);
     ret->main_name = branch_main(common);
+    ret->is_odd |= !is_own_folder(ret->tree) || !is_own_folder(ret->git) || !is_own_folder(common);
     ret->has_filters =
-        branch_names_filters(common, "config") || branch_names_filters(git, "config.worktree");
+        branch_names_filters(common, "config") || branch_names_filters(ret->git, "config.worktree");
 }

@@ -52,7 +52,8 @@ struct surroundings {
 
 /* Not run: the repository's fsmonitor program, gpg, what submodules name, and what would fetch
  * missing objects. A status is not asked for where filters would run: a folder, or a confined
- * command that has made a repository there, could name any program. */
+ * command that has made a repository there, could name any program. git is told which repository
+ * was looked at for them, so that it does not find another one. */
 #define GIT_SAFE "git", "--no-optional-locks", "-c", "core.fsmonitor=false"
 #define GIT_STATUS                                                                                 \
     GIT_SAFE, "-c", "status.submoduleSummary=false", "status", "--porcelain", "--branch",          \
@@ -65,12 +66,48 @@ static const char *const log_argv[] = {
     "--format=%h %s", NULL,
 };
 
+static const char *environ_get(char *const *environ_list, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (char *const *e = environ_list; e && *e; e++)
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+            return *e + len + 1;
+    return NULL;
+}
+
+/* Its variables lead git elsewhere. */
+static bool surroundings_is_led(const struct surroundings *s)
+{
+    return environ_get(s->spec.environ, "GIT_DIR") ||
+           environ_get(s->spec.environ, "GIT_COMMON_DIR");
+}
+
+/* What was read of the repository is what git would use. */
+static bool surroundings_is_sure(const struct surroundings *s)
+{
+    return !s->branch.is_odd && !surroundings_is_led(s);
+}
+
+static void surroundings_environ(const struct surroundings *s, struct strv *ret)
+{
+    for (char *const *e = s->spec.environ; e && *e; e++)
+        strv_adds(ret, *e);
+    strv_adds(ret, "GIT_ALLOW_PROTOCOL=none");
+    strv_adds(ret, "GIT_NO_LAZY_FETCH=1");
+    if (!surroundings_is_sure(s))
+        return;
+    strv_addf(ret, "GIT_DIR=%s", s->branch.git);
+    if (s->branch.common)
+        strv_addf(ret, "GIT_COMMON_DIR=%s", s->branch.common);
+}
+
 static void job_start(struct job *j, struct surroundings *s, const char *const *argv)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     struct proc_spec spec = {
         .argv = argv,
-        .dir = s->spec.dir,
+        .dir = surroundings_is_sure(s) ? s->branch.tree : s->spec.dir, /* GIT_DIR: the top */
         .max_output = GIT_MAX_OUTPUT,
         .timeout_ms = s->spec.git_ms ? s->spec.git_ms : SURROUNDINGS_GIT_MS,
         .grace_ms = GIT_GRACE_MS,
@@ -78,10 +115,7 @@ static void job_start(struct job *j, struct surroundings *s, const char *const *
     };
     struct err err = {0};
 
-    for (char *const *e = s->spec.environ; e && *e; e++)
-        strv_adds(&env, *e);
-    strv_adds(&env, "GIT_ALLOW_PROTOCOL=none");
-    strv_adds(&env, "GIT_NO_LAZY_FETCH=1");
+    surroundings_environ(s, &env);
     spec.envp = (const char *const *)strv_get(&env);
     buf_init(&j->out, GIT_MAX_OUTPUT);
     buf_init(&j->complaint, GIT_MAX_OUTPUT);
@@ -117,21 +151,10 @@ static void job_mail(struct job *j, struct proc_mail *m)
         j->state = m->how == PROC_EXITED && m->code == 0 ? JOB_DONE : JOB_FAILED;
 }
 
-static const char *environ_get(char *const *environ_list, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (char *const *e = environ_list; e && *e; e++)
-        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
-            return *e + len + 1;
-    return NULL;
-}
-
-/* Where its variables lead git elsewhere, what is checked out here says nothing. */
+/* Elsewhere, what is checked out here says nothing. */
 static bool surroundings_remembers(const struct surroundings *s)
 {
-    return s->spec.commits && s->branch.commit && !environ_get(s->spec.environ, "GIT_DIR") &&
-           !environ_get(s->spec.environ, "GIT_COMMON_DIR");
+    return s->spec.commits && s->branch.commit && surroundings_is_sure(s);
 }
 
 static void surroundings_start_log(struct surroundings *s)
@@ -152,7 +175,7 @@ struct surroundings *surroundings_start(const struct surroundings_spec *spec)
     s->started_ms = clock_mono_ms();
     branch_find(spec->dir, &s->branch);
     if (s->branch.is_repo) {
-        if (s->branch.has_filters)
+        if (s->branch.has_filters || !surroundings_is_sure(s))
             s->status.state = JOB_UNSAFE;
         else
             job_start(&s->status, s, status_argv);
@@ -259,7 +282,7 @@ static void job_excuse(const struct job *j, const char *name, struct buf *ret)
     else if (j->state == JOB_UNSAFE)
         buf_addf(
             ret,
-            "\n%s: not looked at, because the repository's settings have git run programs; ask "
+            "\n%s: not looked at, because the repository's settings may have git run programs; ask "
             "git when you need to know",
             name);
     else if (j->state == JOB_SLOW)

@@ -7,7 +7,9 @@
  * outside of a repository, in one that git refuses, there is simply less to say.
  *
  * git is kept from doing what a repository's own configuration could make it do here: no file
- * system monitor, no signature checks, no locks, no look into submodules' work trees.
+ * system monitor, no signature checks, no locks, no look into submodules' work trees. It is asked
+ * for a status of the very repository whose settings were read, and only where they name no
+ * filters.
  */
 #pragma once
 

@@ -433,6 +433,106 @@ static void filters(void **state)
     }
 }
 
+/* Folders in which git finds another repository than a reading of .git does, and that one names a
+ * filter. */
+struct planted_case {
+    const char *name;
+    const char *script; /* in a repository with a filter in its attributes; $F: its settings */
+    const char *dir;    /* of the session, in that repository */
+};
+
+#define COMMON_DIR(folder)                                                                         \
+    "mkdir '.git/" folder "'; cp -r .git/objects .git/refs '.git/" folder "'; "
+
+static const struct planted_case planted_cases[] = {
+    {"a blank before the common folder",
+     COMMON_DIR("evil") COMMON_DIR(" evil") "cp .git/config .git/evil; "
+                                            "cat .git/config \"$F\" >'.git/ evil/config'; "
+                                            "echo ' evil' >.git/commondir",
+     "."},
+    {"many lines behind the common folder",
+     COMMON_DIR("evil") "cat .git/config \"$F\" >.git/evil/config; "
+                        "{ echo evil; yes '' | head -n 5000; } >.git/commondir",
+     "."},
+    {"a blank before the folder",
+     "cp -r .git evil; mv .git ' evil'; cat \"$F\" >>' evil/config'; echo 'gitdir:  evil' >.git",
+     "."},
+    {"the folder is a repository itself",
+     "mkdir sub; cp a .gitattributes sub; cp -r .git/* sub; cat \"$F\" >>sub/config; "
+     "git config -f sub/config core.worktree \"$PWD/sub\"",
+     "sub"},
+    {"HEAD leads nowhere",
+     "mkdir sub; cp a .gitattributes sub; cp -r .git sub; cat \"$F\" >>sub/.git/config; "
+     "ln -sf refs/heads/none sub/.git/HEAD",
+     "sub"},
+    {"no repository below one",
+     "mkdir -p sub/.git; cp .git/HEAD sub/.git; cat \"$F\" >>.git/config", "sub"},
+};
+
+static void planted(void **state)
+{
+    CLEANUP(mem_freep) char *trap = below("planted-trap");
+
+    (void)state;
+    if (!shell("command -v git >/dev/null"))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(planted_cases); i++) {
+        const struct planted_case *c = &planted_cases[i];
+        CLEANUP(buf_release) struct buf command = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+        char name[100];
+
+        snprintf(name, sizeof(name), "planted-%zu", i);
+        buf_addf(&command,
+                 GIT_INIT "echo '* filter=x' >.gitattributes; echo x >a; git add .; "
+                          "git commit -qm one; echo y >a; F=../planted-filter; "
+                          "git config -f $F filter.x.clean 'touch %2$s; cat'; ",
+                 name, trap);
+        /* Left to itself, git runs it. */
+        buf_addf(&command,
+                 "%s; cd %s; git --no-optional-locks status >/dev/null; test -e %s; rm %s",
+                 c->script, c->dir, trap, trap);
+        if (!shell(buf_cstr(&command)))
+            fail_msg("%s: git does not run the filter", c->name);
+        snprintf(name, sizeof(name), "planted-%zu/%s", i, c->dir);
+        assert_int_equal(gather(name, "bin-none", false, 60000, NULL, &text, NULL), 0);
+        if (file_exists(trap))
+            fail_msg("%s: the filter has run\n%s", c->name, buf_cstr(&text));
+    }
+}
+
+/* A linked worktree, a submodule and what has no work tree, below their tops. */
+static void layouts(void **state)
+{
+    static const char *const rows[][2] = {
+        {"layout/linked/sub",
+         "\nBranch: linked\nMain branch: main\nStatus: 1 changed\n   M sub/a\n"},
+        {"layout/module/sub", "\nBranch: main\nMain branch: main\nUpstream: origin/main\nStatus: 1 "
+                              "changed\n   M sub/a\n"},
+        {"layout/bare", "\nStatus: unknown (fatal: this operation must be run in a work tree)\n"},
+    };
+    CLEANUP(buf_release) struct buf command = BUF_INIT(4096);
+
+    (void)state;
+    if (!shell("command -v git >/dev/null"))
+        return;
+    buf_addf(&command,
+             GIT_INIT "mkdir sub; echo x >sub/a; git add .; git commit -qm one; "
+                      "git worktree add -q linked; echo y >linked/sub/a; "
+                      "git -c protocol.file.allow=always submodule --quiet add ./. module; "
+                      "echo y >module/sub/a; "
+                      "git clone -q --bare . bare/.bare; echo 'gitdir: .bare' >bare/.git",
+             "layout");
+    assert_true(shell(buf_cstr(&command)));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+
+        assert_int_equal(gather(rows[i][0], "bin-none", false, 60000, NULL, &text, NULL), 0);
+        if (!str_has(buf_str(&text), str_of(rows[i][1])))
+            fail_msg("%s: %s", rows[i][0], buf_cstr(&text));
+    }
+}
+
 /* 100,000 files, half of them not known to git. */
 static void huge_repository(void **state)
 {
@@ -465,6 +565,8 @@ int main(void)
         cmocka_unit_test(branches),
         cmocka_unit_test(real_git),
         cmocka_unit_test(filters),
+        cmocka_unit_test(planted),
+        cmocka_unit_test(layouts),
         cmocka_unit_test(huge_repository),
         cmocka_unit_test(remembered_commits),
         cmocka_unit_test(many_commits),
