@@ -7,7 +7,8 @@
  * without a network), `%% options` (more of them, one a line), `%% file PATH` (below the folder it
  * all happens in, which is the home as well), `%% talk` and `%% exit N`. In the
  * talk `> line` is sent, `< text` waits for the next line of tenax that has the text in it, `x
- * text` says that the lines passed over by the next wait must not have it, `end` closes the input.
+ * text` says that the lines passed over by the next wait must not have it, `= PATH text` writes a
+ * file below the folder (`%% file` while they talk), `end` closes the input.
  * `%% needs sandbox` lets commands be confined, and skips the talk where they cannot be.
  * {ID} is the request_id of the line that was waited for last, {DIR} the folder it all happens in.
  */
@@ -219,6 +220,18 @@ static void wait_for(struct talk *t, struct str text, struct str never)
     }
 }
 
+/* "PATH text" */
+static void write_file(const struct talk *t, struct str line)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(FILE_MAX);
+    struct str name = STR("");
+
+    (void)str_cut(&line, ' ', &name);
+    buf_addf(&path, "%s/%.*s", t->dir, STR_ARG(name));
+    if (file_replace(buf_cstr(&path), line, 0600, NULL) < 0)
+        fail(t, "cannot write", buf_str(&path));
+}
+
 static void play(struct talk *t)
 {
     struct str rest = buf_str(&t->lines);
@@ -242,6 +255,8 @@ static void play(struct talk *t)
             never = (struct str){0};
         } else if (str_starts(raw, STR("x "))) {
             never = text;
+        } else if (str_starts(raw, STR("= "))) {
+            write_file(t, buf_str(&line));
         } else if (raw.len) {
             fail(t, "what is this", raw);
         }
