@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
+#include "agent/recall.h"
 #include "agent/sandbox.h"
 #include "agent/surroundings.h"
 #include "agent/toolbox.h"
@@ -323,6 +324,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         host_free(h);
         return -1;
     }
+    if (session_recall(h->session))
+        h->past_usd = session_recall(h->session)->ledger.usd;
     *ret = h;
     return 0;
 }

@@ -16,15 +16,26 @@ struct host_choices {
     bool is_replaced; /* the prompt */
     struct buf system, appended;
     struct buf schema;
-    double spent_usd;
+    double left_usd; /* of the budget; 0: there is none */
 };
+
+/* Of what this session may cost, or next to nothing. */
+static double choices_left(struct host *h)
+{
+    struct event *turn = host_last_turn(h);
+    double left = h->max_usd - (turn ? turn->report->total_usd : h->past_usd);
+
+    event_unref(turn);
+    if (!(h->max_usd > 0))
+        return 0;
+    return left > CHOICES_LEAST_USD ? left : CHOICES_LEAST_USD;
+}
 
 struct host_choices *host_choices(struct host *h)
 {
     CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
     struct host_choices *c = mem_zalloc(sizeof(*c));
-    struct event *turn = host_last_turn(h);
     int64_t window;
 
     c->mode = permit_mode(h->permit);
@@ -40,9 +51,7 @@ struct host_choices *host_choices(struct host *h)
     buf_add(&c->appended, buf_str(&h->prompt.appended));
     buf_init(&c->schema, BUF_NO_LIMIT);
     buf_add(&c->schema, buf_str(&h->schema));
-    if (turn)
-        c->spent_usd = turn->report->total_usd;
-    event_unref(turn);
+    c->left_usd = choices_left(h);
     return c;
 }
 
@@ -84,6 +93,6 @@ void host_choose(struct host *h, const struct host_choices *c)
         host_notice(h, LEVEL_WARNING, str_of(err.text));
     host_set_effort(h, c->effort);
     choose_prompt(h, c);
-    if (h->max_usd > 0)
-        h->max_usd = h->max_usd > c->spent_usd ? h->max_usd - c->spent_usd : CHOICES_LEAST_USD;
+    if (c->left_usd > 0)
+        h->max_usd = h->past_usd + c->left_usd; /* a fork has cost something already */
 }

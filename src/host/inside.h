@@ -53,6 +53,7 @@ struct host {
     size_t hook_count;
     int64_t max_steps;
     double max_usd;
+    double past_usd; /* what it has cost before it was opened; max_usd counts that too */
     enum thinking thinking;
     int64_t thinking_budget;
     bool is_interactive;
