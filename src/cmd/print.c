@@ -105,8 +105,11 @@ static int print_look(void *arg, struct err *err)
     session_forget_options(&p->cmd->args);
     p->spec->session = NULL;
     p->spec->source = "clear";
-    return session_open(p->spec->conf, p->spec->args, /*id=*/NULL, p->cmd->cancel, &notes, &p->next,
-                        err);
+    if (session_open(p->spec->conf, p->spec->args, /*id=*/NULL, p->cmd->cancel, &notes, &p->next,
+                     err) < 0)
+        return -1;
+    host_end_as(p->host, "clear"); /* its end comes before print_renew() */
+    return 0;
 }
 
 static int print_renew(void *arg, slash_input_vec *ret_behind, struct err *err)
@@ -117,7 +120,6 @@ static int print_renew(void *arg, slash_input_vec *ret_behind, struct err *err)
     int rc;
 
     socket_stop(TAKE_PTR(p->socket));
-    host_end_as(p->host, "clear");
     slash_free_left(TAKE_PTR(p->slash), ret_behind);
     host_free(TAKE_PTR(p->host));
     p->spec->found = TAKE_PTR(p->next);
