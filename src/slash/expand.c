@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
+#include "hooks/registry.h"
 #include "hooks/settings.h"
 #include "host/host.h"
 #include "llm/effort.h"
@@ -316,8 +317,10 @@ static int take_hooks(const struct expansion *x, struct err *err)
         .hooks = c->hooks, .root = c->is_skill ? c->dir : c->path, .file = c->path};
     struct host *host = x->call->host;
 
-    if (!c->hooks)
+    if (!c->hooks) {
+        hook_registry_remove_skill(host_hooks(host), skill.root); /* it may have had some */
         return 0;
+    }
     if (!is_trusted(x))
         return err_set(err, ERR_DENIED,
                        "%s brings hooks, and the folder it is in is not trusted (tenax trust)",
