@@ -110,6 +110,12 @@ static int on_anew(void *arg, struct err *err)
     return anew.result;
 }
 
+/* A command may still be at work when we have gone. */
+static void anew_release(void *arg)
+{
+    mailbox_unref(arg);
+}
+
 static void finish(struct stdio *s)
 {
     if (!s->finishing && !s->renewing)
@@ -181,7 +187,7 @@ static int enter(struct stdio *s, struct err *err)
     const struct stdio_spec *spec = s->spec;
 
     if (spec->look)
-        slash_set_anew(spec->session->slash, on_anew, s->mailbox);
+        slash_set_anew(spec->session->slash, on_anew, mailbox_ref(s->mailbox), anew_release);
     if (spec->in < 0)
         return 0;
     return host_add_hooks(spec->session->host, sdk_hooks_runner(spec->session->hooks), err);

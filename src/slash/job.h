@@ -32,6 +32,7 @@ struct slash {
     const struct slash_front *front; /* NULL: none */
     slash_anew_fn anew;              /* NULL: it cannot be */
     void *anew_arg;
+    void (*anew_release)(void *arg);
     struct mailbox *mailbox;
     struct lock lock; /* of what follows */
     struct thread *thread;

@@ -51,11 +51,31 @@ static struct job *job_new(enum job_kind kind)
     return j;
 }
 
-/* False: it was taken back meanwhile. */
+/* What is said behind a switch is for the session that is switched to. The lock is held. */
+static bool slash_is_for_next(const struct slash *s, const struct job *j)
+{
+    return j->kind != JOB_FINISH && !j->answer && s->is_left;
+}
+
+/* Without a message it is a person's own ("!", "#"), whose front end says it again. The lock is
+ * held. */
+static void slash_put_behind(struct slash *s, struct job *j)
+{
+    if (!j->input.message)
+        return;
+    vec_push(&s->behind, j->input);
+    j->input.message = NULL;
+    j->input.command = NULL;
+}
+
+/* False: it was taken back meanwhile, or is for another session. */
 static bool slash_take_up(struct slash *s, struct job *j)
 {
     lock_take(&s->lock);
-    j->has_begun = !j->is_withdrawn;
+    if (!j->is_withdrawn && slash_is_for_next(s, j))
+        slash_put_behind(s, j);
+    else
+        j->has_begun = !j->is_withdrawn;
     lock_give(&s->lock);
     return j->has_begun;
 }
@@ -74,11 +94,28 @@ static bool job_waits(const struct job *j)
     return j->input.message && !j->has_begun && !j->is_withdrawn;
 }
 
+/* The lock is held. */
+static bool slash_unqueue_behind(struct slash *s, struct str uuid)
+{
+    struct agent_input *all = s->behind.ptr;
+    size_t i = 0;
+
+    while (i < s->behind.len && !str_is(uuid, all[i].uuid))
+        i++;
+    if (i == s->behind.len)
+        return false;
+    agent_input_release(&all[i]);
+    s->behind.len--;
+    memmove(all + i, all + i + 1, (s->behind.len - i) * sizeof(all[0]));
+    return true;
+}
+
 bool slash_unqueue(struct slash *s, struct str uuid)
 {
-    bool found = false;
+    bool found;
 
     lock_take(&s->lock);
+    found = slash_unqueue_behind(s, uuid);
     for (size_t i = 0; i < s->jobs.len && !found; i++) {
         struct job *j = s->jobs.ptr[i];
 
@@ -93,6 +130,11 @@ bool slash_unqueue(struct slash *s, struct str uuid)
 void slash_queued(struct slash *s, bool drop, struct strv *ret)
 {
     lock_take(&s->lock);
+    VEC_EACH(&s->behind, in) {
+        strv_adds(ret, in->uuid);
+    }
+    if (drop)
+        slash_inputs_release(&s->behind);
     VEC_EACH(&s->jobs, j) {
         if (!job_waits(*j))
             continue;
@@ -148,10 +190,11 @@ void slash_inputs_release(slash_input_vec *inputs)
     vec_release(inputs);
 }
 
-void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg)
+void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg, void (*release)(void *arg))
 {
     s->anew = fn;
     s->anew_arg = arg;
+    s->anew_release = release;
 }
 
 bool slash_can_begin_anew(const struct slash *s)
@@ -159,24 +202,20 @@ bool slash_can_begin_anew(const struct slash *s)
     return s->front || s->anew;
 }
 
-void slash_free(struct slash *s)
+/* No other command is begun from here on. */
+static void slash_stop(struct slash *s)
 {
-    slash_input_vec behind = VEC_INIT;
-
-    slash_free_left(s, &behind);
-    slash_inputs_release(&behind);
-}
-
-void slash_free_left(struct slash *s, slash_input_vec *ret_behind)
-{
-    if (!s)
-        return;
     cancel_set(s->cancel);
     if (s->thread) {
         mailbox_send(s->mailbox, &job_new(JOB_STOP)->mail);
         thread_join(s->thread);
     }
-    *ret_behind = s->behind;
+}
+
+static void slash_release(struct slash *s)
+{
+    if (s->anew)
+        s->anew_release(s->anew_arg);
     mailbox_close(s->mailbox);
     mailbox_unref(s->mailbox);
     cancel_unref(s->cancel);
@@ -184,6 +223,15 @@ void slash_free_left(struct slash *s, slash_input_vec *ret_behind)
     vec_release(&s->jobs);
     lock_release(&s->lock);
     mem_freep(&s);
+}
+
+void slash_free_left(struct slash *s, slash_input_vec *ret_behind)
+{
+    if (!s)
+        return;
+    slash_stop(s);
+    *ret_behind = s->behind;
+    slash_release(s);
 }
 
 /* Read without the lock: it looks at folders. Two at once read twice, and one of them counts. */
@@ -288,6 +336,29 @@ static void job_of_input(struct job *j, const struct agent_input *in)
     j->kind = j->command ? JOB_COMMAND : JOB_OWN;
     buf_add(&j->name, j->command ? str_of(j->command->name) : name);
     buf_add(&j->args, args);
+}
+
+/* The session that they are for was never begun. */
+static void slash_keep_behind(struct slash *s)
+{
+    VEC_EACH(&s->behind, in) {
+        struct job *j = job_new(JOB_INPUT);
+
+        job_of_input(j, in);
+        j->input = *in;
+        slash_run(s, j); /* we are about to end: it is kept, or told that it is not run */
+        job_free(&j->mail);
+    }
+    vec_release(&s->behind);
+}
+
+void slash_free(struct slash *s)
+{
+    if (!s)
+        return;
+    slash_stop(s);
+    slash_keep_behind(s);
+    slash_release(s);
 }
 
 int slash_send(struct slash *s, struct agent_input *input, struct err *err)

@@ -109,9 +109,10 @@ struct slash *slash_new(struct host *h, struct cancel *cancel);
 /* A person is there. Lent; before the first command. */
 void slash_set_front(struct slash *s, const struct slash_front *front);
 /* Nobody is, but another session can be begun in the place of this one: how /clear does that. Waits
- * as front.h's go(); -1: this one stays. Before the first command. */
+ * as front.h's go(); -1: this one stays. Before the first command; release is called when no
+ * command will ask for it any more. */
 typedef int (*slash_anew_fn)(void *arg, struct err *err);
-void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg);
+void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg, void (*release)(void *arg));
 bool slash_can_begin_anew(const struct slash *s);
 /* The person's own commands and skills as they are now (slash/own.h); yours: own_list_unref(). */
 struct own_list *slash_own(struct slash *s);
@@ -127,8 +128,8 @@ void slash_inputs_release(slash_input_vec *inputs);
 /* What a person or a client says: a command is taken up, everything else is host_send(). Takes the
  * content of *input, also on failure. */
 int slash_send(struct slash *s, struct agent_input *input, struct err *err);
-/* Takes back what waits behind a command. False: it does not; host_unqueue() may know it. Any
- * thread. */
+/* Takes back what waits behind a command, also for the session that it leads to. False: it does
+ * not; host_unqueue() may know it. Any thread. */
 bool slash_unqueue(struct slash *s, struct str uuid);
 /* The uuids of all that does, in order; with drop it is taken back. Any thread. */
 void slash_queued(struct slash *s, bool drop, struct strv *ret);

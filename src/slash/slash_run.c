@@ -272,27 +272,10 @@ static void slash_run_never(struct slash *s, struct job *j)
     buf_release(&none.text);
 }
 
-static bool slash_is_for_next(struct slash *s, const struct job *j)
-{
-    return j->kind != JOB_FINISH && !j->answer && slash_is_left(s);
-}
-
-/* Without a message it is a person's own ("!", "#"), whose front end says it again. */
-static void slash_put_behind(struct slash *s, struct job *j)
-{
-    if (!j->input.message)
-        return;
-    vec_push(&s->behind, j->input);
-    j->input.message = NULL;
-    j->input.command = NULL;
-}
-
 void slash_run(struct slash *s, struct job *j)
 {
-    if (slash_is_for_next(s, j))
-        slash_put_behind(s, j);
-    else if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
-             (j->until_ms && clock_mono_ms() > j->until_ms))
+    if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
+        (j->until_ms && clock_mono_ms() > j->until_ms))
         slash_run_never(s, j);
     else if (j->kind == JOB_COMMAND)
         slash_run_call(s, j, /*own=*/NULL);
