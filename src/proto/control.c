@@ -231,6 +231,20 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
 
 /* ---- what it does now ---- */
 
+/* Who shows it as waiting hears of it by this alone; an owner has the answer. */
+static void tell_dropped(const struct control_call *call, struct str uuid)
+{
+    struct event *e;
+
+    if (call->owner)
+        return;
+    e = host_event(call->session->host, EVENT_NOTICE);
+    e->level = LEVEL_INFO;
+    e->id = arena_str(&e->arena, uuid);
+    e->text = STR("a message that waited was taken back by another program");
+    feed_emit(host_feed(call->session->host), e, /*cancel=*/NULL);
+}
+
 static int do_interrupt(struct control_call *call, struct jw *w, struct err *err)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
@@ -242,6 +256,8 @@ static int do_interrupt(struct control_call *call, struct jw *w, struct err *err
     slash_queued(call->session->slash, drop, &behind);
     host_interrupt(call->session->host, drop, &queued);
     strv_add_all(&queued, &behind);
+    for (size_t i = 0; drop && i < queued.len; i++)
+        tell_dropped(call, str_of(queued.ptr[i]));
     if (drop) {
         write_none(w, "still_queued");
         write_strings(w, "cancelled", &queued);
@@ -304,10 +320,13 @@ static int do_set_max_thinking_tokens(struct control_call *call, struct jw *w, s
 static int do_cancel_async_message(struct control_call *call, struct jw *w, struct err *err)
 {
     struct str uuid = json_get_str(call->request, "message_uuid");
+    bool found =
+        slash_unqueue(call->session->slash, uuid) || host_unqueue(call->session->host, uuid);
 
     (void)err;
-    jw_kbool(w, "cancelled",
-             slash_unqueue(call->session->slash, uuid) || host_unqueue(call->session->host, uuid));
+    if (found)
+        tell_dropped(call, uuid);
+    jw_kbool(w, "cancelled", found);
     return 0;
 }
 
