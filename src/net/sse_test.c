@@ -154,7 +154,7 @@ static const struct sse_case cases[] = {
 static void expect(const struct sse_case *c, const char *how, size_t a, size_t b,
                    const struct buf *got)
 {
-    if (str_is(buf_str(got), c->want))
+    if (str_eq(buf_str(got), str_of(c->want)))
         return;
     fail_msg("%s (%s, cut at %zu and %zu): got '%s', want '%s'", c->what, how, a, b, buf_cstr(got),
              c->want);
