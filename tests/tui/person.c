@@ -520,7 +520,7 @@ static void case_resize(void)
 static void case_draft(void)
 {
     struct window w;
-    char word[8];
+    char word[16];
 
     start(&w, "step\n  text Hello.\n");
     for (int i = 1; i <= 100; i++) {
