@@ -9,9 +9,10 @@
  * "last" is the newest. They are tenax's own, unsigned, and no hook hears of them.
  *
  * The repository is the unit, also where the workspace is a folder of it. Trees hold tracked and
- * untracked files as git would store them (line ends and filters as configured), not ignored ones,
- * nor files that cannot be read. A submodule is the commit it stands at; what is changed inside it
- * is not seen and not undone.
+ * untracked files as git would store them (line ends and the user's filters as configured), not
+ * ignored ones, nor files that cannot be read. Filters in the repository's own settings are not
+ * run: where there are any, all this is ERR_UNSUPPORTED. A submodule is the commit it stands at;
+ * what is changed inside it is not seen and not undone.
  *
  * Outside of git, or without it, all this is ERR_UNSUPPORTED and goals do without. Each call has a
  * time limit of BASELINE_TIMEOUT_MS (ERR_TIMEOUT); git's own words are in ERR_IO, such as for a

@@ -91,6 +91,34 @@ static void steps_of_all_goals_stay(void **state)
     assert_true(str_ends(str_trim(buf_str(&out)), STR("/step-2")));
 }
 
+/* Whoever wrote them, a confined command perhaps, is not us. */
+static void runs_no_filters_of_a_repository(void **state)
+{
+    static const char *const planted[] = {
+        "git config filter.x.clean 'touch ran; cat'",
+        "git config include.path more && git config -f .git/more filter.x.clean 'touch ran; cat'",
+        "git config extensions.worktreeConfig true && git config --worktree filter.x.process "
+        "'touch ran; cat'",
+    };
+    char commit[BASELINE_ID];
+
+    (void)state;
+    make_repo();
+    for (size_t i = 0; i < ARRAY_LEN(planted); i++) {
+        struct err err = {0};
+
+        work_run("cp .git/config saved; echo '*.c filter=x' > .gitattributes", NULL);
+        work_run(planted[i], NULL);
+        assert_int_equal(baseline_keep(&base, "base", STR("x"), NULL, commit, NULL, &err), -1);
+        assert_int_equal(err.code, ERR_UNSUPPORTED);
+        assert_non_null(strstr(err.text, "filter.x."));
+        work_run("test ! -e ran && mv saved .git/config && rm -f .git/config.worktree .git/more",
+                 NULL);
+    }
+    work_run("rm .gitattributes", NULL);
+    keep("base", commit);
+}
+
 static void keeps_all_but_ignored(void **state)
 {
     struct buf before = BUF_INIT(BUF_NO_LIMIT);
@@ -585,6 +613,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keeps_all_but_ignored, setup, work_teardown),
+        cmocka_unit_test_setup_teardown(runs_no_filters_of_a_repository, setup, work_teardown),
         cmocka_unit_test_setup_teardown(steps_of_all_goals_stay, setup, work_teardown),
         cmocka_unit_test(leaves_the_user_alone),
         cmocka_unit_test(not_fooled),

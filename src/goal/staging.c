@@ -209,6 +209,36 @@ static int staging_add(const struct staging *s, const struct baseline *b, struct
     return 0;
 }
 
+/* Filters are programs that git runs for the content of files. Those of the user's own settings are
+ * theirs; those of the repository may be what a confined command has written, in a folder that had
+ * no repository, and would be run by us outside of its sandbox. */
+static int check_filters(const struct git *g, struct err *err)
+{
+    static const char *const args[] = {"config",       "--show-scope", "--name-only",
+                                       "--get-regexp", "^filter\\.",   NULL};
+    CLEANUP(git_said_release) struct git_said said = {0};
+    struct str rest;
+    struct str line;
+
+    if (git_run(g, args, STR(""), STAGING_MAX_LIST, &said, err) < 0)
+        return -1;
+    if (said.code > 1 || said.cut)
+        return git_failed(&said, "config", err);
+    rest = buf_str(&said.out);
+    while (str_cut(&rest, '\n', &line)) {
+        struct str name = line;
+        struct str scope;
+
+        str_cut(&name, '\t', &scope);
+        if (str_is(scope, "local") || str_is(scope, "worktree"))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "the repository's own settings have git run a program for the content "
+                           "of files (%.*s)",
+                           STR_ARG(name));
+    }
+    return 0;
+}
+
 /* The work tree as it is now, in the index, and that as a tree. */
 static int make_tree(struct staging *s, const struct baseline *b, bool fresh,
                      char ret_tree[BASELINE_ID], struct err *err)
@@ -234,6 +264,8 @@ int staging_tree(const struct baseline *b, int64_t deadline_ms, struct cancel *c
     CLEANUP(staging_release) struct staging s = {.git = staging_git(b, deadline_ms, cancel)};
     struct err why = {0};
 
+    if (check_filters(&s.git, err) < 0)
+        return -1;
     if (make_tree(&s, b, /*fresh=*/false, ret_tree, &why) == 0)
         return staging_keep(&s, err);
     /* What we had kept may be of no use any more: broken, or of objects that were cleaned up. */
