@@ -97,8 +97,7 @@ static void runs_no_filters_of_a_repository(void **state)
     static const char *const planted[] = {
         "git config filter.x.clean 'touch ran; cat'",
         "git config include.path more && git config -f .git/more filter.x.clean 'touch ran; cat'",
-        "git config extensions.worktreeConfig true && git config --worktree filter.x.process "
-        "'touch ran; cat'",
+        "git config extensions.worktreeConfig 1 && git config --worktree filter.x.clean ./ran",
     };
     char commit[BASELINE_ID];
 
