@@ -32,7 +32,13 @@ static void hook_prompt_id(const struct agent *a, char ret[static ID_UUID_LEN + 
 /* How hard the model is to think now; or "". */
 static const char *hook_effort(const struct agent *a)
 {
-    return effort_name(a->turn_effort ? a->turn_effort : a->spec.effort);
+    struct agent *self = (struct agent *)a;
+    enum effort effort;
+
+    lock_take(&self->lock);
+    effort = a->turn_effort ? a->turn_effort : a->spec.effort;
+    lock_give(&self->lock);
+    return effort_name(effort);
 }
 
 void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event)

@@ -131,7 +131,7 @@ struct agent {
     /* The agent's thread's. */
     struct provider *own_provider;  /* the one set later; NULL: those of the spec */
     struct provider *turn_provider; /* of the command that the turn is for; NULL: none */
-    enum effort turn_effort;        /* the same; UNSET: none */
+    enum effort turn_effort;        /* the same; UNSET: none. Written under the lock */
     bool has_lent;                  /* permission rules, for the turn */
     struct history history;
     struct ledger ledger;

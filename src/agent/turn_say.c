@@ -162,6 +162,14 @@ static int turn_ask_expansion_hooks(struct agent *a, struct turn *t, const struc
     return 0;
 }
 
+/* Hooks on other threads are told of it. */
+static void turn_set_effort(struct agent *a, enum effort effort)
+{
+    lock_take(&a->lock);
+    a->turn_effort = effort;
+    lock_give(&a->lock);
+}
+
 /* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
  * cannot be forbidden. */
 static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
@@ -184,7 +192,7 @@ static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
         a->turn_provider = TAKE_PTR(c->provider);
     }
     if (c->effort)
-        a->turn_effort = c->effort;
+        turn_set_effort(a, c->effort);
     return 0;
 }
 
@@ -196,7 +204,7 @@ void turn_return(struct agent *a)
     if (a->turn_provider)
         provider_release(a->turn_provider);
     mem_freep(&a->turn_provider);
-    a->turn_effort = EFFORT_UNSET;
+    turn_set_effort(a, EFFORT_UNSET);
 }
 
 /* What the model should know of the mode it works in. */

@@ -131,7 +131,7 @@ void app_say(struct app *a, struct str text)
     /* Else it is said as soon as it can. */
     bool can_be = a->session && !a->asks_trust && !a->is_fresh;
     bool is_command = say_kind(text) || str_starts(text, STR("/")); /* waits for no turn */
-    bool now = can_be && (is_command || !(app_is_working(a) || a->sent.len));
+    bool now = can_be && !a->is_changing && (is_command || !(app_is_working(a) || a->sent.len));
     struct sent *s = sent_add(a, text, now);
 
     if (now)
