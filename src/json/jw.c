@@ -197,7 +197,8 @@ static bool add_plain_key(struct jw *w, struct str key)
         return false;
     text[0] = '"';
     memcpy(text + 1, key.ptr, key.len);
-    memcpy(text + 1 + key.len, "\":", 2);
+    text[1 + key.len] = '"';
+    text[2 + key.len] = ':';
     buf_add(w->out, str_make(text, key.len + 3));
     return true;
 }

@@ -83,7 +83,7 @@ static void map_sort(struct confine_map *m)
         struct confine_step *step = &m->steps.ptr[i];
 
         if (i + 1 < m->steps.len && strcmp(step->path, step[1].path) == 0)
-            free(step->path); /* the next one wins */
+            mem_freep(&step->path); /* the next one wins */
         else
             m->steps.ptr[kept++] = *step;
     }

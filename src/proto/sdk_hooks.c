@@ -338,7 +338,7 @@ bool sdk_hooks_answer(struct sdk_hooks *s, struct str request_id, const struct j
 
     gate_take(&s->gate);
     VEC_EACH(&s->waiting, it) {
-        if (str_is(request_id, (*it)->request_id) && !(*it)->done)
+        if (!(*it)->done && str_is(request_id, (*it)->request_id))
             found = *it;
     }
     if (found) {
