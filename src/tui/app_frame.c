@@ -18,6 +18,7 @@
 #include "tui/chat.h"
 #include "tui/editor.h"
 #include "tui/keypress.h"
+#include "tui/reflow.h"
 #include "tui/screen.h"
 #include "tui/statusline.h"
 #include "tui/term.h"
@@ -29,7 +30,6 @@
 #define FRAME_LEAST ((size_t)8 << 10)
 #define FRAME_MOST ((size_t)512 << 10)
 #define FRAME_QUEUE_ROWS 3
-#define FRAME_NARROW 20    /* columns of a window in which all must still fit */
 #define FRAME_SLOW_MS 300  /* a command that has not answered by then is shown as running */
 #define FRAME_ROOMY_ROWS 8 /* of the window: there is room for a rule */
 
@@ -193,10 +193,11 @@ static void frame_status(struct app *a, const struct view *v, struct lines *ret)
     status_draw(&s, v, ret);
 }
 
-/* Parts what was said from what is being written. */
+/* Parts what was said from what is being written. Short: with it above, the terminal's own cursor
+ * may still stand behind a row of words (screen.h). */
 static void frame_rule(const struct view *v, struct lines *ret)
 {
-    for (int i = 0; i < v->cols; i++)
+    for (int i = 0; i < v->cols && i < REFLOW_COLS - 1; i++)
         lines_puts(ret, ROLE_FAINT, v->ascii ? "-" : "─");
     lines_end(ret);
 }
@@ -275,21 +276,13 @@ static void frame_commit(struct app *a, const struct view *v)
         screen_commit(a->screen, &a->commits);
 }
 
-/* How many rows of a window of FRAME_NARROW columns a row takes. */
-static size_t frame_broken(struct line l)
-{
-    size_t rows = ((size_t)line_width(l) + FRAME_NARROW - 1) / FRAME_NARROW;
-
-    return rows ? rows : 1;
-}
-
 /* How many the frame takes below its text, when all but the draft is cut to `most` of them. */
 static size_t frame_narrow_rows(const struct app *a, const struct draft *draft, size_t most)
 {
     size_t rows = 0;
 
     for (size_t i = a->text_rows; i < lines_count(&a->region); i++) {
-        size_t broken = frame_broken(lines_at(&a->region, i));
+        size_t broken = reflow_line(lines_at(&a->region, i), REFLOW_COLS);
         bool is_draft = i >= draft->from && i < draft->to;
 
         rows += broken > most && !is_draft ? most : broken;
@@ -297,35 +290,57 @@ static size_t frame_narrow_rows(const struct app *a, const struct draft *draft, 
     return rows;
 }
 
+/* How many rows of the smallest window a row that is only said by us may take, so that all of the
+ * region would fit into it. What a person writes or is asked stays as it is, and where that alone
+ * is too much, so does the rest. */
+static size_t frame_most(const struct app *a, const struct view *v, const struct draft *draft)
+{
+    size_t room = screen_room(a->screen, a->text_rows, lines_count(&a->region));
+    size_t full = (size_t)v->cols / REFLOW_COLS + 1;
+    size_t most = full;
+
+    if (app_panel(a))
+        return full;
+    while (most && frame_narrow_rows(a, draft, most) > room)
+        most--;
+    return most ? most : full;
+}
+
+/* Cells of a row. That of the waiting cursor is never dropped, so it must fit alone. */
+static int frame_cells(const struct app *a, const struct view *v, const struct draft *draft,
+                       size_t most, size_t row)
+{
+    int cells;
+
+    if (row < a->text_rows || (row >= draft->from && row < draft->to))
+        return v->cols;
+    if (row == 0 && most > REFLOW_ROWS)
+        most = REFLOW_ROWS;
+    cells = (int)most * REFLOW_COLS - 1;
+    return cells < v->cols ? cells : v->cols;
+}
+
 /* A rule has no end that could be missing. */
 static void frame_add_cut(struct lines *to, struct line l, int cells, bool ascii)
 {
-    if (str_starts(l.text, STR("─")))
+    if (str_ends(l.text, STR("─")) || str_ends(l.text, STR("--")))
         l.text = width_first(l.text, cells);
     lines_add_cut(to, l, cells, ascii);
 }
 
 /* A window that is made narrow breaks rows, and those that no longer fit then are in the scrollback
- * for good. So what is only said by us is kept so short that all of it would fit; what a person
- * writes or is asked stays as it is, and where that alone is too much, so does the rest. */
+ * for good (reflow.h). So they are cut where they have to be. */
 static void frame_shorten(struct app *a, const struct view *v, const struct draft *draft)
 {
-    size_t room = (size_t)screen_rows(a->screen);
-    size_t most = (size_t)v->cols / FRAME_NARROW + 1;
+    size_t most;
 
-    if (v->plain || app_panel(a))
+    if (v->plain)
         return;
-    while (most && frame_narrow_rows(a, draft, most) > room)
-        most--;
-    if (!most || most > (size_t)v->cols / FRAME_NARROW)
-        return;
+    most = frame_most(a, v, draft);
     lines_clear(&a->part);
-    for (size_t i = 0; i < lines_count(&a->region); i++) {
-        bool is_kept = i < a->text_rows || (i >= draft->from && i < draft->to);
-        int cells = is_kept ? v->cols : (int)most * FRAME_NARROW - 1;
-
-        frame_add_cut(&a->part, lines_at(&a->region, i), cells, v->ascii);
-    }
+    for (size_t i = 0; i < lines_count(&a->region); i++)
+        frame_add_cut(&a->part, lines_at(&a->region, i), frame_cells(a, v, draft, most, i),
+                      v->ascii);
     lines_clear(&a->region);
     lines_add_all(&a->region, &a->part);
 }

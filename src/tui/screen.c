@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tui/paint.h"
+#include "tui/reflow.h"
 #include "tui/screen_log.h"
 #include "tui/term.h"
 #include "tui/width.h"
@@ -45,6 +46,8 @@ struct screen {
     struct screen_mark mark;
     size_t anchor; /* rows that are settled */
     size_t settled, lost;
+    size_t above;  /* rows of the window above the region: so many at least */
+    size_t stands; /* lines that were written there */
     size_t at_row;
     int at_col;
     int drawn_cols; /* of the window, when the region was drawn */
@@ -124,11 +127,32 @@ int screen_rows(const struct screen *s)
     return s->size.rows > 2 ? s->size.rows - 1 : 1;
 }
 
+/* What a resize leaves above the region, at least. Broken rows of it push up what is above; a
+ * wider window joins rows that were broken before, but no two lines; a lower one keeps the cursor's
+ * row. */
+static size_t screen_still_above(const struct screen *s, struct term_size was)
+{
+    size_t count = lines_count(&s->shown);
+    size_t above = s->above;
+    size_t more = 0;
+
+    if (s->size.cols < was.cols && s->anchor < count)
+        more = reflow_lines(&s->shown, s->anchor, count, s->size.cols) - (count - s->anchor);
+    above -= more < above ? more : above;
+    if (s->size.cols > was.cols && above > s->stands)
+        above = s->stands;
+    more = s->at_row > s->anchor ? s->at_row - s->anchor : 0; /* down to the cursor */
+    if (above + more + 1 > (size_t)s->size.rows)
+        above = (size_t)s->size.rows > more + 1 ? (size_t)s->size.rows - more - 1 : 0;
+    return above;
+}
+
 bool screen_look(struct screen *s)
 {
+    struct term_size was = s->size;
     struct term_size now = term_size(s->term);
 
-    if (now.cols == s->size.cols && now.rows == s->size.rows)
+    if (now.cols == was.cols && now.rows == was.rows)
         return false;
     s->size = now;
     s->calm_from = clock_mono_ms() + SCREEN_UNREST_MS;
@@ -137,9 +161,21 @@ bool screen_look(struct screen *s)
     s->is_full_new = true;
     if (!s->has_moved && lines_count(&s->shown)) {
         s->lost += s->anchor;
+        s->above += s->anchor;
+        s->stands += s->anchor;
         s->has_moved = true;
     }
+    s->above = screen_still_above(s, was);
     return true;
+}
+
+size_t screen_room(const struct screen *s, size_t settled, size_t rows)
+{
+    size_t bottom = s->above + lines_count(&s->waiting) + rows;
+
+    if (!term_able(s->term)->keeps_blank || bottom > (size_t)s->size.rows)
+        return (size_t)screen_rows(s);
+    return bottom - (settled ? 1 : 0); /* there the cursor waits */
 }
 
 int64_t screen_due(const struct screen *s)
@@ -235,6 +271,8 @@ static void screen_begin(struct screen *s)
     s->at_row = 0;
     s->at_col = 0;
     s->anchor = 0;
+    s->above = 0; /* not known */
+    s->stands = 0;
     lines_clear(&s->shown);
     s->mark.row = SCREEN_NO_ROW;
 }
@@ -242,23 +280,9 @@ static void screen_begin(struct screen *s)
 /* Rows that a line of the old region takes now, when the window breaks what does not fit. */
 static size_t screen_broken(const struct screen *s, struct line l)
 {
-    size_t rows = 1;
-    size_t at = 0;
-    int used = 0;
-
     if (s->size.cols >= s->drawn_cols || !term_able(s->term)->reflows)
         return 1;
-    while (at < l.text.len) {
-        int cells;
-
-        at += width_next(str_from(l.text, at), &cells);
-        if (used + cells > s->size.cols) {
-            rows++;
-            used = 0;
-        }
-        used += cells;
-    }
-    return rows;
+    return reflow_line(l, s->size.cols);
 }
 
 /* From the cursor up to the anchor after a resize. */
@@ -445,6 +469,28 @@ static void screen_down_to(struct screen *s, size_t row)
     s->at_row = row;
 }
 
+/* Rows of the smallest window that a row takes. */
+static size_t screen_least_rows(struct line l, int mark)
+{
+    size_t rows = reflow_line(l, REFLOW_COLS);
+    size_t marked = (size_t)(mark + REFLOW_COLS) / REFLOW_COLS;
+
+    return rows > marked ? rows : marked;
+}
+
+/* Empties a row that gets shorter by so much that it matters when the window is made narrow: tmux
+ * forgets how long a row was only when all of it is erased. */
+static bool screen_empty_row(struct screen *s, struct line was, int old_mark, struct line l,
+                             int mark)
+{
+    if (!term_able(s->term)->reflows ||
+        screen_least_rows(was, old_mark) <= screen_least_rows(l, mark))
+        return false;
+    screen_to_col(s, 0);
+    buf_adds(&s->out, "\033[K");
+    return true;
+}
+
 /* The rows behind the anchor that differ, top down; `old` rows stand. */
 static void screen_put_rows(struct screen *s, size_t anchor, size_t old, struct screen_mark mark)
 {
@@ -456,15 +502,18 @@ static void screen_put_rows(struct screen *s, size_t anchor, size_t old, struct 
         int old_mark = i < old ? screen_mark_in(s->mark, i) : -1;
         int new_mark = screen_mark_in(mark, i);
         int width = line_width(l) > new_mark + 1 ? line_width(l) : new_mark + 1;
+        bool stands = i < old;
 
-        if (i < old && old_mark == new_mark && line_eq(was, l))
+        if (stands && old_mark == new_mark && line_eq(was, l))
             continue;
         screen_down_to(s, i);
-        screen_put_row(s, i, i < old ? &was : NULL, old_mark, new_mark);
+        if (stands && screen_empty_row(s, was, old_mark, l, new_mark))
+            stands = false;
+        screen_put_row(s, i, stands ? &was : NULL, old_mark, new_mark);
         if (i + 1 == total && old > total) {
             screen_erase_below(s);
             old = total;
-        } else if (i < old && (line_width(was) > width || old_mark >= width)) {
+        } else if (stands && (line_width(was) > width || old_mark >= width)) {
             buf_adds(&s->out, "\033[K");
         }
     }
@@ -532,6 +581,17 @@ static void screen_keep(struct screen *s, struct lines *shown, size_t from)
         lines_add(shown, lines_at(&s->frame, i));
 }
 
+/* Whether the terminal's own cursor may stand there: a lower window keeps the rows down to it, so
+ * that those of the region, broken by a narrower one, must fit into the smallest. */
+static bool screen_may_stand(const struct screen *s, size_t from, size_t row)
+{
+    size_t to = row < lines_count(&s->frame) ? row + 1 : lines_count(&s->frame);
+
+    if (!term_able(s->term)->reflows)
+        return to <= from + REFLOW_ROWS;
+    return reflow_lines(&s->frame, from, to, REFLOW_COLS) <= REFLOW_ROWS;
+}
+
 static void screen_draw_region(struct screen *s, const struct lines *region,
                                struct screen_cursor cursor)
 {
@@ -546,13 +606,14 @@ static void screen_draw_region(struct screen *s, const struct lines *region,
     if (s->has_moved)
         screen_erase_moved(s);
     commits = screen_compose(s, region, &cursor);
-    is_real = cursor.shown && cursor.calm && clock_mono_ms() >= s->calm_from;
+    rest = lines_count(&s->frame) - commits;
+    anchor = s->settled < rest ? s->settled : rest;
+    is_real = cursor.shown && cursor.calm && clock_mono_ms() >= s->calm_from &&
+              screen_may_stand(s, commits + anchor, commits + cursor.row);
     if (cursor.shown && !is_real)
         mark = (struct screen_mark){commits + cursor.row, cursor.col};
     if (!is_real)
         screen_show_cursor(s, false);
-    rest = lines_count(&s->frame) - commits;
-    anchor = s->settled < rest ? s->settled : rest;
     old = screen_put_settled(s, commits + anchor);
     if (anchor)
         screen_place(s, commits + anchor - 1,
@@ -567,6 +628,10 @@ static void screen_draw_region(struct screen *s, const struct lines *region,
 
     screen_keep(s, &s->shown, commits);
     s->at_row -= commits;
+    s->above += commits;
+    s->stands += commits;
+    if (s->above + rest > (size_t)s->size.rows)
+        s->above = (size_t)s->size.rows > rest ? (size_t)s->size.rows - rest : 0;
     s->anchor = anchor;
     s->settled = 0;
     s->drawn_cols = s->size.cols;

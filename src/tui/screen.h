@@ -10,8 +10,8 @@
  * committed as they stand (screen_settled()); everything behind it is ours to erase, and what
  * stands before it is never touched by a resize: those rows count as committed from then on, and
  * screen_lost() tells their owner how many they were. What else is in the region should be few rows
- * and short ones: a window that is made so narrow that they no longer fit into it, broken as they
- * are then, moves their first ones into the scrollback for good.
+ * and short ones (screen_room()): a window that is made so narrow that they no longer fit into it,
+ * broken as they are then, moves their first ones into the scrollback for good (reflow.h).
  *
  * On a plain terminal (term.h) committed lines are printed as they are and the region is not
  * shown but for its last line, the prompt. One thread.
@@ -35,6 +35,10 @@ void screen_theme(struct screen *s, const struct theme *theme);
 /* For what draws: cells of a line (the last column is left free), rows of the region. */
 int screen_cols(const struct screen *s);
 int screen_rows(const struct screen *s);
+/* So many rows may what is not settled of a region of `rows` lines take in the smallest window
+ * (reflow.h). Few while little stands above it: there are terminals that keep empty rows below when
+ * a narrower window breaks what is above them. */
+size_t screen_room(const struct screen *s, size_t settled, size_t rows);
 /* Looks for a new size; true: what is shown must be made anew. Before each frame. */
 bool screen_look(struct screen *s);
 /* Right after a resize others follow that are told of late (tmux: up to 250 ms), so after one frame
@@ -51,8 +55,9 @@ struct screen_cursor {
     size_t row; /* of the region's lines */
     int col;
     bool shown;
-    /* Nothing moves by itself: the terminal's own cursor stands here (as input methods like it).
-     * Else it is drawn, and the terminal's waits where no resize can hurt. */
+    /* Nothing moves by itself: the terminal's own cursor stands here (as input methods like it),
+     * where the smallest window would have room for the region down to it. Else it is drawn, and
+     * the terminal's waits where no resize can hurt. */
     bool calm;
 };
 /* How many of the first rows of the next frame's region will be committed as they stand. */

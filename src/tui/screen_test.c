@@ -32,6 +32,7 @@
 static const char *const env_xterm[] = {"TERM=xterm-256color", "XTERM_VERSION=1",
                                         "COLORTERM=truecolor", "LANG=C.UTF-8", NULL};
 static const char *const env_kitty[] = {"TERM=xterm-kitty", "LANG=C.UTF-8", NULL};
+static const char *const env_tmux[] = {"TERM=tmux-256color", "TMUX=x", "LANG=C.UTF-8", NULL};
 static const char *const env_dumb[] = {"TERM=dumb", "LANG=C.UTF-8", NULL};
 static const char *const env_ascii[] = {"TERM=xterm", "LANG=C", NULL};
 static const char *const env_no_color[] = {"TERM=xterm", "NO_COLOR=1", NULL};
@@ -258,6 +259,77 @@ static void the_cursor(void **state)
     assert_int_equal(glass_cursor(r.glass).col, 3);
     rig_draw_at(&r, "new|top|> abc", calm); /* from where it stands */
     rig_shows(&r, "new\ntop\n> abc\n");
+    rig_close(&r);
+}
+
+#define FORTY "forty cells of a row that tells of itself"
+static void the_cursor_where_no_resize_hurts(void **state)
+{
+    struct screen_cursor calm = {.row = 1, .col = 3, .shown = true, .calm = true};
+    struct rig r;
+
+    (void)state;
+    rig_open(&r, env_kitty, false, 100, 30);
+    rig_draw_at(&r, FORTY "|> " FORTY "|" FORTY "|" FORTY, calm); /* 3 + 3 rows of 20 columns */
+    assert_false(glass_cursor(r.glass).visible);
+    assert_int_equal(glass_cursor(r.glass).row, 0);
+    rig_draw_at(&r, "--|> " FORTY "|" FORTY "|" FORTY, calm); /* what is below is dropped */
+    assert_true(glass_cursor(r.glass).visible);
+    assert_int_equal(glass_cursor(r.glass).row, 1);
+    calm.row = 5; /* a low window has no sixth row */
+    rig_draw_at(&r, "a|b|c|d|e|f", calm);
+    assert_false(glass_cursor(r.glass).visible);
+    rig_close(&r);
+
+    rig_open(&r, env_xterm, false, 100, 30); /* breaks nothing */
+    calm.row = 4;
+    rig_draw_at(&r, FORTY "|" FORTY "|" FORTY "|" FORTY "|> ", calm);
+    assert_true(glass_cursor(r.glass).visible);
+    calm.row = 5;
+    rig_draw_at(&r, "a|b|c|d|e|f", calm);
+    assert_false(glass_cursor(r.glass).visible);
+    rig_close(&r);
+}
+
+static void room_for_the_smallest_window(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r, env_kitty, false, 100, 30);
+    assert_int_equal(screen_room(r.screen, 0, 3), 29);
+    rig_close(&r);
+
+    rig_open(&r, env_tmux, false, 100, 30);
+    assert_int_equal(screen_room(r.screen, 0, 3), 3); /* at the top, as far as it knows */
+    for (int i = 0; i < 4; i++)
+        rig_commit(&r, "committed");
+    assert_int_equal(screen_room(r.screen, 0, 3), 7);
+    rig_draw(&r, FORTY "|> |status");
+    assert_int_equal(screen_room(r.screen, 0, 3), 7);
+    assert_int_equal(screen_room(r.screen, 1, 3), 6); /* the cursor waits above */
+    rig_resize(&r, 20, 30);                           /* two more rows have pushed up two others */
+    assert_int_equal(screen_room(r.screen, 0, 3), 5);
+    rig_resize(&r, 20, 2);
+    assert_int_equal(screen_room(r.screen, 0, 1), 2);
+    rig_resize(&r, 100, 30);
+    for (int i = 0; i < 40; i++)
+        rig_commit(&r, "committed");
+    assert_int_equal(screen_room(r.screen, 0, 3), 29); /* at the bottom */
+    rig_close(&r);
+}
+
+/* tmux remembers how long a row was until all of it is erased. */
+static void rows_that_get_short(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r, env_tmux, false, 100, 30);
+    rig_draw(&r, "a row of some cells, all of them letters: " FORTY "|> ");
+    rig_draw(&r, "a row of some cells|> ");
+    assert_true(str_has(glass_raw(r.glass), STR("\r\033[Ka row of some cells")));
+    rig_shows(&r, "a row of some cells\n>\n");
     rig_close(&r);
 }
 
@@ -749,6 +821,9 @@ int main(void)
         cmocka_unit_test(frames),
         cmocka_unit_test(commits),
         cmocka_unit_test(the_cursor),
+        cmocka_unit_test(the_cursor_where_no_resize_hurts),
+        cmocka_unit_test(room_for_the_smallest_window),
+        cmocka_unit_test(rows_that_get_short),
         cmocka_unit_test(resizes),
         cmocka_unit_test(settled_rows_belong_to_the_scrollback),
         cmocka_unit_test(late_commits),

@@ -40,6 +40,8 @@ struct term_able {
     bool tells_focus;
     bool unicode; /* the locale's charset is UTF-8; else boxes and spinners are ASCII */
     bool reflows; /* a narrower window breaks lines in place of cutting them */
+    /* And keeps empty rows below the text while it moves rows at the top into the scrollback. */
+    bool keeps_blank;
 };
 
 struct term_spec {

@@ -25,6 +25,7 @@ enum {
     REFLOWS = 16,
     ASKS = 32,
     OTHER_KEYS = 64,
+    KEEPS_BLANK = 128,
 };
 
 struct term_row {
@@ -35,12 +36,12 @@ struct term_row {
 
 static const struct term_row term_rows[] = {
     /* What runs inside of another terminal comes first: it inherits that one's variables. */
-    {"TMUX", NULL, CLIPBOARD | REFLOWS | ASKS | OTHER_KEYS, NOTICE_BELL},
+    {"TMUX", NULL, CLIPBOARD | REFLOWS | KEEPS_BLANK | ASKS | OTHER_KEYS, NOTICE_BELL},
     {"STY", NULL, 0, NOTICE_BELL}, /* GNU screen prints what it does not know */
     {"TERM", "linux", 0, NOTICE_BELL},
     {"TERM", "vt*", 0, NOTICE_BELL},
     {"TERM", "screen*", 0, NOTICE_BELL},
-    {"TERM", "tmux*", CLIPBOARD | REFLOWS | ASKS | OTHER_KEYS, NOTICE_BELL},
+    {"TERM", "tmux*", CLIPBOARD | REFLOWS | KEEPS_BLANK | ASKS | OTHER_KEYS, NOTICE_BELL},
     {"TERM", "xterm-kitty", SYNC | LINKS | CLIPBOARD | TRUE_COLOR | REFLOWS | ASKS, NOTICE_OSC9},
     {"TERM", "foot*", SYNC | LINKS | CLIPBOARD | TRUE_COLOR | REFLOWS | ASKS, NOTICE_OSC777},
     {"TERM", "xterm-ghostty", SYNC | LINKS | CLIPBOARD | TRUE_COLOR | REFLOWS | ASKS, NOTICE_OSC9},
@@ -143,6 +144,7 @@ void term_guess(char *const *env, bool plain, struct term_guess *ret)
     ret->able.links = able & LINKS;
     ret->able.clipboard = able & CLIPBOARD;
     ret->able.reflows = able & REFLOWS;
+    ret->able.keeps_blank = able & KEEPS_BLANK;
     ret->asks = able & ASKS;
     ret->other_keys = able & OTHER_KEYS;
     term_guess_background(env, &ret->able);

@@ -14,7 +14,8 @@
 struct able_case {
     const char *env[5];
     bool plain;
-    const char *able; /* depth, then letters: Plain Sync Links Clipboard Reflows Unicode Asks */
+    const char *able; /* depth, then letters: Plain Sync Links Clipboard Reflows (and
+                       * keeps) Blank Unicode Asks */
 };
 
 static const struct able_case able_cases[] = {
@@ -28,7 +29,7 @@ static const struct able_case able_cases[] = {
     {{"TERM=linux", "LANG=C"}, false, "1 "},
     {{"TERM=vt100"}, false, "0 U"},
     {{"TERM=xterm-kitty"}, false, "3 SLCRUA"},
-    {{"TERM=tmux-256color", "TMUX=/tmp/x", "KITTY_WINDOW_ID=1"}, false, "2 CRUA"},
+    {{"TERM=tmux-256color", "TMUX=/tmp/x", "KITTY_WINDOW_ID=1"}, false, "2 CRBUA"},
     {{"TERM=screen-256color", "STY=1"}, false, "2 U"},
     {{"TERM=xterm-256color", "VTE_VERSION=7000"}, false, "3 LRUA"},
     {{"TERM=xterm", "XTERM_VERSION=XTerm(370)"}, false, "1 LCUA"}, /* cuts, does not break */
@@ -45,9 +46,10 @@ static void told_by_the_environment(void **state)
         char got[32];
 
         term_guess((char *const *)able_cases[i].env, able_cases[i].plain, &g);
-        snprintf(got, sizeof(got), "%d %s%s%s%s%s%s%s", g.able.colors, g.able.is_plain ? "P" : "",
+        snprintf(got, sizeof(got), "%d %s%s%s%s%s%s%s%s", g.able.colors, g.able.is_plain ? "P" : "",
                  g.able.sync ? "S" : "", g.able.links ? "L" : "", g.able.clipboard ? "C" : "",
-                 g.able.reflows ? "R" : "", g.able.unicode ? "U" : "", g.asks ? "A" : "");
+                 g.able.reflows ? "R" : "", g.able.keeps_blank ? "B" : "",
+                 g.able.unicode ? "U" : "", g.asks ? "A" : "");
         if (strcmp(got, able_cases[i].able) != 0)
             fail_msg("row %zu: %s", i, got);
     }

@@ -3,6 +3,7 @@
  *
  *     scrollback REPLAY SEEDS [FIRST]
  *     scrollback TENAX SEEDS [FIRST]
+ *     scrollback TENAX steps
  *
  * For each seed the program runs in a tmux of its own while the window is resized 50 times, between
  * 20 and 200 columns and 5 and 60 rows, some of them one right behind the other; that of tenax also
@@ -10,6 +11,12 @@
  * scrollback of replay must have every committed line once and in order, and nothing else. That of
  * tenax, which plays a scenario with a long answer of numbered words, must have every word once and
  * in order, and no rest of what is only shown. Exit code 77: no tmux.
+ *
+ * With "steps" tenax waits for a person, who makes the window narrow and low at once: while little
+ * stands in it, below a long conversation, and with a draft that has the cursor in its second row.
+ * A draft, or a dialog, that has more rows than the smaller window when it is broken is not tried:
+ * the terminal has moved what does not fit into the scrollback before tenax hears of it, and
+ * nothing but clearing all of it takes a line out of there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,13 +43,15 @@
 #define SB_RESIZES 50
 #define SB_LINES "400"
 #define SB_WORDS 4000
+#define SB_STEP_WORDS 500
+#define SB_CALM_MS 1500 /* after a resize, until the terminal's own cursor stands in the draft */
 #define SB_PATIENCE_MS 120000
 #define SB_MAX ((size_t)64 << 20)
 
 struct sb {
     char dir[64];
     const char *program;
-    bool is_tenax;
+    bool is_tenax, is_steps;
     unsigned words; /* of the scenario */
     unsigned seed;
     uint32_t random;
@@ -140,8 +149,8 @@ static void sb_scenario(struct sb *s)
 {
     CLEANUP(buf_release) struct buf b = BUF_INIT(SB_MAX);
 
-    buf_adds(&b, "chunk words\npace 2ms\nstep\n  text <<END\n");
-    while (s->words < SB_WORDS) {
+    buf_addf(&b, "chunk words\npace %s\nstep\n  text <<END\n", s->is_steps ? "0ms" : "2ms");
+    while (s->words < (s->is_steps ? SB_STEP_WORDS : SB_WORDS)) {
         unsigned kind = sb_below(s, 4);
         unsigned count = 1 + sb_below(s, 60);
 
@@ -176,6 +185,10 @@ static void sb_start_tenax(struct sb *s)
     sb_pass(1000); /* a dialog that has just come does not take keys */
     SB_TMUX(s, NULL, "send-keys", "1");
     sb_wait(s, "say what to do");
+}
+
+static void sb_ask(struct sb *s)
+{
     SB_TMUX(s, NULL, "send-keys", "go", "Enter");
     sb_wait(s, "W00000");
 }
@@ -228,6 +241,36 @@ static void sb_swing(struct sb *s)
         sb_resize_to(s, /*pause=*/400, 200, heights[i]);
     }
     sb_resize_to(s, /*pause=*/400, 20, heights[3]);
+}
+
+/* From wide to as small as it gets, in one step; low windows, and ones of which only a side is
+ * made smaller. */
+static void sb_steps(struct sb *s)
+{
+    static const unsigned sizes[][4] = {
+        {200, 60, 20, 5}, {200, 60, 20, 60}, {200, 24, 20, 20}, {80, 24, 20, 5}, {120, 60, 30, 7},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        sb_resize_to(s, /*pause=*/400, sizes[i][0], sizes[i][1]);
+        sb_resize_to(s, SB_CALM_MS, sizes[i][2], sizes[i][3]);
+    }
+    sb_resize_to(s, /*pause=*/400, 200, 60);
+}
+
+static void sb_play_steps(struct sb *s)
+{
+    sb_steps(s);
+    sb_wait(s, "say what to do");
+    sb_ask(s);
+    sb_wait(s, "THE-END");
+    sb_wait(s, "say what to do");
+    sb_steps(s);
+    for (int i = 0; i < 5; i++) /* more than a row */
+        SB_TMUX(s, NULL, "send-keys", "DRAFT of some fifty characters that nobody ever says. ");
+    sb_steps(s);
+    SB_TMUX(s, NULL, "send-keys", "C-c");
+    sb_wait(s, "say what to do");
 }
 
 static void sb_end(struct sb *s)
@@ -305,8 +348,9 @@ static bool sb_compare(struct sb *s)
 /* Every numbered word once and in order; nothing that stands only in the live region. */
 static bool sb_compare_words(struct sb *s)
 {
-    static const char *const live[] = {"Answering", "Esc interrupts", "say something", "interrupt)",
-                                       "say what to do"};
+    static const char *const live[] = {"Answering",         "Esc interrupts", "say something",
+                                       "interrupt)",        "say what to do", "\u2500\u2500\u2500",
+                                       "scenario \u00b7 0", "DRAFT"};
     CLEANUP(buf_release) struct buf shown = BUF_INIT(SB_MAX);
     struct str text;
     unsigned number = 0;
@@ -339,6 +383,16 @@ static bool sb_compare_words(struct sb *s)
     return number == s->words;
 }
 
+static void sb_play(struct sb *s)
+{
+    if (s->is_tenax) {
+        sb_ask(s);
+        sb_swing(s);
+    }
+    for (int i = 0; i < SB_RESIZES; i++)
+        sb_resize(s);
+}
+
 static int sb_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st;
@@ -347,9 +401,13 @@ static int sb_remove(const char *path, const struct stat *st, int kind, struct F
     return remove(path);
 }
 
-static bool sb_run(const char *program, unsigned seed)
+static bool sb_run(const char *program, unsigned seed, bool is_steps)
 {
-    struct sb s = {.program = program, .seed = seed, .random = seed, .log = BUF_INIT(SB_MAX)};
+    struct sb s = {.program = program,
+                   .is_steps = is_steps,
+                   .seed = seed,
+                   .random = seed,
+                   .log = BUF_INIT(SB_MAX)};
     bool good;
 
     snprintf(s.dir, sizeof(s.dir), "/tmp/tenax-scrollback-XXXXXX");
@@ -358,10 +416,10 @@ static bool sb_run(const char *program, unsigned seed)
     s.is_tenax = strcmp(path_base(program), "tenax") == 0;
     s.truth = path_join(s.dir, "truth");
     sb_start(&s);
-    if (s.is_tenax)
-        sb_swing(&s);
-    for (int i = 0; i < SB_RESIZES; i++)
-        sb_resize(&s);
+    if (is_steps)
+        sb_play_steps(&s);
+    else
+        sb_play(&s);
     sb_end(&s);
     good = s.is_tenax ? sb_compare_words(&s) : sb_compare(&s);
     if (!good) {
@@ -384,11 +442,13 @@ static bool sb_run(const char *program, unsigned seed)
 
 int main(int argc, char **argv)
 {
-    int64_t seeds = 0;
+    int64_t seeds = 1;
     int64_t first = 1;
+    bool is_steps = argc > 2 && !strcmp(argv[2], "steps");
     char program[PATH_MAX]; /* it is started in another folder */
 
-    if (argc < 3 || str_to_i64(str_of(argv[2]), &seeds, NULL) < 0 || !realpath(argv[1], program))
+    if (argc < 3 || (!is_steps && str_to_i64(str_of(argv[2]), &seeds, NULL) < 0) ||
+        !realpath(argv[1], program))
         return 2;
     if (argc > 3)
         (void)str_to_i64(str_of(argv[3]), &first, NULL);
@@ -397,7 +457,7 @@ int main(int argc, char **argv)
         return 77;
     }
     for (int64_t seed = first; seed < first + seeds; seed++) {
-        if (!sb_run(program, (unsigned)seed))
+        if (!sb_run(program, (unsigned)seed, is_steps))
             return 1;
     }
     return 0;
