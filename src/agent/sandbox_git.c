@@ -114,11 +114,11 @@ static void keep_worktrees(struct sandbox_paths *p, const char *git_dir)
     closedir(d);
 }
 
-/* A file of this name would have git take settings and hooks from elsewhere. It cannot be kept from
- * being made in a folder that is written, so it does not stay (sandbox_sweep()). */
-static void add_unwanted(struct sandbox *s, const char *git_dir)
+/* A file of this name would have git, or us, take settings and hooks from elsewhere. It cannot be
+ * kept from being made in a folder that is written, so it does not stay (sandbox_sweep()). */
+static void add_unwanted(struct sandbox *s, const char *dir, const char *name)
 {
-    CLEANUP(mem_freep) char *path = path_join(git_dir, "commondir");
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
 
     lock_take(&s->lock);
     if (!file_exists(path) && !strv_has(&s->unwanted, str_of(path)))
@@ -130,7 +130,7 @@ void sandbox_sweep(struct sandbox *s)
 {
     lock_take(&s->lock);
     for (size_t i = 0; i < s->unwanted.len; i++)
-        unlink(s->unwanted.ptr[i]);
+        unlink(s->unwanted.ptr[i]); /* which leaves folders: a repository may be made */
     lock_give(&s->lock);
 }
 
@@ -230,7 +230,7 @@ static void add_found(struct sandbox *s, const struct sandbox_paths *rules, stru
         open_git_dir(rules, p, common);
     if (common)
         keep_git_dir(rules, p, common, /*is_shared=*/false);
-    add_unwanted(s, common ? common : own);
+    add_unwanted(s, common ? common : own, "commondir");
     modules = path_join(common ? common : own, "modules");
     keep_submodules(rules, p, modules, MAX_MODULE_DEPTH);
     keep_worktrees(p, common ? common : own);
@@ -263,8 +263,8 @@ static void add_named(struct sandbox *s, const struct sandbox_paths *rules, stru
     keep_name(p, git, is_dir && found && !sandbox_path_is_closed(rules, own));
 }
 
-/* Its .git is perhaps far above. A linked worktree has a git folder of its own and one that it
- * shares with others: commits write both. */
+/* Its .git is perhaps far above; no file of that name comes to stand nearer. A linked worktree has
+ * a git folder of its own and one that it shares with others: commits write both. */
 void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules,
                             struct sandbox_paths *p, const char *folder)
 {
@@ -278,6 +278,8 @@ void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules
             add_named(s, rules, p, at, git);
             return;
         }
+        if (is_written(rules, at))
+            add_unwanted(s, at, ".git");
         if (!slash || slash == at)
             return;
         *slash = '\0';

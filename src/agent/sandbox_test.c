@@ -506,21 +506,44 @@ static void temporary(void **state)
     assert_false(file_exists(temp));
 }
 
-/* What would have git read settings from elsewhere does not stay behind a job. */
+/* What would have git, or us, read settings from elsewhere does not stay behind a job; what was
+ * there before does, and so does a repository. */
+static const struct {
+    const char *work;
+    const char *made; /* by the job */
+    bool stays;
+} unwanted_cases[] = {
+    {"w", "w/.git/commondir", false}, {"w", "w/.git/worktrees/t/commondir", true}, /* was there */
+    {"o", "o/.git", false},           {"s/deep", "s/deep/.git", false},  /* before the one above */
+    {"w", "added/.git", false},       {"added/in", "added/.git", false}, /* between both */
+    {"o", "o/.git/HEAD", true},       {"t", "t/.git", true},             /* was there */
+    {"w", "w/sub/.git", true}, /* of worktrees and submodules that are made */
+    {"w", "other/.git", true}, /* nobody confined has made it */
+};
+
 static void unwanted(void **state)
 {
-    CLEANUP(place_release) struct place p;
-    struct sandbox_job *job;
-    CLEANUP(mem_freep) char *path = path_join(root, "w/.git/commondir");
-    CLEANUP(mem_freep) char *wanted = path_join(root, "w/.git/worktrees/t/commondir");
-
     (void)state;
-    place_make(&p, "w", NO_SETTINGS);
-    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
-    make_file("w/.git/commondir");
-    sandbox_job_free(job);
-    assert_false(file_exists(path));
-    assert_true(file_exists(wanted));
+    for (size_t i = 0; i < ARRAY_LEN(unwanted_cases); i++) {
+        CLEANUP(place_release) struct place p;
+        CLEANUP(mem_freep) char *path = path_join(root, unwanted_cases[i].made);
+        CLEANUP(mem_freep) char *added = path_join(root, "added");
+        CLEANUP(mem_freep) char *inside = path_join(added, "in");
+        bool was_there = file_exists(path);
+        struct sandbox_job *job;
+
+        assert_int_equal(file_mkdirs(inside, 0700, NULL), 0);
+        place_make(&p, unwanted_cases[i].work, NO_SETTINGS);
+        workspace_add_dir(p.workspace, added);
+        assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+        if (!was_there)
+            make_file(unwanted_cases[i].made);
+        sandbox_job_free(job);
+        if (file_exists(path) != unwanted_cases[i].stays)
+            fail_msg("row %zu: %s", i, unwanted_cases[i].made);
+        if (!was_there)
+            unlink(path);
+    }
 }
 
 static void warnings(void **state)

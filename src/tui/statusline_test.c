@@ -228,6 +228,7 @@ static void git_files(void **state)
                   "dir t/sub;file m/.git/HEAD 644 ref: refs/heads/main\n;"
                   "file m/.git/worktrees/feature/HEAD 644 ref: refs/heads/work/x\n;"
                   "file m/.git/worktrees/feature/commondir 644 ../..\n;"
+                  "file m/.git/worktrees/feature/gitdir 644 ../../../../t/.git\n;"
                   "file m/.git/config 644 [core]\n\turl = no\n[remote \"origin\"]\n\turl = "
                   "git@h.org:o/n.git\n");
     buf_addf(&link, "gitdir: %s\n", scratch("m/.git/worktrees/feature"));
