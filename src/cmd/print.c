@@ -127,7 +127,7 @@ static int print_renew(void *arg, slash_input_vec *ret_behind, struct err *err)
     p->spec->found = NULL;
     if (rc < 0)
         return -1;
-    host_choose(p->host, choices);
+    host_choose(p->host, choices, /*has_own_mode=*/false);
     p->slash = slash_new(p->host, p->cmd->cancel);
     peer_session_renew(&p->session, p->host, p->slash);
     return 0;

@@ -124,6 +124,7 @@ int host_select(struct host *h, struct str want, struct provider *ret, struct er
 /* Empty or "default": the one the session started with. *ret_name is the name that is sent. */
 int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err);
 void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget);
+enum thinking host_thinking(struct host *h, int64_t *ret_budget);
 void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
                 int64_t *ret_window);
 /* From the next call on; UNSET: the model's own. */
@@ -140,11 +141,13 @@ int host_rename(struct host *h, struct str title, struct err *err);
 void host_tell_folder(struct host *h, const char *folder);
 void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
 
-/* What was chosen in a session, by a person or by a client (mode, model, effort, prompt, the form
- * of answers), holds in the one that takes its place; so does what is left of max_usd. Before that
- * one's first input; choices NULL: nothing was. */
+/* What was chosen in a session, by a person or by a client (mode, model, effort, thinking, prompt,
+ * the form of answers), holds in the one that takes its place; so does what is left of max_usd.
+ * What cannot hold there is told as a notice, each alone. Before that one's first input; choices
+ * NULL: nothing was. has_own_mode: it goes on with a past of its own, in the mode that it was in.
+ */
 struct host_choices *host_choices(struct host *h);
-void host_choose(struct host *h, const struct host_choices *choices);
+void host_choose(struct host *h, const struct host_choices *choices, bool has_own_mode);
 void host_choices_freep(struct host_choices **choices);
 
 /* ---- What there is to know of a session (host_look.c). None of these changes it. ---- */

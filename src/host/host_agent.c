@@ -139,8 +139,6 @@ static struct agent *host_build(struct host *h, struct err *err)
         .referee = goal_referee(goals_goal(h->goals)),
         .max_steps = h->max_steps,
         .max_usd = h->max_usd,
-        .thinking = h->thinking,
-        .thinking_budget = h->thinking_budget,
         .emit = host_emit,
         .emit_arg = h,
         .news = briefing_news,
@@ -156,6 +154,7 @@ static struct agent *host_build(struct host *h, struct err *err)
     goal_set_journal(goals_goal(h->goals), spec.journal);
     host_record_mode(h);
     spec.effort = host_effort(h);
+    spec.thinking = host_thinking(h, &spec.thinking_budget);
     spec.cache_break = (enum cache_break)host_cache_break(h);
     if (host_gather(h, err) < 0)
         return NULL;
@@ -429,14 +428,26 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
 
 void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
 {
-    struct agent *a = host_running(h);
+    struct agent *a;
 
-    if (a) {
-        agent_set_thinking(a, thinking, budget);
-        return;
-    }
+    gate_take(&h->gate);
     h->thinking = thinking;
     h->thinking_budget = budget;
+    a = h->agent;
+    gate_give(&h->gate);
+    if (a)
+        agent_set_thinking(a, thinking, budget);
+}
+
+enum thinking host_thinking(struct host *h, int64_t *ret_budget)
+{
+    enum thinking thinking;
+
+    gate_take(&h->gate);
+    thinking = h->thinking;
+    *ret_budget = h->thinking_budget;
+    gate_give(&h->gate);
+    return thinking;
 }
 
 void host_set_effort(struct host *h, enum effort effort)

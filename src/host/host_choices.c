@@ -12,6 +12,8 @@
 struct host_choices {
     enum permit_mode mode;
     enum effort effort;
+    enum thinking thinking;
+    int64_t thinking_budget;
     struct buf model; /* empty: as the settings have it */
     bool is_replaced; /* the prompt */
     struct buf system, appended;
@@ -40,6 +42,7 @@ struct host_choices *host_choices(struct host *h)
 
     c->mode = permit_mode(h->permit);
     c->effort = host_effort(h);
+    c->thinking = host_thinking(h, &c->thinking_budget);
     buf_init(&c->model, BUF_NO_LIMIT);
     host_model(h, &provider, &name, &window);
     if (provider.len && !str_is(buf_str(&provider), "scripted"))
@@ -79,20 +82,43 @@ static void choose_prompt(struct host *h, const struct host_choices *c)
     }
 }
 
-void host_choose(struct host *h, const struct host_choices *c)
+static void choose_mode(struct host *h, const struct host_choices *c)
+{
+    struct err err = {0};
+
+    if (permit_mode(h->permit) != c->mode && permit_set_mode(h->permit, c->mode, &err) < 0)
+        host_notice(h, LEVEL_WARNING, str_of(err.text));
+}
+
+static void choose_model(struct host *h, const struct host_choices *c)
 {
     CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
     struct err err = {0};
 
+    if (c->model.len && host_set_model(h, buf_str(&c->model), &name, &err) < 0)
+        host_notice(h, LEVEL_WARNING, str_of(err.text));
+}
+
+static void choose_schema(struct host *h, const struct host_choices *c)
+{
+    struct err err = {0};
+
+    if (!str_eq(buf_str(&h->schema), buf_str(&c->schema)) &&
+        host_set_schema(h, buf_str(&c->schema), &err) < 0)
+        host_notice(h, LEVEL_WARNING, str_of(err.text));
+}
+
+void host_choose(struct host *h, const struct host_choices *c, bool has_own_mode)
+{
     if (!c)
         return;
-    if ((permit_mode(h->permit) != c->mode && permit_set_mode(h->permit, c->mode, &err) < 0) ||
-        (c->model.len && host_set_model(h, buf_str(&c->model), &name, &err) < 0) ||
-        (!str_eq(buf_str(&h->schema), buf_str(&c->schema)) &&
-         host_set_schema(h, buf_str(&c->schema), &err) < 0))
-        host_notice(h, LEVEL_WARNING, str_of(err.text));
-    host_set_effort(h, c->effort);
-    choose_prompt(h, c);
     if (c->left_usd > 0)
         h->max_usd = h->past_usd + c->left_usd; /* a fork has cost something already */
+    if (!has_own_mode)
+        choose_mode(h, c);
+    choose_model(h, c);
+    choose_schema(h, c);
+    choose_prompt(h, c);
+    host_set_effort(h, c->effort);
+    host_set_thinking(h, c->thinking, c->thinking_budget);
 }

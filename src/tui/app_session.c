@@ -166,6 +166,7 @@ static void open_run(struct chore *e)
     struct open_chore *o = (struct open_chore *)e;
     CLEANUP(buf_release) struct buf old_id = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(host_choices_freep) struct host_choices *choices = NULL;
+    bool has_own_mode;
 
     if (o->old) {
         buf_adds(&old_id, host_session(o->old->host));
@@ -175,13 +176,13 @@ static void open_run(struct chore *e)
         session_end(TAKE_PTR(o->old), &o->behind);
     }
     o->made = open_make(o, TAKE_PTR(o->next), &o->err);
-    if (o->made && o->how != SWITCH_RESUME)
-        host_choose(o->made->host, choices);
-    else if (!o->made && old_id.len)
+    has_own_mode = o->made && o->how == SWITCH_RESUME;
+    if (!o->made && old_id.len)
         open_instead(o, SWITCH_RESUME, buf_str(&old_id));
     if (!o->made && old_id.len) /* nothing was said in it, so nothing is there to resume */
         open_instead(o, SWITCH_NEW, STR(""));
     if (o->made) {
+        host_choose(o->made->host, choices, has_own_mode);
         slash_list(o->made->slash, &o->arena, &o->commands);
         host_left_waiting(o->made->host, &o->waiting, &o->waiting_texts);
     }

@@ -704,6 +704,71 @@ static void case_costs(void)
     leave(&w);
 }
 
+#define PRICED "\"models\":{\"scripted/scenario\":{\"price\":{\"input\":0.001,\"output\":1000}}}"
+
+static void start_priced(struct window *w, const char *scenario, const char *settings)
+{
+    static const char *const args[] = {"--max-budget-usd", "2.5", NULL};
+    struct window_spec spec = {
+        .build = build, .scenario = scenario, .settings = settings, .args = args};
+
+    window_open(w, &spec);
+    until_idle(w);
+}
+
+/* The budget is one for all that is done in the window: what two sessions have spent is spent when
+ * the first is gone back to. */
+static void case_resume_budget(void)
+{
+    struct window w;
+
+    start_priced(&w,
+                 "step\n  if-prompt one\n  usage output=1000\n  text The first.\n"
+                 "step\n  if-prompt two\n  usage output=1500\n  text The second.\n"
+                 "step\n  sticky\n  text Too much.\n",
+                 "{" PRICED "}");
+    window_type(&w, "one" ENTER);
+    window_until(&w, "The first.");
+    until_idle(&w);
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "two" ENTER);
+    window_until(&w, "The second.");
+    until_idle(&w);
+    window_type(&w, "/resume one" ENTER);
+    window_until(&w, "session resumed");
+    window_type(&w, "three" ENTER);
+    window_until(&w, "--max-budget-usd");
+    CHECK(!strstr(window_text(&w), "Too much."), "%s", window_text(&w));
+    leave(&w);
+}
+
+/* Neither the session that was to come nor the one that was left can be read: the new one in their
+ * place has what is left of the budget. */
+static void case_instead_budget(void)
+{
+    struct window w;
+
+    start_priced(&w,
+                 "step\n  if-prompt one\n  usage output=1000\n  text The first.\n"
+                 "step\n  if-prompt two\n  usage output=1500\n  text The second.\n"
+                 "step\n  sticky\n  text Too much.\n",
+                 "{" PRICED ",\"hooks\":{\"SessionEnd\":[{\"hooks\":[{\"type\":\"command\","
+                 "\"command\":\"rm -f ~/.tenax/projects/*/*.jsonl\"}]}]}}");
+    window_type(&w, "one" ENTER);
+    window_until(&w, "The first.");
+    until_idle(&w);
+    window_type(&w, "/branch" ENTER);
+    window_until(&w, "no session is called");
+    window_type(&w, "two" ENTER);
+    window_until(&w, "The second.");
+    until_idle(&w);
+    window_type(&w, "three" ENTER);
+    window_until(&w, "--max-budget-usd");
+    CHECK(!strstr(window_text(&w), "Too much."), "%s", window_text(&w));
+    leave(&w);
+}
+
 /* Lines end as they did in a memory file that was opened and left as it was. */
 static void case_memory(void)
 {
@@ -1789,6 +1854,8 @@ static const struct {
     {"editor-term", case_editor_term},
     {"term-early", case_term_early},
     {"costs", case_costs},
+    {"resume-budget", case_resume_budget},
+    {"instead-budget", case_instead_budget},
     {"memory", case_memory},
     {"sessions", case_sessions},
     {"goal-outside", case_goal_outside},
