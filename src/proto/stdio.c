@@ -18,6 +18,7 @@
 #include "proto/sdk_hooks.h"
 #include "slash/slash.h"
 #include "sync/cancel.h"
+#include "sync/inquiry.h"
 #include "sync/mailbox.h"
 #include "sync/wait.h"
 
@@ -59,55 +60,22 @@ static void on_done(void *arg)
 
 /* ---- another session ---- */
 
-/* On the stack of the command that wants it, which waits for the answer. */
+/* Of the command that wants it. */
 struct anew {
-    struct mailbox *answer;
-    struct err *err;
-    int result;
+    struct inquiry inquiry;
+    struct err *err; /* why not */
 };
-
-struct anew_mail {
-    struct mail mail;
-    struct anew *anew; /* NULL: it was answered */
-};
-
-static void anew_answer(struct anew_mail *m, int result)
-{
-    struct anew *anew = TAKE_PTR(m->anew);
-    struct mail *told = mem_zalloc(sizeof(*told));
-
-    told->kind = &done_kind;
-    anew->result = result;
-    mailbox_send(anew->answer, told); /* from here on it is the command's again */
-}
-
-static void anew_free(struct mail *m)
-{
-    struct anew_mail *a = (struct anew_mail *)m;
-
-    if (a->anew) {
-        err_set(a->anew->err, ERR_CANCELLED, "the session is about to end");
-        anew_answer(a, -1);
-    }
-    mem_freep(&a);
-}
-
-static const struct mail_kind anew_kind = {"anew", anew_free};
 
 /* On the commands' thread. */
 static int on_anew(void *arg, struct err *err)
 {
-    struct anew anew = {.answer = mailbox_new(), .err = err};
-    struct anew_mail *m = mem_zalloc(sizeof(*m));
-    struct mail *told = NULL;
+    struct anew anew = {.err = err};
 
-    m->mail.kind = &anew_kind;
-    m->anew = &anew;
-    mailbox_send(arg, &m->mail);
-    (void)mailbox_take(anew.answer, /*cancel=*/NULL, /*deadline_ms=*/-1, &told, /*err=*/NULL);
-    mail_free(told);
-    mailbox_unref(anew.answer);
-    return anew.result;
+    inquiry_send(&anew.inquiry, arg);
+    (void)inquiry_wait(&anew.inquiry, /*cancel=*/NULL, /*err=*/NULL);
+    if (anew.inquiry.result < 0 && !err->code)
+        err_set(err, ERR_CANCELLED, "the session is about to end");
+    return anew.inquiry.result;
 }
 
 /* A command may still be at work when we have gone. */
@@ -234,29 +202,30 @@ static int renew(struct stdio *s, struct err *err)
 }
 
 /* All that was said before comes to its end in the old session. */
-static void take_anew(struct stdio *s, struct anew_mail *m)
+static void take_anew(struct stdio *s, struct anew *anew)
 {
     const struct stdio_spec *spec = s->spec;
-    int rc = spec->look(spec->begin_arg, m->anew->err);
+    int rc = spec->look(spec->begin_arg, anew->err);
 
     s->renewing = rc == 0;
-    anew_answer(m, rc);
-    mail_free(&m->mail);
+    inquiry_answer(&anew->inquiry, rc);
     if (s->renewing && !s->finishing)
         slash_finish(spec->session->slash, on_done, mailbox_ref(s->mailbox));
 }
 
 static int take_mail(struct stdio *s, struct err *err)
 {
+    struct inquiry *wanted;
     bool is_done;
 
     for (struct mail *m = mailbox_try(s->mailbox); m; m = mailbox_try(s->mailbox)) {
         /* What a question is about comes before the question; that it is over, at once. */
         if (!peer_is_withdrawal(m))
             pump(s);
-        if (m->kind == &anew_kind) {
-            take_anew(s, (struct anew_mail *)m);
-            continue; /* taken */
+        wanted = inquiry_take(m);
+        if (wanted) {
+            take_anew(s, (struct anew *)wanted);
+            continue;
         }
         is_done = m->kind == &done_kind;
         peer_mail(s->peer, m);

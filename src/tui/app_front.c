@@ -1,16 +1,16 @@
 /*
  * app_front: what commands may ask of the screen (slash/front.h).
  *
- * A command calls on its own thread; its request goes by mail to the UI thread and is answered
- * exactly once: by the panel's result, or with ERR_CANCELLED when the command does not want to know
- * any more, or when nobody is there to show it. So what the request points to may stay the
- * command's.
+ * A command calls on its own thread; its request goes to the UI thread and is answered exactly once
+ * (sync/inquiry.h): by the panel's result, or with ERR_CANCELLED when the command does not want to
+ * know any more, or when nobody is there to show it.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "conf/conf.h"
 #include "sync/cancel.h"
+#include "sync/inquiry.h"
 #include "sync/mailbox.h"
 #include "tui/app.h"
 #include "tui/chat.h"
@@ -34,8 +34,8 @@ enum request_kind {
     REQUEST_WITHDRAW, /* `about` */
 };
 
-/* On the stack of whoever asks, who waits for the answer. */
 struct front_request {
+    struct inquiry inquiry; /* 0, or -1: cancelled */
     enum request_kind kind;
     const struct pick *pick;
     struct str title, text, value;
@@ -44,77 +44,27 @@ struct front_request {
     struct buf *shown; /* what is to be edited, as an editor has it */
     struct buf *edited;
     struct front_request *about;
-    struct mailbox *answer; /* told when it is answered */
-    int result;             /* 0, or -1: cancelled */
     size_t chosen;
 };
 
-struct request_mail {
-    struct mail mail;
-    struct front_request *request; /* NULL: it was answered */
-};
-
-static void told_free(struct mail *m)
-{
-    mem_freep(&m);
-}
-
-static const struct mail_kind told_mail_kind = {"answer", told_free};
-
-static void request_answer(struct front_request *r, int result)
-{
-    struct mail *m = mem_zalloc(sizeof(*m));
-
-    m->kind = &told_mail_kind;
-    r->result = result;
-    mailbox_send(r->answer, m); /* from here on it is the command's again */
-}
-
-static void request_mail_free(struct mail *m)
-{
-    struct request_mail *mail = (struct request_mail *)m;
-
-    if (mail->request)
-        request_answer(mail->request, -1);
-    mem_freep(&mail);
-}
-
-static const struct mail_kind request_mail_kind = {"front", request_mail_free};
-
 /* ---- the commands' thread ---- */
-
-static void request_send(struct mailbox *to, struct front_request *r)
-{
-    struct request_mail *m = mem_zalloc(sizeof(*m));
-
-    m->mail.kind = &request_mail_kind;
-    m->request = r;
-    mailbox_send(to, &m->mail);
-}
 
 /* Waits for the answer. */
 static int front_call(struct app *a, struct front_request *r, struct cancel *cancel,
                       struct err *err)
 {
     struct mailbox *ui = mailbox_ref(a->mailbox);
-    struct mail *m = NULL;
 
-    r->answer = mailbox_new();
-    request_send(ui, r);
-    if (mailbox_take(r->answer, cancel, /*deadline_ms=*/-1, &m, err) < 0) {
+    inquiry_send(&r->inquiry, ui);
+    if (inquiry_wait(&r->inquiry, cancel, err) < 0) {
         struct front_request withdraw = {.kind = REQUEST_WITHDRAW, .about = r};
 
-        withdraw.answer = mailbox_new();
-        request_send(ui, &withdraw);
-        (void)mailbox_take(withdraw.answer, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, err);
-        mail_free(m);
-        mailbox_unref(withdraw.answer);
-        (void)mailbox_take(r->answer, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, err);
+        inquiry_send(&withdraw.inquiry, ui);
+        (void)inquiry_wait(&withdraw.inquiry, /*cancel=*/NULL, err);
+        (void)inquiry_wait(&r->inquiry, /*cancel=*/NULL, err);
     }
-    mail_free(m);
-    mailbox_unref(r->answer);
     mailbox_unref(ui);
-    if (r->result < 0)
+    if (r->inquiry.result < 0)
         return err_set(err, ERR_CANCELLED, "nothing was chosen");
     return 0;
 }
@@ -163,7 +113,7 @@ static bool front_copy(void *arg, struct str text)
     struct front_request r = {.kind = REQUEST_COPY, .text = text};
 
     front_tell(arg, &r);
-    return r.result == 0;
+    return r.inquiry.result == 0;
 }
 
 static bool front_set(void *arg, struct str what, struct str value)
@@ -171,7 +121,7 @@ static bool front_set(void *arg, struct str what, struct str value)
     struct front_request r = {.kind = REQUEST_SET, .title = what, .value = value};
 
     front_tell(arg, &r);
-    return r.result == 0;
+    return r.inquiry.result == 0;
 }
 
 /* Answered when the session was found; nobody wants to interrupt that. */
@@ -223,7 +173,7 @@ static void pick_done(struct app *a, struct app_panel *p, bool was_left)
     (void)a;
     if (!was_left)
         p->request->chosen = dialog_pick_at(p->panel);
-    request_answer(p->request, was_left ? -1 : 0);
+    inquiry_answer(&p->request->inquiry, was_left ? -1 : 0);
 }
 
 static void edit_done(struct app *a, struct app_panel *p, bool was_left)
@@ -236,7 +186,7 @@ static void edit_done(struct app *a, struct app_panel *p, bool was_left)
         buf_clear(p->request->edited);
         buf_add(p->request->edited, buf_str(&text));
     }
-    request_answer(p->request, was_left ? -1 : 0);
+    inquiry_answer(&p->request->inquiry, was_left ? -1 : 0);
 }
 
 static void request_pick(struct app *a, struct front_request *r)
@@ -296,7 +246,7 @@ void app_front_went(struct front_request *r, const struct err *why)
 {
     if (why)
         *r->why = *why;
-    request_answer(r, why ? -1 : 0);
+    inquiry_answer(&r->inquiry, why ? -1 : 0);
 }
 
 /* What opens a panel, or looks for a session, is answered when that is done. */
@@ -336,16 +286,14 @@ static void request_take(struct app *a, struct front_request *r)
         request_withdraw(a, r->about);
         break;
     }
-    request_answer(r, result);
+    inquiry_answer(&r->inquiry, result);
 }
 
 bool app_front_mail(struct app *a, struct mail *m)
 {
-    struct request_mail *mail = (struct request_mail *)m;
+    struct inquiry *q = inquiry_take(m);
 
-    if (m->kind != &request_mail_kind)
-        return false;
-    request_take(a, TAKE_PTR(mail->request));
-    mail_free(m);
-    return true;
+    if (q)
+        request_take(a, (struct front_request *)q);
+    return q;
 }
