@@ -23,7 +23,7 @@
 
 #define FILTER_LOW_BITS 0xffffffffu
 #define FILTER_MAX_BYTES ((size_t)64 * 1024)
-#define FILTER_FAMILIES 64 /* more than there are; all from here on are refused in one rule */
+#define FILTER_LAST_FAMILY AF_NETLINK /* that anybody may be allowed */
 
 /* Refused whatever the arguments are. Names that libseccomp does not know, or that this machine
  * does not have, are left out. */
@@ -133,9 +133,12 @@ static const struct {
 /* What a terminal would take for typed. */
 static const unsigned filter_ioctls[] = {TIOCSTI, TIOCLINUX};
 
-/* Whether sockets of a family may be made. */
-static bool filter_allows(int family, enum confine_net net, enum filter_unix unix_sockets)
+/* Whether sockets of a family may be made; of pairs there are none but AF_UNIX's. */
+static bool filter_allows(bool is_pair, int family, enum confine_net net,
+                          enum filter_unix unix_sockets)
 {
+    if (is_pair)
+        return family == AF_UNIX;
     switch (family) {
     case AF_UNIX:
         return unix_sockets != FILTER_UNIX_CLOSED;
@@ -179,55 +182,53 @@ static int filter_add_bits(scmp_filter_ctx ctx, size_t row)
     return rc;
 }
 
-static int filter_add_family(scmp_filter_ctx ctx, int family, bool may_socket)
+/* All families but those that are allowed: from the last of these on by one rule, because each rule
+ * costs every job a little when the program is installed. */
+static int filter_add_families(scmp_filter_ctx ctx, bool is_pair, enum confine_net net,
+                               enum filter_unix unix_sockets)
 {
-    const struct scmp_arg_cmp is =
-        SCMP_A0(SCMP_CMP_MASKED_EQ, FILTER_LOW_BITS, (scmp_datum_t)family);
+    const char *call = is_pair ? "socketpair" : "socket";
+    int last = FILTER_LAST_FAMILY;
     int rc = 0;
 
-    if (!may_socket)
-        rc = filter_refuse(ctx, "socket", EACCES, &is, 1);
-    if (rc == 0 && family != AF_UNIX)
-        rc = filter_refuse(ctx, "socketpair", EACCES, &is, 1);
-    return rc;
-}
+    for (; last >= 0 && !filter_allows(is_pair, last, net, unix_sockets); last--)
+        continue;
+    if (last < 0)
+        return filter_refuse(ctx, call, EACCES, NULL, 0);
+    for (int family = 0; rc == 0 && family < last; family++) {
+        const struct scmp_arg_cmp is =
+            SCMP_A0(SCMP_CMP_MASKED_EQ, FILTER_LOW_BITS, (scmp_datum_t)family);
 
-/* Through the proxy go streams; the rest would have nowhere to go, and DNS would wait for it. */
-static int filter_add_kinds(scmp_filter_ctx ctx)
-{
-    static const int families[] = {AF_INET, AF_INET6};
-    int rc = 0;
+        if (!filter_allows(is_pair, family, net, unix_sockets))
+            rc = filter_refuse(ctx, call, EACCES, &is, 1);
+    }
+    if (rc == 0) {
+        const struct scmp_arg_cmp beyond = SCMP_A0(SCMP_CMP_GT, (scmp_datum_t)last);
 
-    for (size_t i = 0; i < ARRAY_LEN(families); i++) {
-        for (unsigned kind = 0; rc == 0 && kind < 16; kind++) {
-            const struct scmp_arg_cmp args[] = {
-                SCMP_A0(SCMP_CMP_MASKED_EQ, FILTER_LOW_BITS, (scmp_datum_t)families[i]),
-                SCMP_A1(SCMP_CMP_MASKED_EQ, 15, kind), /* beside it are SOCK_CLOEXEC and others */
-            };
-
-            if (kind != SOCK_STREAM)
-                rc = filter_refuse(ctx, "socket", EACCES, args, 2);
-        }
+        rc = filter_refuse(ctx, call, EACCES, &beyond, 1);
     }
     return rc;
 }
 
-/* Through one for datagrams, of a pair, too, anybody's name could be sent to. */
-static int filter_add_unix_kinds(scmp_filter_ctx ctx)
+/* Refuses a family's sockets of every kind but the given ones, which differ from all others in
+ * single bits; beside a kind are SOCK_CLOEXEC and others. */
+static int filter_add_kinds(scmp_filter_ctx ctx, const char *call, int family, bool has_packets)
 {
-    static const char *const calls[] = {"socket", "socketpair"};
+    static const struct {
+        unsigned bit, refused;
+        bool is_packets;
+    } rows[] = {{1, 0, false}, {2, 2, false}, {4, 4, true}, {8, 8, false}};
     int rc = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-        for (unsigned kind = 0; rc == 0 && kind < 16; kind++) {
-            const struct scmp_arg_cmp args[] = {
-                SCMP_A0(SCMP_CMP_MASKED_EQ, FILTER_LOW_BITS, AF_UNIX),
-                SCMP_A1(SCMP_CMP_MASKED_EQ, 15, kind),
-            };
+    _Static_assert(SOCK_STREAM == 1 && SOCK_SEQPACKET == 5, "the bits of kinds");
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(rows); i++) {
+        const struct scmp_arg_cmp args[] = {
+            SCMP_A0(SCMP_CMP_MASKED_EQ, FILTER_LOW_BITS, (scmp_datum_t)family),
+            SCMP_A1(SCMP_CMP_MASKED_EQ, rows[i].bit, rows[i].refused),
+        };
 
-            if (kind != SOCK_STREAM && kind != SOCK_SEQPACKET)
-                rc = filter_refuse(ctx, calls[i], EACCES, args, 2);
-        }
+        if (!rows[i].is_packets || !has_packets)
+            rc = filter_refuse(ctx, call, EACCES, args, 2);
     }
     return rc;
 }
@@ -235,17 +236,21 @@ static int filter_add_unix_kinds(scmp_filter_ctx ctx)
 static int filter_add_sockets(scmp_filter_ctx ctx, enum confine_net net,
                               enum filter_unix unix_sockets)
 {
-    const struct scmp_arg_cmp beyond = SCMP_A0(SCMP_CMP_GE, FILTER_FAMILIES);
-    int rc = filter_refuse(ctx, "socket", EACCES, &beyond, 1);
+    int rc = filter_add_families(ctx, /*is_pair=*/false, net, unix_sockets);
 
     if (rc == 0)
-        rc = filter_refuse(ctx, "socketpair", EACCES, &beyond, 1);
-    for (int family = 0; rc == 0 && family < FILTER_FAMILIES; family++)
-        rc = filter_add_family(ctx, family, filter_allows(family, net, unix_sockets));
+        rc = filter_add_families(ctx, /*is_pair=*/true, net, unix_sockets);
+    /* Through the proxy go streams; the rest would have nowhere to go, and DNS would wait for it.
+     */
     if (rc == 0 && net == CONFINE_NET_PROXY)
-        rc = filter_add_kinds(ctx);
+        rc = filter_add_kinds(ctx, "socket", AF_INET, /*has_packets=*/false);
+    if (rc == 0 && net == CONFINE_NET_PROXY)
+        rc = filter_add_kinds(ctx, "socket", AF_INET6, /*has_packets=*/false);
+    /* Through one for datagrams, of a pair, too, anybody's name could be sent to. */
+    if (rc == 0 && unix_sockets == FILTER_UNIX_ASKED)
+        rc = filter_add_kinds(ctx, "socket", AF_UNIX, /*has_packets=*/true);
     if (rc == 0 && unix_sockets != FILTER_UNIX_OPEN)
-        rc = filter_add_unix_kinds(ctx);
+        rc = filter_add_kinds(ctx, "socketpair", AF_UNIX, /*has_packets=*/true);
     return rc;
 }
 
