@@ -1,11 +1,6 @@
 /*
- * confine_enter: namespaces, mounts, rights, system calls.
- *
- * What is to stay writable is copied first, all of the rest is made read-only in one call, what is
- * to be read-only or shown is copied then; after that the copies are mounted over where they came
- * from, folders before what is in them, and hidden places get something empty over them. Paths have
- * no symbolic links any more, and none is followed: a job that runs beside this one could have put
- * one there.
+ * confine_enter: namespaces, network, rights, system calls. Mounts and rules for files have rooms
+ * of their own (confine_mounts.h, confine_rules.h).
  *
  * Runs in the warden and in its leader; plain system calls only.
  */
@@ -13,51 +8,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
-#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "proc/broker.h"
 #include "proc/confine.h"
 #include "proc/confine_image.h"
+#include "proc/confine_mounts.h"
 #include "proc/landlock.h"
 #include "proc/packet.h"
 
-#ifndef AT_RECURSIVE
-#define AT_RECURSIVE 0x8000
-#endif
-
-#define ENTER_SHM "/dev/shm"
-#define ENTER_EMPTY_DIR ENTER_SHM "/.d"
-#define ENTER_EMPTY_FILE ENTER_SHM "/.f"
 #define ENTER_LAST_CAPABILITY 63
 #define ENTER_FORWARD 16
-#define ENTER_TERMINAL                                                                             \
-    (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
-
-static struct confine_image_step *enter_step(struct confine_image *image, size_t i)
-{
-    return (struct confine_image_step *)((char *)image + image->steps) + i;
-}
-
-static const char *enter_path(const struct confine_image *image,
-                              const struct confine_image_step *step)
-{
-    return (const char *)image + step->path;
-}
 
 static bool enter_write_file(const char *path, const char *text)
 {
@@ -93,7 +65,7 @@ static bool enter_write_map(const char *path, unsigned id)
     return enter_write_file(path, text);
 }
 
-bool confine_enter_namespaces(int flags)
+static bool enter_namespaces(int flags)
 {
     unsigned uid = geteuid();
     unsigned gid = getegid();
@@ -151,211 +123,55 @@ void confine_forward(const struct confine_image *image)
     }
 }
 
-/* ---- mounts ---- */
+/* ---- before a job, and for it ---- */
 
-static int enter_open(const char *path)
+/* What an exec could give back. As far as we may; where not, no_new_privs keeps them from coming
+ * back. */
+static void enter_bound_capabilities(uint64_t keep)
 {
-    struct open_how how = {
-        .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, /* the last may be a link that is pinned */
-        .resolve = RESOLVE_NO_SYMLINKS,
-    };
-
-    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-}
-
-/* What is at a path, with everything mounted below it, as a tree that is not mounted itself. */
-static int enter_copy(const char *path)
-{
-    int at = enter_open(path);
-    int tree = -1;
-    int sys;
-
-    if (at >= 0)
-        tree = (int)syscall(SYS_open_tree, at, "",
-                            OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-    sys = errno;
-    if (at >= 0)
-        close(at);
-    errno = sys;
-    return tree;
-}
-
-static bool enter_mount(int tree, const char *path)
-{
-    int at = enter_open(path);
-    bool mounted = at >= 0 && syscall(SYS_move_mount, tree, "", at, "",
-                                      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
-    int sys = errno;
-
-    if (at >= 0)
-        close(at);
-    close(tree);
-    errno = sys;
-    return mounted;
-}
-
-static bool enter_make_read_only(int dir, const char *path, unsigned flags)
-{
-    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
-
-    return syscall(SYS_mount_setattr, dir, path, flags, &attr, sizeof(attr)) == 0;
-}
-
-static bool enter_copy_steps(struct confine_image *image, bool writable)
-{
-    for (size_t i = 0; i < image->step_count; i++) {
-        struct confine_image_step *step = enter_step(image, i);
-
-        if (step->what == STEP_HIDE ||
-            writable != (step->what == STEP_WRITE || step->what == STEP_PIN))
-            continue;
-        step->tree = enter_copy(enter_path(image, step));
-        if (step->tree < 0)
-            return false;
-        if (!writable && image->all_writable &&
-            !enter_make_read_only(step->tree, "", AT_EMPTY_PATH | AT_RECURSIVE))
-            return false;
+    for (int i = 0; i <= ENTER_LAST_CAPABILITY; i++) {
+        if (!(keep & 1ULL << i) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+            break; /* past the last that there is */
     }
-    return true;
 }
 
-/* Shared memory and terminals that nobody else has. Two empty things in the first are what is put
- * over hidden places; nobody who is stopped by modes can even list them. */
-static bool enter_mount_devices(const struct confine_image *image)
+void confine_prepare(int namespaces, struct confine_ahead *ret)
 {
-    int file;
-
-    if (mount("tmpfs", ENTER_SHM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
-        return false;
-    if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-              "newinstance,ptmxmode=0666,mode=0600") < 0 &&
-        errno != ENOENT)
-        return false;
-    if (!image->step_count)
-        return true;
-    file = open(ENTER_EMPTY_FILE, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0);
-    if (file >= 0)
-        close(file);
-    return file >= 0 && mkdir(ENTER_EMPTY_DIR, 0) == 0;
-}
-
-static bool enter_hide(const char *path, const struct confine_image_step *step)
-{
-    int tree;
-
-    if (step->has_inner)
-        return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") == 0;
-    tree = enter_copy(step->is_dir ? ENTER_EMPTY_DIR : ENTER_EMPTY_FILE);
-    return tree >= 0 && enter_make_read_only(tree, "", AT_EMPTY_PATH) && enter_mount(tree, path);
-}
-
-/* Below a hidden folder that has become an empty one: where to mount. */
-static void enter_make_place(const struct confine_image *image, size_t i)
-{
-    const struct confine_image_step *step = enter_step((struct confine_image *)image, i);
-    char path[PATH_MAX];
-    size_t len = strlen(enter_path(image, step));
-    int file;
-
-    if (len >= sizeof(path))
-        return; /* which shows when it is mounted */
-    memcpy(path, enter_path(image, step), len + 1);
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0755); /* most are there */
-        *slash = '/';
-    }
-    if (step->is_dir) {
-        mkdir(path, 0755);
+    if (!enter_namespaces(namespaces & ~CLONE_NEWNS))
         return;
+    ret->namespaces = namespaces & ~CLONE_NEWNS;
+    if (namespaces & CLONE_NEWNS) {
+        enter_bound_capabilities(confine_capabilities());
+        ret->is_bound = true;
+        (void)confine_rules_make(&ret->rules); /* that it failed shows when they are looked at */
     }
-    file = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0644);
-    if (file >= 0)
-        close(file);
 }
 
-static bool enter_take_steps(struct confine_image *image)
+/* While paths still lead to what is to be confined, and not to mounts of ours. */
+static bool enter_take_rules(struct confine_image *image, struct confine_rules *rules)
 {
-    bool has_opened = false; /* a hidden folder in which something can be found */
+    bool made = true;
 
-    for (size_t i = 0; i < image->step_count; i++) {
-        struct confine_image_step *step = enter_step(image, i);
-        const char *path = enter_path(image, step);
-
-        if (step->what == STEP_HIDE) {
-            if (!enter_hide(path, step))
-                return false;
-            has_opened = has_opened || step->has_inner;
-            continue;
-        }
-        if (has_opened)
-            enter_make_place(image, i);
-        if (!enter_mount(step->tree, path))
-            return false;
-    }
-    for (size_t i = 0; has_opened && i < image->step_count; i++) {
-        const struct confine_image_step *step = enter_step(image, i);
-
-        if (step->has_inner && !enter_make_read_only(AT_FDCWD, enter_path(image, step), 0))
-            return false;
-    }
-    return true;
+    if (image->rules == CONFINE_RULES_FILES)
+        made = confine_rules_hold(rules) || confine_rules_make(rules);
+    else if (image->rules == CONFINE_RULES_SCOPES)
+        made = confine_rules_make_scopes(rules);
+    confine_rules_close_watch(rules);
+    image->ruleset = rules->fd;
+    return made;
 }
 
-static bool enter_allow_devices(const struct confine_image *image)
+bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
+                   enum child_stage *ret_stage)
 {
-    static const struct {
-        const char *path;
-        uint64_t rights;
-    } own[] = {
-        {ENTER_SHM, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
-                        LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-                        LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-                        LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_FIFO |
-                        LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER},
-        {"/dev/pts", ENTER_TERMINAL},
-    };
-
-    if (image->all_writable)
-        return true; /* the ruleset is not about files */
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        int fd = enter_open(own[i].path);
-        bool allowed =
-            fd < 0 || landlock_allow(image->fds[CONFINE_RULESET], fd, own[i].rights) == 0;
-
-        if (fd >= 0)
-            close(fd);
-        if (!allowed)
-            return false;
-    }
-    /* It lies below the terminals that are covered now, but is to be opened as /dev/stderr, too. */
-    return !image->terminal ||
-           landlock_allow(image->fds[CONFINE_RULESET], STDIN_FILENO, ENTER_TERMINAL) == 0;
-}
-
-static bool enter_mounts(struct confine_image *image)
-{
-    /* Otherwise what is mounted here would show outside, wherever that is shared. */
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        !enter_copy_steps(image, /*writable=*/true))
+    *ret_stage = CHILD_RIGHTS;
+    if (!enter_take_rules(image, &ahead->rules))
         return false;
-    if (!image->all_writable && !enter_make_read_only(AT_FDCWD, "/", AT_RECURSIVE))
-        return false;
-    if (!enter_copy_steps(image, /*writable=*/false) || !enter_mount_devices(image) ||
-        !enter_take_steps(image))
-        return false;
-    if (image->step_count) {
-        rmdir(ENTER_EMPTY_DIR);
-        unlink(ENTER_EMPTY_FILE);
-    }
-    return enter_allow_devices(image);
-}
-
-bool confine_enter(struct confine_image *image, int entered, enum child_stage *ret_stage)
-{
     *ret_stage = CHILD_NAMESPACES;
-    if (!confine_enter_namespaces(image->namespaces & ~entered))
+    if (!enter_namespaces(image->namespaces & ~ahead->namespaces))
         return false;
+    if (!image->keeps_rights && !ahead->is_bound)
+        enter_bound_capabilities(image->capabilities);
     *ret_stage = CHILD_NETWORK;
     if (image->loopback && !enter_raise_loopback())
         return false;
@@ -366,7 +182,7 @@ bool confine_enter(struct confine_image *image, int entered, enum child_stage *r
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, image->hand) < 0)
         return false;
     *ret_stage = CHILD_MOUNTS;
-    return !image->mounts || enter_mounts(image);
+    return !image->mounts || confine_mounts_take(image, &ahead->rules);
 }
 
 void confine_take_asks(struct confine_image *image)
@@ -381,17 +197,12 @@ void confine_take_asks(struct confine_image *image)
 
 /* ---- in the leader ---- */
 
-/* Those that we have and that may stay. From the bounding set all others go as far as we may; where
- * not, no_new_privs keeps them from coming back. */
+/* Those that we have and that may stay. */
 CHILD_FN static bool enter_drop_capabilities(uint64_t keep)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2];
 
-    for (int i = 0; i <= ENTER_LAST_CAPABILITY; i++) {
-        if (!(keep & 1ULL << i) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
-            break; /* past the last that there is */
-    }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (syscall(SYS_capget, &head, data) < 0)
         return false;
@@ -409,7 +220,7 @@ CHILD_FN bool confine_drop_rights(const struct confine_image *image)
         return false;
     if (!image->keeps_rights && !enter_drop_capabilities(image->capabilities))
         return false;
-    return !image->has_fd[CONFINE_RULESET] || landlock_enter(image->fds[CONFINE_RULESET]) == 0;
+    return image->rules == CONFINE_RULES_NONE || landlock_enter(image->ruleset) == 0;
 }
 
 CHILD_FN bool confine_drop_calls(const struct confine_image *image)

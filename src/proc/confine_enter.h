@@ -2,19 +2,35 @@
  * A confinement put into force, by plain system calls alone. Private to this folder.
  *
  * The warden itself enters the namespaces, before it has a child, so that it goes on sharing its
- * working folder with the leader (launch_plan.tell_dir); what cannot be undone, capabilities,
- * Landlock and the filter, is for the leader only.
+ * working folder with the leader (launch_plan.tell_dir); what would bind the warden itself,
+ * capabilities, Landlock and the filter, is for the leader only.
  */
 #pragma once
 
 #include "proc/child.h"
+#include "proc/confine_rules.h"
 
 struct confine_image;
 
-/* In the warden, without children yet. Some namespaces may be entered ahead, as flags of
- * unshare(2); the rest then follows. False: errno says why, *ret_stage what failed. */
-bool confine_enter_namespaces(int flags);
-bool confine_enter(struct confine_image *image, int entered, enum child_stage *ret_stage);
+/* What a warden has done before it knew its job. */
+struct confine_ahead {
+    int namespaces; /* entered, as flags of unshare(2) */
+    bool is_bound;  /* the leader can get no capabilities but those it keeps */
+    struct confine_rules rules;
+};
+
+#define CONFINE_AHEAD_INIT                                                                         \
+    {                                                                                              \
+        .rules = CONFINE_RULES_INIT                                                                \
+    }
+
+/* In the warden, without children yet. Some of it can be done ahead, by what namespaces the job
+ * will need, as flags of unshare(2); with CLONE_NEWNS, which itself is not entered, for one that is
+ * confined by ourselves. What could not be done then is done, or fails, by confine_enter(). False:
+ * errno says why, *ret_stage what failed. */
+void confine_prepare(int namespaces, struct confine_ahead *ret);
+bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
+                   enum child_stage *ret_stage);
 
 /* In the leader. First it gives up rights, then, as the last thing before exec, system calls. */
 bool confine_drop_rights(const struct confine_image *image);

@@ -19,10 +19,16 @@ struct proc_spec;
 
 /* As they are sent; what is not needed is left out. */
 enum confine_fd {
-    CONFINE_RULESET, /* Landlock's */
-    CONFINE_PROXY,   /* where connections are passed on */
-    CONFINE_FILTER,  /* the seccomp program, for somebody else to install */
+    CONFINE_PROXY,  /* where connections are passed on */
+    CONFINE_FILTER, /* the seccomp program, for somebody else to install */
     CONFINE_FDS,
+};
+
+/* What Landlock is to keep within the job. */
+enum confine_image_rules {
+    CONFINE_RULES_NONE,
+    CONFINE_RULES_SCOPES, /* signals and abstract sockets */
+    CONFINE_RULES_FILES,  /* these, and all files but those of the rules */
 };
 
 struct confine_image_step {
@@ -37,8 +43,9 @@ struct confine_image {
     int namespaces; /* flags of unshare(2) */
     bool mounts;    /* the steps are taken */
     bool all_writable;
-    bool loopback;         /* of the network namespace is up */
-    bool terminal;         /* standard input is the job's own */
+    bool loopback; /* of the network namespace is up */
+    bool terminal; /* standard input is the job's own */
+    enum confine_image_rules rules;
     uint64_t capabilities; /* kept, as bits */
     bool keeps_rights;     /* the program itself gives up capabilities and installs the filter */
     size_t steps;          /* from the image's start */
@@ -47,6 +54,7 @@ struct confine_image {
     unsigned short filter_len;
     bool has_fd[CONFINE_FDS];
     int fds[CONFINE_FDS]; /* the warden's */
+    int ruleset;          /* the warden's; -1: none */
     int listener;         /* the warden's: for the proxy; -1: none */
     size_t sockets;       /* from the image's start: paths, each with its end (broker.h) */
     size_t socket_count;  /* 0: nothing asks, and the filter lets nobody have such sockets */
@@ -66,7 +74,7 @@ struct confine_kit {
 
 #define CONFINE_KIT_INIT                                                                           \
     {                                                                                              \
-        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1, -1 }                                     \
+        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1 }                                         \
     }
 
 /* confine_check() has let it pass. */
@@ -80,3 +88,5 @@ void confine_kit_release(struct confine_kit *kit);
 
 /* Whether this process may mount without a user namespace. */
 bool confine_is_privileged(void);
+/* What our own jobs keep: a plain system call. */
+uint64_t confine_capabilities(void);

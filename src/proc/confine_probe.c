@@ -40,11 +40,12 @@ static int probe_try(void *arg)
 {
     struct probe *p = arg;
     struct confine_image *image = (struct confine_image *)p->kit->image.ptr;
+    struct confine_ahead ahead = CONFINE_AHEAD_INIT;
     enum child_stage stage;
     bool works;
 
     memcpy(image->fds, p->kit->fds, sizeof(image->fds));
-    works = confine_enter(image, /*entered=*/0, &stage);
+    works = confine_enter(image, &ahead, &stage);
     if (works) {
         stage = CHILD_RIGHTS;
         works = confine_drop_rights(image);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -293,7 +292,7 @@ int launch_namespaces(const struct launch *l)
 {
     const struct confine_image *image = (const struct confine_image *)l->kit.image.ptr;
 
-    return l->confined ? image->namespaces & ~CLONE_NEWNS : 0;
+    return l->confined ? image->namespaces : 0;
 }
 
 /* Those that are needed, in a packet of their own. */

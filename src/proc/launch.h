@@ -45,7 +45,7 @@ int launch_check_program(const struct proc_spec *spec, struct err *err);
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
                 struct err *err);
-/* What a warden can enter ahead for it, as flags of unshare(2). */
+/* What a warden can prepare for (confine_enter.h), as flags of unshare(2). */
 int launch_namespaces(const struct launch *l);
 int launch_send(const struct launch *l, int socket); /* -1: errno says why */
 void launch_close(struct launch *l);                 /* the descriptors, once they are sent */

@@ -150,24 +150,22 @@ static bool warden_take_order(struct warden_order *ret)
 
 /* What can be done before it is known what the job is. That it failed shows when it is done again.
  * Other orders were for a job that was over when they came. */
-static int warden_prepare(void)
+static void warden_prepare(struct confine_ahead *ret)
 {
     struct warden_order order;
-    int prepared = 0;
 
     while (warden_take_order(&order)) {
-        if (order.what == WARDEN_PREPARE && confine_enter_namespaces(order.signo))
-            prepared = order.signo;
+        if (order.what == WARDEN_PREPARE)
+            confine_prepare(order.signo, ret);
     }
-    return prepared;
 }
 
 /* Into the job's namespaces ourselves, so that leader and warden go on sharing what they share. */
-static bool warden_confine(const struct launch_plan *plan, int prepared)
+static bool warden_confine(const struct launch_plan *plan, struct confine_ahead *ahead)
 {
     enum child_stage stage;
 
-    if (!plan->confine || confine_enter(plan->confine, prepared, &stage))
+    if (!plan->confine || confine_enter(plan->confine, ahead, &stage))
         return true;
     warden_report_failure(stage, errno);
     _exit(0);
@@ -410,11 +408,12 @@ static void warden_report_ready(void)
 static void warden_serve(struct warden *w)
 {
     struct launch_plan plan;
-    int prepared = warden_prepare();
+    struct confine_ahead ahead = CONFINE_AHEAD_INIT;
 
+    warden_prepare(&ahead);
     *w = (struct warden){.place = w->place, .tree = w->tree};
     if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
-        !warden_confine(&plan, prepared) || warden_start_leader(w, &plan) < 0) {
+        !warden_confine(&plan, &ahead) || warden_start_leader(w, &plan) < 0) {
         warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
         _exit(0);
     }

@@ -2,8 +2,8 @@
  * A warden: one small process per job, between tenax and the job's leader.
  *
  * It is made before there is a job for it (zygote.h), says that it is there, and waits for a launch
- * (launch.h); when none comes it ends. It may be told to enter namespaces ahead. When its job was
- * not confined and has left nobody and nothing behind, it waits for the next one.
+ * (launch.h); when none comes it ends. It may be told to prepare for a confined one. When its job
+ * was not confined and has left nobody and nothing behind, it waits for the next one.
  *
  * It is a child subreaper, so that whatever the job leaves behind, by double fork, setsid() or an
  * emptied environment, comes back to this job's warden and to nobody else's: which job a stray
@@ -44,7 +44,7 @@ struct warden_report {
 };
 
 enum warden_order_what {
-    WARDEN_PREPARE, /* before a launch: into these namespaces */
+    WARDEN_PREPARE, /* before a launch: for these namespaces (confine_enter.h) */
     WARDEN_SIGNAL,  /* signo to the leader's group */
     WARDEN_END,     /* SIGTERM to everybody */
     WARDEN_KILL,    /* until nobody is left */

@@ -10,9 +10,9 @@
  * One warden is always made ahead, the spare, so that a job starts without waiting for a fork; as
  * soon as it is taken the next one is asked for. One that comes back from its job (warden.h) is the
  * first to be taken, so that commands one after the other need no fork at all. From the first
- * confined job on there is a second spare, which is in the namespaces already that such jobs need:
- * a network namespace takes longer to make than all the rest. (Not the mount namespace: it would
- * keep file systems busy.)
+ * confined job on there is a second spare, which is in the namespaces already that such jobs need,
+ * and has most of their Landlock rules: a network namespace takes longer to make than all the rest.
+ * (Not the mount namespace: it would keep file systems busy.)
  *
  * The zygote holds one descriptor, its end of a socket, and ends when tenax's end closes. What a
  * job is to be it never sees: that goes to the warden alone (launch.h). It blocks every signal. A
@@ -34,7 +34,7 @@ struct zygote_spare {
     int socket;     /* our end; -1: none was asked for */
     pid_t pid;      /* 0: not heard of yet, -1: there is none */
     bool is_late;   /* and is waited for no more */
-    int namespaces; /* flags of unshare(2): those that it enters ahead */
+    int namespaces; /* flags of unshare(2): those that it prepares for */
 };
 
 enum zygote_spare_kind {

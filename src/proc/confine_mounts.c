@@ -1,0 +1,301 @@
+/*
+ * confine_mounts: what is to stay writable is copied first, all of the rest is made read-only in
+ * one call, what is to be read-only or shown is copied then; after that the copies are mounted over
+ * where they came from, folders before what is in them, and hidden places get something empty over
+ * them. Paths have no symbolic links any more, and none is followed: a job that runs beside this
+ * one could have put one there.
+ *
+ * Runs in the warden; plain system calls only.
+ */
+#include "proc/confine_mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "proc/confine_image.h"
+#include "proc/confine_rules.h"
+
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+#define MOUNTS_SHM "/dev/shm"
+#define MOUNTS_TERMINALS "/dev/pts"
+#define MOUNTS_EMPTY_DIR MOUNTS_SHM "/.d"
+#define MOUNTS_EMPTY_FILE MOUNTS_SHM "/.f"
+
+/* The first that was put over something hidden, of each kind; -1: none was. */
+struct mounts_empty {
+    int dir;
+    int file;
+};
+
+static struct confine_image_step *mounts_step(struct confine_image *image, size_t i)
+{
+    return (struct confine_image_step *)((char *)image + image->steps) + i;
+}
+
+static const char *mounts_path(const struct confine_image *image,
+                               const struct confine_image_step *step)
+{
+    return (const char *)image + step->path;
+}
+
+static int mounts_open(const char *path)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, /* the last may be a link that is pinned */
+        .resolve = RESOLVE_NO_SYMLINKS,
+    };
+
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+/* What is there, with everything mounted below it, as a tree that is not mounted itself. */
+static int mounts_copy(int at)
+{
+    return (int)syscall(SYS_open_tree, at, "",
+                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+}
+
+/* The tree's descriptor stays open. */
+static bool mounts_attach(int tree, const char *path)
+{
+    int at = mounts_open(path);
+    bool mounted = at >= 0 && syscall(SYS_move_mount, tree, "", at, "",
+                                      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
+    int sys = errno;
+
+    if (at >= 0)
+        close(at);
+    errno = sys;
+    return mounted;
+}
+
+static bool mounts_make_read_only(int dir, const char *path, unsigned flags)
+{
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+
+    return syscall(SYS_mount_setattr, dir, path, flags, &attr, sizeof(attr)) == 0;
+}
+
+/* By one and the same descriptor, so that what is written is what the rule is about. */
+static bool mounts_copy_step(const struct confine_image *image, const struct confine_rules *rules,
+                             struct confine_image_step *step)
+{
+    bool is_opened = step->what == STEP_WRITE || step->what == STEP_SHOW;
+    int at = mounts_open(mounts_path(image, step));
+    int sys;
+
+    if (at < 0)
+        return false;
+    if (is_opened && image->rules == CONFINE_RULES_FILES &&
+        !confine_rules_add(rules, at, step->is_dir, step->what == STEP_WRITE))
+        step->tree = -1;
+    else
+        step->tree = mounts_copy(at);
+    sys = errno;
+    close(at);
+    errno = sys;
+    return step->tree >= 0;
+}
+
+static bool mounts_copy_steps(struct confine_image *image, const struct confine_rules *rules,
+                              bool writable)
+{
+    for (size_t i = 0; i < image->step_count; i++) {
+        struct confine_image_step *step = mounts_step(image, i);
+
+        if (step->what == STEP_HIDE ||
+            writable != (step->what == STEP_WRITE || step->what == STEP_PIN))
+            continue;
+        if (!mounts_copy_step(image, rules, step))
+            return false;
+        if (!writable && image->all_writable &&
+            !mounts_make_read_only(step->tree, "", AT_EMPTY_PATH | AT_RECURSIVE))
+            return false;
+    }
+    return true;
+}
+
+/* Shared memory and terminals that nobody else has. */
+static bool mounts_add_devices(void)
+{
+    if (mount("tmpfs", MOUNTS_SHM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
+        return false;
+    return mount("devpts", MOUNTS_TERMINALS, "devpts", MS_NOSUID | MS_NOEXEC,
+                 "newinstance,ptmxmode=0666,mode=0600") == 0 ||
+           errno == ENOENT;
+}
+
+/* Something empty, which nobody who is stopped by modes can even list. It lies in the job's shared
+ * memory for a moment. */
+static int mounts_make_empty(bool is_dir)
+{
+    const char *path = is_dir ? MOUNTS_EMPTY_DIR : MOUNTS_EMPTY_FILE;
+    int at = -1;
+    int tree = -1;
+    int file;
+
+    if (is_dir) {
+        if (mkdir(path, 0) == 0)
+            at = mounts_open(path);
+    } else {
+        file = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0);
+        if (file >= 0) {
+            close(file);
+            at = mounts_open(path);
+        }
+    }
+    if (at >= 0) {
+        tree = mounts_copy(at);
+        close(at);
+    }
+    return tree;
+}
+
+/* Only now: what is removed cannot be mounted any more. */
+static void mounts_drop_empty(const struct mounts_empty *empty)
+{
+    if (empty->dir >= 0) {
+        close(empty->dir);
+        rmdir(MOUNTS_EMPTY_DIR);
+    }
+    if (empty->file >= 0) {
+        close(empty->file);
+        unlink(MOUNTS_EMPTY_FILE);
+    }
+}
+
+/* The first of its kind is made, all others are copies of it, read-only as it is. */
+static bool mounts_cover(struct mounts_empty *empty, const char *path, bool is_dir)
+{
+    int *first = is_dir ? &empty->dir : &empty->file;
+    bool is_first = *first < 0;
+    int tree = is_first ? mounts_make_empty(is_dir) : mounts_copy(*first);
+    bool covers = tree >= 0 && (!is_first || mounts_make_read_only(tree, "", AT_EMPTY_PATH)) &&
+                  mounts_attach(tree, path);
+    int sys = errno;
+
+    if (is_first)
+        *first = tree;
+    else if (tree >= 0)
+        close(tree);
+    errno = sys;
+    return covers;
+}
+
+static bool mounts_hide(struct mounts_empty *empty, const char *path,
+                        const struct confine_image_step *step)
+{
+    if (step->has_inner)
+        return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") == 0;
+    return mounts_cover(empty, path, step->is_dir);
+}
+
+/* Below a hidden folder that has become an empty one: where to mount. */
+static void mounts_make_place(const struct confine_image *image, size_t i)
+{
+    const struct confine_image_step *step = mounts_step((struct confine_image *)image, i);
+    char path[PATH_MAX];
+    size_t len = strlen(mounts_path(image, step));
+    int file;
+
+    if (len >= sizeof(path))
+        return; /* which shows when it is mounted */
+    memcpy(path, mounts_path(image, step), len + 1);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0755); /* most are there */
+        *slash = '/';
+    }
+    if (step->is_dir) {
+        mkdir(path, 0755);
+        return;
+    }
+    file = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0644);
+    if (file >= 0)
+        close(file);
+}
+
+static bool mounts_take_steps(struct confine_image *image, struct mounts_empty *empty)
+{
+    bool has_opened = false; /* a hidden folder in which something can be found */
+
+    for (size_t i = 0; i < image->step_count; i++) {
+        struct confine_image_step *step = mounts_step(image, i);
+        const char *path = mounts_path(image, step);
+
+        if (step->what == STEP_HIDE) {
+            if (!mounts_hide(empty, path, step))
+                return false;
+            has_opened = has_opened || step->has_inner;
+            continue;
+        }
+        if (has_opened)
+            mounts_make_place(image, i);
+        if (!mounts_attach(step->tree, path))
+            return false;
+        close(step->tree);
+    }
+    for (size_t i = 0; has_opened && i < image->step_count; i++) {
+        const struct confine_image_step *step = mounts_step(image, i);
+
+        if (step->has_inner && !mounts_make_read_only(AT_FDCWD, mounts_path(image, step), 0))
+            return false;
+    }
+    return true;
+}
+
+static bool mounts_allow(const struct confine_rules *rules, const char *path,
+                         bool (*add)(const struct confine_rules *r, int at))
+{
+    int fd = mounts_open(path);
+    bool allowed = fd < 0 || add(rules, fd);
+    int sys = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = sys;
+    return allowed;
+}
+
+static bool mounts_allow_devices(const struct confine_image *image,
+                                 const struct confine_rules *rules)
+{
+    if (image->rules != CONFINE_RULES_FILES)
+        return true;
+    if (!mounts_allow(rules, MOUNTS_SHM, confine_rules_add_shm) ||
+        !mounts_allow(rules, MOUNTS_TERMINALS, confine_rules_add_terminal))
+        return false;
+    /* It lies below the terminals that are covered now, but is to be opened as /dev/stderr, too. */
+    return !image->terminal || confine_rules_add_terminal(rules, STDIN_FILENO);
+}
+
+bool confine_mounts_take(struct confine_image *image, const struct confine_rules *rules)
+{
+    struct mounts_empty empty = {-1, -1};
+    bool taken;
+    int sys;
+
+    /* Otherwise what is mounted here would show outside, wherever that is shared. */
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        !mounts_copy_steps(image, rules, /*writable=*/true))
+        return false;
+    if (!image->all_writable && !mounts_make_read_only(AT_FDCWD, "/", AT_RECURSIVE))
+        return false;
+    if (!mounts_copy_steps(image, rules, /*writable=*/false) || !mounts_add_devices())
+        return false;
+    taken = mounts_take_steps(image, &empty);
+    sys = errno;
+    mounts_drop_empty(&empty);
+    errno = sys;
+    return taken && mounts_allow_devices(image, rules);
+}

@@ -1,0 +1,47 @@
+/*
+ * The Landlock ruleset of a job, made by its warden. Private to this folder.
+ *
+ * Most of it is the same for every job: what can be read, which devices there are. A warden that
+ * waits for a job has that part ready before it knows which (confine_enter.h); what a job may write
+ * is added when it comes.
+ *
+ * A rule is about a file itself and follows it wherever it goes. Rules that were made ahead give
+ * nothing but reading and the harmless devices, so that old ones never open what is closed; they
+ * may miss what has come since, and then they are made again.
+ *
+ * Plain system calls only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct confine_rules {
+    int fd;          /* the ruleset; -1: none */
+    int mounts;      /* says when something is mounted elsewhere than it was; -1: nothing does */
+    struct stat top; /* the root, and /dev: as they were then */
+    struct stat dev;
+};
+
+#define CONFINE_RULES_INIT                                                                         \
+    {                                                                                              \
+        .fd = -1, .mounts = -1                                                                     \
+    }
+
+/* What every job gets. False: errno says why. */
+bool confine_rules_make(struct confine_rules *r);
+/* About no files: signals and abstract sockets stay within. */
+bool confine_rules_make_scopes(struct confine_rules *r);
+/* Whether what was made still says all that it should. */
+bool confine_rules_hold(const struct confine_rules *r);
+
+/* More for one job; at: opened with O_PATH. */
+bool confine_rules_add(const struct confine_rules *r, int at, bool is_dir, bool is_writable);
+/* Where the job's own shared memory and terminals are. */
+bool confine_rules_add_shm(const struct confine_rules *r, int at);
+bool confine_rules_add_terminal(const struct confine_rules *r, int at);
+
+/* The ruleset itself stays open. */
+void confine_rules_close_watch(struct confine_rules *r);
+void confine_rules_release(struct confine_rules *r);
