@@ -210,12 +210,15 @@ static int act_log(struct act *a, struct err *err)
     struct store_goal g;
     struct jw w;
 
-    if (act_get(a, &g, err) < 0 ||
-        store_goal_events(a->store, buf_str(&a->session), g.goal_id, /*after=*/0, ACT_MAX_EVENTS,
-                          &a->arena, &events, a->cmd->cancel, err) < 0)
+    if (act_get(a, &g, err) < 0)
+        return -1;
+    if (a->json ? store_goal_events(a->store, buf_str(&a->session), g.goal_id, /*after=*/0,
+                                    ACT_MAX_EVENTS, &a->arena, &events, a->cmd->cancel, err) < 0
+                : store_goal_last_events(a->store, buf_str(&a->session), g.goal_id, ACT_MAX_EVENTS,
+                                         &a->arena, &events, a->cmd->cancel, err) < 0)
         return -1;
     if (!a->json) {
-        goal_show_log(&events, &a->out);
+        goal_show_log(&events, g.created_at_ms, &a->out);
         vec_release(&events);
         return 0;
     }

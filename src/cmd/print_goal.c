@@ -16,6 +16,7 @@
 #include "cmd/goal_lines.h"
 #include "cmd/print.h"
 #include "conf/conf.h"
+#include "goal/display.h"
 #include "goal/goal.h"
 #include "host/host.h"
 #include "slash/slash.h"
@@ -131,9 +132,30 @@ static int check_folder(struct host *host, struct err *err)
                    host_session(host), buf_cstr(&dir));
 }
 
-int print_goal_check(const struct print_goal *g, const struct conf *conf, struct host *host,
+/* A change that wakes a goal which has stopped, or begins the next one. */
+static bool change_begins(const struct print_goal *g, struct host *host)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+
+    if (!g->has_argument || goal_get(host_goal(host), &arena, &row, /*err=*/NULL) <= 0)
+        return false;
+    switch (g->argument.verb) {
+    case GOAL_BUDGET:
+        return row.status == GOAL_BUDGET_LIMITED;
+    case GOAL_EDIT:
+        return row.status != GOAL_ACTIVE && goal_edited_status(row.status) == GOAL_ACTIVE;
+    case GOAL_NEXT:
+        return row.status == GOAL_COMPLETE;
+    default:
+        return false;
+    }
+}
+
+int print_goal_check(struct print_goal *g, const struct conf *conf, struct host *host,
                      struct err *err)
 {
+    g->works = g->works || change_begins(g, host);
     if (!g->works)
         return 0;
     if (check_permissions(conf, host, err) < 0)
@@ -301,7 +323,7 @@ int print_goal_end(struct print_goal *g, struct cmd *c, struct host *host, struc
         return failed_code(g->failed);
     if (end.failed && !end.goes_on)
         return failed_code(end.failed);
-    if (!g->works) /* "/goal budget +100k" goes on, too */
+    if (!g->works)
         return end.goes_on ? goal_exit_code(host_goal(host)) : code;
     if (cmd_signal_code())
         goal_close(host_goal(host)); /* the report shall say that it is paused */

@@ -37,7 +37,7 @@ int print_goal_check_changes(const struct args *args, struct err *err);
 /* Whether the prompt is "/goal …"; g->is_on then. Options of goals without one are an error. */
 int print_goal_read(struct print_goal *g, struct cmd *c, struct str prompt, struct err *err);
 /* Whether it may begin in this session: permissions, the folder. */
-int print_goal_check(const struct print_goal *g, const struct conf *conf, struct host *host,
+int print_goal_check(struct print_goal *g, const struct conf *conf, struct host *host,
                      struct err *err);
 int print_goal_begin(struct print_goal *g, struct host *host, struct slash *slash, struct err *err);
 /* Says how it ended (as_text), writes --report; the exit code. code: what it would be without a

@@ -12,7 +12,9 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "goal/display.h"
+#include "goal/draft.h"
 #include "goal/inside.h"
+#include "goal/protect.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -70,11 +72,18 @@ int goal_adopt_parts(struct goal *g, struct strv *ret_notes)
     return -1;
 }
 
+static void adopt_parts_or_pause(struct goal *g, struct strv *ret_notes)
+{
+    if (goal_adopt_parts(g, ret_notes) < 0)
+        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("the goal's text was changed"),
+                              "engine", /*err=*/NULL);
+}
+
 /* A row from what another machine wrote. */
 static void adopt_anchor(struct goal *g, const struct anchor *a, struct strv *ret_notes)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    char goal_id[ID_UUID_LEN + 1];
+    CLEANUP(draft_release) struct draft d;
     struct goal_event event = {
         .time_ms = clock_wall_ms(),
         .kind = STR("restored"),
@@ -82,7 +91,6 @@ static void adopt_anchor(struct goal *g, const struct anchor *a, struct strv *re
     };
     struct store_goal row = {
         .thread_id = str_of(g->spec.session),
-        .goal_id = str_of(goal_id),
         .objective = a->condition,
         .status = GOAL_ACTIVE,
         .phase = STR("working"),
@@ -91,9 +99,10 @@ static void adopt_anchor(struct goal *g, const struct anchor *a, struct strv *re
     struct store_goal landed = {0};
     struct err err = {0};
 
-    id_uuid(goal_id);
-    row.goal_id = str_of(goal_id);
-    event.goal_id = row.goal_id;
+    draft_init(&d);
+    row.goal_id = event.goal_id = str_of(d.goal_id);
+    if (draft_refer(g, &d, a->condition))
+        row.options = buf_str(&d.options);
     if (goal_count_points(a->condition) > GOAL_MAX_OBJECTIVE)
         row.objective = str_clip(a->condition, GOAL_MAX_OBJECTIVE);
     if (store_goal_replace(g->store, &row, event.time_ms, &event, &arena, &landed, g->spec.cancel,
@@ -103,6 +112,7 @@ static void adopt_anchor(struct goal *g, const struct anchor *a, struct strv *re
     }
     goal_take_row(g, &landed);
     g->tokens_at_start = g->session_output;
+    adopt_parts_or_pause(g, ret_notes);
 }
 
 static bool store_knows(struct goal *g, const char *session)
@@ -127,10 +137,74 @@ static void adopt_fork_paused(struct goal *g, struct strv *ret_notes)
     strv_adds(ret_notes, "the goal was copied and is paused here; /goal resume works on it");
 }
 
+/* The list of protected files, under the copy's own name. One that cannot be trusted stays what it
+ * is; the ladder will say so. */
+static void fork_protect(struct goal *g, struct store_goal *row, struct buf *column)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
+    CLEANUP(mem_freep) char *path = NULL;
+    const struct json *v = NULL;
+    char sha256[SHA256_HEX + 1];
+    struct protect *p = NULL;
+    struct jw w;
+
+    if (!row->protect.len || json_parse(&arena, row->protect, &v, /*ret_info=*/NULL, NULL) < 0 ||
+        !json_get(v, "manifest") ||
+        protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"), &p,
+                     /*err=*/NULL) < 0)
+        return;
+    buf_addf(&name, "goal-%.*s.protect", STR_ARG(row->goal_id));
+    path = path_join(g->spec.folder, buf_cstr(&name));
+    if (file_mkdirs(g->spec.folder, 0700, /*err=*/NULL) == 0 &&
+        protect_write(p, path, sha256, /*err=*/NULL) == 0) {
+        jw_init(&w, column, 0);
+        jw_object(&w);
+        JSON_EACH(v, it) {
+            if (str_is(json_key(it), "manifest"))
+                jw_kcstr(&w, "manifest", path);
+            else if (str_is(json_key(it), "sha256"))
+                jw_kcstr(&w, "sha256", sha256);
+            else
+                jw_kraw(&w, arena_cstr(&arena, json_key(it)), json_raw(it));
+        }
+        jw_object_end(&w);
+        row->protect = buf_str(column);
+    }
+    protect_free(p);
+}
+
+/* A long text, too, is the copy's own. */
+static void fork_text(struct goal *g, struct store_goal *row, struct buf *objective,
+                      struct buf *options)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(DRAFT_MAX_OBJECTIVE);
+    const struct json *v = NULL;
+    const char *code = "";
+    char sha256[SHA256_HEX + 1];
+
+    if (!row->options.len || json_parse(&arena, row->options, &v, /*ret_info=*/NULL, NULL) < 0 ||
+        !json_get(v, "file") ||
+        file_slurp(arena_cstr(&arena, json_get_str(v, "file")), DRAFT_MAX_OBJECTIVE, &text,
+                   /*err=*/NULL) < 0)
+        return;
+    sha256_hex(buf_str(&text), sha256);
+    if (!str_is(json_get_str(v, "sha256"), sha256) ||
+        goal_reword(g, row->options, buf_str(&text), /*may_keep=*/true, objective, options, &code,
+                    /*err=*/NULL) < 0)
+        return;
+    row->objective = buf_str(objective);
+    row->options = buf_str(options);
+}
+
 /* Another session's unfinished goal, copied. */
 static void adopt_fork(struct goal *g, const struct anchor *a, struct strv *ret_notes)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf protect = BUF_INIT(GOAL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf objective = BUF_INIT(GOAL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf options = BUF_INIT(GOAL_MAX_TEXT);
     struct store_goal row = {0}, landed = {0};
     struct goal_event event = {.time_ms = clock_wall_ms(), .kind = STR("set")};
     char goal_id[ID_UUID_LEN + 1];
@@ -154,6 +228,8 @@ static void adopt_fork(struct goal *g, const struct anchor *a, struct strv *ret_
     row.phase = row.phase_detail = row.last_reason = row.memory = STR("");
     event.goal_id = row.goal_id;
     event.data = STR("{\"via\":\"fork\"}");
+    fork_protect(g, &row, &protect);
+    fork_text(g, &row, &objective, &options);
     if (store_goal_replace(g->store, &row, event.time_ms, &event, &arena, &landed, g->spec.cancel,
                            &err) < 0) {
         strv_addf(ret_notes, "the goal was not copied: %s", err.text);
@@ -262,9 +338,7 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
         g->row.objective = STR("");
     }
     if (g->has && was_there) {
-        if (goal_adopt_parts(g, ret_notes) < 0)
-            (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE,
-                                  STR("the goal's text was changed"), "engine", &err);
+        adopt_parts_or_pause(g, ret_notes);
         adopt_lines(g, &a);
     }
     if (goal_is_active(g)) {

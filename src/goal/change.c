@@ -101,10 +101,10 @@ static int change_log(struct goal *g, struct goal_answer *ret, struct err *err)
 
     if (goal_need(g, err) < 0)
         return -1;
-    r = store_goal_events(g->store, str_of(g->spec.session), g->row.goal_id, /*after=*/0,
-                          LOG_EVENTS, &arena, &events, g->spec.cancel, err);
+    r = store_goal_last_events(g->store, str_of(g->spec.session), g->row.goal_id, LOG_EVENTS,
+                               &arena, &events, g->spec.cancel, err);
     if (r == 0)
-        goal_show_log(&events, &ret->text);
+        goal_show_log(&events, g->row.created_at_ms, &ret->text);
     vec_release(&events);
     return r;
 }
@@ -211,6 +211,22 @@ static void say_landed(struct goal *g, struct goal_answer *ret)
     goal_show_stop(&g->row, &ret->text);
 }
 
+/* Nobody works by the first line of a text whose rest is gone. */
+static int check_text(const struct goal *g, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (g->text.len || !g->row.options.len ||
+        json_parse(&arena, g->row.options, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0 ||
+        !json_get(v, "file"))
+        return 0;
+    return err_set(err, ERR_NOT_FOUND,
+                   "the goal's text in %.*s is gone or was changed; say it anew: /goal edit -- "
+                   "<condition>",
+                   STR_ARG(json_get_str(v, "file")));
+}
+
 static int change_resume(struct goal *g, struct goal_answer *ret, struct err *err)
 {
     int r;
@@ -233,6 +249,8 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND,
                        "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
+    if (check_text(g, err) < 0)
+        return -1;
     r = goal_set_status(g, GOAL_ACTIVE, STOPPED, STR("resumed"), "user", err);
     if (r < 0)
         return -1;
@@ -241,6 +259,24 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
 }
 
 /* ---- Limits ---- */
+
+/* "+50k" of nothing would change nothing. */
+static int check_there_is_more(const struct goal *g, const struct goal_argument *what,
+                               struct err *err)
+{
+    const bool is_there[] = {
+        [LIMIT_TOKENS] = g->row.token_budget > 0,
+        [LIMIT_COST] = g->row.max_cost_usd > 0,
+        [LIMIT_TURNS] = g->row.max_turns > 0,
+        [LIMIT_DEADLINE] = g->row.deadline_ms > 0,
+    };
+
+    if (what->budget.what != CHANGE_ADD || is_there[what->limit])
+        return 0;
+    return err_set(err, ERR_BAD_INPUT,
+                   "the goal has no %s that could be raised; without the '+' one is set",
+                   goal_limit_name(what->limit));
+}
 
 static int change_budget(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
                          struct err *err)
@@ -270,7 +306,8 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
     /* Raise and go on are one request. */
     u.has_status = g->row.status == GOAL_BUDGET_LIMITED;
     u.status = GOAL_ACTIVE;
-    if (u.has_status && goal_gate(g, &ret->code, err) < 0)
+    if (check_there_is_more(g, what, err) < 0 ||
+        (u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_text(g, err) < 0)))
         return -1;
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "limit", goal_limit_name(what->limit));
@@ -351,7 +388,8 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     u.has_status = u.status != g->row.status;
     if ((u.has_status && goal_gate(g, &ret->code, err) < 0) ||
         edit_options(&what->options, &u, err) < 0 ||
-        goal_reword(g, text, goal_may_keep(via), &column, &options, &ret->code, err) < 0)
+        goal_reword(g, g->row.options, text, goal_may_keep(via), &column, &options, &ret->code,
+                    err) < 0)
         return -1;
     objective = buf_str(&column);
     how = buf_str(&options);
@@ -375,6 +413,9 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     if (u.has_status && goal_is_active(g)) {
         goal_forget_guards(g);
         goal_say_turn(g, ret);
+    } else if (g->row.status == GOAL_BUDGET_LIMITED) {
+        buf_adds(&ret->text, "\n  ");
+        goal_show_stop(&g->row, &ret->text);
     }
     return 0;
 }

@@ -55,9 +55,9 @@ void goal_show_summary(const struct goal_look *l, struct str objective, struct s
 /* Why it stopped and how to go on; one or two sentences. "" for an active one. */
 void goal_show_stop(const struct store_goal *g, struct buf *ret);
 /* The table of the ledger (/goal log): a line per verdict, transition, wait; charges are left to
- * the report. The first column is the time since the first event. Kinds nobody knows are left out.
- */
-void goal_show_log(const goal_event_vec *events, struct buf *ret);
+ * the report. The first column is the time since the goal was set. Kinds nobody knows are left
+ * out. */
+void goal_show_log(const goal_event_vec *events, int64_t since_ms, struct buf *ret);
 /* One event in a few words, without its time. False: of no such kind (a charge is none). */
 bool goal_show_event(struct str kind, const struct json *data, struct buf *ret);
 extern const char goal_usage[];

@@ -569,7 +569,7 @@ static void log_lines(void **state)
     CLEANUP(buf_release) struct buf empty = BUF_INIT(1000);
 
     (void)state;
-    goal_show_log(&events, &b);
+    goal_show_log(&events, events.ptr[0].time_ms, &b);
     assert_string_equal(
         buf_cstr(&b),
         "        0s  set by user, referee: judge, 1 check, 14 protected files, 1 weak check\n"
@@ -592,7 +592,7 @@ static void log_lines(void **state)
         "        2m  the workspace was set back; as it was before: refs/tenax/s/undo-1\n"
         "        2m  met (judge): all hold\n"
         "        2m  cleared\n");
-    goal_show_log(&none, &empty);
+    goal_show_log(&none, 0, &empty);
     assert_string_equal(buf_cstr(&empty), "Nothing has happened yet.\n");
 }
 

@@ -12,6 +12,10 @@
 #include "json/json.h"
 #include "json/jw.h"
 
+/* A long objective's line: its beginning, how long it is, where it is. */
+#define REFERENCE_OPENS "… ("
+#define REFERENCE_NAMES " characters, kept in "
+
 void draft_init(struct draft *d)
 {
     *d = (struct draft){
@@ -80,8 +84,8 @@ int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
         return -1;
     buf_adds(&d->file, path);
     line = str_first(text, str_chr(text, '\n'));
-    buf_addf(&d->objective, "%.*s… (%zu characters, kept in %s)", STR_ARG(str_clip(line, 200)), n,
-             path);
+    buf_addf(&d->objective, "%.*s" REFERENCE_OPENS "%zu" REFERENCE_NAMES "%s)",
+             STR_ARG(str_clip(line, 200)), n, path);
     return 0;
 }
 
@@ -219,9 +223,46 @@ void draft_options(struct goal *g, struct draft *d, const struct goal_options *o
     write_options(d, buf_str(&how), g->session_output, str_of(via));
 }
 
+/* A reference's parts: how long the text is and the name of its file. */
+static bool read_reference(struct str objective, int64_t *ret_points, struct str *ret_name)
+{
+    struct str rest = objective, points;
+
+    if (!str_ends(rest, STR(".md)")))
+        return false;
+    rest = str_first(rest, rest.len - 1);
+    rest = str_from(rest, str_find(rest, STR(REFERENCE_OPENS)) + strlen(REFERENCE_OPENS));
+    points = str_first(rest, str_find(rest, STR(REFERENCE_NAMES)));
+    rest = str_from(rest, points.len + strlen(REFERENCE_NAMES));
+    if (str_to_i64(points, ret_points, /*err=*/NULL) < 0)
+        return false;
+    while (str_cut(&rest, '/', ret_name)) {
+    }
+    return str_starts(*ret_name, STR("goal-"));
+}
+
+bool draft_refer(struct goal *g, struct draft *d, struct str objective)
+{
+    CLEANUP(mem_freep) char *name = NULL, *path = NULL;
+    struct str base;
+    int64_t points;
+
+    if (!read_reference(objective, &points, &base))
+        return false;
+    name = mem_dup(base.ptr, base.len);
+    path = path_join(g->spec.folder, name);
+    buf_adds(&d->file, path);
+    if (file_slurp(path, DRAFT_MAX_OBJECTIVE, &d->text, /*err=*/NULL) < 0 ||
+        (int64_t)goal_count_points(buf_str(&d->text)) != points)
+        buf_clear(&d->text);
+    write_options(d, STR(""), g->session_output, STR("transcript"));
+    return true;
+}
+
 /* A file of the old text is no longer named, or it would be the goal again after a restart. */
-int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_objective,
-                struct buf *ret_options, const char **ret_code, struct err *err)
+int goal_reword(struct goal *g, struct str old_options, struct str text, bool may_keep,
+                struct buf *ret_objective, struct buf *ret_options, const char **ret_code,
+                struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(draft_release) struct draft d;
@@ -230,8 +271,8 @@ int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_
     draft_init(&d);
     if (draft_text(g, &d, text, may_keep, ret_code, err) < 0)
         return -1;
-    if (g->row.options.len)
-        (void)json_parse(&arena, g->row.options, &v, /*ret_info=*/NULL, /*err=*/NULL);
+    if (old_options.len)
+        (void)json_parse(&arena, old_options, &v, /*ret_info=*/NULL, /*err=*/NULL);
     write_options(&d, json_raw(json_get(v, "how")), json_get_i64(v, "tokens_at_start", 0),
                   json_get_str(v, "via"));
     buf_add(ret_objective, buf_str(&d.objective));

@@ -29,6 +29,9 @@ void draft_release(struct draft *d);
  * that may not be it is ERR_TOO_BIG, with the code of the gate. */
 int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
                const char **ret_code, struct err *err);
+/* An objective that is such a line, written by somebody else: the options name the file, which is
+ * looked for in this session's folder. False: it is none. */
+bool draft_refer(struct goal *g, struct draft *d, struct str objective);
 /* Each check once, before any work: one that passes already says little. */
 int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
                  struct cancel *cancel, struct err *err);

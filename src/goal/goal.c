@@ -444,7 +444,7 @@ int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct
 
     lock_take(&g->permit);
     if (goal_open_store(g, err) == 0)
-        r = store_goal_get(g->store, str_of(g->spec.session), arena, ret, g->spec.cancel, err);
+        r = store_goal_get(g->store, str_of(g->spec.session), arena, ret, goal_patience(), err);
     lock_give(&g->permit);
     return r;
 }

@@ -17,7 +17,9 @@
 #include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
@@ -526,6 +528,149 @@ static void fork_of_a_foreign_transcript_has_its_goal_paused(void **state)
     side_close(&s);
 }
 
+static void fork_open(struct side *s, struct goal_spec *spec, const char *folder)
+{
+    side_conf(s);
+    *spec = side_spec(s, FORK);
+    spec->resumes = spec->is_fork = true;
+    spec->forked_from = SESSION;
+    spec->folder = folder;
+    s->goal = goal_new(spec, &s->notes);
+    goal_set_journal(s->goal, &s->journal);
+}
+
+/* What is accepted in the copy, or becomes of its files, is nothing to the original. */
+static void fork_has_files_of_its_own(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf words = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    CLEANUP(mem_freep) char *folder = path_join(scratch("state"), "fork");
+    struct store_goal was, row;
+    struct goal_spec spec;
+    struct side s, copy;
+
+    (void)state;
+    scratch_write("w/guard.sh", "exit 1\n");
+    long_words("all of it holds", &words);
+    buf_adds(&words, " --protect guard.sh");
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, buf_cstr(&words));
+    side_row(&s, &arena, &was);
+    fork_open(&copy, &spec, folder);
+    side_row(&copy, &arena, &row);
+    assert_int_equal(row.status, GOAL_PAUSED);
+    assert_true(str_has(row.protect, str_of(folder)));
+    assert_true(str_has(row.objective, str_of(folder)));
+    assert_true(str_has(row.options, str_of(folder)));
+    assert_true(str_has(row.protect, STR("guard.sh")));
+    side_text(&copy, &text);
+    assert_true(text.len > 4900);
+
+    scratch_write("w/guard.sh", "exit 0\n");
+    side_do(&copy, "accept all");
+    assert_int_equal(side_say(&s, "", &text), ERR_NONE);
+    assert_true(str_has(buf_str(&text), STR("guard.sh"))); /* its list is still to be trusted */
+    side_row(&s, &arena, &row);
+    assert_true(str_eq(row.protect, was.protect));
+    side_close(&copy);
+    side_close(&s);
+}
+
+/* The first line of a long text is not what was wanted. */
+static void foreign_reference_is_not_worked_by(void **state)
+{
+#define REFERENCE "first line of it… (4932 characters, kept in /elsewhere/goal-1.md)"
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct store_goal row;
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/true,
+              "{\"type\":\"goal_status\",\"met\":false,\"condition\":\"" REFERENCE "\"}");
+    side_row(&s, &arena, &row);
+    assert_int_equal(row.status, GOAL_PAUSED);
+    assert_true(has_text(&s.notes, "is gone or was changed"));
+    assert_int_equal(side_say(&s, "resume", &text), ERR_NOT_FOUND);
+    assert_true(str_has(buf_str(&text), STR("/goal edit")));
+    side_do(&s, "edit -- what was wanted");
+    side_do(&s, "resume");
+    side_row(&s, &arena, &row);
+    assert_int_equal(row.status, GOAL_ACTIVE);
+    side_close(&s);
+}
+
+/* The text travels with the session's folder, wherever that was. */
+static void foreign_reference_finds_its_text(void **state)
+{
+    CLEANUP(buf_release) struct buf words = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf anchor = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    CLEANUP(mem_freep) char *path = path_join(side_folder, "goal-7.md");
+    struct side s;
+
+    (void)state;
+    long_words("first line of it", &words);
+    assert_int_equal(file_mkdirs(side_folder, 0700, NULL), 0);
+    assert_int_equal(file_replace(path, buf_str(&words), 0600, NULL), 0);
+    buf_addf(&anchor,
+             "{\"type\":\"goal_status\",\"met\":false,\"condition\":"
+             "\"first line of it… (%zu characters, kept in /elsewhere/goal-7.md)\"}",
+             words.len);
+    side_open(&s, /*resumes=*/true, buf_cstr(&anchor));
+    side_text(&s, &text);
+    assert_true(str_eq(buf_str(&text), buf_str(&words)));
+    assert_int_equal(side_idle(&s), IDLE_TURN);
+    side_close(&s);
+}
+
+/* ---- Limits ---- */
+
+/* The first run of a check took longer than the goal had. */
+static void deadline_that_passes_meanwhile_sets_nothing(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_argument what = GOAL_ARGUMENT_INIT;
+    struct goal_answer answer = GOAL_ANSWER_INIT;
+    struct store_goal row;
+    struct err err = {0};
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "the old one --protect none");
+    what.verb = GOAL_SET;
+    buf_adds(&what.text, "the new one");
+    what.options.deadline_ms = clock_wall_ms() + 300;
+    what.options.protect_none = true;
+    strv_adds(&what.options.checks, "sleep 0.4; false");
+    assert_int_equal(goal_do(s.goal, &what, VIA_USER, NULL, &answer, &err), -1);
+    assert_int_equal(err.code, ERR_BAD_INPUT);
+    side_row(&s, &arena, &row);
+    assert_true(str_is(row.objective, "the old one"));
+    assert_int_equal(row.status, GOAL_ACTIVE);
+    goal_answer_release(&answer);
+    goal_argument_release(&what);
+    side_close(&s);
+}
+
+static void nothing_is_added_to_no_limit(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    assert_int_equal(side_say(&s, "budget +50k", &text), ERR_BAD_INPUT);
+    assert_true(str_has(buf_str(&text), STR("has no token budget")));
+    assert_int_equal(side_say(&s, "budget deadline +2h", &text), ERR_BAD_INPUT);
+    side_do(&s, "budget 50k");
+    side_do(&s, "budget +50k");
+    side_close(&s);
+}
+
 /* ---- From outside ---- */
 
 /* A session with a goal, of which another process wants something. */
@@ -685,6 +830,11 @@ int main(void)
         TEST(restored_behind_a_gate_stays_unarmed),
         TEST(missing_line_of_a_complete_goal_has_its_figures),
         TEST(fork_of_a_foreign_transcript_has_its_goal_paused),
+        TEST(fork_has_files_of_its_own),
+        TEST(foreign_reference_is_not_worked_by),
+        TEST(foreign_reference_finds_its_text),
+        TEST(deadline_that_passes_meanwhile_sets_nothing),
+        TEST(nothing_is_added_to_no_limit),
         TEST(cleared_elsewhere_is_written_into_the_transcript),
         TEST(edited_elsewhere_is_worked_for_as_edited),
         TEST(paused_elsewhere_is_told_of),

@@ -212,9 +212,10 @@ static inline bool goal_may_keep(enum goal_via via)
 {
     return via != VIA_MODEL && via != VIA_CLIENT;
 }
-/* Another text for the present goal: the columns objective and options. The permit is held. */
-int goal_reword(struct goal *g, struct str text, bool may_keep, struct buf *ret_objective,
-                struct buf *ret_options, const char **ret_code, struct err *err);
+/* Another text for a goal: the columns objective and options. The permit is held. */
+int goal_reword(struct goal *g, struct str old_options, struct str text, bool may_keep,
+                struct buf *ret_objective, struct buf *ret_options, const char **ret_code,
+                struct err *err);
 size_t goal_count_points(struct str s);
 
 /* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The permit is held, as below. */

@@ -222,12 +222,12 @@ static void log_event(const struct goal_event *e, int64_t first_ms, struct buf *
     buf_addf(ret, "%10s  %s\n", buf_cstr(&elapsed), buf_cstr(&words));
 }
 
-void goal_show_log(const goal_event_vec *events, struct buf *ret)
+void goal_show_log(const goal_event_vec *events, int64_t since_ms, struct buf *ret)
 {
     size_t start = ret->len;
 
     VEC_EACH(events, e) {
-        log_event(e, events->ptr[0].time_ms, ret);
+        log_event(e, since_ms, ret);
     }
     if (ret->len == start)
         buf_adds(ret, "Nothing has happened yet.\n");

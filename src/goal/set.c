@@ -287,7 +287,9 @@ int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum
     r = make_draft(g, &d, text, o, via, cancel, ret, err);
     if (r == 0) {
         lock_take(&g->permit);
-        r = put_row(g, &d, o, via, err);
+        r = check_limits(o, clock_wall_ms(), err); /* the checks took their time */
+        if (r == 0)
+            r = put_row(g, &d, o, via, err);
         if (r > 0)
             g->directive_due = via != VIA_MODEL;
         if (r > 0 && g->row.status != GOAL_ACTIVE)

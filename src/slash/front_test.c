@@ -15,11 +15,13 @@
 #include <cmocka.h>
 
 #include "agent/agent.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "goal/goal.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "proc/proc.h"
@@ -94,6 +96,8 @@ static int front_edit(void *arg, struct str title, struct buf *text, struct canc
     (void)cancel;
     if (!words)
         return err_set(err, ERR_CANCELLED, "left");
+    if (strcmp(words, "Enter") == 0)
+        return 0;          /* as it stands */
     if (words[0] == '!') { /* "! TEXT": somebody else writes it meanwhile */
         put("w/AGENTS.md", strchr(words, ' ') + 1);
         words = "Mine.";
@@ -405,6 +409,32 @@ static void test_rows(void **state)
         run_row(&rows[i], i);
 }
 
+/* ---- A goal's words ---- */
+
+/* One that is kept as a file is edited as it is, not as the line that refers to it. */
+static void test_long_goal_is_edited_whole(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf words = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct row set = {.command = "goal", .text = "Goal set"};
+    struct row edit = {.command = "goal", .args = "edit", .edits = {"Enter"}, .text = "updated"};
+    struct row clear = {.command = "goal", .args = "clear", .text = "Goal cleared"};
+    struct store_goal row;
+
+    (void)state;
+    while (words.len < 5000)
+        buf_adds(&words, "all of it holds, and ");
+    buf_adds(&words, "more");
+    set.args = buf_cstr(&words);
+    run_row(&set, 0);
+    run_row(&edit, 1);
+    assert_int_equal(goal_get(host_goal(bench.host), &arena, &row, NULL), 1);
+    goal_objective(host_goal(bench.host), &row, &text);
+    assert_true(str_eq(buf_str(&text), buf_str(&words)));
+    run_row(&clear, 2);
+}
+
 /* ---- Memory files ---- */
 
 /* CLAUDE.md is a link: what it leads to is written, with its mode; and nothing for nothing. */
@@ -576,9 +606,13 @@ static void test_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_memory_links),
-        cmocka_unit_test(test_env_masks),   cmocka_unit_test(test_statusline_grants),
-        cmocka_unit_test(test_goal_report), cmocka_unit_test(test_thread),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_long_goal_is_edited_whole),
+        cmocka_unit_test(test_memory_links),
+        cmocka_unit_test(test_env_masks),
+        cmocka_unit_test(test_statusline_grants),
+        cmocka_unit_test(test_goal_report),
+        cmocka_unit_test(test_thread),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "goal/display.h"
 #include "host/host.h"
 #include "slash/inside.h"
 
@@ -49,18 +50,29 @@ static bool goal_is_begun_by(enum goal_verb verb)
 static int goal_ask_replace(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     /* What does away with something is not under the cursor. */
-    static const char *const answers[] = {"Work for this one afterwards", "Replace it",
-                                          "Leave all as it is"};
+    static const struct choice answers[] = {
+        {.label = STR_INIT("Work for this one afterwards"),
+         .detail = STR_INIT("it begins when the present one is complete")},
+        {.label = STR_INIT("Replace it"),
+         .detail = STR_INIT("work for the old one ends here; its report stays")},
+        {.label = STR_INIT("Leave all as it is"), .detail = STR_INIT("the new one is dropped")},
+    };
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf title = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf note = BUF_INIT(4096);
+    struct pick p = {.look = PICK_LIST, .choices = answers, .count = ARRAY_LEN(answers)};
     struct store_goal row;
     size_t chosen;
 
     if (!goal_is_open(call, &arena, &row))
         return 0;
-    buf_adds(&title, "There is a goal already: ");
-    slash_add_line(&title, row.objective, 200);
-    if (slash_choose(call, buf_cstr(&title), answers, ARRAY_LEN(answers), &chosen, err) < 0)
+    buf_adds(&title, "New goal: ");
+    slash_add_line(&title, buf_str(&what->text), 200);
+    buf_adds(&note, "There is a goal already: ");
+    slash_add_line(&note, row.objective, 200);
+    p.title = buf_str(&title);
+    p.note = buf_str(&note);
+    if (slash_pick(call, &p, &chosen, err) < 0)
         return -1;
     if (chosen == 2)
         return err_set(err, ERR_CANCELLED, "The goal is as it was");
@@ -76,8 +88,8 @@ static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, st
     struct store_goal row;
 
     if (goal_get(host_goal(call->host), &arena, &row, err) <= 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no goal to edit");
-    buf_add(&what->text, row.objective);
+        return err_set(err, ERR_NOT_FOUND, "there is no goal to edit.\n%s", goal_usage);
+    goal_objective(host_goal(call->host), &row, &what->text); /* all of it, however long */
     return call->front->edit(call->front->arg, STR("The goal"), &what->text, call->cancel, err);
 }
 

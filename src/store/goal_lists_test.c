@@ -76,6 +76,21 @@ static void expect_events(struct store *s, struct str thread, const char *goal_i
     assert_string_equal(buf_cstr(&all), want);
 }
 
+static void expect_last_events(struct store *s, struct str thread, const char *goal_id, size_t max,
+                               const char *want)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    goal_event_vec got = VEC_INIT;
+
+    (void)ANSWER(store_goal_last_events(s, thread, str_of(goal_id), max, &arena, &got, NULL, err));
+    VEC_EACH(&got, e) {
+        buf_addf(&all, "%s%.*s", all.len ? " " : "", STR_ARG(e->kind));
+    }
+    vec_release(&got);
+    assert_string_equal(buf_cstr(&all), want);
+}
+
 static int64_t nth_event(struct store *s, struct str thread, size_t n, struct arena *arena,
                          struct goal_event *ret)
 {
@@ -151,6 +166,8 @@ static void conform_ledger(struct store *s)
                                    &(struct goal_update){.has_status = true, .status = C}, NOW,
                                    &both, NULL, NULL, NULL, err));
     expect_events(s, thread, ID(2), 0, 100, "set:active verdict:complete status:complete");
+    expect_last_events(s, thread, ID(2), 2, "verdict status");
+    expect_last_events(s, thread, ID(1), 100, "set status verdict"); /* no charges */
     expect_events(s, thread, ID(1), third, 100, "status:budget_limited verdict:");
     expect_events(s, thread, "", 0, 2, "set:active charge:active");
     expect_events(s, thread, "", 0, 0, "");

@@ -206,6 +206,10 @@ int store_goal_note(struct store *s, struct str thread, const struct goal_event 
 int store_goal_events(struct store *s, struct str thread, struct str goal_id, int64_t after,
                       size_t max, struct arena *arena, goal_event_vec *ret, struct cancel *cancel,
                       struct err *err);
+/* The newest `max` of one goal without its charges, oldest first. */
+int store_goal_last_events(struct store *s, struct str thread, struct str goal_id, size_t max,
+                           struct arena *arena, goal_event_vec *ret, struct cancel *cancel,
+                           struct err *err);
 
 /* ---- Goals that wait for the session's present one to be complete ---- */
 

@@ -54,12 +54,15 @@ int store_goal_note(struct store *s, struct str thread, const struct goal_event 
 }
 
 struct event_list {
+    const char *sql;
     struct str thread, goal_id;
     int64_t after;
     size_t max;
     struct arena *arena;
     goal_event_vec *rows;
 };
+
+#define EVENT_COLUMNS "id, goal_id, time_ms, kind, status, data"
 
 static int event_list(struct store *s, void *arg, struct err *err)
 {
@@ -68,10 +71,7 @@ static int event_list(struct store *s, void *arg, struct err *err)
     struct goal_event last = {0};
 
     list->rows->len = 0;
-    if (query_make(&q, s,
-                   "SELECT id, goal_id, time_ms, kind, status, data FROM goal_events"
-                   " WHERE thread_id=?1 AND id>?2 AND (?3='' OR goal_id=?3) ORDER BY id LIMIT ?4",
-                   err) < 0)
+    if (query_make(&q, s, list->sql, err) < 0)
         return -1;
     query_str(&q, list->thread);
     query_i64(&q, list->after);
@@ -100,7 +100,34 @@ int store_goal_events(struct store *s, struct str thread, struct str goal_id, in
                       size_t max, struct arena *arena, goal_event_vec *ret, struct cancel *cancel,
                       struct err *err)
 {
-    struct event_list list = {thread, goal_id, after, max, arena, ret};
+    struct event_list list = {
+        .sql = "SELECT " EVENT_COLUMNS " FROM goal_events"
+               " WHERE thread_id=?1 AND id>?2 AND (?3='' OR goal_id=?3) ORDER BY id LIMIT ?4",
+        .thread = thread,
+        .goal_id = goal_id,
+        .after = after,
+        .max = max,
+        .arena = arena,
+        .rows = ret,
+    };
+
+    return store_run(s, STORE_READ, STORE_NOTHING, event_list, &list, cancel, err);
+}
+
+int store_goal_last_events(struct store *s, struct str thread, struct str goal_id, size_t max,
+                           struct arena *arena, goal_event_vec *ret, struct cancel *cancel,
+                           struct err *err)
+{
+    struct event_list list = {
+        .sql = "SELECT " EVENT_COLUMNS " FROM (SELECT " EVENT_COLUMNS " FROM goal_events"
+               " WHERE thread_id=?1 AND id>?2 AND goal_id=?3 AND kind<>'charge'"
+               " ORDER BY id DESC LIMIT ?4) ORDER BY id",
+        .thread = thread,
+        .goal_id = goal_id,
+        .max = max,
+        .arena = arena,
+        .rows = ret,
+    };
 
     return store_run(s, STORE_READ, STORE_NOTHING, event_list, &list, cancel, err);
 }
