@@ -34,6 +34,7 @@ struct ask_entry {
 };
 
 struct ask_front {
+    uint64_t number;
     struct asks *asks;
     struct mailbox *to;
 };
@@ -94,6 +95,7 @@ static void front_mail(struct ask_front *f, enum ask_mail_what what, const struc
     m->mail.kind = &ask_mail_kind;
     m->what = what;
     m->id = e->id;
+    m->front = f->number;
     if (what == ASK_PUT) {
         atomic_fetch_add_explicit(&e->copy->refs, 1, memory_order_relaxed);
         m->shared = e->copy;
@@ -235,8 +237,10 @@ struct asker *asks_asker(struct asks *a)
 
 struct ask_front *asks_join(struct asks *a, struct mailbox *to)
 {
+    static atomic_uint_fast64_t count;
     struct ask_front *f = mem_zalloc(sizeof(*f));
 
+    f->number = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
     f->asks = a;
     f->to = mailbox_ref(to);
     gate_take(&a->gate);
@@ -247,6 +251,11 @@ struct ask_front *asks_join(struct asks *a, struct mailbox *to)
     }
     gate_give(&a->gate);
     return f;
+}
+
+uint64_t ask_front_number(const struct ask_front *f)
+{
+    return f ? f->number : 0;
 }
 
 void ask_front_leave(struct ask_front *f)

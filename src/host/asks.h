@@ -36,11 +36,13 @@ struct ask_mail {
     enum ask_mail_what what;
     uint64_t id;           /* from 1, within the session */
     const struct ask *ask; /* PUT; lives as long as the mail */
+    uint64_t front;        /* ask_front_number() of whom it is for: it may have left since */
     void *shared;
 };
 
 struct ask_front *asks_join(struct asks *a, struct mailbox *to);
-void ask_front_leave(struct ask_front *f); /* NULL is fine */
+void ask_front_leave(struct ask_front *f);            /* NULL is fine */
+uint64_t ask_front_number(const struct ask_front *f); /* no two of a process have one; NULL: 0 */
 
 /* Takes the content of *answer. False when the ask is no longer there: somebody was faster. The
  * front that answers gets no withdrawal. */

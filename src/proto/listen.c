@@ -88,6 +88,7 @@ static void on_close(void *arg)
 {
     struct listener *l = arg;
 
+    peer_stop_asks(l->peer);
     peer_free(l->peer);
     mem_freep(&l);
 }

@@ -35,6 +35,7 @@ struct peer {
     struct observer *observer;
     unsigned observer_flags;
     struct ask_front *front;
+    VEC(uint64_t) asked; /* by it, and not answered */
     bool last_is_error;
     bool was_asked; /* in the session that it has left */
 };
@@ -122,6 +123,7 @@ void peer_free(struct peer *p)
         return;
     observer_free(p->observer);
     ask_front_leave(p->front);
+    vec_release(&p->asked);
     stream_json_release(&p->renderer);
     mem_freep(&p);
 }
@@ -155,8 +157,7 @@ void peer_observe(struct peer *p, uint64_t from, unsigned flags)
 void peer_leave(struct peer *p)
 {
     p->was_asked = p->front;
-    ask_front_leave(p->front);
-    p->front = NULL;
+    peer_stop_asks(p);
 }
 
 void peer_enter(struct peer *p)
@@ -224,20 +225,48 @@ void peer_answer_asks(struct peer *p)
 
 #define ASK_PREFIX "ask-"
 
+static void peer_forget_ask(struct peer *p, uint64_t id)
+{
+    for (size_t i = 0; i < p->asked.len; i++) {
+        if (p->asked.ptr[i] == id) {
+            p->asked.ptr[i] = p->asked.ptr[--p->asked.len];
+            return;
+        }
+    }
+}
+
+static void peer_cancel_ask(struct peer *p, uint64_t id)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
+
+    peer_forget_ask(p, id);
+    buf_addf(&line,
+             "{\"type\":\"control_cancel_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64 "\"}\n",
+             id);
+    peer_send(p, &line);
+}
+
+void peer_stop_asks(struct peer *p)
+{
+    ask_front_leave(p->front);
+    p->front = NULL;
+    while (p->asked.len)
+        peer_cancel_ask(p, p->asked.ptr[0]);
+}
+
 static void peer_show_ask(struct peer *p, const struct ask_mail *m)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(PEER_MAX_OUT);
     const struct ask *ask = m->ask;
     struct jw w;
 
+    if (m->front != ask_front_number(p->front)) /* of a session that it has left */
+        return;
     if (m->what == ASK_WITHDRAWN) {
-        buf_addf(&line,
-                 "{\"type\":\"control_cancel_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64
-                 "\"}\n",
-                 m->id);
-        peer_send(p, &line);
+        peer_cancel_ask(p, m->id);
         return;
     }
+    vec_push(&p->asked, m->id);
     buf_addf(&line, "{\"type\":\"control_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64 "\",",
              m->id);
     buf_adds(&line, "\"request\":");
@@ -304,6 +333,7 @@ static void peer_response(struct peer *p, const struct json *response)
 
     if (str_starts(id, STR(ASK_PREFIX)) && p->front &&
         str_to_i64(str_from(id, strlen(ASK_PREFIX)), &number, NULL) == 0) {
+        peer_forget_ask(p, (uint64_t)number);
         if (failed)
             asks_fail(host_asks(p->spec.session->host), p->front, (uint64_t)number, error);
         else
@@ -433,8 +463,7 @@ void peer_mail(struct peer *p, struct mail *m)
 
 void peer_ended(struct peer *p)
 {
-    ask_front_leave(p->front);
-    p->front = NULL;
+    peer_stop_asks(p);
     if (p->spec.owner && p->spec.session->hooks)
         sdk_hooks_close(p->spec.session->hooks);
 }

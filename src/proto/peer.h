@@ -74,6 +74,8 @@ void peer_free(struct peer *p);
 void peer_observe(struct peer *p, uint64_t from, unsigned flags);
 /* Begins to be asked for permissions. */
 void peer_answer_asks(struct peer *p);
+/* Is not asked any more; what it was asked and has not answered is taken back. */
+void peer_stop_asks(struct peer *p);
 
 /* Its session ends, and it is not asked any more; what that still tells is seen until
  * peer_enter(): there is another one. */

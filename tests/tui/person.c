@@ -4,6 +4,7 @@
  *     person BUILD CASE
  */
 #include <glob.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1311,8 +1312,8 @@ static void case_resume_gone(void)
     globfree(&found);
 }
 
-/* A program in front of the control socket says these lines. */
-static void say_from_outside(struct window *w, const char *lines)
+/* A program in front of the control socket. */
+static int connect_from_outside(struct window *w)
 {
     CLEANUP(mem_freep) char *pattern = path_join(w->top, "home/.tenax/run/*.sock");
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -1324,9 +1325,41 @@ static void say_from_outside(struct window *w, const char *lines)
     CHECK(strlen(found.gl_pathv[0]) < sizeof(at.sun_path), "%s", found.gl_pathv[0]);
     memcpy(at.sun_path, found.gl_pathv[0], strlen(found.gl_pathv[0]));
     CHECK(connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0, "connect");
-    CHECK(write(fd, lines, strlen(lines)) == (ssize_t)strlen(lines), "write");
-    close(fd);
     globfree(&found);
+    return fd;
+}
+
+static void say_to(int fd, const char *lines)
+{
+    CHECK(write(fd, lines, strlen(lines)) == (ssize_t)strlen(lines), "write");
+}
+
+static void say_from_outside(struct window *w, const char *lines)
+{
+    int fd = connect_from_outside(w);
+
+    say_to(fd, lines);
+    close(fd);
+}
+
+/* Reads until it has come; text NULL: until the other side closes. */
+static void hear_until(struct window *w, int fd, struct buf *heard, const char *text)
+{
+    while (!text || !strstr(buf_cstr(heard), text)) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        char bytes[4096];
+        ssize_t n;
+
+        if (poll(&p, 1, 10) == 0) {
+            window_wait(w, 10);
+            continue;
+        }
+        n = read(fd, bytes, sizeof(bytes));
+        CHECK(n > 0 || !text, "closed before '%s':\n%s", text, buf_cstr(heard));
+        if (n <= 0)
+            return;
+        buf_add(heard, str_make(bytes, (size_t)n));
+    }
 }
 
 /* What a program says behind a command that leaves the session is said in the next one, as it would
@@ -1344,6 +1377,32 @@ static void case_client_behind(void)
     window_until(&w, "Gladly.");
     window_until(&w, "new session");
     CHECK(sessions_with(&w, "a new start") == 1, "it is not in one session");
+    leave(&w);
+}
+
+/* A program that was asked for leave is told that nobody waits for its answer any more, when the
+ * session is left; then it has to connect again. */
+static void case_client_left(void)
+{
+    CLEANUP(buf_release) struct buf heard = BUF_INIT(BUF_NO_LIMIT);
+    struct window w;
+    int fd;
+
+    start(&w, "step\n  if-prompt \"do it\"\n  call Bash {\"command\":\"touch made\"}\n"
+              "step\n  if-prompt hello\n  text Gladly.\nstep\n  text A pity.\n");
+    fd = connect_from_outside(&w);
+    say_to(fd, "{\"type\":\"control_request\",\"request_id\":\"o\",\"request\":"
+               "{\"subtype\":\"observe\",\"answer_asks\":true}}\n");
+    hear_until(&w, fd, &heard, "\"request_id\":\"o\"");
+    window_type(&w, "do it" ENTER);
+    hear_until(&w, fd, &heard, "can_use_tool");
+    say_to(fd, SAYS("/clear"));
+    hear_until(&w, fd, &heard, NULL);
+    CHECK(strstr(buf_cstr(&heard), "control_cancel_request"), "%s", buf_cstr(&heard));
+    close(fd);
+    window_until(&w, "new session");
+    say_from_outside(&w, SAYS("hello"));
+    window_until(&w, "Gladly.");
     leave(&w);
 }
 
@@ -1873,6 +1932,7 @@ static const struct {
     {"resume-held", case_resume_held},
     {"resume-gone", case_resume_gone},
     {"client-behind", case_client_behind},
+    {"client-left", case_client_left},
     {"rewind", case_rewind},
     {"disk-full", case_disk_full},
     {"shell", case_shell},
