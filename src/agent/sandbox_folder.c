@@ -1,6 +1,7 @@
 /*
- * sandbox_folder: the folders that keep settings from being made, .claude and .tenax of the one
- * worked in, shared by all sessions there. Any thread.
+ * sandbox_folder: the folders that keep settings from being made, .claude and .tenax wherever they
+ * would count, and homes that are missing where jobs may write; shared by all sessions there. Any
+ * thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include "agent/sandbox_state.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -93,28 +93,61 @@ static int hold(struct sandbox_folder *f, const char *path, struct err *err)
                    path);
 }
 
+/* The entry of a path, or one that holds nothing. */
+static struct sandbox_folder *find_folder(struct sandbox *s, const char *path)
+{
+    struct sandbox_folder *f = NULL;
+
+    VEC_EACH(&s->folders, known) {
+        if (known->path && strcmp(known->path, path) == 0)
+            return known;
+        if (!known->path)
+            f = known;
+    }
+    if (!f) {
+        f = vec_add(&s->folders);
+        *f = (struct sandbox_folder){0};
+    }
+    return f;
+}
+
+/* A home that is there holds itself. */
+static void add_home(struct strv *to, const struct strv *write, const char *home)
+{
+    if (is_made(home) && sandbox_is_written(write, home))
+        strv_adds(to, home);
+}
+
 int sandbox_folders_hold(struct sandbox *s, struct err *err)
 {
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(strv_release) struct strv write = STRV_INIT;
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
     int rc = 0;
 
-    lock_take(&s->lock);
-    for (size_t i = 0; rc == 0 && i < SANDBOX_FOLDERS; i++) {
-        CLEANUP(mem_freep)
-        char *path = path_join(workspace_dir(s->workspace), sandbox_folder_names[i]);
+    sandbox_settings_dirs(s, &dirs, &write);
+    for (size_t i = 0; i < dirs.len; i++) {
+        for (size_t k = 0; k < SANDBOX_FOLDERS; k++) {
+            CLEANUP(mem_freep) char *path = path_join(dirs.ptr[i], sandbox_folder_names[k]);
 
-        rc = hold(&s->folders[i], path, err);
+            strv_adds(&paths, path);
+        }
     }
+    add_home(&paths, &write, s->claude_home);
+    add_home(&paths, &write, s->tenax_home);
+    lock_take(&s->lock);
+    for (size_t i = 0; rc == 0 && i < paths.len; i++)
+        rc = hold(find_folder(s, paths.ptr[i]), paths.ptr[i], err);
     lock_give(&s->lock);
     return rc;
 }
 
 void sandbox_folders_release(struct sandbox *s)
 {
-    for (size_t i = 0; i < SANDBOX_FOLDERS; i++) {
-        struct sandbox_folder *f = &s->folders[i];
-
+    VEC_EACH(&s->folders, f) {
         if (f->path && f->is_made && flock(f->fd, LOCK_EX | LOCK_NB) == 0)
             rmdir(f->path); /* only while nobody has put anything there */
         let_go(f);
     }
+    vec_release(&s->folders);
 }

@@ -136,19 +136,6 @@ void sandbox_sweep(struct sandbox *s)
 
 /* ---- whose it is ---- */
 
-/* Whether jobs can perhaps write it anyway: by all that the rules could mean. */
-static bool is_written(const struct sandbox_paths *p, const char *path)
-{
-    for (size_t i = 0; i < p->write.len; i++) {
-        CLEANUP(mem_freep) char *real = path_real(p->write.ptr[i]);
-        size_t len = strlen(real);
-
-        if (strncmp(path, real, len) == 0 && (len == 1 || !path[len] || path[len] == '/'))
-            return true;
-    }
-    return false;
-}
-
 static bool is_same(const char *path, const char *other)
 {
     CLEANUP(mem_freep) char *real = path_real(other);
@@ -196,7 +183,7 @@ static bool is_meant(const struct sandbox_paths *rules, const char *checkout, co
     CLEANUP(mem_freep) char *git = path_join(checkout, ".git");
     CLEANUP(mem_freep) char *back = NULL;
 
-    if (strcmp(git, git_dir) == 0 || !is_written(rules, git))
+    if (strcmp(git, git_dir) == 0 || !sandbox_is_written(&rules->write, git))
         return true;
     back = follow_file(git_dir, back_file, "");
     return (back && is_same(back, git)) || config_names(git_dir, checkout);
@@ -221,7 +208,8 @@ static void add_found(struct sandbox *s, const struct sandbox_paths *rules, stru
     CLEANUP(mem_freep) char *common = follow_file(own, common_file, "");
     CLEANUP(mem_freep) char *modules = NULL;
 
-    if (common && (!is_git_dir(common) || (!is_common(own, common) && !is_written(rules, common))))
+    if (common && (!is_git_dir(common) ||
+                   (!is_common(own, common) && !sandbox_is_written(&rules->write, common))))
         mem_freep(&common);
     if (is_opened)
         open_git_dir(rules, p, own);
@@ -256,7 +244,7 @@ static void add_named(struct sandbox *s, const struct sandbox_paths *rules, stru
     bool is_dir = file_is_dir(git);
     CLEANUP(mem_freep) char *own = is_dir ? path_real(git) : follow_file(checkout, git, "gitdir:");
     bool meant = own && is_git_dir(own) && is_meant(rules, checkout, own);
-    bool found = meant || (own && is_git_dir(own) && is_written(rules, own));
+    bool found = meant || (own && is_git_dir(own) && sandbox_is_written(&rules->write, own));
 
     if (found)
         add_found(s, rules, p, own, meant);
@@ -278,7 +266,7 @@ void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules
             add_named(s, rules, p, at, git);
             return;
         }
-        if (is_written(rules, at))
+        if (sandbox_is_written(&rules->write, at))
             add_unwanted(s, at, ".git");
         if (!slash || slash == at)
             return;

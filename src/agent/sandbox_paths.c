@@ -9,9 +9,11 @@
 #include "agent/permit.h"
 #include "agent/sandbox_state.h"
 #include "agent/workspace.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "conf/levels.h"
 #include "json/json.h"
 
 /* Of the home: keys, tokens, passwords, and where browsers keep all three. ~/.npmrc is not among
@@ -267,9 +269,9 @@ void sandbox_add_if_there(struct strv *to, const char *dir, const char *name)
         strv_adds(to, path);
 }
 
-/* Settings of a working folder, with everything they name. Where there are none yet, nobody makes
- * them behind our back; checkouts that are worked in are another matter. */
-static void add_settings(struct sandbox_paths *p, const char *dir, bool is_main)
+/* Settings of a folder, with everything they name. Where there are none yet, nobody makes them
+ * behind our back; checkouts that are worked in are another matter. */
+static void add_settings(struct sandbox_paths *p, const char *dir)
 {
     for (size_t i = 0; i < SANDBOX_FOLDERS; i++) {
         CLEANUP(mem_freep) char *path = path_join(dir, sandbox_folder_names[i]);
@@ -277,12 +279,57 @@ static void add_settings(struct sandbox_paths *p, const char *dir, bool is_main)
 
         if (file_exists(path))
             strv_adds(&p->read_only, path);
-        else if (is_main)
+        else
             strv_addf(&p->read_only, "%s/", path);
         if (file_is_dir(trees))
             strv_adds(&p->write, trees);
     }
     sandbox_add_if_there(&p->read_only, dir, ".mcp.json");
+}
+
+bool sandbox_is_written(const struct strv *write, const char *path)
+{
+    for (size_t i = 0; i < write->len; i++) {
+        CLEANUP(mem_freep) char *real = path_real(write->ptr[i]);
+        size_t len = strlen(real);
+
+        if (strncmp(path, real, len) == 0 && (len == 1 || !path[len] || path[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* Sets *at to the folder above. */
+static bool go_up(char *at)
+{
+    char *slash = strrchr(at, '/');
+
+    if (!slash || slash == at)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+void sandbox_settings_dirs(struct sandbox *s, struct strv *ret, struct strv *ret_write)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const char *dir = workspace_dir(s->workspace);
+    CLEANUP(mem_freep) char *at = mem_dup(dir, strlen(dir));
+    const char *local = levels_local_dir(&arena, dir, s->home);
+    CLEANUP(strv_release) struct strv top = STRV_INIT;
+    bool is_above;
+
+    strv_adds(&top, local);
+    is_above = depth_in(&top, dir);
+    workspace_dirs(s->workspace, ret);
+    strv_add_all(ret_write, ret);
+    strv_add_all(ret_write, &s->given.write);
+    while (is_above && strlen(at) > strlen(local) && go_up(at)) {
+        if (!strv_has(ret, str_of(at)) && sandbox_is_written(ret_write, at))
+            strv_adds(ret, at);
+    }
+    if (!strv_has(ret, str_of(local)) && sandbox_is_written(ret_write, local))
+        strv_adds(ret, local);
 }
 
 /* Of the homes only what could be written at all has to be taken away again. */
@@ -332,15 +379,15 @@ static void add_repositories(struct sandbox *s, const struct strv *dirs, struct 
 
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret)
 {
+    CLEANUP(strv_release) struct strv settings = STRV_INIT;
     CLEANUP(strv_release) struct strv dirs = STRV_INIT;
 
     workspace_dirs(s->workspace, &dirs);
-    strv_add_all(&ret->write, &dirs);
-    strv_add_all(&ret->write, &s->given.write);
+    sandbox_settings_dirs(s, &settings, &ret->write);
     if (temp)
         strv_adds(&ret->write, temp);
-    for (size_t i = 0; i < dirs.len; i++)
-        add_settings(ret, dirs.ptr[i], /*is_main=*/i == 0);
+    for (size_t i = 0; i < settings.len; i++)
+        add_settings(ret, settings.ptr[i]);
     add_homes(s, ret);
     strv_add_all(&ret->read_only, &s->given.read_only);
     add_secrets(s, ret);

@@ -20,7 +20,7 @@ struct sandbox_paths {
     struct strv sockets; /* unix sockets that can be connected to */
 };
 
-/* Of the folder worked in: there, so that nobody makes settings behind our back. */
+/* Of folders whose settings count: there, so that nobody makes settings behind our back. */
 #define SANDBOX_FOLDERS 2
 extern const char *const sandbox_folder_names[SANDBOX_FOLDERS];
 
@@ -56,7 +56,7 @@ struct sandbox {
     struct lock lock;         /* of what follows */
     char *temp_dir;           /* where temporary folders are made */
     char *temp;               /* NULL: not made yet */
-    struct sandbox_folder folders[SANDBOX_FOLDERS];
+    VEC(struct sandbox_folder) folders;
     struct strv unwanted; /* files that must not be there behind a job */
 };
 
@@ -76,6 +76,11 @@ void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv 
 /* All of them, for a job that begins now. */
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret);
 void sandbox_add_if_there(struct strv *to, const char *dir, const char *name);
+/* Whether jobs can perhaps write it: by all that rules of writing could mean. */
+bool sandbox_is_written(const struct strv *write, const char *path);
+/* Folders whose .claude and .tenax count for sessions: those worked in, and what jobs may write of
+ * those above, up to the one with the local settings. ret_write: the rules that say so. */
+void sandbox_settings_dirs(struct sandbox *s, struct strv *ret, struct strv *ret_write);
 /* What a path is inside, by the rule of confine.h: the deepest wins. */
 enum path_is {
     PATH_READABLE, /* and not writable */

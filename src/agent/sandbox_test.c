@@ -251,6 +251,14 @@ static const struct path_case path_cases[] = {
     {"w", NO_SETTINGS, "/etc/passwd", PATH_READABLE},
     {"w", NO_SETTINGS, "added/a", PATH_WRITABLE}, /* added to every workspace here */
     {"w", NO_SETTINGS, "added/.claude/settings.json", PATH_READABLE},
+    {"w", NO_SETTINGS, "added/.tenax/settings.json", PATH_READABLE}, /* is not there */
+    /* Where the local settings are, and what lies between. */
+    {"s/deep/down", FILES("\"allowWrite\":[\"../..\"]"), "s/deep/x", PATH_WRITABLE},
+    {"s/deep/down", FILES("\"allowWrite\":[\"../..\"]"), "s/.tenax/settings.local.json",
+     PATH_READABLE},
+    {"s/deep/down", FILES("\"allowWrite\":[\"../..\"]"), "s/deep/.claude/commands/x.md",
+     PATH_READABLE},
+    {"t", FILES("\"allowWrite\":[\"../w\"]"), "w/.tenax/settings.local.json", PATH_READABLE},
     {"w", NO_SETTINGS, "TEMP/x", PATH_WRITABLE},
     /* What makes programs run. */
     {"w", NO_SETTINGS, "w/.git/objects/aa", PATH_WRITABLE},
@@ -410,6 +418,48 @@ static void folders(void **state)
     assert_true(file_is_dir(path));
     place_release(&second);
     assert_false(file_exists(path));
+}
+
+/* Wherever settings would count, and no longer than a session. */
+static const struct {
+    const char *work, *settings;
+    const char *made[4]; /* NULL: no more */
+} folder_cases[] = {
+    {"o", NO_SETTINGS, {"o/.claude", "o/.tenax", "added/.tenax"}},
+    {"s/deep/down", FILES("\"allowWrite\":[\"../..\"]"), {"s/.tenax", "s/deep/.tenax"}},
+    {"o", FILES("\"allowWrite\":[\"~\"]"), {"h/moved"}}, /* CLAUDE_CONFIG_DIR */
+};
+
+static void folders_everywhere(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(folder_cases); i++) {
+        CLEANUP(mem_freep) char *added = path_join(root, "added");
+        struct place p;
+        struct sandbox_job *job;
+
+        place_make(&p, folder_cases[i].work, folder_cases[i].settings);
+        mem_freep(&p.sandbox->claude_home);
+        p.sandbox->claude_home = path_join(root, "h/moved");
+        workspace_add_dir(p.workspace, added);
+        for (int twice = 0; twice < 2; twice++) {
+            assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+            sandbox_job_free(job);
+        }
+        for (size_t k = 0; k < ARRAY_LEN(folder_cases[i].made) && folder_cases[i].made[k]; k++) {
+            CLEANUP(mem_freep) char *path = path_join(root, folder_cases[i].made[k]);
+
+            if (!file_is_dir(path))
+                fail_msg("row %zu: no %s", i, path);
+        }
+        place_release(&p);
+        for (size_t k = 0; k < ARRAY_LEN(folder_cases[i].made) && folder_cases[i].made[k]; k++) {
+            CLEANUP(mem_freep) char *path = path_join(root, folder_cases[i].made[k]);
+
+            if (file_exists(path))
+                fail_msg("row %zu: still %s", i, path);
+        }
+    }
 }
 
 /* Of one that somebody else has locked for good, nothing is taken for granted. */
@@ -984,7 +1034,8 @@ int main(void)
         cmocka_unit_test(asking),       cmocka_unit_test(environment),
         cmocka_unit_test(explanations), cmocka_unit_test(states),
         cmocka_unit_test(sockets),      cmocka_unit_test(folders),
-        cmocka_unit_test(folder_taken), cmocka_unit_test(remembered),
+        cmocka_unit_test(folder_taken), cmocka_unit_test(folders_everywhere),
+        cmocka_unit_test(remembered),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
