@@ -1,6 +1,6 @@
 /*
  * surroundings: two runs of git (status and, for a commit whose past is not remembered, log) beside
- * each other, one mailbox, one deadline. The branch is read from the repository's files (branch.h),
+ * each other, one deadline. The branch is read from the repository's files (branch.h),
  * so that it is known whatever git does. Runs on the thread that builds the session.
  */
 #include "agent/surroundings.h"
@@ -17,12 +17,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/strv.h"
-#include "proc/proc.h"
-#include "sync/mailbox.h"
+#include "proc/glance.h"
 
 #define GIT_MAX_OUTPUT ((size_t)256 << 10)
 #define GIT_MAX_LINE 200 /* bytes of a line that are shown */
-#define GIT_GRACE_MS 100
 
 enum job_state {
     JOB_NONE,    /* not started */
@@ -36,16 +34,14 @@ enum job_state {
 
 struct job {
     enum job_state state;
-    struct proc *proc;
-    struct buf out;
-    struct buf complaint;
+    struct glance *git; /* while it runs, and then what it said */
+    struct buf known;   /* instead of that: what is remembered, or why it did not start */
 };
 
 struct surroundings {
     struct surroundings_spec spec;
     struct branch branch;
-    struct mailbox *mail;
-    int64_t started_ms;
+    int64_t started_ms; /* glance_now_ms() */
     struct job status;
     struct job log;
 };
@@ -105,50 +101,44 @@ static void surroundings_environ(const struct surroundings *s, struct strv *ret)
 static void job_start(struct job *j, struct surroundings *s, const char *const *argv)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
-    struct proc_spec spec = {
+    struct glance_spec spec = {
         .argv = argv,
         .dir = surroundings_is_sure(s) ? s->branch.tree : s->spec.dir, /* GIT_DIR: the top */
         .max_output = GIT_MAX_OUTPUT,
-        .timeout_ms = s->spec.git_ms ? s->spec.git_ms : SURROUNDINGS_GIT_MS,
-        .grace_ms = GIT_GRACE_MS,
-        .at_once = true,
     };
     struct err err = {0};
 
     surroundings_environ(s, &env);
     spec.envp = (const char *const *)strv_get(&env);
-    buf_init(&j->out, GIT_MAX_OUTPUT);
-    buf_init(&j->complaint, GIT_MAX_OUTPUT);
-    j->proc = proc_start(&spec, s->mail, &err);
-    j->state = j->proc ? JOB_RUNNING : JOB_FAILED;
-    if (!j->proc)
-        buf_adds(&j->complaint, err.text);
+    buf_init(&j->known, GIT_MAX_OUTPUT);
+    j->git = glance_start(&spec, &err);
+    j->state = j->git ? JOB_RUNNING : err.code == ERR_NOT_FOUND ? JOB_MISSING : JOB_FAILED;
+    if (!j->git)
+        buf_adds(&j->known, err.text);
 }
 
 static void job_release(struct job *j)
 {
-    proc_unref(j->proc);
-    j->proc = NULL;
-    buf_release(&j->out);
-    buf_release(&j->complaint);
+    glance_free(j->git);
+    j->git = NULL;
+    buf_release(&j->known);
 }
 
-static void job_not_started(struct job *j, const struct proc_mail *m)
+/* What git said, or is known to say. */
+static struct str job_said(const struct job *j)
 {
-    j->state = m->code == ERR_NOT_FOUND ? JOB_MISSING : JOB_FAILED;
-    buf_add(&j->complaint, buf_str(&m->bytes));
+    return buf_str(j->git ? &j->git->out : &j->known);
 }
 
-static void job_mail(struct job *j, struct proc_mail *m)
+static struct str job_complaint(const struct job *j)
 {
-    if (m->what == PROC_OUTPUT)
-        buf_add(m->fd == 1 ? &j->out : &j->complaint, buf_str(&m->bytes));
-    else if (m->how == PROC_TIMED_OUT)
-        j->state = JOB_SLOW;
-    else if (m->how == PROC_NOT_STARTED)
-        job_not_started(j, m);
-    else
-        j->state = m->how == PROC_EXITED && m->code == 0 ? JOB_DONE : JOB_FAILED;
+    return buf_str(j->git ? &j->git->err : &j->known);
+}
+
+static void job_look(struct job *j)
+{
+    if (j->state == JOB_RUNNING && j->git->is_over)
+        j->state = j->git->code == 0 ? JOB_DONE : JOB_FAILED;
 }
 
 /* Elsewhere, what is checked out here says nothing. */
@@ -159,8 +149,9 @@ static bool surroundings_remembers(const struct surroundings *s)
 
 static void surroundings_start_log(struct surroundings *s)
 {
-    buf_init(&s->log.out, GIT_MAX_OUTPUT);
-    if (surroundings_remembers(s) && commits_recall(s->spec.commits, s->branch.commit, &s->log.out))
+    buf_init(&s->log.known, GIT_MAX_OUTPUT);
+    if (surroundings_remembers(s) &&
+        commits_recall(s->spec.commits, s->branch.commit, &s->log.known))
         s->log.state = JOB_DONE;
     else
         job_start(&s->log, s, log_argv);
@@ -171,8 +162,7 @@ struct surroundings *surroundings_start(const struct surroundings_spec *spec)
     struct surroundings *s = mem_zalloc(sizeof(*s));
 
     s->spec = *spec;
-    s->mail = mailbox_new();
-    s->started_ms = clock_mono_ms();
+    s->started_ms = glance_now_ms();
     branch_find(spec->dir, &s->branch);
     if (s->branch.is_repo) {
         if (s->branch.has_filters || !surroundings_is_sure(s))
@@ -190,38 +180,22 @@ void surroundings_free(struct surroundings *s)
         return;
     job_release(&s->status);
     job_release(&s->log);
-    mailbox_close(s->mail);
-    mailbox_unref(s->mail);
     branch_release(&s->branch);
     mem_freep(&s);
 }
 
-/* Until neither of the two runs, or until so many ms after the start. */
-static int surroundings_wait(struct surroundings *s, const struct job *one, const struct job *other,
-                             int64_t ms, struct cancel *cancel, struct err *err)
+/* Until git has said its status, and with_log what led to it; or so many ms after the start. */
+static int surroundings_wait(struct surroundings *s, bool with_log, int64_t ms,
+                             struct cancel *cancel, struct err *err)
 {
-    /* Under a virtual clock a deadline would be over at once; git's own timeout is real. */
-    int64_t deadline_ms = clock_is_virtual() ? -1 : s->started_ms + ms;
+    struct err why = {0};
+    int rc =
+        glance_wait(s->status.git, with_log ? s->log.git : NULL, s->started_ms + ms, cancel, &why);
 
-    while (one->state == JOB_RUNNING || other->state == JOB_RUNNING) {
-        struct err why = {0};
-        struct mail *m;
-
-        if (mailbox_take(s->mail, cancel, deadline_ms, &m, &why) < 0) {
-            if (why.code == ERR_TIMEOUT)
-                return 0;
-            return err_set(err, why.code, "%s", why.text);
-        }
-        if (m->kind == &proc_mail_kind) {
-            struct proc_mail *pm = (struct proc_mail *)m;
-
-            if (pm->proc == s->status.proc)
-                job_mail(&s->status, pm);
-            else if (pm->proc == s->log.proc)
-                job_mail(&s->log, pm);
-        }
-        mail_free(m);
-    }
+    job_look(&s->status);
+    job_look(&s->log);
+    if (rc < 0 && why.code != ERR_TIMEOUT)
+        return err_set(err, why.code, "%s", why.text);
     return 0;
 }
 
@@ -238,20 +212,20 @@ static int surroundings_collect(struct surroundings *s, bool *ret_quick, struct 
     int64_t total_ms = s->spec.git_ms ? s->spec.git_ms : SURROUNDINGS_GIT_MS;
 
     *ret_quick = false;
-    if (surroundings_wait(s, &s->status, &s->status, total_ms * 7 / 10, cancel, err) < 0)
+    if (surroundings_wait(s, /*with_log=*/false, total_ms * 7 / 10, cancel, err) < 0)
         return -1;
     job_give_up(&s->status);
-    if (s->status.state == JOB_SLOW && !clock_is_virtual()) {
+    if (s->status.state == JOB_SLOW) {
         *ret_quick = true;
         job_release(&s->status);
         job_start(&s->status, s, quick_status_argv);
     }
-    if (surroundings_wait(s, &s->status, &s->log, total_ms, cancel, err) < 0)
+    if (surroundings_wait(s, /*with_log=*/true, total_ms, cancel, err) < 0)
         return -1;
     job_give_up(&s->status);
     job_give_up(&s->log);
-    if (s->log.proc && s->log.state == JOB_DONE && surroundings_remembers(s))
-        commits_keep(s->spec.commits, s->branch.commit, buf_str(&s->log.out));
+    if (s->log.git && s->log.state == JOB_DONE && surroundings_remembers(s))
+        commits_keep(s->spec.commits, s->branch.commit, job_said(&s->log));
     return 0;
 }
 
@@ -274,7 +248,7 @@ static size_t lines_write(struct str text, size_t max, struct buf *ret)
 /* Why there is nothing to show, behind a name. */
 static void job_excuse(const struct job *j, const char *name, struct buf *ret)
 {
-    struct str said = str_trim(buf_str(&j->complaint));
+    struct str said = str_trim(job_complaint(j));
 
     said = str_clip(str_first(said, str_chr(said, '\n')), GIT_MAX_LINE);
     if (j->state == JOB_MISSING)
@@ -293,7 +267,7 @@ static void job_excuse(const struct job *j, const char *name, struct buf *ret)
 
 static void surroundings_write_status(const struct surroundings *s, bool is_quick, struct buf *ret)
 {
-    struct str rest = buf_str(&s->status.out);
+    struct str rest = job_said(&s->status);
     struct str head = STR("");
     CLEANUP(buf_release) struct buf lines = BUF_INIT(BUF_NO_LIMIT);
     size_t count;
@@ -313,7 +287,7 @@ static void surroundings_write_status(const struct surroundings *s, bool is_quic
     count = lines_write(rest, SURROUNDINGS_MAX_CHANGES, &lines);
     buf_addf(ret, "\nStatus: %s", count ? "" : "clean");
     if (count)
-        buf_addf(ret, "%s%zu changed", s->status.out.over ? "more than " : "", count);
+        buf_addf(ret, "%s%zu changed", s->status.git->out.over ? "more than " : "", count);
     if (is_quick)
         buf_adds(ret, " (untracked files not looked at: that took too long)");
     buf_add(ret, buf_str(&lines));
@@ -324,11 +298,11 @@ static void surroundings_write_status(const struct surroundings *s, bool is_quic
 static void surroundings_write_log(const struct surroundings *s, struct buf *ret)
 {
     /* A branch without commits is no failure worth words. */
-    if (s->log.state == JOB_FAILED && str_has(buf_str(&s->log.complaint), STR("any commits")))
+    if (s->log.state == JOB_FAILED && str_has(job_complaint(&s->log), STR("any commits")))
         buf_adds(ret, "\nCommits: none yet");
     else if (s->log.state == JOB_DONE) {
         buf_adds(ret, "\nLast commits:");
-        lines_write(buf_str(&s->log.out), SURROUNDINGS_COMMITS, ret);
+        lines_write(job_said(&s->log), SURROUNDINGS_COMMITS, ret);
     } else if (s->log.state != JOB_MISSING) {
         job_excuse(&s->log, "Commits", ret);
     }

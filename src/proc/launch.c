@@ -29,7 +29,7 @@ static struct str launch_path_of(const char *const *envp)
     return STR(LAUNCH_DEFAULT_PATH);
 }
 
-static void launch_find_program(const char *name, const char *const *envp, struct strv *ret)
+void launch_find_program(const char *name, const char *const *envp, struct strv *ret)
 {
     struct str rest = launch_path_of(envp);
     struct str dir;

@@ -20,6 +20,7 @@
 
 struct err;
 struct proc_spec;
+struct strv;
 
 /* In tenax. */
 struct launch {
@@ -39,6 +40,8 @@ struct launch_ends {
     int err;
 };
 
+/* The files that a program's name may mean, in this order. */
+void launch_find_program(const char *name, const char *const *envp, struct strv *ret);
 /* Whether argv[0] would be found: ERR_NOT_FOUND or ERR_DENIED. For those who do not run it
  * themselves; otherwise the exec says so. */
 int launch_check_program(const struct proc_spec *spec, struct err *err);

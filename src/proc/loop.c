@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "proc/foreground.h"
+#include "proc/glance.h"
 #include "proc/job.h"
 #include "proc/tree.h"
 #include "proc/zygote.h"
@@ -172,7 +173,7 @@ static void loop_know_guests(struct loop *loop)
     /* The second look is the one that counts: wardens that live after the snapshot did before. A
      * program that is still waited for is no guest; when it has ended, guests are due again. */
     if (!loop->guests_due || loop_is_in_doubt(loop) || tree_read(&loop->tree) < 0 ||
-        loop_is_in_doubt(loop) || foreground_is_running())
+        loop_is_in_doubt(loop) || foreground_is_running() || glance_is_running())
         return;
     loop->guests_due = false;
     loop->guests.len = 0;

@@ -13,7 +13,8 @@
  * whoever is found below, again and again until nobody is left. When tenax itself dies, kill -9
  * included, the wardens do the same at once. Out of reach are processes we may not signal (a job
  * that became another user: given up after 10 seconds) and those that other services start on a
- * job's behalf (docker, systemd-run, at).
+ * job's behalf (docker, systemd-run, at). For a question that a program answers in a moment,
+ * starting no others, all this is too much: glance.h.
  *
  * A job whose leader exits while descendants go on is not over until they are; after linger_ms they
  * are ended like the leader would be. Times here are real, also under a virtual clock (clock.h):
