@@ -28,6 +28,7 @@
 /* What one side said before the other did; of a user without results. */
 struct part {
     struct message *message;
+    struct str request; /* assistant: the request it answers, in the message's arena; may be empty */
 };
 
 struct reader {
@@ -38,7 +39,7 @@ struct reader {
     struct map replacements; /* tool_use id → char *, what stands for the result */
     struct map entries;      /* uuids of the chain's lines: what was queued and is said already */
     struct map files;        /* path → number in the list, from 1 */
-    struct map priced;       /* message ids whose usage is counted */
+    struct map priced;       /* answers whose usage is counted, by their and their requests' ids */
     bool is_deferred;        /* the last turn ended because a hook has put its call off */
     uint64_t counted_to;     /* lines before this offset are in the recorded cost */
 };
@@ -201,7 +202,7 @@ static struct message *reader_last(struct reader *r)
 static struct message *reader_part(struct reader *r, enum role role)
 {
     struct message *last = reader_last(r);
-    struct part part;
+    struct part part = {0};
 
     if (role == ROLE_USER && last && last->role == ROLE_USER)
         return last;
@@ -279,6 +280,7 @@ static void reader_file(struct reader *r, const struct json *line)
 static void reader_usage(struct reader *r, const struct json *line, const struct json *message,
                          const struct load_entry *e)
 {
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(BUF_NO_LIMIT);
     struct tool_spend spend = {.model = json_get_str(message, "model"), .usd = NAN};
 
     if (e->flags & LOAD_PRESERVED)
@@ -289,9 +291,12 @@ static void reader_usage(struct reader *r, const struct json *line, const struct
     r->to->tokens =
         spend.usage.input + spend.usage.cache_read + spend.usage.cache_write + spend.usage.output;
     r->to->tokens_at = r->parts.len;
-    if (e->offset < r->counted_to || map_has(&r->priced, json_get_str(message, "id")))
+    buf_add(&answer, json_get_str(message, "id"));
+    buf_addc(&answer, '\n');
+    buf_add(&answer, json_get_str(line, "requestId"));
+    if (e->offset < r->counted_to || map_has(&r->priced, buf_str(&answer)))
         return;
-    map_set(&r->priced, json_get_str(message, "id"), r);
+    map_set(&r->priced, buf_str(&answer), r);
     (void)json_double(json_get(line, "costUSD"), &spend.usd);
     ledger_add_spend(&r->to->ledger, &spend);
 }
@@ -312,23 +317,30 @@ static void reader_todos(struct reader *r, const struct block *call)
     jw_json(&w, json_get(input, "todos"));
 }
 
-static void reader_assistant(struct reader *r, const struct message *m, struct str uuid)
+/* Blocks of one answer are lines of their own; results may stand between them. Some servers call all
+ * their answers the same, so the request must be the same, too. NULL: the line begins an answer. */
+static struct message *reader_answer(struct reader *r, struct str id, struct str request)
 {
-    struct message *to = NULL;
+    for (size_t i = r->parts.len; id.len && i-- > 0;) {
+        const struct part *part = &r->parts.ptr[i];
 
-    /* Blocks of one answer are lines of their own; results may stand between them. */
-    for (size_t i = r->parts.len; m->id.len && i-- > 0 && !to;) {
-        struct message *part = r->parts.ptr[i].message;
-
-        if (part->role == ROLE_ASSISTANT && str_eq(part->id, m->id))
-            to = part;
-        else if (part->role == ROLE_ASSISTANT)
-            break;
+        if (part->message->role == ROLE_ASSISTANT)
+            return str_eq(part->message->id, id) && str_eq(part->request, request) ? part->message
+                                                                                   : NULL;
     }
+    return NULL;
+}
+
+static void reader_assistant(struct reader *r, const struct message *m, struct str uuid,
+                             struct str request)
+{
+    struct message *to = reader_answer(r, m->id, request);
+
     if (!to) {
         to = reader_part(r, ROLE_ASSISTANT);
         to->id = arena_str(&to->arena, m->id);
         to->model = arena_str(&to->arena, m->model);
+        r->parts.ptr[r->parts.len - 1].request = arena_str(&to->arena, request);
     }
     for (size_t i = 0; i < m->len; i++) {
         struct block b = m->blocks[i];
@@ -427,7 +439,7 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
             reader_file(r, line);
         return 0;
     }
-    reader_assistant(r, m, uuid);
+    reader_assistant(r, m, uuid, json_get_str(line, "requestId"));
     reader_usage(r, line, json_get(line, "message"), e);
     return 0;
 }

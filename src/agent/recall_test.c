@@ -36,8 +36,10 @@ static char path[] = "/tmp/recall_test_XXXXXX";
     LINE("user", uuid, parent,                                                                     \
          "\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":"  \
          "\"" id "\",\"content\":\"" text "\"}]}")
-#define SAYS(uuid, parent, id, block)                                                              \
+#define SAYS(uuid, parent, id, block) SAYS_TO(uuid, parent, "r-" id, id, block)
+#define SAYS_TO(uuid, parent, request, id, block)                                                  \
     LINE("assistant", uuid, parent,                                                                \
+         "\"requestId\":\"" request "\","                                                          \
          "\"message\":{\"id\":\"" id "\",\"type\":\"message\",\"role\":\"assistant\","             \
          "\"model\":\"m\",\"content\":[" block "],\"usage\":{\"input_tokens\":10,"                 \
          "\"output_tokens\":2}}")
@@ -100,6 +102,11 @@ static const struct {
      USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", THINK)
          SAYS("a2", "\"a1\"", "m1", TEXT("ok")),
      "U go | A (hm) ok", RECALL_COMPLETE, ""},
+    {"a server that calls all its answers the same",
+     USER("u1", "null", "one") SAYS_TO("a1", "\"u1\"", "r1", "m1", TEXT("first"))
+         SAYS_TO("a2", "\"a1\"", "r1", "m1", TEXT("half")) USER("u2", "\"a2\"", "two")
+             SAYS_TO("a3", "\"u2\"", "r2", "m1", TEXT("second")),
+     "U one | A first half | U two | A second", RECALL_COMPLETE, ""},
     {"white space", USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT(" \\n")), "U go",
      RECALL_INTERRUPTED_PROMPT, ""},
     {"an error of the provider is no answer",

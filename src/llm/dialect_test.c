@@ -192,12 +192,55 @@ static void test_faults(void **state)
     }
 }
 
+/* Some servers call all their answers the same, or nothing; a transcript must tell them apart. */
+static void test_ids_are_unique(void **state)
+{
+    static const struct {
+        const struct dialect *dialect;
+        const char *body;
+    } rows[] = {
+        {&dialect_openai_chat, "{\"id\":\"chatcmpl-1\",\"model\":\"m\",\"choices\":[{\"index\":0,"
+                               "\"message\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}"},
+        {&dialect_openai_responses, "{\"id\":\"resp_1\",\"model\":\"m\",\"status\":\"completed\","
+                                    "\"output\":[{\"id\":\"msg_1\","
+                                    "\"type\":\"message\",\"role\":\"assistant\",\"content\":[{"
+                                    "\"type\":\"output_text\",\"text\":"
+                                    "\"Hi\"}]}]}"},
+        {&dialect_gemini,
+         "{\"responseId\":\"r\",\"candidates\":[{\"index\":0,\"content\":{\"role\":\"model\","
+         "\"parts\":[{\"text\":\"Hi\"}]},\"finishReason\":\"STOP\"}]}"},
+    };
+    struct llm_request req = {.model = &model};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf before = BUF_INIT(100);
+
+        for (int n = 0; n < 2; n++) {
+            struct reply *reply = reply_new(/*fn=*/NULL, /*arg=*/NULL);
+            struct decoder *d = rows[i].dialect->decoder_new(&req, reply);
+            struct llm_fault fault = {0};
+            struct err err = {0};
+            struct message *m;
+
+            if (rows[i].dialect->whole(d, str_of(rows[i].body), &fault, &err) < 0)
+                fail_msg("%s: %s", rows[i].dialect->name, err.text);
+            m = reply_take(reply);
+            assert_true(str_starts(m->id, STR("msg_")) && !str_eq(m->id, buf_str(&before)));
+            buf_add(&before, m->id);
+            message_unref(m);
+            rows[i].dialect->decoder_free(d);
+            reply_free(reply);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),   cmocka_unit_test(test_nothing_forgotten),
         cmocka_unit_test(test_request), cmocka_unit_test(test_no_answer),
-        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_faults),  cmocka_unit_test(test_ids_are_unique),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

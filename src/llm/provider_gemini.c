@@ -338,8 +338,7 @@ static int read_response(struct decoder *d, const struct json *v, struct llm_fau
     if (blocked.len && !candidate)
         return fail(f, err, ERR_DENIED, /*retry=*/false, "the prompt was blocked: ", blocked);
     read_usage(d, json_get(v, "usageMetadata"));
-    if (reply_start(d->reply, json_get_str(v, "responseId"), json_get_str(v, "modelVersion"), err) <
-        0)
+    if (reply_start(d->reply, STR(""), json_get_str(v, "modelVersion"), err) < 0)
         return -1;
     if (json_is(parts, JSON_ARRAY)) {
         JSON_EACH(parts, part) {

@@ -356,7 +356,7 @@ static int read_chunk(struct decoder *d, struct str data, struct llm_fault *faul
         return openai_error(error, fault, err);
 
     d->chunk++;
-    if (reply_start(d->reply, json_get_str(chunk, "id"), json_get_str(chunk, "model"), err) < 0 ||
+    if (reply_start(d->reply, STR(""), json_get_str(chunk, "model"), err) < 0 ||
         read_progress(d, json_get(chunk, "prompt_progress"), err) < 0 ||
         read_choice(d, first_choice(chunk), fault, err) < 0)
         return -1;

@@ -73,8 +73,7 @@ static void read_usage(struct decoder *d, const struct json *usage)
 
 static int start(struct decoder *d, const struct json *response, struct err *err)
 {
-    return reply_start(d->reply, json_get_str(response, "id"), json_get_str(response, "model"),
-                       err);
+    return reply_start(d->reply, STR(""), json_get_str(response, "model"), err);
 }
 
 /* completed or incomplete (which some servers say only in the status). What was not told item by

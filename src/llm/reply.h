@@ -46,8 +46,10 @@ void reply_free(struct reply *r);
 /* Who is asked; provider_data and message.model say so. Before the first block. */
 void reply_origin(struct reply *r, struct str provider, struct str model);
 
-/* What the vendor calls the message and the model; either may be empty. Only the first call counts,
- * and it is made for decoders that leave it out. */
+/* What the vendor calls the message and the model; either may be empty. The id must be this
+ * answer's alone, for transcripts tell answers apart by it: decoders of vendors with servers that
+ * call all of them the same leave it out, and one is made. Only the first call counts, and it is
+ * made for decoders that leave it out. */
 int reply_start(struct reply *r, struct str id, struct str model, struct err *err);
 bool reply_is_started(const struct reply *r);
 
