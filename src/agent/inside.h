@@ -28,6 +28,7 @@ struct call;
 struct jw;
 struct model;
 struct pace;
+struct step;
 
 #define AGENT_MAX_TEXT ((size_t)64 << 20)
 
@@ -62,7 +63,7 @@ struct turn {
     struct llm_usage usage;
     size_t provider;    /* index: fallbacks stay for the turn */
     int64_t max_tokens; /* override after a cut; 0: the model's default */
-    int go_on;          /* "go on from where you were cut" rounds */
+    int go_on;          /* "go on from where you were cut" rounds, in a row */
     int structured;     /* answers that did not have the form that was asked for */
     bool asked_again;   /* after an empty answer */
     bool made_room;     /* tried to, after "too long" */
@@ -226,6 +227,24 @@ int turn_ask_referee(struct agent *a, struct turn *t);
 /* TURN_STARTED, once: behind the hooks that hear of the input first, before anything is said. */
 void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in);
 void turn_run(struct agent *a, struct agent_input *input);
+void turn_again(struct turn *t, enum turn_why why); /* the loop goes round once more */
+/* The answer enters the conversation. */
+int turn_keep_reply(struct agent *a, struct turn *t, struct step *s);
+
+/* turn_recover.c: answers that are no good. True: this one does not count, or counts for a part of
+ * one; the loop goes round once more. */
+/* Cut at the output limit: more room for the same request, then its rest is asked for. A call in it
+ * that is not whole, and cannot be had whole, has a result that says so. */
+bool turn_after_cut(struct agent *a, struct turn *t, struct step *s);
+bool turn_is_cut_for_good(const struct turn *t); /* calls were, too many times in a row */
+/* Empty: asked again, once. True: it was, and the turn's err says so when it is not asked again. */
+bool turn_after_nothing(struct agent *a, struct turn *t, struct step *s, bool *ret_again);
+/* The provider would not take an image or a file: one that a tool has read is left out, and the
+ * call made again. Newest first: the older ones were taken before. */
+bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s);
+/* Too long for the model: what was said is not shown, the conversation compacted once, and the call
+ * made again. */
+bool turn_makes_room(struct agent *a, struct turn *t, struct step *s);
 
 /* turn_say.c: the user's side. */
 void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,

@@ -23,7 +23,6 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
-#define TURN_GO_ON 3     /* rounds of "go on" after an answer that was cut */
 #define TURN_RESTATE 3   /* times a structured answer is asked for again */
 #define TURN_SENT_BACK 8 /* times Stop hooks may send a turn back before they are overruled */
 #define TURN_MAX_NOTE ((size_t)64 << 10)
@@ -39,7 +38,7 @@ static const char *turn_why_name(enum turn_why why)
     return names[why];
 }
 
-static void turn_again(struct turn *t, enum turn_why why)
+void turn_again(struct turn *t, enum turn_why why)
 {
     t->why = why;
     log_debug("agent", "step %" PRId64 ": %s", t->steps, turn_why_name(why));
@@ -56,8 +55,7 @@ static void turn_keep_text(struct turn *t, const struct message *m)
     t->last_text = arena_str(&t->last_arena, buf_str(&text));
 }
 
-/* The answer enters the conversation. */
-static int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
+int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
 {
     struct journal *journal = a->spec.journal;
 
@@ -71,83 +69,6 @@ static int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
     t->unwritten = r < 0;
     step_keep(s);
     return r;
-}
-
-/* Nothing a person could read and nothing to do. */
-static bool turn_is_empty(const struct message *m)
-{
-    if (message_count(m, BLOCK_TOOL_USE) || message_count(m, BLOCK_OTHER))
-        return false;
-    for (size_t i = 0; i < m->len; i++) {
-        if (m->blocks[i].kind == BLOCK_TEXT && str_trim(m->blocks[i].text).len)
-            return false;
-    }
-    return true;
-}
-
-/* A larger cap for the same request, once, where the model has one. */
-static bool turn_raise_cap(struct agent *a, struct turn *t)
-{
-    const struct model *m = &agent_provider(a, t->provider)->model;
-
-    if (t->max_tokens || !m->long_output || m->max_output <= m->default_output ||
-        a->spec.max_usd > 0)
-        return false;
-    t->max_tokens = m->max_output;
-    return true;
-}
-
-/* An answer that was cut: ask for more room, then for the rest. False: it stays cut. */
-static bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
-{
-    if (turn_raise_cap(a, t)) {
-        step_drop(s, STR("the answer was cut at the output limit"));
-        turn_again(t, WHY_MORE_TOKENS);
-        return true;
-    }
-    if (t->go_on == TURN_GO_ON || turn_is_empty(s->reply.message))
-        return false;
-    t->go_on++;
-    if (turn_keep_reply(a, t, s) < 0)
-        return true; /* and ends */
-    agent_remind(a,
-                 STR("Your answer was cut at the output limit. Go straight on where it stops: no "
-                     "excuse, no summary, nothing repeated; and give the rest in smaller "
-                     "parts."));
-    turn_again(t, WHY_GO_ON);
-    return true;
-}
-
-/* The provider would not take an image or a file: one that a tool has read is left out, and the
- * call made again. Newest first: the older ones were taken before. */
-static bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s)
-{
-    size_t n = s->blames_media ? history_drop_media(&a->history) : 0;
-
-    if (!n)
-        return false;
-    agent_notice(a, LEVEL_WARNING, "%s; going on without %s that a tool had read", t->err.text,
-                 n > 1 ? "the images and files" : "the image or file");
-    err_clear(&t->err);
-    turn_again(t, WHY_NO_MEDIA);
-    return true;
-}
-
-/* Too long for the model: what was said is not shown, the conversation compacted once, and the call
- * made again. */
-static bool turn_makes_room(struct agent *a, struct turn *t, struct step *s)
-{
-    bool too_long = t->err.code == ERR_CONTEXT_FULL ||
-                    (t->err.code == ERR_TOO_BIG && !s->message_id[0]) ||
-                    (s->reply.stop == STOP_CONTEXT_FULL && s->reply.message &&
-                     !message_count(s->reply.message, BLOCK_TOOL_USE));
-
-    if (!too_long || !compact_for_room(a, t))
-        return false;
-    step_drop(s, STR("the model's context was full"));
-    err_clear(&t->err);
-    turn_again(t, WHY_MORE_ROOM);
-    return true;
 }
 
 /* ---- Before the end ---- */
@@ -280,12 +201,6 @@ static enum turn_end turn_failed(struct agent *a, struct turn *t, const struct s
     }
 }
 
-static enum turn_end turn_model_error(struct turn *t, struct str text)
-{
-    err_set(&t->err, ERR_PROTOCOL, "%.*s", STR_ARG(text));
-    return END_MODEL_ERROR;
-}
-
 static enum turn_end turn_refused(struct turn *t, const struct step *s)
 {
     struct llm_fault reason = {0};
@@ -386,6 +301,8 @@ static bool turn_take_up(struct agent *a, struct turn *t, const struct agent_inp
 /* One step. True: once more; false: *ret says why not. */
 static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn_end *ret)
 {
+    bool again;
+
     if (compact_when_due(a, t, &t->err) < 0) {
         *ret = turn_failed(a, t, s);
         return false;
@@ -409,18 +326,11 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
     t->steps++;
     if (turn_makes_room(a, t, s))
         return true;
-    if (s->reply.stop == STOP_MAX_TOKENS && !message_count(s->reply.message, BLOCK_TOOL_USE) &&
-        turn_after_cut(a, t, s))
+    if (turn_after_cut(a, t, s))
         return true;
-    if (s->reply.stop != STOP_REFUSAL && turn_is_empty(s->reply.message)) {
-        step_drop(s, STR("the answer was empty"));
-        *ret = turn_model_error(t, STR("the model answered with nothing, twice"));
-        if (t->asked_again)
-            return false;
-        t->asked_again = true;
-        agent_remind(a, STR("Your answer was empty. Go on with the task, or say that it is done."));
-        turn_again(t, WHY_EMPTY);
-        return true;
+    if (turn_after_nothing(a, t, s, &again)) {
+        *ret = END_MODEL_ERROR;
+        return again;
     }
     *ret = END_API_ERROR;
     if (turn_keep_reply(a, t, s) < 0) {
@@ -432,7 +342,9 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         *ret = turn_refused(t, s);
         return false;
     }
-    if (s->batch.calls.len)
+    if (turn_is_cut_for_good(t))
+        batch_refuse(&s->batch, STR("the answer was cut again"));
+    else if (s->batch.calls.len)
         return turn_run_calls(a, t, &s->batch, ret);
     switch (s->reply.stop) {
     case STOP_PAUSE_TURN:

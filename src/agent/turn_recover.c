@@ -1,0 +1,147 @@
+/*
+ * What a turn does about an answer that is no good: cut, empty, too long to be given, or none,
+ * because an image was too large. Each way out is tried before anybody hears of the trouble, and
+ * none of them throws away an answer when there is no step left for another. Agent thread.
+ */
+#include <inttypes.h>
+
+#include "agent/call.h"
+#include "agent/compact.h"
+#include "agent/inside.h"
+#include "agent/step.h"
+#include "base/err.h"
+#include "llm/message.h"
+#include "llm/model.h"
+#include "llm/provider.h"
+
+#define TURN_GO_ON 3 /* rounds of "go on" after an answer that was cut, in a row */
+
+static bool turn_has_step(const struct agent *a, const struct turn *t)
+{
+    return !a->spec.max_steps || t->steps < a->spec.max_steps;
+}
+
+/* Nothing a person could read and nothing to do. */
+static bool turn_is_empty(const struct message *m)
+{
+    if (message_count(m, BLOCK_TOOL_USE) || message_count(m, BLOCK_OTHER))
+        return false;
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TEXT && str_trim(m->blocks[i].text).len)
+            return false;
+    }
+    return true;
+}
+
+/* A larger cap for the same request, once, where the model has one. */
+static bool turn_raise_cap(struct agent *a, struct turn *t)
+{
+    const struct model *m = &agent_provider(a, t->provider)->model;
+
+    if (t->max_tokens || !m->long_output || m->max_output <= m->default_output ||
+        a->spec.max_usd > 0)
+        return false;
+    t->max_tokens = m->max_output;
+    return true;
+}
+
+/* The call that the answer ends with, when there is not enough of it to run; or NULL. */
+static struct call *turn_cut_call(const struct step *s)
+{
+    const struct message *m = s->reply.message;
+    struct call *c = s->batch.calls.len ? s->batch.calls.ptr[s->batch.calls.len - 1] : NULL;
+
+    return c && !c->args && m->blocks[m->len - 1].kind == BLOCK_TOOL_USE ? c : NULL;
+}
+
+bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
+{
+    struct call *call = turn_cut_call(s);
+
+    if (s->reply.stop != STOP_MAX_TOKENS) {
+        t->go_on = 0;
+        return false;
+    }
+    if (s->batch.calls.len && !call)
+        return false;                                  /* all of them are whole */
+    if (turn_has_step(a, t) && turn_raise_cap(a, t)) { /* nothing with an effect has run yet */
+        step_drop(s, STR("the answer was cut at the output limit"));
+        turn_again(t, WHY_MORE_TOKENS);
+        return true;
+    }
+    if (call) {
+        call_fail(call,
+                  "The answer was cut at the output limit (%" PRId64
+                  " tokens) in the middle of this call. Nothing was done. Do it in smaller parts, "
+                  "each of them a call of its own.",
+                  s->reply.usage.output);
+        t->go_on++;
+        return false;
+    }
+    if (!turn_has_step(a, t) || t->go_on >= TURN_GO_ON || turn_is_empty(s->reply.message))
+        return false;
+    t->go_on++;
+    if (turn_keep_reply(a, t, s) < 0)
+        return true; /* and ends */
+    agent_remind(a,
+                 STR("Your answer was cut at the output limit. Go straight on where it stops: no "
+                     "excuse, no summary, nothing repeated; and give the rest in smaller "
+                     "parts."));
+    turn_again(t, WHY_GO_ON);
+    return true;
+}
+
+bool turn_is_cut_for_good(const struct turn *t)
+{
+    return t->go_on > TURN_GO_ON;
+}
+
+bool turn_after_nothing(struct agent *a, struct turn *t, struct step *s, bool *ret_again)
+{
+    if (s->reply.stop == STOP_REFUSAL || !turn_is_empty(s->reply.message))
+        return false;
+    step_drop(s, STR("the answer was empty"));
+    *ret_again = !t->asked_again && turn_has_step(a, t);
+    if (!*ret_again) {
+        err_set(&t->err, ERR_PROTOCOL, "the model answered with nothing%s",
+                t->asked_again ? ", twice" : "");
+        return true;
+    }
+    t->asked_again = true;
+    agent_remind(a, STR("Your answer was empty. Go on with the task, or say that it is done."));
+    turn_again(t, WHY_EMPTY);
+    return true;
+}
+
+bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s)
+{
+    size_t n = s->blames_media ? history_drop_media(&a->history) : 0;
+
+    if (!n)
+        return false;
+    agent_notice(a, LEVEL_WARNING, "%s; going on without %s that a tool had read", t->err.text,
+                 n > 1 ? "the images and files" : "the image or file");
+    err_clear(&t->err);
+    turn_again(t, WHY_NO_MEDIA);
+    return true;
+}
+
+/* The answer broke off because the window was full, and all that it has is words. */
+static bool turn_ran_out(const struct agent *a, const struct turn *t, const struct step *s)
+{
+    return s->reply.stop == STOP_CONTEXT_FULL && s->reply.message &&
+           !message_count(s->reply.message, BLOCK_TOOL_USE) && turn_has_step(a, t);
+}
+
+bool turn_makes_room(struct agent *a, struct turn *t, struct step *s)
+{
+    bool too_long = t->err.code == ERR_CONTEXT_FULL ||
+                    (t->err.code == ERR_TOO_BIG && !s->message_id[0]) || turn_ran_out(a, t, s);
+
+    if (!too_long || !compact_for_room(a, t))
+        return false;
+    step_drop(s, STR("the model's context was full"));
+    err_clear(&t->err);
+    turn_again(t, WHY_MORE_ROOM);
+    return true;
+}
