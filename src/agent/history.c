@@ -31,29 +31,6 @@ static size_t history_block_bytes(const struct block *b)
     return b->kind == BLOCK_IMAGE ? n + 6000 : n + b->data.len;
 }
 
-static bool is_media(const struct block *b)
-{
-    return b->kind == BLOCK_IMAGE || b->kind == BLOCK_DOCUMENT;
-}
-
-static size_t result_media(const struct block *result)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; result->kind == BLOCK_TOOL_RESULT && i < result->content_len; i++)
-        n += is_media(&result->content[i]);
-    return n;
-}
-
-static size_t count_media(const struct message *m)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < m->len; i++)
-        n += result_media(&m->blocks[i]);
-    return n;
-}
-
 size_t message_bytes(const struct message *m)
 {
     size_t n = 0;
@@ -103,7 +80,7 @@ void history_answer(struct history *h, const struct block *result)
             h->open.len ? h->open.ptr[0] : "no call");
     message_add(history_draft(h), result);
     h->bytes += history_block_bytes(result);
-    h->media += result_media(result);
+    h->media += history_result_media(result);
     mem_freep(&h->open.ptr[0]);
     for (size_t i = 0; i < h->open.len; i++) /* with the NULL behind the last */
         h->open.ptr[i] = h->open.ptr[i + 1];
@@ -150,32 +127,6 @@ const struct message *history_last_reply(const struct history *h)
     return NULL;
 }
 
-/* A copy, because what was sent may be shared and remembers its bytes. */
-static struct message *without_media(const struct message *m)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct message *copy = message_new(m->role, m->len);
-
-    for (size_t i = 0; i < m->len; i++) {
-        struct block result = m->blocks[i];
-        struct block *content = arena_zalloc(&arena, (result.content_len + 1) * sizeof(*content));
-
-        for (size_t c = 0; c < result.content_len; c++) {
-            content[c] = result.content[c];
-            if (is_media(&content[c]))
-                content[c] = (struct block){
-                    .kind = BLOCK_TEXT,
-                    .text = content[c].kind == BLOCK_IMAGE
-                                ? STR("[The image is left out: it cannot be given to this model.]")
-                                : STR("[The file is left out: it cannot be given to this model.]")};
-        }
-        if (result.kind == BLOCK_TOOL_RESULT)
-            result.content = content;
-        message_add(copy, &result);
-    }
-    return copy;
-}
-
 void history_restore(struct history *h, struct message *const *list, size_t count)
 {
     struct err err = {0};
@@ -187,7 +138,7 @@ void history_restore(struct history *h, struct message *const *list, size_t coun
     for (size_t i = 0; i < count; i++) {
         vec_push(&h->list, message_ref(list[i]));
         h->bytes += message_bytes(list[i]);
-        h->media += count_media(list[i]);
+        h->media += history_count_media(list[i]);
     }
 }
 
@@ -204,26 +155,10 @@ void history_recount(struct history *h)
 {
     h->epoch = 0; /* what was remembered of the old messages must not be sent */
     h->bytes = history_bytes(h, 0);
-    h->media = h->draft ? count_media(h->draft) : 0;
+    h->media = h->draft ? history_count_media(h->draft) : 0;
     VEC_EACH(&h->list, m) {
-        h->media += count_media(*m);
+        h->media += history_count_media(*m);
     }
-}
-
-size_t history_drop_media(struct history *h)
-{
-    for (size_t i = h->media ? h->list.len : 0; i-- > 0;) {
-        struct message *old = h->list.ptr[i];
-        size_t n = old->role == ROLE_USER ? count_media(old) : 0;
-
-        if (!n)
-            continue;
-        h->list.ptr[i] = without_media(old);
-        message_unref(old);
-        history_recount(h);
-        return n;
-    }
-    return 0;
 }
 
 /* The results of a user message against the calls of the assistant's before it. */

@@ -50,9 +50,34 @@ struct message *const *history_messages(struct history *h, size_t *ret_count);
 void history_reply(struct history *h, struct message *reply);
 const struct message *history_last_reply(const struct history *h); /* or NULL */
 
-/* Images and documents of the newest results that have some become a line of text: the model or its
- * provider does not take them. How many; 0: no result has any. Not what is still in the draft. */
-size_t history_drop_media(struct history *h);
+/* ---- Images and documents (history_media.c) ---- */
+
+enum history_media {
+    MEDIA_NONE,
+    MEDIA_OF_TOOL, /* in results */
+    MEDIA_OF_USER,
+};
+
+/* What was left out; slices live as long as the history is not changed again. */
+struct history_drop {
+    struct str entry;       /* uuid of the line */
+    struct str tool_use_id; /* whose result; empty: it was the user's */
+    size_t index;           /* in the line's content */
+    struct str text;        /* what stands in its place */
+};
+
+struct history_drops {
+    VEC(struct history_drop) list;
+};
+
+/* Whose are those of the newest message that has some? A tool's first. */
+enum history_media history_newest_media(const struct history *h);
+/* Those of the newest message that has some of that kind become text: the model or its provider
+ * does not take them. How many; 0: there are none. Not what is still in the draft. */
+size_t history_drop_media(struct history *h, enum history_media of, struct history_drops *ret);
+
+size_t history_result_media(const struct block *result); /* how many a result has */
+size_t history_count_media(const struct message *m);     /* all results of a message */
 
 /* ---- Changes of what was said (history_change.c); each begins a new epoch ---- */
 

@@ -125,8 +125,9 @@ static void one_message_between_answers(void **state)
 }
 
 /* What the provider would not take is left out of results, newest first, and nowhere else. */
-static void media_of_results_can_go(void **state)
+static void media_can_go(void **state)
 {
+    struct history_drops drops = {.list = VEC_INIT};
     struct block image = {.kind = BLOCK_IMAGE, .media_type = STR("image/png"), .data = STR("aGk=")};
     struct history h = {0};
     struct message *const *list;
@@ -135,6 +136,9 @@ static void media_of_results_can_go(void **state)
     size_t count;
 
     (void)state;
+    image.entry = STR("u1");
+    history_say_text(&h, STR("reminder"));
+    history_say(&h, &(struct block){.kind = BLOCK_TEXT, .text = STR("look"), .entry = STR("u1")});
     history_say(&h, &image); /* the user's own stays */
     for (int i = 1; i <= 2; i++) {
         struct message *reply = reply_of(i == 1 ? "t1" : "t2");
@@ -151,18 +155,30 @@ static void media_of_results_can_go(void **state)
     }
     list = history_messages(&h, &count);
     epoch = h.epoch;
-    assert_int_equal(history_drop_media(&h), 1);
+    assert_int_equal(history_newest_media(&h), MEDIA_OF_TOOL);
+    assert_int_equal(history_drop_media(&h, MEDIA_OF_TOOL, &drops), 1);
     list = history_messages(&h, &count);
     assert_true(h.epoch && h.epoch != epoch); /* it did not only grow */
     assert_int_equal(list[2]->blocks[0].content[1].kind, BLOCK_IMAGE);
-    assert_int_equal(list[4]->blocks[0].content[1].kind, BLOCK_TEXT);
-    assert_true(str_is(list[4]->blocks[0].content[0].text, "seen"));
-    assert_int_equal(history_drop_media(&h), 1);
-    assert_int_equal(list[2]->blocks[0].content[1].kind, BLOCK_TEXT);
-    assert_int_equal(history_drop_media(&h), 0);
-    assert_int_equal(list[0]->blocks[0].kind, BLOCK_IMAGE);
+    assert_int_equal(list[4]->blocks[0].content_len, 1);
+    assert_true(str_starts(list[4]->blocks[0].content[0].text, STR("seen\n[The image is left")));
+    assert_int_equal(drops.list.len, 1);
+    assert_true(str_is(drops.list.ptr[0].tool_use_id, "t2"));
+    assert_true(str_starts(drops.list.ptr[0].text, STR("seen\n")));
+    assert_int_equal(history_drop_media(&h, MEDIA_OF_TOOL, &drops), 1);
+    assert_int_equal(list[2]->blocks[0].content[0].kind, BLOCK_TEXT);
+    assert_int_equal(history_drop_media(&h, MEDIA_OF_TOOL, &drops), 0);
+    assert_int_equal(list[0]->blocks[2].kind, BLOCK_IMAGE);
+    assert_int_equal(history_newest_media(&h), MEDIA_OF_USER);
+    drops.list.len = 0;
+    assert_int_equal(history_drop_media(&h, MEDIA_OF_USER, &drops), 1);
+    assert_int_equal(list[0]->blocks[2].kind, BLOCK_TEXT);
+    assert_true(str_is(drops.list.ptr[0].entry, "u1"));
+    assert_int_equal(drops.list.ptr[0].index, 1);
+    assert_int_equal(history_newest_media(&h), MEDIA_NONE);
     if (history_check(list, count, &err) < 0)
         fail_msg("%s", err.text);
+    vec_release(&drops.list);
     history_release(&h);
 }
 
@@ -171,7 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check),
         cmocka_unit_test(one_message_between_answers),
-        cmocka_unit_test(media_of_results_can_go),
+        cmocka_unit_test(media_can_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

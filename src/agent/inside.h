@@ -240,8 +240,10 @@ bool turn_is_cut_for_good(const struct turn *t); /* calls were, too many times i
 /* Empty: asked again, once. True: it was, and the turn's err says so when it is not asked again. */
 bool turn_after_nothing(struct agent *a, struct turn *t, struct step *s, bool *ret_again);
 /* The provider would not take an image or a file: one that a tool has read is left out, and the
- * call made again. Newest first: the older ones were taken before. */
+ * call made again. Newest first: the older ones were taken before. One of the user's is left out,
+ * too, but the turn ends: who sent it is to know, and the next prompt is to be heard. */
 bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s);
+void agent_keep_drops(struct agent *a, const struct history_drops *drops); /* in the journal */
 /* Too long for the model: what was said is not shown, the conversation compacted once, and the call
  * made again. */
 bool turn_makes_room(struct agent *a, struct turn *t, struct step *s);

@@ -41,12 +41,13 @@ struct journal_compact {
     struct str todos;  /* JSON array, as it was; so that a later load finds it */
 };
 
-/* A result that became a stub; what it was stands in the file. */
+/* A result, or something the user sent, that became a stub; what it was stands in the file. */
 struct journal_replacement {
     struct str entry;       /* uuid of the line */
-    struct str tool_use_id; /* whose result */
+    struct str tool_use_id; /* whose result; empty: it is a block of the user's */
     size_t block_index;     /* in the line's content */
     struct str stub;        /* what stands for it */
+    bool is_dropped;        /* because the provider would not take it */
 };
 
 enum journal_queue {

@@ -5,6 +5,7 @@
  */
 #include "agent/recall.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@
 /* What one side said before the other did; of a user without results. */
 struct part {
     struct message *message;
-    struct str request; /* assistant: the request it answers, in the message's arena; may be empty */
+    struct str
+        request; /* assistant: the request it answers, in the message's arena; may be empty */
 };
 
 struct reader {
@@ -36,7 +38,8 @@ struct reader {
     struct recall *to;
     VEC(struct part) parts;
     struct map results;      /* tool_use id → struct message * of one block */
-    struct map replacements; /* tool_use id → char *, what stands for the result */
+    struct map replacements; /* tool_use id, or line and block (block_key()) → char *, what stands
+                                for it */
     struct map entries;      /* uuids of the chain's lines: what was queued and is said already */
     struct map files;        /* path → number in the list, from 1 */
     struct map priced;       /* answers whose usage is counted, by their and their requests' ids */
@@ -99,24 +102,36 @@ static int reader_parse(struct reader *r, uint64_t offset, uint32_t len, struct 
     return 0;
 }
 
+/* Names a block of a line that is no result. */
+static struct str block_key(struct buf *space, struct str uuid, int64_t index)
+{
+    buf_clear(space);
+    buf_addf(space, "%.*s#%" PRId64, STR_ARG(uuid), index);
+    return buf_str(space);
+}
+
 static int reader_replacements(struct reader *r, struct err *err)
 {
     const struct load_facts *facts = load_facts(r->load);
 
     VEC_EACH(&facts->replacements, line) {
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf space = BUF_INIT(BUF_NO_LIMIT);
         const struct json *v;
 
         if (reader_parse(r, line->offset, line->len, &arena, &v, err) < 0)
             return -1;
         JSON_EACH(json_get(v, "replacements"), it) {
             struct str stub = json_get_str(it, "replacement");
+            struct str key = json_get_str(it, "toolUseId");
             char *old;
 
             if (!stub.len)
                 stub = STR(RECALL_CLEARED);
-            old = map_set(&r->replacements, json_get_str(it, "toolUseId"),
-                          mem_dup(stub.ptr, stub.len));
+            if (!key.len)
+                key = block_key(&space, json_get_str(it, "messageUuid"),
+                                json_get_i64(it, "blockIndex", 0));
+            old = map_set(&r->replacements, key, mem_dup(stub.ptr, stub.len));
             mem_freep(&old);
         }
     }
@@ -233,14 +248,21 @@ static void reader_result(struct reader *r, const struct block *b)
 
 static void reader_user(struct reader *r, const struct message *m, struct str uuid, bool is_meta)
 {
+    CLEANUP(buf_release) struct buf space = BUF_INIT(BUF_NO_LIMIT);
+
     for (size_t i = 0; i < m->len; i++) {
         struct block b = m->blocks[i];
+        const char *stub;
 
-        b.entry = uuid;
         if (b.kind == BLOCK_TOOL_RESULT) {
+            b.entry = uuid;
             reader_result(r, &b);
             continue;
         }
+        stub = map_get(&r->replacements, block_key(&space, uuid, (int64_t)i));
+        if (stub)
+            b = (struct block){.kind = BLOCK_TEXT, .text = str_of(stub)};
+        b.entry = uuid;
         message_add(reader_part(r, ROLE_USER), &b);
         if (is_meta && b.kind == BLOCK_TEXT && str_starts(b.text, STR("<system-reminder>")))
             buf_add(&r->to->context, b.text);
@@ -317,8 +339,9 @@ static void reader_todos(struct reader *r, const struct block *call)
     jw_json(&w, json_get(input, "todos"));
 }
 
-/* Blocks of one answer are lines of their own; results may stand between them. Some servers call all
- * their answers the same, so the request must be the same, too. NULL: the line begins an answer. */
+/* Blocks of one answer are lines of their own; results may stand between them. Some servers call
+ * all their answers the same, so the request must be the same, too. NULL: the line begins an
+ * answer. */
 static struct message *reader_answer(struct reader *r, struct str id, struct str request)
 {
     for (size_t i = r->parts.len; id.len && i-- > 0;) {

@@ -244,13 +244,17 @@ int64_t step_estimate(const struct agent *a)
 static void step_drop_images(struct step *s, const struct model *m)
 {
     struct history *h = &s->agent->history;
+    struct history_drops drops = {.list = VEC_INIT};
     size_t count;
 
     if (m->images || !m->known || !h->media)
         return;
     (void)history_messages(h, &count); /* with what was said last */
-    while (history_drop_media(h))
-        continue;
+    while (history_drop_media(h, MEDIA_OF_TOOL, &drops)) {
+        agent_keep_drops(s->agent, &drops);
+        drops.list.len = 0;
+    }
+    vec_release(&drops.list);
     agent_notice(s->agent, LEVEL_WARNING, "%.*s takes no images; going on without what a tool read",
                  STR_ARG(m->name));
 }

@@ -8,6 +8,7 @@
 #include "agent/call.h"
 #include "agent/compact.h"
 #include "agent/inside.h"
+#include "agent/journal.h"
 #include "agent/step.h"
 #include "base/err.h"
 #include "llm/message.h"
@@ -113,11 +114,36 @@ bool turn_after_nothing(struct agent *a, struct turn *t, struct step *s, bool *r
     return true;
 }
 
+void agent_keep_drops(struct agent *a, const struct history_drops *drops)
+{
+    struct journal *journal = a->spec.journal;
+    VEC(struct journal_replacement) list = VEC_INIT;
+    struct err err = {0};
+
+    VEC_EACH(&drops->list, it) {
+        vec_push(&list, ((struct journal_replacement){.entry = it->entry,
+                                                      .tool_use_id = it->tool_use_id,
+                                                      .block_index = it->index,
+                                                      .stub = it->text,
+                                                      .is_dropped = true}));
+    }
+    if (journal && list.len && journal->replaced(journal, list.ptr, list.len, &err) < 0)
+        agent_notice(a, LEVEL_WARNING, "%s", err.text);
+    vec_release(&list);
+}
+
 bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s)
 {
-    size_t n = s->blames_media ? history_drop_media(&a->history) : 0;
+    enum history_media of = s->blames_media ? history_newest_media(&a->history) : MEDIA_NONE;
+    struct history_drops drops = {.list = VEC_INIT};
+    size_t n = of ? history_drop_media(&a->history, of, &drops) : 0;
 
-    if (!n)
+    agent_keep_drops(a, &drops);
+    vec_release(&drops.list);
+    if (of == MEDIA_OF_USER)
+        agent_notice(a, LEVEL_WARNING, "%s left out of the conversation from here on",
+                     n > 1 ? "the images and files you sent are" : "the image or file you sent is");
+    if (of != MEDIA_OF_TOOL)
         return false;
     agent_notice(a, LEVEL_WARNING, "%s; going on without %s that a tool had read", t->err.text,
                  n > 1 ? "the images and files" : "the image or file");

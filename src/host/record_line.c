@@ -274,9 +274,10 @@ void record_line_replaced(struct buf *out, struct str session, struct str agent_
     for (size_t i = 0; i < count; i++) {
         jw_object(&w);
         jw_kstr(&w, "messageUuid", list[i].entry);
-        jw_kstr(&w, "toolUseId", list[i].tool_use_id);
+        if (list[i].tool_use_id.len)
+            jw_kstr(&w, "toolUseId", list[i].tool_use_id);
         jw_ki64(&w, "blockIndex", (int64_t)list[i].block_index);
-        jw_kcstr(&w, "kind", "persisted");
+        jw_kcstr(&w, "kind", list[i].is_dropped ? "dropped" : "persisted");
         jw_kstr(&w, "replacement", list[i].stub);
         jw_object_end(&w);
     }
