@@ -75,6 +75,54 @@ static void call_update_permissions(struct call *c, struct str json)
         agent_notice(c->agent, LEVEL_WARNING, "%s", warnings.ptr[i]);
 }
 
+/* In auto mode nobody sees a refusal but those who watch for it. They may let the model try once
+ * more; the call itself stays refused. */
+static void call_tell_denied(struct call *c)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf why = BUF_INIT(TOOL_MAX_TEXT);
+    struct err err = {0};
+    struct jw w;
+
+    if (permit_mode(c->agent->spec.permit) != MODE_AUTO ||
+        !agent_hook_wanted(c->agent, HOOK_PERMISSION_DENIED, c->name))
+        return;
+    jw_init(&w, &json, 0);
+    call_hook_input(c, HOOK_PERMISSION_DENIED, &w);
+    buf_add(&why, buf_str(&c->result.text));
+    jw_kstr(&w, "reason", buf_str(&why));
+    jw_object_end(&w);
+    (void)agent_hook_run(c->agent, HOOK_PERMISSION_DENIED, c->name, buf_str(&json), c, c->cancel,
+                         &o, &err);
+    call_heed(c, &o);
+    if (o.retry)
+        call_fail(c, "%s\nYou may try this call again.", buf_cstr(&why));
+}
+
+/* The input that an answer brings, if any: what is forbidden stays so, whoever has allowed it. -1:
+ * the call has its result. */
+static int call_take_input(struct call *c, struct str input, const char *changed)
+{
+    struct permit_answer answer;
+    struct rule_subject subject;
+    struct err err = {0};
+
+    if (!input.len)
+        return 0;
+    if (call_set_input(c, input, &err) < 0) {
+        call_fail(c, "%s into one that does not fit %s: %s", changed, c->entry->name, err.text);
+        return -1;
+    }
+    call_subject(c, &subject);
+    permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
+    if (answer.verdict != PERMIT_DENY || answer.unasked)
+        return 0;
+    call_deny(c, str_of(answer.reason));
+    call_tell_denied(c);
+    return -1;
+}
+
 /* Hooks that answer permission requests: 1 allowed, -1 denied, 0 no opinion. */
 static int call_ask_hooks(struct call *c, struct str suggestions)
 {
@@ -100,38 +148,10 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     }
     if (o.decision != HOOK_ALLOW)
         return 0;
-    if (o.input.len && call_set_input(c, buf_str(&o.input), &err) < 0) {
-        call_fail(c, "A hook changed the input into one that does not fit %s: %s", c->entry->name,
-                  err.text);
+    if (call_take_input(c, buf_str(&o.input), "A hook changed the input") < 0)
         return -1;
-    }
     call_update_permissions(c, buf_str(&o.permissions));
     return 1;
-}
-
-/* In auto mode nobody sees a refusal but those who watch for it. They may let the model try once
- * more; the call itself stays refused. */
-static void call_tell_denied(struct call *c)
-{
-    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
-    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
-    CLEANUP(buf_release) struct buf why = BUF_INIT(TOOL_MAX_TEXT);
-    struct err err = {0};
-    struct jw w;
-
-    if (permit_mode(c->agent->spec.permit) != MODE_AUTO ||
-        !agent_hook_wanted(c->agent, HOOK_PERMISSION_DENIED, c->name))
-        return;
-    jw_init(&w, &json, 0);
-    call_hook_input(c, HOOK_PERMISSION_DENIED, &w);
-    buf_add(&why, buf_str(&c->result.text));
-    jw_kstr(&w, "reason", buf_str(&why));
-    jw_object_end(&w);
-    (void)agent_hook_run(c->agent, HOOK_PERMISSION_DENIED, c->name, buf_str(&json), c, c->cancel,
-                         &o, &err);
-    call_heed(c, &o);
-    if (o.retry)
-        call_fail(c, "%s\nYou may try this call again.", buf_cstr(&why));
 }
 
 /* Somebody is about to be asked: whoever wants to be called is called. */
@@ -235,11 +255,8 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
                                         : STR("The user does not want this call to be made."));
         return -1;
     }
-    if (answer.input.len && call_set_input(c, buf_str(&answer.input), &err) < 0) {
-        call_fail(c, "The input was changed into one that does not fit %s: %s", c->entry->name,
-                  err.text);
+    if (call_take_input(c, buf_str(&answer.input), "The input was changed") < 0)
         return -1;
-    }
     call_update_permissions(c, buf_str(&answer.permissions));
     return 0;
 }
