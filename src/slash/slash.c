@@ -265,6 +265,7 @@ void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret)
 
         if (slash_is_listed(c, host_conf(s->host)))
             vec_push(ret, ((struct slash_item){.name = str_of(c->name),
+                                               .aliases = str_of(c->aliases ? c->aliases : ""),
                                                .hint = str_of(c->hint),
                                                .summary = str_of(c->summary)}));
     }

@@ -91,7 +91,9 @@ bool slash_is_listed(const struct slash_command *c, const struct conf *conf);
 /* All that can be typed now, the built-in commands that are listed and the person's own; slices are
  * in the arena. */
 struct slash_item {
-    struct str name, hint, summary;
+    struct str name;
+    struct str aliases; /* a blank between two */
+    struct str hint, summary;
     bool is_own, is_skill;
 };
 typedef VEC(struct slash_item) slash_item_vec;

@@ -347,7 +347,7 @@ static void session_complete(struct app *a, const slash_item_vec *items)
     size_t n = 0;
 
     VEC_EACH(items, it) {
-        commands[n++] = (struct completer_command){it->name, it->hint, it->summary};
+        commands[n++] = (struct completer_command){it->name, it->aliases, it->hint, it->summary};
     }
     completer_commands(a->completer, commands, n);
     mem_freep(&commands);

@@ -24,6 +24,7 @@
 #include "tui/complete_answer.h"
 #include "tui/complete_command.h"
 #include "tui/complete_names.h"
+#include "tui/complete_slash.h"
 #include "tui/fuzzy.h"
 
 #define LIST_AGE_MS 5000      /* an older list is made anew */
@@ -31,7 +32,6 @@
 #define LOOK_UP_EVERY 2048    /* names, before the matcher looks for a newer question */
 #define GROWN_FIRST 500  /* names, until matches of a growing list are shown; then twice that */
 #define FOLDER_MAX 10000 /* entries of a folder that is named */
-#define COMMAND_PREFIX 100000 /* scores of commands: what begins so is before all else */
 
 static void completer_mail_free(struct mail *m)
 {
@@ -119,41 +119,13 @@ void completer_commands(struct completer *c, const struct completer_command *com
 
         if (str_starts(name, STR("/")))
             name = str_from(name, 1);
-        vec_push(&c->commands,
-                 ((struct completer_command){arena_str(&c->command_arena, name),
-                                             arena_str(&c->command_arena, commands[i].hint),
-                                             arena_str(&c->command_arena, commands[i].summary)}));
+        vec_push(&c->commands, ((struct completer_command){
+                                   .name = arena_str(&c->command_arena, name),
+                                   .aliases = arena_str(&c->command_arena, commands[i].aliases),
+                                   .hint = arena_str(&c->command_arena, commands[i].hint),
+                                   .summary = arena_str(&c->command_arena, commands[i].summary),
+                               }));
     }
-}
-
-/* --- commands -------------------------------------------------------------------------------- */
-
-/* There are few: matched at once, on the UI thread. */
-static struct answer *match_commands(struct completer *c, struct str typed)
-{
-    struct answer *a = answer_new(c->serial);
-    int place = 0;
-
-    VEC_EACH(&c->commands, cmd) {
-        struct buf detail = BUF_INIT(BUF_NO_LIMIT);
-        struct found f = {.text = cmd->name, .goes_on = cmd->hint.len > 0};
-        bool fits = fuzzy_match(typed, cmd->name, &f.score);
-
-        if (!typed.len) {
-            f.score = -place++; /* in the order they were given */
-        } else if (str_starts(cmd->name, typed)) {
-            f.score = COMMAND_PREFIX - (int)cmd->name.len;
-        }
-        if (!fits)
-            continue;
-        buf_addf(&detail, "%.*s%s%.*s", STR_ARG(cmd->hint), cmd->hint.len ? "  " : "",
-                 STR_ARG(cmd->summary));
-        f.detail = arena_str(&a->arena, buf_str(&detail));
-        buf_release(&detail);
-        answer_offer(a, f);
-    }
-    answer_settle(a, typed);
-    return a;
 }
 
 /* --- files: the list ------------------------------------------------------------------------- */
@@ -503,7 +475,8 @@ void completer_ask(struct completer *c, char kind, struct str typed)
     c->serial++;
     if (kind == '/') {
         c->is_file = false;
-        a = match_commands(c, typed);
+        a = answer_new(c->serial);
+        complete_slash(c->commands.ptr, c->commands.len, typed, a);
     } else {
         if (!c->is_file) { /* commands are not files */
             answer_free(c->shown);
@@ -546,7 +519,7 @@ struct completion completer_at(const struct completer *c, size_t i)
 {
     const struct found *f = &c->shown->items[i];
 
-    return (struct completion){f->text, f->detail, f->at, f->at_count, f->goes_on};
+    return (struct completion){f->text, f->alias, f->detail, f->at, f->at_count, f->goes_on};
 }
 
 bool completer_is_looking(const struct completer *c)

@@ -22,6 +22,7 @@ struct conf;
 /* Lent until the next question or completer_news(). */
 struct completion {
     struct str text;          /* the name, without its sign; whoever puts it in quotes spaces */
+    struct str alias;         /* of a command: another name of it that begins as what was typed */
     struct str detail;        /* faint, behind it */
     const unsigned short *at; /* bytes of text that matched */
     size_t at_count;
@@ -31,7 +32,9 @@ struct completion {
 /* A command that can be completed: lent; the name with or without its slash. With a hint it takes
  * arguments. */
 struct completer_command {
-    struct str name, hint, summary;
+    struct str name;
+    struct str aliases; /* other names, a blank between two; they are found as well */
+    struct str hint, summary;
 };
 
 struct completer_spec {

@@ -58,6 +58,7 @@ void answer_settle(struct answer *a, struct str query)
         struct found *f = &a->items[i];
 
         f->text = arena_str(&a->arena, f->text);
+        f->alias = arena_str(&a->arena, f->alias);
         f->detail = arena_str(&a->arena, f->detail);
         f->at_count = fuzzy_places(query, f->text, places);
         f->at = arena_alloc(&a->arena, f->at_count * sizeof(*f->at) + 1);

@@ -12,7 +12,7 @@
 #include "tui/complete.h"
 
 struct found {
-    struct str text, detail;
+    struct str text, alias, detail;
     unsigned short *at;
     size_t at_count;
     int score;

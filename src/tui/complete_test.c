@@ -28,11 +28,11 @@ struct fixture {
 };
 
 static const struct completer_command commands[] = {
-    {STR_INIT("help"), STR_INIT(""), STR_INIT("what there is")},
-    {STR_INIT("goal"), STR_INIT("[condition]"), STR_INIT("work until it holds")},
-    {STR_INIT("model"), STR_INIT("[name]"), STR_INIT("another model")},
-    {STR_INIT("memory"), STR_INIT(""), STR_INIT("what is remembered")},
-    {STR_INIT("theme"), STR_INIT(""), STR_INIT("colors")},
+    {STR_INIT("help"), STR_INIT("commands"), STR_INIT(""), STR_INIT("what there is")},
+    {STR_INIT("goal"), STR_INIT(""), STR_INIT("[condition]"), STR_INIT("work until it holds")},
+    {STR_INIT("model"), STR_INIT(""), STR_INIT("[name]"), STR_INIT("another model")},
+    {STR_INIT("memory"), STR_INIT("notes keeps"), STR_INIT(""), STR_INIT("what is remembered")},
+    {STR_INIT("theme"), STR_INIT(""), STR_INIT(""), STR_INIT("colors")},
 };
 
 static void make_file(const struct fixture *f, const char *path)
@@ -163,6 +163,11 @@ static void slashes(void **state)
         {"me", "memory model theme"},
         {"he", "help theme"},
         {"goal", "goal"},
+        {"notes", "memory"}, /* also called so */
+        {"keep", "memory"},  /* the other of its names */
+        {"commands", "help"},
+        {"o", "goal model memory"},
+        {"mm", "memory"},
         {"xyz", ""},
     };
     struct fixture *f = *state;
@@ -180,6 +185,9 @@ static void slashes(void **state)
     assert_true(completer_at(f->completer, 0).goes_on);
     assert_true(str_is(completer_at(f->completer, 0).detail, "[condition]  work until it holds"));
     assert_int_equal(completer_at(f->completer, 0).at_count, 2);
+    completer_ask(f->completer, '/', STR("no"));
+    assert_true(str_is(completer_at(f->completer, 0).alias, "notes"));
+    assert_true(str_is(completer_at(f->completer, 0).detail, "(notes)  what is remembered"));
 }
 
 /* Whatever is asked while others are being answered: the last question's answer is shown. */

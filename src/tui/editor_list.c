@@ -91,6 +91,7 @@ void editor_list_look(struct editor_list *l, const struct editor_text *t)
     l->kind = kind;
     l->from = from;
     l->chosen = 0;
+    l->was_moved = false;
     l->top = 0;
     completer_ask(l->completer, kind, word_typed(text, from, t->cursor));
 }
@@ -124,6 +125,7 @@ void editor_list_move(struct editor_list *l, int by)
 {
     size_t count = completer_count(l->completer);
 
+    l->was_moved = true;
     if (by < 0)
         l->chosen = l->chosen ? l->chosen - 1 : count - 1;
     else
@@ -154,9 +156,20 @@ static size_t word_end(const struct editor_list *l, const struct editor_text *t)
 bool editor_list_is_typed(const struct editor_list *l, const struct editor_text *t)
 {
     struct completion c = completer_at(l->completer, list_chosen(l));
+    struct str typed = word_typed(editor_text_str(t), l->from, t->cursor);
 
     return word_end(l, t) == t->cursor &&
-           str_eq(word_typed(editor_text_str(t), l->from, t->cursor), c.text);
+           (str_eq(typed, c.text) || (c.alias.len && str_eq(typed, c.alias)));
+}
+
+/* Whether what is typed can be nothing but the beginning of it. */
+static bool list_is_meant(const struct editor_list *l, const struct editor_text *t,
+                          const struct completion *c)
+{
+    struct str typed = word_typed(editor_text_str(t), l->from, t->cursor);
+
+    return l->was_moved ||
+           (word_end(l, t) == t->cursor && (str_starts(c->text, typed) || c->alias.len));
 }
 
 bool editor_list_take(struct editor_list *l, struct editor_text *t)
@@ -166,7 +179,7 @@ bool editor_list_take(struct editor_list *l, struct editor_text *t)
     bool quoted = false;
     size_t to = word_end(l, t);
     bool is_folder = l->kind == '@' && c.goes_on;
-    bool is_whole = l->kind == '/' && !c.goes_on;
+    bool is_whole = l->kind == '/' && !c.goes_on && list_is_meant(l, t, &c);
 
     for (size_t i = 0; i < c.text.len; i++)
         quoted |= l->kind == '@' && is_blank(c.text.ptr[i]);

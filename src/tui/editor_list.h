@@ -22,6 +22,7 @@ struct editor_list {
     char kind;       /* '@' or '/' */
     size_t from;     /* of the word, its sign included */
     size_t chosen;   /* place in the completer's list */
+    bool was_moved;  /* chosen by the person, not merely the best */
     size_t top;      /* first row shown */
     bool was_closed; /* by Esc: not opened again before another word is begun */
     size_t closed_from;
@@ -36,9 +37,10 @@ void editor_list_reset(struct editor_list *l);
 /* Whether there is something to choose from. */
 bool editor_list_shows(const struct editor_list *l);
 void editor_list_move(struct editor_list *l, int by);
-/* Puts in what is chosen. True: that is a whole command, which Enter may send. */
+/* Puts in what is chosen. True: that is a whole command, which Enter may send: the person has moved
+ * to it, or typed how it begins. One that merely has the letters in it was perhaps not meant. */
 bool editor_list_take(struct editor_list *l, struct editor_text *t);
-/* Whether what is chosen stands there already. */
+/* Whether what is chosen stands there already, by this or another name. */
 bool editor_list_is_typed(const struct editor_list *l, const struct editor_text *t);
 /* Something came in. True: draw again. */
 bool editor_list_news(struct editor_list *l);

@@ -109,8 +109,8 @@ static void press(struct editor *e, uint8_t byte)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct completer_command commands[] = {
-        {STR_INIT("help"), STR_INIT(""), STR_INIT("what there is")},
-        {STR_INIT("goal"), STR_INIT("[condition]"), STR_INIT("work until it holds")},
+        {STR_INIT("help"), STR_INIT("commands"), STR_INIT(""), STR_INIT("what there is")},
+        {STR_INIT("goal"), STR_INIT(""), STR_INIT("[condition]"), STR_INIT("work until it holds")},
     };
     struct mailbox *mb;
     struct completer *c;

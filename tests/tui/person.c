@@ -240,6 +240,27 @@ static void case_nearly_a_command(void)
     window_close(&w);
 }
 
+/* A word that only has the letters of a command runs none; another name of one runs that one. */
+static void case_misspelt(void)
+{
+    struct window w;
+
+    start(&w, "step\n  text Hello.\n");
+    window_type(&w, "/ear");
+    window_until_shown(&w, "/clear");
+    window_type(&w, ENTER);
+    window_until_shown(&w, "\xe2\x9d\xaf /clear");
+    window_settle(&w, 300);
+    CHECK(!strstr(window_text(&w), "new session"), "it was run:\n%s", window_text(&w));
+    window_type(&w, ENTER);
+    window_until(&w, "new session");
+    window_type(&w, "/stats");
+    window_until_shown(&w, "/cost");
+    window_type(&w, ENTER);
+    window_until(&w, "Nothing has been used yet.");
+    leave(&w);
+}
+
 /* What is typed before anything is drawn is not lost. */
 static void case_typed_early(void)
 {
@@ -1886,6 +1907,7 @@ static const struct {
     {"file-suggestion", case_file_suggestion},
     {"first-prompt", case_first_prompt},
     {"nearly-a-command", case_nearly_a_command},
+    {"misspelt", case_misspelt},
     {"typed-early", case_typed_early},
     {"interrupt", case_interrupt},
     {"ctrl-c", case_ctrl_c},
