@@ -269,9 +269,19 @@ void sandbox_add_if_there(struct strv *to, const char *dir, const char *name)
         strv_adds(to, path);
 }
 
+/* Checkouts below settings are worked in, unless a person's rule closes where they are. */
+static void open_checkouts(struct sandbox *s, struct sandbox_paths *p, const char *trees)
+{
+    CLEANUP(mem_freep) char *real = path_real(trees);
+
+    if (file_is_dir(trees) && !sandbox_path_is_closed(&s->given, trees) &&
+        !sandbox_path_is_closed(&s->given, real))
+        strv_adds(&p->write, trees);
+}
+
 /* Settings of a folder, with everything they name. Where there are none yet, nobody makes them
- * behind our back; checkouts that are worked in are another matter. */
-static void add_settings(struct sandbox_paths *p, const char *dir)
+ * behind our back. */
+static void add_settings(struct sandbox *s, struct sandbox_paths *p, const char *dir)
 {
     for (size_t i = 0; i < SANDBOX_FOLDERS; i++) {
         CLEANUP(mem_freep) char *path = path_join(dir, sandbox_folder_names[i]);
@@ -281,8 +291,7 @@ static void add_settings(struct sandbox_paths *p, const char *dir)
             strv_adds(&p->read_only, path);
         else
             strv_addf(&p->read_only, "%s/", path);
-        if (file_is_dir(trees))
-            strv_adds(&p->write, trees);
+        open_checkouts(s, p, trees);
     }
     sandbox_add_if_there(&p->read_only, dir, ".mcp.json");
 }
@@ -387,7 +396,7 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     if (temp)
         strv_adds(&ret->write, temp);
     for (size_t i = 0; i < settings.len; i++)
-        add_settings(ret, settings.ptr[i]);
+        add_settings(s, ret, settings.ptr[i]);
     add_homes(s, ret);
     strv_add_all(&ret->read_only, &s->given.read_only);
     add_secrets(s, ret);

@@ -268,6 +268,10 @@ static const struct path_case path_cases[] = {
     {"w", NO_SETTINGS, "w/.claude/settings.json", PATH_READABLE},
     {"w", NO_SETTINGS, "w/.claude/agents/x.md", PATH_READABLE},
     {"w", NO_SETTINGS, "w/.claude/worktrees/one/a.c", PATH_WRITABLE},
+    {"w", FILES("\"denyWrite\":[\".claude\"]"), "w/.claude/worktrees/one/a.c", PATH_READABLE},
+    {"w", FILES("\"denyRead\":[\".claude\"]"), "w/.claude/worktrees/one/a.c", PATH_HIDDEN},
+    {"w", FILES("\"denyWrite\":[\".claude\"],\"allowWrite\":[\".claude/worktrees\"]"),
+     "w/.claude/worktrees/one/a.c", PATH_WRITABLE},
     {"w", NO_SETTINGS, "w/.tenax/settings.json", PATH_READABLE}, /* is not there */
     {"w", NO_SETTINGS, "w/.mcp.json", PATH_READABLE},
     {"w", NO_SETTINGS, "w/.git/modules/sub/objects/aa", PATH_WRITABLE},
