@@ -1,7 +1,7 @@
 /*
  * shed: /proc/self/maps, read twice: for who is needed, then for all the others. What belongs
  * together in it has the same device, inode and path; the part of a library that is not in its file
- * follows it without a gap. Runs in the zygote.
+ * follows it without a gap. Runs in the zygote, and in wardens that were made before it has.
  */
 #include "proc/shed.h"
 
@@ -118,6 +118,9 @@ static bool shed_read(char *text, size_t size)
     return n == 0 && len && len < size - 1;
 }
 
+/* Copies of us have it from us. */
+static bool shed_is_done;
+
 void shed_memory(void)
 {
     const uintptr_t needed[] = {(uintptr_t)shed_memory, (uintptr_t)read, getauxval(AT_BASE)};
@@ -125,9 +128,13 @@ void shed_memory(void)
     struct shed_mapping m;
     size_t count = 0;
     const char *at;
-    char *text = mmap(NULL, SHED_MAX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      /*fd=*/-1, 0);
+    char *text;
 
+    if (shed_is_done)
+        return;
+    shed_is_done = true;
+    text = mmap(NULL, SHED_MAX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                /*fd=*/-1, 0);
     if (text == MAP_FAILED)
         return;
     if (!SHED_IS_WATCHED && shed_read(text, SHED_MAX_BYTES)) {

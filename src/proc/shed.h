@@ -10,5 +10,5 @@
  */
 #pragma once
 
-/* Does nothing where it cannot be sure. */
+/* Does nothing where it cannot be sure, nor a second time, in copies of the process neither. */
 void shed_memory(void);

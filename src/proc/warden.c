@@ -28,6 +28,7 @@
 #include "proc/confine_enter.h"
 #include "proc/confine_image.h"
 #include "proc/launch.h"
+#include "proc/shed.h"
 #include "proc/tree.h"
 
 #define WARDEN_SOCKET 3 /* the job's own are below */
@@ -421,6 +422,14 @@ static void warden_serve(struct warden *w)
         warden_step(w);
 }
 
+/* Those that were made first, or without the zygote, hold on to all that tenax had then. For their
+ * first job somebody waited; now nobody does. */
+static void warden_shed(struct warden *w)
+{
+    tree_release(&w->tree); /* else it would go with the rest */
+    shed_memory();
+}
+
 _Noreturn void warden_main(int socket)
 {
     struct warden w = {0};
@@ -437,6 +446,8 @@ _Noreturn void warden_main(int socket)
     warden_learn_place(&w.place);
     warden_warm();
     warden_report_ready();
-    for (;;)
+    for (;;) {
         warden_serve(&w);
+        warden_shed(&w);
+    }
 }
