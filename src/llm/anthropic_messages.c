@@ -299,10 +299,10 @@ static void write_turn(struct jw *w, const struct llm_request *req, const struct
 /*
  * A run: all turns up to some message, as they were written once. Only the last turns of a request
  * carry marks, so what lies before them stays the same for as long as the history only grows
- * (llm_request.epoch), and a long session costs its bytes, not its messages. A run is kept with the
- * message it ends with; a longer one takes its place after RUN_TURNS more turns.
+ * (llm_request.epoch), and a step costs its own turns and one copy of what was said before. A run
+ * is kept with the message it ends with, and moves on with each request.
  */
-#define RUN_TURNS 32
+#define RUN_REACH 32  /* messages behind the run, as far as it is looked for */
 #define TURN_ROOM 128 /* for what stands around the lists of a turn */
 
 struct run {
@@ -317,7 +317,7 @@ static void run_find(struct run *r, const struct llm_request *req, struct str ke
 
     r->messages = 0;
     buf_addf(&r->key, "%.*s run %016llx", STR_ARG(key), (unsigned long long)req->epoch);
-    for (size_t i = last; req->epoch && i-- > 0 && last - i < 2 * RUN_TURNS + 8;) {
+    for (size_t i = last; req->epoch && i-- > 0 && last - i <= RUN_REACH;) {
         r->text = message_wire_get(req->messages[i], buf_str(&r->key));
         if (r->text.len) {
             r->messages = i + 1;
@@ -326,14 +326,16 @@ static void run_find(struct run *r, const struct llm_request *req, struct str ke
     }
 }
 
-/* text: of all turns before the message `end`. */
-static void run_keep(struct run *r, const struct llm_request *req, size_t end, struct str text)
+/* more: of the turns behind the run and before the message `end`. */
+static void run_extend(const struct run *r, const struct llm_request *req, size_t end,
+                       struct str more)
 {
-    struct message *old = r->messages ? req->messages[r->messages - 1] : NULL;
+    struct message *last = req->messages[end - 1];
 
-    message_wire_set(req->messages[end - 1], buf_str(&r->key), text);
-    if (old)
-        message_wire_set(old, buf_str(&r->key), STR(""));
+    if (r->messages)
+        message_wire_move(req->messages[r->messages - 1], last, buf_str(&r->key), more);
+    else
+        message_wire_set(last, buf_str(&r->key), more);
 }
 
 int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *err)
@@ -392,9 +394,9 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
         jw_object_end(w);
     }
     jw_array_end(w);
-    if (req->epoch && before >= RUN_TURNS && !w->out->over)
-        run_keep(&run, req, turns.ptr[before].first,
-                 str_from(str_first(buf_str(w->out), steady), start));
+    if (req->epoch && before > 0 && !w->out->over)
+        run_extend(&run, req, turns.ptr[before].first,
+                   str_from(str_first(buf_str(w->out), steady), start + run.text.len));
     vec_release(&turns);
     buf_release(&run.key);
     return 0;

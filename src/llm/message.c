@@ -26,6 +26,7 @@ struct message_wire {
     struct message_wire *next; /* older */
     struct str key;            /* both slices point behind the struct */
     struct str json;
+    size_t room; /* for json */
 };
 
 struct message *message_new(enum role role, size_t room)
@@ -220,22 +221,16 @@ struct str message_wire_get(const struct message *m, struct str key)
     return STR("");
 }
 
-void message_wire_set(struct message *m, struct str key, struct str json)
+/* The first of the list; one with the same key, or one too many, goes. */
+static void wire_link(struct message *m, struct message_wire *w)
 {
-    struct message_wire *w = mem_alloc(sizeof(*w) + key.len + json.len);
     struct message_wire **at = &m->wire;
-    char *text = (char *)(w + 1);
     size_t kept = 1;
-
-    memcpy(text, key.ptr, key.len);
-    memcpy(text + key.len, json.ptr, json.len);
-    w->key = str_make(text, key.len);
-    w->json = str_make(text + key.len, json.len);
 
     while (*at) {
         struct message_wire *old = *at;
 
-        if (str_eq(old->key, key) || kept == WIRE_MAX_KEYS) {
+        if (str_eq(old->key, w->key) || kept == WIRE_MAX_KEYS) {
             *at = old->next;
             free(old);
         } else {
@@ -245,4 +240,53 @@ void message_wire_set(struct message *m, struct str key, struct str json)
     }
     w->next = m->wire;
     m->wire = w;
+}
+
+void message_wire_set(struct message *m, struct str key, struct str json)
+{
+    struct message_wire *w = mem_alloc(sizeof(*w) + key.len + json.len);
+    char *text = (char *)(w + 1);
+
+    memcpy(text, key.ptr, key.len);
+    memcpy(text + key.len, json.ptr, json.len);
+    w->key = str_make(text, key.len);
+    w->json = str_make(text + key.len, json.len);
+    w->room = json.len;
+    wire_link(m, w);
+}
+
+/* NULL when absent. */
+static struct message_wire *wire_unlink(struct message *m, struct str key)
+{
+    struct message_wire **at = &m->wire;
+    struct message_wire *w;
+
+    while (*at && !str_eq((*at)->key, key))
+        at = &(*at)->next;
+    w = *at;
+    if (w)
+        *at = w->next;
+    return w;
+}
+
+void message_wire_move(struct message *from, struct message *to, struct str key, struct str more)
+{
+    struct message_wire *w = wire_unlink(from, key);
+    size_t need;
+    char *text;
+
+    if (!w) {
+        message_wire_set(to, key, more);
+        return;
+    }
+    need = w->json.len + more.len;
+    if (need > w->room) {
+        w->room = need + need / 4; /* it will grow again */
+        w = mem_realloc(w, sizeof(*w) + w->key.len + w->room);
+    }
+    text = (char *)(w + 1);
+    memcpy(text + w->key.len + w->json.len, more.ptr, more.len);
+    w->key.ptr = text;
+    w->json = str_make(text + w->key.len, need);
+    wire_link(to, w);
 }

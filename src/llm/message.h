@@ -117,3 +117,6 @@ bool block_is_foreign(const struct block *b, const struct model *model);
  * these. */
 struct str message_wire_get(const struct message *m, struct str key); /* empty when absent */
 void message_wire_set(struct message *m, struct str key, struct str json);
+/* What is kept under key with one message is kept with the other from now on, and more behind it:
+ * for bytes that cover a whole conversation and grow with it. Costs what is added. */
+void message_wire_move(struct message *from, struct message *to, struct str key, struct str more);

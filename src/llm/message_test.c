@@ -256,13 +256,38 @@ static void test_wire(void **state)
     message_unref(m);
 }
 
+/* What covers a conversation moves on with it, however often, and stays with one message only. */
+static void test_wire_move(void **state)
+{
+    struct message *from = message_new(ROLE_USER, 1);
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct message *to = message_new(ROLE_USER, 1);
+        char more[16];
+
+        snprintf(more, sizeof(more), "<%d>", i);
+        buf_adds(&all, more);
+        message_wire_set(to, STR("run"), STR("of an earlier way"));
+        message_wire_set(to, STR("other"), STR("stays"));
+        message_wire_move(from, to, STR("run"), str_of(more));
+        assert_int_equal(message_wire_get(from, STR("run")).len, 0);
+        assert_true(str_eq(message_wire_get(to, STR("run")), buf_str(&all)));
+        assert_true(str_is(message_wire_get(to, STR("other")), "stays"));
+        message_unref(from);
+        from = to;
+    }
+    message_unref(from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),    cmocka_unit_test(test_one_line),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_build),
         cmocka_unit_test(test_input),   cmocka_unit_test(test_data),
-        cmocka_unit_test(test_wire),
+        cmocka_unit_test(test_wire),    cmocka_unit_test(test_wire_move),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
