@@ -411,6 +411,7 @@ void agent_free(struct agent *a)
     mem_freep(&a->session);
     mem_freep(&a->name);
     mem_freep(&a->system);
+    buf_release(&a->system_json);
     mem_freep(&a->context);
     mem_freep(&a);
 }

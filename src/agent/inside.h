@@ -93,6 +93,7 @@ struct agent {
     char *session;
     char *name;
     char *system;
+    struct buf system_json; /* as it is sent with every request; made for the first one */
     char *context;
     struct thread *thread;
     struct crew *crew; /* for calls */

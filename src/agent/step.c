@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "json/json.h"
+#include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 
@@ -259,20 +260,35 @@ static void step_drop_images(struct step *s, const struct model *m)
                  STR_ARG(m->name));
 }
 
+static struct str step_system_json(struct agent *a)
+{
+    struct jw w;
+
+    if (!a->system_json.len) {
+        buf_init(&a->system_json, BUF_NO_LIMIT);
+        jw_init(&w, &a->system_json, JW_CLEAN);
+        jw_str(&w, a->spec.system);
+    }
+    return buf_str(&a->system_json);
+}
+
 /* The same bytes for every call, unless somebody wants the provider to read all of it anew. */
-static struct str step_system(struct step *s)
+static void step_system(struct step *s, struct llm_request *ret)
 {
     struct agent *a = s->agent;
     int once = CACHE_BREAK_ONCE;
     char nonce[ID_UUID_LEN + 1];
 
-    if (a->cache_break == CACHE_BREAK_OFF)
-        return a->spec.system;
+    ret->system = a->spec.system;
+    ret->system_json = step_system_json(a);
+    if (s->aside || a->cache_break == CACHE_BREAK_OFF)
+        return;
     (void)atomic_compare_exchange_strong(&a->cache_break, &once, CACHE_BREAK_OFF);
     id_uuid(nonce);
     buf_init(&s->system, AGENT_MAX_TEXT);
     buf_addf(&s->system, "(%s)\n\n%.*s", nonce, STR_ARG(a->spec.system));
-    return buf_str(&s->system);
+    ret->system = buf_str(&s->system);
+    ret->system_json = STR("");
 }
 
 static void step_request(struct step *s, struct llm_request *ret)
@@ -282,7 +298,6 @@ static void step_request(struct step *s, struct llm_request *ret)
 
     *ret = (struct llm_request){
         .model = &p->model,
-        .system = s->aside ? a->spec.system : step_system(s),
         .tail = s->aside ? STR("") : buf_str(&s->turn->tail),
         .max_tokens = s->turn->max_tokens,
         .effort = a->turn_effort ? a->turn_effort : a->spec.effort,
@@ -290,6 +305,7 @@ static void step_request(struct step *s, struct llm_request *ret)
         .thinking_budget = a->spec.thinking_budget,
         .cache = step_cache(a->spec.conf, &p->model),
     };
+    step_system(s, ret);
     if (s->aside) {
         ret->messages = s->aside->messages;
         ret->message_count = s->aside->count;

@@ -1,5 +1,5 @@
 /*
- * The tools of one session. Texts and schemas are compacted once; the request's entries are slices
+ * The tools of one session. Texts and schemas are written once; the request's entries are slices
  * of that. Immutable after toolbox_new(), so any thread may look.
  */
 #include "agent/toolbox.h"
@@ -40,6 +40,7 @@ void toolbox_free(struct toolbox *t)
 static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(TOOLBOX_MAX_SCHEMA);
+    CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
     const struct json *schema;
     struct llm_tool *llm;
     struct jw w;
@@ -50,11 +51,14 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
     jw_json(&w, schema);
     if (buf_check(&text, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
+    jw_init(&w, &words, JW_CLEAN);
+    jw_cstr(&w, e->text);
     vec_push(&t->entries, e);
     vec_push(&t->schemas, schema);
     llm = vec_add(&t->llm);
     llm->name = str_of(e->name);
     llm->description = str_of(e->text);
+    llm->description_json = arena_str(&t->arena, buf_str(&words));
     llm->schema = arena_str(&t->arena, buf_str(&text));
     llm->is_clean = json_is(schema, JSON_OBJECT);
     return 0;

@@ -62,8 +62,10 @@ static void write_tools(struct jw *w, const struct llm_request *req)
 
         jw_object(w);
         jw_kstr(w, "name", t->name);
-        if (t->description.len)
-            jw_kstr(w, "description", t->description);
+        if (t->description.len) {
+            jw_key(w, "description");
+            wire_description(w, t);
+        }
         jw_key(w, "input_schema");
         wire_tool_schema(w, t);
         if (i + 1 == req->tool_count)
@@ -83,7 +85,8 @@ static void write_system(struct jw *w, const struct llm_request *req)
     jw_array(w);
     jw_object(w);
     jw_kcstr(w, "type", "text");
-    jw_kstr(w, "text", req->system);
+    jw_key(w, "text");
+    wire_system(w, req);
     write_mark(w, req);
     jw_object_end(w);
     jw_array_end(w);
@@ -225,6 +228,7 @@ int anthropic_body(const struct llm_request *req, struct buf *out, struct err *e
     size_t start = out->len;
     struct jw w;
 
+    (void)buf_room(out, wire_head_room(req));
     jw_init(&w, out, JW_CLEAN);
     jw_object(&w);
     jw_kstr(&w, "model", model_wire_name(req->model));

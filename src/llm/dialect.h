@@ -47,6 +47,7 @@ struct llm_tool {
     struct str description;
     struct str schema; /* JSON text */
     bool is_clean;     /* which is an object as jw writes it (JW_CLEAN), to be sent as it is */
+    struct str description_json; /* the description as jw writes it; empty: nobody has made it */
 };
 
 /* The provider shall search the web itself while it answers. */
@@ -58,7 +59,8 @@ struct llm_search {
 
 struct llm_request {
     const struct model *model;
-    struct str system; /* the stable part */
+    struct str system;      /* the stable part */
+    struct str system_json; /* as jw writes it (JW_CLEAN); empty: nobody has made it */
     const struct llm_tool *tools;
     size_t tool_count;
     const struct llm_search *search; /* NULL: no; only where the dialect searches */

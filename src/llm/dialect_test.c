@@ -131,6 +131,39 @@ static void test_request(void **state)
     }
 }
 
+/* What was written once is sent as it is, and it is the same request. */
+static void test_made_texts(void **state)
+{
+    static const struct llm_tool plain = {STR_INIT("Bash"), STR_INIT("runs \"it\"\n"),
+                                          STR_INIT("")};
+    struct llm_tool made = plain;
+    CLEANUP(message_unrefp) struct message *hello = message_user_text(STR("hello"));
+    struct message *const messages[] = {hello};
+    struct llm_request before = {.model = &model,
+                                 .system = STR("be\tbrief"),
+                                 .tools = &plain,
+                                 .tool_count = 1,
+                                 .messages = messages,
+                                 .message_count = 1};
+    struct llm_request after = before;
+
+    (void)state;
+    made.description = STR("not this one");
+    made.description_json = STR("\"runs \\\"it\\\"\\n\"");
+    after.tools = &made;
+    after.system = STR("nor this");
+    after.system_json = STR("\"be\\tbrief\"");
+    EACH_DIALECT(d)
+    {
+        CLEANUP(buf_release) struct buf first = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(buf_release) struct buf second = BUF_INIT(BUF_NO_LIMIT);
+
+        assert_int_equal(d->body(&before, &first, NULL), 0);
+        assert_int_equal(d->body(&after, &second, NULL), 0);
+        assert_string_equal(buf_cstr(&first), buf_cstr(&second));
+    }
+}
+
 /* No answer comes from nothing, and none from what is not one. */
 static void test_no_answer(void **state)
 {
@@ -238,9 +271,10 @@ static void test_ids_are_unique(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_nothing_forgotten),
-        cmocka_unit_test(test_request), cmocka_unit_test(test_no_answer),
-        cmocka_unit_test(test_faults),  cmocka_unit_test(test_ids_are_unique),
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_nothing_forgotten),
+        cmocka_unit_test(test_request),        cmocka_unit_test(test_made_texts),
+        cmocka_unit_test(test_no_answer),      cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_ids_are_unique),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

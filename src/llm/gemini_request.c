@@ -287,7 +287,8 @@ static void write_tools(const struct llm_request *req, struct jw *w)
     for (size_t i = 0; i < req->tool_count; i++) {
         jw_object(w);
         jw_kstr(w, "name", req->tools[i].name);
-        jw_kstr(w, "description", req->tools[i].description);
+        jw_key(w, "description");
+        wire_description(w, &req->tools[i]);
         jw_key(w, "parametersJsonSchema");
         wire_tool_schema(w, &req->tools[i]);
         jw_object_end(w);
@@ -376,6 +377,7 @@ int gemini_body(const struct llm_request *req, struct buf *out, struct err *err)
     size_t start = out->len;
     struct jw w;
 
+    (void)buf_room(out, wire_head_room(req));
     jw_init(&w, out, JW_CLEAN);
     jw_object(&w);
     if (req->system.len) {
@@ -383,7 +385,10 @@ int gemini_body(const struct llm_request *req, struct buf *out, struct err *err)
         jw_object(&w);
         jw_key(&w, "parts");
         jw_array(&w);
-        write_text(&w, req->system);
+        jw_object(&w);
+        jw_key(&w, "text");
+        wire_system(&w, req);
+        jw_object_end(&w);
         jw_array_end(&w);
         jw_object_end(&w);
     }

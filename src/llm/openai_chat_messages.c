@@ -124,7 +124,8 @@ void openai_chat_messages(const struct llm_request *req, const struct chat_serve
     if (req->system.len) {
         jw_object(w);
         jw_kcstr(w, "role", req->model->system_is_developer ? "developer" : "system");
-        jw_kstr(w, "content", req->system);
+        jw_key(w, "content");
+        wire_system(w, req);
         jw_object_end(w);
     }
     for (size_t i = 0; i < req->message_count; i++) {

@@ -23,7 +23,8 @@ static void write_tools(const struct llm_request *req, struct jw *w)
         jw_key(w, "function");
         jw_object(w);
         jw_kstr(w, "name", req->tools[i].name);
-        jw_kstr(w, "description", req->tools[i].description);
+        jw_key(w, "description");
+        wire_description(w, &req->tools[i]);
         jw_key(w, "parameters");
         wire_tool_schema(w, &req->tools[i]);
         jw_object_end(w);
@@ -163,6 +164,7 @@ int openai_chat_body(const struct llm_request *req, struct buf *out, struct err 
     size_t start = out->len;
     struct jw w;
 
+    (void)buf_room(out, wire_head_room(req));
     jw_init(&w, out, JW_CLEAN);
     write_body(req, chat_server_find(req->model), &w);
     return wire_check(out, start, err);

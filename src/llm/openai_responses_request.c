@@ -303,7 +303,8 @@ static void write_tools(const struct llm_request *req, struct jw *w)
         jw_object(w);
         jw_kcstr(w, "type", "function");
         jw_kstr(w, "name", req->tools[i].name);
-        jw_kstr(w, "description", req->tools[i].description);
+        jw_key(w, "description");
+        wire_description(w, &req->tools[i]);
         jw_key(w, "parameters");
         wire_tool_schema(w, &req->tools[i]);
         jw_kbool(w, "strict", false); /* left out it can mean true, which free schemas fail */
@@ -369,6 +370,7 @@ int openai_responses_body(const struct llm_request *req, struct buf *out, struct
     size_t start = out->len;
     struct jw w;
 
+    (void)buf_room(out, wire_head_room(req));
     jw_init(&w, out, JW_CLEAN);
     jw_object(&w);
     jw_kstr(&w, "model", model_wire_name(req->model));
@@ -381,8 +383,10 @@ int openai_responses_body(const struct llm_request *req, struct buf *out, struct
         write_format(req, &w);
     if (req->user_id.len)
         jw_kstr(&w, "safety_identifier", req->user_id);
-    if (req->system.len)
-        jw_kstr(&w, "instructions", req->system);
+    if (req->system.len) {
+        jw_key(&w, "instructions");
+        wire_system(&w, req);
+    }
     if (req->tool_count || req->search)
         write_tools(req, &w);
     jw_key(&w, "input");

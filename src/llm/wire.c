@@ -12,6 +12,9 @@
 #include "llm/message.h"
 #include "llm/model.h"
 
+#define WIRE_HEAD_BYTES 2000 /* keys, model, limits */
+#define WIRE_TOOL_BYTES 100  /* what stands around the texts of a tool */
+
 void wire_key(const struct llm_request *req, const char *dialect, struct buf *out)
 {
     buf_addf(out, "%s %.*s %.*s", dialect, STR_ARG(req->model->provider),
@@ -153,6 +156,37 @@ void wire_tool_schema(struct jw *w, const struct llm_tool *t)
         jw_raw(w, t->schema);
     else
         wire_schema(w, t->schema);
+}
+
+static void write_made(struct jw *w, struct str text, struct str json)
+{
+    if (json.len)
+        jw_raw(w, json);
+    else
+        jw_str(w, text);
+}
+
+void wire_description(struct jw *w, const struct llm_tool *t)
+{
+    write_made(w, t->description, t->description_json);
+}
+
+void wire_system(struct jw *w, const struct llm_request *req)
+{
+    write_made(w, req->system, req->system_json);
+}
+
+size_t wire_head_room(const struct llm_request *req)
+{
+    size_t room = WIRE_HEAD_BYTES + (req->system_json.len ? req->system_json : req->system).len;
+
+    for (size_t i = 0; i < req->tool_count; i++) {
+        const struct llm_tool *t = &req->tools[i];
+
+        room += WIRE_TOOL_BYTES + t->name.len + t->schema.len +
+                (t->description_json.len ? t->description_json : t->description).len;
+    }
+    return room;
 }
 
 int64_t wire_max_tokens(const struct llm_request *req)

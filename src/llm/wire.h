@@ -73,6 +73,12 @@ struct str wire_file_name(const struct block *b);
 void wire_schema(struct jw *w, struct str schema);
 void wire_tool_schema(struct jw *w, const struct llm_tool *t);
 
+/* What is sent with every request: copied where it was written before. */
+void wire_description(struct jw *w, const struct llm_tool *t);
+void wire_system(struct jw *w, const struct llm_request *req);
+/* About as much as all but the messages takes: had at once, it does not grow by and by. */
+size_t wire_head_room(const struct llm_request *req);
+
 int64_t wire_max_tokens(const struct llm_request *req); /* 0: say nothing */
 
 /* ERR_TOO_BIG when what was added since `start` is more than a provider takes. */
