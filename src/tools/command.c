@@ -20,24 +20,23 @@
 #define COMMAND_GRACE_MS 1000
 
 struct command_variable {
-    const char *name;
-    const char *value;
+    const char *assignment;
     bool always; /* else only where there is none */
 };
 
 static const struct command_variable command_variables[] = {
-    {"TENAX", "1", true},
-    {"CLAUDECODE", "1", true}, /* scripts ask for it to know that an agent runs them */
-    {"TERM", "dumb", true},
-    {"PAGER", "cat", false},
-    {"GIT_PAGER", "cat", false},
-    {"MANPAGER", "cat", false},
-    {"SYSTEMD_PAGER", "cat", false},
-    {"EDITOR", "true", false},
-    {"GIT_EDITOR", "true", false},
-    {"GIT_SEQUENCE_EDITOR", "true", false},
-    {"GIT_TERMINAL_PROMPT", "0", false},
-    {"DEBIAN_FRONTEND", "noninteractive", false},
+    {"TENAX=1", true},
+    {"CLAUDECODE=1", true}, /* scripts ask for it to know that an agent runs them */
+    {"TERM=dumb", true},
+    {"PAGER=cat", false},
+    {"GIT_PAGER=cat", false},
+    {"MANPAGER=cat", false},
+    {"SYSTEMD_PAGER=cat", false},
+    {"EDITOR=true", false},
+    {"GIT_EDITOR=true", false},
+    {"GIT_SEQUENCE_EDITOR=true", false},
+    {"GIT_TERMINAL_PROMPT=0", false},
+    {"DEBIAN_FRONTEND=noninteractive", false},
 };
 
 /* Made for each command: settings may change it. */
@@ -53,10 +52,19 @@ static bool command_is_named(const char *assignment, const char *name)
     return strncmp(assignment, name, len) == 0 && assignment[len] == '=';
 }
 
-static bool command_env_has(char *const *env, const char *name)
+static bool command_is_same(const char *assignment, const char *other)
+{
+    while (*assignment == *other && *assignment && *assignment != '=') {
+        assignment++;
+        other++;
+    }
+    return *assignment == '=' && *other == '=';
+}
+
+static bool command_env_has(char *const *env, const char *assignment)
 {
     for (; *env; env++) {
-        if (command_is_named(*env, name))
+        if (command_is_same(*env, assignment))
             return true;
     }
     return false;
@@ -67,7 +75,8 @@ static bool command_env_replaces(const char *assignment)
     if (command_is_named(assignment, "OLDPWD"))
         return true; /* of the shell that started us */
     for (size_t i = 0; i < ARRAY_LEN(command_variables); i++) {
-        if (command_variables[i].always && command_is_named(assignment, command_variables[i].name))
+        if (command_variables[i].always &&
+            command_is_same(assignment, command_variables[i].assignment))
             return true;
     }
     return false;
@@ -88,8 +97,8 @@ static void command_env_init(struct command_env *env, struct workspace *w)
     for (size_t i = 0; i < ARRAY_LEN(command_variables); i++) {
         const struct command_variable *v = &command_variables[i];
 
-        if (v->always || !command_env_has(from, v->name))
-            strv_addf(&env->list, "%s=%s", v->name, v->value);
+        if (v->always || !command_env_has(from, v->assignment))
+            strv_adds(&env->list, v->assignment);
     }
 }
 
