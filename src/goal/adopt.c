@@ -267,13 +267,20 @@ static void adopt_wait(struct goal *g)
     goal_wait_for(g, &w, str_is(g->row.phase, "waiting") ? "waiting" : "retrying", /*err=*/NULL);
 }
 
+/* Whether a session that goes on waits for a word before it works. */
+static bool goal_rests(const struct goal *g)
+{
+    struct str how = conf_get_str(g->spec.conf, "goal.onResume");
+
+    return str_is(how, "paused") || (g->spec.is_interactive && !str_is(how, "auto"));
+}
+
 /* What a resumed session does with an active goal. */
 static void adopt_active(struct goal *g, struct strv *ret_notes)
 {
-    struct str how = conf_get_str(g->spec.conf, "goal.onResume");
     const char *code = "";
     struct err err = {0};
-    bool rests = str_is(how, "paused") || (g->spec.is_interactive && !str_is(how, "auto"));
+    bool rests = goal_rests(g);
 
     if (goal_gate(g, &code, &err) < 0) {
         strv_addf(ret_notes, "the session's goal is not taken up (%s): %s", code, err.text);
@@ -295,6 +302,22 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     g->continuation_due = true;
     adopt_wait(g);
     goal_note(g, "restored", STR("{\"from\":\"store\"}"));
+}
+
+/* One waits behind a goal that is complete: the process ended between the two. */
+static void adopt_next(struct goal *g, struct strv *ret_notes)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    goal_next_vec list = {0};
+
+    if (store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list, g->spec.cancel,
+                             /*err=*/NULL) == 0 &&
+        list.len) {
+        g->next_due = !goal_rests(g);
+        if (!g->next_due)
+            strv_adds(ret_notes, "another goal waits in the queue; /goal resume begins it");
+    }
+    vec_release(&list);
 }
 
 /* Nobody makes one only to find nothing in it. */
@@ -343,7 +366,9 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
     }
     if (goal_is_active(g)) {
         adopt_active(g, ret_notes);
-    } else if (g->has && g->row.status != GOAL_COMPLETE && was_there) {
+    } else if (g->has && g->row.status == GOAL_COMPLETE && was_there) {
+        adopt_next(g, ret_notes);
+    } else if (g->has && was_there) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
 
         goal_show_stop(&g->row, &text);

@@ -74,6 +74,7 @@ struct goal_options {
     int64_t max_turns;    /* 0: the default, GOAL_MAX_TURNS */
     double max_cost_usd;  /* 0: none */
     int64_t deadline_ms;  /* wall clock; 0: none */
+    int64_t lasts_ms;     /* the deadline was said as a duration, which counts from the beginning */
     enum goal_referee referee;
     bool has_referee;
     bool on_deny_skip; /* --on-deny skip; else block */
@@ -89,7 +90,7 @@ bool goal_option_is_known(struct str name);
 bool goal_option_takes_value(struct str name);
 const char *goal_option_nearest(struct str name); /* what was meant; NULL: nothing is close */
 /* {"checks":[…],"protect":[…],"protect_none","token_budget","max_turns","max_cost_usd",
- * "deadline_ms","referee","on_deny","auto_resume"}; what is not set is left out. */
+ * "deadline_ms","lasts_ms","referee","on_deny","auto_resume"}; what is not set is left out. */
 void goal_options_write(const struct goal_options *o, struct buf *ret);
 /* Other keys are passed over; ERR_BAD_INPUT names the key whose value makes no sense. */
 int goal_options_read(struct str json, struct goal_options *ret, struct err *err);

@@ -227,6 +227,26 @@ static int check_text(const struct goal *g, struct err *err)
                    STR_ARG(json_get_str(v, "file")));
 }
 
+/* Behind one that is complete there may be another, which could not begin. */
+static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    goal_next_vec list = {0};
+    int r = store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list, /*cancel=*/NULL,
+                                 err);
+
+    if (r == 0 && list.len) {
+        g->next_due = true;
+        buf_adds(&ret->text, "The next goal begins: ");
+        goal_show_line(list.ptr[0].objective, 300, &ret->text);
+        goal_say_turn(g, ret);
+    } else if (r == 0) {
+        buf_adds(&ret->text, "The goal is complete; /goal <condition> sets another.");
+    }
+    vec_release(&list);
+    return r;
+}
+
 static int change_resume(struct goal *g, struct goal_answer *ret, struct err *err)
 {
     int r;
@@ -242,10 +262,8 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
         goal_say_turn(g, ret);
         return 0;
     }
-    if (g->row.status == GOAL_COMPLETE) {
-        buf_adds(&ret->text, "The goal is complete; /goal <condition> sets another.");
-        return 0;
-    }
+    if (g->row.status == GOAL_COMPLETE)
+        return resume_next(g, ret, err);
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND,
                        "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
@@ -521,6 +539,8 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
         lock_take(&g->permit);
         r = do_held(g, &edit, via, cancel, ret, err);
         lock_give(&g->permit);
+        if (r == 0 && g->spec.is_outside && goal_start_next(g, cancel, err) < 0)
+            r = -1; /* no agent here will be idle */
     }
     if (r == 0)
         (void)g->spec.host.wake(g->spec.host.arg, /*err=*/NULL);

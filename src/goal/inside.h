@@ -108,6 +108,8 @@ struct goal {
     struct buf notice;
 
     bool directive_due, updated_due, continuation_due;
+    bool next_due;    /* the present one is complete, and another may wait */
+    bool next_stuck;  /* it does, and could not begin */
     struct buf woken; /* why it goes on, for the model; empty: nothing special */
     bool held;        /* an interrupt stopped it without pausing it */
     bool barred;      /* a gate failed on restore: the row stays, and counts as not there */
@@ -201,8 +203,10 @@ int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum
 /* create_goal: only where there is no unfinished one. */
 int goal_create(struct goal *g, struct str objective, int64_t budget, struct cancel *cancel,
                 struct goal_answer *ret, struct err *err);
-/* The queue's first, when there is one: 1; the permit is held. */
-int goal_start_next(struct goal *g, struct err *err);
+/* The queue's first takes the place of one that is complete, when next_due: 1; 0: it does not. The
+ * permit is not held: checks are run and files are read. One that cannot be set stays in the queue.
+ */
+int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err);
 /* What is known of the present one is forgotten. The permit is held. */
 void goal_close_old(struct goal *g, bool say_cleared);
 void goal_take_options(struct goal_options *to, const struct goal_options *from);

@@ -116,7 +116,11 @@ static int option_max_cost(struct goal_options *o, struct str value, int64_t now
 static int option_deadline(struct goal_options *o, struct str value, int64_t now_ms,
                            struct err *err)
 {
-    return goal_read_deadline(value, now_ms, &o->deadline_ms, err);
+    if (goal_read_deadline(value, now_ms, &o->deadline_ms, err) < 0)
+        return -1;
+    o->lasts_ms = 0;
+    (void)goal_read_duration(str_trim(value), &o->lasts_ms, /*err=*/NULL);
+    return 0;
 }
 
 static int option_referee(struct goal_options *o, struct str value, int64_t now_ms, struct err *err)
@@ -244,6 +248,8 @@ void goal_options_write(const struct goal_options *o, struct buf *ret)
     }
     if (o->deadline_ms)
         jw_ki64(&w, "deadline_ms", o->deadline_ms);
+    if (o->lasts_ms)
+        jw_ki64(&w, "lasts_ms", o->lasts_ms);
     if (o->has_referee)
         jw_kcstr(&w, "referee", goal_referee_name(o->referee));
     if (o->on_deny_skip)
@@ -331,6 +337,8 @@ static int read_key(const struct json *v, struct goal_options *o, struct err *er
         return read_usd(v, &o->max_cost_usd, err);
     if (str_is(key, "deadline_ms"))
         return read_number(v, &o->deadline_ms, err);
+    if (str_is(key, "lasts_ms"))
+        return read_number(v, &o->lasts_ms, err);
     if (str_is(key, "referee"))
         return read_word(v, "referee", o, err);
     if (str_is(key, "on_deny"))

@@ -22,11 +22,8 @@ int change_next(struct goal *g, const struct goal_argument *what, struct goal_an
     buf_adds(&ret->text, "Queued for when the present goal is complete: ");
     goal_show_line(next.objective, 300, &ret->text);
     if (g->row.status == GOAL_COMPLETE) {
-        int r = goal_start_next(g, err);
-
-        if (r > 0)
-            goal_say_turn(g, ret);
-        return r < 0 ? -1 : 0;
+        g->next_due = true;
+        goal_say_turn(g, ret);
     }
     return 0;
 }

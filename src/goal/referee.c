@@ -332,6 +332,21 @@ static enum referee_idle idle_held(struct goal *g, struct agent_input *ret, int6
     return next;
 }
 
+/* What waits behind one that is complete. */
+static void begin_next(struct goal *g)
+{
+    struct err err = {0};
+    int r = goal_start_next(g, g->spec.cancel, &err);
+
+    if (r > 0)
+        goal_notice(g, LEVEL_INFO, "goal: the next one of the queue begins");
+    if (r < 0 && err.code != ERR_CANCELLED)
+        goal_notice(g, LEVEL_ERROR,
+                    "goal: the next one could not be set, and stays in the queue: %s. /goal resume "
+                    "tries it again",
+                    err.text);
+}
+
 static enum referee_idle referee_idle(struct referee *self, struct agent_input *ret,
                                       int64_t *ret_until_ms)
 {
@@ -339,6 +354,7 @@ static enum referee_idle referee_idle(struct referee *self, struct agent_input *
     enum referee_idle next;
 
     goal_flush_lines(g);
+    begin_next(g);
     lock_take(&g->permit);
     next = idle_held(g, ret, ret_until_ms);
     lock_give(&g->permit);

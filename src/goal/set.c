@@ -318,32 +318,73 @@ int goal_create(struct goal *g, struct str objective, int64_t budget, struct can
     return goal_set(g, objective, &o, VIA_MODEL, cancel, ret, err);
 }
 
-/* The next of the queue takes its place; the agent goes on with it when it is idle. The permit is
- * held, so its checks are not run before: the first verdict will tell. */
-int goal_start_next(struct goal *g, struct err *err)
+/* ---- The queue ---- */
+
+/* The permit is held. 1: the first one shall begin. */
+static int next_read(struct goal *g, struct arena *arena, struct goal_next *ret, struct err *err)
+{
+    goal_next_vec list = {0};
+    int r;
+
+    if (!g->next_due || g->closing || goal_in_plan_mode(g))
+        return 0;
+    r = goal_read_row(g, err);
+    if (r == 0 && (!g->has || g->row.status == GOAL_COMPLETE))
+        r = store_goal_next_list(g->store, str_of(g->spec.session), arena, &list, /*cancel=*/NULL,
+                                 err);
+    if (r == 0 && list.len) {
+        *ret = list.ptr[0];
+        r = 1;
+    } else if (r == 0) {
+        g->next_due = false; /* none waits, or another goal was set meanwhile */
+    }
+    vec_release(&list);
+    return r;
+}
+
+/* The permit is held. First the row, then the queue: what goes wrong between the two is worked for
+ * twice, not never. */
+static int next_put(struct goal *g, const struct draft *d, const struct goal_options *o, int64_t id,
+                    struct err *err)
+{
+    if (goal_read_row(g, err) < 0)
+        return -1;
+    if (g->has && g->row.status != GOAL_COMPLETE)
+        return 0;
+    if (check_limits(o, clock_wall_ms(), err) < 0 || put_row(g, d, o, VIA_NEXT, err) < 0 ||
+        store_goal_next_drop(g->store, str_of(g->spec.session), id, /*cancel=*/NULL, err) < 0)
+        return -1;
+    g->directive_due = true;
+    return 1;
+}
+
+int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(draft_release) struct draft d;
     CLEANUP(goal_options_release) struct goal_options o = {0};
+    struct goal_answer said = GOAL_ANSWER_INIT;
     struct goal_next next = {0};
-    const char *code = "";
     int r;
 
     draft_init(&d);
-    r = store_goal_next_take(g->store, str_of(g->spec.session), &arena, &next, /*cancel=*/NULL,
-                             err);
+    lock_take(&g->permit);
+    r = next_read(g, &arena, &next, err);
+    lock_give(&g->permit);
     if (r <= 0)
         return r;
-    if ((next.options.len && goal_options_read(next.options, &o, err) < 0) ||
-        draft_text(g, &d, next.objective, /*may_keep=*/true, &code, err) < 0 ||
-        draft_protect(g, &d, &o, g->spec.cancel, err) < 0 ||
-        draft_baseline(g, &d, g->spec.cancel, err) < 0)
-        return -1;
-    goal_write_checks(&o.checks, &d.checks);
-    draft_options(g, &d, &o, via_names[VIA_NEXT]);
-    if (put_row(g, &d, &o, VIA_NEXT, err) < 0)
-        return -1;
-    g->directive_due = true;
-    goal_notice(g, LEVEL_INFO, "goal: the next one of the queue begins");
-    return 1;
+    if (next.options.len)
+        r = goal_options_read(next.options, &o, err);
+    if (o.lasts_ms)
+        o.deadline_ms = clock_wall_ms() + o.lasts_ms;
+    if (r >= 0)
+        r = make_draft(g, &d, next.objective, &o, VIA_NEXT, cancel, &said, err);
+    goal_answer_release(&said);
+    lock_take(&g->permit);
+    if (r >= 0)
+        r = next_put(g, &d, &o, next.id, err);
+    g->next_due = false;
+    g->next_stuck = r < 0;
+    lock_give(&g->permit);
+    return r;
 }

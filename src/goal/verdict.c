@@ -79,8 +79,7 @@ static int verdict_met(struct goal *g, const struct ladder *l)
     goal_tell(g, "goal_achieved", buf_str(&data));
     g->claim.is_there = false;
     account_detach(g);
-    if (goal_start_next(g, &err) < 0)
-        goal_notice(g, LEVEL_ERROR, "goal: the next one could not be set: %s", err.text);
+    g->next_due = true; /* when the agent is idle */
     return 0;
 }
 

@@ -256,6 +256,24 @@ static const struct {
     {1, 1, 0, ""},
 };
 
+/* The one of that name goes, once. */
+static void expect_dropped(struct store *s, const char *name, const char *queue)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    goal_next_vec list = VEC_INIT;
+    int64_t id = 0;
+
+    (void)ANSWER(store_goal_next_list(s, T, &arena, &list, NULL, err));
+    VEC_EACH(&list, n) {
+        if (str_is(n->objective, name))
+            id = n->id;
+    }
+    vec_release(&list);
+    assert_int_equal(ANSWER(store_goal_next_drop(s, T, id, NULL, err)), 1);
+    assert_int_equal(ANSWER(store_goal_next_drop(s, T, id, NULL, err)), 0);
+    expect_queue(s, queue);
+}
+
 static void conform_queue(struct store *s)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -284,6 +302,13 @@ static void conform_queue(struct store *s)
         assert_int_equal(ANSWER(store_goal_next_take(s, T, &arena, &got, NULL, err)), 1);
         expect_str("taken", got.objective, str_of(names[i]));
     }
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        add_next(s, names[i]);
+    expect_dropped(s, "b", "acd");
+    expect_dropped(s, "d", "ac");
+    (void)ANSWER(store_goal_next_move(s, T, 1, 2, NULL, err)); /* known by its id all the same */
+    expect_dropped(s, "a", "c");
+    expect_dropped(s, "c", "");
     for (int i = 0; i < GOAL_MAX_NEXT; i++)
         add_next(s, "a");
     assert_int_equal(

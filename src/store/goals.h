@@ -229,6 +229,9 @@ int store_goal_next_list(struct store *s, struct str thread, struct arena *arena
 /* Takes the first one out: 1, or 0: none waits. */
 int store_goal_next_take(struct store *s, struct str thread, struct arena *arena,
                          struct goal_next *ret, struct cancel *cancel, struct err *err);
+/* That one, wherever it stands by now: 1, or 0: somebody has taken it. */
+int store_goal_next_drop(struct store *s, struct str thread, int64_t id, struct cancel *cancel,
+                         struct err *err);
 /* By place, from 1: moves it to another that is taken, or out (to 0). 1: done, 0: no such place. */
 int store_goal_next_move(struct store *s, struct str thread, size_t from, size_t to,
                          struct cancel *cancel, struct err *err);

@@ -142,6 +142,43 @@ int store_goal_next_take(struct store *s, struct str thread, struct arena *arena
     return found;
 }
 
+/* The place of the one with an id; 0: it is gone. */
+static int next_place(struct store *s, struct str thread, int64_t id, int64_t *ret, struct err *err)
+{
+    CLEANUP(query_release) struct query q = {0};
+    int found;
+
+    if (query_make(&q, s, "SELECT place FROM goal_next WHERE thread_id=? AND id=?", err) < 0)
+        return -1;
+    query_str(&q, thread);
+    query_i64(&q, id);
+    found = query_step(&q, err);
+    *ret = found > 0 ? query_get_i64(&q) : 0;
+    return found < 0 ? -1 : 0;
+}
+
+struct next_drop {
+    struct str thread;
+    int64_t id;
+};
+
+static int next_drop(struct store *s, void *arg, struct err *err)
+{
+    const struct next_drop *drop = arg;
+    struct next_move move = {.thread = drop->thread};
+
+    return next_place(s, drop->thread, drop->id, &move.from, err) < 0 ? -1
+                                                                      : next_take(s, &move, err);
+}
+
+int store_goal_next_drop(struct store *s, struct str thread, int64_t id, struct cancel *cancel,
+                         struct err *err)
+{
+    struct next_drop drop = {thread, id};
+
+    return store_run(s, STORE_WRITE, STORE_GOALS, next_drop, &drop, cancel, err);
+}
+
 /* Those between the two places step aside. */
 static int next_move(struct store *s, void *arg, struct err *err)
 {
