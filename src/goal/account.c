@@ -132,6 +132,11 @@ static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode
     if (r < 0)
         return -1; /* stays pending */
     *p = (struct goal_pending){0};
+    if (row.cost_unknown && !g->row.cost_unknown && row.max_cost_usd > 0 &&
+        str_eq(row.goal_id, g->row.goal_id))
+        goal_notice(g, LEVEL_WARNING,
+                    "goal: something that has no known price was used, so its limit of cost is no "
+                    "longer kept; its other limits are");
     goal_take_row(g, &row);
     return 0;
 }

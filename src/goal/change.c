@@ -325,6 +325,7 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
     u.has_status = g->row.status == GOAL_BUDGET_LIMITED;
     u.status = GOAL_ACTIVE;
     if (check_there_is_more(g, what, err) < 0 ||
+        (u.max_cost == CHANGE_SET && goal_check_price(g, u.max_cost_usd, err) < 0) ||
         (u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_text(g, err) < 0)))
         return -1;
     goal_tell_begin(g, &w, &data);

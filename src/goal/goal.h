@@ -70,6 +70,9 @@ struct goal_host {
     /* A title for a session that has none. */
     void (*title)(void *arg, struct str text);
     bool (*is_trusted)(void *arg);
+    /* Whether what the session's model costs is known, so that a limit of cost can be kept. NULL:
+     * nobody works here. */
+    bool (*has_price)(void *arg);
     /* A person shall hear of it (hook event Notification, type of the reference). Must not wait;
      * the agent's thread. NULL: nobody can be told. */
     void (*notify)(void *arg, const char *type, struct str message);

@@ -200,6 +200,8 @@ int goal_gate(struct goal *g, const char **ret_code, struct err *err);
 /* set.c */
 int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum goal_via via,
              struct cancel *cancel, struct goal_answer *ret, struct err *err);
+/* A limit of cost needs a price. */
+int goal_check_price(const struct goal *g, double max_usd, struct err *err);
 /* create_goal: only where there is no unfinished one. */
 int goal_create(struct goal *g, struct str objective, int64_t budget, struct cancel *cancel,
                 struct goal_answer *ret, struct err *err);

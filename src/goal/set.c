@@ -44,6 +44,17 @@ static int check_limits(const struct goal_options *o, int64_t now_ms, struct err
     return 0;
 }
 
+int goal_check_price(const struct goal *g, double max_usd, struct err *err)
+{
+    const struct goal_host *host = &g->spec.host;
+
+    if (max_usd <= 0 || !host->has_price || host->has_price(host->arg))
+        return 0;
+    return err_set(err, ERR_BAD_INPUT,
+                   "the price of the model is not known, so a limit of cost cannot be kept: add it "
+                   "under \"models\" in settings.json, or limit tokens with --budget");
+}
+
 static int64_t set_turns(const struct goal *g, const struct goal_options *o)
 {
     return o->max_turns ? o->max_turns
@@ -259,7 +270,7 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
 {
     if (goal_gate(g, &ret->code, err) < 0 ||
         draft_text(g, d, text, goal_may_keep(via), &ret->code, err) < 0 ||
-        check_limits(o, clock_wall_ms(), err) < 0)
+        check_limits(o, clock_wall_ms(), err) < 0 || goal_check_price(g, o->max_cost_usd, err) < 0)
         return -1;
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND, "the folder %s is gone", g->spec.dir);

@@ -170,6 +170,15 @@ static bool goals_is_trusted(void *arg)
     return conf_is_trusted(g->spec.conf);
 }
 
+static bool goals_has_price(void *arg)
+{
+    struct goals *g = arg;
+    struct model now;
+
+    models_figures(g->spec.models, &now);
+    return model_price_known(&now);
+}
+
 /* The newest goal_status of the transcript. */
 static void read_anchor(struct goals *g)
 {
@@ -227,6 +236,7 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
                 .net = goals_net,
                 .title = goals_title,
                 .is_trusted = goals_is_trusted,
+                .has_price = goals_has_price,
                 .notify = goals_notify,
             },
         .session = session_id(spec->session),
