@@ -203,7 +203,8 @@ static void agent_append(struct agent *a, const struct agent_input *in)
     struct err err = {0};
 
     agent_drop_deferred(a);
-    if (agent_keep_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, &err) < 0)
+    if (agent_keep_user(a, in->message->blocks, in->message->len, in->uuid, USER_APPENDED, &err) <
+        0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);

@@ -84,9 +84,10 @@ enum event_level {
 };
 
 enum event_user {
-    USER_INPUT,  /* what a person or client said */
-    USER_MARKER, /* "[Request interrupted by user]" */
-    USER_ADDED,  /* reminders, hook feedback, "go on": made by tenax */
+    USER_INPUT,    /* what a person or client said */
+    USER_APPENDED, /* the same, for a later turn; only a journal is told */
+    USER_MARKER,   /* "[Request interrupted by user]" */
+    USER_ADDED,    /* reminders, hook feedback, "go on": made by tenax */
 };
 
 /* Why a turn ended. */

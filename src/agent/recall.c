@@ -628,6 +628,47 @@ static bool is_delivered(const struct recall *to)
     return last && last->len;
 }
 
+/* Whether anything of the last answer, which this is a line of, is in the conversation. */
+static bool is_answered(const struct recall *to, struct str uuid)
+{
+    for (size_t i = to->messages.len; i-- > 0 && i + 2 >= to->messages.len;) {
+        const struct message *m = to->messages.ptr[i];
+
+        for (size_t b = 0; m->role == ROLE_ASSISTANT && b < m->len; b++) {
+            if (str_eq(m->blocks[b].entry, uuid))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What a line says about how the turn was left; false: nothing. */
+static bool line_state(const struct recall *to, const struct load_entry *e, const struct json *line,
+                       enum recall_state *ret)
+{
+    struct str text = json_str(json_path(line, "message.content"));
+
+    if (e->kind == ENTRY_ASSISTANT) {
+        *ret = RECALL_COMPLETE;
+        return is_answered(to, json_get_str(line, "uuid"));
+    }
+    if (e->kind == ENTRY_ATTACHMENT) {
+        *ret = RECALL_INTERRUPTED_TURN;
+        return !str_is(json_get_str(json_get(line, "attachment"), "type"), "goal_status");
+    }
+    if (e->flags & LOAD_TOOL_RESULT) {
+        *ret = is_delivered(to) ? RECALL_COMPLETE : RECALL_INTERRUPTED_TURN;
+        return true;
+    }
+    if (e->flags & LOAD_META) {
+        *ret = str_is(text, RECALL_GO_ON) ? RECALL_INTERRUPTED_TURN : RECALL_COMPLETE;
+        return true;
+    }
+    *ret = str_starts(text, STR("[Request interrupted by user")) ? RECALL_COMPLETE
+                                                                 : RECALL_INTERRUPTED_PROMPT;
+    return json_get_bool(line, "shouldQuery", true); /* else it was for a later turn */
+}
+
 /* The last line that says something about the turn. */
 static int recall_find_state(struct reader *r, struct err *err)
 {
@@ -641,27 +682,19 @@ static int recall_find_state(struct reader *r, struct err *err)
     for (size_t i = load_count(r->load); i-- > 0;) {
         const struct load_entry *e = load_at(r->load, i);
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        enum recall_state state;
         const struct json *line;
-        struct str text;
 
         if (e->kind == ENTRY_SYSTEM || e->kind == ENTRY_PROGRESS || e->flags & LOAD_API_ERROR)
             continue;
-        if (e->kind == ENTRY_ASSISTANT && wire_last(to) && wire_last(to)->role == ROLE_USER)
-            continue; /* nothing of it is left */
-        if (e->kind == ENTRY_ASSISTANT || e->flags & LOAD_SUMMARY ||
-            (e->flags & LOAD_META && e->kind == ENTRY_USER))
+        if (e->flags & LOAD_SUMMARY)
             return 0;
-        if (e->kind == ENTRY_ATTACHMENT || e->flags & LOAD_TOOL_RESULT) {
-            if (e->kind == ENTRY_ATTACHMENT || !is_delivered(to))
-                to->state = RECALL_INTERRUPTED_TURN;
-            return 0;
-        }
         if (reader_parse(r, e->offset, e->len, &arena, &line, err) < 0)
             return -1;
-        text = json_str(json_path(line, "message.content"));
-        if (!str_starts(text, STR("[Request interrupted by user")))
-            to->state = RECALL_INTERRUPTED_PROMPT;
-        return 0;
+        if (line_state(to, e, line, &state)) {
+            to->state = state;
+            return 0;
+        }
     }
     return 0;
 }

@@ -21,6 +21,9 @@ struct err;
 struct load;
 struct message;
 
+/* What is said in the place of a user when a turn that was left open is gone on with. */
+#define RECALL_GO_ON "Continue from where you left off."
+
 /* How the last turn was left. Both interrupted kinds mean: there is a prompt to go on with. */
 enum recall_state {
     RECALL_COMPLETE,

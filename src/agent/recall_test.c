@@ -124,6 +124,23 @@ static const struct {
     {"a system line behind",
      USER("u1", "null", "go") LINE("system", "s1", "\"u1\"", "\"subtype\":\"informational\""),
      "U go", RECALL_INTERRUPTED_PROMPT, ""},
+    {"going on was begun, and cut off again",
+     USER("u1", "null", "go") META("u2", "\"u1\"", RECALL_GO_ON), "U go " RECALL_GO_ON,
+     RECALL_INTERRUPTED_TURN, ""},
+    {"a goal that was met",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("ok"))
+         ATTACHED("x1", "\"a1\"", "\"type\":\"goal_status\",\"met\":true"),
+     "U go | A ok", RECALL_COMPLETE, ""},
+    {"something added for a later turn",
+     USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("ok"))
+         LINE("user", "u2", "\"a1\"",
+              "\"shouldQuery\":false,\"message\":{\"role\":\"user\",\"content\":\"by the way\"}"),
+     "U go | A ok | U by the way", RECALL_COMPLETE, ""},
+    {"the same behind a prompt that nobody answered",
+     USER("u1", "null", "go")
+         LINE("user", "u2", "\"u1\"",
+              "\"shouldQuery\":false,\"message\":{\"role\":\"user\",\"content\":\"by the way\"}"),
+     "U go by the way", RECALL_INTERRUPTED_PROMPT, ""},
     {"an attachment",
      USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("ok")) LINE(
          "attachment", "x1", "\"a1\"", "\"attachment\":{\"type\":\"file\",\"content\":\"a file\"}"),

@@ -7,6 +7,7 @@
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/permit.h"
+#include "agent/recall.h"
 #include "agent/reminder.h"
 #include "agent/step.h"
 #include "base/clock.h"
@@ -358,7 +359,7 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
         turn_announce(a, t, in);
         if (t->took_up)
             return 0;
-        return turn_say_text(a, t, STR("Continue from where you left off."), USER_ADDED);
+        return turn_say_text(a, t, STR(RECALL_GO_ON), USER_ADDED);
     }
     asked = t->stopped ? -1 : turn_ask_expansion_hooks(a, t, in);
     if (asked == 0)

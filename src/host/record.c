@@ -174,6 +174,7 @@ static int record_user(struct journal *self, const struct block *blocks, size_t 
                        const char *uuid, enum event_user user, struct err *err)
 {
     struct record *r = record_of(self);
+    bool is_said = user == USER_INPUT || user == USER_APPENDED;
     struct entry_head head;
     struct record_at at;
 
@@ -181,11 +182,11 @@ static int record_user(struct journal *self, const struct block *blocks, size_t 
     head = record_head(r);
     at = record_at(r, &head, str_of(uuid));
     buf_clear(&r->line);
-    record_line_user(&r->line, &at, blocks, count, user == USER_ADDED);
+    record_line_user(&r->line, &at, blocks, count, user);
     record_moved(r, at.uuid);
-    if (user == USER_INPUT)
+    if (is_said)
         file_history_begin(r->files, at.uuid);
-    return record_put(r, user == USER_INPUT, err);
+    return record_put(r, is_said, err);
 }
 
 static void record_remind(struct journal *self, const struct block *block)
@@ -199,7 +200,7 @@ static void record_remind(struct journal *self, const struct block *block)
     head = record_head(r);
     at = record_at(r, &head, block->entry);
     buf_clear(&r->line);
-    record_line_user(&r->line, &at, block, 1, /*is_meta=*/true);
+    record_line_user(&r->line, &at, block, 1, USER_ADDED);
     transcript_hold(r->transcript, buf_str(&r->line));
     record_moved(r, at.uuid);
 }
@@ -279,7 +280,7 @@ static int record_compacted(struct journal *self, const struct journal_compact *
     record_moved(r, at.uuid);
     for (size_t i = 0; i < c->attached_count; i++) {
         at = record_at(r, &head, c->attached[i].entry);
-        record_line_user(&r->line, &at, &c->attached[i], 1, /*is_meta=*/true);
+        record_line_user(&r->line, &at, &c->attached[i], 1, USER_ADDED);
         record_moved(r, at.uuid);
     }
     return record_attempt(r, parent, err);

@@ -53,13 +53,15 @@ static void write_message(struct jw *w, const struct block *blocks, size_t count
 }
 
 void record_line_user(struct buf *out, const struct record_at *at, const struct block *blocks,
-                      size_t count, bool is_meta)
+                      size_t count, enum event_user user)
 {
     struct jw w;
 
     line_begin(&w, out, at, ENTRY_USER);
-    if (is_meta)
+    if (user == USER_ADDED)
         jw_kbool(&w, "isMeta", true);
+    if (user == USER_APPENDED)
+        jw_kbool(&w, "shouldQuery", false);
     write_message(&w, blocks, count);
     line_end(&w);
 }

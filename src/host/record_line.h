@@ -23,7 +23,7 @@ struct record_at {
 };
 
 void record_line_user(struct buf *out, const struct record_at *at, const struct block *blocks,
-                      size_t count, bool is_meta);
+                      size_t count, enum event_user user);
 /* One block of an answer. cost: in USD, NAN: prices are known to others, or to nobody. */
 void record_line_reply(struct buf *out, const struct record_at *at,
                        const struct llm_call_result *reply, const struct block *block, double cost);

@@ -292,6 +292,7 @@ static void on_user(struct chat *c, const struct event *e, int64_t now_ms)
     (void)now_ms;
     switch (e->user) {
     case USER_INPUT:
+    case USER_APPENDED:
         c->told_interrupt = false;
         if (!was_said(c, e->id))
             add_input(c, e);
