@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #include "cmd/session_options.h"
 #include "cmd/text.h"
 #include "conf/conf.h"
+#include "goal/goal.h"
 #include "host/host.h"
 #include "host/session.h"
 #include "host/socket.h"
@@ -243,6 +245,19 @@ static int print_host(struct print *p, struct buf *prompt, struct strv *notes, s
     return -1;
 }
 
+/* --continue without words is for what was left open; a goal goes on by itself. */
+static int print_check_words(struct print *p, struct str prompt, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+
+    if (p->input_lines || prompt.len || p->goal.is_on || host_is_left_open(p->host) ||
+        (goal_get(host_goal(p->host), &arena, &row, /*err=*/NULL) > 0 && row.status == GOAL_ACTIVE))
+        return 0;
+    return err_set(err, ERR_BAD_INPUT,
+                   "the last turn is complete, so there is nothing to go on with; give a prompt");
+}
+
 static int print_session(struct print *p)
 {
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(PRINT_MAX_TEXT);
@@ -258,6 +273,11 @@ static int print_session(struct print *p)
     }
     for (size_t i = 0; i < notes.len; i++)
         say("%s", notes.ptr[i]);
+    if (print_check_words(p, buf_str(&prompt), &err) < 0) {
+        say_error(&err);
+        host_free(p->host);
+        return EXIT_USAGE;
+    }
     p->slash = slash_new(p->host, p->cmd->cancel);
     code = print_with(p, buf_str(&prompt));
     slash_free(p->slash);

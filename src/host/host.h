@@ -109,6 +109,8 @@ int host_keep(struct host *h, const struct agent_input *input, struct err *err);
  * what waited and was dropped. */
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
 bool host_unqueue(struct host *h, struct str uuid);
+/* A session that goes on has something to go on with: its last turn was cut off, or words wait. */
+bool host_is_left_open(struct host *h);
 /* What waited when the session that goes on was left, and is heard before the first input: uuids
  * and words, in order. Nothing once there has been an input. */
 void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts);

@@ -316,6 +316,13 @@ static bool host_hold_unbuilt(struct host *h)
     return is_held;
 }
 
+bool host_is_left_open(struct host *h)
+{
+    const struct recall *past = session_recall(h->session);
+
+    return past && (past->state != RECALL_COMPLETE || past->queued.len);
+}
+
 void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts)
 {
     const struct recall *past = session_recall(h->session);
