@@ -50,7 +50,10 @@ static void main_on_signal(int signo, void *arg)
         return;
     }
     asked_ms = clock_mono_ms();
-    cancel_set(cancel);
+    if (signo == SIGINT)
+        cancel_set(cancel);
+    else
+        cancel_end(cancel);
 }
 
 int cmd_signal_code(void)

@@ -173,7 +173,9 @@ static bool agent_was_pushed(struct agent *a)
 static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
 {
     t->pushed = agent_was_pushed(a);
-    if (!t->pushed) /* input that interrupted is explanation enough */
+    /* Input that interrupted is explanation enough; and when the process has to go, the turn is
+     * left open for whoever resumes the session. */
+    if (!t->pushed && !cancel_is_end(t->cancel))
         (void)turn_say_text(a, t,
                             end == END_ABORTED_TOOLS
                                 ? STR("[Request interrupted by user for tool use]")

@@ -40,6 +40,8 @@ struct cancel_hook {
 struct cancel {
     atomic_int refs;
     atomic_bool set;
+    atomic_bool end;
+    struct cancel *parent; /* only to be looked at when it is set: on_parent keeps it alive */
     struct cancel_hook *on_parent;
 
     struct gate gate; /* guards what follows */
@@ -67,7 +69,10 @@ static void cancel_follow_parent(void *arg)
 
     if (!cancel_try_ref(child))
         return;
-    cancel_set(child);
+    if (cancel_is_end(child->parent))
+        cancel_end(child);
+    else
+        cancel_set(child);
     cancel_unref(child); /* NOLINT(clang-analyzer-unix.Malloc): it does not follow the count */
 }
 
@@ -77,8 +82,10 @@ struct cancel *cancel_new(struct cancel *parent)
 
     atomic_init(&c->refs, 1);
     atomic_init(&c->set, false);
+    atomic_init(&c->end, false);
     gate_init(&c->gate);
     c->fd = -1;
+    c->parent = parent;
     if (parent)
         c->on_parent = cancel_on(parent, cancel_follow_parent, c); /* NOLINT: as above */
     return c;
@@ -178,6 +185,18 @@ void cancel_set(struct cancel *c)
         cancel_run_first(c);
     gate_give(&c->gate);
     cancel_unref(c);
+}
+
+void cancel_end(struct cancel *c)
+{
+    if (c && !cancel_is_set(c)) /* a reason that came first holds */
+        atomic_store(&c->end, true);
+    cancel_set(c);
+}
+
+bool cancel_is_end(const struct cancel *c)
+{
+    return c && atomic_load(&c->end) && cancel_is_set(c);
 }
 
 bool cancel_is_set(const struct cancel *c)

@@ -39,7 +39,9 @@ static void test_null(void **state)
     (void)state;
     assert_false(cancel_is_set(NULL));
     assert_int_equal(cancel_check(NULL, &err), 0);
+    assert_false(cancel_is_end(NULL));
     cancel_set(NULL);
+    cancel_end(NULL);
     cancel_unref(NULL);
     cancel_off(NULL);
 }
@@ -66,6 +68,23 @@ static void test_set(void **state)
     assert_null(cancel_on(c, count_call, &calls)); /* set already: runs here */
     assert_int_equal(calls, 2);
     cancel_off(hook);
+}
+
+static void test_end(void **state)
+{
+    CLEANUP(cancel_unrefp) struct cancel *all = cancel_new(NULL);
+    CLEANUP(cancel_unrefp) struct cancel *before = cancel_new(all);
+    CLEANUP(cancel_unrefp) struct cancel *alone = cancel_new(all);
+    CLEANUP(cancel_unrefp) struct cancel *after = NULL;
+
+    (void)state;
+    cancel_set(alone);
+    assert_false(cancel_is_end(before));
+    cancel_end(all);
+    after = cancel_new(all);
+    assert_true(cancel_is_set(before) && cancel_is_end(before));
+    assert_true(cancel_is_end(all) && cancel_is_end(after));
+    assert_false(cancel_is_end(alone)); /* for another reason, and before */
 }
 
 static void test_fd_made_late(void **state)
@@ -291,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_null),
         cmocka_unit_test(test_set),
+        cmocka_unit_test(test_end),
         cmocka_unit_test(test_fd_made_late),
         cmocka_unit_test(test_parents),
         cmocka_unit_test(test_off_inside_the_hook),

@@ -84,7 +84,7 @@ static void app_signal(struct app *a, int signo)
             app_key(a, &ctrl_c);
         break;
     default:
-        cancel_set(a->spec->host->cancel);
+        cancel_end(a->spec->host->cancel);
         app_quit(a, 128 + signo);
     }
 }
@@ -169,7 +169,7 @@ static void app_read_keys(struct app *a)
 
     if (n < 0) { /* the window was closed */
         log_debug("tui", "the terminal is gone: %s", err.text);
-        cancel_set(a->spec->host->cancel);
+        cancel_end(a->spec->host->cancel);
         app_quit(a, 128 + SIGHUP);
         return;
     }
