@@ -1,7 +1,6 @@
 /*
  * sessions list: one line each, newest first; or JSON. Main thread.
  */
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -37,29 +36,30 @@ struct table {
     size_t title_chars;
 };
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Ids are shown by their beginnings, unless two begin alike. */
+/* Ids are shown by their beginnings, unless two begin alike. Those seen so far are kept in a table
+ * with room for as many again; none of them is 0. */
 static size_t table_id_chars(const struct index *ix)
 {
-    CLEANUP(mem_freep) uint64_t *begins = mem_alloc((ix->rows.len + 1) * sizeof(*begins));
-    size_t chars = SHORT_ID;
+    CLEANUP(mem_freep) uint64_t *seen = NULL;
+    size_t slots = 16;
 
-    _Static_assert(SHORT_ID == sizeof(*begins), "a beginning is compared as a number");
-    for (size_t i = 0; i < ix->rows.len; i++)
-        memcpy(&begins[i], ix->rows.ptr[i].id.ptr, SHORT_ID);
-    qsort(begins, ix->rows.len, sizeof(*begins), by_number);
-    for (size_t i = 1; i < ix->rows.len; i++) {
-        if (begins[i - 1] == begins[i])
-            chars = ID_UUID_LEN;
+    _Static_assert(SHORT_ID == sizeof(*seen), "a beginning is compared as a number");
+    while (slots < 2 * ix->rows.len)
+        slots *= 2;
+    seen = mem_zalloc(slots * sizeof(*seen));
+    VEC_EACH(&ix->rows, row) {
+        uint64_t begin;
+        size_t at;
+
+        memcpy(&begin, row->id.ptr, SHORT_ID);
+        at = (size_t)(begin * 0x9e3779b97f4a7c15 >> 32) & (slots - 1);
+        for (; seen[at]; at = (at + 1) & (slots - 1)) {
+            if (seen[at] == begin)
+                return ID_UUID_LEN;
+        }
+        seen[at] = begin;
     }
-    return chars;
+    return SHORT_ID;
 }
 
 static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)

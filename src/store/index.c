@@ -1,6 +1,6 @@
 /*
- * Files held against rows. Both come in the order of their names and are gone through side by side;
- * a row without a file is forgotten. Any thread.
+ * Files held against rows: the row of each file is looked up, and a row without a file is
+ * forgotten. Any thread.
  */
 #include "store/index.h"
 
@@ -22,15 +22,24 @@
 #include "store/window.h"
 #include "sync/cancel.h"
 
+enum row_state {
+    ROW_GONE, /* there is no file */
+    ROW_HOLDS,
+    ROW_OLD, /* the file has changed */
+};
+
 struct refresh {
     const char *home;
     struct cancel *cancel;
-    struct index *ix; /* its rows are those that were known, then those that hold */
-    size_t kept;      /* of the known ones, moved to the front */
+    struct index *ix;       /* its rows are those that were known, then those that hold */
+    enum row_state *states; /* of each of the known ones */
+    /* A table of them by id: their numbers from 1 on, behind each other where two want one slot. */
+    uint32_t *slots;
+    size_t slot_mask;
     store_session_vec put, forget;
-    /* The projects that were compared last, and how: those of neighbours are the same. */
+    /* The projects that were compared last, and whether they are one: those of neighbours are. */
     const char *row_project, *file_project;
-    int project_order;
+    bool is_same_project;
 };
 
 static void index_end_survey(struct index *ix)
@@ -203,15 +212,60 @@ static int index_compare(const struct store_session *a, const struct store_sessi
     return project ? project : str_cmp(a->id, b->id);
 }
 
-static int index_compare_file(struct refresh *r, const struct store_session *row,
-                              const struct survey_file *file)
+static bool index_is_row_of(struct refresh *r, const struct store_session *row,
+                            const struct survey_file *file)
 {
     if (row->project.ptr != r->row_project || file->project.ptr != r->file_project) {
         r->row_project = row->project.ptr;
         r->file_project = file->project.ptr;
-        r->project_order = str_cmp(row->project, file->project);
+        r->is_same_project = str_eq(row->project, file->project);
     }
-    return r->project_order ? r->project_order : str_cmp(row->id, str_make(file->id, ID_UUID_LEN));
+    return r->is_same_project && memcmp(row->id.ptr, file->id, ID_UUID_LEN) == 0;
+}
+
+/* Ids are random, all but a few of their bits. */
+static size_t index_slot(const struct refresh *r, const char *id)
+{
+    uint64_t begin;
+
+    memcpy(&begin, id, sizeof(begin));
+    return (size_t)(begin * 0x9e3779b97f4a7c15 >> 32) & r->slot_mask;
+}
+
+static void index_make_table(struct refresh *r)
+{
+    const store_session_vec *rows = &r->ix->rows;
+    size_t count = 16;
+
+    while (count < 2 * rows->len)
+        count *= 2;
+    r->slot_mask = count - 1;
+    r->slots = mem_zalloc(count * sizeof(*r->slots));
+    r->states = mem_zalloc((rows->len + 1) * sizeof(*r->states));
+    for (size_t i = 0; i < rows->len; i++) {
+        size_t at;
+
+        if (rows->ptr[i].id.len != ID_UUID_LEN)
+            continue; /* no file is called so */
+        at = index_slot(r, rows->ptr[i].id.ptr);
+        while (r->slots[at])
+            at = (at + 1) & r->slot_mask;
+        r->slots[at] = (uint32_t)i + 1;
+    }
+}
+
+/* NULL: nothing is known of it. */
+static const struct store_session *index_find_row(struct refresh *r, const struct survey_file *file)
+{
+    size_t at = index_slot(r, file->id);
+
+    for (; r->slots[at]; at = (at + 1) & r->slot_mask) {
+        const struct store_session *row = &r->ix->rows.ptr[r->slots[at] - 1];
+
+        if (index_is_row_of(r, row, file))
+            return row;
+    }
+    return NULL;
 }
 
 /* known: the row that was made of it, or NULL. */
@@ -241,50 +295,48 @@ static int index_read_changed(struct refresh *r, const struct survey_file *file,
     return 0;
 }
 
-static int index_take_file(struct refresh *r, const struct survey_file *file,
-                           const struct store_session *known, struct err *err)
+static int index_take_file(struct refresh *r, const struct survey_file *file, struct err *err)
 {
-    if (!known || known->size != file->size || known->mtime_ns != file->mtime_ns ||
-        known->inode != file->inode)
-        return index_read_changed(r, file, known, err);
-    if (known->messages) {
-        struct store_session *to = &r->ix->rows.ptr[r->kept++];
+    const struct store_session *known = index_find_row(r, file);
+    bool holds = known && known->size == file->size && known->mtime_ns == file->mtime_ns &&
+                 known->inode == file->inode;
 
-        if (to != known)
-            *to = *known;
-    }
-    return 0;
+    if (known)
+        r->states[known - r->ix->rows.ptr] = holds ? ROW_HOLDS : ROW_OLD;
+    return holds ? 0 : index_read_changed(r, file, known, err);
 }
 
-/* Leaves the rows that hold as they are; those to come are in r->put. */
+/* Leaves the rows that hold, of sessions with messages; those to come are in r->put. */
+static void index_keep_rows(struct refresh *r)
+{
+    store_session_vec *rows = &r->ix->rows;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rows->len; i++) {
+        if (r->states[i] == ROW_GONE)
+            vec_push(&r->forget, rows->ptr[i]);
+        if (r->states[i] != ROW_HOLDS || !rows->ptr[i].messages)
+            continue;
+        if (kept != i)
+            rows->ptr[kept] = rows->ptr[i];
+        kept++;
+    }
+    rows->len = kept;
+}
+
 static int index_take_files(struct refresh *r, const struct survey *survey, struct err *err)
 {
-    store_session_vec *known = &r->ix->rows;
-    size_t at = 0; /* the first of them that is not behind us */
-
+    index_make_table(r);
     VEC_EACH(&survey->files, file) {
-        const struct store_session *row = NULL;
-        int order = 1; /* of the row against the file: behind it */
-
-        for (; at < known->len; at++) {
-            order = index_compare_file(r, &known->ptr[at], file);
-            if (order >= 0)
-                break;
-            vec_push(&r->forget, known->ptr[at]);
-        }
-        if (at < known->len && order == 0)
-            row = &known->ptr[at++];
-        if (index_take_file(r, file, row, err) < 0)
+        if (index_take_file(r, file, err) < 0)
             return -1;
     }
-    while (at < known->len)
-        vec_push(&r->forget, known->ptr[at++]);
+    index_keep_rows(r);
     return 0;
 }
 
 static void index_add_read(struct refresh *r)
 {
-    r->ix->rows.len = r->kept;
     VEC_EACH(&r->put, row) {
         if (row->messages)
             vec_push(&r->ix->rows, *row);
@@ -343,9 +395,13 @@ int index_refresh(struct store *s, const char *home, struct str project, struct 
         rc = index_take_files(&r, ret->survey, err);
     if (rc == 0)
         index_write_rows(&r, s);
+    else
+        ret->rows.len = 0;
     index_add_read(&r);
     if (ret->rows.len)
         qsort(ret->rows.ptr, ret->rows.len, sizeof(*ret->rows.ptr), index_newer_first);
+    mem_freep(&r.slots);
+    mem_freep(&r.states);
     vec_release(&r.put);
     vec_release(&r.forget);
     index_end_survey(ret);

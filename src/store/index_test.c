@@ -284,6 +284,42 @@ static void test_several_projects(void **state)
     store_free(s);
 }
 
+static void remove_session(const char *id)
+{
+    CLEANUP(mem_freep) char *path = home_path(P, id);
+
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Rows are looked up by the beginnings of their ids. */
+static void test_ids_that_begin_alike(void **state)
+{
+    char id[] = HOME_ID(1);
+    struct store *s;
+
+    (void)state;
+    home_clear();
+    s = open_store();
+    for (int round = 0; round < 3; round++) {
+        CLEANUP(index_release) struct index ix = INDEX_INIT;
+
+        for (int i = 0; i < 50; i++) {
+            id[34] = (char)('0' + i / 10);
+            id[35] = (char)('0' + i % 10);
+            if (round < 2 || i % 2)
+                home_say(P, id, "user", 1 + i + 60 * round, "words");
+            else if (i % 4 == 0)
+                remove_session(id);
+        }
+        refresh(s, P, &ix);
+        assert_int_equal(ix.rows.len, round < 2 ? 50 : 37);
+        VEC_EACH(&ix.rows, row) {
+            assert_int_equal(row->messages, round < 2 ? round + 1 : row->id.ptr[35] % 2 ? 3 : 2);
+        }
+    }
+    store_free(s);
+}
+
 #define WRITERS 8
 #define TURNS 40
 
@@ -356,10 +392,15 @@ static void test_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files_change), cmocka_unit_test(test_known_files_are_not_read),
-        cmocka_unit_test(test_no_sessions),  cmocka_unit_test(test_one_row),
-        cmocka_unit_test(test_lost_store),   cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_begun_early),  cmocka_unit_test(test_several_projects),
+        cmocka_unit_test(test_files_change),
+        cmocka_unit_test(test_known_files_are_not_read),
+        cmocka_unit_test(test_no_sessions),
+        cmocka_unit_test(test_one_row),
+        cmocka_unit_test(test_lost_store),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_begun_early),
+        cmocka_unit_test(test_several_projects),
+        cmocka_unit_test(test_ids_that_begin_alike),
         cmocka_unit_test(test_processes),
     };
 

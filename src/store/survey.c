@@ -50,19 +50,10 @@ static void survey_close_dir(DIR **d)
         closedir(*d);
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct survey_file *x = a;
-    const struct survey_file *y = b;
-
-    return memcmp(x->id, y->id, ID_UUID_LEN);
-}
-
 static void survey_list_project(struct survey *s, int projects_fd, const char *name)
 {
     CLEANUP(survey_close_dir) DIR *d = survey_open_dir(projects_fd, name);
     struct str project = arena_str(&s->arena, str_of(name));
-    size_t first = s->files.len;
 
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         struct survey_file *file;
@@ -77,8 +68,6 @@ static void survey_list_project(struct survey *s, int projects_fd, const char *n
         memcpy(file->id, e->d_name, ID_UUID_LEN);
         file->id[ID_UUID_LEN] = '\0';
     }
-    if (s->files.len > first)
-        qsort(s->files.ptr + first, s->files.len - first, sizeof(*s->files.ptr), by_id);
 }
 
 static int by_name(const void *a, const void *b)

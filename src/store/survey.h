@@ -1,6 +1,6 @@
 /*
- * The transcripts below a home as the disk has them: names, sizes, times; in the order of their
- * projects and ids, as rows come from the store (store.h).
+ * The transcripts below a home as the disk has them: names, sizes, times; project by project, and
+ * in each in the order of its folder, in which the disk is quickest to say more about them.
  *
  * Half of what a list of sessions costs is to look at the files, and half to read what is
  * remembered of them, so that a thread of its own does the one while the caller does the other.
