@@ -265,9 +265,45 @@ static void filters(void **state)
     }
 }
 
+/* A path that is part of a word is a path all the same. */
+static void values_inside_words(void **state)
+{
+    static const struct command_row rows[] = {
+        {'+', "git log -1 --format=%s"},
+        {'~', "git log -1 --format=%s --output=.bashrc"},
+        {'~', "git log -1 --output .git/config"},
+        {'+', "git log --output=report.txt"},
+        {'~', "git archive -o.bashrc HEAD"},
+        {'+', "git archive -o out.tar HEAD"},
+        {'~', "dd if=x of=.bashrc"},
+        {'+', "dd if=x of=y"},
+        {'~', "cp -t.git x"},
+        {'~', "sort x -o.bashrc"},
+        {'~', "wget -O.bashrc x"},
+        {'~', "unzip x -d.git"},
+        {'+', "unzip x -dout"},
+        {'-', "grep -f.env x"},
+        {'-', "git log -L1,1:.env"},
+        {'+', "ls -la"},
+    };
+    CLEANUP(setting_release) struct setting s;
+
+    (void)state;
+    setting_make(&s, "{'permissions':{'allow':['Bash(git:*)','Bash(dd:*)','Bash(cp:*)',"
+                     "'Bash(sort:*)','Bash(wget:*)','Bash(unzip:*)'],'deny':['Read(.env)']}}");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char reason[300];
+        char got = verdict(&s, rows[i].command, MODE_DEFAULT, reason, sizeof(reason));
+
+        if (got != rows[i].expect)
+            fail_msg("%c (%s): %s", got, reason, rows[i].command);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_inside_words),
         cmocka_unit_test(smuggled),
         cmocka_unit_test(ordinary),
         cmocka_unit_test(odd_texts),

@@ -15,6 +15,7 @@
 #include "conf/rule_wild.h"
 #include "conf/shell.h"
 #include "conf/shell_kind.h"
+#include "conf/shell_remove.h"
 #include "conf/shell_runner.h"
 #include "conf/shell_work.h"
 
@@ -343,6 +344,53 @@ static bool is_filter(const struct shell_part *p, const struct shell_word *w)
            str_is_word_of(shell_part_program(p), "grep egrep fgrep rg");
 }
 
+/* Words that are paths as a whole are added as they are; these are in one: --output=path, -opath,
+ * of=path. */
+static struct str word_value(struct str text)
+{
+    size_t equals = str_chr(text, '=');
+    struct str glued;
+
+    if (equals < text.len)
+        return str_from(text, equals + 1);
+    if (!str_starts(text, STR("-")) || str_starts(text, STR("--")))
+        return STR("");
+    glued = str_from(text, 2);
+    for (size_t i = 0; i < glued.len; i++) {
+        if (glued.ptr[i] && strchr("./~", glued.ptr[i]))
+            return glued;
+    }
+    return STR(""); /* -rf */
+}
+
+/* What git is told to write to. */
+static bool git_writes_to(const struct shell_part *p, size_t i)
+{
+    struct str before = p->words.ptr[i - 1].text;
+    struct str text = p->words.ptr[i].text;
+    bool is_short = str_is_word_of(shell_word_at(p, 1)->text, "archive format-patch");
+
+    return str_starts(text, STR("--output")) || str_starts(before, STR("--output")) ||
+           (is_short && (str_is(before, "-o") || str_starts(text, STR("-o"))));
+}
+
+static void places_add_word(const struct places *at, const struct shell_part *p, size_t i,
+                            bool reads, struct strv *ret_filters)
+{
+    bool is_git = str_is(shell_part_program(p), "git");
+    bool writes = !reads && i > p->first && (!is_git || git_writes_to(p, i));
+    struct str text = p->words.ptr[i].text;
+    struct str value = word_value(text);
+
+    if ((reads || is_git) && is_filter(p, &p->words.ptr[i])) {
+        strv_add(ret_filters, value);
+        return;
+    }
+    if (!str_starts(text, STR("-")))
+        places_add(at, text, writes);
+    places_add(at, value, writes);
+}
+
 void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
                         struct strv *ret_writes, struct strv *ret_filters)
 {
@@ -352,18 +400,9 @@ void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
     places_find(&at);
     for (size_t k = 0; k < c->shell.parts.len; k++) {
         const struct shell_part *p = &c->shell.parts.ptr[k];
-        bool writes = !c->lines[k].reads && !str_is(shell_part_program(p), "git");
 
-        for (size_t i = p->first; i < p->words.len; i++) {
-            struct str text = p->words.ptr[i].text;
-
-            if (str_starts(text, STR("-")))
-                text = str_from(text, str_chr(text, '=') + 1);
-            if (!writes && is_filter(p, &p->words.ptr[i]))
-                strv_add(ret_filters, text);
-            else
-                places_add(&at, text, writes && i > p->first);
-        }
+        for (size_t i = p->first; i < p->words.len; i++)
+            places_add_word(&at, p, i, c->lines[k].reads, ret_filters);
     }
     VEC_EACH(&c->shell.values, w) {
         places_add(&at, w->text, changes);

@@ -17,8 +17,24 @@
 #define HAVE_SUBCOMMANDS                                                                           \
     "git npm npx yarn pnpm bun cargo go make docker podman kubectl pip pip3 uv poetry gradle mvn " \
     "dotnet gh terraform meson ninja apt apt-get brew systemctl rustup deno composer bundle"
-/* Programs for which "always" would be everything. */
-#define NEVER_SUGGESTED "python python3 node perl ruby php awk rm dd mkfs"
+/* Programs for which "always" would be everything, besides languages and what runs others. */
+#define NEVER_SUGGESTED "rm dd mkfs sed ed sqlite3 tsx ts-node"
+
+/* A word that may stand in a rule as it is written. */
+static bool is_plain(const struct shell_word *w)
+{
+    return w->raw.len && !w->quoted && !w->expands && !w->globs && w->raw.ptr[0] != '-';
+}
+
+/* An allow rule does not look behind other variables, so that it would not help. */
+static bool sets_variables(const struct shell_part *p)
+{
+    for (size_t i = 0; i < p->first; i++) {
+        if (!shell_is_safe_assignment(&p->words.ptr[i]))
+            return true;
+    }
+    return false;
+}
 
 /* False when no rule for it makes sense. */
 static bool suggest_part(const struct shell_part *p, struct strv *ret)
@@ -28,23 +44,27 @@ static bool suggest_part(const struct shell_part *p, struct strv *ret)
     const struct shell_word *first;
     const struct shell_word *second;
 
+    if (sets_variables(p))
+        return false;
     for (size_t n = shell_wrapper_len(&bare, bare.first); n;
          n = shell_wrapper_len(&bare, bare.first))
         bare.first += n;
     first = shell_word_at(&bare, 0);
     second = shell_word_at(&bare, 1);
     if (!first->raw.len || first->quoted || shell_part_is_runner(&bare) ||
-        str_is_word_of(shell_part_program(&bare), NEVER_SUGGESTED))
+        str_is_word_of(shell_part_program(&bare), NEVER_SUGGESTED) ||
+        (shell_part_is_language(&bare) && !str_is_word_of(first->raw, HAVE_SUBCOMMANDS)))
         return false;
     buf_add(&rule, first->raw);
     if (str_is_word_of(first->raw, HAVE_SUBCOMMANDS)) {
-        if (!second->raw.len || second->quoted || second->expands || second->globs ||
-            second->raw.ptr[0] == '-')
+        if (!is_plain(second))
             return false;
         buf_addf(&rule, " %.*s", STR_ARG(second->raw));
-        if (str_is_word_of(second->raw, "run exec") && shell_word_at(&bare, 2)->raw.len &&
-            !shell_word_at(&bare, 2)->quoted)
+        if (str_is_word_of(second->raw, "run exec")) {
+            if (!is_plain(shell_word_at(&bare, 2)))
+                return false; /* docker run --rm: anything */
             buf_addf(&rule, " %.*s", STR_ARG(shell_word_at(&bare, 2)->raw));
+        }
     }
     buf_adds(&rule, " *");
     if (buf_check(&rule, NULL) < 0)

@@ -1,6 +1,6 @@
 /*
  * shell_work: a table of commands that only make, move and remove files, with the options they may
- * have; and what a removal must not reach. Pure; any thread.
+ * have. Pure; any thread.
  */
 #include "conf/shell_work.h"
 
@@ -128,71 +128,4 @@ bool shell_is_file_work(const struct shell *s, struct strv *ret_paths)
     if (works)
         strv_add_all(ret_paths, &paths);
     return works;
-}
-
-/* --- what must not go ----------------------------------------------------------------------- */
-
-static bool is_above(struct str above, struct str path)
-{
-    return str_starts(path, above) && (path.len == above.len || path.ptr[above.len] == '/');
-}
-
-static bool word_is_critical(const struct shell_word *w, const char *cwd, const char *home)
-{
-    CLEANUP(buf_release) struct buf path = BUF_INIT(SHELL_MAX_TEXT);
-    struct str text = w->text;
-
-    /* All in "$DIR" is all of the disk when DIR is unset. */
-    if (w->expands && (!text.len || text.ptr[0] == '/'))
-        return true;
-    if (str_is(text, "*") || str_is(text, "./*") || str_is(text, ".*"))
-        text = STR(".");
-    if (str_ends(text, STR("/*")))
-        text = str_first(text, text.len - 2);
-    if (str_is(text, "~") || str_starts(text, STR("~/"))) {
-        path_walk(&path, str_of(home));
-        text = str_from(text, 1);
-    } else if (text.len && text.ptr[0] != '/') {
-        path_walk(&path, str_of(cwd));
-    }
-    path_walk(&path, text);
-    if (!path.len || memrchr(path.ptr, '/', path.len) == path.ptr) /* "/", "/usr" */
-        return true;
-    return is_above(buf_str(&path), str_of(home)) || is_above(buf_str(&path), str_of(cwd));
-}
-
-static bool is_removal(struct str word)
-{
-    struct str name = shell_base_name(word);
-
-    return str_is(name, "rm") || str_is(name, "rmdir");
-}
-
-static bool part_names_removal(const struct shell_part *p)
-{
-    for (size_t i = p->first; i < p->words.len; i++) {
-        if (is_removal(p->words.ptr[i].text))
-            return true;
-    }
-    return false;
-}
-
-bool shell_removes_critical(const struct shell *s, const char *cwd, const char *home)
-{
-    VEC_EACH(&s->parts, p) {
-        bool removes = false;
-        bool runs;
-
-        if (!part_names_removal(p) || shell_part_is_read_only(p))
-            continue; /* find . -name rm */
-        runs = shell_part_is_runner(p);
-        for (size_t i = p->first; i < p->words.len; i++) {
-            const struct shell_word *w = &p->words.ptr[i];
-
-            if (removes && !shell_word_is_option(w) && word_is_critical(w, cwd, home))
-                return true;
-            removes |= (i == p->first || runs) && is_removal(w->text);
-        }
-    }
-    return false;
 }

@@ -1,0 +1,254 @@
+/*
+ * shell_remove: what a removal must not reach. Of a cd nobody knows whether it succeeds, so paths
+ * are taken to begin in every folder that the text goes to. Pure; any thread.
+ */
+#include "conf/shell_remove.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/strv.h"
+#include "conf/shell.h"
+#include "conf/shell_kind.h"
+#include "conf/shell_runner.h"
+
+#define MAX_NESTING 4 /* of commands inside words */
+#define MAX_FOLDERS 32
+#define MAX_BRACES 64 /* words that one is expanded to */
+
+struct loss {
+    const char *cwd, *home;
+    struct strv dirs; /* where a path may begin: cwd and what a cd leads to */
+};
+
+static bool loss_in(struct loss *l, const struct shell *s, unsigned depth);
+
+/* --- paths ---------------------------------------------------------------------------------- */
+
+static bool is_above(struct str above, struct str path)
+{
+    return str_starts(path, above) && (path.len == above.len || path.ptr[above.len] == '/');
+}
+
+/* As it is seen from dir, without a last "*": all in a folder is the folder. */
+static void path_of(const struct loss *l, const char *dir, struct str text, struct buf *ret)
+{
+    if (str_is(text, "*") || str_is(text, "./*") || str_is(text, ".*"))
+        text = STR(".");
+    if (str_ends(text, STR("/*")))
+        text = str_first(text, text.len - 2);
+    if (str_is(text, "~") || str_starts(text, STR("~/"))) {
+        path_walk(ret, str_of(l->home));
+        text = str_from(text, 1);
+    } else if (text.len && text.ptr[0] != '/') {
+        path_walk(ret, str_of(dir));
+    }
+    path_walk(ret, text);
+}
+
+/* "/", "/usr", a home, and what is above the working folder. */
+static bool path_is_critical(const struct loss *l, struct str path)
+{
+    if (!path.len || memrchr(path.ptr, '/', path.len) == path.ptr)
+        return true;
+    return is_above(path, str_of(l->home)) || is_above(path, str_of(l->cwd));
+}
+
+static bool text_is_critical(const struct loss *l, struct str text)
+{
+    if (text.len > 1 && text.ptr[0] == '~' && text.ptr[1] != '/')
+        return str_chr(text, '/') + 1 >= text.len; /* ~root: somebody's home */
+    for (size_t i = 0; i < l->dirs.len; i++) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(SHELL_MAX_TEXT);
+
+        path_of(l, l->dirs.ptr[i], text, &path);
+        if (path_is_critical(l, buf_str(&path)))
+            return true;
+    }
+    return false;
+}
+
+/* "{/,x}" is both. What has more of them than could be looked at counts. */
+static bool braces_are_critical(const struct loss *l, struct str text, size_t *budget)
+{
+    size_t open = str_chr(text, '{');
+    size_t close = open + str_chr(str_from(text, open), '}');
+    struct str list, one;
+
+    if (*budget == 0)
+        return true;
+    (*budget)--;
+    if (close >= text.len)
+        return text_is_critical(l, text);
+    list = str_first(str_from(text, open + 1), close - open - 1);
+    while (str_cut(&list, ',', &one)) {
+        CLEANUP(buf_release) struct buf word = BUF_INIT(SHELL_MAX_TEXT);
+
+        buf_add(&word, str_first(text, open));
+        buf_add(&word, one);
+        buf_add(&word, str_from(text, close + 1));
+        if (braces_are_critical(l, buf_str(&word), budget))
+            return true;
+    }
+    return false;
+}
+
+static bool word_is_critical(const struct loss *l, const struct shell_word *w)
+{
+    size_t budget = MAX_BRACES;
+
+    /* All in "$DIR" is all of the disk when DIR is unset. */
+    if (w->expands && (!w->text.len || w->text.ptr[0] == '/'))
+        return true;
+    return w->globs ? braces_are_critical(l, w->text, &budget) : text_is_critical(l, w->text);
+}
+
+/* --- parts ---------------------------------------------------------------------------------- */
+
+static bool is_removal(struct str word)
+{
+    struct str name = shell_base_name(word);
+
+    return str_is(name, "rm") || str_is(name, "rmdir");
+}
+
+static bool part_names_removal(const struct shell_part *p)
+{
+    for (size_t i = p->first; i < p->words.len; i++) {
+        if (is_removal(p->words.ptr[i].text))
+            return true;
+    }
+    return false;
+}
+
+/* rm, also behind sudo, env, xargs and the like. */
+static bool part_removes(const struct loss *l, const struct shell_part *p)
+{
+    bool runs = shell_part_is_runner(p);
+    bool removes = false;
+
+    for (size_t i = p->first; i < p->words.len; i++) {
+        const struct shell_word *w = &p->words.ptr[i];
+
+        if (removes && !shell_word_is_option(w) && word_is_critical(l, w))
+            return true;
+        removes |= (i == p->first || runs) && is_removal(w->text);
+    }
+    return false;
+}
+
+/* echo / | xargs rm -rf: what the others say is what goes. */
+static bool fed_is_critical(const struct loss *l, const struct shell *s)
+{
+    VEC_EACH(&s->parts, p) {
+        if (!str_is_word_of(shell_part_program(p), "echo printf yes"))
+            continue;
+        for (size_t i = p->first + 1; i < p->words.len; i++) {
+            if (!shell_word_is_option(&p->words.ptr[i]) && word_is_critical(l, &p->words.ptr[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* find PATH -delete. Of the working folder it is all only when nothing is asked of a file. */
+static bool part_finds(const struct loss *l, const struct shell_part *p)
+{
+    bool deletes = false, asks = false, critical = false, whole = false;
+
+    if (!shell_part_is(p, "find"))
+        return false;
+    for (size_t i = p->first + 1; i < p->words.len; i++) {
+        const struct shell_word *w = &p->words.ptr[i];
+
+        if (str_is(w->text, "-delete"))
+            deletes = true;
+        else if (str_is_word_of(w->text, "-name -iname -path -type -newer -mtime -mmin -size -empty"
+                                         " -regex -perm -user"))
+            asks = true;
+        else if (!deletes && !asks && !shell_word_is_option(w)) {
+            CLEANUP(buf_release) struct buf path = BUF_INIT(SHELL_MAX_TEXT);
+
+            path_of(l, l->cwd, w->text, &path);
+            whole |= str_eq(buf_str(&path), str_of(l->cwd));
+            critical |= !str_eq(buf_str(&path), str_of(l->cwd)) && word_is_critical(l, w);
+        }
+    }
+    return deletes && (critical || (whole && !asks));
+}
+
+/* --- commands inside words ------------------------------------------------------------------ */
+
+static bool text_has_loss(struct loss *l, struct str text, unsigned depth)
+{
+    struct shell inside;
+    bool has;
+
+    if (depth >= MAX_NESTING)
+        return false;
+    shell_split(&inside, text);
+    has = loss_in(l, &inside, depth + 1);
+    shell_release(&inside);
+    return has;
+}
+
+static bool part_runs_loss(struct loss *l, const struct shell_part *p, unsigned depth)
+{
+    for (size_t i = p->first + 1; i < p->words.len; i++) {
+        struct str text = p->words.ptr[i].text;
+
+        if (str_chr(text, ' ') < text.len && text_has_loss(l, text, depth))
+            return true;
+    }
+    return false;
+}
+
+static void note_folder(struct loss *l, const struct shell_part *p)
+{
+    struct str to = shell_word_at(p, 1)->text;
+    CLEANUP(buf_release) struct buf path = BUF_INIT(SHELL_MAX_TEXT);
+
+    if (!str_is_word_of(shell_part_program(p), "cd pushd") || l->dirs.len >= MAX_FOLDERS)
+        return;
+    path_of(l, l->dirs.ptr[l->dirs.len - 1], to.len ? to : STR("~"), &path);
+    strv_adds(&l->dirs, path.len ? buf_cstr(&path) : "/");
+}
+
+static bool loss_in(struct loss *l, const struct shell *s, unsigned depth)
+{
+    bool shells = false;
+
+    VEC_EACH(&s->parts, p) {
+        struct shell_part bare;
+        bool fed = false;
+
+        note_folder(l, p);
+        shells |= shell_part_is_shell(p);
+        if (shell_part_is_read_only(p))
+            continue; /* find . -name rm */
+        if (part_names_removal(p) && part_removes(l, p))
+            return true;
+        if (shell_part_unwrap(p, &bare, &fed) && fed && part_names_removal(p) &&
+            fed_is_critical(l, s))
+            return true;
+        if (part_finds(l, p) || (shell_part_is_runner(p) && part_runs_loss(l, p, depth)))
+            return true;
+    }
+    for (size_t i = 0; shells && i < s->given.len; i++) {
+        if (text_has_loss(l, s->given.ptr[i].text, depth))
+            return true;
+    }
+    return false;
+}
+
+bool shell_removes_critical(const struct shell *s, const char *cwd, const char *home)
+{
+    struct loss l = {.cwd = cwd, .home = home, .dirs = STRV_INIT};
+    bool has;
+
+    strv_adds(&l.dirs, cwd);
+    has = loss_in(&l, s, 0);
+    strv_release(&l.dirs);
+    return has;
+}
