@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/permit.h"
+#include "agent/sandbox.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/arena.h"
@@ -40,11 +41,13 @@ struct setting {
     struct conf *conf;
     struct workspace *workspace;
     struct permit *permit;
+    struct sandbox *sandbox; /* what is confined needs less leave */
 };
 
 static void setting_release(struct setting *s)
 {
     permit_free(s->permit);
+    sandbox_free(s->sandbox);
     workspace_unref(s->workspace);
     conf_unref(s->conf);
 }
@@ -62,6 +65,9 @@ static int setting_make(struct setting *s, struct cmd *c)
         say_error(&err);
         return EXIT_USAGE;
     }
+    s->sandbox =
+        sandbox_new(&(struct sandbox_spec){.conf = s->conf, .workspace = s->workspace}, &warnings);
+    permit_set_sandbox(s->permit, s->sandbox);
     for (size_t i = 0; i < warnings.len; i++)
         say("%s", warnings.ptr[i]);
     return 0;
