@@ -7,6 +7,7 @@
 #include "host/host.h"
 
 #include <inttypes.h>
+#include <limits.h>
 
 #include "agent/instructions.h"
 #include "agent/room.h"
@@ -23,6 +24,9 @@ const struct slash_command slash_context_entry = {
 
 #define GRID_SIDE 10
 #define GRID_CELLS (GRID_SIDE * GRID_SIDE)
+#define GRID_COLS (2 * GRID_SIDE - 1) /* with a space between its squares */
+#define LIST_COLS 45                  /* the longest row of the list */
+#define LIST_ROW 2                    /* of the grid, beside which the list begins */
 
 struct part {
     const char *name;
@@ -100,6 +104,38 @@ static void say_part(struct slash_call *call, const struct part *p, int64_t wind
                window ? (double)p->tokens * 100 / (double)window : 0);
 }
 
+static void say_grid_row(struct slash_call *call, const struct part parts[static PART_COUNT],
+                         int64_t window, size_t row, bool is_tight)
+{
+    for (size_t col = 0; col < GRID_SIDE; col++) {
+        const struct part *p = &parts[part_at(parts, window ? window : 1, row * GRID_SIDE + col)];
+
+        slash_say(call, INK_PLAIN, col && !is_tight ? STR(" ") : STR(""));
+        slash_say(call, p->ink, str_of(p->sign));
+    }
+}
+
+/* The list stands beside the grid where there is room, else below it. */
+static void say_grid(struct slash_call *call, const struct part parts[static PART_COUNT],
+                     int64_t window)
+{
+    int cols = call->front && call->front->cols ? call->front->cols(call->front->arg) : INT_MAX;
+    bool is_beside = cols >= GRID_COLS + 2 + LIST_COLS;
+
+    for (size_t row = 0; row < GRID_SIDE; row++) {
+        say_grid_row(call, parts, window, row, /*is_tight=*/cols < GRID_COLS);
+        if (is_beside && row >= LIST_ROW && row - LIST_ROW < PART_COUNT) {
+            slash_say(call, INK_PLAIN, STR("  "));
+            say_part(call, &parts[row - LIST_ROW], window);
+        }
+        slash_say(call, INK_PLAIN, STR("\n"));
+    }
+    for (size_t i = 0; i < PART_COUNT && !is_beside; i++) {
+        say_part(call, &parts[i], window);
+        slash_say(call, INK_PLAIN, STR("\n"));
+    }
+}
+
 static void say_files(struct slash_call *call)
 {
     CLEANUP(instructions_release) struct instructions files = {0};
@@ -139,20 +175,7 @@ static int context_run(struct slash_call *call, struct err *err)
                buf_cstr(&used), buf_cstr(&window),
                fill.window ? (double)all * 100 / (double)fill.window : 0,
                fill.used ? "" : ", estimated: nothing was sent yet");
-    for (size_t row = 0; row < GRID_SIDE; row++) {
-        for (size_t col = 0; col < GRID_SIDE; col++) {
-            const struct part *p =
-                &parts[part_at(parts, fill.window ? fill.window : 1, row * GRID_SIDE + col)];
-
-            slash_say(call, INK_PLAIN, col ? STR(" ") : STR(""));
-            slash_say(call, p->ink, str_of(p->sign));
-        }
-        if (row >= 2 && row - 2 < PART_COUNT) {
-            slash_say(call, INK_PLAIN, STR("  "));
-            say_part(call, &parts[row - 2], fill.window);
-        }
-        slash_say(call, INK_PLAIN, STR("\n"));
-    }
+    say_grid(call, parts, fill.window);
     if (fill.compact_at)
         slash_sayf(call, INK_FAINT,
                    "Compacted by itself at %" PRId64 " tokens; /compact does it now.\n",

@@ -58,6 +58,7 @@ struct slash_front {
                 struct err *err);
     /* Long text to be read in the transcript view's manner; Markdown. Returns at once. */
     void (*show)(void *arg, struct str title, struct str text);
+    int (*cols)(void *arg); /* cells of a line of what a command says, before it is broken */
     bool (*copy)(void *arg, struct str text); /* into the clipboard; false: it cannot */
     /* "theme" "dark", "editorMode" "vim", "plain" …: takes effect at once; saving is the
      * command's business. False: no such thing or value. */

@@ -5,6 +5,7 @@
  * (sync/inquiry.h): by the panel's result, or with ERR_CANCELLED when the command does not want to
  * know any more, or when nobody is there to show it.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -26,6 +27,7 @@ enum request_kind {
     REQUEST_PICK,
     REQUEST_EDIT,
     REQUEST_SHOW,
+    REQUEST_COLS,
     REQUEST_COPY,
     REQUEST_SET,
     REQUEST_GO,
@@ -35,7 +37,7 @@ enum request_kind {
 };
 
 struct front_request {
-    struct inquiry inquiry; /* 0, or -1: cancelled */
+    struct inquiry inquiry; /* 0 (REQUEST_COLS: how many), or -1: cancelled */
     enum request_kind kind;
     const struct pick *pick;
     struct str title, text, value;
@@ -108,6 +110,14 @@ static void front_show(void *arg, struct str title, struct str text)
     front_tell(arg, &r);
 }
 
+static int front_cols(void *arg)
+{
+    struct front_request r = {.kind = REQUEST_COLS};
+
+    front_tell(arg, &r);
+    return r.inquiry.result > 0 ? r.inquiry.result : INT_MAX;
+}
+
 static bool front_copy(void *arg, struct str text)
 {
     struct front_request r = {.kind = REQUEST_COPY, .text = text};
@@ -158,6 +168,7 @@ void app_front_init(struct app *a)
         .pick = front_pick,
         .edit = front_edit,
         .show = front_show,
+        .cols = front_cols,
         .copy = front_copy,
         .set = front_set,
         .go = front_go,
@@ -266,6 +277,9 @@ static void request_take(struct app *a, struct front_request *r)
     case REQUEST_SHOW:
         view.panel = text_view_new(r->title, r->text);
         app_show_first(a, &view);
+        break;
+    case REQUEST_COLS:
+        result = screen_cols(a->screen) - CHAT_SAID_CELLS;
         break;
     case REQUEST_COPY:
         result = term_copy(a->term, r->text) ? 0 : -1;

@@ -20,6 +20,8 @@ struct chat;
 struct err;
 struct event;
 
+#define CHAT_SAID_CELLS 5 /* in front of what a command says */
+
 struct chat_spec {
     const char *dir; /* paths below it are shown relative to it */
     bool ascii, plain;

@@ -66,7 +66,7 @@ void dialog_title(const struct view *v, enum style_role role, struct str title, 
     if (v->rows < MIN_TITLE_ROWS)
         return;
     line.shows_all = true;
-    if (!v->plain) {
+    if (!v->plain && width_of(title) + 3 <= v->cols) { /* else the room is for the title */
         lines_puts(&line, ROLE_FAINT, dash);
         lines_puts(&line, ROLE_FAINT, dash);
         lines_puts(&line, ROLE_FAINT, " ");

@@ -13,7 +13,8 @@
 #include "tui/panel.h"
 #include "tui/width.h"
 
-#define MAX_WORD 512 /* bytes; nobody completes more */
+#define MAX_WORD 512       /* bytes; nobody completes more */
+#define LIST_MIN_DETAIL 10 /* cells */
 
 /* --- the word -------------------------------------------------------------------------------- */
 
@@ -242,6 +243,17 @@ static int names_width(const struct editor_list *l, size_t first, size_t rows, i
     return widest < cols / 2 ? widest : cols / 2;
 }
 
+/* What is said about a name, where there is room for more than its first letters. */
+static void put_detail(struct str detail, int names, int cols, struct lines *row)
+{
+    int gap = names - lines_column(row);
+
+    if (!detail.len || cols - lines_column(row) - 2 < LIST_MIN_DETAIL)
+        return;
+    lines_spaces(row, STYLE(ROLE_TEXT), gap > 2 ? gap : 2);
+    lines_put(row, STYLE(ROLE_FAINT), detail);
+}
+
 void editor_list_draw(struct editor_list *l, const struct view *v, size_t rows, struct lines *ret)
 {
     size_t chosen = list_chosen(l);
@@ -258,6 +270,7 @@ void editor_list_draw(struct editor_list *l, const struct view *v, size_t rows, 
     for (size_t i = l->top; i < l->top + rows; i++) {
         struct completion c = completer_at(l->completer, i);
         enum style_role role = i == chosen ? ROLE_SELECTED : ROLE_TEXT;
+        bool is_name;
         const char *mark = i != chosen ? "  " : v->ascii || v->plain ? "> " : "\xe2\x9d\xaf ";
 
         lines_clear(&row);
@@ -265,14 +278,13 @@ void editor_list_draw(struct editor_list *l, const struct view *v, size_t rows, 
         if (l->kind == '/')
             lines_puts(&row, role, "/");
         put_name(&c, role, &row);
-        if (c.detail.len) {
-            int gap = names + 2 + (l->kind == '/') + 2 - lines_column(&row);
-
-            lines_spaces(&row, STYLE(ROLE_TEXT), gap > 2 ? gap : 2);
-            lines_put(&row, STYLE(ROLE_FAINT), c.detail);
-        }
+        is_name = lines_column(&row) > v->cols;
+        put_detail(c.detail, names + 2 + (l->kind == '/') + 2, v->cols, &row);
         lines_end(&row);
-        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
+        if (is_name)
+            lines_add_squeezed(ret, lines_at(&row, 0), v->cols, v->ascii);
+        else
+            lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
     }
     lines_release(&row);
 }

@@ -400,22 +400,57 @@ void lines_add_all(struct lines *to, const struct lines *from)
     }
 }
 
+/* What stands for what is left out, at most so wide. */
+static struct str lines_gap(int cells, bool ascii)
+{
+    return ascii ? str_first(STR("..."), (size_t)(cells > 0 ? cells : 0)) : STR("…");
+}
+
+/* The beginning up to byte `to`, and the gap in its style. */
+static void lines_put_gap(struct lines *ls, struct line l, size_t to, struct str gap)
+{
+    size_t i = 0;
+
+    while (i + 1 < l.span_count && l.spans[i + 1].from <= to)
+        i++;
+    lines_put_part(ls, l, 0, to);
+    lines_append(ls, l.span_count ? STYLE(l.spans[i].style.role) : STYLE(ROLE_TEXT), gap);
+}
+
 void lines_add_cut(struct lines *to, struct line l, int cells, bool ascii)
 {
     struct str keep = width_first(l.text, cells);
-    struct str more = ascii ? str_first(STR("..."), (size_t)(cells > 0 ? cells : 0)) : STR("…");
+    struct str gap = lines_gap(cells, ascii);
 
-    if (keep.len < l.text.len && cells > 0) {
-        size_t i = 0;
+    if (keep.len < l.text.len && cells > 0)
+        lines_put_gap(to, l, width_first(l.text, cells - width_of(gap)).len, gap);
+    else
+        lines_put_part(to, l, 0, keep.len);
+    lines_end(to);
+}
 
-        keep = width_first(l.text, cells - (ascii ? (int)more.len : 1));
-        while (i + 1 < l.span_count && l.spans[i + 1].from <= keep.len)
-            i++;
-        lines_put_part(to, l, 0, keep.len);
-        lines_append(to, l.span_count ? STYLE(l.spans[i].style.role) : STYLE(ROLE_TEXT), more);
-    } else {
-        lines_put_part(to, l, 0, keep.len);
+void lines_add_squeezed(struct lines *to, struct line l, int cells, bool ascii)
+{
+    struct str gap = lines_gap(cells, ascii);
+    int room = cells - width_of(gap);
+    size_t tail = l.text.len;
+    int used = 0;
+
+    if (line_width(l) <= cells || room < 2) {
+        lines_add_cut(to, l, cells, ascii);
+        return;
     }
+    for (;;) {
+        int wide;
+        size_t len = width_prev(l.text, tail, &wide);
+
+        if (used + wide > room / 2)
+            break;
+        used += wide;
+        tail -= len;
+    }
+    lines_put_gap(to, l, width_first(l.text, room - used).len, gap);
+    lines_put_part(to, l, tail, l.text.len);
     lines_end(to);
 }
 

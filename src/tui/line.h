@@ -91,6 +91,8 @@ void lines_add_all(struct lines *to, const struct lines *from);
 /* The same cut to so many cells, its end replaced by "…" (ascii: "...") when something is missing.
  */
 void lines_add_cut(struct lines *to, struct line l, int cells, bool ascii);
+/* The same for names: what is left out is in their middle, for many begin alike. */
+void lines_add_squeezed(struct lines *to, struct line l, int cells, bool ascii);
 
 struct wrap {
     int cells;         /* at least 1 */

@@ -332,6 +332,30 @@ static void cut(void **state)
     }
 }
 
+static const struct cut_case squeeze_cases[] = {
+    {"short", 10, false, "short"},
+    {"exactly10!", 10, false, "exactly10!"},
+    {"anthropic/claude-sonnet-5", 19, false, "anthropic…-sonnet-5"},
+    {"anthropic/claude-sonnet-5", 19, true, "anthropi...sonnet-5"},
+    {"日本語日本語", 8, false, "日本…語"},
+    {"abcdef", 2, false, "a…"},
+    {"abcdef", 0, false, ""},
+};
+
+static void squeezed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(squeeze_cases); i++) {
+        CLEANUP(lines_release) struct lines from = LINES_INIT;
+        CLEANUP(lines_release) struct lines to = LINES_INIT;
+
+        lines_add_squeezed(&to, line_of(&from, squeeze_cases[i].text), squeeze_cases[i].cells,
+                           squeeze_cases[i].ascii);
+        if (!str_is(lines_at(&to, 0).text, squeeze_cases[i].shown))
+            fail_msg("row %zu: '%.*s'", i, STR_ARG(lines_at(&to, 0).text));
+    }
+}
+
 static const struct put_case link_cases[] = {
     {"https://example.org/a?b=c", "https://example.org/a?b=c"},
     {"HTTP://x", "HTTP://x"},
@@ -468,6 +492,7 @@ int main(void)
         cmocka_unit_test(wrapped),
         cmocka_unit_test(styles_survive_wrapping),
         cmocka_unit_test(cut),
+        cmocka_unit_test(squeezed),
         cmocka_unit_test(links),
         cmocka_unit_test(full),
         cmocka_unit_test(many_tabs),

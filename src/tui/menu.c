@@ -349,8 +349,15 @@ static void put_words(const struct row *r, const struct view *v, struct lines *t
         lines_puts(to, ROLE_FAINT, " (not available)");
 }
 
-/* What is being written becomes one row, or as many as it takes. */
-static void fit(struct menu *m, const struct view *v, bool whole, int indent, struct lines *ret)
+enum fit {
+    FIT_CUT,      /* one row, its end cut */
+    FIT_SQUEEZED, /* one row, its middle left out */
+    FIT_WORDS,    /* as many rows as it takes */
+    FIT_LETTERS,  /* the same of a name, which has no words to break between */
+};
+
+/* What is being written becomes rows. */
+static void fit(struct menu *m, const struct view *v, enum fit how, int indent, struct lines *ret)
 {
     int cols = v->cols;
     struct lines blank = LINES_INIT;
@@ -358,15 +365,17 @@ static void fit(struct menu *m, const struct view *v, bool whole, int indent, st
 
     lines_end(&m->scratch);
     l = lines_at(&m->scratch, lines_count(&m->scratch) - 1);
-    if (whole) {
-        struct wrap how = {.cells = cols};
+    if (how == FIT_WORDS || how == FIT_LETTERS) {
+        struct wrap wrap = {.cells = cols, .anywhere = how == FIT_LETTERS};
 
         lines_end(&blank);
         lines_spaces(&blank, STYLE(ROLE_TEXT), indent < cols / 2 ? indent : 0);
         lines_end(&blank);
-        how.first = lines_at(&blank, 0);
-        how.rest = lines_at(&blank, 1);
-        lines_wrap(ret, l, &how);
+        wrap.first = lines_at(&blank, 0);
+        wrap.rest = lines_at(&blank, 1);
+        lines_wrap(ret, l, &wrap);
+    } else if (how == FIT_SQUEEZED) {
+        lines_add_squeezed(ret, l, cols, v->ascii);
     } else {
         lines_add_cut(ret, l, cols, v->ascii);
     }
@@ -380,7 +389,27 @@ static void draw_below(struct menu *m, const struct view *v, const struct row *r
     lines_clear(&m->scratch);
     lines_spaces(&m->scratch, STYLE(ROLE_TEXT), indent < v->cols / 2 ? indent : 0);
     lines_put(&m->scratch, STYLE(ROLE_FAINT), r->is.detail);
-    fit(m, v, true, indent, ret);
+    fit(m, v, FIT_WORDS, indent, ret);
+}
+
+/* "anthropic/claude-sonnet-5", "/statusline": told apart by their ends. */
+static bool is_name(struct str label)
+{
+    for (size_t i = 0; i < label.len; i++) {
+        if (label.ptr[i] <= ' ' || label.ptr[i] > '~')
+            return false;
+    }
+    return true;
+}
+
+/* The mark of the one in force stands at the end, too. */
+static enum fit row_fit(const struct row *r, bool whole, bool shows_detail)
+{
+    bool name = is_name(r->is.label);
+
+    if (whole)
+        return name && !shows_detail ? FIT_LETTERS : FIT_WORDS;
+    return (name || r->is.is_current) && !shows_detail ? FIT_SQUEEZED : FIT_CUT;
 }
 
 static void draw_row(struct menu *m, const struct view *v, size_t i, struct lines *ret)
@@ -389,6 +418,7 @@ static void draw_row(struct menu *m, const struct view *v, size_t i, struct line
     bool here = i == m->at;
     struct style style = STYLE(r->is.is_off ? ROLE_FAINT : here ? ROLE_SELECTED : ROLE_TEXT);
     bool whole = m->flags & MENU_WHOLE || here || v->plain;
+    bool shows_detail;
     int indent;
     int used;
     bool below;
@@ -404,12 +434,13 @@ static void draw_row(struct menu *m, const struct view *v, size_t i, struct line
     used = lines_column(&m->scratch);
     below = r->is.detail.len && (m->flags & MENU_WHOLE ? used + 2 + width_of(r->is.detail) > v->cols
                                                        : used + 2 + MIN_DETAIL > v->cols);
-    if (r->is.detail.len && !below) {
+    shows_detail = r->is.detail.len && !below;
+    if (shows_detail) {
         lines_spaces(&m->scratch, STYLE(ROLE_TEXT), 2);
         lines_put(&m->scratch, STYLE(ROLE_FAINT), r->is.detail);
         whole = whole && (m->flags & MENU_WHOLE || v->plain);
     }
-    fit(m, v, whole, indent, ret);
+    fit(m, v, row_fit(r, whole, shows_detail), indent, ret);
     if (below && (here || m->flags & MENU_WHOLE || v->plain))
         draw_below(m, v, r, indent, ret);
 }
@@ -456,14 +487,14 @@ static void draw_filter(struct menu *m, const struct view *v, struct lines *ret,
     ret_cursor->shown = ret_cursor->col < v->cols;
     if (!m->filter.len)
         lines_puts(&m->scratch, ROLE_FAINT, "type to search");
-    fit(m, v, false, 0, ret);
+    fit(m, v, FIT_CUT, 0, ret);
 }
 
 static void draw_note(struct menu *m, const struct view *v, const char *text, struct lines *ret)
 {
     lines_clear(&m->scratch);
     lines_puts(&m->scratch, ROLE_FAINT, text);
-    fit(m, v, false, 0, ret);
+    fit(m, v, FIT_CUT, 0, ret);
 }
 
 static void draw_more(struct menu *m, const struct view *v, size_t end, struct lines *ret)
@@ -527,5 +558,5 @@ void menu_prompt(struct menu *m, const struct view *v, struct lines *ret)
         lines_puts(&m->scratch, ROLE_ACCENT, m->flags & MENU_FILTER ? ", Enter: " : "Enter: ");
         lines_put(&m->scratch, STYLE(ROLE_ACCENT), m->rows.ptr[at].is.label);
     }
-    fit(m, v, false, 0, ret);
+    fit(m, v, FIT_CUT, 0, ret);
 }
