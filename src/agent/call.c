@@ -99,6 +99,7 @@ void call_subject(struct call *c, struct rule_subject *ret)
     *ret = (struct rule_subject){.tool = str_of(c->entry->name), .args = c->args};
     if (c->entry->about)
         c->entry->about(c->agent->spec.workspace, c->args, &c->arena, ret);
+    c->subject = *ret;
 }
 
 static bool call_has_hooks(const struct call *c)
@@ -243,12 +244,9 @@ void call_heed(struct call *c, const struct hook_outcome *o)
 /* The file this call changes, when there is a journal to keep it in; NULL. */
 static const char *call_kept_file(struct call *c)
 {
-    struct rule_subject subject;
-
     if (!(c->flags & TOOL_EDITS) || !c->agent->spec.journal)
         return NULL;
-    call_subject(c, &subject);
-    return arena_cstr(&c->arena, subject.text);
+    return arena_cstr(&c->arena, c->subject.text);
 }
 
 /* How it left the file: at once, and again when hooks (formatters) were at it. */
@@ -268,6 +266,7 @@ struct tool_call call_for_tool(struct call *c)
         .entry = c->entry,
         .id = c->id,
         .args = c->args,
+        .real = c->subject.real,
         .workspace = spec->workspace,
         .permit = spec->permit,
         .sandbox = spec->sandbox,

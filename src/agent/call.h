@@ -43,6 +43,7 @@ struct call {
     const struct json *args;
     struct buf expanded; /* the input for hooks, events and asks */
     unsigned flags;
+    struct rule_subject subject; /* as the permit was asked about it last */
     bool is_free; /* allowed without asking or hooks: may start while the stream goes on */
     struct cancel *cancel;
     enum call_state state; /* the agent's view */

@@ -93,7 +93,8 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
     if (subject->about == ABOUT_PATH) {
         CLEANUP(mem_freep) char *path = mem_dup(subject->text.ptr, subject->text.len);
 
-        j->real = workspace_real(path);
+        j->real =
+            subject->real ? mem_dup(subject->real, strlen(subject->real)) : workspace_real(path);
     } else if (subject->about == ABOUT_COMMAND) {
         j->files.workspace = j->permit->workspace;
         j->command = rule_command_new(subject->text);

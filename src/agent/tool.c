@@ -29,9 +29,17 @@ void tool_about_path(struct workspace *w, struct str path, bool writes, struct a
 {
     CLEANUP(mem_freep) char *full = workspace_resolve(w, path);
 
+    CLEANUP(mem_freep) char *real = workspace_real(full);
+
     ret->about = ABOUT_PATH;
     ret->text = arena_str(arena, str_of(full));
+    ret->real = arena_cstr(arena, str_of(real));
     ret->writes = writes;
+}
+
+char *tool_real_path(const struct tool_call *call, const char *path)
+{
+    return call->real ? mem_dup(call->real, strlen(call->real)) : workspace_real(path);
 }
 
 void tool_expand_path(struct workspace *w, const struct json *args, const char *key,

@@ -86,6 +86,7 @@ struct tool_call {
     const struct tool_entry *entry;
     struct str id;           /* "toolu_…" */
     const struct json *args; /* fits the schema */
+    const char *real;        /* the path that it is about, as it was permitted; NULL: of none */
     struct workspace *workspace;
     struct permit *permit;   /* the mode; plan mode is entered and left through it */
     struct sandbox *sandbox; /* where commands run; NULL: they are not confined */
@@ -133,3 +134,6 @@ void tool_about_path(struct workspace *w, struct str path, bool writes, struct a
                      struct rule_subject *ret);
 void tool_expand_path(struct workspace *w, const struct json *args, const char *key,
                       struct buf *ret);
+/* Where the path that the call is about led to when it was permitted; yours to free. What is there
+ * now is opened with pinned_open() alone: somebody may have put a link in its place. */
+char *tool_real_path(const struct tool_call *call, const char *path);

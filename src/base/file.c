@@ -25,12 +25,18 @@ int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct 
 {
     /* Non-blocking, so that a FIFO in place of the file cannot hang us. */
     CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    CLEANUP(buf_release) struct buf text = BUF_INIT(max_bytes);
-    struct stat st;
 
     if (fd < 0)
         return err_sys(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO,
                        "cannot open '%s'", path);
+    return file_slurp_fd(fd, path, max_bytes, ret_text, err);
+}
+
+int file_slurp_fd(int fd, const char *path, size_t max_bytes, struct buf *ret_text, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(max_bytes);
+    struct stat st;
+
     if (fstat(fd, &st) < 0)
         return err_sys(err, ERR_IO, "cannot look at '%s'", path);
     if (!S_ISREG(st.st_mode))
@@ -106,7 +112,8 @@ static int file_fill(int fd, struct str text, const struct file_look *look, stru
     return 0;
 }
 
-static int file_put(const char *path, struct str text, const struct file_look *look,
+/* `at`: as for openat(2). */
+static int file_put(int at, const char *path, struct str text, const struct file_look *look,
                     struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(path);
@@ -118,22 +125,22 @@ static int file_put(const char *path, struct str text, const struct file_look *l
     id_fill(tag, 8);
     /* Names end at 255 bytes, and one that long still has to be replaced. */
     buf_addf(&temp, "%s/.%.200s.%s", dir, path_base(path), tag);
-    fd = open(buf_cstr(&temp), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-              look->has_mode ? 0600 : 0666);
+    fd = openat(at, buf_cstr(&temp), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                look->has_mode ? 0600 : 0666);
     if (fd < 0)
         return err_sys(err, ERR_IO, "cannot write '%s'", path);
     if (file_fill(fd, text, look, err) < 0) {
-        unlink(buf_cstr(&temp));
+        unlinkat(at, buf_cstr(&temp), 0);
         return err_prefix(err, "'%s'", path);
     }
-    if (rename(buf_cstr(&temp), path) < 0) {
+    if (renameat(at, buf_cstr(&temp), at, path) < 0) {
         err_sys(err, ERR_IO, "cannot replace '%s'", path);
-        unlink(buf_cstr(&temp));
+        unlinkat(at, buf_cstr(&temp), 0);
         return -1;
     }
     /* The rename itself must survive a power cut; a file system that cannot sync a
      * folder is fine. */
-    dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    dir_fd = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd >= 0)
         (void)fsync(dir_fd);
     return 0;
@@ -141,10 +148,16 @@ static int file_put(const char *path, struct str text, const struct file_look *l
 
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
 {
-    return file_put(path, text, &(struct file_look){.has_mode = true, .mode = mode}, err);
+    return file_put(AT_FDCWD, path, text, &(struct file_look){.has_mode = true, .mode = mode}, err);
 }
 
 int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err)
+{
+    return file_replace_at(AT_FDCWD, path, text, like, err);
+}
+
+int file_replace_at(int at, const char *path, struct str text, const struct stat *like,
+                    struct err *err)
 {
     struct file_look look = {0};
 
@@ -154,7 +167,7 @@ int file_replace_like(const char *path, struct str text, const struct stat *like
         look.uid = like->st_uid;
         look.gid = like->st_gid;
     }
-    return file_put(path, text, &look, err);
+    return file_put(at, path, text, &look, err);
 }
 
 int file_overwrite(const char *path, struct str text, mode_t mode, struct err *err)

@@ -19,10 +19,16 @@ struct stat;
 
 /* Reads a whole regular file. ERR_NOT_FOUND, ERR_TOO_BIG past max_bytes, ERR_IO. */
 int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err);
+/* The same of one that is open; path: what it is called. */
+int file_slurp_fd(int fd, const char *path, size_t max_bytes, struct buf *ret_text,
+                  struct err *err);
 
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err);
 /* Mode and, where we may, owner are those of like; NULL: a new file, as the umask has it. */
 int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err);
+/* The same, at: as for openat(2). */
+int file_replace_at(int at, const char *path, struct str text, const struct stat *like,
+                    struct err *err);
 
 /* Over what is there, and nobody waits for the disk: for what may be lost. A kill or another writer
  * may leave parts of two texts, which whoever reads it must notice. */

@@ -42,6 +42,7 @@ struct rule_subject {
     enum rule_about about;
     struct str text;
     bool writes;                        /* ABOUT_PATH: the call changes it */
+    const char *real;                   /* ABOUT_PATH: with its links followed; NULL: not yet */
     const struct json *args;            /* for parameter rules; NULL: none */
     const struct rule_command *command; /* ABOUT_COMMAND: the text taken apart, for whoever asks
                                          * several rules; NULL: each one does it again */

@@ -181,7 +181,7 @@ static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct
 {
     struct str rest;
     CLEANUP(mem_freep) char *folder = glob_folder(call->workspace, call->args, &rest);
-    CLEANUP(mem_freep) char *root = NULL;
+    CLEANUP(search_root_release) struct search_root root = {0};
     CLEANUP(buf_release) struct buf prefix = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(finding_release) struct finding f = {.lock = LOCK_INIT};
     CLEANUP(walk_report_release) struct walk_report report = {0};
@@ -194,22 +194,21 @@ static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct
         .fn = finding_file,
         .arg = &f,
     };
-    bool is_file;
 
-    if (search_root(call, str_of(folder), /*files=*/false, &root, &is_file, err) < 0)
+    if (search_root(call, str_of(folder), /*files=*/false, &root, err) < 0)
         return -1;
     if (glob_match_parse(rest, &f.glob, err) < 0)
         return err_prefix(err, "the pattern makes no sense");
-    walk.root = root;
+    walk.root = root.real;
     if (walk_run(&walk, &report, err) < 0)
         return -1;
     if (f.matches.len)
         qsort(f.matches.ptr, f.matches.len, sizeof(*f.matches.ptr), newest_first);
-    search_prefix(call, root, &prefix);
+    search_prefix(call, root.path, &prefix);
     finding_write(&f, buf_str(&prefix), clock_mono_ms() - start, ret);
     if (!f.matches.len)
         buf_addf(&ret->text, "No file matches %.*s in %s.\n",
-                 STR_ARG(json_get_str(call->args, "pattern")), root);
+                 STR_ARG(json_get_str(call->args, "pattern")), root.path);
     search_explain(&report, &ret->text);
     return 0;
 }

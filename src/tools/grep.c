@@ -18,6 +18,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "proc/proc.h"
+#include "tools/background.h"
 #include "tools/entries.h"
 #include "tools/glob_match.h"
 #include "tools/grep_pattern.h"
@@ -207,29 +208,39 @@ static void grep_explain(const struct grep_search *s, const struct grep_results 
                  STR_ARG(grep_results_first_fault(results)));
 }
 
-static int grep_search(const struct conf *conf, const struct grep_search *s,
+/* A command in the background could put links in the place of folders just before they are looked
+ * into, which ripgrep would follow, as it would one in the place of a file that is named. */
+static bool grep_is_for_ripgrep(struct tool_call *call, const struct grep_search *s)
+{
+    int64_t last_ms;
+
+    return grep_uses_ripgrep(call->conf) && !s->root_is_file &&
+           !background_running(call->workspace, /*names=*/NULL, &last_ms);
+}
+
+static int grep_search(struct tool_call *call, const struct grep_search *s,
                        struct grep_results *results, struct walk_report *ret, struct err *err)
 {
-    int rc = grep_uses_ripgrep(conf) ? grep_search_ripgrep(s, results, err) : 1;
+    int rc = grep_is_for_ripgrep(call, s) ? grep_search_ripgrep(s, results, err) : 1;
 
     return rc > 0 ? grep_search_built_in(s, results, ret, err) : rc;
 }
 
-static int grep_run(struct tool_call *call, struct grep_search *s, struct tool_result *ret,
-                    struct err *err)
+static int grep_run(struct tool_call *call, struct grep_search *s, const struct search_root *root,
+                    struct tool_result *ret, struct err *err)
 {
     CLEANUP(walk_report_release) struct walk_report report = {0};
     CLEANUP(buf_release) struct buf prefix = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(mem_freep) char *dir = s->root_is_file ? path_dirname(s->root) : NULL;
+    CLEANUP(mem_freep) char *dir = root->is_file ? path_dirname(root->path) : NULL;
     struct grep_page page = grep_page(call->args, &s->job);
     struct grep_results *results;
     struct grep_summary sum;
 
     s->job.max_lines = page.skip + page.limit + 1;
-    search_prefix(call, dir ? dir : s->root, &prefix);
+    search_prefix(call, dir ? dir : root->path, &prefix);
     page.prefix = buf_str(&prefix);
     results = grep_results_new(s->job.mode, page.skip + page.limit, GREP_KEEP_BYTES);
-    if (grep_search(call->conf, s, results, &report, err) < 0) {
+    if (grep_search(call, s, results, &report, err) < 0) {
         grep_results_free(results);
         return -1;
     }
@@ -246,7 +257,7 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
     const struct json *args = call->args;
     CLEANUP(grep_pattern_freep) struct grep_pattern *pattern = NULL;
     CLEANUP(strv_release) struct strv globs = STRV_INIT;
-    CLEANUP(mem_freep) char *root = NULL;
+    CLEANUP(search_root_release) struct search_root root = {0};
     size_t around = grep_number(args, "-C", 0);
     struct grep_search s = {
         .pattern = json_get_str(args, "pattern"),
@@ -267,16 +278,16 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
             },
     };
 
-    if (search_root(call, json_get_str(args, "path"), /*files=*/true, &root, &s.root_is_file, err) <
-            0 ||
+    if (search_root(call, json_get_str(args, "path"), /*files=*/true, &root, err) < 0 ||
         globs_split(json_get_str(args, "glob"), &globs, err) < 0 ||
         (json_get_str(args, "type").len &&
          grep_type_globs(json_get_str(args, "type"), &s.type_globs, err) < 0) ||
         grep_pattern_new(s.pattern, s.caseless, s.job.multiline, &pattern, err) < 0)
         return -1;
-    s.root = root;
+    s.root = root.real;
+    s.root_is_file = root.is_file;
     s.job.pattern = pattern;
     for (size_t i = 0; i < globs.len; i++)
         s.hidden = s.hidden || search_names_hidden(str_of(globs.ptr[i]));
-    return grep_run(call, &s, ret, err);
+    return grep_run(call, &s, &root, ret, err);
 }

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/pinned.h"
 #include "base/utf8.h"
 #include "tools/decode.h"
 #include "tools/grep_pattern.h"
@@ -436,7 +437,7 @@ static int searcher_read(struct grep_searcher *s, struct page *p, int fd, struct
 int grep_searcher_file(struct grep_searcher *s, int dir_fd, const char *path,
                        struct grep_found *ret, bool *ret_is_pattern, struct err *err)
 {
-    CLEANUP(fd_closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    CLEANUP(fd_closep) int fd = pinned_open_at(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct grep_found found = {.text = BUF_INIT(2 * SHOWN_MAX_BYTES + GREP_MAX_WHOLE)};
     struct page page = {.job = s->job, .matcher = s->matcher, .found = &found};
     struct stat st;

@@ -5,12 +5,15 @@
  * behind the path, so that no name can be mistaken. Tool thread.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pinned.h"
 #include "base/strv.h"
 #include "proc/proc.h"
 #include "tools/decode.h"
@@ -64,7 +67,7 @@ static void rg_arguments(const struct grep_search *s, struct strv *ret)
         strv_adds(ret, "--type=tenax");
     strv_adds(ret, "-e");
     strv_add(ret, s->pattern);
-    strv_addf(ret, "./%s", s->root_is_file ? path_base(s->root) : "");
+    strv_adds(ret, "./");
 }
 
 static void reader_file_end(struct reader *r)
@@ -169,9 +172,9 @@ static void reader_all(struct reader *r, struct str out)
 int grep_search_ripgrep(const struct grep_search *s, struct grep_results *results, struct err *err)
 {
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
-    CLEANUP(mem_freep)
-    char *dir = s->root_is_file ? path_dirname(s->root) : mem_dup(s->root, strlen(s->root));
-    struct reader r = {.search = s, .results = results, .dir = dir};
+    CLEANUP(fd_closep) int at = pinned_open(s->root, O_PATH | O_DIRECTORY);
+    struct reader r = {.search = s, .results = results, .dir = s->root};
+    char dir[64]; /* what is open is what is searched, whatever has the name by then */
     struct proc_spec spec = {
         .envp = (const char *const *)s->environ,
         .dir = dir,
@@ -182,6 +185,9 @@ int grep_search_ripgrep(const struct grep_search *s, struct grep_results *result
     struct err why = {0};
     bool good;
 
+    if (at < 0)
+        return 1;
+    snprintf(dir, sizeof(dir), "/proc/%d/fd/%d", getpid(), at);
     rg_arguments(s, &argv);
     spec.argv = (const char *const *)strv_get(&argv);
     if (proc_run(&spec, s->cancel, &p, &why) < 0)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pinned.h"
 #include "base/strv.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
@@ -92,11 +93,10 @@ static int engine_folder(struct engine *e, struct walk_report *ret, struct err *
 
 static int engine_one_file(struct engine *e, struct walk_report *ret, struct err *err)
 {
-    CLEANUP(mem_freep) char *dir = path_dirname(e->search->root);
-    CLEANUP(fd_closep) int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP(fd_closep) int fd = pinned_folder(e->search->root, /*makes=*/false);
 
     if (fd < 0)
-        return err_sys(err, ERR_IO, "cannot open '%s'", dir);
+        return err_sys(err, ERR_IO, "cannot open '%s'", e->search->root);
     (void)engine_file(fd, path_base(e->search->root), 0, e);
     *ret = (struct walk_report){0};
     return cancel_check(e->search->cancel, err);

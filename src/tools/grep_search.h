@@ -22,7 +22,7 @@ struct grep_search {
     struct grep_job job;
     struct str pattern; /* of job.pattern */
     bool caseless;
-    const char *root; /* absolute; a folder or a file */
+    const char *root; /* absolute, without links; a folder or a file */
     bool root_is_file;
     const struct strv *globs; /* "*.c", "!x"; may be empty */
     struct str type_globs;    /* separated by spaces; empty: all files */

@@ -14,6 +14,7 @@
 #include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/pinned.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
@@ -208,7 +209,7 @@ static int reading_image(struct reading *r, const char *type, struct err *err)
         return err_set(err, ERR_TOO_BIG,
                        "'%s' is a picture of %lld KB; the limit is %zu KB. Make it smaller first",
                        r->path, (long long)(r->st.st_size >> 10), TOOL_MAX_IMAGE >> 10);
-    if (file_slurp(r->real, TOOL_MAX_IMAGE, &bytes, err) < 0)
+    if (file_slurp_fd(r->fd, r->real, TOOL_MAX_IMAGE, &bytes, err) < 0)
         return -1;
     image_size(buf_str(&bytes), &width, &height);
     /* A provider refuses the whole request for one bad picture. */
@@ -309,12 +310,26 @@ static int reading_missing(struct reading *r)
     return 0;
 }
 
+/* -1: errno says why. */
+static int reading_look(struct reading *r)
+{
+    CLEANUP(fd_closep) int fd = pinned_open(r->real, O_PATH);
+
+    if (fd < 0 || fstat(fd, &r->st) < 0)
+        return -1;
+    if (S_ISLNK(r->st.st_mode)) {
+        errno = ELOOP;
+        return -1;
+    }
+    return 0;
+}
+
 static int reading_open(struct reading *r, struct err *err)
 {
-    if (stat(r->real, &r->st) < 0) {
+    if (reading_look(r) < 0) {
         if (errno == ENOENT || errno == ENOTDIR)
             return reading_missing(r);
-        return err_sys(err, ERR_IO, "cannot look at '%s'", r->path);
+        return textfile_fail(r->path, "look at", err);
     }
     if (S_ISDIR(r->st.st_mode))
         return err_set(err, ERR_BAD_INPUT,
@@ -323,9 +338,9 @@ static int reading_open(struct reading *r, struct err *err)
     /* Before it is opened: that alone can block, or make a device do something. */
     if (!S_ISREG(r->st.st_mode))
         return err_set(err, ERR_BAD_INPUT, "'%s' is a device, pipe or socket, not a file", r->path);
-    r->fd = open(r->real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    r->fd = pinned_open(r->real, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (r->fd < 0)
-        return err_sys(err, ERR_IO, "cannot open '%s'", r->path);
+        return textfile_fail(r->path, "open", err);
     if (fstat(r->fd, &r->st) < 0)
         return err_sys(err, ERR_IO, "cannot look at '%s'", r->path);
     return reading_by_kind(r, err);
@@ -344,7 +359,7 @@ static int tool_read_run(struct tool_call *call, struct tool_result *ret, struct
     r.first = offset > 1 ? (size_t)offset : 1;
     r.limit = (size_t)json_get_i64(call->args, "limit", READ_MAX_LINES);
     r.is_part = json_get(call->args, "offset") || json_get(call->args, "limit");
-    r.real = workspace_real(full);
+    r.real = tool_real_path(call, full);
     rc = reading_open(&r, err);
     fd_closep(&r.fd);
     mem_freep(&r.real);

@@ -15,8 +15,8 @@
 #include "tools/suggest.h"
 #include "tools/walk.h"
 
-int search_root(const struct tool_call *call, struct str path, bool files, char **ret,
-                bool *ret_is_file, struct err *err)
+int search_root(const struct tool_call *call, struct str path, bool files, struct search_root *ret,
+                struct err *err)
 {
     CLEANUP(mem_freep)
     char *full =
@@ -33,9 +33,16 @@ int search_root(const struct tool_call *call, struct str path, bool files, char 
     if (!S_ISDIR(st.st_mode) && !(files && S_ISREG(st.st_mode)))
         return err_set(err, ERR_BAD_INPUT, "'%s' is not a folder%s", full,
                        files ? " and not a regular file" : "");
-    *ret_is_file = !S_ISDIR(st.st_mode);
-    *ret = TAKE_PTR(full);
+    ret->is_file = !S_ISDIR(st.st_mode);
+    ret->real = tool_real_path(call, full);
+    ret->path = TAKE_PTR(full);
     return 0;
+}
+
+void search_root_release(struct search_root *r)
+{
+    mem_freep(&r->path);
+    mem_freep(&r->real);
 }
 
 void search_prefix(const struct tool_call *call, const char *root, struct buf *ret)

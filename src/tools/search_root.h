@@ -13,10 +13,17 @@ struct strv;
 struct tool_call;
 struct walk_report;
 
-/* path empty: the working directory. Absolute; yours to free. ERR_NOT_FOUND comes with a "did you
- * mean"; ERR_BAD_INPUT when it is neither a folder nor (with files) a regular file. */
-int search_root(const struct tool_call *call, struct str path, bool files, char **ret,
-                bool *ret_is_file, struct err *err);
+struct search_root {
+    char *path; /* absolute, as it was named */
+    char *real; /* where that led to when it was permitted: what is searched */
+    bool is_file;
+};
+
+/* path empty: the working directory. ERR_NOT_FOUND comes with a "did you mean"; ERR_BAD_INPUT when
+ * it is neither a folder nor (with files) a regular file. */
+int search_root(const struct tool_call *call, struct str path, bool files, struct search_root *ret,
+                struct err *err);
+void search_root_release(struct search_root *r);
 
 /* What goes before a path below root to make it one the model can use: nothing for the working
  * directory, "src/" below it, "/usr/include/" elsewhere. */

@@ -22,6 +22,7 @@
 int target_open(struct tool_call *call, const char *key, struct target *ret, struct err *err)
 {
     CLEANUP(target_release) struct target t = {0};
+    CLEANUP(mem_freep) char *real = NULL;
     struct str path = json_get_str(call->args, key);
 
     if (!path.len)
@@ -29,7 +30,8 @@ int target_open(struct tool_call *call, const char *key, struct target *ret, str
     if (memchr(path.ptr, '\0', path.len))
         return err_set(err, ERR_BAD_INPUT, "%s has a NUL character in it", key);
     t.path = workspace_resolve(call->workspace, path);
-    if (textfile_load(t.path, &t.file, err) < 0)
+    real = tool_real_path(call, t.path);
+    if (textfile_load(real, &t.file, err) < 0)
         return -1;
     *ret = t;
     t = (struct target){0}; /* NOLINT: released at the end of the scope */

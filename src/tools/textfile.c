@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/mem.h"
+#include "base/pinned.h"
 #include "base/utf8.h"
 
 #define BINARY_PROBE 8192 /* bytes */
@@ -72,20 +73,44 @@ static int textfile_decode(struct textfile *f, size_t mark, struct err *err)
     return 0;
 }
 
+int textfile_fail(const char *path, const char *what, struct err *err)
+{
+    if (errno == ELOOP)
+        return err_set(err, ERR_IO,
+                       "'%s' leads elsewhere by now, or in a circle: there is a link in its place. "
+                       "Nothing was done",
+                       path);
+    return err_sys(err, errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot %s '%s'", what, path);
+}
+
+/* Opened only to be looked at: that alone can block, or make a device do something. */
 static int textfile_look(struct textfile *f, struct err *err)
 {
-    if (stat(f->path, &f->st) < 0) {
-        if (errno == ENOENT)
-            return 0;
-        return err_sys(err, errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot look at '%s'",
-                       f->path);
-    }
+    CLEANUP(fd_closep) int fd = pinned_open(f->path, O_PATH);
+
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0 || fstat(fd, &f->st) < 0)
+        return textfile_fail(f->path, "look at", err);
     f->exists = true;
+    if (S_ISLNK(f->st.st_mode)) {
+        errno = ELOOP;
+        return textfile_fail(f->path, "look at", err);
+    }
     if (S_ISDIR(f->st.st_mode))
         return err_set(err, ERR_BAD_INPUT, "'%s' is a directory, not a file", f->path);
     if (!S_ISREG(f->st.st_mode))
         return err_set(err, ERR_BAD_INPUT, "'%s' is a device, pipe or socket, not a file", f->path);
     return 0;
+}
+
+static int textfile_slurp(struct textfile *f, struct err *err)
+{
+    CLEANUP(fd_closep) int fd = pinned_open(f->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return textfile_fail(f->path, "open", err);
+    return file_slurp_fd(fd, f->path, TEXTFILE_MAX, &f->raw, err);
 }
 
 int textfile_load(const char *path, struct textfile *ret, struct err *err)
@@ -94,11 +119,11 @@ int textfile_load(const char *path, struct textfile *ret, struct err *err)
     struct textfile f = {.raw = BUF_INIT(TEXTFILE_MAX), .decoded = BUF_INIT(TEXTFILE_MAX * 2)};
     size_t mark;
 
-    f.path = workspace_real(path);
+    f.path = mem_dup(path, strlen(path));
     if (textfile_look(&f, err) < 0)
         return -1;
     if (f.exists) {
-        if (file_slurp(f.path, TEXTFILE_MAX, &f.raw, err) < 0)
+        if (textfile_slurp(&f, err) < 0)
             return -1;
         f.encoding = decode_mark(buf_str(&f.raw), &mark);
         f.has_mark = mark;
@@ -122,6 +147,8 @@ void textfile_release(struct textfile *f)
 int textfile_save(struct textfile *f, struct str text, struct err *err)
 {
     CLEANUP(buf_release) struct buf raw = BUF_INIT(TEXTFILE_MAX);
+    CLEANUP(fd_closep) int at = -1;
+    const char *name = path_base(f->path);
 
     if (f->has_mark)
         textfile_encode(f->encoding, STR("\xef\xbb\xbf"), &raw);
@@ -129,18 +156,15 @@ int textfile_save(struct textfile *f, struct str text, struct err *err)
     if (raw.over)
         return err_set(err, ERR_TOO_BIG, "'%s' would be larger than %zu MB", f->path,
                        TEXTFILE_MAX >> 20);
+    at = pinned_folder(f->path, /*makes=*/!f->exists);
+    if (at < 0)
+        return textfile_fail(f->path, "write", err);
     /* A rename asks the folder only; that the file may not be written must count too. */
-    if (f->exists && faccessat(AT_FDCWD, f->path, W_OK, AT_EACCESS) < 0)
+    if (f->exists && faccessat(at, name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0)
         return err_sys(err, ERR_IO, "cannot write '%s'", f->path);
-    if (!f->exists) {
-        CLEANUP(mem_freep) char *folder = path_dirname(f->path);
-
-        if (file_mkdirs(folder, 0777, err) < 0)
-            return -1;
-    }
-    if (file_replace_like(f->path, buf_str(&raw), f->exists ? &f->st : NULL, err) < 0)
+    if (file_replace_at(at, name, buf_str(&raw), f->exists ? &f->st : NULL, err) < 0)
         return -1;
-    if (stat(f->path, &f->st) < 0)
+    if (fstatat(at, name, &f->st, AT_SYMLINK_NOFOLLOW) < 0)
         return err_sys(err, ERR_IO, "'%s' was written and is gone", f->path);
     f->exists = true;
     f->text = (struct str){0};

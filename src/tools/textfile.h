@@ -32,15 +32,19 @@ struct textfile {
     bool is_lossy;          /* bad UTF-16: text written back would not give the same bytes */
 };
 
-/* A file that is not there is no error (exists is false), unless its name or folder cannot be one.
- * ERR_TOO_BIG above TEXTFILE_MAX; ERR_BAD_INPUT for folders, devices and pipes, which are never
- * opened. */
+/* path: absolute, its links followed (path_real()) when it was decided about: where a link is by
+ * now, it fails, and so does textfile_save(). A file that is not there is no error (exists is
+ * false), unless its name or folder cannot be one. ERR_TOO_BIG above TEXTFILE_MAX; ERR_BAD_INPUT
+ * for folders, devices and pipes, which are never opened. */
 int textfile_load(const char *path, struct textfile *ret, struct err *err);
 void textfile_release(struct textfile *f);
 
 /* Writes text in the file's encoding, making folders as needed, and takes a new look at st and raw.
  * On failure the file on disk is as it was. */
 int textfile_save(struct textfile *f, struct str text, struct err *err);
+
+/* What became of a path by errno: "cannot open '/w/x': ..."; ELOOP: see above. Returns -1. */
+int textfile_fail(const char *path, const char *what, struct err *err);
 
 /* What there is to say of the encoding, "UTF-16 LE"; NULL for plain UTF-8. */
 const char *textfile_encoding(const struct textfile *f);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/pinned.h"
 #include "base/str.h"
 #include "base/strv.h"
 #include "base/vec.h"
@@ -295,7 +296,7 @@ static void worker_folder(struct worker *me, const struct item *folder)
         gate_give(&w->gate);
         return;
     }
-    fd = openat(w->root_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = pinned_open_at(w->root_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY);
     dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         if (fd >= 0)
@@ -356,8 +357,7 @@ static void walker_work(struct walker *w)
 
 int walk_run(const struct walk *walk, struct walk_report *ret, struct err *err)
 {
-    CLEANUP(fd_closep) int root_fd = open(walk->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    CLEANUP(mem_freep) char *real = NULL;
+    CLEANUP(fd_closep) int root_fd = pinned_open(walk->root, O_RDONLY | O_DIRECTORY);
     struct walker w = {
         .walk = walk,
         .root_fd = root_fd,
@@ -370,8 +370,7 @@ int walk_run(const struct walk *walk, struct walk_report *ret, struct err *err)
                        walk->root);
     if (cancel_check(walk->cancel, err) < 0)
         return -1;
-    real = realpath(walk->root, NULL);
-    w.ignore = ignore_new(real ? real : walk->root, walk->git);
+    w.ignore = ignore_new(walk->root, walk->git);
     gate_init(&w.gate);
     w.items = item_new(/*is_folder=*/true, 0, NULL);
     strv_adds(&w.items->paths, "");

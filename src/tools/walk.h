@@ -30,7 +30,7 @@ struct ignore_rules;
 typedef bool (*walk_fn)(int root_fd, const char *path, unsigned worker, void *arg);
 
 struct walk {
-    const char *root;                 /* a folder, absolute */
+    const char *root;                 /* a folder, absolute, without links */
     bool hidden;                      /* hidden files too, but not .git */
     bool git;                         /* what git ignores is left out */
     const struct ignore_rules *globs; /* "*.c", "!x": only files that fit; NULL: all */
