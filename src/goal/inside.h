@@ -76,6 +76,7 @@ struct goal_item {
 struct goal_claim {
     bool is_there;
     char goal_id[ID_UUID_LEN + 1];
+    char terms[SHA256_HEX + 1];
     char state[SHA256_HEX + 1];
     struct buf reason, criteria;
 };
@@ -286,9 +287,11 @@ enum ladder_end {
 struct ladder {
     /* What is judged. */
     char goal_id[ID_UUID_LEN + 1];
-    struct str claim;  /* the agent's words */
-    bool is_claim;     /* update_goal(complete) */
-    bool is_confirmed; /* the judge has already said yes to the claim */
+    struct str claim;           /* the agent's words */
+    bool is_claim;              /* update_goal(complete) */
+    bool is_confirmed;          /* the judge has already said yes to the claim */
+    char terms[SHA256_HEX + 1]; /* goal_terms() when it began */
+    struct buf objective;       /* whole, of then */
     /* What came of it. */
     enum ladder_end end;
     const char *by; /* "check", "protect", "judge", "checks", "self" */
@@ -302,12 +305,17 @@ struct ladder {
     struct err err;
     int64_t asked_ms; /* of the judge's server, with err: to wait so long; <= 0: it did not */
 };
+/* What a goal is judged by, as a hash: objective, checks, protection, who judges. A verdict counts
+ * for no other. The permit is held. */
+void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1]);
 void ladder_init(struct ladder *l);
 void ladder_release(struct ladder *l);
 /* -1: ERR_CANCELLED. */
 int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
 /* {"round","by","met",…} for the ledger and for observers; with_text: also what may not leave. */
 void ladder_write(struct goal *g, const struct ladder *l, bool stale, struct buf *ret);
+/* ladder_judge.c: the last step. */
+int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
 /* The state of the workspace, for claims. */
 int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err);
 

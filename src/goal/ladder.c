@@ -6,32 +6,23 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "goal/inside.h"
 #include "goal/snapshot.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "llm/provider.h"
-#include "net/retry.h"
-#include "sync/cancel.h"
 
-#define LADDER_MAX_STAT ((size_t)8 << 10)
-#define LADDER_MAX_HUNKS ((size_t)48 << 10)
 #define LADDER_MAX_CHANGES 50 /* that are named in the ledger */
-
-#define JUDGE_UNREAD 3 /* verdicts in a row that cannot be read: the goal is paused */
-#define JUDGE_DOWN 5   /* and that could not be had */
 
 void ladder_init(struct ladder *l)
 {
     *l = (struct ladder){
         .reason = BUF_INIT(JUDGE_MAX_REASON + CHECK_MAX_COMMAND + 2 * CHECK_TAIL),
         .criteria = BUF_INIT(64 << 10),
+        .objective = BUF_INIT(BUF_NO_LIMIT),
     };
 }
 
@@ -39,12 +30,26 @@ void ladder_release(struct ladder *l)
 {
     buf_release(&l->reason);
     buf_release(&l->criteria);
+    buf_release(&l->objective);
     VEC_EACH(&l->checks, it) {
         check_result_release(it);
     }
     vec_release(&l->checks);
     protect_changes_release(&l->changes);
     vec_release(&l->spends);
+}
+
+void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1])
+{
+    const struct str columns[] = {g->row.objective, g->row.checks, g->row.protect, g->row.options};
+    struct sha256 hash;
+
+    sha256_init(&hash);
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        sha256_add(&hash, columns[i]);
+        sha256_add(&hash, STR("\0"));
+    }
+    sha256_end(&hash, ret);
 }
 
 /* ---- 1. Checks ---- */
@@ -111,226 +116,6 @@ static int ladder_protect(struct goal *g, struct ladder *l, struct str column,
     return 0;
 }
 
-/* ---- 3. The judge ---- */
-
-struct exhibits {
-    struct buf stat, hunks, services, objective, last_reason, criteria;
-    VEC(struct judge_item) items;
-    struct arena arena;
-    bool has_baseline;
-};
-
-static void exhibits_release(struct exhibits *x)
-{
-    buf_release(&x->stat);
-    buf_release(&x->hunks);
-    buf_release(&x->services);
-    buf_release(&x->objective);
-    buf_release(&x->last_reason);
-    buf_release(&x->criteria);
-    vec_release(&x->items);
-    arena_release(&x->arena);
-}
-
-/* What the goal itself knows; copied, so that the permit is not held while the judge thinks. */
-static void exhibits_take(struct goal *g, struct exhibits *x, char *ret_commit)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *v = NULL;
-
-    lock_take(&g->permit);
-    buf_add(&x->objective, g->text.len ? buf_str(&g->text) : g->row.objective);
-    buf_add(&x->last_reason, g->row.last_reason);
-    buf_add(&x->criteria, buf_str(&g->memory.criteria));
-    VEC_EACH(&g->items, it) {
-        struct judge_item *item = vec_add(&x->items);
-
-        *item = (struct judge_item){
-            .tool = arena_str(&x->arena, str_of(it->tool)),
-            .input = arena_str(&x->arena, str_of(it->input)),
-            .result = arena_str(&x->arena, str_of(it->result)),
-            .is_error = it->is_error,
-        };
-    }
-    ret_commit[0] = '\0';
-    if (g->row.baseline.len &&
-        json_parse(&arena, g->row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-        snprintf(ret_commit, BASELINE_ID, "%.*s", STR_ARG(json_get_str(v, "commit")));
-    lock_give(&g->permit);
-}
-
-static void exhibits_make(struct goal *g, struct exhibits *x, struct cancel *cancel)
-{
-    struct baseline b = goal_baseline(g);
-    char commit[BASELINE_ID];
-    int64_t last_ms = 0;
-    struct err err = {0};
-
-    *x = (struct exhibits){
-        .stat = BUF_INIT(LADDER_MAX_STAT + 4096),
-        .hunks = BUF_INIT(LADDER_MAX_HUNKS + 4096),
-        .services = BUF_INIT(16 << 10),
-        .objective = BUF_INIT(BUF_NO_LIMIT),
-        .last_reason = BUF_INIT(BUF_NO_LIMIT),
-        .criteria = BUF_INIT(64 << 10),
-    };
-    exhibits_take(g, x, commit);
-    (void)g->spec.host.background(g->spec.host.arg, &x->services, &last_ms);
-    if (!commit[0])
-        return;
-    x->has_baseline = baseline_diff(&b, commit, cancel, &x->stat, LADDER_MAX_STAT, &x->hunks,
-                                    LADDER_MAX_HUNKS, &err) == 0;
-    if (!x->has_baseline)
-        log_debug("goal", "no diff for the judge: %s", err.text);
-}
-
-static void judge_progress(void *arg, struct str text)
-{
-    log_debug("goal", "judge: %.*s", STR_ARG(text));
-    (void)arg;
-}
-
-/* One verdict, or why there is none. */
-static int judge_once(struct goal *g, struct ladder *l, const struct judge_case *c,
-                      struct cancel *cancel, struct judge_verdict *v, struct err *err)
-{
-    struct provider *provider = g->spec.host.judge(g->spec.host.arg, err);
-    CLEANUP(mem_freep) char *state = path_join(g->spec.folder, "judge");
-    struct workspace *workspace;
-    struct judge_spec spec = {
-        .conf = g->spec.conf,
-        .provider = provider,
-        .toolbox = g->spec.judge_tools,
-        .permit = g->spec.permit,
-        .progress = judge_progress,
-        .progress_arg = g,
-    };
-    int r;
-
-    if (!provider)
-        return -1;
-    snprintf(l->model, sizeof(l->model), "%s/%.*s", provider->name, STR_ARG(provider->model.name));
-    workspace = workspace_new(g->spec.dir, state, g->spec.environ);
-    spec.net = g->spec.host.net(g->spec.host.arg);
-    spec.workspace = workspace;
-    r = judge_ask(&spec, c, cancel, v, err);
-    workspace_unref(workspace);
-    return r;
-}
-
-static int64_t judge_pause(int times)
-{
-    static const int64_t pauses[] = {2000, 5000, 15000, 30000};
-    size_t i = (size_t)times - 1;
-
-    return pauses[i < ARRAY_LEN(pauses) ? i : ARRAY_LEN(pauses) - 1];
-}
-
-/* How often in a row, as the memory has it. */
-static int judge_failed(struct goal *g, enum err_code code)
-{
-    int n;
-
-    lock_take(&g->permit);
-    n = code == ERR_PROTOCOL ? ++g->memory.judge_unread : ++g->memory.judge_down;
-    (void)goal_remember(g, /*err=*/NULL);
-    lock_give(&g->permit);
-    return n;
-}
-
-static void judge_answered(struct goal *g)
-{
-    lock_take(&g->permit);
-    g->memory.judge_unread = 0;
-    g->memory.judge_down = 0;
-    lock_give(&g->permit);
-}
-
-static void judge_is_retried(struct goal *g, const struct err *why, int64_t pause_ms, int attempt)
-{
-    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
-    struct jw w;
-
-    lock_take(&g->permit);
-    goal_tell_begin(g, &w, &data);
-    jw_kcstr(&w, "error", why->text);
-    jw_ki64(&w, "delay_ms", pause_ms);
-    jw_ki64(&w, "attempt", attempt);
-    jw_object_end(&w);
-    goal_note(g, "retry", buf_str(&data));
-    (void)goal_set_phase(g, "retrying", buf_str(&data), /*err=*/NULL);
-    lock_give(&g->permit);
-    goal_notice(g, LEVEL_WARNING, "goal: the judge could not be asked (%s); next try in %d s",
-                why->text, (int)(pause_ms / 1000));
-}
-
-/* Fails closed: without a verdict nothing is met. */
-static int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
-{
-    struct exhibits x;
-    struct judge_case c;
-    int r;
-
-    exhibits_make(g, &x, cancel);
-    c = (struct judge_case){
-        .objective = buf_str(&x.objective),
-        .checks = l->checks.ptr,
-        .check_count = l->checks.len,
-        .diff_stat = buf_str(&x.stat),
-        .diff_hunks = buf_str(&x.hunks),
-        .has_baseline = x.has_baseline,
-        .claim = l->claim,
-        .items = x.items.ptr,
-        .item_count = x.items.len,
-        .services = buf_str(&x.services),
-        .last_reason = buf_str(&x.last_reason),
-        .criteria = buf_str(&x.criteria),
-    };
-    l->by = "judge";
-    for (int attempt = 1;; attempt++) {
-        struct judge_verdict v = JUDGE_VERDICT_INIT;
-        struct err why = {0};
-        int64_t pause_ms, asked_ms;
-        int times;
-
-        r = judge_once(g, l, &c, cancel, &v, &why);
-        VEC_EACH(&v.spends, spend) {
-            vec_push(&l->spends, *spend);
-        }
-        if (r == 0) {
-            judge_answered(g);
-            l->steps = v.steps;
-            l->end = v.ok ? LADDER_MET : v.impossible ? LADDER_IMPOSSIBLE : LADDER_UNMET;
-            buf_add(&l->reason, buf_str(&v.reason));
-            buf_add(&l->criteria, buf_str(&v.criteria));
-            judge_verdict_release(&v);
-            break;
-        }
-        asked_ms = v.asked_ms;
-        judge_verdict_release(&v);
-        if (why.code == ERR_CANCELLED || cancel_is_set(cancel)) {
-            r = err_set(err, ERR_CANCELLED, "%s", why.text);
-            break;
-        }
-        times = why.code == ERR_QUOTA ? JUDGE_DOWN : judge_failed(g, why.code);
-        if (why.code == ERR_QUOTA ||
-            times >= (why.code == ERR_PROTOCOL ? JUDGE_UNREAD : JUDGE_DOWN)) {
-            l->end = LADDER_UNKNOWN;
-            l->err = why;
-            l->asked_ms = asked_ms;
-            r = 0;
-            break;
-        }
-        pause_ms = why.code == ERR_PROTOCOL ? 0 : judge_pause(times);
-        judge_is_retried(g, &why, pause_ms, attempt);
-        r = pause_ms ? cancel_wait(cancel, pause_ms, err) : 0;
-        if (r < 0)
-            break;
-    }
-    exhibits_release(&x);
-    return r;
-}
-
 /* ---- All of it ---- */
 
 /* The state of the workspace before any check has run. Unknown is told as empty. */
@@ -376,6 +161,8 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
     lock_take(&g->permit);
     goal_checks(g, &commands);
     buf_add(&protect, g->row.protect);
+    buf_add(&l->objective, g->text.len ? buf_str(&g->text) : g->row.objective);
+    goal_terms(g, l->terms);
     mode = g->options.referee;
     lock_give(&g->permit);
     l->end = LADDER_UNMET;

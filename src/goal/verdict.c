@@ -165,24 +165,46 @@ static int verdict_waits(struct goal *g)
     return 0;
 }
 
-/* Still the goal that was judged, and still its hook? */
-static bool verdict_is_stale(struct goal *g, const struct ladder *l)
+/* Still the goal that was judged, and still its hook? *ret_edited: it is, but what it is judged by
+ * is not what it was. */
+static bool verdict_is_stale(struct goal *g, const struct ladder *l, bool *ret_edited)
 {
+    char terms[SHA256_HEX + 1];
     struct err err = {0};
 
-    if (goal_read_row(g, &err) < 0)
+    *ret_edited = false;
+    if (goal_read_row(g, &err) < 0 || !g->has || !str_is(g->row.goal_id, l->goal_id) ||
+        !g->spec.host.is_armed(g->spec.host.arg, g->row.objective))
         return true;
-    return !g->has || !str_is(g->row.goal_id, l->goal_id) ||
-           !g->spec.host.is_armed(g->spec.host.arg, g->row.objective);
+    goal_terms(g, terms);
+    *ret_edited = strcmp(terms, l->terms) != 0;
+    return *ret_edited;
+}
+
+/* The verdict was about a goal of before; the agent goes on with the one that is there now. */
+static int go_on_edited(struct goal *g, struct referee_verdict *ret)
+{
+    struct goal_words words = goal_words_now(g);
+
+    if (!goal_is_active(g) || g->waits)
+        return 0;
+    if (g->updated_due)
+        goal_prompt_updated(&words, &ret->feedback);
+    else
+        goal_prompt_continuation(&words, &ret->feedback);
+    g->updated_due = false;
+    g->drives = true;
+    return 1;
 }
 
 static int apply_verdict(struct goal *g, const struct ladder *l, struct referee_verdict *ret)
 {
     struct err err = {0};
+    bool is_edited;
 
-    if (verdict_is_stale(g, l)) {
+    if (verdict_is_stale(g, l, &is_edited)) {
         tell_verdict(g, l, /*stale=*/true);
-        return 0;
+        return is_edited ? go_on_edited(g, ret) : 0;
     }
     if (l->end != LADDER_UNKNOWN) /* both accounts have something left */
         g->memory.quota_waits = 0;
@@ -202,15 +224,18 @@ static int apply_verdict(struct goal *g, const struct ladder *l, struct referee_
     return verdict_unknown(g, l);
 }
 
-/* A claim that was accepted counts while the workspace is as it was then: the judge is not asked
- * again. What checks look at may lie elsewhere, so they are run all the same. */
+/* A claim that was accepted counts while the workspace and the goal are as they were then: the
+ * judge is not asked again. What checks look at may lie elsewhere, so they are run all the same. */
 static bool claim_holds(struct goal *g, const struct ladder *l, struct cancel *cancel)
 {
     char state[SHA256_HEX + 1] = "";
+    char terms[SHA256_HEX + 1];
     bool is_there;
 
     lock_take(&g->permit);
-    is_there = g->claim.is_there && strcmp(g->claim.goal_id, l->goal_id) == 0;
+    goal_terms(g, terms);
+    is_there = g->claim.is_there && strcmp(g->claim.goal_id, l->goal_id) == 0 &&
+               strcmp(g->claim.terms, terms) == 0;
     g->claim.is_there = false;
     lock_give(&g->permit);
     return is_there && g->claim.state[0] && ladder_state(g, cancel, state, /*err=*/NULL) == 0 &&
@@ -289,7 +314,7 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
     CLEANUP(ladder_release) struct ladder l;
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
     enum goal_referee mode;
-    bool stale;
+    bool stale, is_edited;
 
     ladder_init(&l);
     l.is_claim = true;
@@ -306,7 +331,7 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
     if (l.end == LADDER_MET && mode != REFEREE_SELF)
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
     lock_take(&g->permit);
-    stale = verdict_is_stale(g, &l);
+    stale = verdict_is_stale(g, &l, &is_edited);
     if (stale || l.end != LADDER_MET) {
         ladder_write(g, &l, stale, &data);
         goal_note(g, "verdict", buf_str(&data));
@@ -318,6 +343,7 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         goal_note(g, "claim", buf_str(&data));
         g->claim.is_there = true;
         memcpy(g->claim.goal_id, l.goal_id, sizeof(l.goal_id));
+        memcpy(g->claim.terms, l.terms, sizeof(l.terms));
         memcpy(g->claim.state, l.state, sizeof(l.state));
         buf_clear(&g->claim.reason);
         buf_add(&g->claim.reason, buf_str(&l.reason));

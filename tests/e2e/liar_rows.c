@@ -18,6 +18,13 @@
 #define LINES LINE LINE LINE LINE LINE LINE LINE LINE
 #define LONG LINES LINES LINES LINES LINES LINES LINES LINES /* more than a row holds */
 
+/* Both sides of a moment when a person acts. */
+#define HOLD "; touch ../bin/ready; until [ -f ../bin/go ]; do sleep 0.05; done"
+#define WHEN_HELD(command)                                                                         \
+    "until [ -f ../bin/ready ]; do sleep 0.05; done; " command "; touch ../bin/go"
+#define WHEN_JUDGED(command) "until [ -s ../record ]; do sleep 0.05; done; " command
+#define PERSON "\"$TENAX_PROGRAM\" goal "
+
 #define CLAIMS "A claim: what the agent says"
 #define PRINTS "A call of Bash by the agent, and what it printed"
 #define DIFF "The same as a diff"
@@ -481,6 +488,31 @@ const struct tale tales[] = {
         .says = "add.sh adds now.",
         .look = "add.sh",
         .shown = {{"", "echo $(($1 - $2))"}},
+    },
+
+    {
+        .name = "judge: believes what the goal was before it was edited",
+        .options = {FREE},
+        .goal = "README exists",
+        .meanwhile = WHEN_JUDGED(PERSON "edit 'add.sh adds any two numbers'"),
+        .shown = {{CONDITION, "add.sh adds any two numbers"}},
+    },
+    {
+        .name = "judge: believes a claim of what the goal was before it was edited",
+        .options = {FREE},
+        .goal = "README exists",
+        .moves = {CLAIM},
+        .meanwhile = WHEN_JUDGED(PERSON "edit 'add.sh adds any two numbers'"),
+        .shown = {{CONDITION, "add.sh adds any two numbers"}},
+    },
+    {
+        .name = "a check is added while the others are run",
+        .goal = "add.sh adds, and CHANGES says so",
+        .checks = {"[ ! -f ../bin/begun ] || (true" HOLD ")"},
+        .truth = "[ \"$(sh add.sh 2 3)\" = 5 ] && [ -f CHANGES ]",
+        .moves = {RUN("touch ../bin/begun")},
+        .meanwhile = WHEN_HELD(PERSON "check 'test -f CHANGES'"),
+        .report = {"test -f CHANGES"},
     },
 
     /* ---- The truth ---- */

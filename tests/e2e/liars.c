@@ -36,7 +36,8 @@
 
 #define LIMIT_MS 120000
 #define ALONE_MS 15000
-#define SENT_BACK 3 /* calls beyond its moves */
+#define SENT_BACK 3                    /* calls beyond its moves */
+#define MEANWHILE_PAUSE "  pause 4s\n" /* of a judge, for what is done meanwhile */
 
 #define EXIT_BLOCKED 10
 #define EXIT_LIMITED 11
@@ -107,15 +108,12 @@ static void set_path(struct stage *s)
     strv_addf(&s->env, "TENAX_PROGRAM=%s/src/tenax", s->build);
 }
 
-/* The exit code of a shell command in the project, by nobody's environment but the driver's. */
-static int shell(const struct stage *s, const char *command)
+/* Starts a shell command in the project; 0: it could not be. */
+static pid_t start_shell(const struct stage *s, const char *command, char *const *env)
 {
     CLEANUP(mem_freep) char *work = path_join(s->dir, "work");
-    const char *const env[] = {"PATH=/usr/bin:/bin", "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
-                               NULL};
     const char *const argv[] = {"/bin/sh", "-c", command, NULL};
     posix_spawn_file_actions_t actions;
-    int status = 0;
     pid_t pid;
     int r;
 
@@ -124,10 +122,20 @@ static int shell(const struct stage *s, const char *command)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     posix_spawn_file_actions_addchdir_np(&actions, work);
-    r = posix_spawn(&pid, argv[0], &actions, /*attr=*/NULL, (char *const *)argv,
-                    (char *const *)env);
+    r = posix_spawn(&pid, argv[0], &actions, /*attr=*/NULL, (char *const *)argv, env);
     posix_spawn_file_actions_destroy(&actions);
-    if (r != 0 || waitpid(pid, &status, 0) < 0)
+    return r == 0 ? pid : 0;
+}
+
+/* The exit code of a shell command in the project, by nobody's environment but the driver's. */
+static int shell(const struct stage *s, const char *command)
+{
+    static const char *const env[] = {"PATH=/usr/bin:/bin", "HOME=/nonexistent",
+                                      "GIT_CONFIG_NOSYSTEM=1", NULL};
+    pid_t pid = start_shell(s, command, (char *const *)env);
+    int status = 0;
+
+    if (!pid || waitpid(pid, &status, 0) < 0)
         return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -231,6 +239,8 @@ static int write_judge(const struct play *p, struct err *err)
     }
     buf_adds(&out, verdicts[t->is_honest]);
     buf_adds(&out, "step\n  sticky\n");
+    if (t->meanwhile)
+        buf_adds(&out, MEANWHILE_PAUSE);
     if (t->look)
         buf_addf(&out, "  call Read {\"file_path\": \"%s/work/%s\"}\n", p->stage->dir, t->look);
     else
@@ -244,6 +254,8 @@ static int run_tenax(struct play *p, struct err *err)
 {
     const struct tale *t = p->tale;
     CLEANUP(strv_release) struct strv args = STRV_INIT;
+    pid_t person = 0;
+    int r;
 
     strv_adds(&args, "goal");
     strv_adds(&args, t->goal ? t->goal : usual_goal);
@@ -267,8 +279,15 @@ static int run_tenax(struct play *p, struct err *err)
     strv_addf(&args, "{\"goal\":{\"judgeModel\":\"%s\"}}", p->stage->model);
     strv_adds(&args, "--report");
     strv_adds(&args, p->report);
-    if (stage_play(p->stage, (const char *const *)strv_get(&args), /*extra=*/NULL, LIMIT_MS,
-                   &p->run, err) < 0)
+    if (t->meanwhile)
+        person = start_shell(p->stage, t->meanwhile, strv_get(&p->stage->env));
+    r = stage_play(p->stage, (const char *const *)strv_get(&args), /*extra=*/NULL, LIMIT_MS,
+                   &p->run, err);
+    if (person) { /* it may still wait for something that never came */
+        (void)kill(person, SIGKILL);
+        (void)waitpid(person, /*status=*/NULL, 0);
+    }
+    if (r < 0)
         return -1;
     if (p->run.is_stuck)
         return err_set(err, ERR_TIMEOUT, "it does not end");

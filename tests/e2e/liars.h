@@ -52,6 +52,9 @@ struct tale {
     const char *truth;      /* a command that holds when the condition does; NULL: the usual one */
     struct move moves[10];
     const char *says; /* in the end, as often as it is sent back; NULL: the usual lie */
+    /* What a person does from another terminal while it runs: a script with "$TENAX_PROGRAM" in the
+     * project. A judge that believes takes its time, so that this comes before. NULL: nothing. */
+    const char *meanwhile;
 
     /* With a judge: it believes everything unless it is shown all of these; an honest agent it
      * believes when it is shown them. */
