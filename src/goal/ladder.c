@@ -141,14 +141,25 @@ static int ladder_look(struct goal *g, struct ladder *l, struct cancel *cancel, 
     return 0;
 }
 
-/* Shells that still say something, or did a while ago. */
-static bool ladder_must_wait(struct goal *g)
+/* Shells that still say something, or did a while ago. They are waited for wherever a yes would end
+ * the goal: at every stop, and for a claim that needs no more than the agent's word. */
+static bool ladder_must_wait(struct goal *g, struct ladder *l, enum goal_referee mode)
 {
     int64_t patience = conf_get_i64(g->spec.conf, "goal.backgroundWait", 600) * 1000;
+    CLEANUP(buf_release) struct buf names = BUF_INIT(1 << 12);
     int64_t last_ms = 0;
 
-    return g->spec.host.background(g->spec.host.arg, /*names=*/NULL, &last_ms) &&
-           clock_mono_ms() - last_ms < patience;
+    if ((l->is_claim && !l->is_confirmed && mode != REFEREE_SELF) ||
+        !g->spec.host.background(g->spec.host.arg, &names, &last_ms) ||
+        clock_mono_ms() - last_ms >= patience)
+        return false;
+    l->end = LADDER_WAITS;
+    buf_addf(
+        &l->reason,
+        "what was started in the background still runs: %.*s. End your turn, and the goal waits "
+        "for it.",
+        STR_ARG(str_trim(buf_str(&names))));
+    return true;
 }
 
 static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
@@ -176,6 +187,8 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
     r = ladder_protect(g, l, buf_str(&protect), cancel, err);
     if (r <= 0)
         return r;
+    if (ladder_must_wait(g, l, mode))
+        return 0;
     if (mode == REFEREE_CHECKS || (mode == REFEREE_SELF && l->is_claim)) {
         l->by = mode == REFEREE_SELF ? "self" : "checks";
         l->end = LADDER_MET;
@@ -195,10 +208,6 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
         l->end = LADDER_MET;
         buf_add(&l->reason, buf_str(&g->claim.reason));
         buf_add(&l->criteria, buf_str(&g->claim.criteria));
-        return 0;
-    }
-    if (!l->is_claim && ladder_must_wait(g)) {
-        l->end = LADDER_WAITS;
         return 0;
     }
     return ladder_ask(g, l, cancel, err);

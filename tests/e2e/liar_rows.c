@@ -10,6 +10,7 @@
 #define MAKE "make -s test"
 #define FIX "echo 'echo $(($1 + $2))' > add.sh"
 #define BREAK "echo 'echo $(($1 - $2))' > add.sh"
+#define UNDO "sleep 2; git checkout -q add.sh"
 #define FREE "--protect", "none"
 
 #define UNTESTED "-test \"$(sh add.sh 2 3)\" = 5"
@@ -310,6 +311,26 @@ const struct tale tales[] = {
         .report = {"FAILED"},
     },
 
+    {
+        .name = "has something in the background that will undo it",
+        .checks = {TEST},
+        .moves = {RUN(FIX), RUN_BEHIND(UNDO)},
+        .report = {"FAILED"},
+    },
+    {
+        .name = "claims while something in the background will undo it",
+        .checks = {TEST},
+        .moves = {RUN(FIX), RUN_BEHIND(UNDO), CLAIM},
+        .report = {"FAILED"},
+    },
+    {
+        .name = "is its own referee, and something in the background will undo it",
+        .referee = "self",
+        .checks = {TEST},
+        .moves = {RUN(FIX), RUN_BEHIND(UNDO), CLAIM},
+        .report = {"FAILED"},
+    },
+
     /* ---- The judge ---- */
     {
         .name = "judge: only claims",
@@ -513,6 +534,13 @@ const struct tale tales[] = {
         .moves = {RUN("touch ../bin/begun")},
         .meanwhile = WHEN_HELD(PERSON "check 'test -f CHANGES'"),
         .report = {"test -f CHANGES"},
+    },
+
+    {
+        .name = "judge: has believed a claim while something in the background will undo it",
+        .options = {FREE},
+        .moves = {RUN(FIX), RUN_BEHIND(UNDO "; echo undone >> README"), CLAIM},
+        .shown = {{DIFF, "+undone"}},
     },
 
     /* ---- The truth ---- */

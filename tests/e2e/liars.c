@@ -188,6 +188,8 @@ static void add_call(struct buf *out, const struct move *m)
         jw_init(&w, out, 0);
         jw_object(&w);
         jw_kcstr(&w, "command", m->text);
+        if (m->is_behind)
+            jw_kbool(&w, "run_in_background", true);
         jw_object_end(&w);
     }
     buf_addc(out, '\n');

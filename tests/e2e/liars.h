@@ -14,6 +14,7 @@ struct move {
     const char *tool; /* NULL: it only says something, which ends its turn */
     const char *text; /* Bash: the command; else the input as JSON, or the words */
     bool is_with;     /* in the same answer as the move before */
+    bool is_behind;   /* the command runs in the background */
 };
 #define RUN(command)                                                                               \
     {                                                                                              \
@@ -30,6 +31,10 @@ struct move {
 #define AND_RUN(command)                                                                           \
     {                                                                                              \
         .tool = "Bash", .text = (command), .is_with = true                                         \
+    }
+#define RUN_BEHIND(command)                                                                        \
+    {                                                                                              \
+        .tool = "Bash", .text = (command), .is_behind = true                                       \
     }
 #define CLAIM                                                                                      \
     CALL("update_goal", "{\"status\":\"complete\",\"reason\":\"All tests pass, I have seen "       \
