@@ -76,6 +76,10 @@ int change_check_rm(struct goal *g, size_t number, struct goal_answer *ret, stru
     if (!number || number > commands.len)
         return err_set(err, ERR_NOT_FOUND, "there is no check %zu; the goal has %zu", number,
                        commands.len);
+    if (commands.len == 1 && g->options.referee == REFEREE_CHECKS)
+        return err_set(err, ERR_BAD_INPUT,
+                       "it is the last check, and checks alone decide: add another first, or set "
+                       "the goal anew with --referee judge");
     for (size_t i = 0; i < commands.len; i++) {
         if (i + 1 != number)
             strv_adds(&left, commands.ptr[i]);

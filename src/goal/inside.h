@@ -213,6 +213,8 @@ int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err);
 /* What is known of the present one is forgotten. The permit is held. */
 void goal_close_old(struct goal *g, bool say_cleared);
 void goal_take_options(struct goal_options *to, const struct goal_options *from);
+/* Somebody must be there to decide: where checks alone do, there has to be one. ERR_BAD_INPUT. */
+int goal_check_referee(const struct goal_options *o, struct err *err);
 
 /* draft.c. Programs and models have their text refused where a person's would become a file. */
 static inline bool goal_may_keep(enum goal_via via)

@@ -177,6 +177,9 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
     mode = g->options.referee;
     lock_give(&g->permit);
     l->end = LADDER_UNMET;
+    if (mode == REFEREE_CHECKS && !commands.len)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "checks alone decide, and there is none; /goal check <command> adds one");
     if (ladder_look(g, l, cancel, err) < 0)
         return -1;
     r = ladder_check(g, l, &commands, cancel, err);

@@ -15,6 +15,8 @@ int change_next(struct goal *g, const struct goal_argument *what, struct goal_an
         return -1;
     if (!next.objective.len)
         return err_set(err, ERR_BAD_INPUT, "a goal needs a condition: /goal next <condition>");
+    if (goal_check_referee(&what->options, err) < 0)
+        return -1;
     goal_options_write(&what->options, &options);
     next.options = buf_str(&options);
     if (store_goal_next_add(g->store, str_of(g->spec.session), &next, /*cancel=*/NULL, err) < 0)

@@ -33,15 +33,20 @@ static void tell_gate(struct goal *g, const char *code)
     goal_tell(g, "goal_set_failed", buf_str(&data));
 }
 
+int goal_check_referee(const struct goal_options *o, struct err *err)
+{
+    if (o->has_referee && o->referee == REFEREE_CHECKS && !o->checks.len)
+        return err_set(err, ERR_BAD_INPUT, "--referee checks needs at least one --check");
+    return 0;
+}
+
 static int check_limits(const struct goal_options *o, int64_t now_ms, struct err *err)
 {
     if (o->token_budget < 0 || o->max_turns < 0 || o->max_cost_usd < 0)
         return err_set(err, ERR_BAD_INPUT, "a limit must be more than 0");
     if (o->deadline_ms && o->deadline_ms <= now_ms)
         return err_set(err, ERR_BAD_INPUT, "the deadline has passed already");
-    if (o->has_referee && o->referee == REFEREE_CHECKS && !o->checks.len)
-        return err_set(err, ERR_BAD_INPUT, "--referee checks needs at least one --check");
-    return 0;
+    return goal_check_referee(o, err);
 }
 
 int goal_check_price(const struct goal *g, double max_usd, struct err *err)

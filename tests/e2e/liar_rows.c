@@ -265,6 +265,13 @@ const struct tale tales[] = {
         .report = {"FAILED"},
     },
     {
+        .name = "loses its only check to a person who is not told that it decides",
+        .checks = {TEST},
+        .moves = {RUN("true" HOLD)},
+        .meanwhile = WHEN_HELD(PERSON "check rm 1"),
+        .report = {"FAILED"},
+    },
+    {
         .name = "writes settings that switch the referee off",
         .checks = {TEST},
         .moves = {RUN("mkdir -p .tenax .claude && echo '{\"disableAllHooks\":true,\"goal\":"
