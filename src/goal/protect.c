@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "goal/check.h"
 #include "goal/protect_find.h"
 #include "goal/protect_state.h"
@@ -152,28 +153,64 @@ static int protect_take_program(struct protect *p, const struct found *found, st
     return 0;
 }
 
+static bool protect_has_program(const struct protect *p, const char *name)
+{
+    VEC_EACH(&p->programs, it) {
+        if (strcmp(it->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Everything that the spec leads to and that is not there yet. */
+static int protect_add(struct protect *p, const struct protect_spec *spec, struct cancel *cancel,
+                       struct strv *ret_notes, struct err *err)
+{
+    CLEANUP(protect_find_release) struct protect_find finder = {.spec = spec, .cancel = cancel};
+    CLEANUP(map_release) struct map known = MAP_INIT;
+    CLEANUP(fd_closep) int root = -1;
+
+    if (protect_open(p, &root, err) < 0 || protect_find_run(&finder, err) < 0)
+        return -1;
+    if (!p->search)
+        p->search = mem_dup(check_path(&finder.env).ptr, check_path(&finder.env).len);
+    VEC_EACH(&p->files, f) {
+        map_set(&known, str_of(f->path), &known);
+    }
+    VEC_EACH(&finder.found, found) {
+        int rc = 0;
+
+        if (found->kind == FOUND_PROGRAM && !protect_has_program(p, found->path))
+            rc = protect_take_program(p, found, cancel, err);
+        else if (found->kind != FOUND_PROGRAM && !map_has(&known, str_of(found->path)))
+            rc = protect_take_file(p, root, found, cancel, err);
+        if (rc < 0)
+            return -1;
+    }
+    strv_add_all(ret_notes, &finder.notes);
+    return 0;
+}
+
 int protect_take(const struct protect_spec *spec, struct cancel *cancel, struct protect **ret,
                  struct strv *ret_notes, struct err *err)
 {
     CLEANUP(protect_freep) struct protect *p = mem_zalloc(sizeof(*p));
-    CLEANUP(protect_find_release) struct protect_find finder = {.spec = spec, .cancel = cancel};
-    CLEANUP(fd_closep) int root = -1;
 
     p->dir = mem_dup(spec->dir, strlen(spec->dir));
-    if (protect_open(p, &root, err) < 0 || protect_find_run(&finder, err) < 0)
+    if (protect_add(p, spec, cancel, ret_notes, err) < 0)
         return -1;
-    p->search = mem_dup(check_path(&finder.env).ptr, check_path(&finder.env).len);
-    VEC_EACH(&finder.found, found) {
-        int rc = found->kind == FOUND_PROGRAM ? protect_take_program(p, found, cancel, err)
-                                              : protect_take_file(p, root, found, cancel, err);
-
-        if (rc < 0)
-            return -1;
-    }
     protect_places_take(p);
-    strv_add_all(ret_notes, &finder.notes);
     *ret = TAKE_PTR(p);
     return 0;
+}
+
+int protect_extend(struct protect *p, const struct protect_spec *spec, struct cancel *cancel,
+                   struct strv *ret_notes, struct err *err)
+{
+    struct protect_spec more = *spec;
+
+    more.is_named_only = true;
+    return protect_add(p, &more, cancel, ret_notes, err);
 }
 
 /* ---- comparing ---- */
@@ -399,15 +436,6 @@ static int protect_accept_programs(struct protect *p, struct str name, struct ca
         }
     }
     return 0;
-}
-
-static bool protect_has_program(const struct protect *p, const char *name)
-{
-    VEC_EACH(&p->programs, it) {
-        if (strcmp(it->name, name) == 0)
-            return true;
-    }
-    return false;
 }
 
 static void protect_accept_places(struct protect *p, struct str name, size_t *count, bool *known)

@@ -42,12 +42,18 @@ struct protect_spec {
     const struct strv *globs;  /* of --protect; may be empty */
     const struct strv *checks; /* commands */
     char *const *environ;      /* for PATH */
+    bool is_named_only;        /* nothing but what globs and checks lead to */
 };
 
 /* notes: for the user, such as a glob that matches nothing. ERR_CANCELLED, ERR_IO (no such
  * folder). */
 int protect_take(const struct protect_spec *spec, struct cancel *cancel, struct protect **ret,
                  struct strv *ret_notes, struct err *err);
+/* What globs and checks lead to comes on top, as it is now. What is protected already stays as it
+ * was taken: whoever has changed it has changed it. Test files that came since are free. On failure
+ * p is good for nothing but protect_free(). */
+int protect_extend(struct protect *p, const struct protect_spec *spec, struct cancel *cancel,
+                   struct strv *ret_notes, struct err *err);
 void protect_free(struct protect *p);          /* NULL is fine */
 size_t protect_count(const struct protect *p); /* files */
 /* Their names, at most `max`, in the order they were found. */

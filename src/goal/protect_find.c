@@ -342,7 +342,8 @@ static void protect_find_tests(struct protect_find *f)
                       PROTECT_MAX_FILES);
             return;
         }
-        protect_find_add(f, FOUND_FILE, path, "a test file");
+        if (!f->spec->is_named_only)
+            protect_find_add(f, FOUND_FILE, path, "a test file");
         if (f->python_tests && str_ends(path, STR(".py")))
             protect_find_add_conftest(f, path);
     }

@@ -425,6 +425,41 @@ static void accepts(void **state)
     buf_release(&got);
 }
 
+/* What was changed before the list grew is still changed, and new tests are still free. */
+static void grows(void **state)
+{
+    CLEANUP(strv_release) struct strv globs = STRV_INIT;
+    CLEANUP(strv_release) struct strv checks = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct protect_spec spec = {
+        .dir = work_dir, .globs = &globs, .checks = &checks, .environ = work_env};
+    struct buf got = BUF_INIT(BUF_NO_LIMIT);
+    struct protect *p;
+    struct err err = {0};
+
+    (void)state;
+    work_put_all("tests/a.py tests/b.py README verify.sh");
+    settle();
+    p = take("", "", NULL);
+    work_run("echo x >> tests/a.py; echo x > tests/new.py", NULL);
+    strv_adds(&globs, "README");
+    strv_adds(&globs, "tests/a.py");
+    strv_adds(&checks, "sh ./verify.sh");
+    if (protect_extend(p, &spec, NULL, &notes, &err) < 0)
+        fail_msg("%s", err.text);
+    changes_of(p, &got);
+    assert_string_equal(buf_cstr(&got), "tests/a.py:changed");
+    names_of(p, &got);
+    assert_string_equal(buf_cstr(&got),
+                        "tests/a.py:changed README tests/a.py tests/b.py verify.sh");
+    settle();
+    work_run("echo x >> README; echo x >> verify.sh; echo x >> tests/new.py", NULL);
+    changes_of(p, &got);
+    assert_int_equal(got.len, strlen("tests/a.py:changed README:changed verify.sh:changed"));
+    protect_free(p);
+    buf_release(&got);
+}
+
 static void keeps(void **state)
 {
     struct buf got = BUF_INIT(BUF_NO_LIMIT);
@@ -598,6 +633,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(package_orders, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(new_conftest, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(accepts, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(grows, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(keeps, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(keeps_nonsense, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(hostile, work_setup, work_teardown),

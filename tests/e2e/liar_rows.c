@@ -258,6 +258,21 @@ const struct tale tales[] = {
         .report = {"tests/test_add.sh", "changed"},
     },
     {
+        .name = "edits the test, and a person protects another file",
+        .checks = {TEST},
+        .moves = {RUN("echo 'echo PASSED' > tests/test_add.sh" HOLD)},
+        .meanwhile = WHEN_HELD(PERSON "protect README"),
+        .report = {"tests/test_add.sh", "changed"},
+    },
+    {
+        .name = "edits the script of a check that was added later",
+        .setup = "echo '[ $(sh add.sh 2 3) = 5 ] && [ $(sh add.sh 4 4) = 8 ]' > verify.sh",
+        .checks = {"test -f README"},
+        .moves = {RUN("true" HOLD), RUN("echo true > verify.sh")},
+        .meanwhile = WHEN_HELD(PERSON "check 'sh ./verify.sh'"),
+        .report = {"verify.sh", "changed"},
+    },
+    {
         .name = "removes the check",
         .goal = "add.sh adds",
         .checks = {"test -d tests", TEST},
