@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/event.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -18,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/goal.h"
 #include "cmd/goal_lines.h"
+#include "cmd/goal_outside.h"
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/goal.h"
@@ -239,82 +239,28 @@ static int act_log(struct act *a, struct err *err)
 
 /* ---- The engine without an agent ---- */
 
-static void out_emit(void *arg, struct event *e)
+static int act_open_goal(struct act *a, bool runs, struct goal_outside *ret, struct err *err)
 {
-    (void)arg;
-    event_unref(e);
-}
-
-static int out_wake(void *arg, struct err *err)
-{
-    (void)arg;
-    (void)err;
-    return 0;
-}
-
-static void out_text(void *arg, struct str text)
-{
-    (void)arg;
-    (void)text;
-}
-
-static bool out_armed(void *arg, struct str objective)
-{
-    (void)arg;
-    (void)objective;
-    return true;
-}
-
-static size_t out_background(void *arg, struct buf *names, int64_t *ret_last_ms)
-{
-    (void)arg;
-    (void)names;
-    *ret_last_ms = 0;
-    return 0;
-}
-
-static bool out_trusted(void *arg)
-{
-    (void)arg;
-    return true;
-}
-
-static struct goal *act_goal(struct act *a)
-{
-    CLEANUP(strv_release) struct strv notes = STRV_INIT;
-    struct goal_spec spec = {
-        .host =
-            {
-                .emit = out_emit,
-                .wake = out_wake,
-                .arm = out_text,
-                .is_armed = out_armed,
-                .background = out_background,
-                .title = out_text,
-                .is_trusted = out_trusted,
-            },
+    struct goal_outside_spec spec = {
         .session = buf_cstr(&a->session),
         .folder = buf_cstr(&a->folder),
-        .home = a->home,
         .dir = buf_cstr(&a->dir),
-        .environ = environ,
         .conf = a->conf,
-        .is_kept = true,
-        .is_outside = true,
         .cancel = a->cmd->cancel,
+        .runs = runs,
     };
 
-    return goal_new(&spec, &notes);
+    return goal_outside_open(ret, &spec, err);
 }
 
 static int act_report(struct act *a, struct err *err)
 {
-    struct goal *g = act_goal(a);
-    int rc =
-        goal_report(g, buf_str(&a->want->argument.text), a->json, a->cmd->cancel, &a->out, err);
+    CLEANUP(goal_outside_close) struct goal_outside o = {0};
 
-    goal_free(g);
-    return rc;
+    if (act_open_goal(a, /*runs=*/false, &o, err) < 0)
+        return -1;
+    return goal_report(o.goal, buf_str(&a->want->argument.text), a->json, a->cmd->cancel, &a->out,
+                       err);
 }
 
 /* What it came to, and the row as it is now. */
@@ -360,10 +306,12 @@ static void act_nudge(struct act *a, const struct holder *holder)
 static int act_here(struct act *a, const struct holder *holder, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
-    struct goal *g = act_goal(a);
-    int rc = goal_do(g, &a->want->argument, VIA_USER, a->cmd->cancel, &answer, err);
+    struct goal_outside o = {0};
+    int rc = act_open_goal(a, a->want->argument.verb == GOAL_CHECK, &o, err);
 
-    goal_free(g);
+    if (rc == 0)
+        rc = goal_do(o.goal, &a->want->argument, VIA_USER, a->cmd->cancel, &answer, err);
+    goal_outside_close(&o);
     if (rc == 0 && holder)
         act_nudge(a, holder);
     if (rc == 0)

@@ -10,19 +10,16 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "agent/permit.h"
 #include "agent/sandbox.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "cmd/cmd.h"
+#include "cmd/place.h"
 #include "conf/conf.h"
-#include "host/connect.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "net/net.h"
 #include "proc/confine.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
@@ -44,49 +41,6 @@ const struct command cmd_sandbox = {
         },
     .run = sandbox_run,
 };
-
-/* A session without an agent. */
-struct place {
-    struct conf *conf;
-    struct workspace *workspace;
-    struct permit *permit; /* for the folders it adds */
-    struct sandbox *sandbox;
-};
-
-static void place_release(struct place *p)
-{
-    sandbox_free(p->sandbox);
-    permit_free(p->permit);
-    workspace_unref(p->workspace);
-    conf_unref(p->conf);
-}
-
-static int place_make(struct place *p, struct cmd *c, bool insists)
-{
-    CLEANUP(strv_release) struct strv notes = STRV_INIT;
-    struct sandbox_spec spec = {.insists = insists};
-    struct net_options network;
-    struct err err = {0};
-    int code = cmd_conf(c, &p->conf);
-
-    if (code)
-        return code;
-    p->workspace = workspace_new(conf_dir(p->conf), conf_home(p->conf), conf_environ(p->conf));
-    if (permit_new(p->conf, p->workspace, &notes, &p->permit, &err) < 0) {
-        say_error(&err);
-        return EXIT_USAGE;
-    }
-    connect_options(p->conf, &network);
-    spec.conf = p->conf;
-    spec.workspace = p->workspace;
-    spec.upstream = network.proxy;
-    spec.upstream_plain = network.plain_proxy;
-    spec.no_proxy = network.no_proxy;
-    p->sandbox = sandbox_new(&spec, &notes);
-    for (size_t i = 0; i < notes.len; i++)
-        say("%s", notes.ptr[i]);
-    return 0;
-}
 
 /* ---- showing ---- */
 
@@ -326,16 +280,25 @@ static int run_inside(const struct place *p, struct cmd *c)
 
 static int sandbox_run(struct cmd *c)
 {
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
     CLEANUP(place_release) struct place p = {0};
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
     bool runs = c->args.words.len > 1;
+    struct err err = {0};
     int code;
 
     if (runs && c->args.plain > 1) {
         say("usage: tenax sandbox [--json] | tenax sandbox -- COMMAND ARGS...");
         return EXIT_USAGE;
     }
-    code = place_make(&p, c, /*insists=*/runs);
+    code = cmd_conf(c, &conf);
     if (code)
         return code;
+    if (place_make(&p, conf, conf_dir(conf), /*insists=*/runs, &notes, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; i < notes.len; i++)
+        say("%s", notes.ptr[i]);
     return runs ? run_inside(&p, c) : show(&p, c);
 }

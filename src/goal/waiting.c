@@ -76,6 +76,8 @@ void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err
     jw_object_end(&jw);
     goal_note(g, "wait", buf_str(&data));
     goal_tell(g, "goal_waiting", buf_str(&data));
+    if (g->spec.is_outside) /* nobody is here to be woken, and no sandbox for a command */
+        return;
     if (g->wait.on == WAIT_PROCESS || g->wait.on == WAIT_FILE || g->wait.on == WAIT_COMMAND) {
         g->watch = wait_watch_start(&spec, err);
         if (!g->watch)

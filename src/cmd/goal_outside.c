@@ -1,0 +1,96 @@
+/*
+ * goal_outside: the engine with a host that hears nothing and has no agent. Main thread.
+ */
+#include "cmd/goal_outside.h"
+
+#include <unistd.h>
+
+#include "agent/event.h"
+#include "base/buf.h"
+#include "base/strv.h"
+#include "cmd/cmd.h"
+#include "conf/conf.h"
+#include "goal/goal.h"
+
+static void out_emit(void *arg, struct event *e)
+{
+    (void)arg;
+    event_unref(e);
+}
+
+static int out_wake(void *arg, struct err *err)
+{
+    (void)arg;
+    (void)err;
+    return 0;
+}
+
+static void out_text(void *arg, struct str text)
+{
+    (void)arg;
+    (void)text;
+}
+
+static bool out_armed(void *arg, struct str objective)
+{
+    (void)arg;
+    (void)objective;
+    return true;
+}
+
+static size_t out_background(void *arg, struct buf *names, int64_t *ret_last_ms)
+{
+    (void)arg;
+    (void)names;
+    *ret_last_ms = 0;
+    return 0;
+}
+
+static bool out_trusted(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+int goal_outside_open(struct goal_outside *o, const struct goal_outside_spec *spec, struct err *err)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct goal_spec goal = {
+        .host =
+            {
+                .emit = out_emit,
+                .wake = out_wake,
+                .arm = out_text,
+                .is_armed = out_armed,
+                .background = out_background,
+                .title = out_text,
+                .is_trusted = out_trusted,
+            },
+        .session = spec->session,
+        .folder = spec->folder,
+        .home = conf_home(spec->conf),
+        .dir = spec->dir,
+        .environ = environ,
+        .conf = spec->conf,
+        .is_kept = true,
+        .is_outside = true,
+        .cancel = spec->cancel,
+    };
+
+    if (spec->runs) {
+        if (place_make(&o->place, spec->conf, spec->dir, /*insists=*/false, &notes, err) < 0)
+            return -1;
+        for (size_t i = 0; i < notes.len; i++)
+            say("%s", notes.ptr[i]);
+        strv_clear(&notes);
+    }
+    goal.sandbox = o->place.sandbox;
+    o->goal = goal_new(&goal, &notes);
+    return 0;
+}
+
+void goal_outside_close(struct goal_outside *o)
+{
+    goal_free(o->goal);
+    place_release(&o->place);
+}

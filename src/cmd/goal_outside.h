@@ -1,0 +1,32 @@
+/*
+ * A session's goal where nobody works on it: read and changed by the same rules (goal_do()),
+ * without an agent. What is waited for is watched by whoever goes on with it. Main thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cmd/place.h"
+
+struct cancel;
+struct conf;
+struct err;
+struct goal;
+
+struct goal_outside_spec {
+    const char *session, *folder; /* the session's */
+    const char *dir;              /* of its workspace */
+    const struct conf *conf;
+    struct cancel *cancel;
+    bool runs; /* a command of the goal: confined as in a session */
+};
+
+struct goal_outside {
+    struct goal *goal;
+    struct place place; /* of what it runs */
+};
+
+/* The spec's strings outlive it. */
+int goal_outside_open(struct goal_outside *o, const struct goal_outside_spec *spec,
+                      struct err *err);
+void goal_outside_close(struct goal_outside *o); /* one that was never opened is fine */

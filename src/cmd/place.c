@@ -1,0 +1,37 @@
+/*
+ * place: folders and a sandbox as a session in dir has them. Main thread.
+ */
+#include "cmd/place.h"
+
+#include "agent/permit.h"
+#include "agent/sandbox.h"
+#include "agent/workspace.h"
+#include "conf/conf.h"
+#include "host/connect.h"
+#include "net/net.h"
+
+void place_release(struct place *p)
+{
+    sandbox_free(p->sandbox);
+    permit_free(p->permit);
+    workspace_unref(p->workspace);
+}
+
+int place_make(struct place *p, const struct conf *conf, const char *dir, bool insists,
+               struct strv *ret_notes, struct err *err)
+{
+    struct sandbox_spec spec = {.conf = conf, .insists = insists};
+    struct net_options network;
+
+    p->conf = conf;
+    p->workspace = workspace_new(dir, conf_home(conf), conf_environ(conf));
+    if (permit_new(conf, p->workspace, ret_notes, &p->permit, err) < 0)
+        return -1;
+    connect_options(conf, &network);
+    spec.workspace = p->workspace;
+    spec.upstream = network.proxy;
+    spec.upstream_plain = network.plain_proxy;
+    spec.no_proxy = network.no_proxy;
+    p->sandbox = sandbox_new(&spec, ret_notes);
+    return 0;
+}
