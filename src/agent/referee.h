@@ -7,8 +7,9 @@
  *   idle() → turn_begins() → { before_call() → spent() → tool_done()… }… → judge() → … →
  * turn_ends()
  *
- * judge() is asked when the model wants no more tools, no input waits and no Stop hook objects. It
- * may take its time as long as it watches the cancel; all others must be quick.
+ * judge() is asked when the model wants no more tools, no input waits and no Stop hook objects;
+ * when one does, sent_back() is told instead. judge() may take its time as long as it watches the
+ * cancel; all others must be quick.
  */
 #pragma once
 
@@ -109,6 +110,8 @@ struct referee {
      * last: what the model said; NULL: nothing. */
     int (*judge)(struct referee *self, const struct message *last, struct cancel *cancel,
                  struct referee_verdict *ret, struct err *err);
+    /* A Stop hook has objected, and the turn goes on. */
+    void (*sent_back)(struct referee *self);
     /* Before observers hear of it. */
     void (*turn_ends)(struct referee *self, const struct referee_end *e);
 };

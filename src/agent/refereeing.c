@@ -128,6 +128,12 @@ int turn_ask_referee(struct agent *a, struct turn *t)
     return r;
 }
 
+void agent_tell_sent_back(struct agent *a)
+{
+    if (a->spec.referee)
+        a->spec.referee->sent_back(a->spec.referee);
+}
+
 enum referee_idle agent_ask_idle(struct agent *a, struct agent_input *ret, int64_t *ret_until_ms)
 {
     struct referee *referee = a->spec.referee;

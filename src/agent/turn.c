@@ -239,8 +239,10 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
         *ret = turn_aborted(a, t, END_ABORTED_STREAMING);
         return false;
     }
-    if (r > 0)
+    if (r > 0) {
+        agent_tell_sent_back(a);
         turn_again(t, WHY_STOP_HOOK);
+    }
     if (r < 0)
         *ret = END_STOP_HOOK_PREVENTED;
     if (r)

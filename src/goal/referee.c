@@ -214,6 +214,16 @@ static void referee_turn_begins(struct referee *self)
     lock_give(&g->permit);
 }
 
+/* A claim was accepted for the end of the turn, and this is not it: the ladder will run again. */
+static void referee_sent_back(struct referee *self)
+{
+    struct goal *g = goal_of(self);
+
+    lock_take(&g->permit);
+    g->claim.is_there = false;
+    lock_give(&g->permit);
+}
+
 static void referee_turn_ends(struct referee *self, const struct referee_end *e)
 {
     struct goal *g = goal_of(self);
@@ -231,6 +241,7 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
             tell_limit(g, reached_limit(g));
     }
     account_end(g);
+    g->claim.is_there = false;
     g->drives = false;
     g->wrap_up = 0;
     lock_give(&g->permit);
@@ -371,6 +382,7 @@ const struct referee *goal_referee_rows(void)
         .spent = referee_spent,
         .tool_done = referee_tool_done,
         .judge = goal_judge,
+        .sent_back = referee_sent_back,
         .turn_ends = referee_turn_ends,
     };
 
