@@ -40,6 +40,7 @@ struct side {
     struct goal *goal;
     struct strv notes, told, lines; /* told: "goal_set", …; lines: of the transcript */
     struct buf armed;
+    const char *meanwhile; /* said in the middle of the next verdict; NULL: nothing */
 };
 
 static char side_home[600], side_dir[600], side_folder[600];
@@ -78,11 +79,19 @@ static bool side_is_armed(void *arg, struct str objective)
     return objective.len && str_eq(buf_str(&s->armed), objective);
 }
 
+static void side_do(struct side *s, const char *words);
+
+/* The ladder looks for what runs in the background, and holds no permit then. */
 static size_t side_background(void *arg, struct buf *names, int64_t *ret_last_ms)
 {
-    (void)arg;
+    struct side *s = arg;
+    const char *words = s->meanwhile;
+
     (void)names;
     *ret_last_ms = 0;
+    s->meanwhile = NULL;
+    if (words)
+        side_do(s, words);
     return 0;
 }
 
@@ -798,6 +807,74 @@ static void verbs_without_a_goal_show_usage(void **state)
     side_close(&s);
 }
 
+/* ---- Waits ---- */
+
+/* A turn that ends with a stop; what the referee says to it. */
+static int side_turn(struct side *s)
+{
+    CLEANUP(referee_verdict_release) struct referee_verdict v = REFEREE_VERDICT_INIT;
+    struct referee *r = goal_referee(s->goal);
+    struct err err = {0};
+    struct referee_end end = {.end = END_COMPLETED, .err = &err};
+    int rc;
+
+    r->turn_begins(r);
+    rc = r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &v, &err);
+    if (rc <= 0)
+        r->turn_ends(r, &end);
+    return rc;
+}
+
+static void expect_phase(struct side *s, const char *phase)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+
+    side_row(s, &arena, &row);
+    if (!str_is(row.phase, phase))
+        fail_msg("'%.*s', not '%s'", STR_ARG(row.phase), phase);
+}
+
+/* Each word to the agent ended the wait for good. */
+static void wait_outlasts_what_a_person_says(void **state)
+{
+    static const char *const waits[] = {"wait 1h", "wait ./flag", "wait test -f flag"};
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --referee self --protect none");
+    for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+        side_do(&s, waits[i]);
+        assert_int_equal(side_turn(&s), 0);
+        expect_phase(&s, "waiting");
+        assert_int_equal(side_idle(&s), IDLE_WAIT);
+    }
+    side_do(&s, "resume");
+    assert_int_equal(side_idle(&s), IDLE_TURN);
+    assert_int_equal(side_turn(&s), 1);
+    side_close(&s);
+}
+
+/* The verdict was written over it: the row said "working", and after a restart nothing waited. */
+static void wait_that_comes_in_the_middle_of_a_verdict_is_kept(void **state)
+{
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --referee self --protect none");
+    s.meanwhile = "wait 1h";
+    assert_int_equal(side_turn(&s), 0);
+    expect_phase(&s, "waiting");
+    assert_int_equal(side_idle(&s), IDLE_WAIT);
+    side_close(&s);
+
+    side_open(&s, /*resumes=*/true, "");
+    assert_int_equal(side_idle(&s), IDLE_WAIT);
+    side_close(&s);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -841,6 +918,8 @@ int main(void)
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),
         TEST(verbs_without_a_goal_show_usage),
+        TEST(wait_outlasts_what_a_person_says),
+        TEST(wait_that_comes_in_the_middle_of_a_verdict_is_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

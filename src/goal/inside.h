@@ -109,12 +109,13 @@ struct goal {
     struct buf notice;
 
     bool directive_due, updated_due, continuation_due;
-    bool next_due;    /* the present one is complete, and another may wait */
-    bool next_stuck;  /* it does, and could not begin */
-    struct buf woken; /* why it goes on, for the model; empty: nothing special */
-    bool held;        /* an interrupt stopped it without pausing it */
-    bool barred;      /* a gate failed on restore: the row stays, and counts as not there */
-    bool restored;    /* observers have not heard of it yet */
+    bool next_due;     /* the present one is complete, and another may wait */
+    bool next_stuck;   /* it does, and could not begin */
+    bool feedback_due; /* the last refusal was not said: it waits since */
+    struct buf woken;  /* why it goes on, for the model; empty: nothing special */
+    bool held;         /* an interrupt stopped it without pausing it */
+    bool barred;       /* a gate failed on restore: the row stays, and counts as not there */
+    bool restored;     /* observers have not heard of it yet */
     bool closing;
     struct wait wait; /* when phase is waiting or retrying */
     bool waits;

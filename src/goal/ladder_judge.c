@@ -160,7 +160,8 @@ static void judge_is_retried(struct goal *g, const struct err *why, int64_t paus
     jw_ki64(&w, "attempt", attempt);
     jw_object_end(&w);
     goal_note(g, "retry", buf_str(&data));
-    (void)goal_set_phase(g, "retrying", buf_str(&data), /*err=*/NULL);
+    if (!g->waits)
+        (void)goal_set_phase(g, "retrying", buf_str(&data), /*err=*/NULL);
     lock_give(&g->permit);
     goal_notice(g, LEVEL_WARNING, "goal: the judge could not be asked (%s); next try in %d s",
                 why->text, (int)(pause_ms / 1000));

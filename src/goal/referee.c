@@ -195,6 +195,13 @@ static void referee_tool_done(struct referee *self, const struct referee_tool *t
 
 /* ---- The end of a turn ---- */
 
+/* A person who says something meanwhile has not asked for the wait to end. A try that is due later
+ * may come now, though, and for the background the next stop looks again. */
+static bool wait_outlasts_turn(const struct wait *w)
+{
+    return w->on != WAIT_RETRY && w->on != WAIT_BACKGROUND;
+}
+
 static void referee_turn_begins(struct referee *self)
 {
     struct goal *g = goal_of(self);
@@ -207,9 +214,9 @@ static void referee_turn_begins(struct referee *self)
     stall_stop(g);
     g->held = false;
     g->denied = false;
-    if (g->waits)
+    if (g->waits && !wait_outlasts_turn(&g->wait))
         goal_end_wait(g, "there is work to do");
-    if (goal_is_active(g))
+    if (goal_is_active(g) && !g->waits)
         (void)goal_set_phase(g, "working", STR(""), &err);
     lock_give(&g->permit);
 }
@@ -306,9 +313,14 @@ static void make_input(struct goal *g, struct agent_input *ret)
         goal_prompt_continuation(&words, &text);
     if (g->woken.len)
         buf_addf(&text, "\n%.*s", STR_ARG(buf_str(&g->woken)));
+    if (g->feedback_due) {
+        buf_addc(&text, '\n');
+        goal_prompt_feedback(g->row.last_reason, &text);
+    }
     buf_clear(&g->woken);
     g->directive_due = false;
     g->continuation_due = false;
+    g->feedback_due = false;
     g->updated_due = false;
     g->drives = true;
     *ret = (struct agent_input){.is_note = true, .message = message_user_text(buf_str(&text))};

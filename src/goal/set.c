@@ -143,7 +143,8 @@ void goal_close_old(struct goal *g, bool say_cleared)
     evidence_clear(g);
     stall_stop(g);
     g->claim.is_there = false;
-    g->directive_due = g->updated_due = g->continuation_due = g->held = g->denied = false;
+    g->directive_due = g->updated_due = g->continuation_due = g->feedback_due = false;
+    g->held = g->denied = false;
     buf_clear(&g->woken);
     buf_clear(&g->text);
 }

@@ -96,10 +96,14 @@ static void after_error(struct goal *g, const struct referee_end *e)
 {
     const struct err *why = e->err;
     int status = e->api_status;
+    bool is_quota = why->code == ERR_QUOTA || status == 402;
+    bool passes = error_passes(why->code) || status == 529 || status >= 500 || status == 429;
 
-    if (why->code == ERR_QUOTA || status == 402)
+    if (g->waits && (is_quota || passes)) /* a person's turn: the goal itself wants nothing now */
+        return;
+    if (is_quota)
         goal_out_of_quota(g, str_of(why->text), e->asked_ms);
-    else if (error_passes(why->code) || status == 529 || status >= 500 || status == 429)
+    else if (passes)
         retry_later(g, why, e->asked_ms);
     else
         (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, str_of(why->text), "engine",
@@ -158,9 +162,6 @@ void goal_after_turn(struct goal *g, const struct referee_end *e)
                               "user", &err);
         break;
     case END_MODEL_ERROR:
-        if (!goal_in_plan_mode(g))
-            turn_is_lost(g, why);
-        break;
     case END_COMPLETED:
         if (!g->waits && !goal_in_plan_mode(g))
             turn_is_lost(g, why);

@@ -93,8 +93,8 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
     struct goal_update u = {
         .from = 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
         .add_iterations = 1,
-        .phase = &phase,
-        .phase_detail = &nothing,
+        .phase = g->waits ? NULL : &phase, /* somebody has parked it meanwhile */
+        .phase_detail = g->waits ? NULL : &nothing,
     };
     struct err err = {0};
     bool is_silent = !reason.len; /* mode self: it has not said that it is done */
@@ -124,6 +124,10 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
     goal_tell_active(g);
     if (g->row.status != GOAL_ACTIVE) /* wrapping up: it may end */
         return 0;
+    if (g->waits) { /* it hears the reason when it goes on */
+        g->feedback_due = !is_silent;
+        return 0;
+    }
     g->drives = true;
     if (is_silent) {
         struct goal_words words = goal_words_now(g);
