@@ -24,6 +24,21 @@ static void tell(struct chat *c, struct event *e)
     event_unref(e);
 }
 
+/* Calls whose results never came: the process ended while they ran. */
+static void tell_cut_off(struct chat *c)
+{
+    while (c->calls.len) {
+        const struct chat_call *call = &c->calls.ptr[0];
+        struct event *e = event_new(EVENT_TOOL_DONE);
+
+        e->id = arena_str(&e->arena, str_of(call->id));
+        e->name = arena_str(&e->arena, str_of(call->name));
+        e->is_error = true;
+        e->text = STR("Interrupted: tenax ended before it was done");
+        tell(c, e);
+    }
+}
+
 static void tell_said(struct chat *c, const struct json *entry)
 {
     const struct json *message = json_get(entry, "message");
@@ -104,6 +119,7 @@ static void tell_entry(struct chat *c, const struct load_entry *at, const struct
     if (at->flags & (LOAD_META | LOAD_SUMMARY))
         return;
     if (at->kind == ENTRY_USER && !(at->flags & LOAD_TOOL_RESULT)) {
+        tell_cut_off(c);
         tell_said(c, entry);
         return;
     }
@@ -119,6 +135,13 @@ static void tell_entry(struct chat *c, const struct load_entry *at, const struct
         else if (str_is(type, "tool_result"))
             tell_result(c, entry, it);
     }
+}
+
+/* A call that a hook has put off is taken up when the session goes on: it was not cut off. */
+static bool ends_deferred(const struct json *entry)
+{
+    return str_is(json_get_str(entry, "subtype"), "turn_duration") &&
+           str_is(json_get_str(entry, "reason"), turn_end_name(END_TOOL_DEFERRED));
 }
 
 /* Where the last turns begin. */
@@ -149,14 +172,20 @@ static int history_entries(struct chat *c, struct load *load, size_t from, struc
         const struct json *entry = NULL;
         struct str line;
 
-        if ((at->kind != ENTRY_USER && at->kind != ENTRY_ASSISTANT) || at->len > HISTORY_LINE)
+        if ((at->kind != ENTRY_USER && at->kind != ENTRY_ASSISTANT && at->kind != ENTRY_SYSTEM) ||
+            at->len > HISTORY_LINE)
             continue;
         if (load_read(load, at->offset, at->len, &line, err) < 0)
             return -1;
         arena_reset(&arena);
-        if (json_parse(&arena, line, &entry, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+        if (json_parse(&arena, line, &entry, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+            continue;
+        if (at->kind != ENTRY_SYSTEM)
             tell_entry(c, at, entry);
+        else if (ends_deferred(entry))
+            calls_clear(c);
     }
+    tell_cut_off(c);
     return 0;
 }
 
@@ -191,7 +220,6 @@ int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *
     }
     if (history_entries(c, load, from, err) < 0)
         return -1;
-    calls_clear(c); /* those that were never answered */
     c->doing = DOING_WAIT;
     c->told_interrupt = false;
     return 0;

@@ -407,13 +407,58 @@ static void history(void **state)
     fixture_release(&f);
 }
 
+#define BASH(id, command)                                                                          \
+    ANSWERS("{\"type\":\"tool_use\",\"id\":\"" id                                                  \
+            "\",\"name\":\"Bash\",\"input\":{\"command\":\"" command "\"}}")
+#define ENDS(reason) "\"subtype\":\"turn_duration\",\"durationMs\":1,\"reason\":\"" reason "\""
+#define CUT "\n  ⎿  Interrupted: tenax ended before it was done\n"
+
+/* A call without a result was cut off, in the last turn or in one that was left behind; one that a
+ * hook has put off was not. */
+static void history_cut_off(void **state)
+{
+    static const struct {
+        const char *lines, *text;
+    } rows[] = {
+        {ENTRY("user", "u1", "null", SAYS("\"go\""))
+             ENTRY("assistant", "a1", "\"u1\"", BASH("c1", "make")),
+         "\n> go\n\n● Bash(make)" CUT},
+        {ENTRY("user", "u1", "null", SAYS("\"go\""))
+             ENTRY("assistant", "a1", "\"u1\"", BASH("c1", "make"))
+                 ENTRY("user", "u2", "\"a1\"", SAYS("\"again\"")),
+         "\n> go\n\n● Bash(make)" CUT "\n> again\n"},
+        {ENTRY("user", "u1", "null", SAYS("\"go\""))
+             ENTRY("assistant", "a1", "\"u1\"", BASH("c1", "make"))
+                 ENTRY("system", "s1", "\"a1\"", ENDS("tool_deferred")),
+         "\n> go\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
+        struct chat_check k;
+        struct fixture f;
+        struct err err = {0};
+
+        fixture_init(&f, rows[i].lines);
+        chat_check_init(&k, 80, 20);
+        if (chat_history(k.chat, f.path, /*turns=*/9, /*cancel=*/NULL, &err) < 0)
+            fail_msg("%s", err.text);
+        chat_check_take(&k);
+        chat_check_text(&k, /*with_live=*/false, &got);
+        assert_string_equal(buf_cstr(&got), rows[i].text);
+        chat_check_release(&k);
+        fixture_release(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole),           cmocka_unit_test(keys),
         cmocka_unit_test(closes),          cmocka_unit_test(changes),
         cmocka_unit_test(lines_of_a_file), cmocka_unit_test(text),
-        cmocka_unit_test(history),
+        cmocka_unit_test(history),         cmocka_unit_test(history_cut_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

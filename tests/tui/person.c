@@ -1580,6 +1580,32 @@ static void case_killed_queue(void)
     window_close(&w);
 }
 
+/* A call that ran when tenax was killed is seen to have been cut off when the session goes on. */
+static void case_killed_call(void)
+{
+    static const char *const args[] = {"--continue", NULL};
+    struct window_spec again = {
+        .build = build, .scenario = "step\n  sticky\n  text On it goes.\n", .args = args};
+    struct window next;
+    struct window w;
+
+    start_held(&w, held, "{" MAY_WAIT "}");
+    put_file(&w, "work/waits", "touch on; until test -e go; do sleep 0.05; done\n");
+    window_type(&w, "go" ENTER);
+    window_until_file(&w, "work/on");
+    kill(w.pid, SIGKILL);
+    window_end(&w);
+    again.home = w.top;
+    window_open(&next, &again);
+    window_until(&next, "session resumed");
+    window_until(&next, "Bash(sh waits)\n  ⎿  Interrupted: tenax ended before it was done");
+    until_idle(&next);
+    window_type(&next, "on" ENTER);
+    window_until(&next, "On it goes.");
+    leave(&next);
+    window_close(&w);
+}
+
 /* ---- much at once ---- */
 
 /* What frames may cost: the thread's own processor time, which a busy machine stretches much. */
@@ -1961,6 +1987,7 @@ static const struct {
     {"shell-queue", case_shell_queue},
     {"quit-queue", case_quit_queue},
     {"killed-queue", case_killed_queue},
+    {"killed-call", case_killed_call},
     {"storm", case_storm},
     {"long-diff", case_long_diff},
     {"no-key", case_no_key},
