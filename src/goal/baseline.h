@@ -10,8 +10,9 @@
  *
  * The repository is the unit, also where the workspace is a folder of it. Trees hold tracked and
  * untracked files as git would store them (line ends and the user's filters as configured), not
- * ignored ones, nor files that cannot be read. Filters in the repository's own settings are not
- * run: where there are any, all this is ERR_UNSUPPORTED. A submodule is the commit it stands at;
+ * ignored ones, nor files that cannot be read. Where the repository's own settings have filters,
+ * git runs with them as commands of the agent do, in the sandbox; where there is none, all this is
+ * ERR_UNSUPPORTED. A submodule is the commit it stands at;
  * what is changed inside it is not seen and not undone.
  *
  * Outside of git, or without it, all this is ERR_UNSUPPORTED and goals do without. Each call has a
@@ -28,16 +29,18 @@
 
 struct cancel;
 struct err;
+struct sandbox;
 
 #define BASELINE_TIMEOUT_MS 60000
 #define BASELINE_ID 65 /* a hash in hex, SHA-256 repositories included, with its NUL */
 
 struct baseline {
-    const char *dir;      /* of the workspace */
-    const char *session;  /* uuid */
-    const char *folder;   /* the session's, for the private index */
-    char *const *environ; /* as tenax was started; GIT_DIR and the like in it count */
-    const char *spare;    /* a file that states do not see, relative to dir; NULL: none */
+    const char *dir;         /* of the workspace */
+    const char *session;     /* uuid */
+    const char *folder;      /* the session's, for the private index */
+    char *const *environ;    /* as tenax was started; GIT_DIR and the like in it count */
+    const char *spare;       /* a file that states do not see, relative to dir; NULL: none */
+    struct sandbox *sandbox; /* for filters of the repository's own; NULL: none */
 };
 
 /* The hash of the tree that the workspace is now; no ref is set. */

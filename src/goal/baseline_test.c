@@ -9,7 +9,11 @@
 
 #include <cmocka.h>
 
+#include "agent/sandbox.h"
+#include "agent/workspace.h"
 #include "base/strv.h"
+#include "conf/conf.h"
+#include "conf/option.h"
 #include "goal/baseline.h"
 #include "goal/work_check.h"
 #include "sync/cancel.h"
@@ -116,6 +120,61 @@ static void runs_no_filters_of_a_repository(void **state)
     }
     work_run("rm .gitattributes", NULL);
     keep("base", commit);
+}
+
+/* What a confined command could have written runs confined: it does its work, sees no index but its
+ * own, and reaches nothing else. */
+static void runs_filters_of_a_repository_in_the_sandbox(void **state)
+{
+    static const char *const argv[] = {"tenax"};
+    const struct conf_sources from = {
+        .dir = work_dir, .environ = work_env, .etc = work_top, .trusted = true};
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct args args = {0};
+    struct conf_sources sources = from;
+    struct sandbox_spec spec = {.insists = true};
+    struct baseline_undone undone;
+    struct conf *conf = NULL;
+    struct sandbox *sandbox;
+    char commit[BASELINE_ID];
+    struct err err = {0};
+    bool is_there;
+
+    (void)state;
+    assert_int_equal(args_parse(ARRAY_LEN(argv), (char *const *)argv, &args, &err), 0);
+    sources.args = &args;
+    assert_int_equal(conf_load(&sources, &conf, &err), 0);
+    spec.conf = conf;
+    spec.workspace = workspace_new(work_dir, work_top, work_env);
+    sandbox = sandbox_new(&spec, &warnings);
+    is_there = sandbox_state(sandbox) == SANDBOX_ON;
+    if (is_there) {
+        make_repo();
+        work_put("clean", "#!/bin/sh\ntouch ../ran\nln -sf /etc/passwd ../session/goal.index\n"
+                          "tr a-z A-Z\n");
+        work_put("smudge", "#!/bin/sh\ntouch ../ran\ntr A-Z a-z\n");
+        work_run("git config filter.x.clean ./clean && git config filter.x.smudge ./smudge && "
+                 "echo '*.txt filter=x' > .gitattributes && echo one > a.txt",
+                 NULL);
+        base.sandbox = sandbox;
+        keep("base", commit);
+        contents(commit, &out);
+        assert_non_null(strstr(buf_cstr(&out), "a.txt: ONE"));
+        work_run("echo two > a.txt; rm new.c", NULL);
+        if (baseline_undo(&base, commit, NULL, &undone, &err) < 0)
+            fail_msg("%s", err.text);
+        base.sandbox = NULL;
+        buf_clear(&out);
+        work_run("cat a.txt new.c; ls -A ../session; test ! -e ../ran", &out);
+        assert_string_equal(buf_cstr(&out), "one\nnew\ngoal.index\n");
+    }
+    sandbox_free(sandbox);
+    workspace_unref(spec.workspace);
+    conf_unref(conf);
+    args_release(&args);
+    if (!is_there)
+        skip();
 }
 
 static void keeps_all_but_ignored(void **state)
@@ -613,6 +672,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keeps_all_but_ignored, setup, work_teardown),
         cmocka_unit_test_setup_teardown(runs_no_filters_of_a_repository, setup, work_teardown),
+        cmocka_unit_test_setup_teardown(runs_filters_of_a_repository_in_the_sandbox, setup,
+                                        work_teardown),
         cmocka_unit_test_setup_teardown(steps_of_all_goals_stay, setup, work_teardown),
         cmocka_unit_test(leaves_the_user_alone),
         cmocka_unit_test(not_fooled),

@@ -7,10 +7,13 @@
 
 #include <time.h>
 
+#include "agent/sandbox.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/strv.h"
 #include "base/vec.h"
 #include "goal/check.h"
+#include "proc/confine.h"
 #include "proc/proc.h"
 
 #define GIT_GRACE_MS 500
@@ -110,30 +113,14 @@ static int git_took_too_long(struct err *err)
     return err_set(err, ERR_TIMEOUT, "git took too long");
 }
 
-int git_run(const struct git *g, const char *const *args, struct str input, size_t max_output,
-            struct git_said *ret, struct err *err)
+/* What went wrong before it ran, or how it ended. */
+static int git_run_spec(const struct git *g, const struct proc_spec *spec, struct git_said *ret,
+                        struct err *err)
 {
-    CLEANUP(strv_release) struct strv env = STRV_INIT;
-    const char *argv[GIT_MAX_ARGS];
-    struct proc_spec spec = {
-        .argv = argv,
-        .dir = g->dir,
-        .input = input,
-        .max_output = max_output,
-        .grace_ms = GIT_GRACE_MS,
-    };
     struct proc_result r;
     struct err why = {0};
 
-    if (g->deadline_ms) {
-        spec.timeout_ms = g->deadline_ms - git_now_ms();
-        if (spec.timeout_ms <= 0)
-            return git_took_too_long(err);
-    }
-    git_argv(args, argv);
-    git_environ(g, &env);
-    spec.envp = (const char *const *)strv_get(&env);
-    if (proc_run(&spec, g->cancel, &r, &why) < 0) {
+    if (proc_run(spec, g->cancel, &r, &why) < 0) {
         if (why.code == ERR_NOT_FOUND || why.code == ERR_DENIED)
             return err_set(err, ERR_UNSUPPORTED, "there is no git here");
         if (err)
@@ -152,6 +139,57 @@ int git_run(const struct git *g, const char *const *args, struct str input, size
     buf_move(&ret->out, &r.out);
     buf_move(&ret->complaint, &r.err);
     return 0;
+}
+
+static int git_run_inside(const struct git *g, struct proc_spec *spec, const struct strv *env,
+                          struct git_said *ret, struct err *err)
+{
+    CLEANUP(sandbox_job_freep) struct sandbox_job *inside = NULL;
+    CLEANUP(strv_release) struct strv write = STRV_INIT;
+    CLEANUP(strv_release) struct strv inside_env = STRV_INIT;
+    CLEANUP(mem_freep) char *room = g->index ? path_dirname(g->index) : NULL;
+    struct confinement confine;
+
+    if (sandbox_enter(g->sandbox, &inside, err) < 0)
+        return -1;
+    if (!inside)
+        return err_set(err, ERR_UNSUPPORTED, "there is no sandbox to run git in");
+    confine = *sandbox_job_confine(inside);
+    for (const char *const *path = confine.write; path && *path; path++)
+        strv_adds(&write, *path);
+    if (room)
+        strv_adds(&write, room);
+    confine.write = (const char *const *)strv_get(&write);
+    sandbox_job_environ(inside, strv_get(env), &inside_env);
+    spec->confine = &confine;
+    spec->envp = (const char *const *)strv_get(&inside_env);
+    return git_run_spec(g, spec, ret, err);
+}
+
+int git_run(const struct git *g, const char *const *args, struct str input, size_t max_output,
+            struct git_said *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    const char *argv[GIT_MAX_ARGS];
+    struct proc_spec spec = {
+        .argv = argv,
+        .dir = g->dir,
+        .input = input,
+        .max_output = max_output,
+        .grace_ms = GIT_GRACE_MS,
+    };
+
+    if (g->deadline_ms) {
+        spec.timeout_ms = g->deadline_ms - git_now_ms();
+        if (spec.timeout_ms <= 0)
+            return git_took_too_long(err);
+    }
+    git_argv(args, argv);
+    git_environ(g, &env);
+    if (g->sandbox)
+        return git_run_inside(g, &spec, &env, ret, err);
+    spec.envp = (const char *const *)strv_get(&env);
+    return git_run_spec(g, &spec, ret, err);
 }
 
 int git_failed(const struct git_said *s, const char *what, struct err *err)

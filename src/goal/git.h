@@ -16,6 +16,7 @@
 
 struct cancel;
 struct err;
+struct sandbox;
 
 struct git {
     const char *dir;
@@ -23,6 +24,9 @@ struct git {
     const char *index;   /* a file of ours; NULL: the user's, to be read only */
     int64_t deadline_ms; /* real time, git_now_ms(); 0: none */
     struct cancel *cancel;
+    /* With programs that git runs for the content of files, as commands of the agent run: it writes
+     * what they may write, and in the folder of the index. NULL: as the user's own. */
+    struct sandbox *sandbox;
 };
 
 /* Jobs live by real time, also under a virtual clock. */
@@ -36,8 +40,8 @@ struct git_said {
 };
 void git_said_release(struct git_said *s);
 
-/* args: up to NULL, without "git". ERR_UNSUPPORTED: there is no git; ERR_TIMEOUT, ERR_CANCELLED,
- * ERR_IO. Whatever its exit code, it has run. */
+/* args: up to NULL, without "git". ERR_UNSUPPORTED: there is no git, or no sandbox; ERR_TIMEOUT,
+ * ERR_CANCELLED, ERR_IO. Whatever its exit code, it has run. */
 int git_run(const struct git *g, const char *const *args, struct str input, size_t max_output,
             struct git_said *ret, struct err *err);
 /* The error behind an exit code: ERR_UNSUPPORTED where there is no repository or no work tree, else

@@ -256,6 +256,7 @@ struct baseline goal_baseline(const struct goal *g)
         .session = g->spec.session,
         .folder = g->spec.folder,
         .environ = g->spec.environ,
+        .sandbox = g->spec.sandbox,
     };
 }
 

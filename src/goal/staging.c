@@ -5,21 +5,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/sandbox.h"
 #include "base/err.h"
 #include "base/file.h"
 
+#define STAGING_MAX_NAME 200                /* of a setting, as it is told */
 #define STAGING_PORTION ((size_t)256 << 10) /* of a copy */
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    remove(path);
+    return 0;
+}
 
 void staging_release(struct staging *s)
 {
-    if (s->work)
-        unlink(s->work);
+    if (s->room) /* and whatever a filter has left there */
+        nftw(s->room, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     mem_freep(&s->kept);
+    mem_freep(&s->room);
     mem_freep(&s->work);
 }
 
@@ -56,16 +69,20 @@ int staging_ask_hash(const struct git *g, const char *const *args, struct str in
 
 /* ---- the private index ---- */
 
-/* Its time goes with it: git takes a file as old as the index for one that may have changed. */
+/* Its time goes with it: git takes a file as old as the index for one that may have changed. No
+ * link is followed, because a command may have put it there, and what it leads to would be shown to
+ * the next filter. */
 static int copy_file(const char *from, int to, struct err *err)
 {
-    CLEANUP(fd_closep) int fd = open(from, O_RDONLY | O_CLOEXEC);
+    CLEANUP(fd_closep) int fd = open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     CLEANUP(mem_freep) char *portion = mem_alloc(STAGING_PORTION);
     struct timespec times[2];
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_sys(err, ERR_IO, "cannot open '%s'", from);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_IO, "'%s' is no index of git", from);
     for (;;) {
         ssize_t n = read(fd, portion, STAGING_PORTION);
 
@@ -153,23 +170,74 @@ static int staging_from_user(struct staging *s, int to, struct err *err)
     return staging_unmark(s, buf_cstr(&top), err);
 }
 
+/* Filters are programs that git runs for the content of files. Those of the user's own settings are
+ * theirs; those of the repository may be what a confined command has written, in a folder that had
+ * no repository, and run as such a command does, or not at all. ret: the name of one; "": none. */
+static int find_filter(const struct git *g, struct buf *ret, struct err *err)
+{
+    static const char *const args[] = {"config",       "--show-scope", "--name-only",
+                                       "--get-regexp", "^filter\\.",   NULL};
+    CLEANUP(git_said_release) struct git_said said = {0};
+    struct str rest;
+    struct str line;
+
+    if (git_run(g, args, STR(""), STAGING_MAX_LIST, &said, err) < 0)
+        return -1;
+    if (said.code > 1 || said.cut)
+        return git_failed(&said, "config", err);
+    rest = buf_str(&said.out);
+    while (!ret->len && str_cut(&rest, '\n', &line)) {
+        struct str name = line;
+        struct str scope;
+
+        str_cut(&name, '\t', &scope);
+        if (str_is(scope, "local") || str_is(scope, "worktree"))
+            buf_add(ret, str_clip(name, STAGING_MAX_NAME));
+    }
+    return 0;
+}
+
+/* Whatever reads the index may run them, to see whether a file that is as old as it has changed. */
+static int staging_confine(struct staging *s, const struct baseline *b, struct err *err)
+{
+    CLEANUP(buf_release) struct buf filter = BUF_INIT(STAGING_SMALL);
+
+    s->git.sandbox = NULL;
+    if (find_filter(&s->git, &filter, err) < 0)
+        return -1;
+    if (!filter.len)
+        return 0;
+    if (sandbox_state(b->sandbox) != SANDBOX_ON)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the repository's own settings have git run a program for the content of "
+                       "files (%s), and there is no sandbox for it",
+                       buf_cstr(&filter));
+    s->git.sandbox = b->sandbox;
+    return 0;
+}
+
 int staging_open(struct staging *s, const struct baseline *b, bool fresh, struct err *err)
 {
     CLEANUP(fd_closep) int fd = -1;
 
-    if (s->work)
-        unlink(s->work);
-    mem_freep(&s->kept);
-    mem_freep(&s->work);
+    staging_release(s);
     if (file_mkdirs(b->folder, 0700, err) < 0)
         return -1;
     s->kept = path_join(b->folder, "goal.index");
-    s->work = path_join(b->folder, "goal.index-XXXXXX");
-    fd = mkostemp(s->work, O_CLOEXEC);
+    s->room = path_join(b->folder, "goal.index-XXXXXX");
+    if (!mkdtemp(s->room)) {
+        err_sys(err, ERR_IO, "cannot make '%s'", s->room);
+        mem_freep(&s->room);
+        return -1;
+    }
+    s->work = path_join(s->room, "index");
+    fd = open(s->work, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(err, ERR_IO, "cannot make '%s'", s->work);
     s->git.index = s->work;
     s->ours = !fresh && file_exists(s->kept);
+    if (staging_confine(s, b, err) < 0)
+        return -1;
     return s->ours ? copy_file(s->kept, fd, err) : staging_from_user(s, fd, err);
 }
 
@@ -209,36 +277,6 @@ static int staging_add(const struct staging *s, const struct baseline *b, struct
     return 0;
 }
 
-/* Filters are programs that git runs for the content of files. Those of the user's own settings are
- * theirs; those of the repository may be what a confined command has written, in a folder that had
- * no repository, and would be run by us outside of its sandbox. */
-static int check_filters(const struct git *g, struct err *err)
-{
-    static const char *const args[] = {"config",       "--show-scope", "--name-only",
-                                       "--get-regexp", "^filter\\.",   NULL};
-    CLEANUP(git_said_release) struct git_said said = {0};
-    struct str rest;
-    struct str line;
-
-    if (git_run(g, args, STR(""), STAGING_MAX_LIST, &said, err) < 0)
-        return -1;
-    if (said.code > 1 || said.cut)
-        return git_failed(&said, "config", err);
-    rest = buf_str(&said.out);
-    while (str_cut(&rest, '\n', &line)) {
-        struct str name = line;
-        struct str scope;
-
-        str_cut(&name, '\t', &scope);
-        if (str_is(scope, "local") || str_is(scope, "worktree"))
-            return err_set(err, ERR_UNSUPPORTED,
-                           "the repository's own settings have git run a program for the content "
-                           "of files (%.*s)",
-                           STR_ARG(name));
-    }
-    return 0;
-}
-
 /* The work tree as it is now, in the index, and that as a tree. */
 static int make_tree(struct staging *s, const struct baseline *b, bool fresh,
                      char ret_tree[BASELINE_ID], struct err *err)
@@ -253,6 +291,10 @@ static int make_tree(struct staging *s, const struct baseline *b, bool fresh,
 
 int staging_keep(const struct staging *s, struct err *err)
 {
+    struct stat st;
+
+    if (lstat(s->work, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, ERR_IO, "a filter of the repository has replaced the index");
     if (rename(s->work, s->kept) < 0 && errno != ENOENT)
         return err_sys(err, ERR_IO, "cannot keep '%s'", s->kept);
     return 0;
@@ -264,8 +306,6 @@ int staging_tree(const struct baseline *b, int64_t deadline_ms, struct cancel *c
     CLEANUP(staging_release) struct staging s = {.git = staging_git(b, deadline_ms, cancel)};
     struct err why = {0};
 
-    if (check_filters(&s.git, err) < 0)
-        return -1;
     if (make_tree(&s, b, /*fresh=*/false, ret_tree, &why) == 0)
         return staging_keep(&s, err);
     /* What we had kept may be of no use any more: broken, or of objects that were cleaned up. */

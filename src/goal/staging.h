@@ -24,10 +24,11 @@ struct err;
 #define STAGING_MAX_LIST ((size_t)256 << 20) /* of one that is a list of files */
 
 struct staging {
-    struct git git;
-    char *kept; /* the private index */
-    char *work; /* the copy this call works on */
-    bool ours;  /* it began as a copy of the private one */
+    struct git git; /* perhaps confined */
+    char *kept;     /* the private index */
+    char *room;     /* a folder of this call's own */
+    char *work;     /* in it: the copy this call works on */
+    bool ours;      /* it began as a copy of the private one */
 };
 
 struct git staging_git(const struct baseline *b, int64_t deadline_ms, struct cancel *cancel);
@@ -36,7 +37,8 @@ struct git staging_git(const struct baseline *b, int64_t deadline_ms, struct can
 int staging_tree(const struct baseline *b, int64_t deadline_ms, struct cancel *cancel,
                  char ret_tree[BASELINE_ID], struct err *err);
 
-/* For whoever changes it otherwise. fresh: not from what we have kept. */
+/* For whoever changes it otherwise. fresh: not from what we have kept. ERR_UNSUPPORTED: git would
+ * run programs of the repository's own settings, and there is no sandbox for them. */
 int staging_open(struct staging *s, const struct baseline *b, bool fresh, struct err *err);
 int staging_keep(const struct staging *s, struct err *err);
 void staging_release(struct staging *s);
