@@ -24,6 +24,7 @@
 #define ESC "\x1b"
 #define ENTER "\r"
 #define UP "\x1b[A"
+#define DOWN "\x1b[B"
 #define BACKSPACE "\x7f"
 #define CTRL_C "\x03"
 #define CTRL_D "\x04"
@@ -1048,6 +1049,39 @@ static void case_hook_at_a_switch(void)
     leave(&w);
 }
 
+/* After a long pause a fresh session is begun: what is typed before it is there is said in it. */
+static void case_fresh(void)
+{
+    static const char *const env[] = {"TENAX_TEST_CLOCK=fast:3600", NULL}; /* an hour a second */
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt \"first words\"\n  usage input=60000\n  text First answer.\n"
+                    "step\n  sticky\n  text Fresh answer.\n",
+        .env = env,
+    };
+    struct window w;
+    const char *rule;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    window_type(&w, "first words" ENTER);
+    window_until(&w, "First answer.");
+    until_idle(&w);
+    window_settle(&w, 1500);
+    window_type(&w, "f");
+    window_until_shown(&w, "A long pause");
+    window_until_shown(&w, "Start a fresh session");
+    window_settle(&w, 100);
+    window_type(&w, DOWN ENTER "resh words" ENTER); /* at once: nothing is there yet */
+    window_until(&w, "Fresh answer.");
+    until_idle(&w);
+    rule = strstr(window_text(&w), "new session");
+    CHECK(rule && strstr(rule, "> fresh words"), "%s", window_text(&w));
+    CHECK(window_count(&w, "> fresh words") == 1, "%s", window_text(&w));
+    CHECK(sessions_search(&w, "fresh words").sessions == 1, "not in one session");
+    leave(&w);
+}
+
 /* What was said behind the command, and taken back before the next session is there, is not said.
  */
 static void case_taken_back_at_a_switch(void)
@@ -1969,6 +2003,7 @@ static const struct {
     {"goal-outside-once", case_goal_outside_once},
     {"hook-at-the-end", case_hook_at_the_end},
     {"hook-at-a-switch", case_hook_at_a_switch},
+    {"fresh", case_fresh},
     {"taken-back-at-a-switch", case_taken_back_at_a_switch},
     {"hook-reasons", case_hook_reasons},
     {"resume-nothing", case_resume_nothing},
