@@ -63,7 +63,7 @@ static void foreground_over(void)
     struct order *order = mem_zalloc(sizeof(*order));
 
     order->what = ORDER_GUESTS;
-    loop_send(order);
+    loop_send(order, /*to=*/NULL);
 }
 
 int foreground_run(const struct foreground *f, int *ret_code, struct err *err)

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/loop.h"
+#include "proc/reserve.h"
 #include "proc/zygote.h"
 
 #define JOB_WARDEN_PATIENCE_MS 5000           /* from KILLING until we take over from the warden */
@@ -141,11 +142,28 @@ static void job_order_warden(struct proc *p, int what, int signo)
     send(p->fds[JOB_WARDEN].fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-int job_open(struct proc *p, struct loop *loop, struct err *err)
+void job_launch(struct proc *p, const struct reserve_warden *w)
 {
     p->start_ms = loop_now_ms();
+    p->is_lent = true;
+    p->is_launched = reserve_launch(w, &p->launch);
+    p->warden = w->pid;
+    p->fds[JOB_WARDEN].fd = w->socket;
+}
+
+void job_drop_warden(struct proc *p)
+{
+    reserve_end(p->warden, p->fds[JOB_WARDEN].fd);
+    p->fds[JOB_WARDEN].fd = -1;
+}
+
+int job_open(struct proc *p, struct loop *loop, struct err *err)
+{
     p->next_ms = -1;
-    p->warden = zygote_start_warden(loop_zygote(loop), &p->launch, &p->fds[JOB_WARDEN].fd, err);
+    if (!p->is_launched) {
+        p->start_ms = loop_now_ms();
+        p->warden = zygote_start_warden(loop_zygote(loop), &p->launch, &p->fds[JOB_WARDEN].fd, err);
+    }
     launch_close(&p->launch);
     if (p->warden < 0)
         return -1;
@@ -317,12 +335,14 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
 static bool job_give_back(struct proc *p, struct loop *loop)
 {
     struct job_fd *f = &p->fds[JOB_WARDEN];
+    const struct reserve_warden w = {p->warden, f->fd, loop_orders(loop)};
 
-    if (p->phase != JOB_RUNNING || !zygote_take_back(loop_zygote(loop), p->warden, f->fd)) {
+    loop_unwatch(loop, f); /* before: it may be taken at once, and says what is not for this job */
+    if (p->phase != JOB_RUNNING || !reserve_put(&w)) {
+        loop_watch(loop, f, EPOLLIN);
         shutdown(f->fd, SHUT_WR); /* none comes: it ends */
         return false;
     }
-    loop_unwatch(loop, f);
     f->fd = -1;
     return true;
 }

@@ -21,6 +21,7 @@
 #include "sync/thread.h"
 
 struct loop;
+struct reserve_warden;
 
 enum job_phase {
     JOB_RUNNING,
@@ -74,6 +75,8 @@ struct proc {
     int64_t timeout_ms;
     int64_t grace_ms;
     int64_t linger_ms;
+    bool is_lent;     /* its warden was taken from the reserve, */
+    bool is_launched; /* and has got the launch */
 
     /* The loop's. */
     enum job_phase phase;
@@ -85,9 +88,9 @@ struct proc {
     struct buf dir;    /* where the leader was in the end */
     enum proc_how how; /* valid when the leader is done or the job is being ended */
     int code;
-    pid_t warden;
-    int64_t start_ms;
-    int64_t next_ms; /* when the phase moves on by itself; -1: never */
+    pid_t warden;     /* written by whoever took it from the reserve; else 0 until then */
+    int64_t start_ms; /* of one that is launched it is when that was */
+    int64_t next_ms;  /* when the phase moves on by itself; -1: never */
     size_t delivered;
     size_t dropped; /* bytes over max_output */
 };
@@ -101,8 +104,12 @@ bool job_was_read(struct proc *p, size_t bytes);
 /* Tells proc_start(), or who gets the mail, how it went; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
-/* Below: proc thread only. job_open() starts a warden; it and all others move the job on, and the
- * loop looks at its phase afterwards. */
+/* By whoever took the warden from the reserve, before the loop gets to know the job. */
+void job_launch(struct proc *p, const struct reserve_warden *w);
+
+/* Below: proc thread only. job_open() starts a warden, unless the job is launched; it and all
+ * others move the job on, and the loop looks at its phase afterwards. */
+void job_drop_warden(struct proc *p); /* lent, but killed before it got the launch */
 int job_open(struct proc *p, struct loop *loop, struct err *err);
 void job_event(struct job_fd *f, struct loop *loop, uint32_t events);
 void job_tick(struct proc *p, int64_t now_ms);      /* when next_ms has come */

@@ -21,6 +21,7 @@
 #include "proc/foreground.h"
 #include "proc/glance.h"
 #include "proc/job.h"
+#include "proc/reserve.h"
 #include "proc/tree.h"
 #include "proc/zygote.h"
 #include "sync/thread.h"
@@ -67,6 +68,11 @@ char *loop_scratch(struct loop *loop)
 struct zygote *loop_zygote(struct loop *loop)
 {
     return &loop->zygote;
+}
+
+struct mailbox *loop_orders(struct loop *loop)
+{
+    return loop->orders;
 }
 
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events)
@@ -124,8 +130,11 @@ static void loop_open_job(struct loop *loop, struct proc *p)
     vec_push(&loop->jobs, p);
 }
 
+/* Of a job, or between two. */
 static bool loop_is_warden(struct loop *loop, pid_t pid)
 {
+    if (reserve_is(pid))
+        return true;
     VEC_EACH(&loop->jobs, job) {
         if ((*job)->warden == pid && (*job)->fds[JOB_WARDEN].fd >= 0)
             return true;
@@ -139,7 +148,7 @@ static bool loop_is_warden(struct loop *loop, pid_t pid)
  * as that lives; when it was killed, all is clear again once the strays are gone. */
 static bool loop_is_in_doubt(struct loop *loop)
 {
-    if (loop->strays_at_ms >= 0 || loop->zygote.lost_one)
+    if (loop->strays_at_ms >= 0 || loop->zygote.lost_one || reserve_is_lent())
         return true;
     VEC_EACH(&loop->jobs, job) {
         siginfo_t info = {0};
@@ -207,16 +216,29 @@ static void loop_begin_stop(struct loop *loop)
     }
 }
 
+/* What runs already cannot be refused any more. */
+static void loop_obey_start(struct loop *loop, struct order *order)
+{
+    struct proc *p = order->proc;
+
+    if (p->is_lent && !p->is_launched)
+        job_drop_warden(p);
+    order->obeyed = p->is_launched || !loop->stopping;
+    if (order->obeyed)
+        loop_open_job(loop, p);
+    if (p->is_lent)
+        reserve_settle();
+    if (p->is_launched && loop->stopping)
+        job_end(p, PROC_KILLED, LOOP_SHUTDOWN_GRACE_MS);
+}
+
 static void loop_obey(struct loop *loop, struct order *order)
 {
     struct proc *p = order->proc;
 
     switch (order->what) {
     case ORDER_START:
-        if (loop->stopping)
-            break;
-        order->obeyed = true;
-        loop_open_job(loop, p);
+        loop_obey_start(loop, order);
         break;
     case ORDER_WRITE:
         job_write(p, loop, buf_str(&order->bytes));
@@ -391,7 +413,7 @@ static void loop_main(void *arg)
     struct epoll_event events[LOOP_EVENTS];
 
     zygote_init(&loop->zygote);
-    while (!loop->stopping || loop->jobs.len) {
+    while (!loop->stopping || loop->jobs.len || !reserve_close(loop->orders)) {
         int n = epoll_wait(loop->epoll_fd, events, LOOP_EVENTS, loop_patience(loop));
 
         for (int i = 0; i < n; i++) {
@@ -468,19 +490,20 @@ int loop_start(struct err *err)
     return rc;
 }
 
-void loop_send(struct order *order)
+void loop_send(struct order *order, struct mailbox *to)
 {
-    struct mailbox *orders;
+    struct mailbox *running = NULL;
 
     order->mail.kind = &order_kind;
     lock_take(&loop_lock);
-    orders = loop_running ? mailbox_ref(loop_running->orders) : NULL;
+    if (!to && loop_running)
+        to = running = mailbox_ref(loop_running->orders);
     lock_give(&loop_lock);
-    if (orders)
-        mailbox_send(orders, &order->mail);
+    if (to)
+        mailbox_send(to, &order->mail);
     else
         mail_free(&order->mail);
-    mailbox_unref(orders);
+    mailbox_unref(running);
 }
 
 void loop_stop(void)
@@ -489,7 +512,7 @@ void loop_stop(void)
     struct loop *loop;
 
     order->what = ORDER_SHUTDOWN;
-    loop_send(order);
+    loop_send(order, /*to=*/NULL);
     lock_take(&loop_lock);
     loop = loop_running;
     loop_running = NULL;

@@ -40,14 +40,17 @@ struct order {
     int b;             /* RESIZE: columns */
 };
 
-int loop_start(struct err *err);     /* does nothing when it runs */
-void loop_send(struct order *order); /* given away; freed when no loop runs */
+int loop_start(struct err *err); /* does nothing when it runs */
+/* Given away. To whom: the loop of a warden from the reserve; NULL: the one that runs, and freed
+ * when none does. */
+void loop_send(struct order *order, struct mailbox *to);
 void loop_stop(void);
 
 /* Below: proc thread only. */
 #define LOOP_READ_BYTES ((size_t)64 * 1024)
 char *loop_scratch(struct loop *loop); /* LOOP_READ_BYTES, for the caller until it returns */
 struct zygote *loop_zygote(struct loop *loop);
+struct mailbox *loop_orders(struct loop *loop);
 int64_t loop_now_ms(void); /* real time, also under a virtual clock */
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events); /* adds or changes */
 void loop_unwatch(struct loop *loop, struct job_fd *f); /* a hangup is not heard of, either */

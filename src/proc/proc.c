@@ -8,6 +8,7 @@
 #include "proc/confine.h"
 #include "proc/job.h"
 #include "proc/loop.h"
+#include "proc/reserve.h"
 #include "sync/cancel.h"
 #include "sync/wait.h"
 
@@ -15,18 +16,25 @@
 #define PROC_MAX_OUTPUT ((size_t)64 * 1024 * 1024)
 #define PROC_GRACE_MS 1000
 
-static void proc_order(struct proc *p, enum order_what what, int a, int b, struct str bytes)
+static struct order *proc_order_new(struct proc *p, enum order_what what)
 {
     struct order *order = mem_zalloc(sizeof(*order));
 
     job_ref(p);
     order->proc = p;
     order->what = what;
+    return order;
+}
+
+static void proc_order(struct proc *p, enum order_what what, int a, int b, struct str bytes)
+{
+    struct order *order = proc_order_new(p, what);
+
     order->a = a;
     order->b = b;
     buf_init(&order->bytes, bytes.len);
     buf_add(&order->bytes, bytes);
-    loop_send(order);
+    loop_send(order, /*to=*/NULL);
 }
 
 static void proc_mail_free(struct mail *m)
@@ -73,6 +81,18 @@ static int proc_check_spec(const struct proc_spec *spec, struct err *err)
     return confine_check(spec->confine, err);
 }
 
+/* By a warden that waits, here and now; else the proc thread finds one. */
+static void proc_begin(struct proc *p)
+{
+    struct order *order = proc_order_new(p, ORDER_START);
+    struct reserve_warden w = {0};
+
+    if (!p->launch.confined && reserve_take(&w))
+        job_launch(p, &w);
+    loop_send(order, w.orders);
+    mailbox_unref(w.orders);
+}
+
 static void proc_wait_settled(struct proc *p)
 {
     wait_point(WAIT_CHILD, /*cancel=*/NULL);
@@ -98,7 +118,7 @@ struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct
     p->fds[JOB_OUT].fd = ends.out;
     p->fds[JOB_ERR].fd = ends.err;
 
-    proc_order(p, ORDER_START, 0, 0, STR(""));
+    proc_begin(p);
     if (!p->at_once)
         proc_wait_settled(p);
     if (!p->at_once && p->failure.code) {

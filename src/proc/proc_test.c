@@ -1360,6 +1360,42 @@ static void test_warden_ended_late(void **state)
     }
 }
 
+static atomic_bool sleeper_is_done;
+
+static void run_sleeper(void *arg)
+{
+    const char *argv[] = {"sleep", "1000", NULL};
+    struct proc_spec spec = {.argv = argv, .grace_ms = 30};
+    struct proc_result r = {0};
+    struct err err = {0};
+
+    (void)arg;
+    (void)proc_run(&spec, NULL, &r, &err); /* refused or ended, as it comes */
+    proc_result_release(&r);
+    atomic_store(&sleeper_is_done, true);
+}
+
+/* Whoever starts a job launches it himself when a warden waits: also when the loop is about to end,
+ * which then ends what has begun, and refuses the rest. */
+static void test_warden_taken_at_the_end(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct thread *sleeper;
+
+        (void)warden_of((struct proc_spec){.grace_ms = 30}, "true", NULL); /* waits from now on */
+        atomic_store(&sleeper_is_done, false);
+        sleeper = thread_start("sleeper", run_sleeper, NULL, NULL);
+        for (int k = 0; k < i; k++)
+            sched_yield();
+        do
+            proc_shutdown();
+        while (!atomic_load(&sleeper_is_done));
+        thread_join(sleeper);
+        assert_int_equal(count_children(), 0);
+    }
+}
+
 /* One that was killed while nobody needed it is not missed. */
 static void test_warden_killed_between(void **state)
 {
@@ -1583,6 +1619,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_warden_does_not_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_ended_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_killed_between, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_warden_taken_at_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_big_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),

@@ -220,17 +220,6 @@ static pid_t zygote_use(struct zygote *z, enum zygote_spare_kind kind, const str
     return -1;
 }
 
-bool zygote_take_back(struct zygote *z, pid_t warden, int socket)
-{
-    struct zygote_spare *back = &z->spares[ZYGOTE_BACK];
-
-    if (back->socket >= 0)
-        return false;
-    back->socket = socket;
-    back->pid = warden;
-    return true;
-}
-
 /* Without help: dear, but as good. */
 static pid_t zygote_fork_here(const struct launch *l, int *ret_socket, struct err *err)
 {
@@ -283,8 +272,6 @@ pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_soc
 
     if (namespaces && namespaces == confined->namespaces && confined->socket >= 0)
         warden = zygote_use(z, ZYGOTE_CONFINED, l, ret_socket);
-    else if (!l->confined && z->spares[ZYGOTE_BACK].socket >= 0)
-        warden = zygote_use(z, ZYGOTE_BACK, l, ret_socket);
     if (warden < 0)
         warden = zygote_use_plain(z, l, ret_socket);
     if (namespaces && namespaces != confined->namespaces) { /* the next one will be as this one */

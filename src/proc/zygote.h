@@ -8,8 +8,8 @@
  * children (CLONE_PARENT): to tenax they are children like any other.
  *
  * One warden is always made ahead, the spare, so that a job starts without waiting for a fork; as
- * soon as it is taken the next one is asked for. One that comes back from its job (warden.h) is the
- * first to be taken, so that commands one after the other need no fork at all. From the first
+ * soon as it is taken the next one is asked for. One that comes back from its job (reserve.h) is
+ * taken before it, so that commands one after the other need no fork at all. From the first
  * confined job on there is a second spare, which is in the namespaces already that such jobs need,
  * and has most of their Landlock rules: a network namespace takes longer to make than all the rest.
  * (Not the mount namespace: it would keep file systems busy.)
@@ -40,7 +40,6 @@ struct zygote_spare {
 enum zygote_spare_kind {
     ZYGOTE_PLAIN,
     ZYGOTE_CONFINED, /* wanted as soon as its namespaces are not 0 */
-    ZYGOTE_BACK,     /* from a job; never asked for */
     ZYGOTE_SPARES,
 };
 
@@ -58,10 +57,6 @@ void zygote_release(struct zygote *z); /* ends and reaps it and the spares; ward
 /* Gives the warden's pid, and our end of its socket; -1: nobody is left of it. */
 pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
                           struct err *err);
-
-/* A warden that stays: true when it is kept, with its socket, for a job to come; else both stay
- * yours. */
-bool zygote_take_back(struct zygote *z, pid_t warden, int socket);
 
 /* Whether a child of ours is the zygote or a spare. */
 bool zygote_is(struct zygote *z, pid_t pid);
