@@ -1125,7 +1125,8 @@ static void case_hook_reasons(void)
     struct window w;
     struct window_spec spec = {
         .build = build,
-        .scenario = "step\n  if-prompt again\n  text Anew.\nstep\n  text Hello.\n",
+        .scenario = "step\n  if-prompt again\n  text Anew.\nstep\n  if-prompt back\n  text Here "
+                    "again.\nstep\n  text Hello.\n",
         .settings = "{\"hooks\":{" TELLS("SessionStart", "source") "," TELLS(
             "SessionEnd", "reason") ",\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\","
                                     "\"command\":\"cat $HOME/bell\"}]}]}}",
@@ -1144,10 +1145,18 @@ static void case_hook_reasons(void)
     window_type(&w, "again" ENTER);
     window_until(&w, "Anew.");
     until_idle(&w);
+    window_type(&w, "/resume" ENTER);
+    window_until_shown(&w, "Enter choose");
+    answer(&w, ENTER);
+    window_until(&w, "session resumed");
+    window_type(&w, "back" ENTER);
+    window_until(&w, "Here again.");
+    until_idle(&w);
     window_type(&w, "/exit" ENTER);
     CHECK(window_end(&w) == 0, "exit code");
     check_told(&w, "home/told",
                "\"source\":\"startup\n\"reason\":\"clear\n\"source\":\"clear\n"
+               "\"reason\":\"resume\n\"source\":\"resume\n"
                "\"reason\":\"prompt_input_exit\n");
     window_close(&w);
 }
