@@ -22,6 +22,7 @@ struct places {
     char *codex_home;
     struct strv folders;
     struct strv excludes;
+    struct strv project_excludes;
 };
 
 static void places_release(struct places *p)
@@ -29,6 +30,7 @@ static void places_release(struct places *p)
     mem_freep(&p->codex_home);
     strv_release(&p->folders);
     strv_release(&p->excludes);
+    strv_release(&p->project_excludes);
 }
 
 /* The folder a variable names, else home/name. */
@@ -46,6 +48,20 @@ static bool wants_source(const struct args *args, const char *name)
            strv_has(&args->values[OPT_SETTING_SOURCES], str_of(name));
 }
 
+/* What a project wants left out is left out of its own files alone. */
+static void places_read_excludes(const struct conf *conf, struct places *ret)
+{
+    size_t i = 0;
+
+    JSON_EACH(conf_get(conf, "claudeMdExcludes"), glob) {
+        CLEANUP(buf_release) struct buf key = BUF_INIT(100);
+
+        buf_addf(&key, "claudeMdExcludes.%zu", i++);
+        strv_add(conf_is_project(conf, buf_cstr(&key)) ? &ret->project_excludes : &ret->excludes,
+                 json_str(glob));
+    }
+}
+
 static void places_find(const struct context_spec *from, struct places *ret)
 {
     const char *home = conf_user_home(from->conf);
@@ -55,9 +71,7 @@ static void places_find(const struct context_spec *from, struct places *ret)
         .codex_home = place_of(from->conf, "CODEX_HOME", home, ".codex"),
     };
     workspace_dirs(from->workspace, &ret->folders);
-    JSON_EACH(conf_get(from->conf, "claudeMdExcludes"), glob) {
-        strv_add(&ret->excludes, json_str(glob));
-    }
+    places_read_excludes(from->conf, ret);
     ret->spec = (struct instructions_spec){
         .dir = workspace_dir(from->workspace),
         .user_home = home,
@@ -70,6 +84,7 @@ static void places_find(const struct context_spec *from, struct places *ret)
         .no_local = !wants_source(from->args, "local"),
         .folders = &ret->folders,
         .excludes = &ret->excludes,
+        .project_excludes = &ret->project_excludes,
     };
 }
 

@@ -32,19 +32,23 @@ void finder_release(struct finder *f)
     vec_release(&f->rule_folders);
 }
 
-static bool finder_excludes(const struct finder *f, const struct candidate *c)
+static bool globs_match(const struct strv *globs, const char *path)
 {
-    const struct strv *globs = f->spec->excludes;
-
-    if (c->kind == INSTRUCTION_MANAGED || !globs)
-        return false;
-    for (size_t i = 0; i < globs->len; i++) {
+    for (size_t i = 0; globs && i < globs->len; i++) {
         CLEANUP(mem_freep) char *glob = path_expand_home(globs->ptr[i]);
 
-        if (path_glob_match(str_of(glob), str_of(c->path)))
+        if (path_glob_match(str_of(glob), str_of(path)))
             return true;
     }
     return false;
+}
+
+static bool finder_excludes(const struct finder *f, const struct candidate *c)
+{
+    if (c->kind == INSTRUCTION_MANAGED)
+        return false;
+    return globs_match(f->spec->excludes, c->path) ||
+           (c->kind != INSTRUCTION_USER && globs_match(f->spec->project_excludes, c->path));
 }
 
 static bool finder_has(const struct instructions *in, const struct stat *st)

@@ -55,6 +55,7 @@ struct instructions_spec {
     bool no_local;
     const struct strv *folders;  /* where imports may lead, beside dir; NULL: none */
     const struct strv *excludes; /* globs (`**` crosses folders) of absolute paths; NULL: none */
+    const struct strv *project_excludes; /* the same, but of no file of the user's own */
 };
 
 enum instruction_kind {

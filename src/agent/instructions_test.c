@@ -35,6 +35,7 @@ struct find_case {
     const char *files[MAX_FILES][2];
     const char *dir; /* NULL: "work" */
     const char *excludes[3];
+    bool by_project; /* says so */
     const char *folders[2];
     bool no_claude;
     bool no_user;
@@ -206,6 +207,14 @@ static const struct find_case cases[] = {
                {"work/.claude/rules/r.md", "x"}},
      .excludes = {"@/CLAUDE.md", "**/rules/**", "notes/*.md"},
      .expect = "etc/tenax/CLAUDE.md work/CLAUDE.md"},
+    {.name = "a project leaves out files of its own, not the user's",
+     .files = {{"home/.claude/CLAUDE.md", "x"},
+               {"home/.claude/rules/r.md", "x"},
+               {"work/CLAUDE.md", "x"},
+               {"work/.claude/rules/r.md", "x"}},
+     .excludes = {"**/CLAUDE.md", "**/rules/**"},
+     .by_project = true,
+     .expect = "home/.claude/CLAUDE.md home/.claude/rules/r.md"},
 
     /* Files that cannot be used. */
     {.name = "a directory in place of the file",
@@ -324,7 +333,8 @@ static int look(const struct find_case *c, const char *path, const struct instru
         .no_project = c->no_project,
         .no_local = c->no_local,
         .folders = &folders,
-        .excludes = &excludes,
+        .excludes = c->by_project ? NULL : &excludes,
+        .project_excludes = c->by_project ? &excludes : NULL,
     };
 
     for (size_t i = 0; i < ARRAY_LEN(c->excludes) && c->excludes[i]; i++)

@@ -131,6 +131,11 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
         check_say(w, v, json_key(v), later, "counts only in managed settings; ignored");
         return false;
     }
+    if ((k->flags & KEY_OWN) && s->level == LEVEL_PROJECT) {
+        check_say(w, v, json_key(v), later,
+                  "does not count in a project's settings, only in your own; ignored");
+        return false;
+    }
     if ((k->flags & KEY_OURS) && !s->ours) {
         check_say(w, v, json_key(v), false, "counts only in tenax's own files; ignored");
         return false;

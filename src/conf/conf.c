@@ -42,6 +42,7 @@ struct snapshot {
     struct strv files;
     struct strv managed; /* names of the managed ones, as origins begin with */
     struct strv claudes; /* those of Claude's files */
+    struct strv project; /* those of the project's */
     struct strv environment;
     bool is_trusted;
     bool may_grant;
@@ -268,6 +269,7 @@ static void snapshot_free(struct snapshot *s)
         strv_release(&s->files);
         strv_release(&s->managed);
         strv_release(&s->claudes);
+        strv_release(&s->project);
         strv_release(&s->environment);
         arena_release(&s->arena);
         free(s);
@@ -316,6 +318,8 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
             strv_adds(&s->managed, source->name);
         if (source->root && !source->ours)
             strv_adds(&s->claudes, source->name);
+        if (source->level == LEVEL_PROJECT)
+            strv_adds(&s->project, source->name);
     }
     s->is_trusted = c->from.trusted;
     s->may_grant = c->from.trusted && !c->from.headless;
@@ -531,6 +535,11 @@ bool conf_is_managed(const struct conf *c, const char *key)
 bool conf_is_claudes(const struct conf *c, const char *key)
 {
     return conf_is_of(conf_origin(c, key), &conf_now(c)->claudes);
+}
+
+bool conf_is_project(const struct conf *c, const char *key)
+{
+    return conf_is_of(conf_origin(c, key), &conf_now(c)->project);
 }
 
 const struct strv *conf_option(const struct conf *c, enum option_id id)

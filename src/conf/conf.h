@@ -86,6 +86,8 @@ struct str conf_origin(const struct conf *c, const char *key);
 bool conf_is_managed(const struct conf *c, const char *key);
 /* Or from a file of Claude's, which may well hold what tenax has no use for. */
 bool conf_is_claudes(const struct conf *c, const char *key);
+/* Or from the project's settings, which others write. */
+bool conf_is_project(const struct conf *c, const char *key);
 
 /* What an option was given, also one that sets no key; NULL when it was not. */
 const struct strv *conf_option(const struct conf *c, enum option_id id);

@@ -455,6 +455,27 @@ static const struct conf_case cases[] = {
      .expect = {"modelOverrides = null (default)", "costThresholdUsd = null (default)"},
      .warnings = {"@/work/.tenax/settings.json: this folder is not trusted, so these are left out: "
                   "modelOverrides, costThresholdUsd; to use them: tenax trust add"}},
+    {.name = "how long sessions are kept, and whether guards run, is no project's affair",
+     .files = {{OURS, "{\"disableAllHooks\":true}"},
+               {CLAUDES_PROJECT, "{\"cleanupPeriodDays\":1,\"disableAllHooks\":false}"}},
+     .expect = {"cleanupPeriodDays = null (default)",
+                "disableAllHooks = true (~/.tenax/settings.json:1:20)"},
+     .warnings = {"@/work/.claude/settings.json:1:22: 'cleanupPeriodDays' does not count in a "
+                  "project's settings, only in your own; ignored",
+                  "@/work/.claude/settings.json:1:42: 'disableAllHooks' does not count in a "
+                  "project's settings, only in your own; ignored"}},
+    {.name = "but it is yours in one project",
+     .files = {{OURS, "{\"disableAllHooks\":true}"},
+               {LOCAL, "{\"cleanupPeriodDays\":1,\"disableAllHooks\":false}"}},
+     .expect = {"cleanupPeriodDays = 1 (@/work/.tenax/settings.local.json:1:22)",
+                "disableAllHooks = false (@/work/.tenax/settings.local.json:1:42)"}},
+    {.name = "unless the folder is not trusted",
+     .files = {{OURS, "{\"disableAllHooks\":true}"}, {LOCAL, "{\"disableAllHooks\":false}"}},
+     .untrusted = true,
+     .expect = {"disableAllHooks = true (~/.tenax/settings.json:1:20)"},
+     .warnings =
+         {"@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
+          "out: disableAllHooks; to use them: tenax trust add"}},
     {.name = "an untrusted folder",
      .files = {{OURS, "{\"env\":{\"A\":\"mine\"}}"},
                {CLAUDES_PROJECT,

@@ -79,6 +79,8 @@ void keys_write_docs(struct buf *out)
             buf_adds(out, "; managed settings only");
         if (k->flags & KEY_OURS)
             buf_adds(out, "; tenax's own files only");
+        if (k->flags & KEY_OWN)
+            buf_adds(out, "; not from a project's settings");
         if (k->flags & KEY_GRANT)
             buf_adds(out, "; from a project's settings only when a person trusts the folder");
         else if (k->flags & KEY_TRUST)
