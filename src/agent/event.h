@@ -34,7 +34,7 @@ enum event_kind {
     EVENT_BLOCK_DONE,    /* index, block, json: the whole block in Anthropic's shape; id, name;
                             text: of a text block */
     EVENT_STEP_DONE,     /* message_id, model, stop, data: the stop sequence or empty, usage,
-                            request_id, ttft_ms */
+                            request_id, ttft_ms, usd */
     EVENT_STEP_VOID,     /* text: why */
     EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
     EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms */
@@ -171,6 +171,7 @@ struct event {
     enum llm_stop stop;
     struct llm_usage usage;
     int64_t ttft_ms, duration_ms, delay_ms;
+    double usd; /* of the session so far; NAN: something has no price */
     int attempt, max_tries, status;
     enum err_code error;
     int64_t processed, total, cached;

@@ -4,6 +4,7 @@
  */
 #include "agent/step.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "agent/inside.h"
@@ -85,6 +86,7 @@ void step_keep(struct step *s)
     e->usage = s->reply.usage;
     e->request_id = arena_str(&e->arena, str_of(s->reply.request_id));
     e->ttft_ms = s->reply.first_token_ms;
+    e->usd = s->agent->ledger.unknown ? NAN : s->agent->ledger.usd;
     agent_emit(s->agent, e, s->turn->cancel);
     s->open = false;
 }

@@ -41,9 +41,19 @@ void app_notify(struct app *a, const char *what, struct str text)
 
 /* ---- the title ---- */
 
+/* Views that are only read keep nobody waiting. */
+static bool somebody_waits(const struct app *a)
+{
+    VEC_EACH(&a->panels, p) {
+        if (p->ask || p->request || p->chosen)
+            return true;
+    }
+    return false;
+}
+
 static const char *title_state(const struct app *a)
 {
-    if (a->panels.len)
+    if (somebody_waits(a))
         return "waiting for you";
     if (app_is_working(a))
         return "working";
@@ -242,6 +252,8 @@ static void app_event(struct app *a, const struct event *e)
         break;
     case EVENT_STEP_DONE:
         event_usage(a, &e->usage);
+        if (e->usd > 0)
+            event_cost(a, e->usd);
         app_status_happened(a, STATUS_MESSAGE);
         break;
     case EVENT_COMPACTED:

@@ -225,6 +225,18 @@ static bool key_is_several(struct app *a, const struct keypress *k)
     return true;
 }
 
+/* A status line may show vim's mode. */
+static void key_to_editor(struct app *a, const struct keypress *k)
+{
+    const char *before = editor_vim_mode(a->editor);
+    const char *now;
+
+    key_editor(a, k);
+    now = editor_vim_mode(a->editor);
+    if (before && now && strcmp(before, now) != 0)
+        app_status_happened(a, STATUS_CHANGED);
+}
+
 void app_key(struct app *a, const struct keypress *k)
 {
     static const struct keypress escape = {.code = KEY_ESCAPE};
@@ -240,14 +252,14 @@ void app_key(struct app *a, const struct keypress *k)
         if (editor_is_empty(a->editor) && keypress_is(k, "?")) /* it may be the first word, too */
             app_hint(a, "Esc interrupts · Shift-Tab mode · Ctrl-O transcript · \\ Enter new line · "
                         "/help");
-        key_editor(a, k);
+        key_to_editor(a, k);
         if (k->code == KEY_TEXT || k->code == KEY_PASTE)
             app_offer_fresh(a);
     } else if (!keypress_is(k, "ctrl+c")) {
         bool is_text = k->code == KEY_TEXT || k->code == KEY_PASTE || k->code == KEY_BACKSPACE;
 
         if (!app_panel_key(a, k) && is_text) /* the middle of a sentence */
-            key_editor(a, k);
+            key_to_editor(a, k);
     } else if (is_twice(&a->ctrl_c_ms, clock_mono_ms())) {
         app_quit(a, /*code=*/0);
     } else {

@@ -36,6 +36,7 @@ static void outside_return(struct app *a)
 
     a->is_away = false;
     a->is_dirty = true;
+    buf_clear(&a->titled); /* whoever had the terminal may have named it */
     if (term_enter(a->term, &err) < 0) {
         app_quit(a, /*code=*/129);
         return;

@@ -15,10 +15,13 @@
 #include "tools/image.h"
 #include "tui/panel.h"
 #include "tui/tool_result.h"
+#include "tui/width.h"
 
 #define VIEW_NAME 60       /* bytes of a tool's name */
 #define VIEW_ABOUT 2000    /* bytes of its argument */
 #define VIEW_TITLE_ROWS 3  /* of a call that is done */
+#define VIEW_AROUND 5      /* cells of a title: its mark, brackets */
+#define VIEW_LEAST 10      /* cells of what it is about */
 #define VIEW_SHOWS_MS 1000 /* from here on the time is worth a figure */
 #define VIEW_LONG_MS 10000 /* and this, when it is over */
 #define VIEW_HEAD 4096     /* bytes of a picture that tell its size */
@@ -127,6 +130,21 @@ static void put_about(struct hanging *h, struct str about)
     hanging_puts(h, ROLE_TEXT, ")");
 }
 
+/* What has figures behind it is cut before them: they tell that it still runs. */
+static void put_about_within(struct hanging *h, struct str about, int cells)
+{
+    CLEANUP(buf_release) struct buf cut = BUF_INIT(BUF_NO_LIMIT);
+    struct str first = str_first(about, str_chr(about, '\n'));
+
+    if (cells < VIEW_LEAST || width_of(first) <= cells) {
+        put_about(h, about);
+        return;
+    }
+    buf_add(&cut, width_first(first, cells - 3));
+    buf_adds(&cut, h->ascii ? "..." : "…");
+    put_about(h, buf_str(&cut));
+}
+
 static void put_elapsed(struct hanging *h, int64_t ms, int64_t from_ms)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(64);
@@ -155,6 +173,7 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf about = BUF_INIT(BUF_NO_LIMIT); /* of one argument */
+    CLEANUP(buf_release) struct buf figures = BUF_INIT(100);
     CLEANUP(hanging_release) struct hanging h = {0};
 
     hanging_init(&h, ret, v->cols, STYLE(ROLE_ACCENT), view_mark(v), /*rest=*/NULL);
@@ -165,14 +184,17 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
     else
         buf_add(&about, tool_about(view_parse(&arena, t->input), t->dir));
     put_name(&h, t);
-    put_about(&h, buf_str(&about));
     if (t->is_partial && t->input_bytes >= 1024) {
-        buf_clear(&about);
-        buf_addc(&about, ' ');
-        tool_view_bytes(t->input_bytes, &about);
-        hanging_put(&h, STYLE(ROLE_FAINT), buf_str(&about));
+        buf_addc(&figures, ' ');
+        tool_view_bytes(t->input_bytes, &figures);
     }
-    put_elapsed(&h, t->elapsed_ms, VIEW_SHOWS_MS);
+    if (t->elapsed_ms >= VIEW_SHOWS_MS) {
+        buf_addc(&figures, ' ');
+        tool_view_elapsed(t->elapsed_ms, &figures);
+    }
+    put_about_within(&h, buf_str(&about),
+                     v->cols - VIEW_AROUND - width_of(t->name) - width_of(buf_str(&figures)));
+    hanging_put(&h, STYLE(ROLE_FAINT), buf_str(&figures));
     hanging_end(&h);
 }
 

@@ -654,6 +654,7 @@ static void case_suspend(void)
     struct window_spec spec = {
         .build = build, .scenario = "step\n  text Hello again.\n", .shell = true};
     struct window w;
+    size_t from;
 
     window_open(&w, &spec);
     window_type(&w, "PS1='ready$ '" ENTER);
@@ -667,8 +668,10 @@ static void case_suspend(void)
     window_type(&w, "echo in the $((40 + 2)) shell" ENTER);
     window_until(&w, "in the 42 shell");
     CHECK(!strstr(window_screen(&w), "❯ half a sen"), "%s", window_text(&w));
+    from = w.raw.len;
     window_type(&w, "fg; echo and $((1 + 1)) at the end" ENTER);
     window_until_shown(&w, "❯ half a sen");
+    window_until_raw(&w, "\x1b]0;tenax · ", from); /* the shell may have named the window */
     window_type(&w, "tence" ENTER);
     window_until(&w, "Hello again.");
     until_idle(&w);
@@ -724,6 +727,31 @@ static void case_costs(void)
     window_type(&w, "two" ENTER);
     window_until(&w, "This session has cost $0.20");
     answer(&w, ENTER);
+    leave(&w);
+}
+
+/* Somebody who lets it work is asked while it works, not when all is spent. */
+static void case_costs_meanwhile(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  usage input=1000 output=1000\n"
+                    "  call Bash {\"command\": \"echo first; sleep 100\"}\n"
+                    "step\n  text Never said.\n",
+        .settings = "{\"costThresholdUsd\":0.1,\"permissions\":{\"allow\":[\"Bash\"]},"
+                    "\"models\":{\"scripted/scenario\":"
+                    "{\"price\":{\"input\":1000,\"output\":1000}}}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    window_type(&w, "work" ENTER);
+    window_until(&w, "This session has cost $2.00");
+    window_until_shown(&w, "2. Stop what runs");
+    window_until_shown(&w, "2 s ·"); /* by then a person can have read it */
+    window_type(&w, "2");
+    window_until_gone(&w, "esc to interrupt");
     leave(&w);
 }
 
@@ -2004,6 +2032,7 @@ static const struct {
     {"editor-term", case_editor_term},
     {"term-early", case_term_early},
     {"costs", case_costs},
+    {"costs-meanwhile", case_costs_meanwhile},
     {"resume-budget", case_resume_budget},
     {"instead-budget", case_instead_budget},
     {"memory", case_memory},
