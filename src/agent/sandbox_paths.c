@@ -228,8 +228,7 @@ static void read_list(struct sandbox *s, const struct conf *conf, const char *ke
     }
 }
 
-/* Where links lead to now stays forbidden, also when a command puts another one in their place. Not
- * every backend can keep a link as it is (bubblewrap cannot). */
+/* Where links lead to now stays forbidden, also when somebody puts another one in their place. */
 static void add_targets(struct strv *list)
 {
     size_t given = list->len;

@@ -37,7 +37,7 @@ static void bubblewrap_add_step(struct strv *argv, const struct confine_step *st
     switch (step->what) {
     case STEP_PIN:
         if (step->is_link)
-            break; /* bwrap would follow it */
+            break; /* bwrap would follow it; it is kept already (confine_mounts.h) */
         /* fall through */
     case STEP_WRITE:
         bubblewrap_add(argv, "--bind", step->path, step->path);

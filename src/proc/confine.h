@@ -38,10 +38,9 @@
  * "not a tty"; /dev/tty works).
  *
  * What "bubblewrap" does not have: tell_dir gives the folder that the job started in; a leader that
- * a signal ended shows as PROC_EXITED with 128 + signal; a symbolic link on the way to something
- * read-only can be replaced. Before Linux 6.12, where only it works, what a job leaves in the
- * background ends with its leader, and abstract sockets reach out if both net and unix_sockets are
- * open.
+ * a signal ended shows as PROC_EXITED with 128 + signal. Before Linux 6.12, where only it works,
+ * what a job leaves in the background ends with its leader, and abstract sockets reach out if both
+ * net and unix_sockets are open.
  */
 #pragma once
 

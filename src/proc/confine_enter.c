@@ -182,6 +182,8 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, image->hand) < 0)
         return false;
     *ret_stage = CHILD_MOUNTS;
+    if (image->pins)
+        return confine_mounts_pin(image);
     return !image->mounts || confine_mounts_take(image, &ahead->rules);
 }
 

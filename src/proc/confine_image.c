@@ -41,13 +41,22 @@ bool confine_is_privileged(void)
     return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & 1U << CAP_SYS_ADMIN);
 }
 
-static void image_add_steps(struct buf *image, const struct confine_map *m)
+static bool image_has_links(const struct confine_map *m)
+{
+    VEC_EACH(&m->steps, step) {
+        if (step->is_link)
+            return true;
+    }
+    return false;
+}
+
+static void image_add_steps(struct buf *image, const struct confine_map *m, bool only_links)
 {
     struct confine_image *head = (struct confine_image *)image->ptr;
     size_t at = image->len;
+    size_t count = 0;
 
     head->steps = at;
-    head->step_count = m->steps.len;
     VEC_EACH(&m->steps, step) {
         const struct confine_image_step packed = {
             .what = step->what,
@@ -56,15 +65,21 @@ static void image_add_steps(struct buf *image, const struct confine_map *m)
             .tree = -1,
         };
 
+        if (only_links && !step->is_link)
+            continue;
         buf_add(image, str_make((const char *)&packed, sizeof(packed)));
+        count++;
     }
     VEC_EACH(&m->steps, named) {
         struct confine_image_step *packed = (struct confine_image_step *)(image->ptr + at);
 
+        if (only_links && !named->is_link)
+            continue;
         packed->path = image->len;
         buf_add(image, str_make(named->path, strlen(named->path) + 1));
         at += sizeof(*packed);
     }
+    ((struct confine_image *)image->ptr)->step_count = count;
 }
 
 static void image_add_sockets(struct buf *image, const struct strv *list)
@@ -89,6 +104,8 @@ static void image_set_namespaces(struct confine_image *head, const struct confin
 
     if (head->mounts)
         head->namespaces |= CLONE_NEWNS | CLONE_NEWIPC;
+    if (head->pins)
+        head->namespaces |= CLONE_NEWNS;
     if (c->net != CONFINE_NET_OPEN)
         head->namespaces |= CLONE_NEWNET;
     head->loopback = c->net == CONFINE_NET_PROXY;
@@ -118,7 +135,8 @@ static void kit_by_landlock(struct confine_kit *kit, const struct confine_map *m
     head->filter_len = (unsigned short)(filter.len / sizeof(struct sock_filter));
 }
 
-/* Files, capabilities and the filter are its business; network and signals stay ours. */
+/* Files, capabilities and the filter are its business; network and signals stay ours, and so do
+ * links that must not be replaced, which it would follow. */
 static int kit_by_bubblewrap(struct confine_kit *kit, const struct confine_map *m,
                              struct str filter, const struct proc_spec *spec, struct err *err)
 {
@@ -126,6 +144,7 @@ static int kit_by_bubblewrap(struct confine_kit *kit, const struct confine_map *
     bool has_scopes = landlock_abi() >= LANDLOCK_ABI_SCOPES;
 
     head->keeps_rights = true;
+    head->pins = image_has_links(m);
     head->rules = has_scopes ? CONFINE_RULES_SCOPES : CONFINE_RULES_NONE;
     kit->fds[CONFINE_FILTER] = memfd_create("tenax-filter", MFD_CLOEXEC);
     if (kit->fds[CONFINE_FILTER] < 0)
@@ -172,8 +191,9 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
         buf_add(&kit->image, filter);
     }
     image_align(&kit->image);
-    if (((struct confine_image *)kit->image.ptr)->mounts)
-        image_add_steps(&kit->image, m);
+    head = (struct confine_image *)kit->image.ptr;
+    if (head->mounts || head->pins)
+        image_add_steps(&kit->image, m, /*only_links=*/head->pins);
     image_add_sockets(&kit->image, &kit->sockets);
     return 0;
 }

@@ -42,6 +42,7 @@ struct confine_image_step {
 struct confine_image {
     int namespaces; /* flags of unshare(2) */
     bool mounts;    /* the steps are taken */
+    bool pins;      /* they are links, kept as they are for a program that does the rest */
     bool all_writable;
     bool loopback; /* of the network namespace is up */
     bool terminal; /* standard input is the job's own */

@@ -299,3 +299,34 @@ bool confine_mounts_take(struct confine_image *image, const struct confine_rules
     errno = sys;
     return taken && mounts_allow_devices(image, rules);
 }
+
+/* With all that bwrap would set: it goes by paths, and would set it on what the link leads to. */
+static bool mounts_pin(const char *path)
+{
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+    int at = mounts_open(path);
+    int tree = at >= 0 ? mounts_copy(at) : -1;
+    bool pinned = tree >= 0 &&
+                  syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0 &&
+                  syscall(SYS_move_mount, tree, "", at, "",
+                          MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
+    int sys = errno;
+
+    if (at >= 0)
+        close(at);
+    if (tree >= 0)
+        close(tree);
+    errno = sys;
+    return pinned;
+}
+
+bool confine_mounts_pin(const struct confine_image *image)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < image->step_count; i++) {
+        if (!mounts_pin(mounts_path(image, mounts_step((struct confine_image *)image, i))))
+            return false;
+    }
+    return true;
+}

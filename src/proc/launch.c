@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -292,7 +293,9 @@ int launch_namespaces(const struct launch *l)
 {
     const struct confine_image *image = (const struct confine_image *)l->kit.image.ptr;
 
-    return l->confined ? image->namespaces : 0;
+    if (!l->confined)
+        return 0;
+    return image->mounts ? image->namespaces : image->namespaces & ~CLONE_NEWNS;
 }
 
 /* Those that are needed, in a packet of their own. */

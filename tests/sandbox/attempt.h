@@ -21,12 +21,11 @@ enum attempt_flags {
     ATTEMPT_PROXY = 8,    /* with the network that leads to the proxy */
     ATTEMPT_OPEN = 16,    /* with the network of the machine */
     ATTEMPT_UNIX = 32,    /* with unix sockets */
-    ATTEMPT_LINKS = 64,   /* on a link that bubblewrap cannot keep (confine.h) */
     /* With one unix socket that is listed (LISTED), one that is missing, and one that could be made
      * in the workspace. */
-    ATTEMPT_LISTED = 128,
+    ATTEMPT_LISTED = 64,
     /* With rules for links that an earlier job has left (world_plant()), and no other socket. */
-    ATTEMPT_PLANTED = 256,
+    ATTEMPT_PLANTED = 128,
 };
 
 struct attempt {
