@@ -247,9 +247,9 @@ static struct event *bench_event(struct bench *b)
 {
     static const char letters[] = {
         [EVENT_TURN_STARTED] = 'T', [EVENT_STEP_STARTED] = 'S', [EVENT_STEP_DONE] = 'D',
-        [EVENT_STEP_VOID] = 'V',    [EVENT_TOOL_DONE] = 'r',    [EVENT_USER] = 'u',
-        [EVENT_RETRY] = 'R',        [EVENT_NOTICE] = 'n',       [EVENT_TURN_DONE] = 'E',
-        [EVENT_HOOK_STARTED] = 'h',
+        [EVENT_STEP_VOID] = 'V',    [EVENT_STEP_CUT] = 'C',     [EVENT_TOOL_DONE] = 'r',
+        [EVENT_USER] = 'u',         [EVENT_RETRY] = 'R',        [EVENT_NOTICE] = 'n',
+        [EVENT_TURN_DONE] = 'E',    [EVENT_HOOK_STARTED] = 'h',
     };
     struct event *e;
     struct mail *m;
@@ -838,7 +838,7 @@ static const struct {
     const char *trace;
 } interrupt_rows[] = {
     {"step\n  text one\n  pause 60s\n  text two\n", EVENT_BLOCK_DELTA, INPUT_LATER,
-     END_ABORTED_STREAMING, "TuSVuE"},
+     END_ABORTED_STREAMING, "TuSCuE"},
     {"step\n  call Effect {}\n  call Echo {\"ms\":60000}\n  call Effect {}\n", EVENT_TOOL_DONE,
      INPUT_LATER, END_ABORTED_TOOLS, "TuSDrrruE"},
     {"step\n  call Deaf {}\n  call Effect {}\n", EVENT_TOOL_STARTED, INPUT_LATER, END_ABORTED_TOOLS,

@@ -8,10 +8,11 @@
  * A turn is TURN_STARTED … TURN_DONE; the hooks of its beginning (SessionStart, UserPromptSubmit)
  * come before. A step of it is STEP_STARTED, per block BLOCK_STARTED,
  * BLOCK_DELTA…, BLOCK_DONE, and STEP_DONE; or, at any point after STEP_STARTED, STEP_VOID: all of
- * the step's blocks are void, and a new STEP_STARTED follows or the turn ends. Each call of a step
- * has one TOOL_STARTED (which may come before STEP_DONE) and one TOOL_DONE, but for calls that are
- * void with their step or that a hook has deferred. TOOL_DONE events come in the order of the
- * calls, behind STEP_DONE.
+ * the step's blocks are void, and a new STEP_STARTED follows or the turn ends; or STEP_CUT:
+ * somebody has interrupted it, its texts stay and all its other blocks are void, and the turn ends.
+ * Each call of a step has one TOOL_STARTED (which may come before STEP_DONE) and one TOOL_DONE, but
+ * for calls that are void with their step or that a hook has deferred. TOOL_DONE events come in the
+ * order of the calls, behind STEP_DONE.
  */
 #pragma once
 
@@ -32,10 +33,11 @@ enum event_kind {
     EVENT_BLOCK_STARTED, /* index, block; id and name of a tool_use */
     EVENT_BLOCK_DELTA,   /* index, block, text */
     EVENT_BLOCK_DONE,    /* index, block, json: the whole block in Anthropic's shape; id, name;
-                            text: of a text block */
+                            text: of a text block; aborted: it was cut by an interrupt */
     EVENT_STEP_DONE,     /* message_id, model, stop, data: the stop sequence or empty, usage,
                             request_id, ttft_ms, usd */
     EVENT_STEP_VOID,     /* text: why */
+    EVENT_STEP_CUT,      /* message_id, model, request_id */
     EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
     EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms */
     EVENT_TOOL_DONE,     /* id, name, is_error, error: ERR_DENIED: it was not allowed to run, json:
@@ -163,7 +165,7 @@ struct event {
     struct str id, tool_id, name;
     struct str text, json, data;
     struct str show; /* of hooks */
-    bool is_error;
+    bool is_error, aborted;
     enum event_user user;
     enum event_state state;
     enum event_level level;

@@ -18,6 +18,7 @@
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "sync/cancel.h"
 
 #define STEP_MAX_REASON ((size_t)64 << 10)
 
@@ -91,6 +92,59 @@ void step_keep(struct step *s)
     s->open = false;
 }
 
+void step_keep_cut(struct step *s)
+{
+    struct event *e = step_event_made(s, EVENT_STEP_CUT);
+
+    e->model = arena_str(&e->arena, s->reply.message->model);
+    e->request_id = arena_str(&e->arena, str_of(s->reply.request_id));
+    agent_emit(s->agent, e, s->turn->cancel);
+    s->open = false;
+}
+
+/* The texts of an answer that has no end. Nothing else of it can be sent back: thought without its
+ * answer, calls without results, and what vendors keep with a text refers to these. */
+static struct message *step_texts(const struct message *m)
+{
+    struct message *texts = message_new(ROLE_ASSISTANT, m->len);
+
+    texts->id = arena_str(&texts->arena, m->id);
+    texts->model = arena_str(&texts->arena, m->model);
+    for (size_t i = 0; i < m->len; i++) {
+        const struct block *b = &m->blocks[i];
+
+        if (b->kind == BLOCK_TEXT && str_trim(b->text).len)
+            message_add(texts, &(struct block){
+                                   .kind = BLOCK_TEXT,
+                                   .text = b->text,
+                                   .entry = b->entry,
+                               });
+    }
+    return texts;
+}
+
+/* Somebody has interrupted it: what a person has read of it stays. When the process has to go, the
+ * turn stays open instead, and whoever goes on with it asks anew. */
+static void step_cut(struct step *s, struct llm_call *call)
+{
+    struct message *whole;
+
+    if (!cancel_is_set(s->turn->cancel) || cancel_is_end(s->turn->cancel))
+        return;
+    s->is_cut = true;
+    if (!llm_call_cut(call, &s->reply))
+        return;
+    step_name_blocks(s);
+    s->reply.usage = s->heard;
+    whole = s->reply.message;
+    s->reply.message = step_texts(whole);
+    message_unref(whole);
+    if (s->reply.message->len)
+        batch_void(&s->batch);
+    else
+        llm_call_result_release(&s->reply);
+}
+
 static void step_started(struct step *s, const struct llm_event *ev)
 {
     struct event *e;
@@ -119,6 +173,8 @@ static void step_block(struct step *s, const struct llm_event *ev, enum event_ki
     if (kind == EVENT_BLOCK_DONE && ev->block) {
         CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
         struct step_entry entry = {.index = ev->index};
+
+        e->aborted = s->is_cut;
 
         memcpy(entry.uuid, e->uuid, sizeof(entry.uuid));
         vec_push(&s->entries, entry);
@@ -407,10 +463,13 @@ int step_call(struct step *s, struct err *err)
     s->blames_media = llm_call_blames_media(call);
     if (r > 0)
         r = llm_call_take(call, &s->reply, err);
+    else if (!s->aside)
+        step_cut(s, call);
     llm_call_free(call);
     if (r < 0) {
         step_account_void(s);
-        step_drop(s, err ? str_of(err->text) : STR(""));
+        if (!s->reply.message)
+            step_drop(s, err ? str_of(err->text) : STR(""));
         return -1;
     }
     step_account(s);

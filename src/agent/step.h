@@ -40,7 +40,8 @@ struct step {
     struct turn *turn;
     const struct step_aside *aside; /* NULL: the history goes out */
     struct batch batch;
-    bool open;             /* STEP_STARTED was told, neither DONE nor VOID */
+    bool open;             /* STEP_STARTED was told, neither DONE, VOID nor CUT */
+    bool is_cut;           /* by an interrupt */
     enum block_kind block; /* being said */
     char message_id[80];
     struct buf refusal;     /* why it refused, where the provider says */
@@ -56,7 +57,9 @@ struct step {
 void step_init(struct step *s, struct agent *a, struct turn *t);
 void step_release(struct step *s);
 
-/* The history goes out; reply holds what came back. */
+/* The history goes out; reply holds what came back. -1: it failed, and reply has no message; or it
+ * was interrupted, and its message is what could be read by then: texts, at least one. Then
+ * step_keep_cut() or step_drop() has the last word. */
 int step_call(struct step *s, struct err *err);
 /* These messages instead. Nobody sees what is said, and no call is run; the costs count. */
 int step_ask(struct step *s, const struct step_aside *aside, struct err *err);
@@ -69,5 +72,7 @@ enum cache_ttl step_cache(const struct conf *conf, const struct model *model);
 void step_name_blocks(struct step *s);
 /* The reply counts: STEP_DONE. */
 void step_keep(struct step *s);
+/* What could be read of an interrupted one does: STEP_CUT. */
+void step_keep_cut(struct step *s);
 /* It does not: STEP_VOID, if anybody has seen it, and its calls are void. */
 void step_drop(struct step *s, struct str why);

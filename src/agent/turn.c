@@ -71,6 +71,20 @@ int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
     return r;
 }
 
+/* An interrupt: what could be read of the answer by then enters the conversation, before the marker
+ * that says so. */
+static void turn_keep_interrupted(struct agent *a, struct turn *t, struct step *s)
+{
+    struct journal *journal = a->spec.journal;
+
+    if (!s->reply.message)
+        return;
+    history_reply(&a->history, s->reply.message);
+    if (journal && journal->reply(journal, &s->reply, &t->err) < 0)
+        t->unwritten = true;
+    step_keep_cut(s);
+}
+
 /* ---- Before the end ---- */
 
 /* True: the answer is still owed in the form that was asked for. */
@@ -185,12 +199,13 @@ static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end
 }
 
 /* The call failed for good. */
-static enum turn_end turn_failed(struct agent *a, struct turn *t, const struct step *s)
+static enum turn_end turn_failed(struct agent *a, struct turn *t, struct step *s)
 {
     t->api_status = s->api_status;
     t->asked_ms = s->asked_ms;
     switch (t->err.code) {
     case ERR_CANCELLED:
+        turn_keep_interrupted(a, t, s);
         return turn_aborted(a, t, END_ABORTED_STREAMING);
     case ERR_CONTEXT_FULL:
         return END_PROMPT_TOO_LONG;

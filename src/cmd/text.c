@@ -191,6 +191,7 @@ static void text_event(struct text *t, const struct event *e)
         text_void(t);
         break;
     case EVENT_STEP_DONE:
+    case EVENT_STEP_CUT:
         text_step_done(t);
         break;
     case EVENT_RETRY:

@@ -61,6 +61,15 @@ static void put_step_done(struct event_line *l, const struct event *e, struct jw
     put_usage(w, &e->usage);
 }
 
+/* An answer without an end. */
+static void put_step_cut(struct event_line *l, const struct event *e, struct jw *w)
+{
+    put_id(w, "response", e->message_id);
+    put_id(w, "request", e->request_id);
+    put_id(w, "model", e->model);
+    jw_ki64(w, "ms", step_duration(l, e));
+}
+
 static void put_step_void(struct event_line *l, const struct event *e, struct jw *w)
 {
     jw_ki64(w, "ms", step_duration(l, e));
@@ -260,6 +269,7 @@ static const struct {
     [EVENT_BLOCK_DONE] = {"block_done", put_block_done},
     [EVENT_STEP_DONE] = {"step_done", put_step_done},
     [EVENT_STEP_VOID] = {"step_void", put_step_void},
+    [EVENT_STEP_CUT] = {"step_cut", put_step_cut},
     [EVENT_TOOL_STARTED] = {"tool_started", put_tool_started},
     [EVENT_TOOL_DONE] = {"tool_done", put_tool_done},
     [EVENT_USER] = {"user", put_user},

@@ -71,6 +71,11 @@ struct message *attempt_take(struct attempt *a)
     return reply_take(a->reply);
 }
 
+struct message *attempt_cut(struct attempt *a, struct err *err)
+{
+    return reply_cut(a->reply, err);
+}
+
 void attempt_free(struct attempt *a)
 {
     if (!a)

@@ -59,4 +59,5 @@ struct attempt_facts {
     char request_id[80];
 };
 const struct attempt_facts *attempt_facts(const struct attempt *a);
-struct message *attempt_take(struct attempt *a); /* after 1; yours */
+struct message *attempt_take(struct attempt *a);                 /* after 1; yours */
+struct message *attempt_cut(struct attempt *a, struct err *err); /* after 0: reply_cut() */

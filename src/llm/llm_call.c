@@ -332,30 +332,47 @@ int64_t llm_call_deadline(const struct llm_call *c)
     }
 }
 
-int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err)
+/* What is known of the attempt that has answered, at end_ms. */
+static void call_result(const struct llm_call *c, struct message *message, int64_t end_ms,
+                        struct llm_call_result *ret)
 {
-    const struct attempt_facts *f;
-    int64_t spoken_ms;
+    const struct attempt_facts *f = attempt_facts(c->attempt);
+    int64_t spoken_ms = f->first_token_ms ? end_ms - f->first_token_ms : 0;
 
-    if (c->state != CALL_DONE)
-        return err_set(err, ERR_BAD_INPUT, "the call is not complete");
-    f = attempt_facts(c->attempt);
     *ret = (struct llm_call_result){
-        .message = attempt_take(c->attempt),
+        .message = message,
         .stop = f->stop,
         .usage = f->usage,
         .model = &c->provider->model,
         .attempts = c->attempts,
         .first_token_ms = f->first_token_ms ? f->first_token_ms - f->start_ms : 0,
-        .total_ms = f->end_ms - c->start_ms,
+        .total_ms = end_ms - c->start_ms,
     };
-    spoken_ms = f->first_token_ms ? f->end_ms - f->first_token_ms : 0;
     if (spoken_ms >= RATE_MIN_MS)
         ret->tokens_per_s = (double)f->usage.output * 1000 / (double)spoken_ms;
     memcpy(ret->request_id, f->request_id, sizeof(ret->request_id));
     memcpy(ret->stop_sequence, f->stop_sequence, sizeof(ret->stop_sequence));
     if (!ret->request_id[0])
         id_make(ret->request_id, sizeof(ret->request_id), "req_", 24);
+}
+
+bool llm_call_cut(struct llm_call *c, struct llm_call_result *ret)
+{
+    struct message *message = NULL;
+
+    if (c->state == CALL_ASKING)
+        message = attempt_cut(c->attempt, /*err=*/NULL);
+    if (!message)
+        return false;
+    call_result(c, message, clock_mono_ms(), ret);
+    return true;
+}
+
+int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err)
+{
+    if (c->state != CALL_DONE)
+        return err_set(err, ERR_BAD_INPUT, "the call is not complete");
+    call_result(c, attempt_take(c->attempt), attempt_facts(c->attempt)->end_ms, ret);
     log_debug("llm",
               "complete: %d attempts, first token after %" PRId64 " ms, %" PRId64
               " ms in all, %.0f tokens/s",

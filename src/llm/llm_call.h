@@ -69,6 +69,9 @@ int llm_call_mail(struct llm_call *c, struct mail *m, struct err *err);
 int llm_call_tick(struct llm_call *c, struct err *err);
 int64_t llm_call_deadline(const struct llm_call *c); /* clock_mono_ms() time, -1: none */
 int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err);
+/* The owner has had enough: what was said so far is the answer, the blocks that are complete and
+ * the text that was being said, whose LLM_BLOCK_STOP is told. False: no attempt was answering. */
+bool llm_call_cut(struct llm_call *c, struct llm_call_result *ret);
 int llm_call_status(const struct llm_call *c); /* HTTP status of the last failed answer, or 0 */
 /* How long the server of the last failed answer asked to wait, or when it says that a quota begins
  * anew; -1: it did not say. */

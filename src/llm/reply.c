@@ -50,12 +50,19 @@ struct reply *reply_new(llm_event_fn fn, void *arg)
     return r;
 }
 
+static void drop_queue(struct reply *r)
+{
+    VEC_EACH(&r->queue, p)
+        part_free(*p);
+    r->queue.len = 0;
+    r->current = NULL;
+}
+
 void reply_free(struct reply *r)
 {
     if (!r)
         return;
-    VEC_EACH(&r->queue, p)
-        part_free(*p);
+    drop_queue(r);
     vec_release(&r->queue);
     vec_release(&r->closed_keys);
     part_free(r->last);
@@ -523,6 +530,21 @@ int reply_finish(struct reply *r, struct err *err)
     if (tell(r, &delta, err) < 0)
         return -1;
     return tell(r, &(struct llm_event){.kind = LLM_MESSAGE_STOP}, err);
+}
+
+/* Something a person could read; providers take no text without. */
+static bool says_something(const struct part *p)
+{
+    return p->live && p->block.kind == BLOCK_TEXT && str_trim(buf_str(&p->text)).len;
+}
+
+struct message *reply_cut(struct reply *r, struct err *err)
+{
+    if (r->queue.len && says_something(r->queue.ptr[0]) && close_head(r, err) < 0)
+        return NULL;
+    drop_queue(r);
+    r->finished = true;
+    return TAKE_PTR(r->message);
 }
 
 struct message *reply_take(struct reply *r)

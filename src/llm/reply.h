@@ -106,5 +106,10 @@ bool reply_is_finished(const struct reply *r);
  * comes later is refused with ERR_PROTOCOL. */
 int reply_finish(struct reply *r, struct err *err);
 
+/* Nothing more is wanted: a text that is being said ends here, and its BLOCK_STOP is told; whatever
+ * else is open is gone. The message so far is yours, perhaps with no block in it; NULL: it was
+ * taken before, or the listener has failed. */
+struct message *reply_cut(struct reply *r, struct err *err);
+
 /* After reply_finish(): the message is yours. NULL before, and the second time. */
 struct message *reply_take(struct reply *r);

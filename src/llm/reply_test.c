@@ -364,13 +364,49 @@ static void test_input_is_clean(void **state)
     reply_free(r);
 }
 
+/* What was being said ends where it is cut; what cannot stand without its end is gone. */
+static void test_cut(void **state)
+{
+    static const struct {
+        struct step steps[4];
+        const char *said; /* the kinds of the blocks, and their texts */
+    } cut_rows[] = {
+        {{{'T', 0, 0, "Hel"}}, "0[Hel]"},
+        {{{'H', 0, 0, "hm"}, {'T', 0, 0, "Hello, "}}, "1[hm]0[Hello, ]"},
+        {{{'H', 0, 0, "hm"}}, ""},
+        {{{'T', 0, 0, "  "}}, ""},
+        {{{'T', 0, 0, "a"}, {'c', 0, "Bash", "{\"x"}}, "0[a]"},
+        {{{0}}, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cut_rows); i++) {
+        CLEANUP(buf_release) struct buf said = BUF_INIT(BUF_NO_LIMIT);
+        struct reply *r = reply_new(NULL, NULL);
+        struct err err = {0};
+        struct message *m;
+
+        for (size_t k = 0; k < ARRAY_LEN(cut_rows[i].steps) && cut_rows[i].steps[k].what; k++)
+            assert_int_equal(play(r, &cut_rows[i].steps[k], &err), 0);
+        m = reply_cut(r, &err);
+        assert_non_null(m);
+        for (size_t k = 0; k < m->len; k++)
+            buf_addf(&said, "%d[%.*s]", (int)m->blocks[k].kind, STR_ARG(m->blocks[k].text));
+        assert_string_equal(buf_cstr(&said), cut_rows[i].said);
+        assert_int_equal(reply_say(r, BLOCK_TEXT, STR("more"), &err), -1);
+        assert_null(reply_cut(r, &err));
+        message_unref(m);
+        reply_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_input_is_clean), cmocka_unit_test(test_depth),
         cmocka_unit_test(test_orders),         cmocka_unit_test(test_early_close),
         cmocka_unit_test(test_data),           cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_observer_fails),
+        cmocka_unit_test(test_observer_fails), cmocka_unit_test(test_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -324,6 +324,9 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_STEP_DONE:
         stream_step_done(r, e, out);
         break;
+    case EVENT_STEP_CUT:
+        stream_step_cut(r, e, out);
+        break;
     case EVENT_STEP_VOID:
         stream_step_drop(r);
         break;

@@ -181,6 +181,14 @@ static void test_blocks_are_held(void **state)
     tell(&t, make(EVENT_STEP_VOID));
     end_step(&t);
     assert_told(&t, ""); /* a void step leaves no trace */
+
+    begin_step(&t);
+    block(&t, BLOCK_TOOL_USE, NULL, CALL_OURS);
+    block(&t, BLOCK_TEXT, NULL, TEXT_JSON);
+    t.r.held.ptr[1]->aborted = true;
+    tell(&t, make(EVENT_STEP_CUT));
+    assert_told(&t, "{\"type\":\"assistant\"," MESSAGE(TEXT_JSON) PARENT
+                ",\"aborted\":true" WHEN END); /* of one that was cut the text stays */
     told_release(&t);
 }
 

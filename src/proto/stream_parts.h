@@ -9,6 +9,7 @@ struct stream_json;
 
 void stream_step_started(struct stream_json *r, const struct event *e, struct buf *out);
 void stream_step_block(struct stream_json *r, const struct event *e, struct buf *out);
+void stream_step_cut(struct stream_json *r, const struct event *e, struct buf *out);
 void stream_step_done(struct stream_json *r, const struct event *e, struct buf *out);
 void stream_step_drop(struct stream_json *r); /* the step is void */
 

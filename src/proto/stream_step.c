@@ -61,6 +61,8 @@ static void render_assistant(const struct stream_json *r, const struct event *bl
     line_no_parent(w);
     if (request_id.len)
         jw_kstr(w, "request_id", request_id);
+    if (block->aborted)
+        jw_kbool(w, "aborted", true);
     line_time(w, block);
     line_end(&l);
 }
@@ -241,6 +243,16 @@ void stream_step_block(struct stream_json *r, const struct event *e, struct buf 
         partial_block_delta(r, e, out);
     else if (!comes_whole(e->block))
         partial_block_start(e, out);
+}
+
+/* Texts stand; what else was said does not. */
+void stream_step_cut(struct stream_json *r, const struct event *e, struct buf *out)
+{
+    VEC_EACH(&r->held, it) {
+        if ((*it)->block == BLOCK_TEXT)
+            render_assistant(r, *it, e->request_id, out);
+    }
+    stream_step_drop(r);
 }
 
 void stream_step_done(struct stream_json *r, const struct event *e, struct buf *out)

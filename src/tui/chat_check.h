@@ -313,9 +313,10 @@ static bool play_simple(struct chat_check *k, struct str verb, struct str rest)
         const char *verb;
         enum event_kind kind;
     } rows[] = {
-        {"turn", EVENT_TURN_STARTED},   {"step", EVENT_STEP_STARTED},
-        {"void", EVENT_STEP_VOID},      {"compacting", EVENT_COMPACTING},
-        {"compacted", EVENT_COMPACTED}, {"rewound", EVENT_REWOUND},
+        {"turn", EVENT_TURN_STARTED},     {"step", EVENT_STEP_STARTED},
+        {"void", EVENT_STEP_VOID},        {"cut", EVENT_STEP_CUT},
+        {"compacting", EVENT_COMPACTING}, {"compacted", EVENT_COMPACTED},
+        {"rewound", EVENT_REWOUND},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -50,6 +50,17 @@ static void on_step_done(struct chat *c, const struct event *e, int64_t now_ms)
     c->doing = c->calls.len ? DOING_CALLS : DOING_JUDGE;
 }
 
+/* What was read of it stays. */
+static void on_step_cut(struct chat *c, const struct event *e, int64_t now_ms)
+{
+    (void)e;
+    (void)now_ms;
+    answer_step_ends(c);
+    calls_clear(c);
+    buf_clear(&c->thought);
+    c->bytes = 0;
+}
+
 static void on_step_void(struct chat *c, const struct event *e, int64_t now_ms)
 {
     (void)e;
@@ -450,6 +461,7 @@ static void (*const rows[])(struct chat *c, const struct event *e, int64_t now_m
     [EVENT_BLOCK_DONE] = on_block_done,
     [EVENT_STEP_DONE] = on_step_done,
     [EVENT_STEP_VOID] = on_step_void,
+    [EVENT_STEP_CUT] = on_step_cut,
     [EVENT_TOOL_STARTED] = on_tool_started,
     [EVENT_TOOL_PROGRESS] = on_tool_progress,
     [EVENT_TOOL_DONE] = on_tool_done,

@@ -313,6 +313,9 @@ static void case_interrupt(void)
     window_until(&w, "three");
     window_type(&w, ESC);
     window_until(&w, "nterrupted");
+    CHECK(window_count(&w, "one two three four") == 1, "what was read is gone:\n%s",
+          window_text(&w));
+    CHECK(sessions_with(&w, "one two three four") == 1, "what was read was not kept");
     window_type(&w, "again" ENTER);
     window_until(&w, "Second answer.");
     CHECK(!strstr(window_text(&w), "seventeen"), "it went on:\n%s", window_text(&w));
