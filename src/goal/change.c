@@ -177,6 +177,7 @@ void goal_forget_guards(struct goal *g)
 
     m->stalls = 0;
     strv_clear(&m->seen);
+    strv_clear(&m->shown);
     m->blockers = 0;
     buf_clear(&m->blocker);
     m->judge_unread = m->judge_down = 0;

@@ -34,6 +34,7 @@ struct wait_watch;
 #define GOAL_ITEM_TEXT ((size_t)4 << 10)
 #define GOAL_ITEM_INPUT ((size_t)1 << 10)
 #define GOAL_SEEN 64                        /* states of the workspace that are remembered */
+#define GOAL_SHOWN 256                      /* and things that tools have shown */
 #define GOAL_STATE_HEX 16                   /* characters of their hash */
 #define GOAL_BLOCKERS 3                     /* turns with the same blocker that make it blocked */
 #define GOAL_ID_SHOWN 8                     /* characters of a goal_id that people see */
@@ -42,10 +43,11 @@ struct wait_watch;
 
 /* What must survive a restart beside the row's own columns. */
 struct goal_memory {
-    int64_t round;    /* stops of the agent so far */
-    int stalls;       /* rounds in a row that changed nothing */
-    struct strv seen; /* states of the workspace so far, newest last */
-    int blockers;     /* turns in a row with the same blocker */
+    int64_t round;     /* stops of the agent so far */
+    int stalls;        /* rounds in a row that changed nothing */
+    struct strv seen;  /* states of the workspace so far, newest last */
+    struct strv shown; /* what tools have shown, likewise */
+    int blockers;      /* turns in a row with the same blocker */
     int64_t blocker_round;
     struct buf blocker;           /* normalised */
     int judge_unread, judge_down; /* verdicts in a row that could not be read, or had */
@@ -139,6 +141,7 @@ struct goal {
     bool ran;          /* something that may have changed any file */
     struct goal_claim claim;
     struct goal_stretch stretch;
+    bool has_shown; /* a tool, something that is new, since the last round */
 
     /* One verdict at a time; taken before the permit, never while it is held. */
     struct lock bench;

@@ -142,6 +142,7 @@ void goal_close_old(struct goal *g, bool say_cleared)
     memory_init(&g->memory);
     evidence_clear(g);
     stall_stop(g);
+    g->has_shown = false;
     g->claim.is_there = false;
     g->directive_due = g->updated_due = g->continuation_due = g->feedback_due = false;
     g->held = g->denied = false;

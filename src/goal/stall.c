@@ -1,7 +1,8 @@
 /*
  * Rounds that change nothing. Only what can be seen counts: the state of the workspace, which
- * checks pass, which criteria are met. A state that was there before is no progress either: going
- * back and forth ends, too. The permit is held.
+ * checks pass, which criteria are met, and what tools have shown, figures aside, that none had
+ * shown before. A state that was there before is no progress either: going back and forth ends,
+ * too. The permit is held.
  *
  * A round ends with a stop. An agent that never stops is looked at every STRETCH calls: they led
  * somewhere when a tool has shown something that none had shown since the last stop, figures aside,
@@ -22,18 +23,17 @@
 #define STRETCH_SEEN 256 /* things that are remembered of a stretch */
 #define EFFECT_TEXT ((size_t)16 << 10)
 
-static size_t criteria_met(struct str json)
+/* Which of them are met, by their place: the judge keeps the list, but not always its words. */
+static void criteria_met(struct str json, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *v = NULL;
-    size_t n = 0;
 
     if (!json.len || json_parse(&arena, json, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
-        return 0;
+        return;
     JSON_EACH(v, it) {
-        n += str_is(json_get_str(it, "state"), "met");
+        buf_addc(ret, str_is(json_get_str(it, "state"), "met") ? '1' : '0');
     }
-    return n;
 }
 
 static void stall_fingerprint(const struct ladder *l, char ret[static SHA256_HEX + 1])
@@ -47,7 +47,7 @@ static void stall_fingerprint(const struct ladder *l, char ret[static SHA256_HEX
     VEC_EACH(&l->changes, it) {
         buf_addf(&all, "%s %s\n", protect_what_name(it->what), it->path);
     }
-    buf_addf(&all, "%zu\n", criteria_met(buf_str(&l->criteria)));
+    criteria_met(buf_str(&l->criteria), &all);
     sha256_hex(buf_str(&all), ret);
 }
 
@@ -71,9 +71,12 @@ int stall_round(struct goal *g, const struct ladder *l)
 {
     struct goal_memory *m = &g->memory;
     char print[SHA256_HEX + 1];
+    bool is_new;
 
     stall_fingerprint(l, print);
-    m->stalls = seen_add(&m->seen, GOAL_SEEN, print) ? 0 : m->stalls + 1;
+    is_new = seen_add(&m->seen, GOAL_SEEN, print) || g->has_shown;
+    g->has_shown = false;
+    m->stalls = is_new ? 0 : m->stalls + 1;
     return m->stalls;
 }
 
@@ -159,6 +162,41 @@ static void normalise(struct str text, struct buf *ret)
     }
 }
 
+/* ---- What tools show ---- */
+
+/* The words of a call, as a tool could print them. */
+static void words_of(struct str input, struct buf *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (json_parse(&arena, input, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(v, it) {
+        normalise(json_str(it), ret);
+        buf_addc(ret, '\n');
+    }
+}
+
+/* Whether a round is better for it. What was refused or has failed is no effect, what the call said
+ * itself is wording, and a file that was written counts by its content. */
+static void stall_shown(struct goal *g, const struct referee_tool *t)
+{
+    CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
+    char print[SHA256_HEX + 1];
+
+    if (!t->ran || t->is_error || t->changed_file || t->flags & TOOL_REFEREE)
+        return;
+    normalise(str_clip(t->text, EFFECT_TEXT), &shown);
+    words_of(str_clip(t->input, EFFECT_TEXT), &words);
+    if (!shown.len || str_has(buf_str(&words), buf_str(&shown)))
+        return;
+    sha256_hex(buf_str(&shown), print);
+    if (seen_add(&g->memory.shown, GOAL_SHOWN, print))
+        g->has_shown = true;
+}
+
 /* ---- Calls without a stop ---- */
 
 void stall_effect(struct goal *g, const struct referee_tool *t)
@@ -173,6 +211,7 @@ void stall_effect(struct goal *g, const struct referee_tool *t)
     sha256_hex(buf_str(&all), print);
     if (seen_add(&g->stretch.seen, STRETCH_SEEN, print))
         g->stretch.is_new = true;
+    stall_shown(g, t);
 }
 
 void stall_stop(struct goal *g)

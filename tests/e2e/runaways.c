@@ -38,6 +38,12 @@
 #define NOTHING_LEFT                                                                               \
     "body=\"{\\\"error\\\":{\\\"type\\\":\\\"insufficient_quota\\\",\\\"message\\\":"              \
     "\\\"quota exceeded\\\"}}\"\n"
+#define STATE(state) "{\"text\": \"It holds.\", \"state\": \"" state "\"}"
+#define HOLD(a, b, c, d, e)                                                                        \
+    "step\n" RULE                                                                                  \
+    "  text {\"ok\": false, \"reason\": \"Not all of it holds.\", \"criteria\": [" STATE(          \
+        a) ", " STATE(b) ", " STATE(c) ", " STATE(d) ", " STATE(e) "]}\n"
+#define PRINT(words) "step\n" SAY "  call Bash {\"command\": \"echo " words " word\"}\n"
 #define TALK "step\n  sticky\n" SAY "  text All of it is done.\n"
 
 enum {
@@ -167,6 +173,48 @@ static const struct row rows[] = {
         .most_steps = 16,
         .most_judged = 8,
         .stalls = 3,
+    },
+    {
+        .name = "other words printed each round",
+        .agent = "step\n  sticky\n  if-result \"word\"\n" SAY "  text Looked at it.\n" PRINT("a")
+            PRINT("another") PRINT("a third") PRINT("a fourth") PRINT("a fifth") PRINT("a sixth")
+                PRINT("a seventh") PRINT("an eighth"),
+        .judge = NO,
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 16,
+        .most_judged = 8,
+        .stalls = 3,
+    },
+    {
+        .name = "something new is found each round: no stall",
+        .agent = "step\n  sticky\n  if-result \"=\"\n" SAY "  text Looked at it.\n"
+                 "step\n  sticky\n" SAY
+                 "  call Bash {\"command\": \"head -c 61 /dev/urandom | base64 -w 0\"}\n",
+        .judge = NO,
+        .options = {"--max-turns", "30"},
+        .code = LIMITED,
+        .why = "is reached",
+        .most_steps = 32,
+        .most_judged = 15,
+    },
+    {
+        .name = "another criterion holds each round: no stall",
+        .agent = TALK,
+        .judge = HOLD("met", "met", "unmet", "unmet", "unmet") HOLD(
+            "met", "unmet", "met", "unmet", "unmet") HOLD("met", "unmet", "unmet", "met", "unmet")
+            HOLD("met", "unmet", "unmet", "unmet", "met")
+                HOLD("unmet", "met", "met", "unmet", "unmet")
+                    HOLD("unmet", "met", "unmet", "met", "unmet")
+                        HOLD("unmet", "met", "unmet", "unmet", "met") HOLD("unmet", "unmet", "met",
+                                                                           "met", "unmet")
+                            HOLD("unmet", "unmet", "met", "unmet",
+                                 "met") "step\n" RULE
+                                        "  text {\"ok\": true, \"reason\": \"All of it holds.\"}\n",
+        .code = MET,
+        .why = "",
+        .most_steps = 10,
+        .most_judged = 10,
     },
     {
         .name = "a file that is touched, again and again",
@@ -472,8 +520,8 @@ static const struct row rows[] = {
         .clock = "fast:200", /* ten minutes of silence are three seconds, less the machine's own */
         .code = BLOCKED,
         .why = "stalled",
-        .most_steps = 10,
-        .most_judged = 9,
+        .most_steps = 11, /* that it was started is something new, once */
+        .most_judged = 10,
         .least_waits = 1,
         .least_waited_ms = 200000,
     },
@@ -500,7 +548,7 @@ static const struct row rows[] = {
         .judge = "step\n  sticky\n" RULE "  text Looks good to me!\n",
         .code = PAUSED,
         .why = "cannot be judged",
-        .most_steps = 1,
+        .most_steps = 3,
         .most_judged = 6, /* each of three is asked once more */
     },
     {
@@ -509,7 +557,7 @@ static const struct row rows[] = {
         .judge = "step\n  sticky\n" RULE "  text {\"ok\": \"true\", \"reason\": 7}\n",
         .code = PAUSED,
         .why = "cannot be judged",
-        .most_steps = 1,
+        .most_steps = 3,
         .most_judged = 6,
     },
     {
@@ -518,7 +566,7 @@ static const struct row rows[] = {
         .judge = "step\n  sticky\n" RULE "  call Glob {\"pattern\": \"*\"}\n",
         .code = PAUSED,
         .why = "cannot be judged",
-        .most_steps = 1,
+        .most_steps = 3,
         .most_judged = 60,
     },
     {
