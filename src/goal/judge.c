@@ -284,8 +284,10 @@ static int asking_step(struct asking *a, struct err *err)
     if (asking_read(a, &answer, err) == 0)
         return 1;
     log_debug("goal", "judge: %s", err->text);
-    if (a->asked_again || err->code != ERR_PROTOCOL)
+    if (a->asked_again || err->code != ERR_PROTOCOL) {
+        a->verdict->is_unread = err->code == ERR_PROTOCOL;
         return err_prefix(err, "the judge's answer could not be read");
+    }
     a->asked_again = true;
     asking_again(a, answer.message, err);
     return 0;

@@ -82,6 +82,7 @@ struct judge_verdict {
     struct buf criteria;           /* JSON array of {"text","state"}; may be empty */
     VEC(struct tool_spend) spends; /* also on failure; discarded and retried answers included */
     int steps;
+    bool is_unread;   /* on failure: it answered twice, and neither could be read */
     int64_t asked_ms; /* on failure: how long the judge's server asked to wait; <= 0: it did not */
 };
 #define JUDGE_VERDICT_INIT                                                                         \

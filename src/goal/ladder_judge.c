@@ -129,12 +129,12 @@ static int64_t judge_pause(int times)
 }
 
 /* How often in a row, as the memory has it. */
-static int judge_failed(struct goal *g, enum err_code code)
+static int judge_failed(struct goal *g, bool is_unread)
 {
     int n;
 
     lock_take(&g->permit);
-    n = code == ERR_PROTOCOL ? ++g->memory.judge_unread : ++g->memory.judge_down;
+    n = is_unread ? ++g->memory.judge_unread : ++g->memory.judge_down;
     (void)goal_remember(g, /*err=*/NULL);
     lock_give(&g->permit);
     return n;
@@ -194,6 +194,7 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
         struct judge_verdict v = JUDGE_VERDICT_INIT;
         struct err why = {0};
         int64_t pause_ms, asked_ms;
+        bool is_unread;
         int times;
 
         r = judge_once(g, l, &c, cancel, &v, &why);
@@ -210,23 +211,31 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
             break;
         }
         asked_ms = v.asked_ms;
+        is_unread = v.is_unread;
         judge_verdict_release(&v);
         if (why.code == ERR_CANCELLED || cancel_is_set(cancel)) {
             r = err_set(err, ERR_CANCELLED, "%s", why.text);
             break;
         }
-        times = why.code == ERR_QUOTA ? JUDGE_DOWN : judge_failed(g, why.code);
-        if (why.code == ERR_QUOTA ||
-            times >= (why.code == ERR_PROTOCOL ? JUDGE_UNREAD : JUDGE_DOWN)) {
+        times = why.code == ERR_QUOTA ? JUDGE_DOWN : judge_failed(g, is_unread);
+        if (why.code == ERR_QUOTA || times >= (is_unread ? JUDGE_UNREAD : JUDGE_DOWN)) {
             l->end = LADDER_UNKNOWN;
             l->err = why;
             l->asked_ms = asked_ms;
             r = 0;
             break;
         }
-        pause_ms = why.code == ERR_PROTOCOL ? 0 : judge_pause(times);
+        if (is_unread) { /* it was asked once more: not met, and the next stop asks again */
+            buf_addf(&l->reason,
+                     "It could not be judged, which counts as not met: %s. Say plainly what holds "
+                     "and how that can be seen.",
+                     why.text);
+            r = 0;
+            break;
+        }
+        pause_ms = judge_pause(times);
         judge_is_retried(g, &why, pause_ms, attempt);
-        r = pause_ms ? cancel_wait(cancel, pause_ms, err) : 0;
+        r = cancel_wait(cancel, pause_ms, err);
         if (r < 0)
             break;
     }

@@ -552,6 +552,19 @@ static const struct row rows[] = {
         .most_judged = 6, /* each of three is asked once more */
     },
     {
+        .name = "an answer of the judge that cannot be read twice is a no",
+        .agent = "step\n  sticky\n  if-prompt \"counts as not met\"\n" SAY
+                 "  text It is really done now.\n" TALK,
+        .judge = "step\n" RULE "  text Looks good to me!\n"
+                 "step\n" RULE "  text As I said, it looks good.\n"
+                 "step\n  sticky\n  if-prompt \"really done now\"\n" RULE
+                 "  text {\"ok\": true, \"reason\": \"All of it holds.\"}\n" NO,
+        .code = MET,
+        .why = "",
+        .most_steps = 2,
+        .most_judged = 3,
+    },
+    {
         .name = "a judge that says ok without the words that count",
         .agent = TALK,
         .judge = "step\n  sticky\n" RULE "  text {\"ok\": \"true\", \"reason\": 7}\n",
