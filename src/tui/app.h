@@ -80,6 +80,7 @@ struct app_figures {
     bool has_usd;
     struct buf title;
     struct buf branch;
+    size_t tasks; /* in the background */
 };
 
 struct app_goal {

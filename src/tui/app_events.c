@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "agent/branch.h"
 #include "agent/event.h"
 #include "base/clock.h"
 #include "conf/conf.h"
@@ -14,6 +15,7 @@
 #include "host/host.h"
 #include "json/json.h"
 #include "sync/mailbox.h"
+#include "tools/background.h"
 #include "tui/app.h"
 #include "tui/chat.h"
 #include "tui/chore.h"
@@ -78,11 +80,14 @@ void app_title(struct app *a)
     buf_add(&a->titled, buf_str(&title));
 }
 
-/* ---- the goal ---- */
+/* ---- the goal, the branch, what runs in the background ---- */
 
 struct goal_chore {
     struct chore chore;
     struct host *host;
+    const char *dir;
+    char *branch; /* NULL: none */
+    size_t tasks;
     bool is_there;
     struct arena arena;
     struct store_goal row;
@@ -92,7 +97,10 @@ static void goal_run(struct chore *e)
 {
     struct goal_chore *g = (struct goal_chore *)e;
     struct err err = {0};
+    int64_t last_ms;
 
+    g->branch = branch_current(g->dir);
+    g->tasks = background_running(host_workspace(g->host), /*names=*/NULL, &last_ms);
     g->is_there = goal_get(host_goal(g->host), &g->arena, &g->row, &err) > 0;
 }
 
@@ -109,6 +117,9 @@ static void goal_done(struct chore *e, void *arg)
         g->arena = (struct arena)ARENA_INIT;
         a->goal.row = g->row;
         a->goal.read_ms = clock_mono_ms();
+        a->figures.tasks = g->tasks;
+        buf_clear(&a->figures.branch);
+        buf_adds(&a->figures.branch, g->branch ? g->branch : "");
     }
     if (a->goal.is_stale)
         app_goal_changed(a);
@@ -120,6 +131,7 @@ static void goal_free_chore(struct chore *e)
     struct goal_chore *g = (struct goal_chore *)e;
 
     arena_release(&g->arena);
+    mem_freep(&g->branch);
     mem_freep(&g);
 }
 
@@ -130,7 +142,8 @@ void app_goal_release(struct app_goal *g)
     g->is_there = false;
 }
 
-/* The row is the store's: read at the desk, at most one chore at a time. */
+/* The row is the store's, and the branch is in a file: read at the desk, at most one chore at a
+ * time. */
 void app_goal_changed(struct app *a)
 {
     struct goal_chore *g;
@@ -141,6 +154,7 @@ void app_goal_changed(struct app *a)
     a->goal.is_asked = true;
     g = chore_new(sizeof(*g), goal_run, goal_done, goal_free_chore);
     g->host = app_host(a);
+    g->dir = conf_dir(a->conf);
     desk_give(a->desk, g);
 }
 
@@ -260,6 +274,10 @@ static void app_event(struct app *a, const struct event *e)
     case EVENT_REWOUND:
         if (!e->is_error)
             event_usage(a, &e->usage);
+        break;
+    case EVENT_TASK_STARTED:
+    case EVENT_TASK_DONE:
+        app_goal_changed(a);
         break;
     case EVENT_MODE:
         app_status_happened(a, STATUS_CHANGED);

@@ -141,6 +141,7 @@ static void frame_status_of(struct app *a, struct status *s, struct buf *pill)
         .mode = host ? permit_mode_name(permit_mode(host_permit(host))) : "default",
         .vim = editor_vim_mode(a->editor),
         .branch = buf_str(&a->figures.branch),
+        .tasks = a->figures.tasks,
     };
     if (a->figures.window > 0 && a->figures.context_tokens >= a->figures.window)
         s->context_percent = 100;

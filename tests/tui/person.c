@@ -707,6 +707,21 @@ static void case_editor(void)
     leave(&w);
 }
 
+/* The status line has the branch, and what runs in the background. */
+static void case_branch(void)
+{
+    struct window w;
+
+    start(&w, "step\n  call Bash {\"command\": \"sleep 100\", \"run_in_background\": true}\n"
+              "step\n  text Hello.\n");
+    window_type(&w, "!git init -q -b trunk" ENTER);
+    until_idle(&w);
+    window_type(&w, "hi" ENTER);
+    window_until_shown(&w, "· trunk");
+    window_until_shown(&w, "· 1 task");
+    leave(&w);
+}
+
 /* Each session is asked about anew, however much the one before has cost. */
 static void case_costs(void)
 {
@@ -2034,6 +2049,7 @@ static const struct {
     {"editor-fails", case_editor_fails},
     {"editor-term", case_editor_term},
     {"term-early", case_term_early},
+    {"branch", case_branch},
     {"costs", case_costs},
     {"costs-meanwhile", case_costs_meanwhile},
     {"resume-budget", case_resume_budget},
