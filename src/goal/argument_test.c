@@ -173,7 +173,7 @@ static const struct {
      GOAL_SET, "it",
      "{\"checks\":[\"a\",\"b\"],\"protect\":[\"t/**\"],\"protect_none\":true,"
      "\"token_budget\":1500000,\"max_turns\":20,\"max_cost_usd\":2.5,"
-     "\"deadline_ms\":1763215200000,\"referee\":\"self\",\"on_deny\":\"skip\","
+     "\"deadline_ms\":1763215200000,\"lasts_ms\":7200000,\"referee\":\"self\",\"on_deny\":\"skip\","
      "\"auto_resume\":true}"},
     {"--auto-resume tests pass", GOAL_SET, "tests pass", "{\"auto_resume\":true}"},
     {"--budget 5k -- --check is documented", GOAL_SET, "--check is documented",
