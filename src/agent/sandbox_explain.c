@@ -205,6 +205,7 @@ void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str outp
     else
         explain_errors(&e, output);
     explain_hosts(&e);
+    sandbox_absent_move(j, &e.seen);
     if (network && j->sandbox->net == CONFINE_NET_NONE)
         strv_adds(&e.seen, "the network: no host is allowed");
     for (size_t i = 0; i < e.seen.len; i++)

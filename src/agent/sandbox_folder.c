@@ -1,7 +1,7 @@
 /*
  * sandbox_folder: the folders that keep settings from being made, .claude and .tenax wherever they
- * would count, and homes that are missing where jobs may write; shared by all sessions there. Any
- * thread.
+ * would count, and homes and folders of startup files that are missing where jobs may write; shared
+ * by all sessions there. Any thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,11 +111,24 @@ static struct sandbox_folder *find_folder(struct sandbox *s, const char *path)
     return f;
 }
 
-/* A home that is there holds itself. */
-static void add_home(struct strv *to, const struct strv *write, const char *home)
+/* One that is there holds itself. */
+static void add_missing(struct strv *to, const struct strv *write, const char *path)
 {
-    if (is_made(home) && sandbox_is_written(write, home))
-        strv_adds(to, home);
+    if (is_made(path) && sandbox_is_written(write, path))
+        strv_adds(to, path);
+}
+
+/* With the folder above, which is no more than there. */
+static void add_startup(struct strv *to, const struct strv *write, const char *home)
+{
+    for (size_t i = 0; sandbox_startup_folders[i]; i++) {
+        CLEANUP(mem_freep) char *path = path_join(home, sandbox_startup_folders[i]);
+        CLEANUP(mem_freep) char *above = path_dirname(path);
+
+        if (is_made(path))
+            add_missing(to, write, above);
+        add_missing(to, write, path);
+    }
 }
 
 int sandbox_folders_hold(struct sandbox *s, struct err *err)
@@ -133,8 +146,9 @@ int sandbox_folders_hold(struct sandbox *s, struct err *err)
             strv_adds(&paths, path);
         }
     }
-    add_home(&paths, &write, s->claude_home);
-    add_home(&paths, &write, s->tenax_home);
+    add_missing(&paths, &write, s->claude_home);
+    add_missing(&paths, &write, s->tenax_home);
+    add_startup(&paths, &write, s->home);
     lock_take(&s->lock);
     for (size_t i = 0; rc == 0 && i < paths.len; i++)
         rc = hold(find_folder(s, paths.ptr[i]), paths.ptr[i], err);
@@ -144,7 +158,9 @@ int sandbox_folders_hold(struct sandbox *s, struct err *err)
 
 void sandbox_folders_release(struct sandbox *s)
 {
-    VEC_EACH(&s->folders, f) {
+    for (size_t i = s->folders.len; i > 0; i--) { /* those in others before these */
+        struct sandbox_folder *f = &s->folders.ptr[i - 1];
+
         if (f->path && f->is_made && flock(f->fd, LOCK_EX | LOCK_NB) == 0)
             rmdir(f->path); /* only while nobody has put anything there */
         let_go(f);

@@ -68,6 +68,7 @@ int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
         return -1;
     }
     sandbox_paths_gather(s, j->temp, &j->paths);
+    sandbox_absent_find(j);
     j->confine = (struct confinement){
         .write = (const char *const *)strv_get(&j->paths.write),
         .read_only = (const char *const *)strv_get(&j->paths.read_only),
@@ -106,6 +107,8 @@ void sandbox_job_free(struct sandbox_job *j)
     if (!j)
         return;
     sandbox_sweep(j->sandbox);
+    sandbox_absent_move(j, /*ret=*/NULL);
+    strv_release(&j->absent);
     fd_closep(&j->door_fd);
     proxy_door_unref(j->door);
     sandbox_paths_release(&j->paths);

@@ -17,7 +17,8 @@
 #include "json/json.h"
 
 /* Of the home: keys, tokens, passwords, and where browsers keep all three. ~/.npmrc is not among
- * them, because npm does not run without its settings. */
+ * them, because npm does not run without its settings, nor is ~/.m2/settings.xml, because of Maven.
+ */
 static const char *const secrets[] = {
     ".ssh",
     ".gnupg",
@@ -25,6 +26,16 @@ static const char *const secrets[] = {
     ".azure",
     ".kube",
     ".oci",
+    ".boto",
+    ".s3cfg",
+    ".aliyun",
+    ".bluemix",
+    ".fly",
+    ".m2/settings-security.xml",
+    ".config/doctl",
+    ".config/hcloud",
+    ".config/linode-cli",
+    ".config/scw",
     ".netrc",
     ".git-credentials",
     ".pypirc",
@@ -71,12 +82,22 @@ static const char *const system_secrets[] = {
     "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
 };
 
-/* Of the home, should somebody work there: what runs by itself. */
-static const char *const startup_files[] = {
-    ".bashrc",    ".bash_profile", ".bash_login",      ".bash_logout",      ".profile",
-    ".zshrc",     ".zshenv",       ".zprofile",        ".zlogin",           ".gitconfig",
-    ".npmrc",     ".config/git",   ".config/fish",     ".config/autostart", ".config/systemd",
-    ".local/bin", ".inputrc",      ".pam_environment",
+const char *const sandbox_startup_files[] = {
+    ".bashrc", ".bash_profile",    ".bash_login", ".bash_logout", ".profile",     ".zshrc",
+    ".zshenv", ".zprofile",        ".zlogin",     ".gitconfig",   ".npmrc",       ".inputrc",
+    ".envrc",  ".pam_environment", ".xprofile",   ".xinitrc",     ".claude.json", NULL,
+};
+
+const char *const sandbox_startup_folders[] = {
+    ".config/git",
+    ".config/fish",
+    ".config/autostart",
+    ".config/systemd",
+    ".local/bin",
+    ".ssh",
+    ".aws",
+    ".kube",
+    NULL,
 };
 
 void sandbox_paths_release(struct sandbox_paths *p)
@@ -347,15 +368,21 @@ static void add_unless_safe(struct sandbox_paths *p, const char *path)
         strv_adds(&p->read_only, path);
 }
 
+static void add_names(struct sandbox *s, struct sandbox_paths *p, const char *const *names)
+{
+    for (; *names; names++) {
+        CLEANUP(mem_freep) char *path = path_join(s->home, *names);
+
+        add_unless_safe(p, path);
+    }
+}
+
 static void add_homes(struct sandbox *s, struct sandbox_paths *p)
 {
     add_unless_safe(p, s->tenax_home);
     add_unless_safe(p, s->claude_home);
-    for (size_t i = 0; i < ARRAY_LEN(startup_files); i++) {
-        CLEANUP(mem_freep) char *path = path_join(s->home, startup_files[i]);
-
-        add_unless_safe(p, path);
-    }
+    add_names(s, p, sandbox_startup_files);
+    add_names(s, p, sandbox_startup_folders);
 }
 
 static void add_secrets(struct sandbox *s, struct sandbox_paths *p)

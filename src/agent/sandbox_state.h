@@ -63,6 +63,7 @@ struct sandbox {
 struct sandbox_job {
     struct sandbox *sandbox;
     struct sandbox_paths paths;
+    struct strv absent; /* files that must not come by it */
     char *temp;
     struct confinement confine;
     struct proxy_door *door;
@@ -90,6 +91,16 @@ enum path_is {
 enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path);
 /* Whether a rule keeps it from being written, and no deeper one opens it again. */
 bool sandbox_path_is_closed(const struct sandbox_paths *p, const char *path);
+
+/* Of the home, should somebody work there: what runs by itself; each list ends with NULL. */
+extern const char *const sandbox_startup_files[];
+extern const char *const sandbox_startup_folders[];
+
+/* sandbox_absent.c */
+/* Of a job that begins now, with its paths. */
+void sandbox_absent_find(struct sandbox_job *j);
+/* Behind it: what has come is moved aside, and said in ret, which may be NULL. */
+void sandbox_absent_move(struct sandbox_job *j, struct strv *ret);
 
 /* sandbox_git.c */
 /* The repository that a folder belongs to. rules: all others, with what links that forbid lead to;

@@ -97,6 +97,10 @@ static int set_up(void **state)
         "h/.ssh/id_rsa",
         "h/.aws/credentials",
         "h/.netrc",
+        "h/.boto",
+        "h/.s3cfg",
+        "h/.m2/settings.xml",
+        "h/.m2/settings-security.xml",
         "h/.bashrc",
         "h/.npmrc",
         "h/.tenax/auth.json",
@@ -335,6 +339,10 @@ static const struct path_case path_cases[] = {
     {"w", NO_SETTINGS, "h/.ssh/id_rsa", PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.aws/credentials", PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.netrc", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.boto", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.s3cfg", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.m2/settings-security.xml", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.m2/settings.xml", PATH_READABLE},
     {"w", NO_SETTINGS, "h/.tenax/auth.json", PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.claude/.credentials.json", PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.tenax/run/session.sock", PATH_HIDDEN},
@@ -432,6 +440,7 @@ static const struct {
     {"o", NO_SETTINGS, {"o/.claude", "o/.tenax", "added/.tenax"}},
     {"s/deep/down", FILES("\"allowWrite\":[\"../..\"]"), {"s/.tenax", "s/deep/.tenax"}},
     {"o", FILES("\"allowWrite\":[\"~\"]"), {"h/moved"}}, /* CLAUDE_CONFIG_DIR */
+    {"h", NO_SETTINGS, {"h/.config/autostart", "h/.local/bin", "h/.config", "h/.kube"}},
 };
 
 static void folders_everywhere(void **state)
@@ -597,6 +606,53 @@ static void unwanted(void **state)
             fail_msg("row %zu: %s", i, unwanted_cases[i].made);
         if (!was_there)
             unlink(path);
+    }
+}
+
+/* Files that run by themselves, or name what does, and were missing: no job's stays under its name.
+ */
+static const struct {
+    const char *work;
+    const char *made;
+    bool by_tool; /* and not by the job */
+    bool stays;
+} absent_cases[] = {
+    {"o", "o/.mcp.json", false, false},
+    {"o", "o/.mcp.json", true, true},
+    {"w", "added/.mcp.json", false, false},
+    {"h", "h/.zshenv", false, false},
+    {"h", "h/.claude.json", false, false},
+    {"o", "h/.zshenv", false, true}, /* not written by jobs */
+    {"h", "h/.notes", false, true},
+};
+
+static void absent(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(absent_cases); i++) {
+        CLEANUP(place_release) struct place p;
+        CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
+        CLEANUP(mem_freep) char *added = path_join(root, "added");
+        CLEANUP(mem_freep) char *path = path_join(root, absent_cases[i].made);
+        CLEANUP(buf_release) struct buf moved = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf said = BUF_INIT(10000);
+        struct stat st;
+
+        buf_addf(&moved, "%s.blocked", path);
+        place_make(&p, absent_cases[i].work, NO_SETTINGS);
+        workspace_add_dir(p.workspace, added);
+        assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+        make_file(absent_cases[i].made);
+        assert_int_equal(stat(path, &st), 0);
+        if (absent_cases[i].by_tool)
+            workspace_saw(p.workspace, path, &st, STR("{}\n"), false);
+        sandbox_job_explain(job, root, STR(""), /*has_failed=*/false, &said);
+        if (file_exists(path) != absent_cases[i].stays ||
+            file_exists(buf_cstr(&moved)) == absent_cases[i].stays ||
+            str_has(buf_str(&said), str_of(path)) == absent_cases[i].stays)
+            fail_msg("row %zu: %s: %s", i, path, buf_cstr(&said));
+        unlink(path);
+        unlink(buf_cstr(&moved));
     }
 }
 
@@ -1032,13 +1088,21 @@ static void remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),        cmocka_unit_test(links_replaced),
-        cmocka_unit_test(temporary),    cmocka_unit_test(warnings),
-        cmocka_unit_test(unwanted),     cmocka_unit_test(sides),
-        cmocka_unit_test(asking),       cmocka_unit_test(environment),
-        cmocka_unit_test(explanations), cmocka_unit_test(states),
-        cmocka_unit_test(sockets),      cmocka_unit_test(folders),
-        cmocka_unit_test(folder_taken), cmocka_unit_test(folders_everywhere),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(links_replaced),
+        cmocka_unit_test(temporary),
+        cmocka_unit_test(warnings),
+        cmocka_unit_test(unwanted),
+        cmocka_unit_test(absent),
+        cmocka_unit_test(sides),
+        cmocka_unit_test(asking),
+        cmocka_unit_test(environment),
+        cmocka_unit_test(explanations),
+        cmocka_unit_test(states),
+        cmocka_unit_test(sockets),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(folder_taken),
+        cmocka_unit_test(folders_everywhere),
         cmocka_unit_test(remembered),
     };
 
