@@ -6,6 +6,7 @@
 
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/mention.h"
 #include "agent/permit.h"
 #include "agent/recall.h"
 #include "agent/reminder.h"
@@ -337,6 +338,19 @@ static void turn_name_prompt(struct agent *a, const char *uuid)
     lock_give(&a->lock);
 }
 
+/* Files that a person's words name go along. */
+static void turn_say_files(struct agent *a, const struct agent_input *in)
+{
+    CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
+
+    if (in->is_literal || in->is_note || in->command)
+        return;
+    message_text(in->message, &words);
+    mention_files(a->spec.workspace, a->spec.permit, buf_str(&words), &blocks);
+    agent_say_reminders(a, buf_str(&blocks));
+}
+
 /* between: it waited in the queue of a turn that runs. 1: the turn was called off while hooks were
  * asked about it, so it waits again. */
 static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bool between)
@@ -372,6 +386,8 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
+    if (asked == 0)
+        turn_say_files(a, in);
     if (asked == 0)
         r = turn_say(a, t, in->message->blocks, in->message->len, uuid,
                      in->is_note ? USER_ADDED : USER_INPUT, &t->err);

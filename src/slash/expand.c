@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/event.h"
+#include "agent/mention.h"
 #include "agent/permit.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
@@ -203,18 +204,6 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
     return 0;
 }
 
-/* Where a path behind "@" ends. */
-static size_t path_len(struct str s)
-{
-    size_t i = 0;
-
-    while (i < s.len && !strchr(" \t\r\n`'\"<>|*,;()[]{}", s.ptr[i]))
-        i++;
-    while (i && strchr(".:!?", s.ptr[i - 1]))
-        i--;
-    return i;
-}
-
 /* Behind the text, when it is a file that may be read without asking; else it stays a word. */
 static void add_file(struct expansion *x, struct str name, struct buf *ret)
 {
@@ -276,10 +265,10 @@ static int expand_body(struct expansion *x, struct str body, struct buf *ret, st
                 return -1;
             i += len;
             from = i;
-        } else if (rest.ptr[0] == '@' && starts_word && path_len(str_from(rest, 1))) {
+        } else if (rest.ptr[0] == '@' && starts_word && mention_path_len(str_from(rest, 1))) {
             CLEANUP(buf_release) struct buf name = BUF_INIT(64 << 10);
 
-            len = path_len(str_from(rest, 1)) + 1;
+            len = mention_path_len(str_from(rest, 1)) + 1;
             expand_values(str_from(str_first(rest, len), 1), &x->values, &x->used, &name);
             add_file(x, buf_str(&name), &files);
             i += len;
