@@ -712,6 +712,26 @@ static void cleared_elsewhere_is_written_into_the_transcript(void **state)
     side_close(&s);
 }
 
+/* A look at the row between the edit and the nudge left the old text to be worked for. */
+static void edited_elsewhere_and_looked_at_is_worked_for_as_edited(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct side s, other;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_open_outside(&other);
+    side_do(&other, "edit -- all links work");
+    side_close(&other);
+    assert_int_equal(side_idle(&s), IDLE_TURN);
+    goal_nudge(s.goal);
+    side_text(&s, &text);
+    assert_string_equal(buf_cstr(&text), "all links work");
+    assert_string_equal(buf_cstr(&s.armed), "all links work");
+    side_close(&s);
+}
+
 static void edited_elsewhere_is_worked_for_as_edited(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
@@ -914,6 +934,7 @@ int main(void)
         TEST(nothing_is_added_to_no_limit),
         TEST(cleared_elsewhere_is_written_into_the_transcript),
         TEST(edited_elsewhere_is_worked_for_as_edited),
+        TEST(edited_elsewhere_and_looked_at_is_worked_for_as_edited),
         TEST(paused_elsewhere_is_told_of),
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),

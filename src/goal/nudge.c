@@ -48,6 +48,14 @@ static void nudged_status(struct goal *g, enum goal_status was)
     goal_tell(g, "goal_updated", buf_str(&data));
 }
 
+/* Its text is another than the one that is worked for. A look at the row may have come before. */
+static bool is_edited(const struct goal *g, struct str objective, enum goal_status was)
+{
+    return !str_eq(objective, g->row.objective) ||
+           (was == GOAL_ACTIVE && goal_is_active(g) &&
+            !g->spec.host.is_armed(g->spec.host.arg, g->row.objective));
+}
+
 void goal_nudge(struct goal *g)
 {
     CLEANUP(buf_release) struct buf objective = BUF_INIT(BUF_NO_LIMIT);
@@ -64,7 +72,7 @@ void goal_nudge(struct goal *g)
     goal_tell_begin(g, &w, &data);
     jw_object_end(&w);
     if (goal_read_row(g, &err) == 0 && (had || g->has)) {
-        if (had && g->has && !str_eq(buf_str(&objective), g->row.objective))
+        if (had && g->has && is_edited(g, buf_str(&objective), was))
             nudged_edit(g);
         if (had && g->has && was != g->row.status)
             nudged_status(g, was);
