@@ -920,6 +920,9 @@ static const struct refresh_case refresh_cases[] = {
     {CLAUDES, "{\"model\":\"x\",\"http2\":1}", 1, "a", "~/.claude/settings.json:1:22: 'http2'"},
     {"etc/tenax/managed-settings.d/1.json", "{\"model\":\"m\"}", 1, "m", NULL},
     {"etc/tenax/managed-settings.d/1.json", NULL, 1, "a", NULL},
+    {"work/.claude/notes", "", 0, "a", NULL}, /* a folder that was not there */
+    {"work/.claude/settings.local.json", "{\"model\":\"l\"}", 1, "l", NULL},
+    {"work/.claude/settings.local.json", NULL, 1, "a", NULL},
     {OURS, "{\"claudeCompat\":false}", 1, "-", NULL},
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "conf/levels.h"
 
@@ -26,6 +27,18 @@ static int64_t stamp_now_ns(void)
     return stamp_ns(&now);
 }
 
+/* Looked for behind the file: one that comes in between is seen the next time. */
+static void stamp_find_folder(const struct stamps *s, struct stamp *it)
+{
+    CLEANUP(mem_freep) char *folder = path_dirname(it->path);
+
+    VEC_EACH(&s->list, other) {
+        it->is_led = it->is_led || (other->folder && strcmp(other->folder, folder) == 0);
+    }
+    if (it->is_led || !file_exists(folder))
+        it->folder = TAKE_PTR(folder);
+}
+
 static void stamp_add(struct stamps *s, const char *path, int level)
 {
     struct stamp *it = vec_add(&s->list);
@@ -33,6 +46,8 @@ static void stamp_add(struct stamps *s, const char *path, int level)
     *it = (struct stamp){.path = mem_dup(path, strlen(path)), .level = level};
     it->is_there = stat(path, &it->st) == 0;
     it->is_fresh = it->is_there && stamp_ns(&it->st.st_mtim) > stamp_now_ns() - STAMP_FRESH_NS;
+    if (!it->is_there)
+        stamp_find_folder(s, it);
 }
 
 void stamps_take(struct stamps *s, const struct levels *levels)
@@ -53,12 +68,28 @@ static bool stat_same(const struct stat *a, const struct stat *b)
            stamp_ns(&a->st_ctim) == stamp_ns(&b->st_ctim);
 }
 
-bool stamps_changed(const struct stamps *s)
+/* The folder has come: from now on each of its files is looked for. */
+static void stamps_know_folder(struct stamps *s, const char *name)
+{
+    CLEANUP(mem_freep) char *folder = mem_dup(name, strlen(name));
+
+    VEC_EACH(&s->list, it) {
+        if (it->folder && strcmp(it->folder, folder) == 0)
+            mem_freep(&it->folder);
+    }
+}
+
+bool stamps_changed(struct stamps *s)
 {
     VEC_EACH(&s->list, it) {
         struct stat now;
-        bool is_there = stat(it->path, &now) == 0;
+        bool is_there;
 
+        if (it->folder && !it->is_led && file_exists(it->folder))
+            stamps_know_folder(s, it->folder);
+        if (it->folder)
+            continue;
+        is_there = stat(it->path, &now) == 0;
         if (is_there != it->is_there || it->is_fresh || (is_there && !stat_same(&now, &it->st)))
             return true;
     }
@@ -95,6 +126,7 @@ void stamps_copy(struct stamps *s, const struct stamps *from)
 
         *copy = *it;
         copy->path = mem_dup(it->path, strlen(it->path));
+        copy->folder = it->folder ? mem_dup(it->folder, strlen(it->folder)) : NULL;
     }
 }
 
@@ -102,6 +134,7 @@ void stamps_release(struct stamps *s)
 {
     VEC_EACH(&s->list, it) {
         free(it->path);
+        free(it->folder);
     }
     vec_release(&s->list);
 }

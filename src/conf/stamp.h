@@ -1,5 +1,6 @@
 /*
- * Have settings files changed since they were read? One stat() per file answers.
+ * Have settings files changed since they were read? One stat() per file answers, or one for all
+ * files of a folder that is not there.
  *
  * Stamps are taken before the files are read, so that a change in between is seen the next time. A
  * file that was written within the last moments before its stamp could be written again without
@@ -21,6 +22,8 @@ struct stamp {
     bool is_there;
     bool is_fresh; /* too young to be told from the next change */
     struct stat st;
+    char *folder; /* that is not there, either, so that nothing can be in it; NULL: it is */
+    bool is_led;  /* a stamp before it looks for the folder */
 };
 
 struct stamps {
@@ -29,7 +32,7 @@ struct stamps {
 
 /* Of every file that settings may be in, and the folders whose list of files counts. */
 void stamps_take(struct stamps *s, const struct levels *levels);
-bool stamps_changed(const struct stamps *s);
+bool stamps_changed(struct stamps *s); /* remembers which folders have come */
 /* Files of s that look different in `now`; fn is called for each until it says no: false. */
 typedef bool (*stamp_fn)(void *arg, const struct stamp *it);
 bool stamps_compare(const struct stamps *s, const struct stamps *now, stamp_fn fn, void *arg);
