@@ -1,0 +1,179 @@
+/*
+ * Much at once in front of a person. The test program is person.c.
+ */
+#include "person.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+/* What frames may cost: the thread's own processor time, which a busy machine stretches much. */
+#define FRAME_US 4000
+#define FRAMES_PER_S 125 /* while a stream is faster than what was shown of it */
+
+struct frames {
+    int *us;
+    size_t *bytes; /* of a stream that each has shown */
+    size_t count;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a;
+    int y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a;
+    size_t y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void frames_load(const char *path, struct frames *ret)
+{
+    FILE *from = fopen(path, "r");
+    size_t bytes;
+    int us;
+
+    *ret = (struct frames){0};
+    CHECK(from, "no %s", path);
+    while (fscanf(from, "%d %zu", &us, &bytes) == 2) {
+        ret->us = mem_realloc(ret->us, (ret->count + 1) * sizeof(*ret->us));
+        ret->bytes = mem_realloc(ret->bytes, (ret->count + 1) * sizeof(*ret->bytes));
+        ret->us[ret->count] = us;
+        ret->bytes[ret->count++] = bytes;
+    }
+    fclose(from);
+    CHECK(ret->count > 0, "no frames");
+    qsort(ret->us, ret->count, sizeof(*ret->us), by_number);
+    qsort(ret->bytes, ret->count, sizeof(*ret->bytes), by_size);
+}
+
+static void frames_release(struct frames *f)
+{
+    mem_freep(&f->us);
+    mem_freep(&f->bytes);
+}
+
+/* Starts it with a count of its frames. */
+static void start_counted(struct window *w, const char *scenario, char path[static 64])
+{
+    char name[96];
+    const char *env[] = {name, NULL};
+    struct window_spec spec = {.build = build, .scenario = scenario, .env = env};
+
+    snprintf(path, 64, "/tmp/tenax-frames-%d", (int)getpid());
+    snprintf(name, sizeof(name), "TENAX_TEST_FRAMES=%s", path);
+    window_open(w, &spec);
+    until_idle(w);
+}
+
+/* Their cost is shown, and judged where nothing slows the program down; the slowest ones, so many
+ * of a hundred, are not. */
+static void end_counted(struct window *w, const char *path, struct frames *ret)
+{
+    int worst;
+    int p99;
+
+    leave(w);
+    frames_load(path, ret);
+    p99 = ret->us[ret->count * 99 / 100];
+    worst = ret->us[ret->count - 1];
+    printf("%zu frames, %d us of the thread's own at p99, %d at most\n", ret->count, p99, worst);
+    CHECK(IS_WATCHED || p99 <= FRAME_US * 5, "a frame takes %d us", p99);
+    if (!getenv("KEEP_FRAMES"))
+        unlink(path);
+}
+
+/* Keys typed into a storm of text are seen at once: the frame that follows has them. */
+static void type_and_see(struct window *w, const char *word)
+{
+    for (size_t i = 1; word[i - 1]; i++) {
+        char typed[64];
+
+        snprintf(typed, sizeof(typed), "%.1s", word + i - 1);
+        window_type(w, typed);
+        snprintf(typed, sizeof(typed), "❯ %.*s", (int)i, word);
+        window_until(w, typed);
+    }
+}
+
+#define STORM_LINES 200000
+
+/* A model that is faster than any: what half of the frames show at least is enough for a stream of
+ * 5 MB/s, where nobody else needs the processor; a fifth of that must do on any machine. */
+static void case_storm(void)
+{
+    CLEANUP(buf_release) struct buf scenario = BUF_INIT(BUF_NO_LIMIT);
+    struct frames frames;
+    char path[64];
+    struct window w;
+    int64_t from_ms;
+    double rate;
+
+    buf_adds(&scenario, "chunk 20000\npace 1ms\nstep\n  text <<END\n");
+    for (int i = 1; i <= STORM_LINES; i++)
+        buf_addf(&scenario, "    Line %d of a long answer with **bold** words and `code`.%s\n", i,
+                 i % 10 ? "" : "\n");
+    buf_adds(&scenario, "    The end of it.\n    END\nstep\n  text Second answer.\n");
+    start_counted(&w, buf_cstr(&scenario), path);
+    window_type(&w, "go" ENTER);
+    window_until_raw(&w, "Line 100 ", 0);
+    from_ms = clock_mono_ms();
+    type_and_see(&w, "typed");
+    window_until_raw(&w, "The end of it.", 0);
+    printf("%.1f MB/s\n", (double)scenario.len / 1000 / (double)(clock_mono_ms() - from_ms + 1));
+    window_type(&w, ENTER);
+    window_until(&w, "Second answer.");
+    end_counted(&w, path, &frames);
+    rate = (double)frames.bytes[frames.count / 2] * FRAMES_PER_S / 1e6;
+    printf("%.1f MB/s at %d frames a second\n", rate, FRAMES_PER_S);
+    CHECK(IS_WATCHED || rate > 1, "only %.1f MB/s", rate);
+    frames_release(&frames);
+}
+
+static void case_long_diff(void)
+{
+    CLEANUP(buf_release) struct buf scenario = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct frames frames;
+    char path[64];
+    struct window w;
+
+    for (int i = 1; i <= 10000; i++)
+        buf_addf(&text, "line %d\\n", i);
+    buf_addf(&scenario,
+             "step\n  call Write {\"file_path\": \"long.txt\", \"content\": \"%s\"}\n"
+             "step\n  text It is written.\n",
+             buf_cstr(&text));
+    start_counted(&w, buf_cstr(&scenario), path);
+    window_type(&w, "go" ENTER);
+    window_until(&w, "Enter choose");
+    for (int i = 0; i < 50; i++) {
+        window_type(&w, PAGE_DOWN);
+        window_settle(&w, 20);
+    }
+    answer(&w, "1");
+    type_and_see(&w, "typed");
+    window_until(&w, "It is written.");
+    window_type(&w, CTRL_C);
+    window_until_gone(&w, "typed");
+    end_counted(&w, path, &frames);
+    CHECK(IS_WATCHED || frames.us[frames.count - 1] <= FRAME_US * 5, "a frame takes %d us",
+          frames.us[frames.count - 1]);
+    frames_release(&frames);
+}
+
+const struct person_case person_much[] = {
+    {"storm", case_storm},
+    {"long-diff", case_long_diff},
+    {0},
+};
