@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,6 +90,7 @@ struct agent_spec {
     double max_usd;                   /* of the session; 0: no limit */
     enum thinking thinking;
     int64_t thinking_budget;
+    const atomic_bool *hides_thinking; /* it is not asked for in words; NULL: it is */
     enum effort effort;
     enum cache_break cache_break;
     /* Takes the event, numbers it (seq) and passes it on, from the agent's thread and from those of

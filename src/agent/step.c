@@ -361,6 +361,8 @@ static void step_request(struct step *s, struct llm_request *ret)
         .effort = a->turn_effort ? a->turn_effort : a->spec.effort,
         .thinking = a->spec.thinking,
         .thinking_budget = a->spec.thinking_budget,
+        /* Also aside: a request that thinks otherwise would miss the cache. */
+        .show_thinking = !a->spec.hides_thinking || !atomic_load(a->spec.hides_thinking),
         .cache = step_cache(a->spec.conf, &p->model),
     };
     step_system(s, ret);

@@ -16,7 +16,6 @@
 static void options_not_yet(const struct args *args)
 {
     static const enum option_id later[] = {
-        OPT_THINKING_DISPLAY,
         OPT_TASK_BUDGET,
         OPT_BETAS,
         OPT_MCP_CONFIG,
@@ -89,12 +88,14 @@ static int options_session_id(const char *id, struct err *err)
 static int options_thinking(struct host_spec *spec, struct err *err)
 {
     const char *how = args_get(spec->args, OPT_THINKING);
+    const char *display = args_get(spec->args, OPT_THINKING_DISPLAY);
     int64_t tokens = -1;
 
     if (options_number(spec->args, OPT_MAX_THINKING_TOKENS, 0, &tokens, err) < 0)
         return -1;
     spec->thinking =
         conf_get_bool(spec->conf, "alwaysThinkingEnabled", true) ? THINKING_DEFAULT : THINKING_OFF;
+    spec->hides_thinking = display && strcmp(display, "omitted") == 0;
     if (how && strcmp(how, "disabled") == 0)
         spec->thinking = THINKING_OFF;
     if (tokens >= 0) {

@@ -301,6 +301,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->max_usd = spec->max_usd;
     h->thinking = spec->thinking;
     h->thinking_budget = spec->thinking_budget;
+    h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
     h->source = spec->source;
     effort_parse(conf_get_str(h->conf, "effortLevel"), &h->effort);

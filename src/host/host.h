@@ -61,8 +61,9 @@ struct host_spec {
     double max_usd;           /* 0: no limit */
     enum thinking thinking;
     int64_t thinking_budget;
-    const char *source; /* how it begins, for hooks: "clear"; NULL: by the command line */
-    bool has_input;     /* host_send() comes at once: what it needs is begun early */
+    bool hides_thinking; /* nobody will read it: it is not asked for in words */
+    const char *source;  /* how it begins, for hooks: "clear"; NULL: by the command line */
+    bool has_input;      /* host_send() comes at once: what it needs is begun early */
     bool
         is_interactive; /* a person is in front of it: trust counts, an old goal waits for a word */
 };
@@ -126,6 +127,7 @@ int host_select(struct host *h, struct str want, struct provider *ret, struct er
 /* Empty or "default": the one the session started with. *ret_name is the name that is sent. */
 int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err);
 void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget);
+void host_hide_thinking(struct host *h, bool hides);
 enum thinking host_thinking(struct host *h, int64_t *ret_budget);
 void host_model(struct host *h, struct buf *ret_provider, struct buf *ret_name,
                 int64_t *ret_window);

@@ -149,6 +149,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .refresh = host_refresh,
         .refresh_arg = h,
         .cancel = h->cancel,
+        .hides_thinking = &h->hides_thinking,
     };
 
     goal_set_journal(goals_goal(h->goals), spec.journal);
@@ -444,6 +445,11 @@ void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
     gate_give(&h->gate);
     if (a)
         agent_set_thinking(a, thinking, budget);
+}
+
+void host_hide_thinking(struct host *h, bool hides)
+{
+    h->hides_thinking = hides;
 }
 
 enum thinking host_thinking(struct host *h, int64_t *ret_budget)

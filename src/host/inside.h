@@ -56,6 +56,7 @@ struct host {
     double past_usd; /* what it has cost before it was opened; max_usd counts that too */
     enum thinking thinking;
     int64_t thinking_budget;
+    atomic_bool hides_thinking;
     bool is_interactive;
     const char *source; /* NULL: as the session was opened */
     enum effort effort; /* under the gate, as the next */

@@ -161,7 +161,8 @@ static void write_thinking_mode(struct jw *w, const struct llm_request *req)
     jw_kcstr(w, "type", names[how]);
     if (how == THINK_BUDGET)
         jw_ki64(w, "budget_tokens", think_budget(req));
-    if (how != THINK_DISABLED && req->show_thinking)
+    /* Models with a budget show it anyway. */
+    if (how == THINK_ADAPTIVE && req->show_thinking)
         jw_kcstr(w, "display", "summarized");
     jw_object_end(w);
 }

@@ -242,6 +242,7 @@ struct attempt *attempt_start(const struct attempt_options *o, struct err *err)
         a->request.max_tokens = model->max_output;
     a->request.no_stream = o->no_stream;
     a->request.no_stream_options = o->provider->no_stream_options;
+    a->request.show_thinking = a->request.show_thinking && !o->provider->no_summaries;
     a->fn = o->fn;
     a->arg = o->arg;
     a->idle_ms = o->no_stream && o->idle_ms < WHOLE_IDLE_MS ? WHOLE_IDLE_MS : o->idle_ms;

@@ -24,6 +24,7 @@ struct llm_fault {
     bool no_tools;            /* this model cannot be given tools */
     bool media;               /* an image or a file in the request is to blame, or may be */
     bool drop_stream_options; /* the same request may work without stream_options */
+    bool drop_summaries;      /* the same without asking for readable thinking */
     char text[400];           /* what the server said, cleaned to one line */
     char request_id[80];
 };

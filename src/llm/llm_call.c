@@ -209,6 +209,10 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
         c->provider->no_stream_options = true;
         return call_ask(c, err);
     }
+    if (fault->drop_summaries && !c->provider->no_summaries) {
+        c->provider->no_summaries = true;
+        return call_ask(c, err);
+    }
     if (fault->code == ERR_AUTH && c->provider->source == KEY_HELPER && !c->key_renewed) {
         c->key_renewed = true;
         attempt_free(TAKE_PTR(c->attempt));

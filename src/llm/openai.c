@@ -112,6 +112,10 @@ void openai_fault(int status, struct str body, struct str retry_after, struct st
     refine(ret, fault_find(body, &arena), status);
     if ((status == 400 || status == 422) && str_has(body, STR("stream_options")))
         ret->drop_stream_options = true;
+    /* OpenAI gives summaries to organizations it has verified, others do not know them. */
+    if (status == 400 &&
+        (str_has(body, STR("reasoning.summary")) || str_has(body, STR("reasoning summaries"))))
+        ret->drop_summaries = true;
     if (str_is(should_retry, "false"))
         ret->retry = false;
     else if (str_is(should_retry, "true") && ret->code != ERR_CONTEXT_FULL)

@@ -55,6 +55,7 @@ struct provider {
     char *sent_as;           /* NULL: as it is called */
     int64_t idle_ms;         /* longest silence that is normal here; 0: the usual */
     bool no_stream_options;  /* learnt: the server refuses them */
+    bool no_summaries;       /* learnt: the server refuses to be asked for readable thinking */
     struct strv notes;       /* what the user should know: unknown model, two keys set, … */
     struct conf *conf;       /* for the helper */
     char *scenario;          /* scripted: the file */

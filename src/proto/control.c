@@ -304,9 +304,12 @@ static int do_set_model(struct control_call *call, struct jw *w, struct err *err
 static int do_set_max_thinking_tokens(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct json *wanted = json_get(call->request, "max_thinking_tokens");
+    struct str display = json_get_str(call->request, "thinking_display");
     int64_t tokens = 0;
 
     (void)w;
+    if (display.len)
+        host_hide_thinking(call->session->host, str_is(display, "omitted"));
     if (json_type(wanted) == JSON_NULL) {
         host_set_thinking(call->session->host, THINKING_DEFAULT, 0);
         return 0;
