@@ -162,11 +162,26 @@ static struct str header_of(const struct attempt *a, const char *name)
     return net_mail_header(&a->head, name);
 }
 
+/* Anthropic's own rate limits say how long they last; one that does not is a spending cap, and
+ * waiting for it would be waiting for the end of the month. Others who speak its dialect only leave
+ * out the header; proxies hand on the one that tells when there is more. */
+static void fault_at_home(const struct attempt *a, struct llm_fault *fault)
+{
+    bool is_home = str_has(str_of(a->provider->base_url), STR("api.anthropic.com")) ||
+                   header_of(a, "anthropic-ratelimit-unified-reset").len;
+
+    if (!fault->cap_at_home || !is_home)
+        return;
+    fault->code = ERR_QUOTA;
+    fault->retry = false;
+}
+
 static int fault_from_status_body(struct attempt *a, struct llm_fault *fault, struct err *err)
 {
     *fault = (struct llm_fault){.wait_ms = -1};
     a->dialect->fault(a->facts.status, buf_str(&a->body), header_of(a, "retry-after"),
                       header_of(a, "retry-after-ms"), header_of(a, "x-should-retry"), fault);
+    fault_at_home(a, fault);
     if (fault->code == ERR_QUOTA && fault->wait_ms < 0)
         fault->wait_ms =
             retry_reset_ms(header_of(a, "anthropic-ratelimit-unified-reset"), clock_wall_ms());

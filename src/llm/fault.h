@@ -21,6 +21,7 @@ struct llm_fault {
     bool retry;
     bool overloaded;          /* 529 and its relatives: counts towards the fallback model */
     int64_t wait_ms;          /* asked for by the server, or -1 */
+    bool cap_at_home;         /* from the vendor's own servers it would be a spending cap */
     bool no_tools;            /* this model cannot be given tools */
     bool media;               /* an image or a file in the request is to blame, or may be */
     bool drop_stream_options; /* the same request may work without stream_options */

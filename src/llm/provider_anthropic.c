@@ -77,12 +77,8 @@ static void anthropic_fault(int status, struct str body, struct str retry_after,
                       retry_after_ms);
     read_request_id(ret, body, &arena);
 
-    /* A rate limit says how long it lasts; one that does not is a spending cap, and waiting for it
-     * would be waiting for the end of the month. */
-    if (str_is(type, "rate_limit_error") && ret->code == ERR_RETRY_LATER && ret->wait_ms < 0) {
-        ret->code = ERR_QUOTA;
-        ret->retry = false;
-    }
+    ret->cap_at_home = str_is(type, "rate_limit_error") && ret->code == ERR_RETRY_LATER &&
+                       ret->wait_ms < 0 && !str_is(should_retry, "true");
     if (str_is(should_retry, "true")) {
         ret->retry = true;
         if (ret->code == ERR_QUOTA && status == 429)

@@ -971,7 +971,7 @@ static const struct {
     {409, ERROR("conflict_error", "x"), "", "", ERR_NETWORK, true, false, -1},
     {413, ERROR("request_too_large", "x"), "", "", ERR_TOO_BIG, false, false, -1},
     {429, ERROR("rate_limit_error", "x"), "3", "", ERR_RETRY_LATER, true, false, 3000},
-    {429, ERROR("rate_limit_error", "x"), "", "", ERR_QUOTA, false, false, -1},
+    {429, ERROR("rate_limit_error", "x"), "", "", ERR_RETRY_LATER, true, false, -1},
     {429, ERROR("rate_limit_error", "x"), "", "true", ERR_RETRY_LATER, true, false, -1},
     {429, "busy", "", "", ERR_RETRY_LATER, true, false, -1}, /* a proxy's own */
     {500, ERROR("api_error", "x"), "", "", ERR_NETWORK, true, false, -1},
