@@ -27,6 +27,7 @@ enum disk_test {
 
 static atomic_int disk_test = DISK_OFF;
 static atomic_int_fast64_t disk_seen;
+static atomic_int_fast64_t disk_synced;
 static atomic_int_fast64_t disk_commits, disk_committed;
 static int64_t disk_target; /* written before disk_test leaves OFF */
 
@@ -126,10 +127,17 @@ ssize_t disk_write(int fd, const void *bytes, size_t len)
     return disk_write_through(fd, bytes, len);
 }
 
+int64_t disk_syncs(void)
+{
+    return atomic_load(&disk_synced);
+}
+
 int disk_sync(int fd)
 {
     int r;
 
+    if (atomic_load_explicit(&disk_test, memory_order_relaxed) != DISK_OFF)
+        atomic_fetch_add(&disk_synced, 1);
     do {
         r = fdatasync(fd);
     } while (r < 0 && errno == EINTR);

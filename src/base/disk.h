@@ -15,6 +15,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 void disk_test_mode(const char *spec); /* from main(), when the variable is set */
@@ -22,6 +23,7 @@ void disk_test_mode(const char *spec); /* from main(), when the variable is set 
 /* As write(2) and fdatasync(2), but for EINTR. */
 ssize_t disk_write(int fd, const void *bytes, size_t len);
 int disk_sync(int fd);
+int64_t disk_syncs(void); /* how many there were in test mode */
 
 /* Around what a library commits for us. */
 void disk_commit_begins(void);

@@ -20,6 +20,8 @@
 #include "store/file_lock.h"
 #include "sync/thread.h"
 
+#define NAMED_FOLDERS 3  /* the project's, that of all projects, the home: any of them may be new  \
+                          */
 #define MAX_WAIT_MS 5000 /* for a process that writes into the same file; a write takes 0.1 ms */
 
 struct transcript {
@@ -31,9 +33,10 @@ struct transcript {
     struct cancel *cancel; /* or NULL */
 
     struct gate gate;
-    bool busy;        /* whoever set it owns the next seven */
+    bool busy;        /* whoever set it owns the next eight */
     int fd;           /* -1: not opened yet */
     bool exists;      /* there is a file, ours or an older one */
+    bool is_named;    /* its name, and those of its folders, are on the disk */
     bool is_copy;     /* until it exists: written under another name, which no list shows */
     struct buf waits; /* whole lines that go before the next message */
     bool has_failed;  /* a message is among them */
@@ -99,10 +102,30 @@ static void transcript_sync_loop(void *arg)
     gate_give(&t->sync_gate);
 }
 
+/* A file that nobody finds after a power cut is lost, however well its lines are kept. A file
+ * system that cannot sync a folder is fine. */
+static void transcript_sync_names(struct transcript *t)
+{
+    CLEANUP(mem_freep) char *dir = path_dirname(t->path);
+
+    t->is_named = true;
+    for (int i = 0; i < NAMED_FOLDERS; i++) {
+        CLEANUP(fd_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char *up = path_dirname(dir);
+
+        if (fd >= 0)
+            (void)disk_sync(fd);
+        mem_freep(&dir);
+        dir = up;
+    }
+}
+
 static int transcript_sync_now(struct transcript *t, struct err *err)
 {
     if (disk_sync(t->fd) < 0)
         return err_sys(err, ERR_IO, "'%s' could not be brought to the disk", t->path);
+    if (!t->is_named)
+        transcript_sync_names(t);
     return 0;
 }
 

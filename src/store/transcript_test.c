@@ -41,6 +41,25 @@ static void assert_file(const char *path, const char *want)
     assert_string_equal(buf_cstr(&text), want);
 }
 
+/* With SYNC_ALWAYS a power cut loses neither lines nor the file they are in. */
+static void test_names_are_synced(void **state)
+{
+    CLEANUP(mem_freep) char *path = in_dir("home/projects/key/a.jsonl");
+    struct transcript *t = transcript_new(path, SYNC_ALWAYS);
+    struct err err = {0};
+    int64_t before;
+
+    (void)state;
+    disk_test_mode("eio:1000");
+    before = disk_syncs();
+    assert_int_equal(transcript_message(t, STR("hello\n"), true, &err), 0);
+    assert_int_equal(disk_syncs() - before, 1 + 3);
+    assert_int_equal(transcript_message(t, STR("more\n"), true, &err), 0);
+    assert_int_equal(disk_syncs() - before, 1 + 3 + 1);
+    disk_test_mode(NULL);
+    transcript_free(t);
+}
+
 static void test_file_appears_with_the_first_message(void **state)
 {
     CLEANUP(mem_freep) char *path = in_dir("deep/er/a.jsonl");
@@ -367,6 +386,7 @@ static int remove_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_are_synced),
         cmocka_unit_test(test_file_appears_with_the_first_message),
         cmocka_unit_test(test_torn_tail_is_completed),
         cmocka_unit_test(test_disk_that_fails),
