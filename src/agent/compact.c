@@ -349,7 +349,7 @@ bool compact_for_room(struct agent *a, struct turn *t)
     struct room room;
 
     room_of(a->spec.conf, &agent_provider(a, t->provider)->model, &room);
-    if (t->made_room || !compact_is_automatic(a, &room))
+    if (t->made_room || !room.automatic) /* once a turn, however often it has failed before */
         return false;
     t->made_room = true;
     return compact_unasked(a, t, &err) == 0;

@@ -726,6 +726,25 @@ static void three_failures(void **state)
     bench_end(&b);
 }
 
+/* Those that nobody asked for are off then; one that a provider asks for is not. */
+static void failures_do_not_stop_recovery(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b,
+                SUMMARY "step\n  call Big {}\n"
+                        "step\n  fault status 400 \"prompt is too long: 9 tokens > 8 maximum\"\n"
+                        "  text done\n",
+                NULL);
+    bench_start(&b);
+    b.agent->compact_failures = 3;
+    bench_turn(&b, "go");
+    assert_string_equal(buf_cstr(&b.trace), "TSDrcCSDE");
+    assert_int_equal(b.end, END_COMPLETED);
+    bench_end(&b);
+}
+
 /* Each succeeds, and after one call the conversation is as long as before: a loop of its own. */
 static void no_room_is_made(void **state)
 {
@@ -831,10 +850,15 @@ static void remove_all(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_happens),        cmocka_unit_test(state_is_said_again),
-        cmocka_unit_test(many_long_results),   cmocka_unit_test(three_failures),
-        cmocka_unit_test(no_room_is_made),     cmocka_unit_test(interrupted),
-        cmocka_unit_test(asked_for_meanwhile), cmocka_unit_test(snipped),
+        cmocka_unit_test(what_happens),
+        cmocka_unit_test(state_is_said_again),
+        cmocka_unit_test(many_long_results),
+        cmocka_unit_test(three_failures),
+        cmocka_unit_test(failures_do_not_stop_recovery),
+        cmocka_unit_test(no_room_is_made),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(asked_for_meanwhile),
+        cmocka_unit_test(snipped),
     };
     int r;
 
