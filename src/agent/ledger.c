@@ -69,7 +69,15 @@ void ledger_add(struct ledger *l, const struct model *m, const struct llm_usage 
 
 void ledger_add_spend(struct ledger *l, const struct tool_spend *s)
 {
-    ledger_book(l, ledger_row(l, s->model), &s->usage, s->usd);
+    struct ledger_row *row = ledger_row(l, s->model);
+    struct model m;
+
+    if (!row->window) {
+        model_find(STR(""), s->model, &m); /* as far as the table goes: who gave it is not told */
+        row->window = m.window;
+        row->max_output = m.max_output;
+    }
+    ledger_book(l, row, &s->usage, s->usd);
 }
 
 static double ledger_input_price(const struct model *m, enum cache_ttl cache)

@@ -92,12 +92,27 @@ static void unknown_price_is_no_promise(void **state)
     assert_int_equal(err.code, ERR_UNSUPPORTED);
 }
 
+/* What was spent before, or beside, is known by the model's name alone. */
+static void spends_have_their_model(void **state)
+{
+    CLEANUP(ledger_release) struct ledger l = {0};
+    struct tool_spend spend = {.model = STR("claude-sonnet-5"), .usd = 0.5};
+    struct model m;
+
+    (void)state;
+    model_find(STR("anthropic"), STR("claude-sonnet-5"), &m);
+    ledger_add_spend(&l, &spend);
+    assert_true(l.rows.ptr[0].window > 0 && l.rows.ptr[0].window == m.window);
+    assert_int_equal(l.rows.ptr[0].max_output, m.max_output);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adds_up),
         cmocka_unit_test(caps),
         cmocka_unit_test(unknown_price_is_no_promise),
+        cmocka_unit_test(spends_have_their_model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
