@@ -40,6 +40,7 @@ struct step;
     X(GO_ON, "max_output_tokens_recovery")                                                         \
     X(NO_MEDIA, "media_dropped")                                                                   \
     X(MORE_ROOM, "reactive_compact_retry")                                                         \
+    X(FALLBACK, "model_fallback")                                                                  \
     X(PAUSED, "pause_turn")                                                                        \
     X(EMPTY, "empty_answer")                                                                       \
     X(QUEUED_INPUT, "queued_input")                                                                \

@@ -76,6 +76,8 @@ struct journal {
     /* Input that waits for its turn. Any thread. */
     int (*queue)(struct journal *self, enum journal_queue what, const struct agent_input *input,
                  struct err *err);
+    /* A warning for people who read the session. NULL: nobody does. */
+    int (*tell)(struct journal *self, struct str text, struct err *err);
     /* A line of the chain that no model sees: {"type": "goal_status", …}. */
     int (*attach)(struct journal *self, struct str json, struct err *err);
     /* The turn is over; on disk when this returns. */

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "agent/inside.h"
+#include "agent/journal.h"
 #include "agent/pace.h"
 #include "agent/room.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "conf/conf.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -221,6 +223,19 @@ static void step_account_void(struct step *s)
     s->heard = (struct llm_usage){0};
 }
 
+/* Another model answers from here on; the session tells it, too. */
+static void step_fell_back(struct step *s, struct str why)
+{
+    struct journal *journal = s->agent->spec.journal;
+    struct err err = {0};
+
+    s->turn->provider++;
+    turn_again(s->turn, WHY_FALLBACK);
+    agent_notice(s->agent, LEVEL_WARNING, "%.*s", STR_ARG(why));
+    if (journal && journal->tell && journal->tell(journal, why, &err) < 0)
+        log_debug("agent", "%s", err.text);
+}
+
 static int step_event(const struct llm_event *ev, void *arg, struct err *err)
 {
     struct step *s = arg;
@@ -259,8 +274,7 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     case LLM_FALLBACK:
         step_account_void(s);
         step_drop(s, ev->text);
-        s->turn->provider++;
-        agent_notice(s->agent, LEVEL_WARNING, "%.*s", STR_ARG(ev->text));
+        step_fell_back(s, ev->text);
         break;
     case LLM_WAITING:
         e = agent_event(s->agent, EVENT_WAITING);

@@ -307,6 +307,16 @@ static int record_snipped(struct journal *self, const struct str *entries, size_
 }
 
 /* It waits for the first message in a session that nobody has spoken in. */
+/* A line of its own, or, while there is no file, one that waits for it. */
+static int record_line_beside(struct record *r, struct str uuid, struct err *err)
+{
+    record_moved(r, uuid);
+    if (transcript_exists(r->transcript))
+        return record_put(r, /*is_durable=*/false, err);
+    transcript_hold(r->transcript, buf_str(&r->line));
+    return 0;
+}
+
 static int record_attach(struct journal *self, struct str json, struct err *err)
 {
     struct record *r = record_of(self);
@@ -320,11 +330,23 @@ static int record_attach(struct journal *self, struct str json, struct err *err)
     at = record_at(r, &head, str_of(uuid));
     buf_clear(&r->line);
     record_line_attachment(&r->line, &at, json);
-    record_moved(r, at.uuid);
-    if (transcript_exists(r->transcript))
-        return record_put(r, /*is_durable=*/false, err);
-    transcript_hold(r->transcript, buf_str(&r->line));
-    return 0;
+    return record_line_beside(r, at.uuid, err);
+}
+
+static int record_tell(struct journal *self, struct str text, struct err *err)
+{
+    struct record *r = record_of(self);
+    struct entry_head head;
+    struct record_at at;
+    char uuid[ID_UUID_LEN + 1];
+
+    record_look(r);
+    head = record_head(r);
+    id_uuid(uuid);
+    at = record_at(r, &head, str_of(uuid));
+    buf_clear(&r->line);
+    record_line_warning(&r->line, &at, text);
+    return record_line_beside(r, at.uuid, err);
 }
 
 static int record_turn_done(struct journal *self, const struct turn_report *report, struct err *err)
@@ -465,6 +487,7 @@ struct record *record_new(const struct record_spec *spec)
         .snipped = record_snipped,
         .queue = record_queue,
         .attach = record_attach,
+        .tell = record_tell,
         .turn_done = record_turn_done,
         .before_edit = record_before_edit,
         .after_edit = record_after_edit,

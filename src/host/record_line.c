@@ -246,6 +246,18 @@ static void write_cost(struct jw *w, const struct turn_report *r)
     jw_object_end(w);
 }
 
+void record_line_warning(struct buf *out, const struct record_at *at, struct str text)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_SYSTEM);
+    jw_kcstr(&w, "subtype", "informational");
+    jw_kstr(&w, "content", text);
+    jw_kcstr(&w, "level", "warning");
+    jw_kbool(&w, "isMeta", false);
+    line_end(&w);
+}
+
 void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r)
 {
     struct jw w;
