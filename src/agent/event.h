@@ -29,7 +29,7 @@
 
 enum event_kind {
     EVENT_TURN_STARTED,  /* model, mode, text: cwd, json: ["tool names"], id: the input's uuid */
-    EVENT_STEP_STARTED,  /* message_id, model, usage so far */
+    EVENT_STEP_STARTED,  /* message_id, model, usage so far, ttft_ms */
     EVENT_BLOCK_STARTED, /* index, block; id and name of a tool_use */
     EVENT_BLOCK_DELTA,   /* index, block, text */
     EVENT_BLOCK_DONE,    /* index, block, json: the whole block in Anthropic's shape; id, name;

@@ -156,6 +156,9 @@ static void step_started(struct step *s, const struct llm_event *ev)
     e = step_event_made(s, EVENT_STEP_STARTED);
     e->model = arena_str(&e->arena, ev->model);
     e->usage = ev->usage;
+    e->ttft_ms = clock_mono_ms() - s->start_ms;
+    if (e->ttft_ms < 1) /* 0: not known */
+        e->ttft_ms = 1;
     agent_emit(s->agent, e, s->turn->cancel);
 }
 
@@ -461,19 +464,18 @@ int step_call(struct step *s, struct err *err)
     };
     struct llm_request request;
     struct llm_call *call;
-    int64_t start_ms;
     int r = 0;
 
     step_request(s, &request);
     if (step_afford(s, &request, err) < 0)
         return -1;
-    start_ms = clock_mono_ms();
+    s->start_ms = clock_mono_ms();
     call = llm_call_start(a->spec.net, &options, &request, a->mail, step_event, s, err);
     if (!call)
         return -1;
     while (r == 0)
         r = step_wait(s, call, err);
-    s->turn->api_ms += clock_mono_ms() - start_ms;
+    s->turn->api_ms += clock_mono_ms() - s->start_ms;
     s->api_status = llm_call_status(call);
     s->asked_ms = llm_call_asked_ms(call);
     s->blames_media = llm_call_blames_media(call);

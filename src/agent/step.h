@@ -40,6 +40,7 @@ struct step {
     struct turn *turn;
     const struct step_aside *aside; /* NULL: the history goes out */
     struct batch batch;
+    int64_t start_ms;      /* when it was asked */
     bool open;             /* STEP_STARTED was told, neither DONE, VOID nor CUT */
     bool is_cut;           /* by an interrupt */
     enum block_kind block; /* being said */

@@ -26,6 +26,7 @@
 #define BASH_TIMEOUT_MS 120000
 #define BASH_LINGER_MS 300 /* for what the command leaves behind */
 #define BASH_PROGRESS_MS 100
+#define BASH_BEAT_MS 1000 /* a command that says nothing still runs */
 #define BASH_PROGRESS_BYTES ((size_t)1000)
 #define BASH_PROGRESS_LINES 5
 #define BASH_MAX_NOTES ((size_t)64 << 10)
@@ -55,7 +56,8 @@ struct bash {
     struct sandbox_job *job; /* NULL: nothing confines it */
     struct spool spool;
     struct buf notes; /* for the model, a line each */
-    int64_t shown_ms; /* when progress was last told */
+    int64_t begun_ms;
+    int64_t shown_ms; /* when progress was last told; 0: never */
     bool has_news;    /* since then */
     bool is_cancelled;
     enum proc_how how;
@@ -178,8 +180,9 @@ static void bash_ended(struct bash *b, const struct proc_mail *pm)
 static bool bash_take_mail(struct bash *b)
 {
     /* Under a virtual clock a deadline would be there at once, again and again. */
-    bool waits_to_show = b->has_news && !clock_is_virtual();
-    int64_t deadline_ms = waits_to_show ? b->shown_ms + BASH_PROGRESS_MS : -1;
+    int64_t deadline_ms = clock_is_virtual() ? -1
+                          : b->has_news      ? b->shown_ms + BASH_PROGRESS_MS
+                                        : (b->shown_ms ? b->shown_ms : b->begun_ms) + BASH_BEAT_MS;
     struct proc_mail *pm;
     struct mail *m;
     struct err err = {0};
@@ -321,6 +324,7 @@ static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct
         ret->stops_batch = true;
         return -1;
     }
+    b.begun_ms = clock_mono_ms();
     while (bash_take_mail(&b))
         continue;
     spool_end(&b.spool);
