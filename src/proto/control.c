@@ -152,11 +152,21 @@ static void note_servers(struct control_call *call)
 /* What the client brings along and will look for in vain. */
 static void note_left_out(struct control_call *call)
 {
-    static const char *const later[] = {"agents", "plugins", "skills", "toolAliases"};
+    static const char *const later[] = {
+        "agents",
+        "plugins",
+        "skills",
+        "toolAliases",
+        "planModeInstructions",
+        "excludeDynamicSections",
+        "promptSuggestions",
+    };
     CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
 
     for (size_t i = 0; i < ARRAY_LEN(later); i++) {
-        if (json_len(json_get(call->request, later[i])))
+        const struct json *v = json_get(call->request, later[i]);
+
+        if (json_len(v) || json_str(v).len || json_get_bool(call->request, later[i], false))
             buf_addf(&text, "%s%s", text.len ? ", " : "not supported yet and left out: ", later[i]);
     }
     if (text.len)
@@ -167,6 +177,7 @@ static int take_initialize(struct control_call *call, struct err *err)
 {
     const struct json *hooks = json_get(call->request, "hooks");
     const struct json *schema = json_get(call->request, "jsonSchema");
+    struct str title = json_get_str(call->request, "title");
 
     if (set_prompt(call, err) < 0)
         return -1;
@@ -174,6 +185,8 @@ static int take_initialize(struct control_call *call, struct err *err)
         host_set_schema(call->session->host, json_raw(schema), err) < 0)
         return -1;
     if (hooks && call->session->hooks && sdk_hooks_set(call->session->hooks, hooks, err) < 0)
+        return -1;
+    if (title.len && host_rename(call->session->host, title, err) < 0)
         return -1;
     note_servers(call);
     note_left_out(call);
