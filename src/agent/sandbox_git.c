@@ -143,8 +143,8 @@ static bool is_same(const char *path, const char *other)
     return strcmp(path, real) == 0;
 }
 
-/* core.worktree of a git folder: submodules have one. */
-static bool config_names(const char *git_dir, const char *checkout)
+/* A member of [core] in the settings of a git folder; NULL: it has none. Yours to free. */
+static char *config_core(const char *git_dir, const char *key)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
     CLEANUP(mem_freep) char *file = path_join(git_dir, "config");
@@ -153,25 +153,29 @@ static bool config_names(const char *git_dir, const char *checkout)
     bool in_core = false;
 
     if (file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
-        return false;
+        return NULL;
     rest = buf_str(&text);
     while (rest.len && str_cut(&rest, '\n', &line)) {
-        CLEANUP(mem_freep) char *name = NULL;
-        CLEANUP(mem_freep) char *path = NULL;
         struct str value;
 
         line = str_trim(line);
         if (str_starts(line, STR("[")))
             in_core = str_eq_nocase(line, STR("[core]"));
         value = str_trim(str_from(line, str_chr(line, '=') + 1));
-        if (!in_core || !value.len || memchr(value.ptr, '\0', value.len) ||
-            !str_eq_nocase(str_trim(str_first(line, str_chr(line, '='))), STR("worktree")))
-            continue;
-        name = mem_dup(value.ptr, value.len);
-        path = path_join(git_dir, name);
-        return is_same(checkout, path);
+        if (in_core && value.len && !memchr(value.ptr, '\0', value.len) &&
+            str_eq_nocase(str_trim(str_first(line, str_chr(line, '='))), str_of(key)))
+            return mem_dup(value.ptr, value.len);
     }
-    return false;
+    return NULL;
+}
+
+/* Submodules have a core.worktree. */
+static bool config_names(const char *git_dir, const char *checkout)
+{
+    CLEANUP(mem_freep) char *name = config_core(git_dir, "worktree");
+    CLEANUP(mem_freep) char *path = name ? path_join(git_dir, name) : NULL;
+
+    return path && is_same(checkout, path);
 }
 
 /* The file .git, or a link in its place, may be a job's own work: then it names any repository of
@@ -237,6 +241,23 @@ static void keep_name(struct sandbox_paths *p, const char *git, bool leads_to_fo
         strv_adds(&p->read_only, git);
 }
 
+/* Hooks that the settings of git have elsewhere (core.hooksPath), in a folder below the checkout;
+ * those of husky are what is beside the one it names. */
+static void keep_hooks(struct sandbox_paths *p, const char *checkout, const char *git_dir)
+{
+    CLEANUP(mem_freep) char *common_file = path_join(git_dir, "commondir");
+    CLEANUP(mem_freep) char *common = follow_file(git_dir, common_file, "");
+    CLEANUP(mem_freep) char *name = config_core(common ? common : git_dir, "hooksPath");
+    CLEANUP(mem_freep) char *path = name ? path_join(checkout, name) : NULL;
+    CLEANUP(mem_freep) char *real = path ? path_real(path) : NULL;
+    size_t len = strlen(checkout);
+
+    if (real && strcmp(path_base(real), "_") == 0)
+        *strrchr(real, '/') = '\0';
+    if (real && strncmp(real, checkout, len) == 0 && real[len] == '/' && file_is_dir(real))
+        strv_adds(&p->read_only, real);
+}
+
 /* What .git, that is there, is or names. */
 static void add_named(struct sandbox *s, const struct sandbox_paths *rules, struct sandbox_paths *p,
                       const char *checkout, const char *git)
@@ -246,8 +267,10 @@ static void add_named(struct sandbox *s, const struct sandbox_paths *rules, stru
     bool meant = own && is_git_dir(own) && is_meant(rules, checkout, own);
     bool found = meant || (own && is_git_dir(own) && sandbox_is_written(&rules->write, own));
 
-    if (found)
+    if (found) {
         add_found(s, rules, p, own, meant);
+        keep_hooks(p, checkout, own);
+    }
     keep_name(p, git, is_dir && found && !sandbox_path_is_closed(rules, own));
 }
 

@@ -113,6 +113,11 @@ static int set_up(void **state)
         "h/other/a",
         "added/a",
         "added/.claude/settings.json",
+        "e/.git/HEAD", /* hooks of its own, and one where they are all it has */
+        "e/.husky/pre-commit",
+        "e/.husky/_/h",
+        "f/.git/HEAD",
+        "f/a",
         "o/a",
         "g/a",         /* .git names a repository that knows nothing of it */
         "l/a",         /* .git is a link to that */
@@ -148,6 +153,8 @@ static int set_up(void **state)
     make_text("c/.git/commondir", "ROOT/s/.git\n");
     make_text("d/sub/.git", "gitdir: ../.git/modules/sub\n");
     make_text("d/.git/modules/sub/config", "[core]\n\tbare = false\n\tworktree = ../../../sub\n");
+    make_text("e/.git/config", "[core]\n\tbare = false\n\thooksPath = .husky/_\n");
+    make_text("f/.git/config", "[core]\n\thookspath = .\n");
     make_text("n/.git", "gitdir: in\n");
     make_text("p/.git", "gitdir: keep/repo.git\n");
     make_text("b/.git", "gitdir: ROOT/s/.git\n");
@@ -305,6 +312,10 @@ static const struct path_case path_cases[] = {
     {"d/sub", NO_SETTINGS, "d/.git/modules/sub/index", PATH_WRITABLE},
     {"d/sub", NO_SETTINGS, "d/.git/modules/sub/config", PATH_READABLE},
     {"d/sub", NO_SETTINGS, "d/.git/objects/aa", PATH_READABLE},
+    {"e", NO_SETTINGS, "e/.husky/pre-commit", PATH_READABLE},
+    {"e", NO_SETTINGS, "e/.husky/_/h", PATH_READABLE},
+    {"e", NO_SETTINGS, "e/a", PATH_WRITABLE},
+    {"f", NO_SETTINGS, "f/a", PATH_WRITABLE},
     {"n", NO_SETTINGS, "n/in/objects/aa", PATH_WRITABLE},
     {"n", NO_SETTINGS, "n/in/hooks/x", PATH_READABLE},
     {"n", NO_SETTINGS, "n/.git", PATH_READABLE},
