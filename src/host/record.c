@@ -1,6 +1,6 @@
 /*
  * The journal of a session, written as a transcript. What moves the chain runs on the agent's
- * thread; facts (queue, title, files kept before an edit) come from any.
+ * thread; facts (record_facts.c) come from any.
  */
 #include "host/record.h"
 
@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/mem.h"
+#include "host/record_inside.h"
 #include "host/record_line.h"
 #include "json/jw.h"
 #include "llm/llm_call.h"
@@ -26,32 +27,6 @@
 #include "store/entry.h"
 #include "store/file_history.h"
 #include "store/load.h"
-
-/* Others name their lines as they like; ours are uuids. */
-#define RECORD_MAX_ID (LOAD_MAX_ID + 1)
-
-struct record {
-    struct journal journal; /* first: the contract's functions get it */
-    struct transcript *transcript;
-    char *session, *entrypoint, *agent_id;
-    struct workspace *workspace;
-    struct asker *asker;
-    atomic_bool forgets; /* somebody said: go on without it */
-    struct file_history *files;
-    void (*notice)(void *arg, struct str text);
-    void *notice_arg;
-
-    /* The agent's thread's. */
-    char *branch;
-    char *cwd;
-    char parent[RECORD_MAX_ID];
-    struct buf line; /* being made */
-};
-
-static struct record *record_of(struct journal *self)
-{
-    return (struct record *)self;
-}
 
 /* ---- When it cannot be written ---- */
 
@@ -123,13 +98,6 @@ static int record_attempt(struct record *r, const char *parent, struct err *err)
         return 0;
     memcpy(r->parent, parent, sizeof(r->parent));
     return -1;
-}
-
-static int record_put_fact(struct record *r, struct str line, struct err *err)
-{
-    if (atomic_load(&r->forgets))
-        return 0;
-    return transcript_fact(r->transcript, line, err);
 }
 
 /* ---- The chain ---- */
@@ -372,98 +340,6 @@ static int record_turn_done(struct journal *self, const struct turn_report *repo
     record_line_turn(&r->line, &at, report);
     record_moved(r, at.uuid);
     return record_put(r, /*is_durable=*/true, err);
-}
-
-/* ---- Facts ---- */
-
-static int record_replaced(struct journal *self, const struct journal_replacement *list,
-                           size_t count, struct err *err)
-{
-    struct record *r = record_of(self);
-    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
-
-    record_line_replaced(&line, str_of(r->session), str_of(r->agent_id), list, count);
-    return record_put_fact(r, buf_str(&line), err);
-}
-
-static int record_queue(struct journal *self, enum journal_queue what,
-                        const struct agent_input *input, struct err *err)
-{
-    struct record *r = record_of(self);
-    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
-
-    record_line_queue(&line, str_of(r->session), clock_wall_ms(), what, input);
-    if (record_put_fact(r, buf_str(&line), err) == 0)
-        return 0;
-    /* What was taken up must not wait for ever: it would be said again by a resumed run. */
-    if (what != QUEUE_ENQUEUE)
-        transcript_hold(r->transcript, buf_str(&line));
-    return -1;
-}
-
-int record_keep(struct record *r, const struct agent_input *input, struct err *err)
-{
-    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
-
-    if (atomic_load(&r->forgets))
-        return 0;
-    record_line_queue(&line, str_of(r->session), clock_wall_ms(), QUEUE_ENQUEUE, input);
-    return transcript_message(r->transcript, buf_str(&line), /*is_durable=*/true, err);
-}
-
-static int record_before_edit(struct journal *self, const char *path, struct str tool_use_id,
-                              struct err *err)
-{
-    struct record *r = record_of(self);
-    CLEANUP(buf_release) struct buf note = BUF_INIT(1 << 10);
-    struct file_kept kept = {0};
-
-    if (atomic_load(&r->forgets))
-        return 0;
-    if (file_history_before(r->files, path, tool_use_id, &kept, err) < 0)
-        return -1;
-    if (kept.note)
-        buf_addf(&note, "%s: %s", path, kept.note);
-    if (kept.dropped)
-        buf_addf(&note, "%s%zu older %s to go to keep %s as it was", note.len ? "; " : "",
-                 kept.dropped, kept.dropped == 1 ? "file had" : "files had", path);
-    if (note.len && r->notice)
-        r->notice(r->notice_arg, buf_str(&note));
-    return 0;
-}
-
-static void record_after_edit(struct journal *self, const char *path)
-{
-    struct record *r = record_of(self);
-    CLEANUP(buf_release) struct buf note = BUF_INIT(1 << 12);
-    struct err err = {0};
-
-    if (atomic_load(&r->forgets) || file_history_after(r->files, path, &err) == 0)
-        return;
-    buf_addf(&note, "%s: a rewind will take it for changed by others; %s", path, err.text);
-    if (r->notice)
-        r->notice(r->notice_arg, buf_str(&note));
-}
-
-static int record_write_files(void *arg, struct str lines, struct err *err)
-{
-    return record_put_fact(arg, lines, err);
-}
-
-int record_title(struct record *r, struct str title, struct err *err)
-{
-    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
-
-    record_line_title(&line, str_of(r->session), title);
-    return record_put_fact(r, buf_str(&line), err);
-}
-
-int record_mode(struct record *r, struct str mode, struct err *err)
-{
-    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
-
-    record_line_mode(&line, str_of(r->session), mode);
-    return record_put_fact(r, buf_str(&line), err);
 }
 
 /* ---- Life ---- */
