@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 
@@ -25,11 +26,23 @@
 #define GLANCE_STACK ((size_t)32 << 10) /* of the child, until its exec */
 #define GLANCE_READ ((size_t)16 << 10)
 
+/* ThreadSanitizer takes whoever shares our memory for a fork, and lets no thread start after it. */
+#if defined(__SANITIZE_THREAD__)
+#define GLANCE_SHARES 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GLANCE_SHARES 0
+#endif
+#endif
+#ifndef GLANCE_SHARES
+#define GLANCE_SHARES CLONE_VM
+#endif
+
 struct glance_child {
     struct launch_plan plan;
     pid_t parent;
     int stdio[3];
-    struct child_failure failure;
+    struct child_failure *failure; /* in memory that is shared, whatever else is */
 };
 
 static atomic_int glance_count; /* from before one starts until it is reaped */
@@ -48,7 +61,7 @@ CHILD_FN static int glance_become(void *arg)
     child_reset_signals();
     for (int i = 0; i < 3; i++)
         dup2(c->stdio[i], i);
-    child_exec(&c->plan, c->parent, &c->failure);
+    child_exec(&c->plan, c->parent, c->failure);
 }
 
 /* The child runs in our memory, on a stack of its own, while this thread stands still: so nothing
@@ -62,7 +75,7 @@ static pid_t glance_fork(struct glance_child *c)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid = clone(glance_become, stack + GLANCE_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+    pid = clone(glance_become, stack + GLANCE_STACK, GLANCE_SHARES | CLONE_VFORK | SIGCHLD, c);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid;
 }
@@ -91,8 +104,17 @@ static int glance_not_started(const struct glance_spec *spec, const struct child
                    "cannot run '%s'", spec->argv[0]);
 }
 
-static int glance_run(struct glance *g, const struct glance_spec *spec, const int stdio[static 3],
-                      struct err *err)
+static void *glance_share(size_t bytes)
+{
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, /*fd=*/-1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* -1: errno says why, or *ret_failure. */
+static pid_t glance_launch(const struct glance_spec *spec, const int stdio[static 3],
+                           struct child_failure *ret_failure)
 {
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
     struct glance_child c = {
@@ -102,26 +124,39 @@ static int glance_run(struct glance *g, const struct glance_spec *spec, const in
                  .mask = *signals_original()},
         .parent = getpid(),
         .stdio = {stdio[0], stdio[1], stdio[2]},
+        .failure = glance_share(sizeof(*c.failure)),
     };
     siginfo_t ignored;
+    pid_t pid;
 
+    if (!c.failure)
+        return -1;
     launch_find_program(spec->argv[0], spec->envp, &paths);
     c.plan.paths = strv_get(&paths);
+    pid = glance_fork(&c);
+    *ret_failure = *c.failure;
+    munmap(c.failure, sizeof(*c.failure));
+    if (pid < 0 || !ret_failure->failed)
+        return pid;
+    (void)glance_reap(pid, /*flags=*/0, &ignored);
+    return -1;
+}
+
+static int glance_run(struct glance *g, const struct glance_spec *spec, const int stdio[static 3],
+                      struct err *err)
+{
+    struct child_failure failure = {0};
+
     atomic_fetch_add(&glance_count, 1);
-    g->pid = glance_fork(&c);
-    if (g->pid > 0 && !c.failure.failed) {
+    g->pid = glance_launch(spec, stdio, &failure);
+    if (g->pid > 0) {
         g->pidfd = pidfd_open(g->pid, 0);
         return 0;
     }
-    if (g->pid < 0)
-        err_sys(err, ERR_IO, "cannot make a process for '%s'", spec->argv[0]);
-    else
-        glance_not_started(spec, &c.failure, err);
-    if (g->pid > 0)
-        (void)glance_reap(g->pid, /*flags=*/0, &ignored);
-    g->pid = -1;
     atomic_fetch_sub(&glance_count, 1);
-    return -1;
+    if (failure.failed)
+        return glance_not_started(spec, &failure, err);
+    return err_sys(err, ERR_IO, "cannot make a process for '%s'", spec->argv[0]);
 }
 
 static int glance_pipe(int *ret_ours, int *ret_theirs, struct err *err)

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -19,7 +20,7 @@
 #include "base/strv.h"
 #include "proc/glance.h"
 #include "sync/cancel.h"
-#include "sync/signals.h"
+#include "sync/thread.h"
 
 #define PATIENCE_MS 20000
 #define MAX_OUTPUT 100000
@@ -141,6 +142,24 @@ static void who_takes_too_long_is_killed_with_its_group(void **state)
         assert_gone(pids[i]);
 }
 
+static void begin_and_leave(void *arg)
+{
+    *(struct glance **)arg = start("sleep 600", NULL);
+}
+
+static void it_ends_with_the_thread_that_asked(void **state)
+{
+    struct glance *g = NULL;
+    int status = 0;
+
+    (void)state;
+    thread_join(thread_start("asks", begin_and_leave, &g, NULL));
+    assert_non_null(g);
+    assert_int_equal(waitpid(g->pid, &status, 0), g->pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    glance_free(g);
+}
+
 static void a_cancel_is_heard(void **state)
 {
     struct glance *g = start("sleep 600", NULL);
@@ -188,6 +207,7 @@ int main(void)
         cmocka_unit_test(two_at_once),
         cmocka_unit_test(long_output_is_read_and_not_kept),
         cmocka_unit_test(who_takes_too_long_is_killed_with_its_group),
+        cmocka_unit_test(it_ends_with_the_thread_that_asked),
         cmocka_unit_test(a_cancel_is_heard),
         cmocka_unit_test(what_cannot_start_is_told),
     };
