@@ -167,6 +167,7 @@ struct proc *program_start(const struct program_place *p, const struct hook_hand
         .timeout_ms = timeout_ms,
         .grace_ms = grace_ms(p),
         .linger_ms = PROGRAM_LINGER_MS,
+        .by_person = true,
     };
 
     make_env(p, in, &env);

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "host/conn.h"
-#include "proc/tree.h"
+#include "proc/kin.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
@@ -113,7 +113,7 @@ static void socket_accept(struct socket *s)
     }
     c = mem_zalloc(sizeof(*c));
     c->fd = fd;
-    c->is_own = tree_is_below(pid, getpid());
+    c->is_own = kin_is_agents(pid);
     c->mailbox = mailbox_new();
     conn_init(&c->lines, fd, fd, SOCKET_MAX_LINE, SOCKET_MAX_QUEUE);
     c->lines.is_socket = true;

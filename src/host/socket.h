@@ -46,7 +46,8 @@ int socket_start(const char *home, const struct socket_speaker *speaker, void *a
  * for it and nothing else is in them). NULL is fine. */
 void socket_stop(struct socket *s);
 
-/* Whoever connected was started by this process: a command of the agent, most likely. */
+/* Whoever connected was started by this process, and is neither a command of a person nor a hook: a
+ * command of the agent, most likely (proc/kin.h). */
 bool socket_conn_is_own(const struct socket_conn *c);
 void socket_conn_send(struct socket_conn *c, struct str text); /* whole lines */
 size_t socket_conn_unsent(const struct socket_conn *c);

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "proc/foreground.h"
+#include "proc/kin.h"
 #include "proc/proc.h"
 #include "proc/tree.h"
 #include "sync/cancel.h"
@@ -1319,6 +1320,34 @@ static void test_warden_sheds(void **state)
     munmap(old, 4096);
 }
 
+/* Whose doing a process is, says the job it comes from; a warden that goes on to the next job does
+ * not take it along. */
+static void test_kin(void **state)
+{
+    static const char script[] = "sh -c 'echo $$; read x'; true";
+    struct watch agents;
+    struct watch persons;
+    struct proc_spec spec = {.keep_stdin = true, .grace_ms = 30};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        spec.by_person = true;
+        watch_start(&persons, spec, script);
+        spec.by_person = false;
+        watch_start(&agents, spec, script);
+        assert_true(kin_is_agents(watch_pid_in_line(&agents, 0)));
+        assert_false(kin_is_agents(watch_pid_in_line(&persons, 0)));
+        proc_close_input(agents.proc);
+        proc_close_input(persons.proc);
+        watch_over(&agents);
+        watch_over(&persons);
+        watch_release(&agents);
+        watch_release(&persons);
+    }
+    assert_false(kin_is_agents(getppid()));
+    assert_true(kin_is_agents(getpid()));
+}
+
 /* Whoever was not alone in the end, or was being ended, is not used again. */
 static void test_warden_does_not_come_back(void **state)
 {
@@ -1616,6 +1645,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_warden_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_forgets, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_sheds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kin, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_does_not_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_ended_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_killed_between, setup, teardown),

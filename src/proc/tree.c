@@ -212,23 +212,30 @@ bool tree_look(pid_t pid, struct tree_proc *ret)
     return pid > 0 && proc_fd >= 0 && tree_read_stat(proc_fd, pid, ret);
 }
 
-bool tree_is_below(pid_t pid, pid_t above)
+pid_t tree_branch(pid_t pid, pid_t above)
 {
+    pid_t branch = pid;
     pid_t at = pid;
 
     for (int i = 0; i < TREE_MAX_DEPTH && at > 0; i++) {
         struct tree_proc p;
 
         if (at == above) /* which may be the first of all, in a container */
-            return true;
+            return branch;
+        branch = at;
         if (tree_look(at, &p))
             at = p.ppid;
         else if (kill(at, 0) < 0 && errno == ESRCH)
             at = pid; /* it has left its children to somebody above it */
         else
-            return false;
+            return 0;
     }
-    return at > 0;
+    return at > 0 ? -1 : 0;
+}
+
+bool tree_is_below(pid_t pid, pid_t above)
+{
+    return tree_branch(pid, above) != 0;
 }
 
 int tree_watch(pid_t pid, uint64_t start)

@@ -47,6 +47,9 @@ bool tree_is_alive(const struct tree_proc *p); /* and not a zombie */
  * or does not come to an end is taken for a yes; one that is there but cannot be seen is somebody
  * else's. Any thread. */
 bool tree_is_below(pid_t pid, pid_t above);
+/* Through which child of that one, or itself. 0: it is not below; -1: what would be a yes without
+ * being known. */
+pid_t tree_branch(pid_t pid, pid_t above);
 
 /* A descriptor that becomes readable when the process ends; yours to close. -1 with ESRCH when the
  * pid is no longer the process that started then, with another errno when the kernel gives none. */

@@ -193,7 +193,8 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
         return err_set(err, ERR_UNSUPPORTED, "/%.*s wants its commands run by %.*s; only bash is",
                        STR_ARG(x->command->name), STR_ARG(str_clip(x->command->shell, 40)));
     if (check_leave(x, buf_str(&command), err) < 0 ||
-        shell_run(x->call->host, buf_str(&command), confined, x->call->cancel, &r, err) < 0)
+        shell_run(x->call->host, buf_str(&command), confined, /*by_person=*/false, x->call->cancel,
+                  &r, err) < 0)
         return -1;
     if (r.code)
         return err_set(

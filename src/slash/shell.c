@@ -83,8 +83,8 @@ static bool is_inside(const struct sandbox *s, struct str command)
     return side == SIDE_INSIDE || side == SIDE_KEPT_IN;
 }
 
-int shell_run(struct host *h, struct str command, bool confined, struct cancel *cancel,
-              struct shell_result *ret, struct err *err)
+int shell_run(struct host *h, struct str command, bool confined, bool by_person,
+              struct cancel *cancel, struct shell_result *ret, struct err *err)
 {
     struct workspace *w = host_workspace(h);
     CLEANUP(mem_freep) char *dir = workspace_cwd(w);
@@ -96,6 +96,7 @@ int shell_run(struct host *h, struct str command, bool confined, struct cancel *
         .conf = host_conf(h),
         .timeout_ms = SHELL_TIMEOUT_MS,
         .linger_ms = SHELL_LINGER_MS,
+        .by_person = by_person,
     };
     struct mailbox *mail;
     struct proc *proc;
@@ -154,7 +155,8 @@ static int shell_row_run(struct slash_call *call, struct err *err)
 
     if (!call->args.len)
         return err_set(err, ERR_BAD_INPUT, "which command?");
-    if (shell_run(call->host, call->args, /*confined=*/false, call->cancel, &r, err) < 0)
+    if (shell_run(call->host, call->args, /*confined=*/false, /*by_person=*/true, call->cancel, &r,
+                  err) < 0)
         return -1;
     slash_say(call, INK_PLAIN, buf_str(&r.out));
     slash_say(call, INK_RED, buf_str(&r.err));

@@ -30,6 +30,7 @@ struct shell_result {
     }
 void shell_result_release(struct shell_result *r);
 
-/* Secrets and escape sequences are taken out of what it says. */
-int shell_run(struct host *h, struct str command, bool confined, struct cancel *cancel,
-              struct shell_result *ret, struct err *err);
+/* by_person: they have typed it, and may steer the session by it (proc/kin.h). Secrets and escape
+ * sequences are taken out of what it says. */
+int shell_run(struct host *h, struct str command, bool confined, bool by_person,
+              struct cancel *cancel, struct shell_result *ret, struct err *err);

@@ -1,0 +1,22 @@
+/*
+ * Whose doing a process below us is: the agent's, or a person's own (proc_spec.by_person).
+ *
+ * Every job has a warden that is a child of ours (warden.h), and whatever the job starts stays
+ * below that one. So the child of ours that a process comes from says which job it belongs to; of
+ * one that killed its warden nothing is known, and it counts as the agent's.
+ *
+ * Any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* While a person's job has this warden. At most KIN_MAX are known; more count as the agent's. */
+#define KIN_MAX 64
+void kin_add(pid_t warden);
+void kin_remove(pid_t warden);
+
+/* Whether it was started by this process, and for nobody but the agent. What has ended meanwhile is
+ * taken for a yes. */
+bool kin_is_agents(pid_t pid);
