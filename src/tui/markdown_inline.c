@@ -236,12 +236,25 @@ static bool line_flows(struct str line)
     return line.len >= FLOWS && !str_ends(line, STR("  ")) && !str_ends(line, STR("\\"));
 }
 
+/* A lone tab is lost where md4c collapses white space. */
+static void inline_add_words(struct buf *to, struct str words)
+{
+    while (words.len) {
+        size_t n = str_chr(words, '\t');
+
+        buf_add(to, str_first(words, n));
+        if (n < words.len)
+            buf_addc(to, ' ');
+        words = str_from(words, n + 1);
+    }
+}
+
 static void inline_add_part(struct buf *to, struct str part)
 {
     while (part.len) {
         size_t n = guard_find(part);
 
-        buf_add(to, str_first(part, n));
+        inline_add_words(to, str_first(part, n));
         if (n < part.len)
             buf_addc(to, ' ');
         part = str_from(part, n + strlen(GUARD));

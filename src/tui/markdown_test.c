@@ -32,6 +32,7 @@ static const struct draw_case draw_cases[] = {
     {80, false, "a **b** *c* `d` ~~e~~ _f_ __g__", "a b c d e f g\n"},
     {80, false, "one\ntwo  \nthree\\\nfour", "one\ntwo\nthree\nfour\n"},
     {80, false, "one\n\n\n\ntwo\n", "one\n\ntwo\n"},
+    {80, false, "a\tb \t c **d\te** `f\tg`", "a b c d e f g\n"},
     {80, false, "&amp; &lt;b&gt; &copy; &#65; &nope; \\*no\\*", "& <b> © A &nope; *no*\n"},
     {80, false, "2 * 3 * 4, snake_case_name, 5*3", "2 * 3 * 4, snake_case_name, 5*3\n"},
     {80, false, "<br> a<br/>b <b>c</b>", "\na\nb <b>c</b>\n"},
