@@ -56,7 +56,7 @@ static void config_apply(struct slash_call *call, const char *key)
     }
     if (row && row->types & KEY_BOOL)
         value = conf_get_bool(conf, key, false) ? STR("true") : STR("false");
-    if (call->front && value.len)
+    if (call->front) /* empty: no longer set, so as it comes */
         (void)call->front->set(call->front->arg, str_of(key), value);
 }
 
