@@ -55,10 +55,21 @@ static void tool_grep_about(struct workspace *w, const struct json *args, struct
 
 /* --- engines --------------------------------------------------------------------------------- */
 
+/* What somebody wants: "rg", "builtin"; empty: nobody says. The variable is before the settings. */
+static struct str grep_wanted(const struct conf *conf)
+{
+    const char *forced = conf ? conf_env(conf, "TENAX_GREP") : NULL;
+    struct str set = conf ? conf_get_str(conf, "grepEngine") : STR("");
+
+    if (forced && *forced)
+        return str_of(forced);
+    return str_is(set, "ripgrep") ? STR("rg") : str_is(set, "built-in") ? STR("builtin") : STR("");
+}
+
 /* Where it is installed; a tool without settings (a test) asks nobody. */
 static bool grep_uses_ripgrep(const struct conf *conf)
 {
-    return conf && !str_is(conf_get_str(conf, "grepEngine"), "built-in");
+    return conf && !str_is(grep_wanted(conf), "builtin");
 }
 
 void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf *ret)
@@ -86,8 +97,9 @@ void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf
     pcre2_config(PCRE2_CONFIG_JIT, &jit);
     version[strcspn(version, " ")] = '\0';
     buf_addf(ret, "built in (PCRE2 %s%s)", version, jit ? ", JIT" : ", no JIT: slower");
-    if (str_is(conf_get_str(conf, "grepEngine"), "ripgrep"))
-        buf_adds(ret, "; grepEngine says ripgrep, but there is no rg with -P");
+    if (str_is(grep_wanted(conf), "rg"))
+        buf_adds(ret,
+                 "; ripgrep is asked for (TENAX_GREP or grepEngine), but there is no rg with -P");
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */
