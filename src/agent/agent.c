@@ -158,6 +158,7 @@ static void agent_hear(struct agent *a, const struct news *n)
     e->tool_id = arena_str(&e->arena, str_of(n->tool_use_id));
     e->name = str_of(news_status_name(n->status));
     e->text = arena_str(&e->arena, str_of(over ? n->summary : n->what));
+    e->show = arena_str(&e->arena, str_of(n->what));
     e->data = arena_str(&e->arena, str_of(n->output_path));
     agent_emit(a, e, a->spec.cancel);
     if (!over || n->is_known)

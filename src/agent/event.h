@@ -54,22 +54,23 @@ enum event_kind {
     EVENT_HOOK_DONE,     /* the same, is_error; json: what it answered, or data: the error text;
                             show: for the terminal of whoever sits there, or empty */
     EVENT_TASK_STARTED,  /* a background command: id, tool_id, text: what it is */
-    EVENT_TASK_DONE,     /* id, tool_id, text, name: completed failed killed, data: output file */
-    EVENT_COMPACTING,    /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
-    EVENT_COMPACTED,     /* the same; is_error and text: why not; else post_tokens, usage.input is
-                            the same, text for a person; duration_ms; uuid: of the boundary */
-    EVENT_REWOUND,       /* somebody went back: id: to before which message, name: "files",
-                            "conversation", "both"; text for a person; uuid: of the line that says
-                            so; post_tokens and usage.input: of what is left */
-    EVENT_GOAL,          /* name: "goal_set", "goal_verdict", …; json: an object that says more */
-    EVENT_ACTIVE_GOAL,   /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
-                            it is now, or null */
-    EVENT_COMMAND,       /* name: of a slash command, text: its answer, data: the same with SGR
-                            codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
-                            the same, RUNNING: a turn runs or begins */
-    EVENT_NOTICE,        /* level, text: something a person should know; id: the input that will not
-                            be heard because of it, or empty */
-    EVENT_TURN_DONE,     /* report; json: the session's goal as it stands then, or empty */
+    EVENT_TASK_DONE,   /* id, tool_id, text: how it ended, show: what it is, name: completed failed
+                          killed, data: output file */
+    EVENT_COMPACTING,  /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
+    EVENT_COMPACTED,   /* the same; is_error and text: why not; else post_tokens, usage.input is
+                          the same, text for a person; duration_ms; uuid: of the boundary */
+    EVENT_REWOUND,     /* somebody went back: id: to before which message, name: "files",
+                          "conversation", "both"; text for a person; uuid: of the line that says
+                          so; post_tokens and usage.input: of what is left */
+    EVENT_GOAL,        /* name: "goal_set", "goal_verdict", …; json: an object that says more */
+    EVENT_ACTIVE_GOAL, /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
+                          it is now, or null */
+    EVENT_COMMAND,     /* name: of a slash command, text: its answer, data: the same with SGR
+                          codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
+                          the same, RUNNING: a turn runs or begins */
+    EVENT_NOTICE,      /* level, text: something a person should know; id: the input that will not
+                          be heard because of it, or empty */
+    EVENT_TURN_DONE,   /* report; json: the session's goal as it stands then, or empty */
 };
 
 enum event_state {
@@ -164,7 +165,7 @@ struct event {
     enum block_kind block;
     struct str id, tool_id, name;
     struct str text, json, data;
-    struct str show; /* of hooks */
+    struct str show; /* of hooks and tasks: for people */
     bool is_error, aborted;
     enum event_user user;
     enum event_state state;

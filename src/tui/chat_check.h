@@ -15,7 +15,7 @@
  *     command goal text              its answer, alone; "command+" within a turn
  *     hook Stop 7000                 a hook that takes so many ms; "hooks Stop" one that begins;
  *                                    "hooks Stop words" with what it wants to be shown
- *     task completed what            a background command is over
+ *     task completed what => how     a background command is over
  *     waiting 10 100, compacting, compacted text, rewound text, state 2, note text, rule text
  *     end, end-error category text   TURN_DONE; "end-ms 61000", "end-abort"
  *     wait 3000                      time passes
@@ -287,9 +287,13 @@ static bool play_more(struct chat_check *k, struct str verb, struct str rest)
         e = event_new(EVENT_ACTIVE_GOAL);
         e->json = arena_str(&e->arena, rest);
     } else if (str_is(verb, "task")) {
+        size_t how;
+
         e = event_new(EVENT_TASK_DONE);
         e->name = arena_str(&e->arena, word(&rest));
-        e->text = unescaped(e, rest);
+        how = str_find(rest, STR(" => "));
+        e->show = unescaped(e, str_first(rest, how));
+        e->text = unescaped(e, str_from(rest, how + 4));
     } else if (str_is(verb, "waiting")) {
         e = event_new(EVENT_WAITING);
         e->processed = number(&rest);

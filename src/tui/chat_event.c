@@ -412,11 +412,12 @@ static void on_task_done(struct chat *c, const struct event *e, int64_t now_ms)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(4 * EVENT_LINE);
     bool good = str_is(e->name, "completed");
-    struct str what = str_first(e->text, str_chr(e->text, '\n'));
+    struct str what = str_first(e->show, str_chr(e->show, '\n'));
+    struct str how = str_first(e->text, str_chr(e->text, '\n'));
 
     (void)now_ms;
-    buf_addf(&text, "in the background, %.*s: %.*s%s", STR_ARG(str_clip(e->name, 40)),
-             STR_ARG(str_clip(what, EVENT_LINE)), what.len > EVENT_LINE ? "…" : "");
+    buf_addf(&text, "in the background: %.*s%s: %.*s", STR_ARG(str_clip(what, EVENT_LINE)),
+             what.len > EVENT_LINE ? "…" : "", STR_ARG(str_clip(how, EVENT_LINE)));
     (void)chat_add_text(c, ITEM_NOTE, good ? ROLE_GOOD : ROLE_WARNING,
                         c->plain   ? NULL
                         : c->ascii ? "* "
