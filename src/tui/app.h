@@ -116,6 +116,7 @@ struct app {
     struct slash_front front;
 
     struct app_session *session; /* NULL: it is being made, or cannot be */
+    bool asks_commands;          /* a chore looks which there are */
     bool asks_trust;             /* what is said waits until the folder is trusted or not */
     struct observer *observer;
     struct ask_front *asks;
@@ -195,6 +196,10 @@ bool app_edit_queue(struct app *a);                /* false: nothing waits */
 /* app_events.c */
 void app_take_events(struct app *a);
 void app_goal_changed(struct app *a);
+
+/* What can be completed behind "/": these; and a look whether there are others now. */
+void app_commands_take(struct app *a, const slash_item_vec *items);
+void app_commands_look(struct app *a);
 void app_goal_release(struct app_goal *g);
 void app_title(struct app *a);
 void app_notify(struct app *a, const char *what, struct str text);

@@ -176,6 +176,8 @@ static void key_own(struct app *a, const struct keypress *k)
 
 static void key_editor(struct app *a, const struct keypress *k)
 {
+    if (k->code == KEY_TEXT && str_starts(k->text, STR("/")) && editor_is_empty(a->editor))
+        app_commands_look(a);
     switch (editor_key(a->editor, k, clock_mono_ms())) {
     case EDITOR_NOTHING:
         break;

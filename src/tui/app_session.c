@@ -340,19 +340,6 @@ void app_catch_up(struct app *a)
     a->is_dirty = true;
 }
 
-/* What can be completed behind "/". */
-static void session_complete(struct app *a, const slash_item_vec *items)
-{
-    struct completer_command *commands = mem_zalloc((items->len + 1) * sizeof(*commands));
-    size_t n = 0;
-
-    VEC_EACH(items, it) {
-        commands[n++] = (struct completer_command){it->name, it->aliases, it->hint, it->summary};
-    }
-    completer_commands(a->completer, commands, n);
-    mem_freep(&commands);
-}
-
 static void open_failed(struct app *a, struct open_chore *o)
 {
     if (o->is_first && o->err.code == ERR_AUTH) {
@@ -401,7 +388,7 @@ static void open_done(struct chore *e, void *arg)
     buf_adds(&a->resumes, host_session(app_host(a)));
     a->has_spoken = args_get(&a->session->args, OPT_RESUME) || a->session->args.given[OPT_CONTINUE];
     session_watch(a);
-    session_complete(a, &o->commands);
+    app_commands_take(a, &o->commands);
     app_greet(a, &o->notes);
     app_sent_kept(a, &o->waiting, &o->waiting_texts);
     session_ask_trust(a);

@@ -324,6 +324,14 @@ bool editor_wants_escape(const struct editor *e)
     return e->search.is_open || editor_list_shows(&e->list) || editor_vim_wants_escape(&e->vim);
 }
 
+bool editor_commands_changed(struct editor *e)
+{
+    if (!e->list.is_open || e->list.kind != '/' || e->list.was_moved)
+        return false;
+    editor_list_look(&e->list, &e->text);
+    return true;
+}
+
 bool editor_news(struct editor *e)
 {
     return e->list.completer && editor_list_news(&e->list);

@@ -71,3 +71,5 @@ void editor_draw(struct editor *e, const struct view *v, struct str hint, struct
 size_t editor_text_rows(const struct editor *e);
 /* Something came in from the completer (complete.h). True: draw again. */
 bool editor_news(struct editor *e);
+/* The completer has other commands now. True: draw again. */
+bool editor_commands_changed(struct editor *e);

@@ -24,8 +24,10 @@ void until_idle(struct window *w)
 void put_file(const struct window *w, const char *name, const char *text)
 {
     CLEANUP(mem_freep) char *path = path_join(w->top, name);
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
     struct err err = {0};
 
+    CHECK(file_mkdirs(dir, 0700, &err) == 0, "%s", err.text);
     CHECK(file_replace(path, str_of(text), 0600, &err) == 0, "%s", err.text);
 }
 

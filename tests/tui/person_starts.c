@@ -124,6 +124,19 @@ static void case_misspelt(void)
     leave(&w);
 }
 
+static void case_new_command(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"brand new\"\n  text Seen.\n");
+    put_file(&w, "work/.claude/commands/fresh.md", "brand new words\n");
+    window_type(&w, "/fr");
+    window_until_shown(&w, "/fresh");
+    window_type(&w, ENTER);
+    window_until(&w, "Seen.");
+    leave(&w);
+}
+
 /* What is typed before anything is drawn is not lost. */
 static void case_typed_early(void)
 {
@@ -412,6 +425,7 @@ const struct person_case person_starts[] = {
     {"first-prompt", case_first_prompt},
     {"nearly-a-command", case_nearly_a_command},
     {"misspelt", case_misspelt},
+    {"new-command", case_new_command},
     {"typed-early", case_typed_early},
     {"modes", case_modes},
     {"transcript", case_transcript},
