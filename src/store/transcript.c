@@ -20,8 +20,8 @@
 #include "store/file_lock.h"
 #include "sync/thread.h"
 
-#define NAMED_FOLDERS 3  /* the project's, that of all projects, the home: any of them may be new  \
-                          */
+/* The project's, that of all projects, the home: any of them may be new. */
+#define NAMED_FOLDERS 3
 #define MAX_WAIT_MS 5000 /* for a process that writes into the same file; a write takes 0.1 ms */
 
 struct transcript {
