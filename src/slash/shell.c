@@ -140,7 +140,11 @@ static int keep(struct slash_call *call, const struct shell_result *r, struct er
              "<bash-input>%.*s</bash-input>\n<bash-stdout>%.*s</bash-stdout>"
              "<bash-stderr>%.*s</bash-stderr>",
              STR_ARG(call->args), STR_ARG(buf_str(&r->out)), STR_ARG(buf_str(&r->err)));
-    if (r->code)
+    if (cancel_is_set(call->cancel))
+        buf_adds(&text, "\nInterrupted by the user");
+    else if (r->timed_out)
+        buf_addf(&text, "\nEnded after %d s", (int)(SHELL_TIMEOUT_MS / 1000));
+    else if (r->code)
         buf_addf(&text, "\nExit code %d", r->code);
     if (buf_check(&text, err) < 0)
         return -1;
@@ -152,15 +156,22 @@ static int keep(struct slash_call *call, const struct shell_result *r, struct er
 static int shell_row_run(struct slash_call *call, struct err *err)
 {
     CLEANUP(shell_result_release) struct shell_result r = SHELL_RESULT_INIT;
+    struct err why = {0};
+    int rc;
 
     if (!call->args.len)
         return err_set(err, ERR_BAD_INPUT, "which command?");
-    if (shell_run(call->host, call->args, /*confined=*/false, /*by_person=*/true, call->cancel, &r,
-                  err) < 0)
+    rc = shell_run(call->host, call->args, /*confined=*/false, /*by_person=*/true, call->cancel, &r,
+                   &why);
+    if (rc < 0 && (why.code != ERR_CANCELLED || !(r.out.len + r.err.len))) {
+        *err = why;
         return -1;
+    }
     slash_say(call, INK_PLAIN, buf_str(&r.out));
     slash_say(call, INK_RED, buf_str(&r.err));
-    if (r.timed_out)
+    if (rc < 0) /* what was read of it is part of the conversation all the same */
+        slash_say(call, INK_YELLOW, STR("\nInterrupted"));
+    else if (r.timed_out)
         slash_sayf(call, INK_YELLOW, "\nEnded after %d s", (int)(SHELL_TIMEOUT_MS / 1000));
     else if (r.code)
         slash_sayf(call, INK_YELLOW, "\nExit code %d", r.code);

@@ -17,7 +17,7 @@ struct err;
 struct host;
 
 #define SHELL_MAX_OUTPUT ((size_t)256 << 10) /* of each stream; the rest is left out and told */
-#define SHELL_TIMEOUT_MS ((int64_t)120 * 1000)
+#define SHELL_TIMEOUT_MS ((int64_t)600 * 1000)
 
 struct shell_result {
     struct buf out, err;
@@ -31,6 +31,6 @@ struct shell_result {
 void shell_result_release(struct shell_result *r);
 
 /* by_person: they have typed it, and may steer the session by it (proc/kin.h). Secrets and escape
- * sequences are taken out of what it says. */
+ * sequences are taken out of what it says. ERR_CANCELLED: *ret has what it said by then. */
 int shell_run(struct host *h, struct str command, bool confined, bool by_person,
               struct cancel *cancel, struct shell_result *ret, struct err *err);

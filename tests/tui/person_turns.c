@@ -375,6 +375,24 @@ static void case_shell(void)
     leave(&w);
 }
 
+/* What a command has said before it was interrupted is seen and kept. */
+static void case_shell_interrupt(void)
+{
+    struct window w;
+
+    start(&w, "step\n  if-prompt \"forty-two\"\n  text I have seen it.\n");
+    window_type(&w, "!echo forty-two; touch said; sleep 60" ENTER);
+    window_until_file(&w, "work/said");
+    (void)window_wait(&w, 200);
+    window_type(&w, ESC);
+    window_until(&w, "⎿  forty-two");
+    window_until(&w, "Interrupted");
+    until_idle(&w);
+    window_type(&w, "look" ENTER);
+    window_until(&w, "I have seen it.");
+    leave(&w);
+}
+
 /* What waits behind a command can be taken back, too. */
 static void case_shell_queue(void)
 {
@@ -413,6 +431,7 @@ const struct person_case person_turns[] = {
     {"rewind", case_rewind},
     {"disk-full", case_disk_full},
     {"shell", case_shell},
+    {"shell-interrupt", case_shell_interrupt},
     {"shell-queue", case_shell_queue},
     {0},
 };
