@@ -816,7 +816,7 @@ static void list_drawn(void **state)
     buf_clear(&out);
     draw(e, 12, 2, &out);
     assert_string_equal(buf_cstr(&out), "> /m|\n"
-                                        "> /memory...\n");
+                                        "> /memory\n");
     editor_free(e);
     completer_free(c);
     mailbox_close(mb);
