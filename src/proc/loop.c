@@ -50,7 +50,8 @@ struct loop {
 };
 
 static struct lock loop_lock = LOCK_INIT;
-static struct loop *loop_running; /* under loop_lock */
+static struct lock stop_lock = LOCK_INIT; /* one stops it at a time */
+static struct loop *loop_running;         /* under loop_lock */
 
 int64_t loop_now_ms(void)
 {
@@ -506,18 +507,28 @@ void loop_send(struct order *order, struct mailbox *to)
     mailbox_unref(running);
 }
 
+/* It is the one that runs until it has ended, so that what is started meanwhile is refused: a
+ * second one beside it would have its wardens taken for strays. */
 void loop_stop(void)
 {
     struct order *order = mem_zalloc(sizeof(*order));
     struct loop *loop;
 
     order->what = ORDER_SHUTDOWN;
-    loop_send(order, /*to=*/NULL);
+    order->mail.kind = &order_kind;
+    lock_take(&stop_lock);
     lock_take(&loop_lock);
     loop = loop_running;
-    loop_running = NULL;
     lock_give(&loop_lock);
-    if (loop)
+    if (loop) {
+        mailbox_send(loop->orders, &order->mail);
         thread_join(loop->thread);
-    loop_free(loop);
+        lock_take(&loop_lock);
+        loop_running = NULL;
+        lock_give(&loop_lock);
+        loop_free(loop);
+    } else {
+        mail_free(&order->mail);
+    }
+    lock_give(&stop_lock);
 }

@@ -1421,6 +1421,7 @@ static void test_warden_taken_at_the_end(void **state)
             proc_shutdown();
         while (!atomic_load(&sleeper_is_done));
         thread_join(sleeper);
+        proc_shutdown(); /* of a loop that the sleeper itself has begun */
         assert_int_equal(count_children(), 0);
     }
 }
