@@ -2,6 +2,8 @@
  * The inside of the app; for src/tui/app*.c only. Everything here belongs to the UI thread.
  *
  *   app.c          made and ended; the event loop
+ *   app_first.c    what is said before the first word: greeting, no key, a fresh session offered
+ *   app_commands.c the commands that completion knows, looked for anew
  *   app_keys.c     what a key does that the editor and panels have no use for
  *   app_say.c      what the person says: sent, queued, taken back
  *   app_events.c   what the agent tells
