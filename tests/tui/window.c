@@ -31,6 +31,7 @@ struct vt {
     int fd;
     struct buf scrolled; /* lines that left the screen */
     struct buf text;     /* of the last question */
+    struct buf answers;  /* to what the program asked */
 };
 
 /* ---- failing ---- */
@@ -105,14 +106,23 @@ static void vt_send(struct vt *v, struct str bytes)
 /* The marks around a frame are what libvterm does not know, but this window does. */
 static void vt_answer(const char *bytes, size_t len, void *arg)
 {
+    struct vt *v = arg;
     struct str unknown = STR("?2026;0$y");
     struct str answer = str_make(bytes, len);
 
     if (str_ends(answer, unknown)) {
-        vt_send(arg, str_first(answer, len - unknown.len));
+        buf_add(&v->answers, str_first(answer, len - unknown.len));
         answer = STR("?2026;2$y");
     }
-    vt_send(arg, answer);
+    buf_add(&v->answers, answer);
+}
+
+/* In one piece, as a terminal does: with a fast clock, what comes behind an Esc comes too late. */
+static void vt_read(struct vt *v, const char *bytes, size_t len)
+{
+    vterm_input_write(v->vt, bytes, len);
+    vt_send(v, buf_str(&v->answers));
+    buf_clear(&v->answers);
 }
 
 static struct vt *vt_new(int fd, int rows, int cols)
@@ -123,6 +133,7 @@ static struct vt *vt_new(int fd, int rows, int cols)
     v->fd = fd;
     buf_init(&v->scrolled, BUF_NO_LIMIT);
     buf_init(&v->text, BUF_NO_LIMIT);
+    buf_init(&v->answers, BUF_NO_LIMIT);
     v->vt = vterm_new(rows, cols);
     vterm_set_utf8(v->vt, 1);
     vterm_output_set_callback(v->vt, vt_answer, v);
@@ -137,6 +148,7 @@ static void vt_free(struct vt *v)
 {
     vterm_free(v->vt);
     buf_release(&v->scrolled);
+    buf_release(&v->answers);
     buf_release(&v->text);
     mem_freep(&v);
 }
@@ -340,7 +352,7 @@ static bool window_read(struct window *w)
     buf_add(&w->raw, str_make(bytes, (size_t)n));
     watch_frames(w, w->raw.len - (size_t)n);
     if (!w->is_blind)
-        vterm_input_write(w->vt->vt, bytes, (size_t)n);
+        vt_read(w->vt, bytes, (size_t)n);
     return true;
 }
 
