@@ -104,7 +104,12 @@ static void put_tool_done(struct event_line *l, const struct event *e, struct jw
 
 static void put_user(struct event_line *l, const struct event *e, struct jw *w)
 {
-    static const char *const names[] = {"input", "marker", "added"};
+    static const char *const names[] = {
+        [USER_INPUT] = "input",
+        [USER_APPENDED] = "input",
+        [USER_MARKER] = "marker",
+        [USER_ADDED] = "added",
+    };
 
     (void)l;
     put_id(w, "message", e->id);
