@@ -285,9 +285,12 @@ static int record_line_beside(struct record *r, struct str uuid, struct err *err
     return 0;
 }
 
-static int record_attach(struct journal *self, struct str json, struct err *err)
+/* A line of its own kind, beside the conversation. */
+static int record_beside(struct record *r,
+                         void (*write)(struct buf *ret, const struct record_at *at,
+                                       struct str text),
+                         struct str text, struct err *err)
 {
-    struct record *r = record_of(self);
     struct entry_head head;
     struct record_at at;
     char uuid[ID_UUID_LEN + 1];
@@ -297,24 +300,18 @@ static int record_attach(struct journal *self, struct str json, struct err *err)
     id_uuid(uuid);
     at = record_at(r, &head, str_of(uuid));
     buf_clear(&r->line);
-    record_line_attachment(&r->line, &at, json);
+    write(&r->line, &at, text);
     return record_line_beside(r, at.uuid, err);
+}
+
+static int record_attach(struct journal *self, struct str json, struct err *err)
+{
+    return record_beside(record_of(self), record_line_attachment, json, err);
 }
 
 static int record_tell(struct journal *self, struct str text, struct err *err)
 {
-    struct record *r = record_of(self);
-    struct entry_head head;
-    struct record_at at;
-    char uuid[ID_UUID_LEN + 1];
-
-    record_look(r);
-    head = record_head(r);
-    id_uuid(uuid);
-    at = record_at(r, &head, str_of(uuid));
-    buf_clear(&r->line);
-    record_line_warning(&r->line, &at, text);
-    return record_line_beside(r, at.uuid, err);
+    return record_beside(record_of(self), record_line_warning, text, err);
 }
 
 static int record_turn_done(struct journal *self, const struct turn_report *report, struct err *err)
