@@ -67,13 +67,26 @@ struct workspace *workspace_ref(struct workspace *w)
     return w;
 }
 
+static bool workspace_take_last(struct workspace *w, struct thing *ret)
+{
+    bool has_one;
+
+    lock_take(&w->lock);
+    has_one = w->things.len;
+    if (has_one)
+        *ret = w->things.ptr[--w->things.len];
+    lock_give(&w->lock);
+    return has_one;
+}
+
+/* A thing may have threads of its own that end only while it is freed: they still look for the
+ * things that were there before it. */
 void workspace_clear(struct workspace *w)
 {
-    while (w->things.len) {
-        struct thing last = w->things.ptr[--w->things.len];
+    struct thing last;
 
+    while (workspace_take_last(w, &last))
         last.kind->free(last.ptr);
-    }
 }
 
 void workspace_unref(struct workspace *w)
