@@ -134,6 +134,8 @@ void chat_drop_step(struct chat *c)
             *at = it->next;
             if (it == c->answer)
                 c->answer = NULL;
+            if (it == c->tail_of)
+                c->tail_of = NULL;
             item_free(it);
             continue;
         }
@@ -348,6 +350,7 @@ static void tail_draw(struct chat *c, const struct view *v)
     size_t skip;
 
     lines_clear(&c->tail);
+    c->tail_of = it;
     if (!it || !it->is_open || it->is_void || !it->markdown)
         return;
     lines_clear(&c->scratch);
@@ -418,6 +421,8 @@ void chat_take(struct chat *c, const struct view *v, struct lines *ret)
         c->first = it->next;
         if (!c->first)
             c->last = NULL;
+        lines_clear(&c->tail);
+        c->tail_of = NULL;
         item_free(it);
     }
 }
@@ -487,12 +492,38 @@ void chat_live(struct chat *c, const struct view *v, struct lines *ret, size_t *
         lines_add(ret, lines_at(&below, i));
 }
 
+/* What stands there was of an answer that is void, and nobody knew yet that it would stay. */
+static void say_cut_off(struct chat *c)
+{
+    struct item *rest = c->first;
+    struct item *last = c->last;
+    enum item_kind last_kind = c->last_kind;
+    struct item *it;
+
+    c->first = NULL;
+    c->last = NULL;
+    it = chat_add_text(c, ITEM_NOTE, ROLE_WARNING, /*mark=*/NULL, STR("[cut off]"));
+    it->has_gap = false;
+    it->next = rest;
+    if (!last)
+        return;
+    c->last = last;
+    c->last_kind = last_kind;
+}
+
+/* The answer may be complete by now: what has come since is not drawn yet. */
 void chat_lost(struct chat *c, size_t rows)
 {
     size_t n = rows < lines_count(&c->tail) ? rows : lines_count(&c->tail);
 
-    if (n && c->first && c->first->is_open)
+    if (!n)
+        return;
+    if (c->tail_of) {
         tail_stands(c, n);
+        return;
+    }
+    lines_clear(&c->tail);
+    say_cut_off(c);
 }
 
 /* ---- For the app ---- */

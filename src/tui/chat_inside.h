@@ -98,10 +98,11 @@ struct chat {
     struct buf held;     /* its end, where a secret may begin */
     size_t again;        /* of raw: what a new try has repeated so far */
     bool repeating;
-    bool step_shown;   /* something of this step's answer is in the scrollback */
-    struct lines tail; /* of the answer, all of its rows, as they were in the last frame */
-    int tail_cols;     /* it was drawn for this width, and nothing has come since; 0: draw it */
-    size_t below_rows; /* what stood below it */
+    bool step_shown;      /* something of this step's answer is in the scrollback */
+    struct lines tail;    /* of the answer, all of its rows, as they were in the last frame */
+    struct item *tail_of; /* NULL: it was dropped since */
+    int tail_cols;        /* it was drawn for this width, and nothing has come since; 0: draw it */
+    size_t below_rows;    /* what stood below it */
 
     struct buf thought;
     int64_t thought_ms; /* since when */

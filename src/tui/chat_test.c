@@ -116,43 +116,59 @@ static void fits(void **state)
     }
 }
 
+static const char lost_opened[] = "turn\nstep\nopen one two three four five six seven eight nine\n";
+static const char lost_closed[] = "close\nstep-done\nend\n";
+
+/* So many rows of an open answer are pushed into the scrollback, which is told of only when `late`
+ * has happened: it then stands there as if it had been taken. */
+static void play_lost(size_t lost, const char *late, const char *rest, struct buf *ret)
+{
+    CLEANUP(lines_release) struct lines live = LINES_INIT;
+    struct chat_check k;
+    size_t text_rows = 0;
+
+    chat_check_init(&k, 20, 12);
+    chat_check_play(&k, lost_opened);
+    chat_check_take(&k);
+    assert_int_equal(lines_count(&k.taken), 0);
+    chat_live(k.chat, &k.view, &live, &text_rows);
+    assert_int_equal(text_rows, 4);
+    for (size_t i = 0; i < lost && i < text_rows; i++)
+        lines_add(&k.taken, lines_at(&live, i));
+    chat_check_play(&k, late);
+    chat_lost(k.chat, lost);
+    chat_check_play(&k, rest);
+    chat_check_take(&k);
+    chat_check_text(&k, /*with_live=*/false, ret);
+    chat_check_release(&k);
+}
+
 /* Rows that the window has pushed out are not handed out once more. */
 static void lost_rows(void **state)
 {
-    static const char opened[] = "turn\nstep\nopen one two three four five six seven eight nine\n";
-    static const char closed[] = "close\nstep-done\nend\n";
+    CLEANUP(buf_release) struct buf whole = BUF_INIT(1 << 16);
 
     (void)state;
+    play_lost(0, "", lost_closed, &whole);
     for (size_t lost = 0; lost < 5; lost++) {
-        CLEANUP(buf_release) struct buf whole = BUF_INIT(1 << 16);
-        CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
-        CLEANUP(lines_release) struct lines live = LINES_INIT;
-        struct chat_check k;
-        size_t text_rows = 0;
+        CLEANUP(buf_release) struct buf before = BUF_INIT(1 << 16);
+        CLEANUP(buf_release) struct buf after = BUF_INIT(1 << 16);
 
-        chat_check_init(&k, 20, 12);
-        chat_check_play(&k, opened);
-        chat_check_take(&k);
-        assert_int_equal(lines_count(&k.taken), 0);
-        chat_live(k.chat, &k.view, &live, &text_rows);
-        assert_int_equal(text_rows, 4);
-        /* What is pushed out stands in the scrollback: as if it had been taken. */
-        for (size_t i = 0; i < lost && i < text_rows; i++)
-            lines_add(&k.taken, lines_at(&live, i));
-        chat_lost(k.chat, lost);
-        chat_check_play(&k, closed);
-        chat_check_take(&k);
-        chat_check_text(&k, /*with_live=*/false, &got);
-        chat_check_release(&k);
-
-        chat_check_init(&k, 20, 12);
-        chat_check_play(&k, opened);
-        chat_check_play(&k, closed);
-        chat_check_take(&k);
-        chat_check_text(&k, /*with_live=*/false, &whole);
-        chat_check_release(&k);
-        assert_string_equal(buf_cstr(&got), buf_cstr(&whole));
+        play_lost(lost, "", lost_closed, &before);
+        assert_string_equal(buf_cstr(&before), buf_cstr(&whole));
+        play_lost(lost, lost_closed, "", &after);
+        assert_string_equal(buf_cstr(&after), buf_cstr(&whole));
     }
+}
+
+/* An answer that was void by the time: what stands of it is not taken for the new one. */
+static void lost_and_void(void **state)
+{
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
+
+    (void)state;
+    play_lost(2, "void\nstep\nopen ten\n", lost_closed, &got);
+    assert_string_equal(buf_cstr(&got), "\n● one two three four\n[cut off]\n\n● ten\n");
 }
 
 /* Wherever a secret is cut in two, no part of it is shown. */
@@ -220,7 +236,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shows),     cmocka_unit_test(whenever_taken), cmocka_unit_test(fits),
-        cmocka_unit_test(lost_rows), cmocka_unit_test(secrets),        cmocka_unit_test(asked),
+        cmocka_unit_test(lost_rows), cmocka_unit_test(lost_and_void),  cmocka_unit_test(secrets),
+        cmocka_unit_test(asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
