@@ -95,7 +95,7 @@ void goal_lines_event(struct goal_lines *l, const struct event *e)
     (void)json_parse(&arena, e->json, &v, /*ret_info=*/NULL, /*err=*/NULL);
     if (str_is(e->name, "goal_waiting"))
         line_waiting(l, v);
-    else if (str_is_word_of(e->name, "goal_verdict goal_updated goal_restored"))
+    else if (str_is_word_of(e->name, "goal_verdict goal_updated goal_restored goal_cleared"))
         line_told(l, e, v);
 }
 

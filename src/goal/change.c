@@ -148,6 +148,7 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     goal_take_row(g, &none);
     goal_tell(g, "goal_cleared", buf_str(&data));
     goal_tell_active(g);
+    goal_is_heard(g);
     return 0;
 }
 
@@ -339,6 +340,7 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
         return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
+    g->heard.status = g->row.status;
     buf_addf(&ret->text, "The %s is changed. ", goal_limit_name(what->limit));
     if (u.has_status) {
         say_landed(g, ret);
@@ -428,6 +430,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     write_edited(g, text, /*with_text=*/false, &data);
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
+    goal_is_heard(g);
     buf_adds(&ret->text, "Goal updated: ");
     goal_show_line(text, 300, &ret->text);
     if (u.has_status && goal_is_active(g)) {
@@ -506,6 +509,12 @@ static int do_held(struct goal *g, const struct goal_argument *what, enum goal_v
     BUG("verb %d needs no permit", what->verb);
 }
 
+/* Gives the permit back in between, so that others may tell of something. */
+static bool takes_time(enum goal_verb verb)
+{
+    return verb == GOAL_CHECK || verb == GOAL_PROTECT || verb == GOAL_ACCEPT;
+}
+
 /* A client's "set" edits what is there, also what is complete. */
 static bool is_edit(struct goal *g, enum goal_via via)
 {
@@ -539,7 +548,9 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
         if (edit.verb == GOAL_SET)
             edit.verb = GOAL_EDIT;
         lock_take(&g->permit);
+        g->is_elsewhere = via == VIA_ELSEWHERE && !takes_time(edit.verb);
         r = do_held(g, &edit, via, cancel, ret, err);
+        g->is_elsewhere = false;
         lock_give(&g->permit);
         if (r == 0 && g->spec.is_outside && goal_start_next(g, cancel, err) < 0)
             r = -1; /* no agent here will be idle */

@@ -73,11 +73,25 @@ static struct str keep(struct arena *to, struct str s)
     return s.len ? arena_str(to, s) : STR("");
 }
 
+/* Whoever tells that it is gone has no row to take its figures from. */
+static void keep_figures(struct goal *g)
+{
+    struct jw w;
+
+    buf_clear(&g->heard.gone);
+    g->is_elsewhere = true;
+    goal_tell_begin(g, &w, &g->heard.gone);
+    g->is_elsewhere = false;
+    jw_object_end(&w);
+}
+
 void goal_take_row(struct goal *g, const struct store_goal *row)
 {
     struct arena arena = ARENA_INIT;
     struct store_goal mine = *row;
 
+    if (g->has && !row->thread_id.len)
+        keep_figures(g);
     g->read_ms = clock_mono_ms();
     g->has = row->thread_id.len > 0 && !g->barred;
     mine.thread_id = keep(&arena, row->thread_id);
@@ -201,6 +215,7 @@ void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool 
         name = "goal_limited";
     goal_tell(g, name, data);
     goal_tell_active(g);
+    g->heard.status = to;
     if (to != GOAL_ACTIVE && !by_user)
         wants_notice(g, to, why);
 }
@@ -310,6 +325,8 @@ void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out)
     jw_ki64(w, "output_tokens", g->row.output_tokens);
     jw_ki64(w, "duration_ms", g->has ? clock_wall_ms() - g->row.created_at_ms : 0);
     jw_kcstr(w, "status", goal_status_name(g->row.status));
+    if (g->is_elsewhere)
+        jw_kbool(w, "elsewhere", true);
 }
 
 static struct event *goal_event_new(const struct goal *g, enum event_kind kind)
@@ -583,12 +600,15 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->woken, 1 << 14);
     buf_init(&g->denied_what, 1 << 12);
     buf_init(&g->notice, 1 << 10);
+    buf_init(&g->heard.objective, BUF_NO_LIMIT);
+    buf_init(&g->heard.gone, 1 << 12);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
     if (spec->is_kept && (spec->resumes || spec->is_outside)) {
         lock_take(&g->permit);
         goal_adopt(g, ret_notes);
+        goal_is_heard(g);
         lock_give(&g->permit);
     }
     return g;
@@ -631,6 +651,8 @@ void goal_free(struct goal *g)
     buf_release(&g->woken);
     buf_release(&g->denied_what);
     buf_release(&g->notice);
+    buf_release(&g->heard.objective);
+    buf_release(&g->heard.gone);
     strv_release(&g->stretch.seen);
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);

@@ -124,6 +124,7 @@ enum goal_via {
     VIA_MODEL,
     VIA_CLIENT,
     VIA_NEXT,
+    VIA_ELSEWHERE, /* a user whose words nobody here has seen: who watches is told */
 };
 
 /* Does what an argument of /goal says. ret_text: the answer for the user. *ret_turn: a turn will

@@ -51,7 +51,8 @@ static void side_emit(void *arg, struct event *e)
     struct side *s = arg;
 
     if (e->kind == EVENT_GOAL)
-        strv_add(&s->told, e->name);
+        strv_addf(&s->told, "%.*s%s", STR_ARG(e->name),
+                  str_has(e->json, STR("\"elsewhere\":true")) ? " elsewhere" : "");
     else if (e->kind == EVENT_ACTIVE_GOAL)
         strv_adds(&s->told, str_is(e->json, "null") ? "active_goal null" : "active_goal");
     event_unref(e);
@@ -231,6 +232,22 @@ static enum referee_idle side_idle(struct side *s)
 
     message_unref(input.message);
     return next;
+}
+
+/* A turn that ends with a stop; what the referee says to it. */
+static int side_turn(struct side *s)
+{
+    CLEANUP(referee_verdict_release) struct referee_verdict v = REFEREE_VERDICT_INIT;
+    struct referee *r = goal_referee(s->goal);
+    struct err err = {0};
+    struct referee_end end = {.end = END_COMPLETED, .err = &err};
+    int rc;
+
+    r->turn_begins(r);
+    rc = r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &v, &err);
+    if (rc <= 0)
+        r->turn_ends(r, &end);
+    return rc;
 }
 
 static void side_row(struct side *s, struct arena *arena, struct store_goal *ret)
@@ -636,6 +653,14 @@ static void foreign_reference_finds_its_text(void **state)
 
 /* ---- Limits ---- */
 
+/* Asked once the limits were looked at, before the checks are run: two hours pass here. */
+static bool two_hours_pass(void *arg)
+{
+    (void)arg;
+    clock_test_mode("wall:7200000");
+    return true;
+}
+
 /* The first run of a check took longer than the goal had. */
 static void deadline_that_passes_meanwhile_sets_nothing(void **state)
 {
@@ -644,18 +669,25 @@ static void deadline_that_passes_meanwhile_sets_nothing(void **state)
     struct goal_answer answer = GOAL_ANSWER_INIT;
     struct store_goal row;
     struct err err = {0};
+    struct goal_spec spec;
     struct side s;
 
     (void)state;
-    side_open(&s, /*resumes=*/false, "");
+    side_conf(&s);
+    spec = side_spec(&s, SESSION);
+    spec.host.has_price = two_hours_pass;
+    s.goal = goal_new(&spec, &s.notes);
     side_do(&s, "the old one --protect none");
     what.verb = GOAL_SET;
     buf_adds(&what.text, "the new one");
-    what.options.deadline_ms = clock_wall_ms() + 300;
+    what.options.deadline_ms = clock_wall_ms() + (int64_t)3600 * 1000;
+    what.options.max_cost_usd = 1;
     what.options.protect_none = true;
-    strv_adds(&what.options.checks, "sleep 0.4; false");
+    strv_adds(&what.options.checks, "false");
     assert_int_equal(goal_do(s.goal, &what, VIA_USER, NULL, &answer, &err), -1);
+    clock_test_mode("wall:0");
     assert_int_equal(err.code, ERR_BAD_INPUT);
+    assert_true(str_has(str_of(err.text), STR("deadline")));
     side_row(&s, &arena, &row);
     assert_true(str_is(row.objective, "the old one"));
     assert_int_equal(row.status, GOAL_ACTIVE);
@@ -704,7 +736,7 @@ static void cleared_elsewhere_is_written_into_the_transcript(void **state)
     (void)state;
     side_open_nudged(&s, "clear");
     assert_int_equal(side_idle(&s), IDLE_REST);
-    has_told(&s, "goal_cleared");
+    has_told(&s, "goal_cleared elsewhere");
     has_told(&s, "active_goal null");
     assert_int_equal(s.armed.len, 0);
     assert_true(
@@ -742,7 +774,7 @@ static void edited_elsewhere_is_worked_for_as_edited(void **state)
     side_text(&s, &text);
     assert_string_equal(buf_cstr(&text), "all links work");
     assert_string_equal(buf_cstr(&s.armed), "all links work");
-    has_told(&s, "goal_updated");
+    has_told(&s, "goal_updated elsewhere");
     has_told(&s, "active_goal");
     side_close(&s);
 }
@@ -754,9 +786,76 @@ static void paused_elsewhere_is_told_of(void **state)
     (void)state;
     side_open_nudged(&s, "pause");
     assert_int_equal(side_idle(&s), IDLE_REST);
-    has_told(&s, "goal_updated");
+    has_told(&s, "goal_updated elsewhere");
     has_told(&s, "active_goal null");
     side_close(&s);
+}
+
+/* Somebody else does something, and the session finds it out by itself. */
+static void side_elsewhere(struct side *s, const char *words)
+{
+    struct side other;
+
+    side_open_outside(&other);
+    side_do(&other, words);
+    side_close(&other);
+    strv_clear(&s->told);
+}
+
+static size_t times_told(const struct side *s, const char *name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->told.len; i++)
+        n += strcmp(s->told.ptr[i], name) == 0;
+    return n;
+}
+
+/* The row was read before the nudge came, which then found nothing new: nobody heard of it. */
+static void change_elsewhere_is_told_once_whoever_reads_it_first(void **state)
+{
+    static const struct {
+        const char *words, *told, *active;
+    } rows[] = {
+        {"clear", "goal_cleared elsewhere", "active_goal null"},
+        {"pause", "goal_updated elsewhere", "active_goal null"},
+        {"edit -- all links work", "goal_updated elsewhere", "active_goal"},
+    };
+    static const char *const readers[] = {"look", "call", "idle", "turn", "nudge"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (size_t j = 0; j < ARRAY_LEN(readers); j++) {
+            CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+            const char *reader = readers[j];
+            struct referee_call call = REFEREE_CALL_INIT;
+            struct referee *r;
+            struct side s;
+
+            side_open(&s, /*resumes=*/false, "");
+            side_do(&s, "all tests pass --referee self --protect none");
+            r = goal_referee(s.goal);
+            if (strcmp(reader, "call") == 0)
+                r->turn_begins(r);
+            side_elsewhere(&s, rows[i].words);
+            if (strcmp(reader, "look") == 0)
+                (void)side_say(&s, "", &text);
+            else if (strcmp(reader, "call") == 0)
+                (void)r->before_call(r, &call);
+            else if (strcmp(reader, "idle") == 0)
+                (void)side_idle(&s);
+            else if (strcmp(reader, "turn") == 0)
+                (void)side_turn(&s);
+            goal_nudge(s.goal);
+            (void)side_idle(&s);
+            if (times_told(&s, rows[i].told) != 1 || !strv_has(&s.told, str_of(rows[i].active)))
+                fail_msg("%s, read by %s: %zu times", rows[i].words, reader,
+                         times_told(&s, rows[i].told));
+            referee_call_release(&call);
+            side_do(&s, "clear");
+            side_close(&s);
+        }
+    }
 }
 
 /* ---- Plan mode ---- */
@@ -828,22 +927,6 @@ static void verbs_without_a_goal_show_usage(void **state)
 }
 
 /* ---- Waits ---- */
-
-/* A turn that ends with a stop; what the referee says to it. */
-static int side_turn(struct side *s)
-{
-    CLEANUP(referee_verdict_release) struct referee_verdict v = REFEREE_VERDICT_INIT;
-    struct referee *r = goal_referee(s->goal);
-    struct err err = {0};
-    struct referee_end end = {.end = END_COMPLETED, .err = &err};
-    int rc;
-
-    r->turn_begins(r);
-    rc = r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &v, &err);
-    if (rc <= 0)
-        r->turn_ends(r, &end);
-    return rc;
-}
 
 static void expect_phase(struct side *s, const char *phase)
 {
@@ -936,6 +1019,7 @@ int main(void)
         TEST(edited_elsewhere_is_worked_for_as_edited),
         TEST(edited_elsewhere_and_looked_at_is_worked_for_as_edited),
         TEST(paused_elsewhere_is_told_of),
+        TEST(change_elsewhere_is_told_once_whoever_reads_it_first),
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),
         TEST(verbs_without_a_goal_show_usage),

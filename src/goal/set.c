@@ -16,10 +16,8 @@
 #define SET_TITLE 80
 
 static const char *const via_names[] = {
-    [VIA_USER] = "user",
-    [VIA_MODEL] = "model",
-    [VIA_CLIENT] = "client",
-    [VIA_NEXT] = "next",
+    [VIA_USER] = "user", [VIA_MODEL] = "model",    [VIA_CLIENT] = "client",
+    [VIA_NEXT] = "next", [VIA_ELSEWHERE] = "user",
 };
 
 static void tell_gate(struct goal *g, const char *code)
@@ -169,6 +167,7 @@ static void take_new(struct goal *g, const struct draft *d, const struct goal_op
     jw_object_end(&w);
     goal_tell(g, "goal_set", buf_str(&data));
     goal_tell_active(g);
+    goal_is_heard(g);
     account_attach(g);
     line = buf_str(&g->text);
     line = str_clip(str_first(line, str_chr(line, '\n')), SET_TITLE);

@@ -11,6 +11,13 @@
 #include "json/json.h"
 
 #define TOLD_REASON 300 /* bytes of a reason */
+#define FROM_OUTSIDE " from outside"
+
+/* By a command that was given elsewhere, in another terminal as a rule. */
+static bool is_elsewhere(const struct json *v)
+{
+    return json_get_bool(v, "elsewhere", false);
+}
 
 static void add_reason(const struct json *v, const char *key, struct buf *ret)
 {
@@ -62,16 +69,22 @@ static bool told_status(const struct json *v, struct buf *ret, enum told_tone *t
 {
     struct str why = json_get_str(v, "why");
     bool by_user = str_is(json_get_str(v, "by"), "user");
+    bool elsewhere = is_elsewhere(v);
     enum goal_status to;
 
     if (!goal_status_parse(json_get_str(v, "to"), &to) || to == GOAL_COMPLETE)
         return false; /* goal_achieved says more */
-    /* What a person orders is answered; what follows from an interrupt is not. */
-    if (by_user && !str_is(why, "interrupted") && !str_is(why, "a hook ended the turn"))
+    /* What a person orders here is answered; what follows from an interrupt is not. */
+    if (by_user && !elsewhere && !str_is(why, "interrupted") &&
+        !str_is(why, "a hook ended the turn"))
         return false;
     *tone = to == GOAL_ACTIVE ? TOLD_PLAIN : to == GOAL_BLOCKED ? TOLD_BAD : TOLD_WARNING;
-    buf_addf(ret, "%s goal %s", to == GOAL_BLOCKED ? "✗" : "!", goal_show_status(to));
-    add_reason(v, "why", ret);
+    buf_addf(ret, "%s goal %s", to == GOAL_BLOCKED ? "✗" : "!",
+             elsewhere && to == GOAL_ACTIVE ? "resumed" : goal_show_status(to));
+    if (elsewhere)
+        buf_adds(ret, FROM_OUTSIDE);
+    else
+        add_reason(v, "why", ret);
     if (to == GOAL_BUDGET_LIMITED)
         buf_adds(ret, " · /goal budget +N goes on");
     else if (to != GOAL_ACTIVE)
@@ -79,9 +92,34 @@ static bool told_status(const struct json *v, struct buf *ret, enum told_tone *t
     return true;
 }
 
+/* Other words or another limit; whoever has asked for that here knows it. */
+static bool told_edited(const struct json *v, struct buf *ret, enum told_tone *tone)
+{
+    struct str limit = str_clip(json_get_str(v, "limit"), 60);
+
+    if (!is_elsewhere(v) || json_get(v, "to") || (!limit.len && !json_get(v, "objective_chars")))
+        return false;
+    *tone = TOLD_WARNING;
+    if (limit.len)
+        buf_addf(ret, "! the goal's %.*s was changed", STR_ARG(limit));
+    else
+        buf_adds(ret, "! goal edited");
+    buf_adds(ret, FROM_OUTSIDE);
+    return true;
+}
+
 static bool told_updated(const struct json *v, struct buf *ret, enum told_tone *tone)
 {
-    return told_limit(v, ret, tone) || told_status(v, ret, tone);
+    return told_limit(v, ret, tone) || told_status(v, ret, tone) || told_edited(v, ret, tone);
+}
+
+static bool told_cleared(const struct json *v, struct buf *ret, enum told_tone *tone)
+{
+    if (!is_elsewhere(v))
+        return false;
+    *tone = TOLD_WARNING;
+    buf_adds(ret, "! goal cleared" FROM_OUTSIDE);
+    return true;
 }
 
 static bool told_restored(const struct json *v, struct buf *ret, enum told_tone *tone)
@@ -137,7 +175,7 @@ bool goal_told(struct str name, const struct json *data, struct buf *ret, enum t
         {"goal_verdict", told_verdict},   {"goal_updated", told_updated},
         {"goal_blocked", told_updated},   {"goal_limited", told_updated},
         {"goal_restored", told_restored}, {"goal_set", told_set},
-        {"goal_achieved", told_achieved},
+        {"goal_achieved", told_achieved}, {"goal_cleared", told_cleared},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

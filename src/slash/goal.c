@@ -97,7 +97,9 @@ static int goal_run_read(struct slash_call *call, struct goal_argument *what, st
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
     /* A client that sets a goal edits the one that is there. */
-    enum goal_via via = call->is_client && what->verb == GOAL_SET ? VIA_CLIENT : VIA_USER;
+    enum goal_via via = !call->is_client         ? VIA_USER
+                        : what->verb == GOAL_SET ? VIA_CLIENT
+                                                 : VIA_ELSEWHERE;
     int rc = goal_do(host_goal(call->host), what, via, call->cancel, &answer, err);
 
     if (rc == 0) {
