@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/goal_lines.h"
 #include "cmd/print_goal.h"
 #include "cmd/session_options.h"
 #include "cmd/text.h"
@@ -258,6 +259,18 @@ static int print_check_words(struct print *p, struct str prompt, struct err *err
                    "the last turn is complete, so there is nothing to go on with; give a prompt");
 }
 
+/* What can be said to a goal is said on the command line here. */
+static void print_notes(const struct print *p, const struct strv *notes)
+{
+    for (size_t i = 0; i < notes->len; i++) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(PRINT_MAX_TEXT);
+
+        buf_adds(&text, notes->ptr[i]);
+        goal_lines_as_command(&text, host_session(p->host));
+        say("%s", buf_cstr(&text));
+    }
+}
+
 static int print_session(struct print *p)
 {
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(PRINT_MAX_TEXT);
@@ -271,8 +284,7 @@ static int print_session(struct print *p)
         say_error(&err);
         return EXIT_USAGE;
     }
-    for (size_t i = 0; i < notes.len; i++)
-        say("%s", notes.ptr[i]);
+    print_notes(p, &notes);
     if (print_check_words(p, buf_str(&prompt), &err) < 0) {
         say_error(&err);
         host_free(p->host);

@@ -267,12 +267,19 @@ static void adopt_wait(struct goal *g)
     goal_wait_for(g, &w, str_is(g->row.phase, "waiting") ? "waiting" : "retrying", /*err=*/NULL);
 }
 
-/* Whether a session that goes on waits for a word before it works. */
+/* Whether a session that goes on waits for a word before it works: a person who is there is asked
+ * for it, unless the settings know it; where nobody is, only when the settings want it. */
 static bool goal_rests(const struct goal *g)
 {
     struct str how = conf_get_str(g->spec.conf, "goal.onResume");
 
-    return str_is(how, "paused") || (g->spec.is_interactive && !str_is(how, "auto"));
+    return how.len ? !str_is(how, "auto") : g->spec.is_interactive;
+}
+
+static bool is_to_be_asked(const struct goal *g)
+{
+    return g->spec.is_interactive && goal_rests(g) &&
+           !str_is(conf_get_str(g->spec.conf, "goal.onResume"), "paused");
 }
 
 /* What a resumed session does with an active goal. */
@@ -281,6 +288,7 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     const char *code = "";
     struct err err = {0};
     bool rests = goal_rests(g);
+    bool is_gone = !file_is_dir(g->spec.dir);
 
     if (goal_gate(g, &code, &err) < 0) {
         strv_addf(ret_notes, "the session's goal is not taken up (%s): %s", code, err.text);
@@ -288,14 +296,13 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
         g->barred = true;
         return;
     }
-    if (!file_is_dir(g->spec.dir)) {
+    if (is_gone)
         strv_addf(ret_notes, "the goal is paused: the folder %s is gone", g->spec.dir);
-        rests = true;
-    }
-    if (rests) {
+    if (rests || is_gone) {
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("the session was resumed"),
                               "resume", &err);
         strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume goes on");
+        g->asks = !is_gone && is_to_be_asked(g);
         return;
     }
     g->spec.host.arm(g->spec.host.arg, g->row.objective);

@@ -28,6 +28,7 @@
 
 #define GOAL_MAX_LINE ((size_t)1 << 20)
 #define NOTICE_REASON 500
+#define ASK_OBJECTIVE 300
 #define REPORT_EVENTS 100000
 
 bool goal_is_active(const struct goal *g)
@@ -612,6 +613,18 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
         lock_give(&g->permit);
     }
     return g;
+}
+
+bool goal_asks(struct goal *g, struct buf *ret_objective)
+{
+    bool asks;
+
+    lock_take(&g->permit);
+    asks = g->asks;
+    if (asks)
+        goal_show_line(goal_words_now(g).objective, ASK_OBJECTIVE, ret_objective);
+    lock_give(&g->permit);
+    return asks;
 }
 
 struct referee *goal_referee(struct goal *g)

@@ -103,6 +103,9 @@ struct goal_spec {
 /* Reads the row of a session that goes on; notes: for the user (a stopped goal says so). Never
  * fails for the store: a goal that cannot be read is a note. */
 struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes);
+/* Whether a person shall say what becomes of the goal, which rests until then: it was active when
+ * the session was left (goal.onResume: ask). Its first words are added. */
+bool goal_asks(struct goal *g, struct buf *ret_objective);
 /* Before the agent is freed: an active goal whose process was told to end is paused. */
 void goal_close(struct goal *g);
 void goal_free(struct goal *g);

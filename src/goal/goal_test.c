@@ -472,6 +472,56 @@ static void restored_goal_is_told_of(void **state)
     side_close(&s);
 }
 
+/* goal.onResume, with a person and without. */
+static void restored_goal_does_what_the_settings_say(void **state)
+{
+    static const struct {
+        const char *setting; /* NULL: none */
+        bool is_interactive, is_gone;
+        enum goal_status status;
+        bool asks;
+    } rows[] = {
+        {NULL, true, false, GOAL_PAUSED, true},      {NULL, false, false, GOAL_ACTIVE, false},
+        {"ask", true, false, GOAL_PAUSED, true},     {"ask", false, false, GOAL_PAUSED, false},
+        {"auto", true, false, GOAL_ACTIVE, false},   {"auto", false, false, GOAL_ACTIVE, false},
+        {"paused", true, false, GOAL_PAUSED, false}, {"paused", false, false, GOAL_PAUSED, false},
+        {"ask", true, true, GOAL_PAUSED, false},     {"auto", false, true, GOAL_PAUSED, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf objective = BUF_INIT(1 << 10);
+        char settings[100] = "{}";
+        struct store_goal row;
+        struct goal_spec spec;
+        struct side s;
+        bool asks;
+
+        (void)state;
+        side_open(&s, /*resumes=*/false, "");
+        side_do(&s, "all tests pass --protect none");
+        side_close(&s);
+        if (rows[i].setting)
+            snprintf(settings, sizeof(settings), "{\"goal\":{\"onResume\":\"%s\"}}",
+                     rows[i].setting);
+        scratch_write("home/settings.json", settings);
+        side_conf(&s);
+        spec = side_spec(&s, SESSION);
+        spec.resumes = true;
+        spec.is_interactive = rows[i].is_interactive;
+        spec.dir = rows[i].is_gone ? "/nowhere/at/all" : side_dir;
+        s.goal = goal_new(&spec, &s.notes);
+        asks = goal_asks(s.goal, &objective);
+        side_row(&s, &arena, &row);
+        if (row.status != rows[i].status || asks != rows[i].asks ||
+            asks != str_is(buf_str(&objective), "all tests pass") ||
+            has_text(&s.notes, "/goal resume") != (row.status == GOAL_PAUSED) ||
+            has_text(&s.notes, "is gone") != rows[i].is_gone)
+            fail_msg("row %zu: %s, %s", i, goal_status_name(row.status), asks ? "asks" : "silent");
+        side_close(&s);
+    }
+}
+
 /* Looking at it was enough to set it going without its hook. */
 static void restored_behind_a_gate_stays_unarmed(void **state)
 {
@@ -1007,6 +1057,7 @@ int main(void)
         TEST(client_has_no_file_for_a_long_text),
         TEST(no_way_round_a_gate),
         TEST(restored_goal_is_told_of),
+        TEST(restored_goal_does_what_the_settings_say),
         TEST(restored_behind_a_gate_stays_unarmed),
         TEST(missing_line_of_a_complete_goal_has_its_figures),
         TEST(fork_of_a_foreign_transcript_has_its_goal_paused),

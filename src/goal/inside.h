@@ -128,6 +128,7 @@ struct goal {
     bool held;         /* an interrupt stopped it without pausing it */
     bool barred;       /* a gate failed on restore: the row stays, and counts as not there */
     bool restored;     /* observers have not heard of it yet */
+    bool asks;         /* it was active when the session was left: goal_asks() */
     bool closing;
     struct wait wait; /* when phase is waiting or retrying */
     bool waits;

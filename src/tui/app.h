@@ -2,7 +2,8 @@
  * The inside of the app; for src/tui/app*.c only. Everything here belongs to the UI thread.
  *
  *   app.c          made and ended; the event loop
- *   app_first.c    what is said before the first word: greeting, no key, a fresh session offered
+ *   app_first.c    what is said before the first word: greeting, no key, a fresh session
+ *                  offered, a goal asked about
  *   app_commands.c the commands that completion knows, looked for anew
  *   app_keys.c     what a key does that the editor and panels have no use for
  *   app_say.c      what the person says: sent, queued, taken back
@@ -267,4 +268,5 @@ void app_play_demo(struct app *a);
 void app_greet(struct app *a, const struct strv *notes);
 void app_no_key(struct app *a, const char *why);
 void app_first_choice(struct app *a);
-void app_offer_fresh(struct app *a); /* something is typed */
+void app_offer_fresh(struct app *a);                    /* something is typed */
+void app_ask_goal(struct app *a, struct str objective); /* of a session that goes on */

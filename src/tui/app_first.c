@@ -10,9 +10,11 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "goal/argument.h"
 #include "goal/display.h"
 #include "host/host.h"
 #include "json/json.h"
+#include "slash/slash.h"
 #include "sync/mailbox.h"
 #include "tui/app.h"
 #include "tui/chat.h"
@@ -116,6 +118,32 @@ void app_offer_fresh(struct app *a)
     goal_show_tokens(a->figures.context_tokens, &text);
     buf_adds(&text, " tokens, which would all be read again. The old session can be resumed.");
     app_confirm(a, "A long pause", buf_str(&text), options, ARRAY_LEN(options), fresh_chosen);
+}
+
+/* ---- a goal that rests ---- */
+
+static void goal_chosen(struct app *a, size_t i)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    struct err err = {0};
+
+    if (i == 1 || !a->session)
+        return;
+    what.verb = i == 0 ? GOAL_RESUME : GOAL_CLEAR;
+    if (slash_goal(a->session->slash, &what, &err) < 0)
+        chat_note(a->chat, ROLE_BAD, str_of(err.text));
+}
+
+/* Whoever leaves the question has it paused, as it is while they think. */
+void app_ask_goal(struct app *a, struct str objective)
+{
+    static const char *const options[] = {"Go on with it", "Leave it paused", "Clear it"};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2000);
+
+    buf_adds(&text, "It was being worked for when the session was left: ");
+    buf_add(&text, objective);
+    app_confirm(a, "The session has a goal", buf_str(&text), options, ARRAY_LEN(options),
+                goal_chosen);
 }
 
 /* ---- no key ---- */

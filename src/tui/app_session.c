@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "goal/goal.h"
 #include "host/asks.h"
 #include "host/feed.h"
 #include "host/host.h"
@@ -111,6 +112,8 @@ struct open_chore {
     struct strv waiting, waiting_texts; /* host_left_waiting() */
     struct arena arena;                 /* of the commands */
     slash_item_vec commands;
+    bool asks_goal; /* goal_asks() */
+    struct buf goal;
     struct err err; /* why it could not be made; with `made`: it is the old one */
 };
 
@@ -185,6 +188,7 @@ static void open_run(struct chore *e)
         host_choose(o->made->host, choices, has_own_mode);
         slash_list(o->made->slash, &o->arena, &o->commands);
         host_left_waiting(o->made->host, &o->waiting, &o->waiting_texts);
+        o->asks_goal = goal_asks(host_goal(o->made->host), &o->goal);
     }
     if (!o->has_past)
         open_read_past(o);
@@ -204,6 +208,7 @@ static void open_free(struct chore *e)
     strv_release(&o->waiting);
     strv_release(&o->waiting_texts);
     vec_release(&o->commands);
+    buf_release(&o->goal);
     arena_release(&o->arena);
     mem_freep(&o);
 }
@@ -392,6 +397,8 @@ static void open_done(struct chore *e, void *arg)
     app_greet(a, &o->notes);
     app_sent_kept(a, &o->waiting, &o->waiting_texts);
     session_ask_trust(a);
+    if (o->asks_goal)
+        app_ask_goal(a, buf_str(&o->goal));
     app_goal_changed(a);
     session_listen(a);
     if (!a->asks_trust)
@@ -405,6 +412,7 @@ void app_open(struct app *a, struct app_session *next, enum front_switch how, st
     o->spec = *a->spec->host;
     o->args = a->spec->host->args;
     o->next = next;
+    buf_init(&o->goal, BUF_NO_LIMIT);
     o->how = how;
     o->is_first = !a->resumes.len;
     o->has_past = a->past.len;

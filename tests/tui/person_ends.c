@@ -294,7 +294,51 @@ static void case_killed_call(void)
     window_close(&w);
 }
 
+/* A session that goes on; the one before is killed. */
+static void goal_again(struct window *w, struct window *next)
+{
+    static const char *const args[] = {"--continue", NULL};
+    struct window_spec spec = {.build = build, .scenario = endless, .args = args, .home = w->top};
+
+    kill(w->pid, SIGKILL);
+    window_end(w);
+    window_open(next, &spec);
+    window_until_shown(next, "The session has a goal");
+    CHECK(strstr(window_screen(next), "left: made is there"), "%s", window_screen(next));
+}
+
+/* A goal that was worked for when tenax was killed: the person is asked what becomes of it, and
+ * nothing is done before that. */
+static void case_goal_asked(void)
+{
+    struct window w[4];
+
+    start(&w[0], endless);
+    window_type(&w[0], "/goal made is there --check 'test -e made'" ENTER);
+    window_until_shown(&w[0], "esc to interrupt");
+
+    goal_again(&w[0], &w[1]);
+    answer(&w[1], ESC); /* left: it stays as it is */
+    until_idle(&w[1]);
+    CHECK(strstr(window_screen(&w[1]), "goal paused"), "%s", window_screen(&w[1]));
+    window_type(&w[1], "/goal resume" ENTER);
+    window_until_shown(&w[1], "esc to interrupt");
+
+    goal_again(&w[1], &w[2]);
+    answer(&w[2], "1");
+    window_until_shown(&w[2], "esc to interrupt");
+
+    goal_again(&w[2], &w[3]);
+    answer(&w[3], "3");
+    window_until(&w[3], "Goal cleared: made is there");
+    leave(&w[3]);
+    window_close(&w[2]);
+    window_close(&w[1]);
+    window_close(&w[0]);
+}
+
 const struct person_case person_ends[] = {
+    {"goal-asked", case_goal_asked},
     {"term", case_term},
     {"hup", case_hup},
     {"segv", case_segv},

@@ -50,6 +50,7 @@ static void case_goal_outside(void)
     answer(&w, "1");
     window_until(&w, "This takes");
     goal_outside(&w, "clear");
+    window_until(&w, "goal cleared from outside");
     window_until_gone(&w, "context · goal");
     window_type(&w, ESC);
     window_until(&w, "say what to do");
