@@ -323,7 +323,7 @@ static void hand_out(const struct lines *rows, size_t *skip, bool *has_gap, stru
 {
     if (!lines_count(rows))
         return;
-    if (*has_gap && !*skip)
+    if (*has_gap && !*skip && str_trim(lines_at(rows, 0).text).len)
         lines_end(ret);
     *has_gap = false;
     if (!*skip) {
@@ -401,6 +401,30 @@ static void take_overflow(struct chat *c, const struct view *v, struct lines *re
         tail_stands(c, more);
 }
 
+/* A command that was typed while an answer comes in is answered between two parts of it, at once
+ * and as wide as the window: below the answer its rows would be cut (app_frame.c). Where a part
+ * stands half in the scrollback, its end comes first. */
+static void take_beside(struct chat *c, struct item *answer, const struct view *v,
+                        struct lines *ret)
+{
+    struct item *before = answer;
+
+    for (struct item *it = before->next; it && !answer->skip; it = before->next) {
+        if (it->kind != ITEM_SAID && it->kind != ITEM_COMMAND) {
+            before = it;
+            continue;
+        }
+        lines_clear(&c->scratch);
+        item_draw(c, it, v, &c->scratch);
+        hand_out(&c->scratch, &it->skip, &it->has_gap, ret);
+        answer->has_gap = true;
+        before->next = it->next;
+        if (c->last == it)
+            c->last = before;
+        item_free(it);
+    }
+}
+
 void chat_take(struct chat *c, const struct view *v, struct lines *ret)
 {
     c->tail_cols = 0;
@@ -415,6 +439,7 @@ void chat_take(struct chat *c, const struct view *v, struct lines *ret)
         }
         hand_out(&c->scratch, &it->skip, &it->has_gap, ret);
         if (it->is_open) {
+            take_beside(c, it, v, ret);
             take_overflow(c, v, ret);
             return;
         }

@@ -47,7 +47,8 @@ int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *
                  struct err *err);
 
 /* Finished lines for the scrollback. Whenever they are taken, they are the same, but for this: of
- * an answer that turns out to be void only those parts stay that have been taken. */
+ * an answer that turns out to be void only those parts stay that have been taken, and a command
+ * that is answered while the model answers stands behind those parts. */
 void chat_take(struct chat *c, const struct view *v, struct lines *ret);
 /* What moves: at most v->rows rows; the first `*ret_text_rows` of them are an answer that will be
  * committed as it stands. */

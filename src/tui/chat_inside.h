@@ -5,7 +5,8 @@
  * before).
  *
  * What is for the scrollback is a queue of items. Only the first can be open: an answer that still
- * comes in, whose finished rows are handed out as they come. Whatever is behind it waits.
+ * comes in, whose finished rows are handed out as they come. Whatever is behind it waits, but for
+ * what a person has typed meanwhile and the answer to it.
  */
 #pragma once
 

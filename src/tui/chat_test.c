@@ -47,7 +47,8 @@ static void shows(void **state)
 }
 
 /* What is taken is the same, however often somebody takes it. An answer that is void after it was
- * seen is another matter: the more was seen, the more must stay. */
+ * seen is another matter: the more was seen, the more must stay. So is a command that is answered
+ * between the parts of one. */
 static void whenever_taken(void **state)
 {
     (void)state;
@@ -56,7 +57,7 @@ static void whenever_taken(void **state)
         int cols = widths[i % ARRAY_LEN(widths)];
         CLEANUP(buf_release) struct buf first = BUF_INIT(1 << 20);
 
-        if (strstr(row->script, "void\n"))
+        if (strstr(row->script, "void\n") || strstr(row->script, "command+"))
             continue;
         for (unsigned round = 0; round < 20; round++) {
             CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 20);

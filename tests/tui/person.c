@@ -159,7 +159,8 @@ void start_lengthy(struct window *w, const char *home)
 }
 
 static const struct person_case *const themes[] = {person_starts,   person_turns,   person_ends,
-                                                   person_switches, person_outside, person_much};
+                                                   person_switches, person_outside, person_much,
+                                                   person_shown};
 
 int main(int argc, char **argv)
 {

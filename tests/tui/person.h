@@ -39,6 +39,7 @@ extern const struct person_case person_ends[];
 extern const struct person_case person_switches[];
 extern const struct person_case person_outside[];
 extern const struct person_case person_much[];
+extern const struct person_case person_shown[];
 
 extern const char *build; /* the build folder */
 
