@@ -165,6 +165,15 @@ struct host_lines {
 };
 void host_lines(struct host *h, struct host_lines *ret);
 
+/* What a session that goes on has behind it; all 0: a new one. Before its first input. */
+struct host_past {
+    int64_t tokens;  /* of the conversation, as the provider has counted them */
+    int64_t last_ms; /* when its last message was written, by the wall clock */
+    double usd;
+    bool cost_unknown; /* some of it has no price */
+};
+void host_past(struct host *h, struct host_past *ret);
+
 /* What fills the window, in tokens. `used` is as the provider has counted the last call; what it
  * consists of is measured in bytes and an estimate. */
 struct host_fill {

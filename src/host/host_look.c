@@ -64,6 +64,19 @@ static int64_t host_used(struct host *h)
     return past ? past->tokens : 0;
 }
 
+void host_past(struct host *h, struct host_past *ret)
+{
+    const struct recall *past = session_recall(h->session);
+    const struct load_facts *facts = session_facts(h->session);
+
+    *ret = (struct host_past){.last_ms = past && facts ? facts->last_ms : 0};
+    if (past) {
+        ret->tokens = past->tokens;
+        ret->usd = past->ledger.usd;
+        ret->cost_unknown = past->ledger.unknown;
+    }
+}
+
 int host_fill(struct host *h, struct cancel *cancel, struct host_fill *ret, struct err *err)
 {
     CLEANUP(instructions_release) struct instructions files = {0};

@@ -135,8 +135,11 @@ struct app {
 
     struct app_figures figures;
     struct app_goal goal;
-    int64_t turn_ms;    /* when the running one began */
-    int64_t turned_ms;  /* when the last one ended; 0: none did */
+    int64_t turn_ms; /* when the running one began */
+    bool has_turned; /* one has ended since the session is here */
+    /* When the last answer came, by the wall clock, which goes on while a laptop sleeps; 0: none
+     * did, or it was asked about. */
+    int64_t answered_ms;
     double warned_usd;  /* the threshold that was asked about */
     bool more_events;   /* there are more than fit into one frame */
     bool is_behind;     /* there were, in the last one */

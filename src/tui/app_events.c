@@ -59,7 +59,7 @@ static const char *title_state(const struct app *a)
         return "waiting for you";
     if (app_is_working(a))
         return "working";
-    return a->turned_ms ? "done" : "";
+    return a->has_turned ? "done" : "";
 }
 
 void app_title(struct app *a)
@@ -212,7 +212,8 @@ static void event_turn_done(struct app *a, const struct event *e)
     const struct turn_report *r = e->report;
     int64_t now_ms = clock_mono_ms();
 
-    a->turned_ms = now_ms;
+    a->has_turned = true;
+    a->answered_ms = clock_wall_ms();
     if (app_host(a)) {
         buf_clear(&a->figures.title);
         host_title(app_host(a), &a->figures.title);

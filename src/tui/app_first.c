@@ -106,12 +106,12 @@ void app_offer_fresh(struct app *a)
 {
     static const char *const options[] = {"Go on here", "Start a fresh session"};
     CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
-    int64_t pause_ms = clock_mono_ms() - a->turned_ms;
+    int64_t pause_ms = clock_wall_ms() - a->answered_ms;
 
-    if (!a->turned_ms || pause_ms < FIRST_PAUSE_MS || a->figures.context_tokens < FIRST_LONG ||
+    if (!a->answered_ms || pause_ms < FIRST_PAUSE_MS || a->figures.context_tokens < FIRST_LONG ||
         app_is_working(a) || !conf_get_bool(a->conf, "offerFreshSession", true))
         return;
-    a->turned_ms = 0; /* asked once per pause */
+    a->answered_ms = 0; /* asked once per pause */
     buf_adds(&text, "The last answer was ");
     goal_show_elapsed(pause_ms / 1000, &text);
     buf_adds(&text, " ago, and the conversation has ");

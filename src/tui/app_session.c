@@ -304,6 +304,7 @@ static void session_watch(struct app *a)
 {
     struct statusline_spec line = {.host = app_host(a), .to = a->mailbox};
     struct host *host = app_host(a);
+    struct host_past past;
     CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
 
     slash_set_front(a->session->slash, &a->front);
@@ -314,8 +315,12 @@ static void session_watch(struct app *a)
     host_model(host, &provider, &a->figures.model, &a->figures.window);
     buf_clear(&a->figures.title);
     host_title(host, &a->figures.title);
-    a->figures.context_tokens = 0;
-    a->figures.has_usd = false;
+    host_past(host, &past);
+    a->figures.context_tokens = past.tokens;
+    a->figures.usd = past.usd;
+    a->figures.has_usd = past.usd > 0 && !past.cost_unknown;
+    a->answered_ms = past.last_ms;
+    a->has_turned = false;
     a->warned_usd = 0;
 }
 

@@ -27,7 +27,51 @@ static void case_command_meanwhile(void)
     leave(&w);
 }
 
+/* A session that goes on shows what it has behind it before anything is said, and when that was
+ * long ago, a fresh one is offered. */
+static void case_resume_figures(void)
+{
+    static const char *const args[] = {"--continue", NULL};
+    static const char *const env[] = {"TENAX_TEST_CLOCK=wall:7500000", NULL}; /* later */
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  usage input=60000 output=1000\n  text First answer.\n",
+        .settings = "{\"models\":{\"scripted/scenario\":{\"window\":100000,"
+                    "\"price\":{\"input\":10,\"output\":1000}}}}",
+    };
+    struct window first;
+    struct window w;
+
+    window_open(&first, &spec);
+    until_idle(&first);
+    window_type(&first, "first words" ENTER);
+    window_until(&first, "First answer.");
+    window_until_shown(&first, "61%");
+    window_until_shown(&first, "$1.60");
+    until_idle(&first);
+    window_type(&first, CTRL_D);
+    CHECK(window_end(&first) == 0, "exit code");
+
+    spec.home = first.top;
+    spec.args = args;
+    spec.env = env;
+    window_open(&w, &spec);
+    until_idle(&w);
+    window_until_shown(&w, "61%");
+    window_until_shown(&w, "$1.60");
+    window_type(&w, "m");
+    window_until_shown(&w, "The last answer was 2h");
+    answer(&w, ENTER);
+    window_until_gone(&w, "A long pause");
+    window_type(&w, "ore");
+    window_until_shown(&w, "more");
+    window_type(&w, CTRL_C);
+    leave(&w);
+    window_close(&first);
+}
+
 const struct person_case person_shown[] = {
     {"command-meanwhile", case_command_meanwhile},
+    {"resume-figures", case_resume_figures},
     {0},
 };
