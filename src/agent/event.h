@@ -44,7 +44,8 @@ enum event_kind {
                             the tool_result block, text: its text,
                             data: structured result (JSON) or empty, duration_ms */
     EVENT_USER,          /* json: a message {"role":"user","content"} that entered the conversation
-                            beside tool results; text; id: uuid of the input it came with; user */
+                            beside tool results; text; id: uuid of the input it came with; user;
+                            show: which files went along with it, a line each, or empty */
     EVENT_WAITING,       /* processed, total, cached: the server reads the prompt */
     EVENT_RETRY,         /* attempt, max_tries, delay_ms, status, error (enum err_code), text */
     EVENT_STATE,         /* state */
@@ -165,7 +166,7 @@ struct event {
     enum block_kind block;
     struct str id, tool_id, name;
     struct str text, json, data;
-    struct str show; /* of hooks and tasks: for people */
+    struct str show; /* of hooks, tasks and input: for people */
     bool is_error, aborted;
     enum event_user user;
     enum event_state state;

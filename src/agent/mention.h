@@ -1,26 +1,52 @@
 /*
- * Files that somebody names in a prompt: "@path", or "@"path with blanks"", at the start of a word.
+ * Files that somebody names in a prompt: "@path", "@"path with blanks"", at the start of a word, or
+ * "@path#L10-20" for some lines of one.
  *
- * The text of each goes along as a reminder before the words; of a folder, what is in it. One that
- * is not there, or that a rule keeps from being read without asking, stays a word. Everything is
- * bounded, and what was cut or left out is named. Any thread.
+ * The text of each goes along as a reminder before the words, of a folder what is in it, a picture
+ * as itself. One that is not there, or that a rule keeps from being read without asking, stays a
+ * word. Everything is bounded, and what was cut or left out is named. Any thread.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/str.h"
+#include "base/vec.h"
 
-struct buf;
 struct permit;
 struct workspace;
 
 #define MENTION_MAX_FILES 20
 #define MENTION_MAX_FILE ((size_t)100 << 10) /* as much as Read shows of one */
+#define MENTION_MAX_SCAN ((size_t)16 << 20)  /* lines that are asked for stand before that */
 #define MENTION_MAX_NAMES 500                /* of a folder */
 
-/* Appends the reminders. A file that goes along whole counts as read. */
-void mention_files(struct workspace *w, struct permit *p, struct str words, struct buf *ret);
+struct mention_spec {
+    struct workspace *workspace;
+    struct permit *permit;
+    bool takes_images; /* the model does */
+};
+
+struct mention_image {
+    const char *media_type; /* "image/png" */
+    struct buf data;        /* base64 */
+};
+
+struct mentions {
+    struct buf reminders; /* for the model */
+    struct buf told;      /* for a person: a line for each file that went along, or did not */
+    VEC(struct mention_image) images;
+};
+#define MENTIONS_INIT                                                                              \
+    {                                                                                              \
+        .reminders = BUF_INIT((size_t)16 << 20), .told = BUF_INIT(1 << 16)                         \
+    }
+void mentions_release(struct mentions *m);
+
+/* Adds to *ret. A file that goes along whole counts as read. */
+void mention_files(const struct mention_spec *spec, struct str words, struct mentions *ret);
 
 /* How long the path at the start of s is, behind its "@" and without quotes: up to a blank or a
  * sign that ends it; a full stop, a colon, "!" and "?" at its end are the sentence's. */

@@ -20,8 +20,10 @@
 
 #define TURN_SHOWN_PROMPT 500 /* bytes of one that was kept back */
 
-void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
-                     const char *uuid, enum event_user user, struct cancel *cancel)
+/* told: for people, what else came of it. */
+static void emit_user(const struct agent *a, const struct block *blocks, size_t count,
+                      const char *uuid, enum event_user user, struct str told,
+                      struct cancel *cancel)
 {
     struct event *e = agent_event(a, EVENT_USER);
     CLEANUP(message_unrefp) struct message *m = message_new(ROLE_USER, count);
@@ -37,7 +39,14 @@ void agent_emit_user(const struct agent *a, const struct block *blocks, size_t c
     e->id = arena_str(&e->arena, str_of(uuid));
     memcpy(e->uuid, uuid, ID_UUID_LEN);
     e->user = user;
+    e->show = arena_str(&e->arena, told);
     agent_emit(a, e, cancel);
+}
+
+void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
+                     const char *uuid, enum event_user user, struct cancel *cancel)
+{
+    emit_user(a, blocks, count, uuid, user, STR(""), cancel);
 }
 
 int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, const char *uuid,
@@ -56,12 +65,12 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
 
 /* Into the conversation, onto the disk and out to the observers. */
 static int turn_say(struct agent *a, struct turn *t, const struct block *blocks, size_t count,
-                    const char *uuid, enum event_user user, struct err *err)
+                    const char *uuid, enum event_user user, struct str told, struct err *err)
 {
     int r = agent_keep_user(a, blocks, count, uuid, user, err);
 
     t->unwritten = t->unwritten || r < 0;
-    agent_emit_user(a, blocks, count, uuid, user, t->cancel);
+    emit_user(a, blocks, count, uuid, user, told, t->cancel);
     return r;
 }
 
@@ -71,7 +80,7 @@ int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_u
     char uuid[ID_UUID_LEN + 1];
 
     id_uuid(uuid);
-    return turn_say(a, t, &block, 1, uuid, user, &t->err);
+    return turn_say(a, t, &block, 1, uuid, user, /*told=*/STR(""), &t->err);
 }
 
 /* Why a prompt is not sent; and which, unless the hook wants that kept from the screen, too. */
@@ -338,17 +347,40 @@ static void turn_name_prompt(struct agent *a, const char *uuid)
     lock_give(&a->lock);
 }
 
-/* Files that a person's words name go along. */
-static void turn_say_files(struct agent *a, const struct agent_input *in)
+/* Files that a person's words name go along: text before them, pictures in the same message. */
+static int turn_say_words(struct agent *a, struct turn *t, const struct agent_input *in,
+                          const char *uuid)
 {
+    struct mention_spec spec = {
+        .workspace = a->spec.workspace,
+        .permit = a->spec.permit,
+        .takes_images = agent_provider(a, 0)->model.images,
+    };
+    CLEANUP(mentions_release) struct mentions files = MENTIONS_INIT;
     CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
+    CLEANUP(message_unrefp) struct message *said = NULL;
 
-    if (in->is_literal || in->is_note || in->command)
-        return;
     message_text(in->message, &words);
-    mention_files(a->spec.workspace, a->spec.permit, buf_str(&words), &blocks);
-    agent_say_reminders(a, buf_str(&blocks));
+    mention_files(&spec, buf_str(&words), &files);
+    agent_say_reminders(a, buf_str(&files.reminders));
+    said = message_new(ROLE_USER, files.images.len + in->message->len);
+    VEC_EACH(&files.images, image) {
+        message_add(said, &(struct block){.kind = BLOCK_IMAGE,
+                                          .media_type = str_of(image->media_type),
+                                          .data = buf_str(&image->data)});
+    }
+    for (size_t i = 0; i < in->message->len; i++)
+        message_add(said, &in->message->blocks[i]);
+    return turn_say(a, t, said->blocks, said->len, uuid, USER_INPUT, buf_str(&files.told), &t->err);
+}
+
+static int turn_say_input(struct agent *a, struct turn *t, const struct agent_input *in,
+                          const char *uuid)
+{
+    if (!in->is_literal && !in->is_note && !in->command)
+        return turn_say_words(a, t, in, uuid);
+    return turn_say(a, t, in->message->blocks, in->message->len, uuid,
+                    in->is_note ? USER_ADDED : USER_INPUT, /*told=*/STR(""), &t->err);
 }
 
 /* between: it waited in the queue of a turn that runs. 1: the turn was called off while hooks were
@@ -387,10 +419,7 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
     if (asked == 0)
-        turn_say_files(a, in);
-    if (asked == 0)
-        r = turn_say(a, t, in->message->blocks, in->message->len, uuid,
-                     in->is_note ? USER_ADDED : USER_INPUT, &t->err);
+        r = turn_say_input(a, t, in, uuid);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     return r;
 }

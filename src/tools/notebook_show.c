@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "agent/tool.h"
+#include "base/image.h"
 #include "json/json.h"
-#include "tools/image.h"
 #include "tools/notebook.h"
 
 #define SHOW_MAX_OUTPUT ((size_t)10 << 10) /* bytes of the text of one output */

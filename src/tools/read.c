@@ -14,12 +14,12 @@
 #include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/image.h"
 #include "base/pinned.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
 #include "tools/entries.h"
-#include "tools/image.h"
 #include "tools/line_window.h"
 #include "tools/notebook.h"
 #include "tools/pdf.h"
@@ -29,7 +29,6 @@
 #define READ_MAX_LINES 2000
 #define READ_MAX_SHOWN ((size_t)100 << 10)
 #define READ_MAX_SCAN ((int64_t)4 << 30) /* bytes of a huge file that are looked through */
-#define READ_MAX_PIXELS 8000             /* of a picture's side: what providers take */
 #define READ_CHUNK ((size_t)256 << 10)
 
 static void tool_read_about(struct workspace *w, const struct json *args, struct arena *arena,
@@ -215,11 +214,11 @@ static int reading_image(struct reading *r, const char *type, struct err *err)
     /* A provider refuses the whole request for one bad picture. */
     if (!width || !height)
         return err_set(err, ERR_BAD_INPUT, "'%s' begins like %s but is damaged", r->path, type);
-    if (width > READ_MAX_PIXELS || height > READ_MAX_PIXELS)
+    if (width > IMAGE_MAX_SIDE || height > IMAGE_MAX_SIDE)
         return err_set(err, ERR_TOO_BIG,
                        "'%s' has %zu x %zu pixels; the limit is %d on each side. Make it smaller "
                        "first",
-                       r->path, width, height, READ_MAX_PIXELS);
+                       r->path, width, height, IMAGE_MAX_SIDE);
     buf_addf(&r->ret->text, "%s, %zu x %zu pixels, %zu bytes.", type, width, height, bytes.len);
     jw_init(&out, &r->ret->data, 0);
     jw_object(&out);

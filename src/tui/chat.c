@@ -221,7 +221,7 @@ static void draw_command(const struct chat *c, const struct item *it, const stru
                          struct lines *ret)
 {
     struct str rest = buf_str(&it->text);
-    struct style style = STYLE(it->is_error ? ROLE_BAD : ROLE_TEXT);
+    struct style style = STYLE(it->is_error ? ROLE_BAD : it->role);
     CLEANUP(hanging_release) struct hanging h = {0};
     struct str line;
 

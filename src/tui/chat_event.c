@@ -307,6 +307,8 @@ static void on_user(struct chat *c, const struct event *e, int64_t now_ms)
         c->told_interrupt = false;
         if (!was_said(c, e->id))
             add_input(c, e);
+        if (e->show.len)
+            (void)chat_add_text(c, ITEM_COMMAND, ROLE_FAINT, /*mark=*/NULL, e->show);
         break;
     case USER_MARKER:
         tell_interrupt(c);

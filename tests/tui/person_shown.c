@@ -70,8 +70,32 @@ static void case_resume_figures(void)
     window_close(&first);
 }
 
+/* Which files went along with a prompt is said below it, and which did not. */
+static void case_mentions(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt forty-two\n  text Seen.\nstep\n  text Not seen.\n",
+        .settings = "{\"permissions\":{\"deny\":[\"Read(secret.txt)\"]}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    put_file(&w, "work/notes.txt", "one\nforty-two\nthree\n");
+    put_file(&w, "work/secret.txt", "hush\n");
+    put_file(&w, "work/raw.bin", "\xff\xfe\x01");
+    until_idle(&w);
+    window_type(&w, "see @notes.txt#L2-3, @secret.txt, @raw.bin and @nobody" ENTER);
+    window_until(&w, "Seen.");
+    window_until(&w, "⎿  Sent notes.txt#L2-3 (2 lines, 16 bytes)\n"
+                     "     Not sent: secret.txt (a rule keeps it from being read)\n"
+                     "     Not sent: raw.bin (it is no text)\n\n");
+    leave(&w);
+}
+
 const struct person_case person_shown[] = {
     {"command-meanwhile", case_command_meanwhile},
     {"resume-figures", case_resume_figures},
+    {"mentions", case_mentions},
     {0},
 };

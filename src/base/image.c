@@ -1,7 +1,7 @@
 /*
  * image: only the heads of pictures are read; nothing is decoded. Any thread.
  */
-#include "tools/image.h"
+#include "base/image.h"
 
 #include <stdint.h>
 

@@ -7,6 +7,8 @@
 
 #include "base/str.h"
 
+#define IMAGE_MAX_SIDE 8000 /* pixels: what providers take */
+
 /* "image/png", jpeg, gif or webp; NULL when it is none of these. 16 bytes are enough. */
 const char *image_type(struct str bytes);
 
