@@ -39,6 +39,7 @@
 #define ACT_BEGIN_MS 2000  /* whoever begins only then would do it a second time */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
 #define ACT_NUDGE_MS 1000
+#define ACT_ID_BYTES 4   /* the beginning of an id has at least so many, as in find.h */
 #define ACT_OBJECTIVE 60 /* bytes of it in a list */
 #define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
 
@@ -82,12 +83,30 @@ static void act_take_path(struct act *a, struct str path)
     buf_add(&a->session, str_of(path_base(buf_cstr(&a->folder))));
 }
 
+static void act_add_path(const struct act *a, struct str session, struct buf *ret)
+{
+    buf_addf(ret, "%s/projects/%s/%.*s.jsonl", a->home, buf_cstr(&a->project), STR_ARG(session));
+}
+
+/* Somebody has set a goal, and nothing was said yet: its folder is there, but no transcript. */
+static bool act_has_just_begun(const struct act *a, struct str session)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *id = mem_dup(session.ptr, session.len);
+
+    act_add_path(a, session, &path);
+    if (file_exists(buf_cstr(&path)))
+        return false;
+    buf_cut(&path, path.len - strlen(".jsonl"), strlen(".jsonl"));
+    return file_is_dir(buf_cstr(&path)) && hold_look(a->home, id, /*ret=*/NULL, /*err=*/NULL) == 1;
+}
+
 static bool act_is_here(const struct act *a, struct str session)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
 
-    buf_addf(&path, "%s/projects/%s/%.*s.jsonl", a->home, buf_cstr(&a->project), STR_ARG(session));
-    return file_exists(buf_cstr(&path));
+    act_add_path(a, session, &path);
+    return file_exists(buf_cstr(&path)) || act_has_just_begun(a, session);
 }
 
 /* The newest change first; those of other folders are left out, unless all are wanted. */
@@ -120,27 +139,40 @@ static void act_find_dir(struct act *a)
         buf_adds(&a->dir, a->cmd->dir);
 }
 
+/* The session whose goal was changed last; begins: of those that nothing else tells of yet, and
+ * whose id begins so. Nothing is added when there is none. */
+static int act_newest(struct act *a, struct str begins, struct buf *ret_path, struct err *err)
+{
+    store_goal_vec goals = {0};
+
+    if (act_goals(a, &goals, err) < 0)
+        return -1;
+    for (size_t i = 0; i < goals.len && !ret_path->len; i++) {
+        struct str id = goals.ptr[i].thread_id;
+
+        if (!begins.len ||
+            (begins.len >= ACT_ID_BYTES && str_starts(id, begins) && act_has_just_begun(a, id)))
+            act_add_path(a, id, ret_path);
+    }
+    vec_release(&goals);
+    return 0;
+}
+
 static int act_find(struct act *a, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     struct find_scope scope = {
         .home = a->home, .dir = a->cmd->dir, .project = buf_str(&a->project)};
     const char *want = args_get(&a->cmd->args, OPT_SESSION);
-    store_goal_vec goals = {0};
 
-    if (want) {
-        if (find_session(&scope, str_of(want), a->cmd->cancel, &path, err) < 0)
-            return -1;
-    } else {
-        if (act_goals(a, &goals, err) < 0)
-            return -1;
-        if (goals.len)
-            buf_addf(&path, "%s/projects/%s/%.*s.jsonl", a->home, buf_cstr(&a->project),
-                     STR_ARG(goals.ptr[0].thread_id));
-        vec_release(&goals);
-        if (!path.len)
-            return err_set(err, ERR_NOT_FOUND, ACT_NONE);
-    }
+    if (want && find_session(&scope, str_of(want), a->cmd->cancel, &path, err) < 0 &&
+        err->code != ERR_NOT_FOUND)
+        return -1;
+    if (!path.len && act_newest(a, str_of(want ? want : ""), &path, err) < 0)
+        return -1;
+    if (!path.len)
+        return want ? -1 : err_set(err, ERR_NOT_FOUND, ACT_NONE);
+    err_clear(err);
     act_take_path(a, buf_str(&path));
     act_find_dir(a);
     return 0;

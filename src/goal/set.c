@@ -256,6 +256,8 @@ static int put_row(struct goal *g, const struct draft *d, const struct goal_opti
     event.data = buf_str(&kept);
     if (g->turn_goal[0])
         (void)account_flush(g, CHARGE_ACTIVE_ONLY, /*err=*/NULL);
+    /* Before its first line a session is found by its folder. */
+    (void)file_mkdirs(g->spec.folder, 0700, /*err=*/NULL);
     if (via == VIA_MODEL) {
         r = store_goal_insert(g->store, &row, now, &event, &arena, &landed, /*cancel=*/NULL, err);
         if (r <= 0)

@@ -59,7 +59,6 @@ static void case_goal_outside(void)
     window_until(&w, "new session");
     window_type(&w, "/goal more is there --check 'test -e more'" ENTER);
     window_until(&w, "check: test -e more");
-    window_until_shown(&w, "esc to interrupt"); /* now others know of the session */
     goal_outside(&w, "pause");
     window_until(&w, "goal paused");
     leave(&w);
