@@ -10,6 +10,7 @@
 
 #include "agent/permit_save.h"
 #include "agent/permit_state.h"
+#include "agent/sandbox.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -439,6 +440,7 @@ int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err)
 void permit_set_sandbox(struct permit *p, struct sandbox *s)
 {
     p->sandbox = s;
+    sandbox_set_permit(s, p);
 }
 
 void permit_on_mode(struct permit *p, void (*fn)(enum permit_mode mode, void *arg), void *arg)

@@ -64,7 +64,8 @@ void permit_free(struct permit *p);
 void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_warnings);
 /* The folder that "/x" means in a path of this origin (conf_origin()). Yours to free. */
 char *permit_source_dir(const struct conf *conf, struct str origin, const char *home);
-/* Where commands run; lent, set once, before sharing. NULL: nothing is confined. */
+/* Where commands run; lent, set once, before sharing. NULL: nothing is confined. From here on what
+ * the deny rules keep from being read is hidden there. */
 void permit_set_sandbox(struct permit *p, struct sandbox *s);
 
 enum permit_mode permit_mode(struct permit *p);

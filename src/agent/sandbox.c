@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/denied_files.h"
 #include "agent/sandbox_memory.h"
 #include "agent/sandbox_state.h"
 #include "agent/workspace.h"
@@ -173,10 +174,17 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     s->wanted = spec->insists ? SANDBOX_NEEDED : wanted_state(conf);
     s->can_confine = can_confine;
     s->memory = sandbox_memory_new(spec->memory);
+    s->denied = denied_files_new();
     read_excluded(s, conf, ret_warnings);
     sandbox_paths_read(s, conf, ret_warnings);
     read_network(s, spec, ret_warnings);
     return s;
+}
+
+void sandbox_set_permit(struct sandbox *s, struct permit *p)
+{
+    if (s)
+        s->permit = p;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -215,6 +223,7 @@ void sandbox_free(struct sandbox *s)
     strv_release(&s->unwanted);
     lock_release(&s->lock);
     sandbox_memory_free(s->memory);
+    denied_files_free(s->denied);
     mem_freep(&s->home);
     mem_freep(&s->tenax_home);
     mem_freep(&s->claude_home);
@@ -340,6 +349,7 @@ void sandbox_write(struct sandbox *s, struct jw *w)
     write_list(w, "write", &paths.write);
     write_list(w, "readOnly", &paths.read_only);
     write_list(w, "hidden", &paths.hidden);
+    jw_kbool(w, "hiddenIsPartial", paths.is_partial);
     write_list(w, "shown", &paths.shown);
     write_list(w, "unixSockets", &paths.sockets);
 }

@@ -27,6 +27,7 @@ struct confinement;
 struct err;
 struct json;
 struct jw;
+struct permit;
 struct sandbox;
 struct sandbox_job;
 struct strv;
@@ -58,6 +59,8 @@ struct thread *sandbox_look_ahead(const struct conf *conf);
 
 /* Settings that make no sense are left out and said in warnings. */
 struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_warnings);
+/* Whose deny rules Read(…) hide files from commands; lent, permit_set_sandbox() calls it. */
+void sandbox_set_permit(struct sandbox *s, struct permit *p);
 /* Removes its temporary folder. NULL is fine. */
 void sandbox_free(struct sandbox *s);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/denied_files.h"
 #include "agent/permit.h"
 #include "agent/sandbox_state.h"
 #include "agent/workspace.h"
@@ -397,6 +398,20 @@ static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
     sandbox_add_if_there(&p->hidden, s->claude_home, ".credentials.json");
 }
 
+/* What a tool may not read a command does not see, unless the settings show it to commands. */
+static void add_denied(struct sandbox *s, const struct strv *dirs, struct sandbox_paths *p)
+{
+    CLEANUP(strv_release) struct strv found = STRV_INIT;
+
+    if (!s->permit)
+        return;
+    p->is_partial = !denied_files_find(s->denied, s->permit, dirs, &found);
+    for (size_t i = 0; i < found.len; i++) {
+        if (!strv_has(&s->given.shown, str_of(found.ptr[i])))
+            strv_adds(&p->hidden, found.ptr[i]);
+    }
+}
+
 /* What .git names is perhaps a job's choice: all other rules go before. */
 static void add_repositories(struct sandbox *s, const struct strv *dirs, struct sandbox_paths *p)
 {
@@ -427,6 +442,7 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     strv_add_all(&ret->read_only, &s->given.read_only);
     add_secrets(s, ret);
     strv_add_all(&ret->hidden, &s->given.hidden);
+    add_denied(s, &dirs, ret);
     strv_add_all(&ret->shown, &s->given.shown);
     strv_add_all(&ret->sockets, &s->given.sockets);
     add_repositories(s, &dirs, ret);

@@ -9,6 +9,8 @@
 #include "proc/confine.h"
 #include "sync/thread.h"
 
+struct denied_files;
+struct permit;
 struct proxy;
 struct proxy_door;
 struct rule;
@@ -18,6 +20,7 @@ struct sandbox_memory;
 struct sandbox_paths {
     struct strv write, read_only, hidden, shown;
     struct strv sockets; /* unix sockets that can be connected to */
+    bool is_partial;     /* not all that the deny rules mean was found */
 };
 
 /* Of folders whose settings count: there, so that nobody makes settings behind our back. */
@@ -47,6 +50,8 @@ struct sandbox {
     char *tenax_home;           /* of our settings, and of Claude's */
     char *claude_home;          /* may not exist */
     struct sandbox_paths given; /* of the settings */
+    struct permit *permit;      /* whose deny rules hide files; NULL: nobody's */
+    struct denied_files *denied;
     enum confine_net net;
     bool unix_sockets;
     struct strv hosts;        /* allowed, as written */

@@ -33,5 +33,6 @@ int place_make(struct place *p, const struct conf *conf, const char *dir, bool i
     spec.upstream_plain = network.plain_proxy;
     spec.no_proxy = network.no_proxy;
     p->sandbox = sandbox_new(&spec, ret_notes);
+    permit_set_sandbox(p->permit, p->sandbox);
     return 0;
 }

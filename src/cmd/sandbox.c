@@ -126,6 +126,8 @@ static void write_text(const struct place *p, struct buf *out)
         add_list(all, "write", "They write in, besides a temporary folder of their own:", out);
         add_list(all, "readOnly", "But not in:", out);
         add_list(all, "hidden", "They cannot read:", out);
+        if (json_get_bool(all, "hiddenIsPartial", false))
+            buf_adds(out, "Deny rules mean more files than can be hidden; name folders instead.\n");
         add_list(all, "shown", "But they can read:", out);
         add_list(all, "allowedHosts", "Of the network they reach:", out);
         if (!json_len(json_get(all, "allowedHosts")))

@@ -222,6 +222,16 @@ bool rule_is_about_paths(const struct rule *r)
     return r->kind == RULE_KIND_PATH;
 }
 
+bool rule_is_about_reading(const struct rule *r)
+{
+    return r->kind == RULE_KIND_PATH && str_is(r->tool, "Read");
+}
+
+const char *rule_reach(const struct rule *r, struct arena *arena, size_t *ret_depth)
+{
+    return rule_path_reach(&r->path, arena, ret_depth);
+}
+
 #define LABEL_MAX 256 /* bytes; no host has longer ones */
 
 static struct str lower_into(char *to, struct str label)

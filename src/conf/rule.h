@@ -14,9 +14,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
+struct arena;
 struct err;
 struct json;
 struct rule;
@@ -66,6 +68,11 @@ bool rule_covers_tool(const struct rule *r, struct str tool);
 
 /* Whether it has "(…)" that names files: Read, Edit or Cd. */
 bool rule_is_about_paths(const struct rule *r);
+bool rule_is_about_reading(const struct rule *r); /* of these: Read */
+/* Of a rule about paths: where all that it matches is found, as far as that is written out, and how
+ * many levels below. 0: it is the very path; RULE_ANY_DEPTH: any number. */
+#define RULE_ANY_DEPTH SIZE_MAX
+const char *rule_reach(const struct rule *r, struct arena *arena, size_t *ret_depth);
 
 /* For ABOUT_COMMAND: the whole command of a deny or ask rule matches when any of its parts does. An
  * allow rule speaks of one part at a time: see rules_allow_command(). */

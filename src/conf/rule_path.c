@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #define RULE_PATH_MAX_STEPS 100000 /* of one match: hostile patterns end in "no" */
@@ -193,4 +194,33 @@ static bool below(const struct rule_path *p, struct str base, struct str path)
 bool rule_path_matches(const struct rule_path *p, struct str path)
 {
     return below(p, p->base, path) || (!str_eq(p->base, p->real) && below(p, p->real, path));
+}
+
+static bool is_written_out(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (str_chr(STR("*?[\\"), name.ptr[i]) < 4)
+            return false;
+    }
+    return true;
+}
+
+const char *rule_path_reach(const struct rule_path *p, struct arena *arena, size_t *ret_depth)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest = p->any_depth ? STR("") : p->pattern;
+    size_t depth = p->any_depth ? RULE_ANY_DEPTH : 0;
+    struct str name;
+
+    buf_add(&path, p->base);
+    while (rest.len && is_written_out(str_first(rest, str_chr(rest, '/')))) {
+        str_cut(&rest, '/', &name);
+        buf_addf(&path, "/%.*s", STR_ARG(name));
+    }
+    if (str_has(rest, STR("**")))
+        depth = RULE_ANY_DEPTH;
+    while (depth != RULE_ANY_DEPTH && rest.len && str_cut(&rest, '/', &name))
+        depth++;
+    *ret_depth = depth;
+    return arena_cstr(arena, path.len ? buf_str(&path) : STR("/"));
 }

@@ -24,3 +24,4 @@ struct rule_path {
 int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
                     const struct rule_place *place, struct rule_path *ret, struct err *err);
 bool rule_path_matches(const struct rule_path *p, struct str path);
+const char *rule_path_reach(const struct rule_path *p, struct arena *arena, size_t *ret_depth);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/denied.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/clock.h"
@@ -185,10 +186,12 @@ static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct
     CLEANUP(buf_release) struct buf prefix = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(finding_release) struct finding f = {.lock = LOCK_INIT};
     CLEANUP(walk_report_release) struct walk_report report = {0};
+    CLEANUP(denied_freep) struct denied *denied = call->permit ? denied_new(call->permit) : NULL;
     int64_t start = clock_mono_ms();
     struct walk walk = {
         .hidden = search_names_hidden(rest),
         .git = search_respects_git(call),
+        .denied = denied,
         .timeout_ms = GLOB_TIMEOUT_MS,
         .cancel = call->cancel,
         .fn = finding_file,

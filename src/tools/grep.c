@@ -8,6 +8,7 @@
 #include <pcre2.h>
 #include <string.h>
 
+#include "agent/denied.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/err.h"
@@ -270,12 +271,14 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
     CLEANUP(grep_pattern_freep) struct grep_pattern *pattern = NULL;
     CLEANUP(strv_release) struct strv globs = STRV_INIT;
     CLEANUP(search_root_release) struct search_root root = {0};
+    CLEANUP(denied_freep) struct denied *denied = call->permit ? denied_new(call->permit) : NULL;
     size_t around = grep_number(args, "-C", 0);
     struct grep_search s = {
         .pattern = json_get_str(args, "pattern"),
         .caseless = json_get_bool(args, "-i", false),
         .globs = &globs,
         .git = search_respects_git(call),
+        .denied = denied,
         .timeout_ms = GREP_TIMEOUT_MS,
         .environ = workspace_environ(call->workspace),
         .cancel = call->cancel,

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/denied.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -80,7 +81,10 @@ static void reader_file_end(struct reader *r)
     full = path_join(r->dir, r->found.path);
     if (stat(full, &st) == 0)
         r->found.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-    grep_results_add(r->results, &r->found);
+    if (denied_has(r->search->denied, full))
+        grep_found_release(&r->found);
+    else
+        grep_results_add(r->results, &r->found);
     r->found = (struct grep_found){0};
 }
 

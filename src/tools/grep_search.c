@@ -79,6 +79,7 @@ static int engine_folder(struct engine *e, struct walk_report *ret, struct err *
         .git = s->git,
         .globs = globs,
         .types = types,
+        .denied = s->denied,
         .timeout_ms = s->timeout_ms,
         .cancel = s->cancel,
         .fn = engine_file,

@@ -14,6 +14,7 @@
 #include "tools/walk.h"
 
 struct cancel;
+struct denied;
 struct err;
 struct grep_results;
 struct strv;
@@ -24,10 +25,11 @@ struct grep_search {
     bool caseless;
     const char *root; /* absolute, without links; a folder or a file */
     bool root_is_file;
-    const struct strv *globs; /* "*.c", "!x"; may be empty */
-    struct str type_globs;    /* separated by spaces; empty: all files */
-    bool hidden;              /* the globs name hidden files */
-    bool git;                 /* what git ignores is left out */
+    const struct strv *globs;    /* "*.c", "!x"; may be empty */
+    struct str type_globs;       /* separated by spaces; empty: all files */
+    bool hidden;                 /* the globs name hidden files */
+    const struct denied *denied; /* what may not be read; NULL: nothing */
+    bool git;                    /* what git ignores is left out */
     int64_t timeout_ms;
     char *const *environ; /* of ripgrep */
     struct cancel *cancel;

@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "agent/denied.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/pinned.h"
 #include "base/str.h"
@@ -236,6 +238,13 @@ static bool walker_takes(const struct walker *w, const struct ignore_level *leve
     return kept || walk->hidden || name.ptr[0] != '.';
 }
 
+static bool walker_denies(const struct walker *w, const char *path)
+{
+    CLEANUP(mem_freep) char *full = w->walk->denied ? path_join(w->walk->root, path) : NULL;
+
+    return full && denied_has(w->walk->denied, full);
+}
+
 static void worker_files(struct worker *me, const struct item *item)
 {
     struct walker *w = me->walker;
@@ -263,7 +272,8 @@ static void worker_listing(struct worker *me, const struct item *folder, int dir
 
         buf_clear(&path);
         buf_addf(&path, "%.*s%s%.*s", STR_ARG(dir), dir.len ? "/" : "", STR_ARG(name));
-        if (path.over || !walker_takes(w, level, buf_str(&path), name, is_dir))
+        if (path.over || !walker_takes(w, level, buf_str(&path), name, is_dir) ||
+            walker_denies(w, buf_cstr(&path)))
             continue;
         if (is_dir) {
             struct item *below = item_new(/*is_folder=*/true, folder->depth + 1, level);

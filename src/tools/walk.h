@@ -18,6 +18,7 @@
 #include "base/buf.h"
 
 struct cancel;
+struct denied;
 struct err;
 struct ignore_rules;
 
@@ -35,6 +36,7 @@ struct walk {
     bool git;                         /* what git ignores is left out */
     const struct ignore_rules *globs; /* "*.c", "!x": only files that fit; NULL: all */
     const struct ignore_rules *types; /* only names that fit one of them; NULL: all */
+    const struct denied *denied;      /* what may not be read is left out; NULL: nothing */
     int64_t timeout_ms;               /* 0: none */
     struct cancel *cancel;            /* may be NULL */
     walk_fn fn;
