@@ -20,7 +20,7 @@
 #include "json/json.h"
 
 #define STYLE_MAX_FILES 200 /* looked at in one folder */
-#define STYLE_NAMED 20      /* in an error */
+#define STYLE_NAMED 20      /* of files, in an error or a list */
 
 static const struct {
     struct str name;
@@ -115,6 +115,36 @@ static int style_look(const char *folder, struct str wanted, struct arena *arena
     return found;
 }
 
+static int style_look_everywhere(const struct conf *conf, struct str wanted, struct arena *arena,
+                                 struct strv *known, struct style *ret, struct err *err)
+{
+    place_vec places = VEC_INIT;
+    int found = 0;
+
+    places_find(conf, "output-styles", arena, &places);
+    for (size_t i = places.len; i > 0 && found == 0; i--) {
+        const struct place *p = &places.ptr[i - 1];
+
+        if (p->level != LEVEL_PROJECT || conf_is_trusted(conf))
+            found = style_look(p->path, wanted, arena, known, ret, err);
+    }
+    vec_release(&places);
+    return found;
+}
+
+void style_names(const struct conf *conf, struct strv *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(strv_release) struct strv known = STRV_INIT;
+    struct style none;
+
+    strv_adds(ret, "default");
+    for (size_t i = 1; i < ARRAY_LEN(styles_built_in); i++)
+        strv_add(ret, styles_built_in[i].name);
+    (void)style_look_everywhere(conf, STR(""), &arena, &known, &none, /*err=*/NULL);
+    strv_add_all(ret, &known);
+}
+
 static int style_missing(struct str wanted, const struct strv *known, struct err *err)
 {
     CLEANUP(buf_release) struct buf names = BUF_INIT(4096);
@@ -131,19 +161,11 @@ int style_find(const struct conf *conf, struct arena *arena, struct style *ret, 
 {
     CLEANUP(strv_release) struct strv known = STRV_INIT;
     struct str wanted = str_trim(conf_get_str(conf, "outputStyle"));
-    place_vec places = VEC_INIT;
     struct style style = {.keeps_coding = true};
-    int found = 0;
+    int found;
 
     if (wanted.len && !style_is_built_in(wanted, &style)) {
-        places_find(conf, "output-styles", arena, &places);
-        for (size_t i = places.len; i > 0 && found == 0; i--) {
-            const struct place *p = &places.ptr[i - 1];
-
-            if (p->level != LEVEL_PROJECT || conf_is_trusted(conf))
-                found = style_look(p->path, wanted, arena, &known, &style, err);
-        }
-        vec_release(&places);
+        found = style_look_everywhere(conf, wanted, arena, &known, &style, err);
         if (found < 0)
             return -1;
         if (!found)

@@ -15,6 +15,7 @@
 struct arena;
 struct conf;
 struct err;
+struct strv;
 
 #define STYLE_MAX_TEXT ((size_t)256 << 10)
 
@@ -27,3 +28,6 @@ struct style {
 /* The one that the settings name. ERR_NOT_FOUND, saying which there are; ERR_BAD_INPUT and the like
  * for a file that cannot be used. All in the arena. */
 int style_find(const struct conf *conf, struct arena *arena, struct style *ret, struct err *err);
+
+/* All there are to choose from: "default", the others built in, then those of files. */
+void style_names(const struct conf *conf, struct strv *ret);

@@ -28,6 +28,8 @@
 #include "conf/levels.h"
 #include "conf/merge.h"
 #include "conf/option.h"
+#include "conf/overlay.h"
+#include "conf/setting.h"
 #include "conf/source.h"
 #include "conf/stamp.h"
 #include "json/json.h"
@@ -60,6 +62,7 @@ struct conf {
     char *user_home;
     char *dir;
     char *etc;
+    struct buf over;          /* a client's settings; empty: none */
     struct stamps stamps;     /* of the last look */
     struct stamps counting;   /* of the files as they count */
     struct snapshot *refused; /* what somebody has kept back; NULL: nothing */
@@ -249,12 +252,12 @@ static int load_order(struct load *l, struct strv *ret_environment, struct err *
     load_environment(l, ret_environment);
 
     VEC_EACH(&l->levels.list, s)
-        if (s->level != LEVEL_MANAGED)
+        if (s->level != LEVEL_MANAGED && !s->on_top)
             vec_push(&l->all, *s);
     if (load_add_variables(l, ret_environment, err) < 0 || load_add_options(l, err) < 0)
         return -1;
     VEC_EACH(&l->levels.list, s)
-        if (s->level == LEVEL_MANAGED)
+        if (s->level == LEVEL_MANAGED || s->on_top)
             vec_push(&l->all, *s);
     return 0;
 }
@@ -351,6 +354,7 @@ static struct conf *conf_new(const struct conf_sources *from)
     c->from.args = &c->args;
     c->from.dir = c->dir;
     c->from.etc = c->etc;
+    c->over = (struct buf)BUF_INIT(SOURCE_MAX_BYTES);
     return c;
 }
 
@@ -446,6 +450,23 @@ void conf_trust(struct conf *c)
     c->is_stale = true;
 }
 
+int conf_lay_over(struct conf *c, const struct json *settings, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* the refresh will tell */
+
+    if (c->refreshed >= CONF_MAX_REFRESHES)
+        return err_set(err, ERR_TOO_BIG, "settings have changed %d times in this session",
+                       CONF_MAX_REFRESHES);
+    if (overlay_merge(buf_str(&c->over), settings, &text, err) < 0 ||
+        setting_check_all("settings", LEVEL_FLAG, buf_str(&text), &warnings, err) < 0)
+        return -1;
+    buf_move(&c->over, &text);
+    c->from.over = buf_str(&c->over);
+    c->is_stale = true;
+    return 0;
+}
+
 struct conf *conf_ref(const struct conf *c)
 {
     struct conf *shared = (struct conf *)c; /* only the count is written, and that is atomic */
@@ -468,6 +489,7 @@ void conf_unref(struct conf *c)
     free(c->user_home);
     free(c->dir);
     free(c->etc);
+    buf_release(&c->over);
     free(c);
 }
 

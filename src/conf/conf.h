@@ -2,12 +2,12 @@
  * Settings: all levels read, merged, and frozen into a snapshot.
  *
  * Levels, later wins: defaults, user, project, local, --settings, variables (TENAX_MODEL and such),
- * options, managed. At each level Claude's home is read first and ours over it (~/.claude or
- * CLAUDE_CONFIG_DIR, then $TENAX_HOME or ~/.tenax; .claude/ then .tenax/; /etc/claude-code then
- * /etc/tenax). Scalars: the highest level wins; objects merge by key; lists are joined without
- * duplicates, but for fallbackModel. `claudeCompat: false` leaves Claude's homes out; its managed
- * settings, which bind the user, only when our own managed settings say so. tenax writes only into
- * its own home.
+ * options, what a client of the session has said (conf_lay_over()), managed. At each level Claude's
+ * home is read first and ours over it (~/.claude or CLAUDE_CONFIG_DIR, then $TENAX_HOME or
+ * ~/.tenax; .claude/ then .tenax/; /etc/claude-code then /etc/tenax). Scalars: the highest level
+ * wins; objects merge by key; lists are joined without duplicates, but for fallbackModel.
+ * `claudeCompat: false` leaves Claude's homes out; its managed settings, which bind the user, only
+ * when our own managed settings say so. tenax writes only into its own home.
  *
  * A snapshot is immutable; conf_refresh() puts a newer one in its place when files have changed, in
  * one step. Threads share a struct conf freely: each question is answered from one snapshot, and
@@ -37,6 +37,7 @@ struct conf_sources {
     char *const *environ;    /* NULL-terminated "NAME=value"; lent as long as there is a conf */
     const struct args *args; /* flags; NULL: none */
     const char *etc;         /* where managed settings are; NULL: "/etc" */
+    struct str over;         /* a client's settings; conf_lay_over() keeps them */
     bool trusted;  /* false: what project files could do harm with is left out, and said so */
     bool headless; /* trusted by nobody's word: the project's settings grant no permissions */
 };
@@ -63,6 +64,10 @@ void conf_on_change(struct conf *c, conf_change_fn fn, void *arg);
 /* A person has trusted the folder: with the next refresh all of its settings count. As
  * conf_refresh(). */
 void conf_trust(struct conf *c);
+/* Over all others but the managed ones, with the next refresh: an object whose members take the
+ * place of those that were given here before; null takes one away. ERR_BAD_INPUT: something in it
+ * would be left out; ERR_TOO_BIG; then nothing has changed. As conf_refresh(). */
+int conf_lay_over(struct conf *c, const struct json *settings, struct err *err);
 bool conf_is_trusted(const struct conf *c);
 /* Whether the project's files may grant permissions: a person has trusted the folder. */
 bool conf_may_grant(const struct conf *c);

@@ -1002,6 +1002,64 @@ static void trust_later(void **state)
     tree_remove();
 }
 
+/* What a client says beats files, variables and options, but not the managed settings. */
+static void laid_over(void **state)
+{
+    static const struct {
+        const char *change;
+        const char *error; /* NULL: it is taken */
+        const char *model, *effort, *variable;
+    } rows[] = {
+        {"{\"model\":\"over\",\"env\":{\"A\":\"over\",\"B\":null}}", NULL, "over", "max", "over"},
+        {"{\"effortLevel\":\"low\",\"http2\":true}", NULL, "over", "max", "over"},
+        {"{\"http2\":\"yes\"}", "settings: 'http2' must be a boolean, not a string", "over", "max",
+         "over"},
+        {"[]", "settings must be an object", "over", "max", "over"},
+        {"{\"model\":null}", NULL, "option", "max", "over"},
+        {"{\"env\":null,\"nobody\":null}", NULL, "option", "max", "user"},
+    };
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(args_release) struct args args = {0};
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(mem_freep) char *work = NULL;
+    CLEANUP(mem_freep) char *etc = NULL;
+    struct conf_sources from = {.trusted = true, .args = &args};
+
+    (void)state;
+    tree_make();
+    work = path_join(tree, "work");
+    etc = path_join(tree, "etc");
+    strv_addf(&env, "HOME=%s/home", tree);
+    from.dir = work;
+    from.etc = etc;
+    from.environ = strv_get(&env);
+    args.given[OPT_MODEL] = true;
+    strv_adds(&args.values[OPT_MODEL], "option");
+    tree_add(OURS, "{\"env\":{\"A\":\"user\"}}");
+    tree_add(MANAGED, "{\"effortLevel\":\"max\"}");
+    assert_int_equal(conf_load(&from, &conf, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct json *change;
+        struct err err = {0};
+        int rc;
+
+        assert_int_equal(json_parse(&arena, str_of(rows[i].change), &change, NULL, NULL), 0);
+        rc = conf_lay_over(conf, change, &err);
+        (void)conf_refresh(conf, &notes, NULL);
+        if (rc != (rows[i].error ? -1 : 0) ||
+            (rc && !str_starts(str_of(err.text), str_of(rows[i].error))) ||
+            !str_is(conf_get_str(conf, "model"), rows[i].model) ||
+            !str_is(conf_get_str(conf, "effortLevel"), rows[i].effort) ||
+            strcmp(conf_env(conf, "A"), rows[i].variable) != 0)
+            fail_msg("row %zu: %d '%s', %.*s, %s", i, rc, err.text,
+                     STR_ARG(conf_get_str(conf, "model")), conf_env(conf, "A"));
+    }
+    assert_int_equal(notes.len, 0);
+    tree_remove();
+}
+
 /* Which folders of a name are found, and in which order. */
 static void places(void **state)
 {
@@ -1133,12 +1191,12 @@ static void shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cases),     cmocka_unit_test(many_mistakes),
-        cmocka_unit_test(deep),          cmocka_unit_test(long_names),
-        cmocka_unit_test(accessors),     cmocka_unit_test(limits),
-        cmocka_unit_test(shared),        cmocka_unit_test(refresh),
-        cmocka_unit_test(trust_later),   cmocka_unit_test(places),
-        cmocka_unit_test(places_beside),
+        cmocka_unit_test(all_cases),   cmocka_unit_test(many_mistakes),
+        cmocka_unit_test(deep),        cmocka_unit_test(long_names),
+        cmocka_unit_test(accessors),   cmocka_unit_test(limits),
+        cmocka_unit_test(shared),      cmocka_unit_test(refresh),
+        cmocka_unit_test(trust_later), cmocka_unit_test(laid_over),
+        cmocka_unit_test(places),      cmocka_unit_test(places_beside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

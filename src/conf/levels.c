@@ -191,6 +191,12 @@ int levels_find(const struct conf_sources *from, struct arena *arena, struct lev
         levels_add_file(&l, arena, LEVEL_LOCAL, true, dir, ".tenax/settings.local.json");
     }
     levels_add_flags(&l, from, arena);
+    if (from->over.len)
+        vec_push(&l.list, ((struct source){.level = LEVEL_FLAG,
+                                           .ours = true,
+                                           .on_top = true,
+                                           .name = "a client's settings",
+                                           .text = from->over}));
     if (levels_add_managed(&l, arena, etc, "claude-code", false, err) < 0 ||
         levels_add_managed(&l, arena, etc, "tenax", true, err) < 0)
         return -1;

@@ -177,19 +177,14 @@ int setting_value(const char *key, const struct key *row, char *const *words, si
     return buf_check(ret, err);
 }
 
-/* As if the file had it: what would be left out there is refused here. */
-static int setting_check(const struct source *target, const char *key, struct str value,
-                         struct strv *ret_warnings, struct err *err)
+int setting_check_all(const char *name, enum source_level level, struct str text,
+                      struct strv *ret_warnings, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(check_release) struct check check = {.trusted = true};
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
-    CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
-    struct source s = {.level = target->level, .ours = true, .name = target->name};
+    struct source s = {.level = level, .ours = true, .name = name, .text = text};
 
-    if (settings_text_set(STR("{}"), key, value, &text, err) < 0)
-        return -1;
-    s.text = buf_str(&text);
     if (source_load(&s, &arena, &check.warnings, err) < 0)
         return -1;
     check_source(&check, &s);
@@ -199,10 +194,21 @@ static int setting_check(const struct source *target, const char *key, struct st
 
         if (str_ends(why, STR("; ignored")))
             why.len -= strlen("; ignored");
-        return err_set(err, ERR_BAD_INPUT, "%.*s; nothing was written", STR_ARG(why));
+        return err_set(err, ERR_BAD_INPUT, "%.*s; nothing was changed", STR_ARG(why));
     }
     strv_add_all(ret_warnings, &warnings);
     return 0;
+}
+
+/* As if the file had it: what would be left out there is refused here. */
+static int setting_check(const struct source *target, const char *key, struct str value,
+                         struct strv *ret_warnings, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
+
+    if (settings_text_set(STR("{}"), key, value, &text, err) < 0)
+        return -1;
+    return setting_check_all(target->name, target->level, buf_str(&text), ret_warnings, err);
 }
 
 static int setting_give(const struct json *old, struct buf *ret, void *arg, struct err *err)

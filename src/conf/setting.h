@@ -11,12 +11,12 @@
 #include <stddef.h>
 
 #include "base/str.h"
+#include "conf/source.h"
 
 struct buf;
 struct conf;
 struct err;
 struct key;
-struct source;
 struct strv;
 
 #define SETTING_MAX_TEXT ((size_t)16 << 20) /* of a listing */
@@ -38,7 +38,11 @@ const char *setting_unused(const char *path);
 int setting_value(const char *key, const struct key *row, char *const *words, size_t count,
                   struct buf *ret, struct err *err);
 
-/* ERR_BAD_INPUT: what would be left out if the file had it; nothing was written. */
+/* A whole document as if a file of this level had it: ERR_BAD_INPUT says what would be left out. */
+int setting_check_all(const char *name, enum source_level level, struct str text,
+                      struct strv *ret_warnings, struct err *err);
+
+/* ERR_BAD_INPUT: what would be left out if the file had it; nothing was changed. */
 int setting_write(const struct source *target, const char *key, struct str value,
                   struct strv *ret_warnings, struct err *err);
 /* Into the user's own file, $TENAX_HOME/settings.json; value NULL: taken out. ret_warnings also

@@ -34,6 +34,7 @@ struct source {
     enum source_level level;
     bool ours;          /* tenax's own, not Claude's */
     bool required;      /* named by the user: it must be there */
+    bool on_top;        /* a client's: over variables and options, too */
     const char *path;   /* file to read, or NULL when the text is given */
     const char *name;   /* for people: "~/.tenax/settings.json", "--settings", "--model" */
     bool has_positions; /* a document a person wrote, with lines and columns */

@@ -35,6 +35,7 @@ struct hook_runner;
 struct host;
 struct host_choices;
 struct instructions;
+struct json;
 struct model;
 struct permit;
 struct prompt_spec;
@@ -141,9 +142,18 @@ void host_figures(struct host *h, struct model *ret);
 
 /* The title that lists of sessions show. */
 int host_rename(struct host *h, struct str title, struct err *err);
-/* A person has added a folder to work in: DirectoryAdded hooks hear of it. */
-void host_tell_folder(struct host *h, const char *folder);
+/* A folder to work in was added: DirectoryAdded hooks hear of it. source: "slash_command",
+ * "register_repo_root". */
+void host_tell_folder(struct host *h, const char *folder, const char *source);
 void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
+
+/* What settings files say now counts when it returns. */
+void host_reload(struct host *h);
+/* A client's settings, over all others but managed ones (conf_lay_over()); model and effort are
+ * taken over with the next call. -1: nothing has changed. */
+int host_lay_over(struct host *h, const struct json *settings, struct err *err);
+/* The effort that the settings name now, from the next call on. */
+void host_heed_effort(struct host *h);
 
 /* What was chosen in a session, by a person or by a client (mode, model, effort, thinking, prompt,
  * the form of answers), holds in the one that takes its place; so does what is left of max_usd.
@@ -193,8 +203,6 @@ int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struc
  * session's. */
 int host_ask_model(struct host *h, struct str system, struct str question, int64_t max_tokens,
                    struct cancel *cancel, struct buf *ret, struct err *err);
-/* What settings files say now counts when it returns. */
-void host_reload(struct host *h);
 
 /* Going back to before a message of the user (host/rewind.h): the files that tools have changed
  * since, the conversation, or both; what commands did is not covered. */

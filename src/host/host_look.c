@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "host/inside.h"
-#include "host/reload.h"
 #include "host/session.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
@@ -38,11 +37,6 @@ const char *host_folder(const struct host *h)
 void host_title(struct host *h, struct buf *ret)
 {
     session_name(h->session, ret);
-}
-
-void host_reload(struct host *h)
-{
-    reload_look(h->reload);
 }
 
 int host_instructions(struct host *h, struct cancel *cancel, struct instructions *ret,

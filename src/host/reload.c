@@ -104,6 +104,18 @@ void reload_look(struct reload *r)
     reload_end(r);
 }
 
+int reload_lay_over(struct reload *r, const struct json *settings, struct err *err)
+{
+    int rc;
+
+    reload_begin(r);
+    rc = conf_lay_over(r->spec.conf, settings, err);
+    if (rc == 0)
+        reload_refresh(r);
+    reload_end(r);
+    return rc;
+}
+
 void reload_trust(struct reload *r)
 {
     reload_begin(r);

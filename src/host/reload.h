@@ -13,7 +13,9 @@
 #include "base/str.h"
 
 struct conf;
+struct err;
 struct hook_registry;
+struct json;
 struct permit;
 struct reload;
 struct workspace;
@@ -33,5 +35,7 @@ void reload_free(struct reload *r); /* NULL is fine */
 
 /* Returns when what the files say counts. */
 void reload_look(struct reload *r);
+/* A client's settings (conf_lay_over()): they count when it returns. */
+int reload_lay_over(struct reload *r, const struct json *settings, struct err *err);
 /* A person has trusted the folder: what was left out of its settings counts from here on. */
 void reload_trust(struct reload *r);

@@ -279,6 +279,14 @@ void job_end(struct proc *p, enum proc_how how, int64_t grace_ms)
     }
 }
 
+void job_keep(struct proc *p)
+{
+    p->timeout_ms = 0;
+    p->linger_ms = -1;
+    if (p->phase == JOB_RUNNING)
+        p->next_ms = -1;
+}
+
 void job_tick(struct proc *p, int64_t now_ms)
 {
     switch (p->phase) {

@@ -113,6 +113,7 @@ void job_launch(struct proc *p, const struct reserve_warden *w);
 void job_drop_warden(struct proc *p); /* lent, but killed before it got the launch */
 int job_open(struct proc *p, struct loop *loop, struct err *err);
 void job_event(struct job_fd *f, struct loop *loop, uint32_t events);
+void job_keep(struct proc *p);
 void job_tick(struct proc *p, int64_t now_ms);      /* when next_ms has come */
 void job_resume(struct proc *p, struct loop *loop); /* when it is not paused any more */
 void job_write(struct proc *p, struct loop *loop, struct str bytes);

@@ -256,6 +256,9 @@ static void loop_obey(struct loop *loop, struct order *order)
     case ORDER_END:
         job_end(p, PROC_KILLED, p->grace_ms);
         break;
+    case ORDER_KEEP:
+        job_keep(p);
+        break;
     case ORDER_RESUME:
         job_resume(p, loop);
         break;

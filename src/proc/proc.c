@@ -170,6 +170,11 @@ void proc_end(struct proc *p)
     proc_order(p, ORDER_END, 0, 0, STR(""));
 }
 
+void proc_keep(struct proc *p)
+{
+    proc_order(p, ORDER_KEEP, 0, 0, STR(""));
+}
+
 void proc_unref(struct proc *p)
 {
     if (!p)

@@ -4,23 +4,17 @@
  */
 #include "proto/control.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/event.h"
 #include "agent/permit.h"
 #include "agent/room.h"
+#include "agent/style.h"
 #include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
-#include "base/utf8.h"
-#include "conf/conf.h"
-#include "conf/keys.h"
 #include "goal/goal.h"
 #include "host/feed.h"
 #include "host/host.h"
@@ -28,16 +22,16 @@
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/model.h"
+#include "proto/control_files.h"
 #include "proto/control_goal.h"
 #include "proto/control_rewind.h"
+#include "proto/control_settings.h"
+#include "proto/control_tasks.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
 #include "slash/slash.h"
-#include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
-#define CONTROL_READ_BYTES ((int64_t)1 << 20) /* of a file, unless it is said */
-#define CONTROL_READ_MOST ((int64_t)16 << 20)
 #define CONTROL_MAX_ANSWER ((size_t)64 << 20)
 #define CONTROL_UNKNOWN "Unsupported control request subtype"
 
@@ -193,16 +187,18 @@ static int take_initialize(struct control_call *call, struct err *err)
     return 0;
 }
 
-/* What may be typed instead of words for the model. */
-static void write_commands(struct slash *slash, struct jw *w)
+/* What may be typed instead of words for the model, or only the skills of it. */
+static void write_commands(struct slash *slash, struct jw *w, const char *key, bool skills_only)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     slash_item_vec items = VEC_INIT;
 
     slash_list(slash, &arena, &items);
-    jw_key(w, "commands");
+    jw_key(w, key);
     jw_array(w);
     VEC_EACH(&items, item) {
+        if (skills_only && !item->is_skill)
+            continue;
         jw_object(w);
         jw_kstr(w, "name", item->name);
         jw_kstr(w, "description", item->summary);
@@ -213,6 +209,14 @@ static void write_commands(struct slash *slash, struct jw *w)
     vec_release(&items);
 }
 
+static void write_styles(struct control_call *call, struct jw *w)
+{
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
+
+    style_names(host_conf(call->session->host), &names);
+    write_strings(w, "available_output_styles", &names);
+}
+
 static int do_initialize(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct json *hooks = json_get(call->request, "hooks");
@@ -220,13 +224,10 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
 
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
-    write_commands(call->session->slash, w);
+    write_commands(call->session->slash, w, "commands", /*skills_only=*/false);
     write_none(w, "agents");
     jw_kcstr(w, "output_style", "default");
-    jw_key(w, "available_output_styles");
-    jw_array(w);
-    jw_cstr(w, "default");
-    jw_array_end(w);
+    write_styles(call, w);
     write_models(call, w);
     jw_key(w, "account");
     jw_object(w);
@@ -344,15 +345,6 @@ static int do_cancel_async_message(struct control_call *call, struct jw *w, stru
         tell_dropped(call, uuid);
     jw_kbool(w, "cancelled", found);
     return 0;
-}
-
-static int do_stop_task(struct control_call *call, struct jw *w, struct err *err)
-{
-    CLEANUP(buf_release) struct buf over = BUF_INIT(4096);
-
-    (void)w;
-    return background_kill(host_workspace(call->session->host),
-                           json_get_str(call->request, "task_id"), &over, err);
 }
 
 /* ---- what one may know ---- */
@@ -473,26 +465,6 @@ static int do_get_session_cost(struct control_call *call, struct jw *w, struct e
     return 0;
 }
 
-static int do_get_settings(struct control_call *call, struct jw *w, struct err *err)
-{
-    const struct conf *conf = host_conf(call->session->host);
-    size_t count;
-    const struct key *keys = key_table(&count);
-
-    (void)err;
-    jw_key(w, "effective");
-    jw_object(w);
-    for (size_t i = 0; i < count; i++) {
-        const struct json *value = strchr(keys[i].path, '.') ? NULL : conf_get(conf, keys[i].path);
-
-        if (value)
-            jw_kjson(w, keys[i].path, value);
-    }
-    jw_object_end(w);
-    write_strings(w, "files", conf_files(conf));
-    return 0;
-}
-
 static int do_list_models(struct control_call *call, struct jw *w, struct err *err)
 {
     (void)err;
@@ -526,60 +498,18 @@ static int do_get_binary_version(struct control_call *call, struct jw *w, struct
     return 0;
 }
 
-/* At most max bytes of a regular file. 1: there is more. */
-static int read_some(const char *path, size_t max, struct buf *ret, struct err *err)
+/* Both are read anew whenever they are needed, so that telling them is all there is to do. */
+static int do_reload_skills(struct control_call *call, struct jw *w, struct err *err)
 {
-    CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat st;
-
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return err_sys(err, ERR_NOT_FOUND, "cannot open '%s'", path);
-    if (!S_ISREG(st.st_mode))
-        return err_set(err, ERR_BAD_INPUT, "'%s' is no regular file", path);
-    while (ret->len <= max) {
-        char *room = buf_room(ret, 65536);
-        ssize_t n = read(fd, room, 65536);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(err, ERR_IO, "cannot read '%s'", path);
-        if (n == 0)
-            return 0;
-        buf_grown(ret, (size_t)n);
-    }
-    buf_cut(ret, max, ret->len - max);
-    return 1;
+    (void)err;
+    write_commands(call->session->slash, w, "skills", /*skills_only=*/true);
+    return 0;
 }
 
-static int do_read_file(struct control_call *call, struct jw *w, struct err *err)
+static int do_reload_output_styles(struct control_call *call, struct jw *w, struct err *err)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)CONTROL_READ_MOST + 131072);
-    struct str wanted = json_get_str(call->request, "path");
-    CLEANUP(mem_freep) char *path = workspace_resolve(host_workspace(call->session->host), wanted);
-    bool base64 = str_is(json_get_str(call->request, "encoding"), "base64");
-    int64_t max = json_get_i64(call->request, "max_bytes", CONTROL_READ_BYTES);
-    int more;
-
-    if (!wanted.len)
-        return err_set(err, ERR_BAD_INPUT, "path is missing");
-    if (max < 0 || max > CONTROL_READ_MOST)
-        max = CONTROL_READ_MOST;
-    more = read_some(path, (size_t)max, &text, err);
-    if (more < 0)
-        return -1;
-    jw_key(w, "contents");
-    if (base64) {
-        jw_str_begin(w);
-        jw_str_base64(w, buf_str(&text));
-        jw_str_end(w);
-        jw_kcstr(w, "encoding", "base64");
-    } else {
-        jw_str(w, buf_str(&text));
-        jw_kbool(w, "lossy", !utf8_is_valid(buf_str(&text)));
-    }
-    jw_kcstr(w, "absPath", path);
-    jw_kbool(w, "truncated", more);
+    (void)err;
+    write_styles(call, w);
     return 0;
 }
 
@@ -636,16 +566,24 @@ static const struct control_row {
     {"set_model", do_set_model},
     {"set_max_thinking_tokens", do_set_max_thinking_tokens},
     {"cancel_async_message", do_cancel_async_message},
-    {"stop_task", do_stop_task},
+    {"stop_task", control_stop_task},
+    {"background_tasks", control_background_tasks},
+    {"get_task_output", control_get_task_output, true},
     {"mcp_status", do_mcp_status, true},
     {"get_context_usage", do_get_context_usage, true},
     {"get_usage", do_get_usage, true},
     {"get_session_cost", do_get_session_cost, true},
-    {"get_settings", do_get_settings, true},
+    {"get_settings", control_get_settings, true},
+    {"apply_flag_settings", control_apply_flag_settings},
+    {"update_settings", control_update_settings},
     {"list_models", do_list_models, true},
     {"list_permission_rules", do_list_permission_rules, true},
     {"get_binary_version", do_get_binary_version, true},
-    {"read_file", do_read_file, true},
+    {"read_file", control_read_file, true},
+    {"seed_read_state", control_seed_read_state},
+    {"register_repo_root", control_register_repo_root},
+    {"reload_skills", do_reload_skills, true},
+    {"reload_output_styles", do_reload_output_styles, true},
     {"rewind_files", control_rewind_files},
     {"rewind_conversation", control_rewind_conversation},
     {"snip_messages", do_snip_messages},

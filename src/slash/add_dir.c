@@ -51,7 +51,7 @@ static int add_dir_run(struct slash_call *call, struct err *err)
         permit_update(host_permit(call->host), updates, &warnings, err) < 0)
         return -1;
     folder = workspace_resolve(host_workspace(call->host), str_of(words.ptr[0]));
-    host_tell_folder(call->host, folder);
+    host_tell_folder(call->host, folder, "slash_command");
     slash_sayf(call, INK_PLAIN, "Added %s%s\n", words.ptr[0],
                save ? ", for later sessions too" : " for this session");
     for (size_t i = 0; i < warnings.len; i++)

@@ -5,7 +5,6 @@
  */
 #include "tools/background.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #include "agent/sandbox.h"
@@ -17,52 +16,11 @@
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
-#include "tools/clip.h"
+#include "tools/background_inside.h"
 #include "tools/command.h"
-#include "tools/pick.h"
-#include "tools/spool.h"
 
 #define BACKGROUND_MAX_RUNNING 32
-#define BACKGROUND_MAX_SUMMARY ((size_t)1000)
-#define BACKGROUND_MAX_BLOCKED ((size_t)64 << 10)
-#define BACKGROUND_READ_BYTES ((size_t)64 << 10)
 #define BACKGROUND_NAMED 20 /* ids an error names */
-
-struct job {
-    struct background *list;
-    char id[BACKGROUND_ID];
-    char *command;
-    char *what;
-    char *tool_use_id;
-    struct mailbox *mail;
-    struct proc *proc;
-    struct thread *thread;
-    struct spool spool;         /* the thread's, but for its path */
-    struct sandbox_job *inside; /* the thread's; NULL: nothing confines it, or it is over */
-    char *dir;                  /* where it began */
-
-    /* Under the list's lock. */
-    bool is_over;
-    int64_t last_ms; /* of its last word */
-    bool is_killed;  /* by background_kill() */
-    enum proc_how how;
-    int code;
-    size_t written;     /* bytes of the file */
-    size_t seen;        /* of these */
-    struct buf line;    /* that has begun; it is in no file yet */
-    uint64_t line_seen; /* str_hash() of it as it was last shown */
-    size_t lost;
-    struct buf blocked; /* by the sandbox, once it is over */
-    bool has_shown_blocked;
-};
-
-struct background {
-    struct workspace *workspace;
-    struct cancel *stop;
-    struct lock lock;
-    VEC(struct job *) jobs;
-    int last_id;
-};
 
 static void *background_make(struct workspace *w)
 {
@@ -109,6 +67,7 @@ static void background_free(void *thing)
         job_free(*j);
     }
     vec_release(&list->jobs);
+    vec_release(&list->foreground);
     cancel_unref(list->stop);
     lock_release(&list->lock);
     mem_freep(&list);
@@ -116,14 +75,13 @@ static void background_free(void *thing)
 
 static const struct workspace_kind background_kind = {background_make, background_free};
 
-static struct background *background_of(struct workspace *w)
+struct background *background_of(struct workspace *w)
 {
     news_open(w);
     return workspace_thing(w, &background_kind);
 }
 
-/* Lock held, as for the two below. */
-static enum news_status job_status(const struct job *j)
+enum news_status job_status(const struct job *j)
 {
     if (j->is_killed)
         return NEWS_KILLED;
@@ -134,7 +92,7 @@ static enum news_status job_status(const struct job *j)
     return j->how == PROC_EXITED && j->code == 0 ? NEWS_COMPLETED : NEWS_FAILED;
 }
 
-static void job_summarise(const struct job *j, struct buf *ret)
+void job_summarise(const struct job *j, struct buf *ret)
 {
     enum news_status status = job_status(j);
 
@@ -219,6 +177,10 @@ static void job_main(void *arg)
     while (!is_over && mailbox_take(j->mail, j->list->stop, /*deadline_ms=*/-1, &m, NULL) == 0) {
         struct proc_mail *pm = (struct proc_mail *)m;
 
+        if (m->kind != &proc_mail_kind) { /* somebody has sent it here twice */
+            mail_free(m);
+            continue;
+        }
         is_over = pm->what == PROC_EXIT;
         if (is_over)
             spool_end(&j->spool);
@@ -259,9 +221,35 @@ static int background_next_id(struct background *list, struct err *err)
     return id;
 }
 
-static char *background_dup(struct str s)
+/* Its words; the rest is the caller's. */
+static struct job *job_new(struct background *list, int id, const char *dir, struct str command,
+                           struct str what, struct str tool_use_id)
 {
-    return mem_dup(s.ptr, s.len);
+    struct job *j = mem_zalloc(sizeof(*j));
+
+    j->list = list;
+    snprintf(j->id, sizeof(j->id), "bash_%d", id);
+    j->dir = mem_dup(dir, strlen(dir));
+    j->blocked = (struct buf)BUF_INIT(BACKGROUND_MAX_BLOCKED);
+    j->command = mem_dup(command.ptr, command.len);
+    what = what.len ? what : command;
+    j->what = mem_dup(what.ptr, what.len);
+    j->tool_use_id = mem_dup(tool_use_id.ptr, tool_use_id.len);
+    j->last_ms = clock_mono_ms();
+    j->line = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    return j;
+}
+
+/* Into the list. */
+static void job_keep_listed(struct job *j, struct background_started *ret)
+{
+    struct background *list = j->list;
+
+    memcpy(ret->id, j->id, sizeof(ret->id));
+    ret->path = mem_dup(j->spool.path.ptr, j->spool.path.len);
+    lock_take(&list->lock);
+    vec_push(&list->jobs, j);
+    lock_give(&list->lock);
 }
 
 int background_start(struct workspace *w, const struct command_spec *c, struct str what,
@@ -277,18 +265,9 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
         sandbox_job_free(c->job);
         return -1;
     }
-    j = mem_zalloc(sizeof(*j));
-    j->list = list;
+    j = job_new(list, id, c->dir, c->text, what, tool_use_id);
     j->inside = c->job;
-    j->dir = background_dup(str_of(c->dir));
-    j->blocked = (struct buf)BUF_INIT(BACKGROUND_MAX_BLOCKED);
-    snprintf(j->id, sizeof(j->id), "bash_%d", id);
-    j->command = background_dup(c->text);
-    j->what = background_dup(what.len ? what : c->text);
-    j->tool_use_id = background_dup(tool_use_id);
     j->mail = mailbox_new();
-    j->last_ms = clock_mono_ms();
-    j->line = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     spool_init(&j->spool, w, str_of(j->id));
     if (spool_open(&j->spool, err) < 0)
         return -1;
@@ -301,13 +280,91 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
         job_was_in_vain(j);
         return -1;
     }
-
-    memcpy(ret->id, j->id, sizeof(ret->id));
-    ret->path = mem_dup(j->spool.path.ptr, j->spool.path.len);
-    lock_take(&list->lock);
-    vec_push(&list->jobs, TAKE_PTR(j));
-    lock_give(&list->lock);
+    job_keep_listed(TAKE_PTR(j), ret);
     return 0;
+}
+
+int background_adopt(struct workspace *w, const struct background_handover *from,
+                     struct background_started *ret, struct err *err)
+{
+    struct background *list = background_of(w);
+    struct job *j;
+    int id;
+
+    if (from->spool->has_failed)
+        return err_set(err, ERR_IO, "there is no file for its output");
+    if (from->spool->fd < 0 && spool_open(from->spool, err) < 0)
+        return -1;
+    id = background_next_id(list, err);
+    if (id < 0)
+        return -1;
+    j = job_new(list, id, from->dir, from->command, from->what, from->tool_use_id);
+    j->inside = from->job;
+    j->mail = from->mail;
+    j->proc = from->proc;
+    spool_move(&j->spool, from->spool);
+    proc_keep(j->proc);
+    job_publish(j, /*end=*/NULL);
+    j->seen = j->written; /* the call's result shows it */
+    job_tell(j);
+    j->thread = thread_start(j->id, job_main, j, err);
+    if (!j->thread) {
+        proc_end(j->proc);
+        job_was_in_vain(j);
+    }
+    job_keep_listed(j, ret);
+    return 0;
+}
+
+/* ---- Commands of the foreground ---- */
+
+static void background_mail_free(struct mail *m)
+{
+    mem_freep(&m);
+}
+
+const struct mail_kind background_mail_kind = {"to the background", background_mail_free};
+
+void background_stand_by(struct workspace *w, struct str tool_use_id, struct mailbox *mail)
+{
+    struct background *list = background_of(w);
+
+    lock_take(&list->lock);
+    vec_push(&list->foreground, ((struct stander){tool_use_id, mail}));
+    lock_give(&list->lock);
+}
+
+void background_stand_down(struct workspace *w, struct mailbox *mail)
+{
+    struct background *list = background_of(w);
+    size_t at = 0;
+
+    lock_take(&list->lock);
+    while (at < list->foreground.len && list->foreground.ptr[at].mail != mail)
+        at++;
+    if (at < list->foreground.len)
+        list->foreground.ptr[at] = list->foreground.ptr[--list->foreground.len];
+    lock_give(&list->lock);
+}
+
+size_t background_send(struct workspace *w, struct str tool_use_id)
+{
+    struct background *list = background_of(w);
+    size_t count = 0;
+
+    lock_take(&list->lock);
+    VEC_EACH(&list->foreground, it) {
+        struct mail *m;
+
+        if (tool_use_id.len && !str_eq(tool_use_id, it->tool_use_id))
+            continue;
+        m = mem_zalloc(sizeof(*m));
+        m->kind = &background_mail_kind;
+        mailbox_send(it->mail, m);
+        count++;
+    }
+    lock_give(&list->lock);
+    return count;
 }
 
 size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_last_ms)
@@ -363,8 +420,7 @@ size_t background_each(struct workspace *w, void (*fn)(void *arg, const struct b
     }
 }
 
-/* Lock held. NULL, with an error that names those there are. */
-static struct job *background_find(struct background *list, struct str id, struct err *err)
+struct job *background_find(struct background *list, struct str id, struct err *err)
 {
     CLEANUP(buf_release) struct buf known = BUF_INIT(BACKGROUND_MAX_SUMMARY);
     size_t first = list->jobs.len > BACKGROUND_NAMED ? list->jobs.len - BACKGROUND_NAMED : 0;
@@ -382,113 +438,6 @@ static struct job *background_find(struct background *list, struct str id, struc
     else
         err_set(err, ERR_NOT_FOUND, "no background command '%.*s': none was started", STR_ARG(id));
     return NULL;
-}
-
-/* A part of a job's file, from a look at it. */
-struct background_part {
-    struct buf path;
-    size_t from;
-    size_t to;
-    struct buf line; /* behind it; empty: none, or shown before */
-    size_t lost;
-    struct buf blocked; /* the same */
-};
-
-static void background_part_release(struct background_part *part)
-{
-    buf_release(&part->path);
-    buf_release(&part->line);
-    buf_release(&part->blocked);
-}
-
-/* Lock held. */
-static void job_take_part(struct job *j, struct background_part *ret)
-{
-    uint64_t hash = str_hash(buf_str(&j->line));
-
-    buf_add(&ret->path, buf_str(&j->spool.path));
-    ret->from = j->seen;
-    ret->to = j->written;
-    ret->lost = j->lost;
-    if (hash != j->line_seen || ret->to > ret->from)
-        buf_add(&ret->line, buf_str(&j->line));
-    if (!j->has_shown_blocked)
-        buf_add(&ret->blocked, buf_str(&j->blocked));
-    j->has_shown_blocked = j->is_over;
-    j->seen = j->written;
-    j->line_seen = hash;
-}
-
-static int background_read(const struct background_part *part, struct pick *pick, struct err *err)
-{
-    CLEANUP(fd_closep) int fd = open(buf_cstr(&part->path), O_RDONLY | O_CLOEXEC);
-    CLEANUP(mem_freep) char *bytes = mem_alloc(BACKGROUND_READ_BYTES);
-
-    if (fd < 0)
-        return err_sys(err, ERR_IO, "cannot read '%s'", buf_cstr(&part->path));
-    for (size_t at = part->from; at < part->to;) {
-        size_t want = part->to - at;
-        ssize_t len = pread(fd, bytes, want < BACKGROUND_READ_BYTES ? want : BACKGROUND_READ_BYTES,
-                            (off_t)at);
-
-        if (len < 0)
-            return err_sys(err, ERR_IO, "cannot read '%s'", buf_cstr(&part->path));
-        if (len == 0)
-            break; /* somebody cut it short */
-        pick_feed(pick, str_make(bytes, (size_t)len));
-        at += (size_t)len;
-    }
-    pick_feed(pick, buf_str(&part->line));
-    pick_end(pick);
-    return 0;
-}
-
-void background_view_release(struct background_view *v)
-{
-    mem_freep(&v->command);
-    buf_release(&v->text);
-    buf_release(&v->summary);
-}
-
-int background_look(struct workspace *w, struct str id, struct str pattern,
-                    struct background_view *ret, struct err *err)
-{
-    struct background *list = background_of(w);
-    CLEANUP(background_part_release)
-    struct background_part part = {.path = BUF_INIT(BUF_NO_LIMIT),
-                                   .line = BUF_INIT(BUF_NO_LIMIT),
-                                   .blocked = BUF_INIT(BACKGROUND_MAX_BLOCKED)};
-    CLEANUP(background_view_release)
-    struct background_view view = {.text = BUF_INIT(BUF_NO_LIMIT),
-                                   .summary = BUF_INIT(BACKGROUND_MAX_SUMMARY)};
-    CLEANUP(clip_release) struct clip clip = {0};
-    CLEANUP(pick_freep) struct pick *pick = NULL;
-    struct job *j;
-
-    clip_init(&clip, SPOOL_HEAD, SPOOL_TAIL);
-    pick = pick_new(pattern, &clip, err);
-    if (!pick)
-        return -1;
-    lock_take(&list->lock);
-    j = background_find(list, id, err);
-    if (j) {
-        job_take_part(j, &part);
-        job_summarise(j, &view.summary);
-        view.status = job_status(j);
-        view.has_code = j->is_over && view.status != NEWS_KILLED;
-        view.code = j->how == PROC_SIGNALLED ? 128 + j->code : j->code;
-        view.command = background_dup(str_of(j->command));
-    }
-    lock_give(&list->lock);
-    if (!j || background_read(&part, pick, err) < 0)
-        return -1;
-    clip_write(&clip, buf_cstr(&part.path), &view.text);
-    if (part.lost)
-        buf_addf(&view.text, "[%zu bytes of output were not saved]\n", part.lost);
-    buf_add(&view.text, buf_str(&part.blocked));
-    *ret = view;
-    view = (struct background_view){0}; /* NOLINT: released at the end of the scope */
-    return 0;
 }
 
 int background_kill(struct workspace *w, struct str id, struct buf *ret_was_over, struct err *err)

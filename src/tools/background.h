@@ -14,6 +14,11 @@
 
 struct command_spec;
 struct err;
+struct mail_kind;
+struct mailbox;
+struct proc;
+struct sandbox_job;
+struct spool;
 struct workspace;
 
 #define BACKGROUND_ID 24
@@ -27,6 +32,26 @@ struct background_started {
 int background_start(struct workspace *w, const struct command_spec *c, struct str what,
                      struct str tool_use_id, struct background_started *ret, struct buf *notes,
                      struct err *err);
+
+/* A command in the foreground may be sent here while it runs. It says which mailbox it reads, the
+ * mailbox is told, and it hands over what it has, if it still can. */
+extern const struct mail_kind background_mail_kind;
+void background_stand_by(struct workspace *w, struct str tool_use_id, struct mailbox *mail);
+void background_stand_down(struct workspace *w, struct mailbox *mail);
+/* The command of one call, or all there are when the id is empty: how many were told. */
+size_t background_send(struct workspace *w, struct str tool_use_id);
+
+/* What is handed over, all of it taken when this succeeds; -1: it stays where it is. */
+struct background_handover {
+    struct proc *proc;
+    struct mailbox *mail;
+    struct spool *spool;
+    struct sandbox_job *job; /* NULL: nothing confines it */
+    const char *dir;         /* where it began; lent, as the rest */
+    struct str command, what, tool_use_id;
+};
+int background_adopt(struct workspace *w, const struct background_handover *from,
+                     struct background_started *ret, struct err *err);
 
 struct background_view {
     enum news_status status;
@@ -43,6 +68,11 @@ void background_view_release(struct background_view *v);
  * with the pattern. */
 int background_look(struct workspace *w, struct str id, struct str pattern,
                     struct background_view *ret, struct err *err);
+
+/* The last max_bytes of all that it has said, looked at by nobody in particular: BashOutput still
+ * has its own "what is new". */
+int background_tail(struct workspace *w, struct str id, size_t max_bytes, struct buf *ret,
+                    size_t *ret_total, struct err *err);
 
 /* How many run, what they are for a person (names may be NULL), and when one of them last said
  * something, or began (clock_mono_ms()). */

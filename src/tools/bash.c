@@ -60,6 +60,7 @@ struct bash {
     int64_t shown_ms; /* when progress was last told; 0: never */
     bool has_news;    /* since then */
     bool is_cancelled;
+    bool is_sent_away; /* to the background, by a person or a client */
     enum proc_how how;
     int code;
 };
@@ -194,6 +195,11 @@ static bool bash_take_mail(struct bash *b)
             bash_show_progress(b);
         return !b->is_cancelled;
     }
+    if (m->kind == &background_mail_kind) {
+        b->is_sent_away = true;
+        mail_free(m);
+        return true;
+    }
     pm = (struct proc_mail *)m;
     is_last = pm->what == PROC_EXIT;
     if (is_last) {
@@ -296,6 +302,57 @@ static void bash_release(struct bash *b)
     mem_freep(&b->dir);
 }
 
+/* The structured result of a command that goes on in the background. */
+static void bash_write_begun(struct str out, struct str notes, const char *id,
+                             struct tool_result *ret)
+{
+    struct jw w;
+
+    jw_init(&w, &ret->data, 0);
+    jw_object(&w);
+    jw_kstr(&w, "stdout", out);
+    jw_kstr(&w, "stderr", notes);
+    jw_kbool(&w, "interrupted", false);
+    jw_kbool(&w, "isImage", false);
+    jw_kcstr(&w, "backgroundTaskId", id);
+    jw_object_end(&w);
+}
+
+/* False: it cannot be had there, so it stays here. */
+static bool bash_goes_away(struct bash *b, struct tool_result *ret)
+{
+    CLEANUP(buf_release) struct buf out = BUF_INIT(TOOL_MAX_TEXT);
+    struct background_started started = {0};
+    struct background_handover from = {
+        .proc = b->proc,
+        .mail = b->mail,
+        .spool = &b->spool,
+        .job = b->job,
+        .dir = b->dir,
+        .command = json_get_str(b->call->args, "command"),
+        .what = json_get_str(b->call->args, "description"),
+        .tool_use_id = b->call->id,
+    };
+
+    b->is_sent_away = false;
+    spool_write(&b->spool, &out);
+    if (background_adopt(b->call->workspace, &from, &started, /*err=*/NULL) < 0)
+        return false;
+    background_stand_down(b->call->workspace, b->mail);
+    b->proc = NULL;
+    b->mail = NULL;
+    b->job = NULL;
+    buf_addf(&ret->text,
+             "Sent to the background while it ran, as %s. BashOutput shows what is new; all of it "
+             "goes to %s. So far:\n",
+             started.id, started.path);
+    buf_add(&ret->text, out.len ? buf_str(&out) : STR("(no output)"));
+    bash_write_begun(buf_str(&out), buf_str(&b->notes), started.id, ret);
+    ret->is_capped = true;
+    mem_freep(&started.path);
+    return true;
+}
+
 static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
     CLEANUP(bash_release)
@@ -325,8 +382,12 @@ static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct
         return -1;
     }
     b.begun_ms = clock_mono_ms();
-    while (bash_take_mail(&b))
-        continue;
+    background_stand_by(call->workspace, call->id, b.mail);
+    while (bash_take_mail(&b)) {
+        if (b.is_sent_away && bash_goes_away(&b, ret))
+            return 0;
+    }
+    background_stand_down(call->workspace, b.mail);
     spool_end(&b.spool);
     bash_explain(&b);
     bash_write_result(&b, ret);
@@ -345,7 +406,6 @@ static int bash_run_in_background(struct tool_call *call, struct tool_result *re
         .conf = call->conf,
         .linger_ms = -1,
     };
-    struct jw w;
 
     if (bash_find_dir(call->workspace, &dir, &notes, err) < 0)
         return -1;
@@ -362,14 +422,7 @@ static int bash_run_in_background(struct tool_call *call, struct tool_result *re
         "Running in the background as %s. BashOutput shows what is new; all of it goes to %s.\n",
         started.id, started.path);
     buf_add(&ret->text, buf_str(&notes));
-    jw_init(&w, &ret->data, 0);
-    jw_object(&w);
-    jw_kcstr(&w, "stdout", "");
-    jw_kstr(&w, "stderr", buf_str(&notes));
-    jw_kbool(&w, "interrupted", false);
-    jw_kbool(&w, "isImage", false);
-    jw_kcstr(&w, "backgroundTaskId", started.id);
-    jw_object_end(&w);
+    bash_write_begun(STR(""), buf_str(&notes), started.id, ret);
     mem_freep(&started.path);
     return 0;
 }

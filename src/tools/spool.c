@@ -44,7 +44,16 @@ int spool_open(struct spool *s, struct err *err)
     s->fd = open(buf_cstr(&s->path), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (s->fd < 0)
         return err_sys(err, ERR_IO, "cannot open '%s'", buf_cstr(&s->path));
+    spool_save(s, buf_str(&s->clip.head));
+    spool_save(s, buf_str(&s->clip.tail));
     return 0;
+}
+
+void spool_move(struct spool *dst, struct spool *src)
+{
+    *dst = *src;
+    dst->plain.arg = dst;
+    *src = (struct spool){.fd = -1};
 }
 
 static void spool_put(struct spool *s, struct str text)
@@ -52,10 +61,10 @@ static void spool_put(struct spool *s, struct str text)
     struct err err = {0};
 
     if (s->fd < 0 && !s->has_failed && !clip_is_whole(&s->clip, text.len)) {
-        if (spool_open(s, &err) < 0)
+        if (spool_open(s, &err) < 0) {
             spool_fail(s, &err);
-        spool_save(s, buf_str(&s->clip.head));
-        spool_save(s, buf_str(&s->clip.tail));
+            s->lost += s->clip.head.len + s->clip.tail.len;
+        }
     }
     clip_add(&s->clip, text);
     if (s->fd >= 0 || s->has_failed)

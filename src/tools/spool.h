@@ -37,7 +37,8 @@ struct spool {
 
 void spool_init(struct spool *s, struct workspace *w, struct str name);
 void spool_release(struct spool *s);              /* the file stays */
-int spool_open(struct spool *s, struct err *err); /* makes the file now */
+int spool_open(struct spool *s, struct err *err); /* makes the file now, with what came so far */
+void spool_move(struct spool *dst, struct spool *src); /* src has nothing left to release */
 void spool_feed(struct spool *s, struct str bytes);
 void spool_end(struct spool *s);
 void spool_write(const struct spool *s, struct buf *ret); /* what the model is shown */

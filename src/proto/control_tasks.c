@@ -1,0 +1,50 @@
+/*
+ * control_tasks: commands in the background as a client sees them. The thread of the client's loop.
+ */
+#include "proto/control_tasks.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "proto/control.h"
+#include "proto/peer.h"
+#include "tools/background.h"
+
+#define OUTPUT_BYTES                                                                               \
+    ((size_t)256 << 10) /* clients read lines of 1 MB, and escapes make it longer */
+
+int control_stop_task(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf over = BUF_INIT(4096);
+
+    (void)w;
+    return background_kill(host_workspace(call->session->host),
+                           json_get_str(call->request, "task_id"), &over, err);
+}
+
+int control_get_task_output(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    size_t total;
+
+    if (background_tail(host_workspace(call->session->host), json_get_str(call->request, "task_id"),
+                        OUTPUT_BYTES, &text, &total, err) < 0)
+        return -1;
+    jw_kstr(w, "output", buf_str(&text));
+    jw_ki64(w, "total_bytes", (int64_t)total);
+    jw_kbool(w, "truncated", text.len < total);
+    return 0;
+}
+
+int control_background_tasks(struct control_call *call, struct jw *w, struct err *err)
+{
+    struct str id = json_get_str(call->request, "tool_use_id");
+    size_t count = background_send(host_workspace(call->session->host), id);
+
+    (void)err;
+    if (id.len)
+        jw_kbool(w, "backgrounded", count);
+    return 0;
+}
