@@ -10,23 +10,27 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/strv.h"
 #include "conf/rule_state.h"
 #include "conf/rule_wild.h"
+#include "conf/shell_brace.h"
 #include "conf/shell_runner.h"
 
 #define MAX_NESTING 4      /* of commands inside words: sh -c "sh -c '…'" */
 #define MAX_READINGS 30000 /* what has more is forbidden */
 #define MAX_STRINGS 5000   /* in the text of another language */
+#define MAX_BRACES 64      /* words that one is expanded to */
 
 static void read_text(struct rule_command *c, struct str text, unsigned depth);
 
-static void add(struct rule_command *c, enum reading_kind kind, struct str text, struct str name)
+static void add(struct rule_command *c, enum reading_kind kind, struct str text)
 {
     if (c->readings.len >= MAX_READINGS)
         c->too_big = true;
     else if (text.len)
-        vec_push(&c->readings, ((struct reading){kind, text, name}));
+        vec_push(&c->readings, ((struct reading){kind, text}));
 }
 
 /* --- lines ---------------------------------------------------------------------------------- */
@@ -55,18 +59,56 @@ static struct str join_texts(struct arena *arena, const struct shell_part *p, si
     return str_make(line, n);
 }
 
-static void read_from(struct rule_command *c, const struct shell_part *p, struct str line,
-                      const size_t *starts, size_t i)
+/* A part as it is read: its words joined, where each starts, and the same with spaces for braces,
+ * made once it is needed. */
+struct part_line {
+    const struct shell_part *part;
+    struct str text;
+    size_t *starts;
+    char *flat;
+};
+
+static struct str flat_from(struct rule_command *c, struct part_line *l, size_t start)
 {
-    const struct shell_word *first = &p->words.ptr[i];
-    struct str text = str_from(line, starts[i]);
+    if (!l->flat) {
+        l->flat = arena_cstr(&c->arena, l->text);
+        for (size_t i = 0; i < l->text.len; i++) {
+            if (l->flat[i] && strchr("{},", l->flat[i]))
+                l->flat[i] = ' ';
+        }
+    }
+    return str_trim(str_from(str_make(l->flat, l->text.len), start));
+}
+
+/* What the shell may make of a first word with braces or patterns: {rm,-rf,x} is rm -rf x, r{m,} is
+ * rm and r, /bin/r? may be rm. */
+static void read_globs(struct rule_command *c, struct part_line *l, size_t i)
+{
+    struct str first = l->part->words.ptr[i].text;
+    CLEANUP(strv_release) struct strv words = STRV_INIT;
+
+    add(c, READING_LINE, flat_from(c, l, l->starts[i]));
+    /* Of more words than can be looked at all begin so. */
+    if (!shell_braces(first, MAX_BRACES, &words))
+        strv_addf(&words, "%.*s*", STR_ARG(str_first(first, str_chr(first, '{'))));
+    for (size_t k = 0; k < words.len; k++) {
+        const char *name = arena_cstr(&c->arena, str_of(path_base(words.ptr[k])));
+
+        add(c, READING_GLOB, str_of(name));
+    }
+}
+
+static void read_from(struct rule_command *c, struct part_line *l, size_t i)
+{
+    const struct shell_word *first = &l->part->words.ptr[i];
+    struct str text = str_from(l->text, l->starts[i]);
     struct str name = shell_base_name(str_first(text, first->text.len));
 
-    add(c, READING_LINE, text, name);
+    add(c, READING_LINE, text);
     if (name.len < first->text.len)
-        add(c, READING_LINE, str_from(text, first->text.len - name.len), name);
+        add(c, READING_LINE, str_from(text, first->text.len - name.len));
     if (first->globs)
-        add(c, READING_GLOBS, text, name);
+        read_globs(c, l, i);
 }
 
 /* --- words that hold commands --------------------------------------------------------------- */
@@ -119,9 +161,9 @@ static void read_strings(struct rule_command *c, struct str text)
         struct str rest = str_from(str_make(flat, n), *s);
         struct str name = str_first(rest, str_chr(rest, ' '));
 
-        add(c, READING_LINE, rest, name);
+        add(c, READING_LINE, rest);
         if (str_chr(name, '/') < name.len)
-            add(c, READING_LINE, str_from(rest, name.len - shell_base_name(name).len), name);
+            add(c, READING_LINE, str_from(rest, name.len - shell_base_name(name).len));
     }
     if (starts.len > MAX_STRINGS)
         c->too_big = true;
@@ -137,7 +179,7 @@ static bool runs_scripts(const struct shell *s)
         if (shell_part_is_shell(p) || str_chr(name, '/') < name.len ||
             str_is_word_of(name, "chmod ssh su crontab at batch"))
             return true;
-        for (size_t i = shell_part_runs_from(p); shell_part_is_runner(p) && i < p->words.len; i++) {
+        for (size_t i = shell_part_runs_from(p); i < p->words.len; i++) {
             if (shell_name_is_shell(shell_base_name(p->words.ptr[i].text)))
                 return true;
         }
@@ -161,19 +203,23 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
                       unsigned depth)
 {
     size_t *starts = arena_alloc(&c->arena, (p->words.len + 1) * sizeof(*starts));
-    struct str line = join_texts(&c->arena, p, starts);
+    struct part_line line = {.part = p, .text = join_texts(&c->arena, p, starts), .starts = starts};
     bool language = shell_part_is_language(p);
-    size_t runs_from = shell_part_is_runner(p) ? shell_part_runs_from(p) : p->words.len;
+    size_t runs_from = shell_part_runs_from(p);
+
+    /* echo rm x | sh */
+    if (shells && str_is_word_of(shell_part_program(p), "echo printf"))
+        runs_from = p->first + 1;
 
     /* Once as a whole, assignments included, then behind them. */
     if (p->first)
-        read_from(c, p, line, starts, 0);
+        read_from(c, &line, 0);
     for (size_t i = p->first; i < p->words.len && !c->too_big; i++) {
         const struct shell_word *w = &p->words.ptr[i];
         bool runs = i >= runs_from;
 
         if (i == p->first || runs)
-            read_from(c, p, line, starts, i);
+            read_from(c, &line, i);
         if ((runs || shells) && is_script(w))
             read_text(c, w->text, depth + 1);
         if (runs && shell_assignment_len(w->raw)) /* alias ls=rm */
@@ -197,9 +243,9 @@ static void read_raw(struct rule_command *c)
     for (size_t i = 0; i < c->shell.parts.len; i++) {
         const struct shell_part *p = &c->shell.parts.ptr[i];
 
-        add(c, READING_LINE, c->lines[i].raw, STR(""));
+        add(c, READING_LINE, c->lines[i].raw);
         if (p->first && p->first < p->words.len)
-            add(c, READING_LINE, str_from(c->lines[i].raw, c->lines[i].starts[p->first]), STR(""));
+            add(c, READING_LINE, str_from(c->lines[i].raw, c->lines[i].starts[p->first]));
     }
 }
 
@@ -221,7 +267,7 @@ static void read_broken(struct rule_command *c, struct str text)
 
             while (n < rest.len && !(rest.ptr[n] && strchr("\n;|&()`", rest.ptr[n])))
                 n++;
-            add(c, READING_LINE, str_trim(str_first(rest, n)), STR(""));
+            add(c, READING_LINE, str_trim(str_first(rest, n)));
             start = false;
         }
     }
@@ -235,7 +281,7 @@ static void read_shell(struct rule_command *c, const struct shell *s, struct str
 
     if (s->too_big)
         c->too_big = true;
-    add(c, READING_LINE, str_trim(text), STR(""));
+    add(c, READING_LINE, str_trim(text));
     VEC_EACH(&s->parts, p) {
         read_part(c, p, shells, depth);
     }
@@ -249,7 +295,7 @@ static void read_shell(struct rule_command *c, const struct shell *s, struct str
         struct str first = shell_base_name(str_first(w->text, str_chr(w->text, ' ')));
 
         if (s->loose)
-            add(c, READING_NAME, arena_str(&c->arena, first), STR(""));
+            add(c, READING_NAME, arena_str(&c->arena, first));
         if (shells && w->text.len)
             read_text(c, w->text, depth + 1);
     }
@@ -290,21 +336,11 @@ static struct str pattern_head(const struct rule *r)
     return rule_wild_has_star(head) ? (struct str){0} : head;
 }
 
-/* What the shell would make of a first word with braces or patterns: {rm,-rf,x} is rm -rf x, and
- * /bin/r? may be rm. */
-static bool globs_match(const struct rule *r, const struct reading *reading)
+static bool glob_takes(const char *glob, struct str name)
 {
-    struct str line = reading->text;
-    CLEANUP(mem_freep) char *flat = mem_dup(line.ptr, line.len);
-    CLEANUP(mem_freep) char *glob = mem_dup(reading->name.ptr, reading->name.len);
-    CLEANUP(mem_freep) char *head = mem_dup(pattern_head(r).ptr, pattern_head(r).len);
+    CLEANUP(mem_freep) char *whole = mem_dup(name.ptr, name.len);
 
-    for (size_t i = 0; i < line.len; i++) {
-        if (flat[i] && strchr("{},", flat[i]))
-            flat[i] = ' ';
-    }
-    return rule_text_matches(r, str_trim(str_make(flat, line.len))) ||
-           (*head && fnmatch(glob, head, 0) == 0);
+    return name.len && fnmatch(glob, whole, 0) == 0;
 }
 
 bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
@@ -314,10 +350,20 @@ bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
     if (c->too_big)
         return true;
     VEC_EACH(&c->readings, reading) {
-        if (reading->kind == READING_NAME ? head.len && str_eq(head, reading->text)
-                                          : rule_text_matches(r, reading->text))
-            return true;
-        if (reading->kind == READING_GLOBS && globs_match(r, reading))
+        bool matches = false;
+
+        switch (reading->kind) {
+        case READING_LINE:
+            matches = rule_text_matches(r, reading->text);
+            break;
+        case READING_NAME:
+            matches = head.len && str_eq(head, reading->text);
+            break;
+        case READING_GLOB:
+            matches = glob_takes(reading->text.ptr, head);
+            break;
+        }
+        if (matches)
             return true;
     }
     return false;

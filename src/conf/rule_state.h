@@ -36,15 +36,14 @@ bool rule_text_matches(const struct rule *r, struct str text);
 
 /* What a part is to a rule that forbids. */
 enum reading_kind {
-    READING_LINE,  /* words with spaces between: the rule's pattern must match */
-    READING_NAME,  /* a word that may become a command's name: the pattern's first word is enough */
-    READING_GLOBS, /* a line whose first word has braces or patterns in it */
+    READING_LINE, /* words with spaces between: the rule's pattern must match */
+    READING_NAME, /* a word that may become a command's name: the pattern's first word is enough */
+    READING_GLOB, /* the same, with * ? and [ in it; NUL-terminated */
 };
 
 struct reading {
     enum reading_kind kind;
     struct str text;
-    struct str name; /* READING_GLOBS: the first word without its folder */
 };
 
 /* A part's words as one text, as they are written, where each word starts, and what is known of it.

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/strv.h"
 #include "conf/shell.h"
+#include "conf/shell_brace.h"
 #include "conf/shell_kind.h"
 #include "conf/shell_runner.h"
 
@@ -70,25 +71,14 @@ static bool text_is_critical(const struct loss *l, struct str text)
 }
 
 /* "{/,x}" is both. What has more of them than could be looked at counts. */
-static bool braces_are_critical(const struct loss *l, struct str text, size_t *budget)
+static bool braces_are_critical(const struct loss *l, struct str text)
 {
-    size_t open = str_chr(text, '{');
-    size_t close = open + str_chr(str_from(text, open), '}');
-    struct str list, one;
+    CLEANUP(strv_release) struct strv words = STRV_INIT;
 
-    if (*budget == 0)
+    if (!shell_braces(text, MAX_BRACES, &words))
         return true;
-    (*budget)--;
-    if (close >= text.len)
-        return text_is_critical(l, text);
-    list = str_first(str_from(text, open + 1), close - open - 1);
-    while (str_cut(&list, ',', &one)) {
-        CLEANUP(buf_release) struct buf word = BUF_INIT(SHELL_MAX_TEXT);
-
-        buf_add(&word, str_first(text, open));
-        buf_add(&word, one);
-        buf_add(&word, str_from(text, close + 1));
-        if (braces_are_critical(l, buf_str(&word), budget))
+    for (size_t i = 0; i < words.len; i++) {
+        if (text_is_critical(l, str_of(words.ptr[i])))
             return true;
     }
     return false;
@@ -96,12 +86,10 @@ static bool braces_are_critical(const struct loss *l, struct str text, size_t *b
 
 static bool word_is_critical(const struct loss *l, const struct shell_word *w)
 {
-    size_t budget = MAX_BRACES;
-
     /* All in "$DIR" is all of the disk when DIR is unset. */
     if (w->expands && (!w->text.len || w->text.ptr[0] == '/'))
         return true;
-    return w->globs ? braces_are_critical(l, w->text, &budget) : text_is_critical(l, w->text);
+    return w->globs ? braces_are_critical(l, w->text) : text_is_critical(l, w->text);
 }
 
 /* --- parts ---------------------------------------------------------------------------------- */

@@ -173,7 +173,8 @@ bool shell_part_is(const struct shell_part *p, const char *name)
     "--checkpoint-action --use-compress-program --rsh --rsync-path --pager --info-script "         \
     "--new-volume-script --rmt-command --rsh-command --compress-program --pre --hostname-bin "     \
     "--use-askpass --eval --filter --config-env --run --command --shell --editor --browser "       \
-    "--preprocessor --unzip-command"
+    "--preprocessor --unzip-command --split-string --tree-filter --index-filter --msg-filter "     \
+    "--env-filter --commit-filter --parent-filter --tag-name-filter"
 
 struct str shell_base_name(struct str path)
 {
@@ -202,12 +203,58 @@ bool shell_part_is_runner(const struct shell_part *p)
     return str_is_word_of(shell_part_program(p), RUNNERS);
 }
 
+/* Programs that run what follows some of their words. */
+static const struct {
+    const char *programs;
+    const char *first; /* stands somewhere before; "": nothing has to */
+    const char *words;
+} verb_runners[] = {
+    {"git", "bisect", "run"},
+    {"git", "submodule", "foreach"},
+    {"npm pnpm yarn bun", "", "exec x dlx"},
+    {"uv uvx poetry pipenv pdm rye hatch conda mamba micromamba", "", "run"},
+    {"bundle direnv mise asdf rbenv pyenv devbox", "", "exec"},
+    {"docker podman nerdctl docker-compose podman-compose", "", "exec run"},
+    {"kubectl oc", "", "exec run debug"},
+    {"lxc incus flatpak toolbox distrobox", "", "exec run enter"},
+    {"nix nix-shell", "", "-c --command --run"},
+};
+
+static size_t word_behind(const struct shell_part *p, size_t from, const char *words)
+{
+    for (size_t i = from; i < p->words.len; i++) {
+        if (str_is_word_of(p->words.ptr[i].text, words))
+            return i + 1;
+    }
+    return p->words.len;
+}
+
+static size_t verb_runs_from(const struct shell_part *p)
+{
+    struct str program = shell_part_program(p);
+    size_t least = p->words.len;
+
+    for (size_t k = 0; k < ARRAY_LEN(verb_runners); k++) {
+        size_t from = p->first + 1;
+
+        if (!str_is_word_of(program, verb_runners[k].programs))
+            continue;
+        if (*verb_runners[k].first)
+            from = word_behind(p, from, verb_runners[k].first);
+        from = word_behind(p, from, verb_runners[k].words);
+        least = from < least ? from : least;
+    }
+    return least;
+}
+
 #define FIND_RUNS "-exec -execdir -ok -okdir -x -X --exec --exec-batch"
 
 size_t shell_part_runs_from(const struct shell_part *p)
 {
     size_t i = p->first + 1;
 
+    if (!shell_part_is_runner(p))
+        return verb_runs_from(p);
     if (!str_is_word_of(shell_part_program(p), "find fd fdfind"))
         return i;
     while (i < p->words.len && !str_is_word_of(p->words.ptr[i].text, FIND_RUNS) &&
@@ -238,6 +285,7 @@ static const struct {
     const char *starts; /* a word that starts so */
     bool settings;      /* NAME=value: the value */
 } option_runners[] = {
+    {"env", "-S -iS -vS -ivS -viS", "", false},
     {"git", "-c -x", "ext::", false},
     {"tar bsdtar", "-I -F", "", false},
     {"rsync", "-e", "", false},
@@ -248,6 +296,19 @@ static const struct {
     {"zip", "-TT", "", false},
     {"npm pnpm yarn npx bunx", "-c", "", false},
 };
+
+/* "-eCOMMAND" */
+static struct str glued_value(struct str text, const char *options)
+{
+    struct str rest = str_of(options);
+    struct str one;
+
+    while (str_cut(&rest, ' ', &one)) {
+        if (one.len && text.len > one.len && str_starts(text, one) && text.ptr[1] != '-')
+            return str_from(text, one.len);
+    }
+    return (struct str){"", 0};
+}
 
 struct str shell_part_runs_word(const struct shell_part *p, size_t i, bool language)
 {
@@ -271,9 +332,8 @@ struct str shell_part_runs_word(const struct shell_part *p, size_t i, bool langu
             return text;
         if (option_runners[k].settings && equals < text.len)
             return str_from(text, equals + 1);
-        /* "-eCOMMAND" */
-        if (text.len > 2 && str_is_word_of(str_first(text, 2), option_runners[k].valued))
-            return str_from(text, 2);
+        if (glued_value(text, option_runners[k].valued).len)
+            return glued_value(text, option_runners[k].valued);
     }
     return (struct str){"", 0};
 }

@@ -34,7 +34,8 @@ struct str shell_part_program(const struct shell_part *p);
 bool shell_name_is_shell(struct str name);
 bool shell_part_is_shell(const struct shell_part *p);
 bool shell_part_is_runner(const struct shell_part *p);
-/* A runner's first word that may be run: behind -exec for find, else behind its name. */
+/* The first word that may be run: behind a runner's name, behind -exec for find, behind what says
+ * so to others (docker exec, git bisect run). As many words as there are: none is. */
 size_t shell_part_runs_from(const struct shell_part *p);
 /* A program that is given text in a language of its own, which can run others: python, awk, vim. */
 bool shell_part_is_language(const struct shell_part *p);
