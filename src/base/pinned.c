@@ -44,9 +44,8 @@ static int pinned_step(int at, const char *name, bool makes)
 int pinned_folder(const char *path, bool makes)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(path);
-    CLEANUP(fd_closep) int at = open("/", PINNED_STEP);
+    int at = open("/", PINNED_STEP);
     char *save = NULL;
-    int found;
 
     for (char *name = strtok_r(dir, "/", &save); at >= 0 && name;
          name = strtok_r(NULL, "/", &save)) {
@@ -57,9 +56,7 @@ int pinned_folder(const char *path, bool makes)
         at = next;
         errno = sys;
     }
-    found = at;
-    at = -1;
-    return found;
+    return at;
 }
 
 int pinned_open(const char *path, int flags)
