@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/image.h"
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "tools/image.h"
 #include "tools/line_window.h"
 #include "tools/patch.h"
 #include "tools/textfile.h"
