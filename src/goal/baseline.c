@@ -160,7 +160,8 @@ static int next_name(const struct git *g, const char *session, const char *kind,
 }
 
 int baseline_keep_next(const struct baseline *b, const char *kind, struct str message,
-                       struct cancel *cancel, char ret_commit[BASELINE_ID], struct err *err)
+                       struct cancel *cancel, char ret_commit[BASELINE_ID],
+                       char ret_ref[BASELINE_REF], struct err *err)
 {
     struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
     char name[40];
@@ -168,7 +169,10 @@ int baseline_keep_next(const struct baseline *b, const char *kind, struct str me
     if (check_names(b, kind, err) < 0 ||
         next_name(&git, b->session, kind, name, sizeof(name), err) < 0)
         return -1;
-    return baseline_keep(b, name, message, cancel, ret_commit, /*ret_tree=*/NULL, err);
+    if (baseline_keep(b, name, message, cancel, ret_commit, /*ret_tree=*/NULL, err) < 0)
+        return -1;
+    snprintf(ret_ref, BASELINE_REF, "refs/tenax/%s/%s", b->session, name);
+    return 0;
 }
 
 /* ---- the way back ---- */

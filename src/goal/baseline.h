@@ -32,6 +32,7 @@ struct err;
 struct sandbox;
 
 #define BASELINE_TIMEOUT_MS 60000
+#define BASELINE_REF 128
 #define BASELINE_ID 65 /* a hash in hex, SHA-256 repositories included, with its NUL */
 
 struct baseline {
@@ -53,7 +54,8 @@ int baseline_keep(const struct baseline *b, const char *name, struct str message
                   struct err *err);
 /* The same as <kind>-<n>, with a number that no other goal of the session has taken. */
 int baseline_keep_next(const struct baseline *b, const char *kind, struct str message,
-                       struct cancel *cancel, char ret_commit[BASELINE_ID], struct err *err);
+                       struct cancel *cancel, char ret_commit[BASELINE_ID],
+                       char ret_ref[BASELINE_REF], struct err *err);
 /* From a kept state to the present one: one line per file with a sum below (git diff --stat, rename
  * detection), and the hunks, each at most about so many bytes: files are cut first, each in fair
  * shares, then said to be left out. What is cut says so. Either may be NULL; what they held is
@@ -64,7 +66,7 @@ int baseline_diff(const struct baseline *b, const char *commit, struct cancel *c
 
 struct baseline_undone {
     char kept[BASELINE_ID]; /* the state before, as refs/tenax/<session>/undo-<n> */
-    char ref[128];
+    char ref[BASELINE_REF];
     size_t restored, removed; /* files as they were; files that were not there then */
 };
 /* Files that would change, one a line (200 at most), for the question before. ret_list is

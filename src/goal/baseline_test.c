@@ -80,19 +80,21 @@ static void contents(const char *commit, struct buf *ret)
 static void steps_of_all_goals_stay(void **state)
 {
     char first[BASELINE_ID], second[BASELINE_ID];
+    char ref[BASELINE_REF];
     CLEANUP(buf_release) struct buf out = BUF_INIT(1 << 12);
     struct err err = {0};
 
     (void)state;
     work_run("git init -q && echo 1 > a", NULL);
-    if (baseline_keep_next(&base, "step", STR("x"), NULL, first, &err) < 0)
+    if (baseline_keep_next(&base, "step", STR("x"), NULL, first, ref, &err) < 0)
         fail_msg("%s", err.text);
     work_run("echo 2 > a", NULL);
-    assert_int_equal(baseline_keep_next(&base, "step", STR("y"), NULL, second, &err), 0);
+    assert_int_equal(baseline_keep_next(&base, "step", STR("y"), NULL, second, ref, &err), 0);
     work_run("git for-each-ref --format='%(objectname) %(refname)' 'refs/tenax/*/step-*'", &out);
     assert_true(str_starts(buf_str(&out), str_of(first)));
     assert_true(str_find(buf_str(&out), str_of(second)) < out.len);
     assert_true(str_ends(str_trim(buf_str(&out)), STR("/step-2")));
+    assert_true(str_ends(str_trim(buf_str(&out)), str_of(ref)));
 }
 
 /* Whoever wrote them, a confined command perhaps, is not us. */

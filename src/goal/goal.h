@@ -11,8 +11,10 @@
  *               queue.c, undo.c; nudge.c what other processes did
  *   adopt.c     the goal of a session that goes on
  *   referee.c   the agent's referee: what happens at which point of a turn, and when it is idle
- *   ladder.c    the verdict: checks, protection, judge (ladder_judge.c); verdict.c what becomes of
- * it turn_over.c what the end of a turn means; waiting.c stall.c     rounds that change nothing
+ *   ladder.c    the verdict: checks, protection, judge (ladder_judge.c)
+ *   verdict.c   what becomes of it; milestone.c verified steps
+ *   turn_over.c what the end of a turn means; waiting.c
+ *   stall.c     rounds that change nothing
  *   account.c   tokens, money and time, charged to the goal they were spent for
  *   tools.c     get_goal, create_goal, update_goal
  *

@@ -57,6 +57,7 @@ struct goal_memory {
     bool told_limit;              /* the model knows that a limit is reached */
     unsigned warned;              /* 1 << enum goal_limit */
     struct buf criteria;          /* JSON array of the last verdict */
+    struct strv held;             /* hashes of the checks that passed then */
 };
 
 #define LIMIT_NONE (LIMIT_DEADLINE + 1)
@@ -318,6 +319,7 @@ struct ladder {
     enum ladder_end end;
     const char *by; /* "check", "protect", "judge", "checks", "self" */
     struct buf reason, criteria;
+    struct buf step; /* why this state is worth keeping; empty: it is not */
     VEC(struct check_result) checks;
     protect_change_vec changes;
     VEC(struct tool_spend) spends;
@@ -355,6 +357,12 @@ void stall_effect(struct goal *g, const struct referee_tool *t); /* a tool has s
 void stall_stop(struct goal *g); /* it wants to stop: the round counts, not the calls */
 /* update_goal(blocked): how many turns in a row by now. */
 int stall_blocker(struct goal *g, struct str reason);
+
+/* milestone.c. What holds by this verdict that did not by the one before, one a line (ret_new may
+ * be NULL: nobody wants to know); the next one is held against this. The permit is held. */
+void milestone_look(struct goal *g, const struct ladder *l, struct buf *ret_new);
+/* The workspace as it is now stays reachable for git, when l->step says why. Without the permit. */
+void milestone_keep(struct goal *g, const struct ladder *l);
 
 /* turn_over.c: the permit is held. */
 void goal_after_turn(struct goal *g, const struct referee_end *e);

@@ -22,6 +22,7 @@ void ladder_init(struct ladder *l)
     *l = (struct ladder){
         .reason = BUF_INIT(JUDGE_MAX_REASON + CHECK_MAX_COMMAND + 2 * CHECK_TAIL),
         .criteria = BUF_INIT(64 << 10),
+        .step = BUF_INIT(16 << 10),
         .objective = BUF_INIT(BUF_NO_LIMIT),
     };
 }
@@ -30,6 +31,7 @@ void ladder_release(struct ladder *l)
 {
     buf_release(&l->reason);
     buf_release(&l->criteria);
+    buf_release(&l->step);
     buf_release(&l->objective);
     VEC_EACH(&l->checks, it) {
         check_result_release(it);

@@ -173,6 +173,13 @@ static void log_restored(const struct json *d, struct buf *ret)
     add_word(d, "from", " from ", ret);
 }
 
+static void log_step(const struct json *d, struct buf *ret)
+{
+    buf_adds(ret, "a step is kept");
+    add_text(d, "ref", " as ", ret);
+    add_text(d, "why", ": ", ret);
+}
+
 static void log_undo(const struct json *d, struct buf *ret)
 {
     buf_adds(ret, "the workspace was set back");
@@ -194,7 +201,7 @@ static const struct log_row {
     {"verdict", log_verdict}, {"wait", log_wait},       {"wake", log_wake},
     {"retry", log_retry},     {"warning", log_warning}, {"stall", log_stall},
     {"blocker", log_blocker}, {"cleared", log_cleared}, {"restored", log_restored},
-    {"undo", log_undo},       {"report", log_report},
+    {"undo", log_undo},       {"report", log_report},   {"step", log_step},
 };
 
 bool goal_show_event(struct str kind, const struct json *data, struct buf *ret)

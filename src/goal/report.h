@@ -14,7 +14,7 @@
  *   status    from, to, why, by (user, model, engine)
  *   verdict   round, by (check, protect, judge, self, checks), met, impossible, reason,
  *             claim (bool), checks [check_write()], changed [{path, what}],
- *             criteria [{text, state}], model, steps, step_ref,
+ *             criteria [{text, state}], model, steps,
  *             stale (bool: arrived after a replace or clear and was dropped), error
  *   charge    who (main, judge, compaction, tool, hook, subagent), tokens, output_tokens, cost_usd,
  *             cost_unknown, seconds, steps
@@ -23,6 +23,7 @@
  *   stall     count, action (strategy, fresh, blocked)
  *   blocker   reason, count
  *   cleared · restored {from} · undo {ref} · report {path}: written inside the workspace
+ *   step      ref, why: the workspace when more held than before
  *
  * Totals are the row's; who spent what is the charges'. Where the two differ the JSON says so:
  * tokens.charges_match is false, and tokens.charged is what the charges add up to. Any thread.

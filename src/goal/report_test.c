@@ -69,11 +69,12 @@ static const struct goal_event story[] = {
     EVENT(
         200, "verdict",
         "{\"round\":3,\"by\":\"judge\",\"met\":true,\"claim\":true,\"reason\":\"all tests "
-        "pass\",\"model\":\"big-1\",\"steps\":2,\"step_ref\":\"refs/tenax/s/step-1\","
+        "pass\",\"model\":\"big-1\",\"steps\":2,"
         "\"checks\":[" CHECK("make test", "true", "0") "," CHECK(
             "make lint", "true",
             "0") "],\"criteria\":[{\"text\":\"tests pass\",\"state\":\"met\"},{\"text\":\"lint is "
                  "clean\",\"state\":\"met\"}]}"),
+    EVENT(200, "step", "{\"ref\":\"refs/tenax/s/step-1\",\"why\":\"all tests pass\"}"),
     EVENT(201, "status",
           "{\"from\":\"active\",\"to\":\"complete\",\"by\":\"engine\",\"why\":\"verified\"}"),
 };

@@ -174,6 +174,7 @@ static void take_new(struct goal *g, const struct draft *d, const struct goal_op
     buf_add(&title, line);
     g->spec.host.title(g->spec.host.arg, buf_str(&title));
     (void)stall_round(g, &d->first); /* the state that it begins with */
+    milestone_look(g, &d->first, /*ret_new=*/NULL);
     (void)goal_remember(g, /*err=*/NULL);
 }
 

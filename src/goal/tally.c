@@ -73,7 +73,6 @@ static void take_set(struct tally *t, const struct tally_event *e)
 static void take_verdict(struct tally *t, const struct tally_event *e)
 {
     struct tally_verdict v = {e->time_ms, e->data};
-    struct str ref = json_get_str(e->data, "step_ref");
     bool is_met = json_get_bool(e->data, "met", false);
 
     t->verdicts++;
@@ -91,8 +90,6 @@ static void take_verdict(struct tally *t, const struct tally_event *e)
     t->last = v;
     if (json_len(json_get(e->data, "criteria")))
         t->criteria = v;
-    if (ref.len)
-        TALLY_PUSH(&t->refs, ref);
     if (is_met) {
         t->met = v;
         return;
@@ -189,6 +186,14 @@ static void take_stall(struct tally *t, const struct tally_event *e)
     take_course(t, e);
 }
 
+static void take_step(struct tally *t, const struct tally_event *e)
+{
+    struct str ref = json_get_str(e->data, "ref");
+
+    if (ref.len)
+        TALLY_PUSH(&t->refs, ref);
+}
+
 static void take_retry(struct tally *t, const struct tally_event *e)
 {
     (void)e;
@@ -205,7 +210,7 @@ static const struct tally_row {
     {"stall", take_stall},     {"blocker", take_course}, {"warning", take_course},
     {"accept", take_course},   {"edited", take_course},  {"limits", take_course},
     {"checks", take_course},   {"cleared", take_course}, {"restored", take_course},
-    {"undo", take_course},
+    {"undo", take_course},     {"step", take_step},
 };
 
 void tally_read(struct tally *t, const goal_event_vec *events, struct str goal_id, int64_t now_ms)

@@ -37,25 +37,8 @@ static int set_status_judged(struct goal *g, const struct ladder *l, enum goal_s
     return r;
 }
 
-/* The state that was confirmed stays reachable for git. */
-static void keep_step(struct goal *g, struct str message)
-{
-    struct baseline b = goal_baseline(g);
-    char commit[BASELINE_ID];
-    struct err err = {0};
-    bool has_git;
-
-    lock_take(&g->permit);
-    has_git = g->row.baseline.len > 0;
-    lock_give(&g->permit);
-    if (!has_git)
-        return;
-    if (baseline_keep_next(&b, "step", message, g->spec.cancel, commit, &err) < 0)
-        log_debug("goal", "the step is not kept: %s", err.text);
-}
-
 /* 0: the turn may end. The row decides: whoever paused or cleared it meanwhile has won. */
-static int verdict_met(struct goal *g, const struct ladder *l)
+static int verdict_met(struct goal *g, struct ladder *l)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
     struct err err = {0};
@@ -80,6 +63,8 @@ static int verdict_met(struct goal *g, const struct ladder *l)
     g->claim.is_there = false;
     account_detach(g);
     g->next_due = true; /* when the agent is idle */
+    buf_clear(&l->step);
+    buf_add(&l->step, buf_str(&l->reason));
     return 0;
 }
 
@@ -203,7 +188,7 @@ static int go_on_edited(struct goal *g, struct referee_verdict *ret)
     return 1;
 }
 
-static int apply_verdict(struct goal *g, const struct ladder *l, struct referee_verdict *ret)
+static int apply_verdict(struct goal *g, struct ladder *l, struct referee_verdict *ret)
 {
     struct err err = {0};
     bool is_edited;
@@ -212,6 +197,7 @@ static int apply_verdict(struct goal *g, const struct ladder *l, struct referee_
         tell_verdict(g, l, /*stale=*/true);
         return is_edited ? go_on_edited(g, ret) : 0;
     }
+    milestone_look(g, l, &l->step);
     if (l->end != LADDER_UNKNOWN) /* both accounts have something left */
         g->memory.quota_waits = 0;
     switch (l->end) {
@@ -307,8 +293,7 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
     r = apply_verdict(g, &l, ret);
     lock_give(&g->permit);
     goal_flush_lines(g);
-    if (l.end == LADDER_MET)
-        keep_step(g, buf_str(&l.reason));
+    milestone_keep(g, &l);
     return r;
 }
 
@@ -338,6 +323,8 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
     lock_take(&g->permit);
     stale = verdict_is_stale(g, &l, &is_edited);
+    if (!stale)
+        milestone_look(g, &l, &l.step);
     if (stale || l.end != LADDER_MET) {
         ladder_write(g, &l, stale, &data);
         goal_note(g, "verdict", buf_str(&data));
@@ -357,8 +344,7 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         buf_add(&g->claim.criteria, buf_str(&l.criteria));
     }
     lock_give(&g->permit);
-    if (!stale && l.end == LADDER_MET && mode == REFEREE_SELF)
-        keep_step(g, buf_str(&l.reason));
+    milestone_keep(g, &l);
     if (stale)
         return err_set(err, ERR_RETRY_LATER, "the goal was changed while it was being judged");
     if (l.end == LADDER_UNKNOWN)
