@@ -267,8 +267,10 @@ static bool judge_git_leaves(const struct judge *j)
     return false;
 }
 
-/* An edit of this path needs no question: by mode, or by a rule for the path and where it leads. */
-static bool judge_may_edit(const struct judge *j, const char *given)
+/* An edit of this path needs no question: by mode, or by a rule for the path and where it leads,
+ * which is *ret_rule then. */
+static bool judge_may_edit(const struct judge *j, const char *given,
+                           const struct permit_rule **ret_rule)
 {
     CLEANUP(mem_freep) char *path = workspace_resolve(j->permit->workspace, str_of(given));
     CLEANUP(mem_freep) char *real = workspace_real(path);
@@ -279,8 +281,10 @@ static bool judge_may_edit(const struct judge *j, const char *given)
         return true;
     VEC_EACH(&j->state->rules, r) {
         if (is_grant(*r) && rule_matches_path((*r)->rule, path, true) &&
-            rule_matches_path((*r)->rule, real, true))
+            rule_matches_path((*r)->rule, real, true)) {
+            *ret_rule = *r;
             return true;
+        }
     }
     return false;
 }
@@ -364,6 +368,7 @@ static bool judge_rules_allow_command(struct judge *j)
 {
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
     VEC(struct rule *) rules = VEC_INIT;
+    const struct permit_rule *edits = NULL;
     const struct rule *used = NULL;
     bool allowed;
 
@@ -375,9 +380,11 @@ static bool judge_rules_allow_command(struct judge *j)
     if (allowed && judge_hides_paths(j) && !(used && rule_covers_tool(used, j->subject->tool)))
         allowed = false;
     for (size_t i = 0; allowed && i < writes.len; i++)
-        allowed = judge_may_edit(j, writes.ptr[i]);
+        allowed = judge_may_edit(j, writes.ptr[i], &edits);
     if (j->side == SIDE_LEAVES)
         allowed = allowed && used && judge_is_one_command(j);
+    if (allowed && !used && edits)
+        judge_name_rule(j, edits);
     VEC_EACH(&j->state->rules, r) {
         if (allowed && used && (*r)->rule == used)
             judge_name_rule(j, *r);
@@ -496,8 +503,11 @@ static void permit_judge(struct judge *j)
         return;
     }
     if (judge_rules_allow(j)) {
-        judge_say(j, PERMIT_ALLOW, "rule", "allowed by %s%s",
-                  j->answer->rule[0] ? "the rule " : "a rule", j->answer->rule);
+        /* No rule was needed when the mode lets edits through: echo x > f. */
+        if (j->answer->rule[0])
+            judge_say(j, PERMIT_ALLOW, "rule", "allowed by the rule %s", j->answer->rule);
+        else
+            judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
     if (j->side == SIDE_LEAVES) {

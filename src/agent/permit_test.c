@@ -313,6 +313,39 @@ static void reasons(void **state)
     }
 }
 
+/* echo x > f: what only reads needs no rule, and the write is the mode's or a rule's. */
+static void reasons_of_writes(void **state)
+{
+    static const struct {
+        const char *allow;
+        const char *mode;
+        const char *type;
+        const char *reason;
+    } rows[] = {
+        {"", "acceptEdits", "mode", "allowed by the mode acceptEdits"},
+        {"\"Edit(made/**)\"", "default", "rule", "allowed by the rule Edit(made/**)"},
+        {"\"Bash(echo *)\"", "acceptEdits", "mode", "allowed by the mode acceptEdits"},
+        {"", "default", "other", "no rule allows it"},
+    };
+    struct rule_subject subject = {
+        .tool = STR("Bash"), .about = ABOUT_COMMAND, .text = STR("echo x > made/f")};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(setting_release) struct setting s;
+        CLEANUP(buf_release) struct buf settings = BUF_INIT(1000);
+        struct permit_answer answer;
+
+        buf_addf(&settings, "{\"permissions\":{\"allow\":[%s],\"defaultMode\":\"%s\"}}",
+                 rows[i].allow, rows[i].mode);
+        setting_make(&s, buf_cstr(&settings), NULL);
+        permit_check(s.permit, &subject, 0, &answer);
+        if (strcmp(answer.reason, rows[i].reason) != 0 ||
+            strcmp(answer.reason_type, rows[i].type) != 0)
+            fail_msg("row %zu: %s: %s", i, answer.reason_type, answer.reason);
+    }
+}
+
 /* Files that make a folder a bare repository: its config would decide what "git status" runs. */
 static void bare_repository(void **state)
 {
@@ -988,6 +1021,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modes),
         cmocka_unit_test(reasons),
+        cmocka_unit_test(reasons_of_writes),
         cmocka_unit_test(starts),
         cmocka_unit_test(reloaded),
         cmocka_unit_test(plan),
