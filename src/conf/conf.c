@@ -386,6 +386,13 @@ static bool snapshot_same(const struct snapshot *a, const struct snapshot *b)
            strv_same(&a->environment, &b->environment) && strv_same(&a->warnings, &b->warnings);
 }
 
+void conf_paths(const struct conf *c, struct strv *ret)
+{
+    VEC_EACH(&c->stamps.list, it) {
+        strv_adds(ret, it->path);
+    }
+}
+
 void conf_on_change(struct conf *c, conf_change_fn fn, void *arg)
 {
     c->on_change = fn;

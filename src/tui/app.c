@@ -248,6 +248,7 @@ static void app_wait(struct app *a)
         {.fd = mailbox_fd(a->mailbox), .events = POLLIN},
         {.fd = a->is_away ? -1 : term_fd(a->term),
          .events = (short)(POLLIN | (writes && !rests ? POLLOUT : 0))},
+        {.fd = a->watch.fd, .events = POLLIN},
     };
 
     if (rests && (patience < 0 || patience > APP_REST_MS))
@@ -260,6 +261,8 @@ static void app_wait(struct app *a)
     }
     if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
         app_read_keys(a);
+    if (fds[2].revents & POLLIN)
+        app_watch_read(a);
 }
 
 static void app_loop(struct app *a)
@@ -312,6 +315,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .commits = LINES_INIT,
         .region = LINES_INIT,
         .part = LINES_INIT,
+        .own_status = LINES_INIT,
         .panel_log = PANEL_LOG_INIT,
         .resumes = BUF_INIT(ID_UUID_LEN + 1),
         .hint = BUF_INIT(APP_MAX_HINT),
@@ -319,6 +323,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .frames_path = getenv("TENAX_TEST_FRAMES"),
         .frame_bytes = APP_FRAME_BYTES,
         .is_dirty = true,
+        .watch.fd = -1,
     };
     a->figures.model = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     a->figures.title = (struct buf)BUF_INIT(BUF_NO_LIMIT);
@@ -351,6 +356,7 @@ static void app_release(struct app *a)
     lines_release(&a->commits);
     lines_release(&a->region);
     lines_release(&a->part);
+    lines_release(&a->own_status);
     panel_log_release(&a->panel_log);
     buf_release(&a->resumes);
     buf_release(&a->hint);
@@ -359,6 +365,7 @@ static void app_release(struct app *a)
     buf_release(&a->figures.title);
     buf_release(&a->figures.branch);
     app_goal_release(&a->goal);
+    app_watch_end(a);
     mailbox_unref(a->mailbox);
 }
 
@@ -391,6 +398,7 @@ void tui_run(const struct tui_spec *spec, struct tui_end *ret)
         app_quit(&a, /*code=*/1);
     } else {
         app_make_parts(&a);
+        app_watch_begin(&a);
         signals_divert(app_on_signal, a.mailbox);
         if (cancel_is_set(spec->host->cancel)) /* a signal came before we listened */
             app_quit(&a, /*code=*/0);

@@ -13,6 +13,8 @@
  *   app_panels.c   panels, one at a time: asks, what commands want to know, our own questions
  *   app_front.c    slash/front.h
  *   app_frame.c    one frame
+ *   app_status.c   the status below it
+ *   app_watch.c    settings that change in their files
  *   app_outside.c  the terminal given away for a while: Ctrl-Z, $EDITOR
  */
 #pragma once
@@ -95,6 +97,13 @@ struct app_goal {
     int64_t read_ms;
 };
 
+/* Settings files, there or not. */
+struct app_watch {
+    int fd; /* -1: they are not watched */
+    struct strv paths;
+    bool is_vim; /* they say so */
+};
+
 struct app_frame_cost {
     uint32_t us; /* of the thread's processor time */
     size_t bytes;
@@ -135,6 +144,7 @@ struct app {
 
     struct app_figures figures;
     struct app_goal goal;
+    struct app_watch watch;
     int64_t turn_ms; /* when the running one began */
     bool has_turned; /* one has ended since the session is here */
     /* When the last answer came, by the wall clock, which goes on while a laptop sleeps; 0: none
@@ -148,6 +158,8 @@ struct app {
     struct event *held; /* being taken, from held_at on; NULL: none is */
     size_t held_at;
 
+    struct lines own_status; /* rows of the person's own status line, as they were last drawn */
+    bool has_own_status;
     struct buf hint; /* in the place of the status, for a while */
     int64_t hint_until_ms;
     int64_t ctrl_c_ms; /* the last one that had nothing to do; 0: none */
@@ -259,7 +271,15 @@ void app_frame(struct app *a);
 void app_view(struct app *a, struct view *ret);
 int64_t app_due(struct app *a); /* when to wake up by itself; -1 */
 void app_frames_write(struct app *a);
+
+/* app_status.c */
 void app_status_happened(struct app *a, int why); /* enum status_reason */
+void app_status_draw(struct app *a, const struct view *v, struct lines *ret);
+
+/* app_watch.c */
+void app_watch_begin(struct app *a); /* before there is a session */
+void app_watch_end(struct app *a);
+void app_watch_read(struct app *a);
 
 /* app_outside.c */
 void app_suspend(struct app *a);

@@ -4,15 +4,11 @@
  * changed; smaller and twice as many while a stream is faster than that, so that no key waits for a
  * long one. UI thread.
  */
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "goal/display.h"
-#include "host/host.h"
 #include "sync/mailbox.h"
 #include "tui/app.h"
 #include "tui/chat.h"
@@ -20,7 +16,6 @@
 #include "tui/keypress.h"
 #include "tui/reflow.h"
 #include "tui/screen.h"
-#include "tui/statusline.h"
 #include "tui/term.h"
 #include "tui/width.h"
 
@@ -114,86 +109,6 @@ static void frame_queue(struct app *a, const struct view *v, struct lines *ret)
     }
 }
 
-/* How it stands and, while it is worked for, how far it is: "goal 12.5K / 50K · 3 turns · why the
- * last verdict was no". */
-static void frame_pill(const struct goal_look *look, struct buf *ret)
-{
-    size_t empty;
-
-    buf_adds(ret, "goal ");
-    empty = ret->len;
-    goal_show_indicator(look, ret);
-    if (look->goal->status != GOAL_ACTIVE)
-        return;
-    if (ret->len > empty)
-        buf_adds(ret, " · ");
-    goal_show_pill(look, ret);
-}
-
-static void frame_status_of(struct app *a, struct status *s, struct buf *pill)
-{
-    struct host *host = app_host(a);
-
-    *s = (struct status){
-        .model = buf_str(&a->figures.model),
-        .context_percent = -1,
-        .usd = a->figures.has_usd ? a->figures.usd : NAN,
-        .mode = host ? permit_mode_name(permit_mode(host_permit(host))) : "default",
-        .vim = editor_vim_mode(a->editor),
-        .branch = buf_str(&a->figures.branch),
-        .tasks = a->figures.tasks,
-    };
-    if (a->figures.window > 0 && a->figures.context_tokens >= a->figures.window)
-        s->context_percent = 100;
-    else if (a->figures.window > 0 && a->figures.context_tokens > 0)
-        s->context_percent = (int)(a->figures.context_tokens * 100 / a->figures.window);
-    if (host && a->goal.is_there) {
-        struct goal_look look = {
-            .goal = &a->goal.row,
-            .now_ms = clock_mono_ms(),
-            .read_ms = a->goal.read_ms,
-            .turn_ms = chat_is_busy(a->chat) ? a->turn_ms : 0,
-            .plan_mode = permit_mode(host_permit(host)) == MODE_PLAN,
-        };
-
-        frame_pill(&look, pill);
-        s->goal = buf_str(pill);
-    }
-}
-
-void app_status_happened(struct app *a, int why)
-{
-    CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
-    struct status s;
-
-    if (!a->statusline)
-        return;
-    frame_status_of(a, &s, &pill);
-    statusline_happened(a->statusline, (enum status_reason)why, &s);
-}
-
-static void frame_status(struct app *a, const struct view *v, struct lines *ret)
-{
-    CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
-    struct status s;
-
-    if (a->hint.len) {
-        struct lines row = LINES_INIT;
-
-        lines_put(&row, STYLE(ROLE_FAINT), buf_str(&a->hint));
-        lines_end(&row);
-        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
-        lines_release(&row);
-        return;
-    }
-    if (a->statusline && statusline_is_on(a->statusline)) {
-        statusline_draw(a->statusline, v, ret);
-        return;
-    }
-    frame_status_of(a, &s, &pill);
-    status_draw(&s, v, ret);
-}
-
 /* Parts what was said from what is being written. Short: with it above, the terminal's own cursor
  * may still stand behind a row of words (screen.h). */
 static void frame_rule(const struct view *v, struct lines *ret)
@@ -233,7 +148,7 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     *ret_cursor = (struct screen_cursor){0};
     *ret_draft = (struct draft){0};
     if (!v->plain)
-        frame_status(a, v, &below);
+        app_status_draw(a, v, &below);
     part.rows = v->rows - (int)lines_count(&below);
     if (panel) {
         panel->kind->draw(panel, &part, &a->part, ret_cursor);

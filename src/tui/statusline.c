@@ -388,6 +388,16 @@ bool statusline_is_on(const struct statusline *s)
     return s->settings.command.len > 0;
 }
 
+bool statusline_has_text(struct statusline *s)
+{
+    bool has;
+
+    lock_take(&s->lock);
+    has = s->has_result;
+    lock_give(&s->lock);
+    return has;
+}
+
 static void draw_line(const struct view *v, int padding, struct str text, struct lines *ret)
 {
     struct lines line = LINES_INIT;

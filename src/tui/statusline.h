@@ -63,6 +63,7 @@ void statusline_free(struct statusline *s); /* ends what runs; NULL is fine */
 void statusline_happened(struct statusline *s, enum status_reason why, const struct status *now);
 /* Whether a command is set (its rows take the built-in line's place), and its rows. */
 bool statusline_is_on(const struct statusline *s);
+bool statusline_has_text(struct statusline *s); /* it has answered once */
 void statusline_draw(struct statusline *s, const struct view *v, struct lines *ret);
 
 /* What it needs of a session; statusline_new() takes it from the host. */

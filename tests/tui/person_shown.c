@@ -93,9 +93,74 @@ static void case_mentions(void)
     leave(&w);
 }
 
+/* What is changed in the file counts at once, while nothing happens. */
+static void case_settings_changed(void)
+{
+    struct window_spec spec = {
+        .build = build, .scenario = "step\n  text Hello.\n", .settings = "{\"theme\":\"dark\"}"};
+    struct window w;
+    size_t seen;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    put_file(&w, "home/.tenax/settings.json", "{\"editorMode\":\"vim\"}");
+    window_until_shown(&w, "INSERT");
+    put_file(&w, "home/.tenax/settings.json",
+             "{\"editorMode\":\"normal\",\"statusLine\":{\"command\":\"echo first line\"}}");
+    window_until_shown(&w, "first line");
+    CHECK(!strstr(window_screen(&w), "INSERT"), "vim's keys are still there");
+    seen = w.raw.len;
+    put_file(&w, "home/.tenax/settings.json",
+             "{\"theme\":\"light\",\"statusLine\":{\"command\":\"echo another line\"}}");
+    window_until_shown(&w, "another line");
+    window_until_raw(&w, "\xe2\x9d\xaf", seen); /* its colors are other ones: drawn anew */
+    put_file(&w, "home/.tenax/settings.json", "{}");
+    window_until_gone(&w, "another line");
+    window_until_shown(&w, "scenario");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
+/* The person's own line stays in its place while a session goes, and behind a hint. */
+static void case_own_status(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  sticky\n  text Hello.\n",
+        .settings = "{\"statusLine\":{\"command\":\"echo upper row; echo lower row\"},"
+                    "\"hooks\":{\"SessionEnd\":[{\"hooks\":[{\"type\":\"command\","
+                    "\"command\":\"touch $HOME/ends; sleep 1\"}]}]}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until_shown(&w, "upper row\nlower row");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    until_idle(&w);
+    window_type(&w, "?" BACKSPACE);
+    window_until_shown(&w, "/help\nlower row");
+    window_until_shown(&w, "upper row\nlower row");
+    window_type(&w, "/clear" ENTER);
+    window_until_file(&w, "home/ends");
+    window_until_shown(&w, "one moment");
+    CHECK(strstr(window_screen(&w), "upper row\nlower row"), "it has jumped:\n%s",
+          window_screen(&w));
+    window_until(&w, "new session");
+    until_idle(&w);
+    CHECK(strstr(window_screen(&w), "upper row\nlower row"), "it has jumped:\n%s",
+          window_screen(&w));
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
 const struct person_case person_shown[] = {
     {"command-meanwhile", case_command_meanwhile},
     {"resume-figures", case_resume_figures},
     {"mentions", case_mentions},
+    {"settings-changed", case_settings_changed},
+    {"own-status", case_own_status},
     {0},
 };

@@ -1,0 +1,136 @@
+/*
+ * app_watch: settings that somebody changes in their file count at once. The folders of the files
+ * are watched (an inotify descriptor in the loop's poll(): nothing wakes up while nothing is
+ * written there); what changed is read at the desk, because hooks may be asked about it. UI thread.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "host/host.h"
+#include "tui/app.h"
+#include "tui/chore.h"
+#include "tui/editor.h"
+#include "tui/statusline.h"
+
+#define WATCH_WHAT (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR)
+
+/* A folder that is not there yet is tried again with the next look. */
+static void watch_folders(struct app *a)
+{
+    for (size_t i = 0; i < a->watch.paths.len; i++) {
+        CLEANUP(mem_freep) char *folder = path_dirname(a->watch.paths.ptr[i]);
+
+        if (inotify_add_watch(a->watch.fd, folder, WATCH_WHAT) < 0 && errno != ENOENT)
+            log_debug("tui", "%s is not watched: %s", folder, strerror(errno));
+    }
+}
+
+/* Where a link leads to is written without a trace beside the link. */
+static void watch_links(struct strv *paths)
+{
+    for (size_t i = 0, n = paths->len; i < n; i++) {
+        CLEANUP(mem_freep) char *real = path_real(paths->ptr[i]);
+
+        if (strcmp(real, paths->ptr[i]) != 0)
+            strv_adds(paths, real);
+    }
+}
+
+void app_watch_begin(struct app *a)
+{
+    a->watch.is_vim = str_is(conf_get_str(a->conf, "editorMode"), "vim");
+    conf_paths(a->conf, &a->watch.paths);
+    watch_links(&a->watch.paths);
+    a->watch.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (a->watch.fd >= 0)
+        watch_folders(a);
+}
+
+void app_watch_end(struct app *a)
+{
+    fd_closep(&a->watch.fd);
+    strv_release(&a->watch.paths);
+}
+
+/* ---- what has changed ---- */
+
+struct settings_chore {
+    struct chore chore;
+    struct host *host;
+};
+
+static void settings_run(struct chore *e)
+{
+    host_reload(((struct settings_chore *)e)->host);
+}
+
+/* Vim's keys may have been chosen for this session alone: only a change counts. */
+static void settings_done(struct chore *e, void *arg)
+{
+    struct app *a = arg;
+    bool is_vim = str_is(conf_get_str(a->conf, "editorMode"), "vim");
+
+    if (((struct settings_chore *)e)->host != app_host(a))
+        return;
+    if (is_vim != a->watch.is_vim)
+        editor_set_vim(a->editor, is_vim);
+    a->watch.is_vim = is_vim;
+    app_look(a);
+    app_status_happened(a, STATUS_SETTINGS);
+    watch_folders(a);
+}
+
+static void settings_free(struct chore *e)
+{
+    mem_freep(&e);
+}
+
+static void settings_look(struct app *a)
+{
+    struct settings_chore *s;
+
+    if (!app_host(a))
+        return;
+    s = chore_new(sizeof(*s), settings_run, settings_done, settings_free);
+    s->host = app_host(a);
+    desk_give(a->desk, s);
+}
+
+/* Other files are written in the same folders all the time. */
+static bool is_settings(const struct app *a, const char *name)
+{
+    for (size_t i = 0; i < a->watch.paths.len; i++) {
+        if (strcmp(path_base(a->watch.paths.ptr[i]), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void app_watch_read(struct app *a)
+{
+    char bytes[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)]
+        __attribute__((aligned(__alignof__(struct inotify_event))));
+    bool changed = false;
+
+    for (;;) {
+        ssize_t n = read(a->watch.fd, bytes, sizeof(bytes));
+
+        if (n <= 0)
+            break;
+        for (const char *at = bytes; at < bytes + n;) {
+            const struct inotify_event *e = (const struct inotify_event *)at;
+
+            changed = changed || e->mask & IN_Q_OVERFLOW || (e->len && is_settings(a, e->name));
+            at += sizeof(*e) + e->len;
+        }
+    }
+    if (changed)
+        settings_look(a);
+}
