@@ -37,6 +37,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tools/grep.h"
 #include "tools/tools.h"
 
 #define HOST_MAX_SCHEMA ((size_t)1 << 20)
@@ -278,6 +279,8 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);
+    if (!h->source) /* once: not for those that take its place */
+        grep_note(h->conf, ret_notes);
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);

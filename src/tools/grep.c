@@ -7,6 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/denied.h"
 #include "agent/tool.h"
@@ -101,6 +102,29 @@ void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf
     if (str_is(grep_wanted(conf), "rg"))
         buf_adds(ret,
                  "; ripgrep is asked for (TENAX_GREP or grepEngine), but there is no rg with -P");
+}
+
+static bool is_in_path(const char *path, const char *name)
+{
+    struct str rest = str_of(path ? path : "");
+    struct str folder;
+
+    while (rest.len && str_cut(&rest, ':', &folder)) {
+        CLEANUP(buf_release) struct buf file = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&file, "%.*s/%s", STR_ARG(folder), name);
+        if (folder.len && access(buf_cstr(&file), X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+void grep_note(const struct conf *conf, struct strv *notes)
+{
+    if (str_is(grep_wanted(conf), "rg") && !is_in_path(conf_env(conf, "PATH"), "rg"))
+        strv_adds(notes, "ripgrep is asked for (TENAX_GREP or grepEngine) and is not in PATH, so "
+                         "Grep searches with what is built in; install ripgrep, or ask for "
+                         "\"built-in\"");
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */
