@@ -69,9 +69,11 @@ enum event_kind {
     EVENT_COMMAND,     /* name: of a slash command, text: its answer, data: the same with SGR
                           codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
                           the same, RUNNING: a turn runs or begins */
-    EVENT_NOTICE,      /* level, text: something a person should know; id: the input that will not
-                          be heard because of it, or empty */
-    EVENT_TURN_DONE,   /* report; json: the session's goal as it stands then, or empty */
+    EVENT_COMMAND_PROGRESS, /* name: of a command that runs, text: what it has said last, replaces
+                               what was shown */
+    EVENT_NOTICE,    /* level, text: something a person should know; id: the input that will not
+                        be heard because of it, or empty */
+    EVENT_TURN_DONE, /* report; json: the session's goal as it stands then, or empty */
 };
 
 enum event_state {

@@ -125,6 +125,7 @@ static void lines_of_all_kinds(void **state)
                           "\"error\":false}"},
         {EVENT_ACTIVE_GOAL, "}"}, /* what is no JSON says nothing */
         {EVENT_COMMAND, ",\"name\":\"Edit\",\"bytes\":19,\"error\":false}"},
+        {EVENT_COMMAND_PROGRESS, NULL},
         {EVENT_NOTICE, ",\"level\":\"info\",\"bytes\":19}"},
         {EVENT_TURN_DONE, ",\"end\":\"completed\",\"error\":false,\"ms\":1234,\"model_ms\":0,"
                           "\"calls\":2,\"first_ms\":7,\"tokens_per_s\":50,\"tool_ms\":8,"

@@ -380,6 +380,8 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_COMMAND:
         stream_command(e, out);
         break;
+    case EVENT_COMMAND_PROGRESS: /* what it has said comes with its answer */
+        break;
     case EVENT_NOTICE:
         render_notice(e, out);
         break;

@@ -4,13 +4,16 @@
 #include "slash/shell.h"
 
 #include "agent/agent.h"
+#include "agent/event.h"
 #include "agent/sandbox.h"
 #include "agent/workspace.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/plain.h"
 #include "base/secret.h"
 #include "conf/conf.h"
+#include "host/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "proc/proc.h"
@@ -20,6 +23,9 @@
 #include "tools/command.h"
 
 #define SHELL_LINGER_MS 500
+#define SHELL_TELL_MS 100
+#define SHELL_TAIL_BYTES ((size_t)1000)
+#define SHELL_TAIL_LINES 5
 
 void shell_result_release(struct shell_result *r)
 {
@@ -27,46 +33,105 @@ void shell_result_release(struct shell_result *r)
     buf_release(&r->err);
 }
 
-static void add_lines(void *arg, struct str text)
-{
-    struct buf *to = arg;
-    struct str fits = str_clip(text, SHELL_MAX_OUTPUT > to->len ? SHELL_MAX_OUTPUT - to->len : 0);
+/* One command while it runs. */
+struct watch {
+    struct shell_result *ret;
+    struct plain streams[2];
+    struct buf tail; /* of both, as they came */
+    bool has_news;
+    int64_t told_ms;
+};
 
-    buf_add(to, fits);
+static void add_lines(struct watch *w, struct buf *to, struct str text)
+{
+    size_t room = SHELL_MAX_OUTPUT > to->len ? SHELL_MAX_OUTPUT - to->len : 0;
+
+    buf_add(to, str_clip(text, room));
+    if (!w->ret->tell)
+        return;
+    text = str_from(text, text.len > SHELL_TAIL_BYTES ? text.len - SHELL_TAIL_BYTES : 0);
+    buf_add(&w->tail, text);
+    if (w->tail.len > SHELL_TAIL_BYTES)
+        buf_cut(&w->tail, 0, w->tail.len - SHELL_TAIL_BYTES);
+    w->has_news = true;
+}
+
+static void add_out(void *arg, struct str text)
+{
+    struct watch *w = arg;
+
+    add_lines(w, &w->ret->out, text);
+}
+
+static void add_err(void *arg, struct str text)
+{
+    struct watch *w = arg;
+
+    add_lines(w, &w->ret->err, text);
+}
+
+static struct str last_lines(struct str text, int lines)
+{
+    size_t at = text.len;
+
+    while (at && (text.ptr[at - 1] != '\n' || --lines > 0))
+        at--;
+    return str_from(text, at);
+}
+
+static void watch_tell(struct watch *w)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2 * SHELL_TAIL_BYTES);
+
+    buf_add(&text, last_lines(str_trim(buf_str(&w->tail)), SHELL_TAIL_LINES));
+    secret_scrub(&text);
+    w->ret->tell(w->ret->tell_arg, buf_str(&text));
+    w->told_ms = clock_mono_ms();
+    w->has_news = false;
+}
+
+/* False: it is over. */
+static bool watch_take(struct watch *w, struct proc_mail *pm)
+{
+    if (pm->what != PROC_EXIT) {
+        plain_feed(&w->streams[pm->fd == 2], buf_str(&pm->bytes));
+        return true;
+    }
+    w->ret->code = pm->how == PROC_SIGNALLED ? 128 + pm->code : pm->code;
+    w->ret->timed_out = pm->how == PROC_TIMED_OUT;
+    return false;
 }
 
 /* Both streams, made plain on the way; until the end. */
 static int watch(struct mailbox *from, struct cancel *cancel, struct shell_result *ret,
                  struct err *err)
 {
-    struct plain streams[2];
-    bool over = false;
-    int rc = 0;
+    struct watch w = {.ret = ret, .tail = BUF_INIT(4 * SHELL_TAIL_BYTES)};
+    bool goes_on = true;
 
-    plain_init(&streams[0], add_lines, &ret->out);
-    plain_init(&streams[1], add_lines, &ret->err);
-    while (!over && rc == 0) {
-        struct proc_mail *pm;
-        struct mail *m;
+    plain_init(&w.streams[0], add_out, &w);
+    plain_init(&w.streams[1], add_err, &w);
+    while (goes_on) {
+        int64_t due_ms = w.has_news && !clock_is_virtual() ? w.told_ms + SHELL_TELL_MS : -1;
+        struct mail *m = NULL;
 
-        rc = mailbox_take(from, cancel, /*deadline_ms=*/-1, &m, err);
-        if (rc < 0)
+        if (w.has_news && clock_mono_ms() >= due_ms)
+            watch_tell(&w);
+        else if (mailbox_take(from, cancel, due_ms, &m, err) < 0 && err->code != ERR_TIMEOUT)
             break;
-        pm = (struct proc_mail *)m;
-        over = pm->what == PROC_EXIT;
-        if (!over) {
-            plain_feed(&streams[pm->fd == 2], buf_str(&pm->bytes));
-        } else {
-            ret->code = pm->how == PROC_SIGNALLED ? 128 + pm->code : pm->code;
-            ret->timed_out = pm->how == PROC_TIMED_OUT;
-        }
-        mail_free(m);
+        goes_on = !m || watch_take(&w, (struct proc_mail *)m);
+        if (m)
+            mail_free(m);
     }
-    for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
-        plain_end(&streams[i]);
-        plain_release(&streams[i]);
+    for (size_t i = 0; i < ARRAY_LEN(w.streams); i++) {
+        plain_end(&w.streams[i]);
+        plain_release(&w.streams[i]);
     }
-    return rc;
+    buf_release(&w.tail);
+    if (goes_on)
+        return -1;
+    err_clear(err);
+    return 0;
 }
 
 static void finish(struct buf *text)
@@ -153,12 +218,24 @@ static int keep(struct slash_call *call, const struct shell_result *r, struct er
     return host_send(call->host, &in, err);
 }
 
+static void tell_tail(void *arg, struct str tail)
+{
+    struct slash_call *call = arg;
+    struct event *e = host_event(call->host, EVENT_COMMAND_PROGRESS);
+
+    e->name = STR("!");
+    e->text = arena_str(&e->arena, tail);
+    feed_emit(host_feed(call->host), e, call->cancel);
+}
+
 static int shell_row_run(struct slash_call *call, struct err *err)
 {
     CLEANUP(shell_result_release) struct shell_result r = SHELL_RESULT_INIT;
     struct err why = {0};
     int rc;
 
+    r.tell = tell_tail;
+    r.tell_arg = call;
     if (!call->args.len)
         return err_set(err, ERR_BAD_INPUT, "which command?");
     rc = shell_run(call->host, call->args, /*confined=*/false, /*by_person=*/true, call->cancel, &r,

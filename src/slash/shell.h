@@ -19,7 +19,12 @@ struct host;
 #define SHELL_MAX_OUTPUT ((size_t)256 << 10) /* of each stream; the rest is left out and told */
 #define SHELL_TIMEOUT_MS ((int64_t)600 * 1000)
 
+/* What it has said last, some lines of both streams. */
+typedef void (*shell_tail_fn)(void *arg, struct str tail);
+
 struct shell_result {
+    shell_tail_fn tell; /* set beforehand: called now and then while it runs; NULL: nobody looks */
+    void *tell_arg;
     struct buf out, err;
     int code; /* exit code, or 128 + signal */
     bool timed_out;

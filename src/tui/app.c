@@ -320,6 +320,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .resumes = BUF_INIT(ID_UUID_LEN + 1),
         .hint = BUF_INIT(APP_MAX_HINT),
         .titled = BUF_INIT(BUF_NO_LIMIT),
+        .tail = BUF_INIT(BUF_NO_LIMIT),
         .frames_path = getenv("TENAX_TEST_FRAMES"),
         .frame_bytes = APP_FRAME_BYTES,
         .is_dirty = true,
@@ -361,6 +362,7 @@ static void app_release(struct app *a)
     buf_release(&a->resumes);
     buf_release(&a->hint);
     buf_release(&a->titled);
+    buf_release(&a->tail);
     buf_release(&a->figures.model);
     buf_release(&a->figures.title);
     buf_release(&a->figures.branch);

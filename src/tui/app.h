@@ -158,6 +158,7 @@ struct app {
     struct event *held; /* being taken, from held_at on; NULL: none is */
     size_t held_at;
 
+    struct buf tail;         /* what a command behind "!" that runs has said last */
     struct lines own_status; /* rows of the person's own status line, as they were last drawn */
     bool has_own_status;
     struct buf hint; /* in the place of the status, for a while */

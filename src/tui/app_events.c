@@ -260,7 +260,12 @@ static void app_event(struct app *a, const struct event *e)
     case EVENT_NOTICE: /* it will not be heard */
         app_sent_gone(a, e->id);
         break;
+    case EVENT_COMMAND_PROGRESS:
+        buf_clear(&a->tail);
+        buf_add(&a->tail, e->text);
+        break;
     case EVENT_COMMAND:
+        buf_clear(&a->tail);
         app_sent_answered(a, e->name);
         app_status_happened(a, STATUS_CHANGED);
         event_model(a);

@@ -63,6 +63,23 @@ static const struct sent *frame_command(const struct app *a)
     return NULL;
 }
 
+/* What it has said last, a row for a line. */
+static void frame_tail(struct app *a, const struct view *v, struct lines *ret)
+{
+    struct str rest = buf_str(&a->tail);
+    struct str line;
+
+    while (rest.len && !v->plain && str_cut(&rest, '\n', &line)) {
+        struct lines row = LINES_INIT;
+
+        lines_puts(&row, ROLE_FAINT, "    ");
+        lines_put(&row, STYLE(ROLE_FAINT), line);
+        lines_end(&row);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
+        lines_release(&row);
+    }
+}
+
 static void frame_running(struct app *a, const struct view *v, struct lines *ret)
 {
     const struct sent *s = frame_command(a);
@@ -76,6 +93,7 @@ static void frame_running(struct app *a, const struct view *v, struct lines *ret
     lines_end(&row);
     lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
     lines_release(&row);
+    frame_tail(a, v, ret);
 }
 
 /* What will be said next, a row each. */

@@ -322,6 +322,7 @@ static void session_watch(struct app *a)
     a->answered_ms = past.last_ms;
     a->has_turned = false;
     a->warned_usd = 0;
+    buf_clear(&a->tail);
 }
 
 void app_unask(struct app *a)

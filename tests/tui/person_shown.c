@@ -156,11 +156,32 @@ static void case_own_status(void)
     window_close(&w);
 }
 
+/* What a command behind "!" says is seen while it runs, and once when it has ended. */
+static void case_shell_tail(void)
+{
+    struct window w;
+
+    start(&w, "step\n  sticky\n  text Hello.\n");
+    window_type(&w, "!for i in 1 2 3 4 5 6 7; do echo row $i; done; echo oops >&2;"
+                    " until test -e go; do sleep 0.05; done; echo end" ENTER);
+    window_until_shown(&w, "    row 7\n    oops\n");
+    CHECK(!strstr(window_screen(&w), "    row 3\n"), "more than its end:\n%s", window_screen(&w));
+    let_go(&w);
+    window_until(&w, "⎿  row 1\n     row 2");
+    window_until_shown(&w, "     oops\n     end");
+    until_idle(&w);
+    CHECK(window_count(&w, "row 7") == 1, "%s", window_text(&w));
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    leave(&w);
+}
+
 const struct person_case person_shown[] = {
     {"command-meanwhile", case_command_meanwhile},
     {"resume-figures", case_resume_figures},
     {"mentions", case_mentions},
     {"settings-changed", case_settings_changed},
     {"own-status", case_own_status},
+    {"shell-tail", case_shell_tail},
     {0},
 };
