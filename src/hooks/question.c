@@ -110,23 +110,14 @@ int question_read(struct str answer, enum verdict *ret, struct buf *ret_reason, 
 static void choose_model(const struct question_place *p, struct str wanted, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf now = BUF_INIT(4096);
-    const char *haiku = conf_env(p->conf, "ANTHROPIC_DEFAULT_HAIKU_MODEL");
-    struct str provider;
-    struct str small;
 
     if (wanted.len) {
         buf_add(ret, wanted);
         return;
     }
     p->model(p->model_arg, &now);
-    provider = str_first(buf_str(&now), str_chr(buf_str(&now), '/'));
-    small = model_alias(provider, STR("small"));
-    if (str_is(provider, "anthropic") && haiku && *haiku)
-        small = str_of(haiku);
-    if (str_is(small, "small"))
+    if (!provider_small(p->conf, buf_str(&now), ret))
         buf_add(ret, buf_str(&now));
-    else
-        buf_addf(ret, "%.*s/%.*s", STR_ARG(provider), STR_ARG(small));
 }
 
 static void note_spend(const struct llm_call_result *answer, struct hook_outcome *ret)

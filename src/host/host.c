@@ -338,6 +338,7 @@ void host_free(struct host *h)
 {
     if (!h)
         return;
+    host_end_titling(h); /* it tells the agent what it has cost */
     if (h->goals)
         goal_close(goals_goal(h->goals));
     if (h->runner)

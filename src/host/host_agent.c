@@ -270,6 +270,7 @@ int host_send(struct host *h, struct agent_input *input, struct err *err)
         agent_input_release(input);
         return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
     }
+    host_hear(h, input);
     agent_send(a, input);
     return 0;
 }

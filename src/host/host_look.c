@@ -156,16 +156,14 @@ static void look_pay(struct host *h, const struct llm_call_result *answer)
         (void)host_agent(h, /*err=*/NULL);
 }
 
-int host_ask_model(struct host *h, struct str system, struct str question, int64_t max_tokens,
-                   struct cancel *cancel, struct buf *ret, struct err *err)
+int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
+                int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err)
 {
     CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
-    CLEANUP(provider_release) struct provider provider = {0};
     CLEANUP(message_unrefp) struct message *message = message_user_text(question);
-    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
-    struct llm_call_options options = {.provider = &provider};
+    struct llm_call_options options = {.provider = provider};
     struct llm_request request = {
-        .model = &provider.model,
+        .model = &provider->model,
         .system = system,
         .messages = &message,
         .message_count = 1,
@@ -175,10 +173,7 @@ int host_ask_model(struct host *h, struct str system, struct str question, int64
         .cache = CACHE_OFF,
     };
 
-    host_say_model(h, &name);
-    if (provider_select(h->conf, buf_str(&name), cancel, &provider, err) < 0)
-        return -1;
-    if (provider.dialect && look_connect(h, err) < 0)
+    if (provider->dialect && look_connect(h, err) < 0)
         return -1;
     if (llm_call_run(h->net, &options, &request, cancel, /*fn=*/NULL, /*arg=*/NULL, &answer, err) <
         0)
@@ -186,4 +181,16 @@ int host_ask_model(struct host *h, struct str system, struct str question, int64
     look_pay(h, &answer);
     message_text(answer.message, ret);
     return 0;
+}
+
+int host_ask_model(struct host *h, struct str system, struct str question, int64_t max_tokens,
+                   struct cancel *cancel, struct buf *ret, struct err *err)
+{
+    CLEANUP(provider_release) struct provider provider = {0};
+    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
+
+    host_say_model(h, &name);
+    if (provider_select(h->conf, buf_str(&name), cancel, &provider, err) < 0)
+        return -1;
+    return host_ask_of(h, &provider, system, question, max_tokens, cancel, ret, err);
 }

@@ -3,7 +3,8 @@
  *
  * host.c makes the parts and puts them together; host_agent.c has the agent: built with the first
  * input, spoken to by everybody; host_event.c has what is said in the session's name; host_hooks.c
- * has what hooks are given; host_rewind.c goes back; host_choices.c is what the next session keeps.
+ * has what hooks are given; host_title.c has titles made; host_rewind.c goes back; host_choices.c
+ * is what the next session keeps.
  */
 #pragma once
 
@@ -67,6 +68,7 @@ struct host {
     struct surroundings *around; /* begun early; NULL: not */
     char *commits;               /* where it remembers commits */
     struct thread *looking;      /* whether commands can be confined here */
+    struct titling *titling;     /* NULL: nobody has asked for a title */
 
     struct gate gate; /* of what follows */
     struct agent *agent;
@@ -103,6 +105,14 @@ struct record *host_record(struct host *h);                /* NULL: nothing is k
 struct agent *host_hold_building(struct host *h);
 void host_built(struct host *h, struct agent *a);
 void host_drop_spends(struct host *h);
+
+/* host_look.c: a question on the side to this model, paid for by the session. */
+int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
+                int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
+
+/* host_title.c: a person has said this; a session that has no title may get one. */
+void host_hear(struct host *h, const struct agent_input *input);
+void host_end_titling(struct host *h);
 
 /* host_event.c: callbacks; arg is the host. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel);

@@ -103,6 +103,14 @@ int record_title(struct record *r, struct str title, struct err *err)
     return record_put_fact(r, buf_str(&line), err);
 }
 
+int record_ai_title(struct record *r, struct str title, struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    record_line_ai_title(&line, str_of(r->session), title);
+    return record_put_fact(r, buf_str(&line), err);
+}
+
 int record_mode(struct record *r, struct str mode, struct err *err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);

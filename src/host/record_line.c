@@ -339,6 +339,17 @@ void record_line_title(struct buf *out, struct str session, struct str title)
     line_end(&w);
 }
 
+void record_line_ai_title(struct buf *out, struct str session, struct str title)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    entry_begin_fact(&w, ENTRY_AI_TITLE);
+    jw_kstr(&w, "aiTitle", title);
+    jw_kstr(&w, "sessionId", session);
+    line_end(&w);
+}
+
 void record_line_mode(struct buf *out, struct str session, struct str mode)
 {
     struct jw w;

@@ -46,4 +46,5 @@ void record_line_replaced(struct buf *out, struct str session, struct str agent_
 void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
                        enum journal_queue what, const struct agent_input *input);
 void record_line_title(struct buf *out, struct str session, struct str title);
+void record_line_ai_title(struct buf *out, struct str session, struct str title); /* a model's */
 void record_line_mode(struct buf *out, struct str session, struct str mode);

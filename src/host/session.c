@@ -57,6 +57,7 @@ struct session {
     bool is_named;      /* by somebody, since it was opened */
     struct buf title;   /* for when it begins; empty: none */
     struct buf name;    /* given since it was opened; empty: none */
+    struct buf ai_name; /* made by a model since then; empty: none */
 };
 
 void session_free(struct session *s)
@@ -73,6 +74,7 @@ void session_free(struct session *s)
     buf_release(&s->seed);
     buf_release(&s->title);
     buf_release(&s->name);
+    buf_release(&s->ai_name);
     lock_release(&s->naming);
     file_changes_release(&s->changes);
     mem_freep(&s->path);
@@ -308,6 +310,7 @@ int session_open(const struct conf *conf, const struct args *args, const char *i
     buf_init(&s->title, BUF_NO_LIMIT);
     lock_init(&s->naming);
     buf_init(&s->name, SESSION_MAX_TITLE);
+    buf_init(&s->ai_name, SESSION_MAX_TITLE);
     r = check_options(args, id, err);
     if (r == 0)
         r = session_wants_past(args) ? session_resume(s, args, id, cancel, ret_notes, err)
@@ -452,8 +455,12 @@ void session_name(struct session *s, struct buf *ret)
         buf_add(ret, buf_str(&s->name));
     else if (s->title.len)
         buf_add(ret, buf_str(&s->title));
+    else if (facts && facts->title.len)
+        buf_add(ret, buf_str(&facts->title));
+    else if (s->ai_name.len)
+        buf_add(ret, buf_str(&s->ai_name));
     else if (facts)
-        buf_add(ret, buf_str(facts->title.len ? &facts->title : &facts->ai_title));
+        buf_add(ret, buf_str(&facts->ai_title));
     lock_give(&s->naming);
 }
 
@@ -474,6 +481,17 @@ void session_title(struct session *s, struct str title)
     lock_give(&s->naming);
     if (begun)
         (void)session_rename(s, title, /*err=*/NULL); /* not worth failing for */
+}
+
+void session_ai_title(struct session *s, struct str title)
+{
+    if (!s->record)
+        return;
+    lock_take(&s->naming);
+    buf_clear(&s->ai_name);
+    buf_add(&s->ai_name, title);
+    lock_give(&s->naming);
+    (void)record_ai_title(s->record, title, /*err=*/NULL); /* not worth failing for */
 }
 
 /* ---- Going back ---- */

@@ -63,6 +63,8 @@ int session_rename(struct session *s, struct str title, struct err *err);
 void session_name(struct session *s, struct buf *ret); /* its title; nothing when it has none */
 /* A title, one line, for a session that has none; one that has not begun gets it when it does. */
 void session_title(struct session *s, struct str title);
+/* One that a model has made, for a session that has none; a person's wins, whenever it comes. */
+void session_ai_title(struct session *s, struct str title);
 
 /* From here on what is said is written down; NULL when nothing is to be kept. The record is the
  * session's. */

@@ -392,3 +392,17 @@ void provider_headers(const struct provider *p, const struct llm_request *reques
     }
     strv_add_all(out, &p->headers);
 }
+
+bool provider_small(const struct conf *conf, struct str now, struct buf *ret)
+{
+    const char *haiku = conf_env(conf, "ANTHROPIC_DEFAULT_HAIKU_MODEL");
+    struct str provider = str_first(now, str_chr(now, '/'));
+    struct str small = model_alias(provider, STR("small"));
+
+    if (str_is(provider, "anthropic") && haiku && *haiku)
+        small = str_of(haiku);
+    if (str_is(small, "small"))
+        return false;
+    buf_addf(ret, "%.*s/%.*s", STR_ARG(provider), STR_ARG(small));
+    return true;
+}

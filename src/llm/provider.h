@@ -23,6 +23,7 @@
 #include "base/strv.h"
 #include "llm/model.h"
 
+struct buf;
 struct cancel;
 struct conf;
 struct dialect;
@@ -63,6 +64,10 @@ struct provider {
 };
 
 void provider_release(struct provider *p);
+
+/* The small model for work on the side, "provider/name", by the provider of the one in use
+ * ("provider/ name"). False: the provider has none. */
+bool provider_small(const struct conf *conf, struct str now, struct buf *ret);
 
 /* want: what --model said, or empty. Fails with ERR_AUTH (no key; says which variables were looked
  * at), ERR_BAD_INPUT (base URL, unknown provider), ERR_NOT_FOUND. */
