@@ -148,6 +148,7 @@ struct agent {
     bool left_open;                    /* the last turn of the process before was cut off */
     bool is_recalled;                  /* the conversation began before this process */
     enum permit_mode told_mode;        /* the mode the model knows of */
+    bool told_guess;                   /* that figures are estimates */
     _Atomic int64_t turn, step;        /* read by calls' threads for their events */
     _Atomic int64_t last_input_tokens; /* of the last call, all of them; with history bytes then */
     size_t last_bytes;

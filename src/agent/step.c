@@ -438,12 +438,29 @@ static int step_wait(struct step *s, struct llm_call *call, struct err *err)
     return r;
 }
 
+/* What an answer used whose server tells no figures, by its size: limits hold there, too. */
+static struct llm_usage step_guess(struct step *s)
+{
+    struct agent *a = s->agent;
+
+    if (!a->told_guess)
+        agent_notice(a, LEVEL_WARNING,
+                     "the server tells no token counts: tokens and costs are estimated");
+    a->told_guess = true;
+    return (struct llm_usage){
+        .input = step_estimate(a),
+        .output = (int64_t)(message_bytes(s->reply.message) / ROOM_TOKEN_BYTES),
+    };
+}
+
 static void step_account(struct step *s)
 {
     struct agent *a = s->agent;
     const struct llm_usage *u = &s->reply.usage;
+    struct llm_usage spent = u->known ? *u : step_guess(s);
 
-    agent_spent(a, s->reply.model, u, s->aside ? SPENT_COMPACTION : SPENT_MAIN, /*holds=*/true);
+    agent_spent(a, s->reply.model, &spent, s->aside ? SPENT_COMPACTION : SPENT_MAIN,
+                /*holds=*/true);
     llm_usage_add(&s->turn->usage, u);
     pace_call(a->pace, &s->reply);
     a->calls_since += !s->aside;

@@ -397,18 +397,27 @@ bool model_price_known(const struct model *m)
     return !isnan(m->price.input) && !isnan(m->price.output);
 }
 
+/* Where there is no price for cached tokens they cost what others do; writing them a quarter more,
+ * and twice as much for an hour, as with those that name it. */
+static double model_price_or(double price, double instead)
+{
+    return isnan(price) ? instead : price;
+}
+
 int model_cost_usd(const struct model *m, const struct llm_usage *u, double *ret, struct err *err)
 {
+    double input = m->price.input;
     const struct {
         int64_t tokens;
         double price;
         const char *what;
     } parts[] = {
-        {u->input, m->price.input, "input"},
+        {u->input, input, "input"},
         {u->output, m->price.output, "output"},
-        {u->cache_read, m->price.cache_read, "cacheRead"},
-        {u->cache_write - u->cache_write_1h, m->price.cache_write, "cacheWrite"},
-        {u->cache_write_1h, m->price.cache_write_1h, "cacheWrite1h"},
+        {u->cache_read, model_price_or(m->price.cache_read, input), "cacheRead"},
+        {u->cache_write - u->cache_write_1h, model_price_or(m->price.cache_write, input * 1.25),
+         "cacheWrite"},
+        {u->cache_write_1h, model_price_or(m->price.cache_write_1h, input * 2), "cacheWrite1h"},
     };
     double usd = 0;
 

@@ -78,7 +78,8 @@ bool model_is_listed(struct str provider, struct str name, bool loosely);
 /* Row number i, for lists and completion; false past the end. */
 bool model_at(size_t i, struct model *ret);
 
-/* -1 with ERR_UNSUPPORTED when a price that is needed is unknown. */
+/* -1 with ERR_UNSUPPORTED when a price that is needed is unknown. Cached tokens always have one:
+ * that of others, where there is none of their own. */
 int model_cost_usd(const struct model *m, const struct llm_usage *u, double *ret, struct err *err);
 /* Input and output: the least that a money cap needs. */
 bool model_price_known(const struct model *m);

@@ -169,8 +169,12 @@ static const struct {
      {.cache_write = 4000, .cache_write_1h = 1000},
      (3000 * 3.75 + 1000 * 6) / 1e6}, /* an hour costs twice the input */
     {"openai", "gpt-5-pro", {.input = 1000000, .output = 0}, 15},
-    {"openai", "gpt-5-pro", {.input = 10, .cache_read = 10}, -1}, /* no such price is known */
-    {"openai", "gpt-5", {.input = 10, .cache_write = 10}, -1},
+    {"openai", "gpt-5-pro", {.input = 10, .cache_read = 10}, 20 * 15 / 1e6}, /* no such price */
+    {"openai",
+     "gpt-5",
+     {.input = 10, .cache_write = 10, .cache_write_1h = 4},
+     (10 + 6 * 1.25 + 4 * 2) * 1.25 / 1e6},
+    {"openai", "gpt-99", {.cache_read = 1}, -1},
     {"openai", "gpt-99", {.input = 1}, -1},
     {"openai", "gpt-99", {0}, 0}, /* nothing used costs nothing anywhere */
 };
