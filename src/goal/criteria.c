@@ -1,7 +1,8 @@
 /*
  * What a goal is judged by, changed while it is there: checks and protected files. Any thread, with
- * the permit held, but for the run of a new check.
+ * the permit held, but given back while a new check is run and while files are looked at.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -12,94 +13,79 @@
 
 /* ---- The list of protected files ---- */
 
-/* Writes the list, and the column that refers to it. */
-static int keep_protection(struct goal *g, const struct protect *p, const struct strv *globs,
-                           struct buf *ret_column, struct err *err)
-{
-    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
-    CLEANUP(mem_freep) char *path = NULL;
-    char sha256[SHA256_HEX + 1];
-    struct jw w;
+/* It is read, and files are hashed, without the permit, which may take long. So what that begins
+ * with is copied, and nothing is written when somebody has changed it meanwhile. */
+struct protection {
+    char goal_id[ID_UUID_LEN + 1];
+    struct buf column; /* of the row */
+    struct strv globs, checks;
+    bool is_none;      /* nothing is protected */
+    struct protect *p; /* the list; NULL: none was read or made yet */
+    struct strv notes;
+};
 
-    buf_addf(&name, "goal-%.*s.protect", STR_ARG(g->row.goal_id));
-    path = path_join(g->spec.folder, buf_cstr(&name));
-    if (protect_write(p, path, sha256, err) < 0)
+static void protection_release(struct protection *n)
+{
+    buf_release(&n->column);
+    strv_release(&n->globs);
+    strv_release(&n->checks);
+    strv_release(&n->notes);
+    protect_free(n->p);
+}
+
+/* As the row has it; the permit is held. */
+static int protection_begin(struct goal *g, struct protection *n, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    *n = (struct protection){.column = BUF_INIT(GOAL_MAX_TEXT)};
+    if (goal_need(g, err) < 0)
         return -1;
-    jw_init(&w, ret_column, 0);
-    jw_object(&w);
-    jw_kcstr(&w, "manifest", path);
-    jw_kcstr(&w, "sha256", sha256);
-    jw_ki64(&w, "count", (int64_t)protect_count(p));
-    jw_key(&w, "globs");
-    jw_array(&w);
-    for (size_t i = 0; i < globs->len; i++)
-        jw_cstr(&w, globs->ptr[i]);
-    jw_array_end(&w);
-    jw_object_end(&w);
+    snprintf(n->goal_id, sizeof(n->goal_id), "%.*s", STR_ARG(g->row.goal_id));
+    buf_add(&n->column, g->row.protect);
+    goal_checks(g, &n->checks);
+    if (g->row.protect.len && json_parse(&arena, g->row.protect, &v, /*ret_info=*/NULL, err) < 0)
+        return -1;
+    n->is_none = !v || json_get_bool(v, "none", false);
+    JSON_EACH(json_get(v, "globs"), it) {
+        strv_add(&n->globs, json_str(it));
+    }
     return 0;
 }
 
+/* -1: the list cannot be trusted any more. Without the permit, as all that looks at files. */
+static int protection_read(struct protection *n, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (n->is_none)
+        return 0;
+    if (json_parse(&arena, buf_str(&n->column), &v, /*ret_info=*/NULL, err) < 0)
+        return -1;
+    return protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"),
+                        &n->p, err);
+}
+
 /* The list anew: everything as it is now. */
-static int retake_protection(struct goal *g, const struct strv *globs, struct cancel *cancel,
-                             struct buf *ret_column, size_t *ret_count, struct strv *ret_notes,
+static int protection_retake(struct goal *g, struct protection *n, struct cancel *cancel,
                              struct err *err)
 {
-    CLEANUP(strv_release) struct strv checks = STRV_INIT;
     struct protect_spec spec = {
         .dir = g->spec.dir,
-        .globs = globs,
-        .checks = &checks,
+        .globs = &n->globs,
+        .checks = &n->checks,
         .environ = g->spec.environ,
     };
-    struct protect *p = NULL;
-    int r;
 
-    goal_checks(g, &checks);
-    if (protect_take(&spec, cancel, &p, ret_notes, err) < 0)
-        return -1;
-    *ret_count = protect_count(p);
-    r = keep_protection(g, p, globs, ret_column, err);
-    protect_free(p);
-    return r;
-}
-
-static void protect_globs(const struct goal *g, struct strv *ret)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *v = NULL;
-
-    if (!g->row.protect.len ||
-        json_parse(&arena, g->row.protect, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
-        return;
-    JSON_EACH(json_get(v, "globs"), it) {
-        strv_add(ret, json_str(it));
-    }
-}
-
-/* The list of the row: 1; 0: nothing is protected; -1: it cannot be trusted any more. */
-static int read_protection(const struct goal *g, struct protect **ret, struct err *err)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *v = NULL;
-
-    *ret = NULL;
-    if (!g->row.protect.len)
-        return 0;
-    if (json_parse(&arena, g->row.protect, &v, /*ret_info=*/NULL, err) < 0)
-        return -1;
-    if (json_get_bool(v, "none", false))
-        return 0;
-    return protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"),
-                        ret, err) < 0
-               ? -1
-               : 1;
+    return protect_take(&spec, cancel, &n->p, &n->notes, err);
 }
 
 /* What these name comes on top; nothing that is protected already is looked at again, or whoever
  * adds a file would accept what the agent did to the others. */
-static int extend_protection(struct goal *g, struct protect **p, const struct strv *globs,
-                             const struct strv *checks, struct cancel *cancel,
-                             struct strv *ret_notes, struct err *err)
+static int protection_extend(struct goal *g, struct protection *n, const struct strv *globs,
+                             const struct strv *checks, struct cancel *cancel, struct err *err)
 {
     struct protect_spec spec = {
         .dir = g->spec.dir,
@@ -109,8 +95,51 @@ static int extend_protection(struct goal *g, struct protect **p, const struct st
         .is_named_only = true,
     };
 
-    return *p ? protect_extend(*p, &spec, cancel, ret_notes, err)
-              : protect_take(&spec, cancel, p, ret_notes, err);
+    return n->p ? protect_extend(n->p, &spec, cancel, &n->notes, err)
+                : protect_take(&spec, cancel, &n->p, &n->notes, err);
+}
+
+/* The permit is held again: still the same goal, with the same list? */
+static int protection_check(struct goal *g, const struct protection *n, struct err *err)
+{
+    if (goal_need(g, err) < 0)
+        return -1;
+    if (str_is(g->row.goal_id, n->goal_id) && str_eq(g->row.protect, buf_str(&n->column)))
+        return 0;
+    return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+}
+
+/* Writes the list, and the column that refers to it. */
+static int protection_keep(struct goal *g, const struct protection *n, struct buf *ret_column,
+                           struct err *err)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
+    CLEANUP(mem_freep) char *path = NULL;
+    char sha256[SHA256_HEX + 1];
+    struct jw w;
+
+    buf_addf(&name, "goal-%s.protect", n->goal_id);
+    path = path_join(g->spec.folder, buf_cstr(&name));
+    if (protect_write(n->p, path, sha256, err) < 0)
+        return -1;
+    jw_init(&w, ret_column, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "manifest", path);
+    jw_kcstr(&w, "sha256", sha256);
+    jw_ki64(&w, "count", (int64_t)protect_count(n->p));
+    jw_key(&w, "globs");
+    jw_array(&w);
+    for (size_t i = 0; i < n->globs.len; i++)
+        jw_cstr(&w, n->globs.ptr[i]);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    return 0;
+}
+
+static void say_notes(const struct strv *notes, struct buf *ret)
+{
+    for (size_t i = 0; i < notes->len; i++)
+        buf_addf(ret, "\n  note: %s", notes->ptr[i]);
 }
 
 /* ---- Checks ---- */
@@ -146,38 +175,46 @@ static int put_checks(struct goal *g, const struct strv *commands, struct str pr
 
 /* What a new check leads to is protected like that of the others. Nothing, where nothing is; and a
  * list that cannot be trusted stands in the way until the user has accepted that. */
-static int protect_for_check(struct goal *g, struct str command, struct cancel *cancel,
-                             struct buf *ret_column, size_t *ret_added, struct strv *ret_notes,
-                             struct err *err)
+static int protect_for_check(struct goal *g, struct protection *n, struct str command,
+                             struct cancel *cancel, size_t *ret_added, struct err *err)
 {
     CLEANUP(strv_release) struct strv commands = STRV_INIT;
     CLEANUP(strv_release) struct strv none = STRV_INIT;
-    CLEANUP(strv_release) struct strv globs = STRV_INIT;
-    struct protect *p = NULL;
     size_t before;
-    int r;
 
-    if (read_protection(g, &p, /*err=*/NULL) <= 0)
+    if (protection_read(n, /*err=*/NULL) < 0 || !n->p)
         return 0;
     strv_add(&commands, command);
-    protect_globs(g, &globs);
-    before = protect_count(p);
-    r = extend_protection(g, &p, &none, &commands, cancel, ret_notes, err);
-    if (r == 0) {
-        *ret_added = protect_count(p) - before;
-        r = keep_protection(g, p, &globs, ret_column, err);
-    }
-    protect_free(p);
-    return r;
+    before = protect_count(n->p);
+    if (protection_extend(g, n, &none, &commands, cancel, err) < 0)
+        return -1;
+    *ret_added = protect_count(n->p) - before;
+    return 0;
 }
 
-/* It is run once first, without the permit. */
+/* The permit is held again. */
+static int add_check(struct goal *g, struct protection *n, struct str command, struct strv *ret,
+                     struct err *err)
+{
+    CLEANUP(buf_release) struct buf protect = BUF_INIT(GOAL_MAX_TEXT);
+
+    if (protection_check(g, n, err) < 0)
+        return -1;
+    goal_checks(g, ret);
+    if (ret->len >= CHECK_MAX)
+        return err_set(err, ERR_TOO_BIG, "a goal has at most %d checks", CHECK_MAX);
+    strv_add(ret, command);
+    if (n->p && protection_keep(g, n, &protect, err) < 0)
+        return -1;
+    return put_checks(g, ret, buf_str(&protect), err);
+}
+
+/* It is run once first. */
 int change_check(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                  struct goal_answer *ret, struct err *err)
 {
     CLEANUP(strv_release) struct strv commands = STRV_INIT;
-    CLEANUP(strv_release) struct strv notes = STRV_INIT;
-    CLEANUP(buf_release) struct buf protect = BUF_INIT(GOAL_MAX_TEXT);
+    CLEANUP(protection_release) struct protection n = {0};
     CLEANUP(check_result_release) struct check_result r = {0};
     struct check_spec spec = {
         .command = buf_str(&what->text),
@@ -188,26 +225,22 @@ int change_check(struct goal *g, const struct goal_argument *what, struct cancel
     size_t added = 0;
     int rc;
 
+    if (protection_begin(g, &n, err) < 0)
+        return -1;
     if (spec.command.len > CHECK_MAX_COMMAND)
         return err_set(err, ERR_TOO_BIG, "a check has at most %zu bytes", CHECK_MAX_COMMAND);
     lock_give(&g->permit);
     rc = check_run(&spec, cancel, &r, err);
+    if (rc == 0)
+        rc = protect_for_check(g, &n, spec.command, cancel, &added, err);
     lock_take(&g->permit);
-    if (rc < 0 || goal_need(g, err) < 0)
-        return -1;
-    goal_checks(g, &commands);
-    if (commands.len >= CHECK_MAX)
-        return err_set(err, ERR_TOO_BIG, "a goal has at most %d checks", CHECK_MAX);
-    strv_add(&commands, spec.command);
-    if (protect_for_check(g, spec.command, cancel, &protect, &added, &notes, err) < 0 ||
-        put_checks(g, &commands, buf_str(&protect), err) < 0)
+    if (rc < 0 || add_check(g, &n, spec.command, &commands, err) < 0)
         return -1;
     buf_addf(&ret->text, "Check %zu added: %.*s (%s)", commands.len, STR_ARG(spec.command),
              r.passed ? "weak: it passes already" : "fails now, as it should");
     if (added)
         buf_addf(&ret->text, "\n  %zu more protected file%s", added, added == 1 ? "" : "s");
-    for (size_t i = 0; i < notes.len; i++)
-        buf_addf(&ret->text, "\n  note: %s", notes.ptr[i]);
+    say_notes(&n.notes, &ret->text);
     return 0;
 }
 
@@ -238,114 +271,117 @@ int change_check_rm(struct goal *g, size_t number, struct goal_answer *ret, stru
 
 /* ---- Protected files ---- */
 
+/* 0: the column is in the row, and so is what the ledger says of it. The permit is held. */
+static int put_protect(struct goal *g, struct str column, const char *kind, struct str data,
+                       struct err *err)
+{
+    struct goal_update u = {.protect = &column};
+    int r = goal_update(g, &u, kind, data, err);
+
+    if (r == 0)
+        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+    return r < 0 ? -1 : 0;
+}
+
+static int protect_nothing(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    if (goal_need(g, err) < 0 ||
+        put_protect(g, STR("{\"none\":true}"), "edited", STR("{}"), err) < 0)
+        return -1;
+    buf_adds(&ret->text, "Nothing is protected any more.");
+    return 0;
+}
+
+/* Without the permit. */
+static int protect_more(struct goal *g, struct protection *n, struct str glob,
+                        struct cancel *cancel, size_t *ret_before, struct err *err)
+{
+    CLEANUP(strv_release) struct strv globs = STRV_INIT;
+    CLEANUP(strv_release) struct strv none = STRV_INIT;
+
+    if (protection_read(n, err) < 0)
+        return err_prefix(err, "first accept that (/goal accept)");
+    strv_add(&n->globs, glob);
+    strv_add(&globs, glob);
+    *ret_before = n->p ? protect_count(n->p) : 0;
+    return protection_extend(g, n, &globs, &none, cancel, err);
+}
+
 int change_protect(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                    struct goal_answer *ret, struct err *err)
 {
-    CLEANUP(strv_release) struct strv globs = STRV_INIT;
-    CLEANUP(strv_release) struct strv glob = STRV_INIT;
-    CLEANUP(strv_release) struct strv none = STRV_INIT;
-    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(protection_release) struct protection n = {0};
     CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
-    struct str text;
-    struct goal_update u = {.protect = &text};
-    struct protect *p = NULL;
-    size_t before = 0, count = 0;
-    int r = 0;
+    size_t before = 0, added;
+    int r;
 
-    if (goal_need(g, err) < 0)
-        return -1;
-    if (what->options.protect_none) {
-        buf_adds(&column, "{\"none\":true}");
-    } else {
-        if (read_protection(g, &p, err) < 0)
-            return err_prefix(err, "first accept that (/goal accept)");
-        protect_globs(g, &globs);
-        strv_add(&globs, buf_str(&what->text));
-        strv_add(&glob, buf_str(&what->text));
-        before = p ? protect_count(p) : 0;
-        r = extend_protection(g, &p, &glob, &none, cancel, &notes, err);
-        if (r == 0) {
-            count = protect_count(p);
-            r = keep_protection(g, p, &globs, &column, err);
-        }
-        protect_free(p);
-    }
-    text = buf_str(&column);
-    if (r == 0)
-        r = goal_update(g, &u, "edited", STR("{}"), err);
-    if (r < 0)
-        return -1;
-    if (r == 0)
-        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
     if (what->options.protect_none)
-        buf_adds(&ret->text, "Nothing is protected any more.");
-    else
-        buf_addf(&ret->text, "%zu more file%s protected as %s now; %zu in all.", count - before,
-                 count - before == 1 ? " is" : "s are", count - before == 1 ? "it is" : "they are",
-                 count);
-    for (size_t i = 0; i < notes.len; i++)
-        buf_addf(&ret->text, "\n  note: %s", notes.ptr[i]);
+        return protect_nothing(g, ret, err);
+    if (protection_begin(g, &n, err) < 0)
+        return -1;
+    lock_give(&g->permit);
+    r = protect_more(g, &n, buf_str(&what->text), cancel, &before, err);
+    lock_take(&g->permit);
+    if (r < 0 || protection_check(g, &n, err) < 0 || protection_keep(g, &n, &column, err) < 0 ||
+        put_protect(g, buf_str(&column), "edited", STR("{}"), err) < 0)
+        return -1;
+    added = protect_count(n.p) - before;
+    buf_addf(&ret->text, "%zu more file%s protected as %s now; %zu in all.", added,
+             added == 1 ? " is" : "s are", added == 1 ? "it is" : "they are", protect_count(n.p));
+    say_notes(&n.notes, &ret->text);
     return 0;
+}
+
+/* Without the permit. A list that cannot be trusted is made anew, whatever path says. */
+static int accept_changes(struct goal *g, struct protection *n, struct str path,
+                          struct cancel *cancel, size_t *ret_count, struct err *err)
+{
+    if (protection_read(n, /*err=*/NULL) == 0)
+        return protect_accept(n->p, path, cancel, ret_count, err);
+    if (protection_retake(g, n, cancel, err) < 0)
+        return -1;
+    *ret_count = protect_count(n->p);
+    return 0;
+}
+
+static void write_accepted(struct goal *g, struct str path, struct buf *ret)
+{
+    struct jw w;
+
+    goal_tell_begin(g, &w, ret);
+    jw_key(&w, "paths");
+    jw_array(&w);
+    jw_str(&w, path.len ? path : STR("all"));
+    jw_array_end(&w);
+    jw_object_end(&w);
 }
 
 /* Changes to protected files that the user finds right. */
 int change_accept(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                   struct goal_answer *ret, struct err *err)
 {
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    CLEANUP(strv_release) struct strv globs = STRV_INIT;
-    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(protection_release) struct protection n = {0};
     CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
-    CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
-    const struct json *v = NULL;
+    CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
     struct str path = buf_str(&what->text);
-    struct str text;
-    struct goal_update u = {.protect = &text};
-    struct protect *p = NULL;
-    char sha256[SHA256_HEX + 1];
     size_t count = 0;
-    struct err why = {0};
-    struct jw w;
-    int r = 0;
+    int r;
 
-    if (goal_need(g, err) < 0)
+    if (protection_begin(g, &n, err) < 0)
         return -1;
-    if (!g->row.protect.len || json_parse(&arena, g->row.protect, &v, NULL, err) < 0 ||
-        json_get_bool(v, "none", false)) {
+    if (n.is_none) {
         buf_adds(&ret->text, "Nothing is protected, so there is nothing to accept.");
         return 0;
     }
     if (str_is(path, "all"))
         path = STR("");
-    if (protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"), &p,
-                     &why) < 0) {
-        protect_globs(g, &globs);
-        r = retake_protection(g, &globs, cancel, &column, &count, &notes, err);
-    } else {
-        const char *manifest = arena_cstr(&arena, json_get_str(v, "manifest"));
-
-        r = protect_accept(p, path, cancel, &count, err);
-        if (r == 0)
-            r = protect_write(p, manifest, sha256, err);
-        protect_free(p);
-        jw_init(&w, &column, 0);
-        jw_object(&w);
-        jw_kcstr(&w, "manifest", manifest);
-        jw_kcstr(&w, "sha256", sha256);
-        jw_kjson(&w, "count", json_get(v, "count"));
-        jw_kjson(&w, "globs", json_get(v, "globs"));
-        jw_object_end(&w);
-    }
-    if (r < 0)
+    lock_give(&g->permit);
+    r = accept_changes(g, &n, path, cancel, &count, err);
+    lock_take(&g->permit);
+    if (r < 0 || protection_check(g, &n, err) < 0 || protection_keep(g, &n, &column, err) < 0)
         return -1;
-    text = buf_str(&column);
-    goal_tell_begin(g, &w, &data);
-    jw_key(&w, "paths");
-    jw_array(&w);
-    jw_str(&w, path.len ? path : STR("all"));
-    jw_array_end(&w);
-    jw_object_end(&w);
-    if (goal_update(g, &u, "accept", buf_str(&data), err) < 0)
+    write_accepted(g, path, &data);
+    if (put_protect(g, buf_str(&column), "accept", buf_str(&data), err) < 0)
         return -1;
     buf_addf(&ret->text, "%zu change%s accepted.", count, count == 1 ? "" : "s");
     return 0;

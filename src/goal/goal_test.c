@@ -2,10 +2,13 @@
  * What people, restarts and other processes do to a goal, without an agent: edits, restores, forks,
  * changes from outside.
  */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -26,6 +29,8 @@
 #include "llm/message.h"
 #include "store/scratch_check.h"
 #include "store/store.h"
+#include "sync/cancel.h"
+#include "sync/thread.h"
 
 #define SESSION "11111111-2222-4333-8444-555555555555"
 #define FORK "99999999-2222-4333-8444-555555555555"
@@ -908,6 +913,93 @@ static void change_elsewhere_is_told_once_whoever_reads_it_first(void **state)
     }
 }
 
+/* ---- What takes its time ---- */
+
+#define BIG_FILES 8
+#define BIG_WAIT_MS 30000
+#define BIG_BYTES ((off_t)255 << 20) /* larger ones are not read */
+
+struct long_job {
+    struct side *side;
+    const char *words;
+    struct cancel *cancel;
+    struct err err;
+    int result;
+};
+
+static void run_long_job(void *arg)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    struct goal_answer answer = GOAL_ANSWER_INIT;
+    struct long_job *j = arg;
+
+    j->result = goal_argument_read(str_of(j->words), 0, &what, &j->err);
+    if (j->result == 0)
+        j->result = goal_do(j->side->goal, &what, VIA_USER, j->cancel, &answer, &j->err);
+    goal_answer_release(&answer);
+}
+
+/* Files of zeros that take no room. */
+static void grow_files(off_t bytes)
+{
+    for (int i = 0; i < BIG_FILES; i++) {
+        char name[20];
+
+        snprintf(name, sizeof(name), "w/big%d", i);
+        scratch_write(name, "x");
+        assert_int_equal(truncate(scratch(name), bytes), 0);
+    }
+}
+
+/* All the files were hashed with the permit held: neither the agent nor a look at the goal went on
+ * meanwhile. */
+static void files_are_hashed_without_the_permit(void **state)
+{
+    static const struct {
+        const char *set, *words;
+    } rows[] = {
+        {"all tests pass --protect none", "protect big*"},
+        {"all tests pass --protect big*", "accept all"},
+        {"all tests pass --protect x", "check true big0 big1 big2 big3 big4 big5 big6 big7"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        struct long_job job = {.words = rows[i].words, .cancel = cancel_new(NULL)};
+        struct pollfd opens = {.fd = inotify_init1(IN_CLOEXEC), .events = POLLIN};
+        struct store_goal before, after;
+        struct thread *thread;
+        struct side s;
+
+        scratch_write("w/x", "x");
+        grow_files(1);
+        side_open(&s, /*resumes=*/false, "");
+        side_do(&s, rows[i].set);
+        side_row(&s, &arena, &before);
+        grow_files(BIG_BYTES);
+        assert_true(inotify_add_watch(opens.fd, scratch("w/big0"), IN_OPEN) >= 0);
+        job.side = &s;
+        thread = thread_start("job", run_long_job, &job, NULL);
+        if (poll(&opens, 1, BIG_WAIT_MS) != 1) {
+            thread_join(thread);
+            fail_msg("%s: nothing was read: %s", rows[i].words, job.err.text);
+        }
+        side_do(&s, ""); /* with the permit held it would end with the job */
+        cancel_set(job.cancel);
+        thread_join(thread);
+        if (job.result == 0 || job.err.code != ERR_CANCELLED)
+            fail_msg("%s: %d, %s", rows[i].words, job.result, job.err.text);
+        side_row(&s, &arena, &after);
+        assert_true(str_eq(before.protect, after.protect));
+        assert_true(str_eq(before.checks, after.checks));
+        side_do(&s, "clear");
+        side_close(&s);
+        cancel_unref(job.cancel);
+        close(opens.fd);
+    }
+}
+
 /* ---- Plan mode ---- */
 
 /* A client that was promised a turn waited for its result for ever. */
@@ -1071,6 +1163,7 @@ int main(void)
         TEST(edited_elsewhere_and_looked_at_is_worked_for_as_edited),
         TEST(paused_elsewhere_is_told_of),
         TEST(change_elsewhere_is_told_once_whoever_reads_it_first),
+        TEST(files_are_hashed_without_the_permit),
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),
         TEST(verbs_without_a_goal_show_usage),
