@@ -299,6 +299,16 @@ static void permit_set_folders(struct permit *p, const struct conf *conf, struct
     strv_release(&before);
 }
 
+/* Nobody knows what a file that was left out would have forbidden. */
+static void permit_ask_for_all(struct permit *p, struct permit_state *s)
+{
+    struct permit_rule *rule;
+
+    if (permit_rule_new(p, STR("*"), RULE_ASK, "a settings file that is left out",
+                        /*source_dir=*/NULL, &rule, /*err=*/NULL) == 0)
+        (void)permit_state_add(s, rule, /*err=*/NULL);
+}
+
 static void permit_add_lists(struct permit *p, struct permit_state *s, const struct conf *conf,
                              struct strv *ret_warnings)
 {
@@ -307,6 +317,8 @@ static void permit_add_lists(struct permit *p, struct permit_state *s, const str
     s->never_auto = str_is(conf_get_str(conf, "disableAutoMode"), "disable") ||
                     conf_get_bool(conf, "disableAutoMode", false);
     s->no_grants = !conf_is_trusted(conf);
+    if (conf_lacks_file(conf))
+        permit_ask_for_all(p, s);
     permit_add_list(p, s, conf, "permissions.deny", RULE_DENY, ret_warnings);
     permit_add_list(p, s, conf, "permissions.ask", RULE_ASK, ret_warnings);
     permit_add_list(p, s, conf, "permissions.allow", RULE_ALLOW, ret_warnings);

@@ -40,26 +40,6 @@ static int auth_usage(void)
     return EXIT_USAGE;
 }
 
-/* One line from standard input. 0 at its end, -1 on cancel or when it is too long. */
-static int auth_read_line(struct cmd *c, struct buf *line, struct err *err)
-{
-    for (;;) {
-        char byte;
-        ssize_t n;
-
-        if (cmd_wait_stdin(c, /*timeout_ms=*/-1, err) < 0)
-            return -1;
-        /* Byte by byte: what stands behind the line is somebody else's. */
-        n = read(STDIN_FILENO, &byte, 1);
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return err_sys(err, ERR_IO, "cannot read standard input");
-        if (n == 0 || (n == 1 && byte == '\n'))
-            return buf_check(line, err);
-        if (n == 1)
-            buf_addc(line, byte);
-    }
-}
-
 static int auth_read_key(struct cmd *c, const char *provider, struct buf *key, struct err *err)
 {
     struct termios shown;
@@ -80,7 +60,7 @@ static int auth_read_key(struct cmd *c, const char *provider, struct buf *key, s
         buf_addf(&ask, "Key for %s (not shown): ", provider);
         (void)fd_write_all(STDERR_FILENO, buf_str(&ask), NULL);
     }
-    rc = auth_read_line(c, key, err);
+    rc = cmd_read_line(c, key, err);
     if (typed) {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
         if (rc < 0)
@@ -116,7 +96,7 @@ static int auth_ask_provider(struct cmd *c, struct buf *ret_provider, struct err
     (void)fd_write_all(STDERR_FILENO,
                        STR("Provider (anthropic, openai, gemini, or a name from settings): "),
                        NULL);
-    if (auth_read_line(c, ret_provider, err) < 0)
+    if (cmd_read_line(c, ret_provider, err) < 0)
         return -1;
     if (!str_trim(buf_str(ret_provider)).len)
         return err_set(err, ERR_BAD_INPUT, "no provider was named");

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "conf/conf.h"
@@ -73,13 +74,16 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
     return 0;
 }
 
-int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err)
+static int load_trusted(struct cmd *c, const struct strv *without, struct strv *ret_broken,
+                        struct conf **ret, struct err *err)
 {
     struct conf_sources from = {
         .dir = c->dir,
         .environ = environ,
         .args = &c->args,
         .etc = "/etc",
+        .without = without,
+        .ret_broken = ret_broken,
     };
     CLEANUP(trust_answer_release) struct trust_answer answer = TRUST_ANSWER_INIT;
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
@@ -96,6 +100,40 @@ int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err)
     return 0;
 }
 
+/* In plain words: how the screen looks is in the settings. */
+static int ask_without(struct cmd *c, struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(1000);
+    int code;
+
+    say("%s", err->text);
+    if (!say_out(STR("Go on without this file? What it forbids is not known then, so everything "
+                     "asks. [y/N] "),
+                 c->cancel, &code))
+        return err_set(err, ERR_IO, "there is no terminal to ask on");
+    if (cmd_read_line(c, &line, err) < 0)
+        return -1;
+    if (!str_eq_nocase(str_trim(buf_str(&line)), STR("y")) &&
+        !str_eq_nocase(str_trim(buf_str(&line)), STR("yes")))
+        return err_set(err, ERR_BAD_INPUT, "nothing was started: mend the file first");
+    *err = (struct err){0};
+    return 0;
+}
+
+int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv without = STRV_INIT;
+    CLEANUP(strv_release) struct strv broken = STRV_INIT;
+
+    while (load_trusted(c, &without, &broken, ret, err) < 0) {
+        if (!broken.len || ask_without(c, err) < 0)
+            return -1;
+        strv_add_all(&without, &broken);
+        strv_clear(&broken);
+    }
+    return 0;
+}
+
 int cmd_conf(struct cmd *c, struct conf **ret)
 {
     struct err err = {0};
@@ -107,6 +145,25 @@ int cmd_conf(struct cmd *c, struct conf **ret)
     for (size_t i = 0; i < conf_warnings(*ret)->len; i++)
         say("%s", conf_warnings(*ret)->ptr[i]);
     return 0;
+}
+
+int cmd_read_line(struct cmd *c, struct buf *line, struct err *err)
+{
+    for (;;) {
+        char byte;
+        ssize_t n;
+
+        if (cmd_wait_stdin(c, /*timeout_ms=*/-1, err) < 0)
+            return -1;
+        /* Byte by byte: what stands behind the line is somebody else's. */
+        n = read(STDIN_FILENO, &byte, 1);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return err_sys(err, ERR_IO, "cannot read standard input");
+        if (n == 0 || (n == 1 && byte == '\n'))
+            return buf_check(line, err);
+        if (n == 1)
+            buf_addc(line, byte);
+    }
 }
 
 int cmd_wait_stdin(struct cmd *c, int timeout_ms, struct err *err)

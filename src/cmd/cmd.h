@@ -71,13 +71,16 @@ const struct command *cmd_find(struct str name); /* NULL when unknown */
  * exit code (0 is success). */
 int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err);
 /* The same with a person in front of it: what the folder's settings could do harm with counts only
- * where somebody has trusted it (host_ask_trust() asks). */
+ * where somebody has trusted it (host_ask_trust() asks), and whether to go on without a file that
+ * cannot be used is asked on the terminal. */
 int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
 
 /* Waits until standard input can be read: 1, or 0 when timeout_ms (-1: never) have passed, -1 on
  * cancel. */
 int cmd_wait_stdin(struct cmd *c, int timeout_ms, struct err *err);
+/* One line from standard input. 0 at its end, -1 on cancel or when it is too long. */
+int cmd_read_line(struct cmd *c, struct buf *line, struct err *err);
 
 /* The exit code after a cancel: which signal it was. 0 when there was none. */
 int cmd_signal_code(void);

@@ -49,6 +49,7 @@ struct snapshot {
     bool is_trusted;
     bool may_grant;
     bool lacks_grants;
+    bool lacks_file;
 };
 
 struct conf {
@@ -63,6 +64,7 @@ struct conf {
     char *dir;
     char *etc;
     struct buf over;          /* a client's settings; empty: none */
+    struct strv without;      /* files that are left out while they cannot be used */
     struct stamps stamps;     /* of the last look */
     struct stamps counting;   /* of the files as they count */
     struct snapshot *refused; /* what somebody has kept back; NULL: nothing */
@@ -79,6 +81,7 @@ struct load {
     struct levels levels;
     struct check check;
     VEC(struct source) all; /* the levels, with variables and options put in */
+    bool lacks_file;
 };
 
 static void load_release(struct load *l)
@@ -105,10 +108,30 @@ static bool load_is_repeated(struct load *l, const struct source *s)
     return false;
 }
 
+/* A file that cannot be used is left out when a person has said so, and may not be left out when
+ * nobody but an administrator, or the command line, has a say in it. */
+static int load_without(struct load *l, const struct source *s, const struct err *why,
+                        struct err *err)
+{
+    const struct conf_sources *from = l->from;
+    bool can_be = s->path && !s->required && s->level < LEVEL_FLAG;
+
+    if (can_be && from->without && strv_has(from->without, str_of(s->path))) {
+        strv_addf(&l->check.warnings, "%s; the file is left out, and everything asks", why->text);
+        l->lacks_file = true;
+        return 0;
+    }
+    if (can_be && from->ret_broken)
+        strv_adds(from->ret_broken, s->path);
+    return err_set(err, why->code, "%s", why->text);
+}
+
 static int load_source(struct load *l, struct source *s, struct err *err)
 {
-    if (source_load(s, &l->arena, &l->check.warnings, err) < 0)
-        return -1;
+    struct err why = {0};
+
+    if (source_load(s, &l->arena, &l->check.warnings, &why) < 0)
+        return load_without(l, s, &why, err);
     if (load_is_repeated(l, s))
         s->root = NULL;
     return 0;
@@ -327,6 +350,7 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
     s->is_trusted = c->from.trusted;
     s->may_grant = c->from.trusted && !c->from.headless;
     s->lacks_grants = l.check.lacks_grants;
+    s->lacks_file = l.lacks_file;
     check_take_warnings(&l.check, &s->warnings);
     log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", s->files.len,
               s->warnings.len, merged.len);
@@ -355,6 +379,9 @@ static struct conf *conf_new(const struct conf_sources *from)
     c->from.dir = c->dir;
     c->from.etc = c->etc;
     c->over = (struct buf)BUF_INIT(SOURCE_MAX_BYTES);
+    if (from->without)
+        strv_add_all(&c->without, from->without);
+    c->from.without = &c->without;
     return c;
 }
 
@@ -366,6 +393,7 @@ int conf_load(const struct conf_sources *from, struct conf **ret, struct err *er
     if (conf_read(c, &s, err) < 0)
         return -1;
     atomic_store(&c->now, s);
+    c->from.ret_broken = NULL;
     stamps_copy(&c->counting, &c->stamps);
     *ret = TAKE_PTR(c);
     return 0;
@@ -497,6 +525,7 @@ void conf_unref(struct conf *c)
     free(c->dir);
     free(c->etc);
     buf_release(&c->over);
+    strv_release(&c->without);
     free(c);
 }
 
@@ -604,6 +633,11 @@ const char *conf_claude_home(const struct conf *c)
 const char *conf_dir(const struct conf *c)
 {
     return c->dir;
+}
+
+bool conf_lacks_file(const struct conf *c)
+{
+    return conf_now(c)->lacks_file;
 }
 
 bool conf_is_trusted(const struct conf *c)

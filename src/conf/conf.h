@@ -38,12 +38,16 @@ struct conf_sources {
     const struct args *args; /* flags; NULL: none */
     const char *etc;         /* where managed settings are; NULL: "/etc" */
     struct str over;         /* a client's settings; conf_lay_over() keeps them */
+    /* Files that a person goes on without as long as they cannot be used; NULL: none. Managed ones
+     * and those that options name are never left out. */
+    const struct strv *without;
+    struct strv *ret_broken; /* conf_load() fails because of such a file: its path; or NULL */
     bool trusted;  /* false: what project files could do harm with is left out, and said so */
     bool headless; /* trusted by nobody's word: the project's settings grant no permissions */
 };
 
-/* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to
- * start (exit 2). */
+/* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to start (exit 2),
+ * a person is asked. */
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err);
 struct conf *conf_ref(const struct conf *c); /* the same snapshot, once more */
 void conf_unref(struct conf *c);
@@ -71,6 +75,8 @@ void conf_trust(struct conf *c);
  * would be left out; ERR_TOO_BIG; then nothing has changed. As conf_refresh(). */
 int conf_lay_over(struct conf *c, const struct json *settings, struct err *err);
 bool conf_is_trusted(const struct conf *c);
+/* Some file was left out (conf_sources.without): nobody knows what it would have forbidden. */
+bool conf_lacks_file(const struct conf *c);
 /* Whether the project's files may grant permissions: a person has trusted the folder. */
 bool conf_may_grant(const struct conf *c);
 /* The project's settings would grant permissions if a person had trusted the folder. */

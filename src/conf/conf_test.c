@@ -1002,6 +1002,61 @@ static void trust_later(void **state)
     tree_remove();
 }
 
+/* What a person goes on without, and what nobody does. */
+static void without(void **state)
+{
+    static const struct {
+        const char *file;
+        bool can_be;
+    } rows[] = {
+        {"home/.tenax/settings.json", true},
+        {"work/.claude/settings.json", true},
+        {"work/.tenax/settings.local.json", true},
+        {"etc/tenax/managed-settings.json", false},
+        {"etc/claude-code/managed-settings.d/1.json", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(conf_unrefp) struct conf *conf = NULL;
+        CLEANUP(strv_release) struct strv env = STRV_INIT;
+        CLEANUP(strv_release) struct strv broken = STRV_INIT;
+        CLEANUP(strv_release) struct strv all = STRV_INIT;
+        CLEANUP(mem_freep) char *dir = NULL;
+        CLEANUP(mem_freep) char *etc = NULL;
+        CLEANUP(mem_freep) char *file = NULL;
+        struct conf_sources from = {.trusted = true, .ret_broken = &broken};
+        int rc;
+
+        tree_make();
+        dir = path_join(tree, "work");
+        etc = path_join(tree, "etc");
+        file = path_join(tree, rows[i].file);
+        strv_addf(&env, "HOME=%s/home", tree);
+        from.dir = dir;
+        from.etc = etc;
+        from.environ = strv_get(&env);
+        assert_true(tree_add(rows[i].file, "{\"model\": }"));
+        assert_int_equal(conf_load(&from, &conf, NULL), -1);
+        assert_int_equal(broken.len, rows[i].can_be);
+        if (rows[i].can_be)
+            assert_string_equal(broken.ptr[0], file);
+        strv_adds(&all, file);
+        from.without = &all;
+        rc = conf_load(&from, &conf, NULL);
+        assert_int_equal(rc, rows[i].can_be ? 0 : -1);
+        if (rc == 0) {
+            assert_true(conf_lacks_file(conf));
+            assert_int_equal(conf_warnings(conf)->len, 1);
+            assert_true(tree_add(rows[i].file, "{\"language\": \"de\"}"));
+            assert_int_equal(conf_refresh(conf, &broken, NULL), 1);
+            assert_false(conf_lacks_file(conf));
+            assert_true(str_is(conf_get_str(conf, "language"), "de"));
+        }
+        tree_remove();
+    }
+}
+
 /* What a client says beats files, variables and options, but not the managed settings. */
 static void laid_over(void **state)
 {
