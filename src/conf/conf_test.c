@@ -1246,12 +1246,13 @@ static void shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cases),   cmocka_unit_test(many_mistakes),
-        cmocka_unit_test(deep),        cmocka_unit_test(long_names),
-        cmocka_unit_test(accessors),   cmocka_unit_test(limits),
-        cmocka_unit_test(shared),      cmocka_unit_test(refresh),
-        cmocka_unit_test(trust_later), cmocka_unit_test(laid_over),
-        cmocka_unit_test(places),      cmocka_unit_test(places_beside),
+        cmocka_unit_test(all_cases),     cmocka_unit_test(many_mistakes),
+        cmocka_unit_test(deep),          cmocka_unit_test(long_names),
+        cmocka_unit_test(accessors),     cmocka_unit_test(limits),
+        cmocka_unit_test(shared),        cmocka_unit_test(refresh),
+        cmocka_unit_test(trust_later),   cmocka_unit_test(without),
+        cmocka_unit_test(laid_over),     cmocka_unit_test(places),
+        cmocka_unit_test(places_beside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
