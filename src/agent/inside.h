@@ -77,6 +77,7 @@ struct turn {
     bool took_up;       /* a call that was put off when the session ended has run */
     bool unwritten;     /* something said could not be written down; err says why */
     enum llm_stop stop;
+    bool continues;       /* the next answer goes on with the last one */
     struct str last_text; /* of the last answer, in last_arena */
     struct arena last_arena;
     struct buf structured_json;

@@ -46,10 +46,14 @@ void turn_again(struct turn *t, enum turn_why why)
 
 /* ---- What the model said ---- */
 
+/* An answer that was cut or paused is one with what follows it. */
 static void turn_keep_text(struct turn *t, const struct message *m)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
 
+    if (t->continues)
+        buf_add(&text, t->last_text);
+    t->continues = false;
     message_text(m, &text);
     arena_reset(&t->last_arena);
     t->last_text = arena_str(&t->last_arena, buf_str(&text));
@@ -368,17 +372,17 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
     switch (s->reply.stop) {
     case STOP_PAUSE_TURN:
         agent_remind(a, STR("Go on."));
+        t->continues = true;
         turn_again(t, WHY_PAUSED);
         return true;
     case STOP_MAX_TOKENS:
-        agent_notice(a, LEVEL_WARNING,
-                     "the answer was cut at the output limit (%" PRId64 " tokens)",
-                     s->reply.usage.output);
-        *ret = END_COMPLETED;
+        err_set(&t->err, ERR_TOO_BIG, "the answer was cut at the output limit (%" PRId64 " tokens)",
+                s->reply.usage.output);
+        *ret = END_MODEL_ERROR;
         return false;
     case STOP_CONTEXT_FULL:
-        agent_notice(a, LEVEL_WARNING, "the answer was cut: the model's context is full");
-        *ret = END_COMPLETED;
+        err_set(&t->err, ERR_TOO_BIG, "the answer was cut: the model's context is full");
+        *ret = END_MODEL_ERROR;
         return false;
     default:
         return turn_goes_on(a, t, ret);

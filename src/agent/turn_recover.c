@@ -84,6 +84,7 @@ bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
     t->go_on++;
     if (turn_keep_reply(a, t, s) < 0)
         return true; /* and ends */
+    t->continues = true;
     agent_remind(a,
                  STR("Your answer was cut at the output limit. Go straight on where it stops: no "
                      "excuse, no summary, nothing repeated; and give the rest in smaller "

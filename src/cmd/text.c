@@ -116,10 +116,15 @@ static void text_void(struct text *t)
     text_break(t);
 }
 
-static void text_step_done(struct text *t)
+/* What was cut or paused goes on in the middle of its line. */
+static void text_step_done(struct text *t, const struct event *e)
 {
-    text_break(t);
-    t->after_text = t->after_text || t->shown.len;
+    bool goes_on = t->in_text && e->kind == EVENT_STEP_DONE &&
+                   (e->stop == STOP_MAX_TOKENS || e->stop == STOP_PAUSE_TURN);
+
+    if (!goes_on)
+        text_break(t);
+    t->after_text = !goes_on && (t->after_text || t->shown.len);
     buf_clear(&t->shown);
     t->repeating = false;
 }
@@ -192,7 +197,7 @@ static void text_event(struct text *t, const struct event *e)
         break;
     case EVENT_STEP_DONE:
     case EVENT_STEP_CUT:
-        text_step_done(t);
+        text_step_done(t, e);
         break;
     case EVENT_RETRY:
         text_retry(t, e);
