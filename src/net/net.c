@@ -507,7 +507,8 @@ struct net_stream *net_start(struct net *n, struct net_request *request, struct 
     struct net_stream *s;
     struct url url;
 
-    if (url_parse(str_of(request->url), &url, err) < 0)
+    if (url_parse(str_of(request->url), &url, err) < 0 ||
+        net_config_check_proxy(&n->config, &url, err) < 0)
         return NULL;
     if (!request->method || !net_is_token(str_of(request->method))) {
         err_set(err, ERR_BAD_INPUT, "the method of the request is not a word");

@@ -99,8 +99,8 @@ int net_ready(struct net *n, struct err *err);
 void net_free(struct net *n); /* cancels what runs, joins the thread */
 
 /* Takes the request's content (the struct is left empty), but not on failure: ERR_BAD_INPUT for a
- * URL, method or header that makes no sense, or as net_ready(). The stream is yours:
- * net_stream_unref(). */
+ * URL (also the proxy's), method or header that makes no sense, or as net_ready(). The stream is
+ * yours: net_stream_unref(). */
 struct net_stream *net_start(struct net *n, struct net_request *request, struct mailbox *to,
                              struct err *err);
 void net_used(struct net_stream *s, size_t bytes);

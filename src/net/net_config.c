@@ -4,7 +4,9 @@
  */
 #include <dirent.h>
 
+#include "base/err.h"
 #include "base/file.h"
+#include "base/secret.h"
 #include "net/net_stream.h"
 
 static char *dup_or_null(const char *text)
@@ -58,14 +60,6 @@ void net_config_find_certificates(struct net_config *c, const char *chosen)
     }
 }
 
-void net_config_init(struct net_config *c, const struct net_options *options)
-{
-    *c = (struct net_config){.http2 = options->http2};
-    c->proxy = dup_or_none(options->proxy);
-    c->plain_proxy = dup_or_none(options->plain_proxy ? options->plain_proxy : options->proxy);
-    c->no_proxy = dup_or_null(options->no_proxy);
-}
-
 /* curl's rule: lower case first; HTTP_PROXY does not count, because a CGI's client could set it. */
 static const char *environment_proxy(bool tls)
 {
@@ -75,6 +69,22 @@ static const char *environment_proxy(bool tls)
     for (size_t i = tls ? 0 : 2; !(proxy && *proxy) && i < ARRAY_LEN(names); i++)
         proxy = getenv(names[i]);
     return proxy ? proxy : "";
+}
+
+/* It comes with the URL, so it may come with any text about it. */
+static void hide_password(const char *proxy)
+{
+    secret_add(url_proxy_password(str_of(proxy)));
+}
+
+void net_config_init(struct net_config *c, const struct net_options *options)
+{
+    *c = (struct net_config){.http2 = options->http2};
+    c->proxy = dup_or_none(options->proxy);
+    c->plain_proxy = dup_or_none(options->plain_proxy ? options->plain_proxy : options->proxy);
+    c->no_proxy = dup_or_null(options->no_proxy);
+    hide_password(c->proxy ? c->proxy : environment_proxy(/*tls=*/true));
+    hide_password(c->plain_proxy ? c->plain_proxy : environment_proxy(/*tls=*/false));
 }
 
 /* "*", or a list of hosts and domains, parted by commas or spaces. */
@@ -115,6 +125,15 @@ const char *net_config_proxy(const struct net_config *c, const struct url *url)
     if (host.ptr[0] == '[')
         host = str_first(str_from(host, 1), host.len - 2);
     return is_exempt(host, str_of(exempt)) ? "" : proxy;
+}
+
+int net_config_check_proxy(const struct net_config *c, const struct url *url, struct err *err)
+{
+    const char *proxy = net_config_proxy(c, url);
+
+    if (!*proxy || url_check_proxy(str_of(proxy), err) == 0)
+        return 0;
+    return err_prefix(err, "the URL of the proxy (see https_proxy, http_proxy and all_proxy)");
 }
 
 void net_config_release(struct net_config *c)

@@ -127,6 +127,12 @@ void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret)
         net_fault_set(ret, ERR_DENIED, "%.*s is at a private address", STR_ARG(s->url.host));
         return;
     }
+    /* "Unsupported proxy 'http://name:password@…'" */
+    if (str_has(str_of(s->curl_text), STR("roxy")) && str_has(str_of(s->curl_text), STR("://"))) {
+        net_fault_set(ret, ERR_BAD_INPUT,
+                      "this libcurl cannot use the proxy; see https_proxy and all_proxy");
+        return;
+    }
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
         net_fault_set(ret, ERR_NETWORK, "cannot resolve host '%.*s'", STR_ARG(s->url.host));

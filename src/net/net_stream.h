@@ -32,6 +32,8 @@ void net_config_find_certificates(struct net_config *c, const char *chosen);
 void net_config_release(struct net_config *c); /* not the share */
 /* The proxy that serves the URL, as curl would choose it; "": none. */
 const char *net_config_proxy(const struct net_config *c, const struct url *url);
+/* ERR_BAD_INPUT when that one cannot be used: curl would say so with its password. */
+int net_config_check_proxy(const struct net_config *c, const struct url *url, struct err *err);
 
 /* What streams tell the loop. */
 struct net_notes {

@@ -125,6 +125,66 @@ int url_parse(struct str text, struct url *ret, struct err *err)
     return 0;
 }
 
+/* Parts "scheme://name:password@rest"; the user ends at the last '@', so that one that should have
+ * been encoded is hidden all the same. */
+static void split_proxy(struct str text, struct str *ret_scheme, struct str *ret_user,
+                        struct str *ret_rest)
+{
+    size_t scheme = str_find(text, STR("://"));
+    struct str rest = scheme < text.len ? str_from(text, scheme + 3) : text;
+    size_t at = rest.len;
+
+    while (at && rest.ptr[at - 1] != '@')
+        at--;
+    *ret_scheme = scheme < text.len ? str_first(text, scheme) : STR("http");
+    *ret_user = str_first(rest, at ? at - 1 : 0);
+    *ret_rest = str_from(rest, at);
+}
+
+struct str url_proxy_password(struct str text)
+{
+    struct str scheme, user, rest;
+
+    split_proxy(text, &scheme, &user, &rest);
+    return str_from(user, str_chr(user, ':') + 1);
+}
+
+static bool is_proxy_scheme(struct str scheme)
+{
+    static const char *const known[] = {"http", "https", "socks4", "socks4a", "socks5", "socks5h"};
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (str_eq_nocase(scheme, str_of(known[i])))
+            return true;
+    }
+    return false;
+}
+
+int url_check_proxy(struct str text, struct err *err)
+{
+    struct str scheme, user, rest;
+    size_t host_len;
+    int port;
+
+    split_proxy(text, &scheme, &user, &rest);
+    if (!is_proxy_scheme(scheme))
+        return err_set(err, ERR_BAD_INPUT, "its scheme is none of http, https, socks4 and socks5");
+    for (size_t i = 0; i < user.len; i++) {
+        if ((unsigned char)user.ptr[i] <= ' ' || strchr("/?#@", user.ptr[i]))
+            return err_set(err, ERR_BAD_INPUT,
+                           "a space, '/', '?', '#' or '@' in its user name or password must be "
+                           "written as %%20, %%2F, %%3F, %%23 or %%40");
+    }
+    rest = str_first(rest, str_chr(rest, '/'));
+    host_len = rest.len && rest.ptr[0] == '[' ? str_chr(rest, ']') + 1 : str_chr(rest, ':');
+    if (check_host(text, str_first(rest, host_len), /*err=*/NULL) < 0)
+        return err_set(err, ERR_BAD_INPUT, "it names no host");
+    rest = str_from(rest, host_len);
+    if (rest.len && url_port_parse(str_from(rest, 1), &port, /*err=*/NULL) < 0)
+        return err_set(err, ERR_BAD_INPUT, "its port is not a number from 1 to 65535");
+    return 0;
+}
+
 int net_check_url(struct str url, struct err *err)
 {
     struct url parsed;

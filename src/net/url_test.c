@@ -116,6 +116,44 @@ static void texts_show_no_secrets(void **state)
     }
 }
 
+static void proxies(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *says; /* NULL: it is good */
+        const char *password;
+    } rows[] = {
+        {"proxy", NULL, ""},
+        {"proxy:3128", NULL, ""},
+        {"http://proxy:3128/", NULL, ""},
+        {"HTTPS://joe@proxy", NULL, ""},
+        {"socks5h://joe:hunter2@[::1]:1080", NULL, "hunter2"},
+        {"joe:hun%40ter2@proxy:1", NULL, "hun%40ter2"},
+        {"ftp://joe:hunter2@proxy", "scheme", "hunter2"},
+        {"http://joe:hunter2@proxy:99999999", "port", "hunter2"},
+        {"http://joe:hunter2@proxy: 80", "port", "hunter2"},
+        {"http://joe:hunter2@pro xy:80", "names no host", "hunter2"},
+        {"http://joe:hunter2@:80", "names no host", "hunter2"},
+        {"http://joe:hun@ter2@proxy:80", "%40", "hun@ter2"},
+        {"http://joe:hun/ter2@proxy:80", "%2F", "hun/ter2"},
+        {"http://joe:hunter2 @proxy:80", "%20", "hunter2 "},
+        {"http://", "names no host", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct str text = str_of(rows[i].text);
+        struct err err = {0};
+        int rc = url_check_proxy(text, &err);
+
+        if (rc != (rows[i].says ? -1 : 0) || strstr(err.text, "ter2") ||
+            (rc < 0 && !strstr(err.text, rows[i].says)))
+            fail_msg("%s: %d %s", rows[i].text, rc, err.text);
+        if (!str_is(url_proxy_password(text), rows[i].password))
+            fail_msg("%s: password %.*s", rows[i].text, STR_ARG(url_proxy_password(text)));
+    }
+}
+
 static void very_long(void **state)
 {
     CLEANUP(buf_release) struct buf url = BUF_INIT(100000);
@@ -138,6 +176,7 @@ int main(void)
         cmocka_unit_test(good),
         cmocka_unit_test(bad),
         cmocka_unit_test(texts_show_no_secrets),
+        cmocka_unit_test(proxies),
         cmocka_unit_test(very_long),
     };
 
