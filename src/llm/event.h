@@ -58,7 +58,7 @@ enum llm_event_kind {
     LLM_MESSAGE_START, /* id, model, usage so far */
     LLM_BLOCK_START,   /* index, block: kind, and id and name of a tool_use */
     LLM_BLOCK_DELTA,   /* index, text: of the text, the thinking or the tool input */
-    LLM_BLOCK_STOP,    /* index, block: complete */
+    LLM_BLOCK_STOP,    /* index, block: complete; replaced: its text is not what the deltas said */
     LLM_MESSAGE_DELTA, /* stop, usage, text: why it refused, where the provider says */
     LLM_MESSAGE_STOP,
     LLM_RETRY, /* attempt (the one to come), max_tries, delay_ms, status, error, text: the reason */
@@ -72,6 +72,7 @@ struct llm_event {
     enum llm_event_kind kind;
     size_t index;
     const struct block *block;
+    bool replaced;
     struct str text;
     struct str id;
     struct str model;

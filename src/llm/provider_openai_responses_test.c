@@ -170,6 +170,13 @@ static const struct stream_case streams[] = {
      "start gpt-5\n0 text [Hello]\n" STOP("end_turn", NO_FIGURES)},
     {"the finished item says something else",
      CREATED DELTA("output_text", "0", "Ho") ITEM("0", MESSAGE("Hello")) COMPLETED,
+     "start gpt-5\n0 text [Hello]\n" STOP("end_turn", NO_FIGURES)},
+    {"the finished item is trimmed",
+     CREATED DELTA("output_text", "0", "Hello \\n") ITEM("0", MESSAGE("Hello")) COMPLETED,
+     "start gpt-5\n0 text [Hello]\n" STOP("end_turn", NO_FIGURES)},
+    {"the finished arguments are others",
+     CREATED ADDED("0", CALL("A", "")) DELTA("function_call_arguments", "0", "{ }")
+         ITEM("0", CALL("A", "{\\\"x\\\":1}")) COMPLETED,
      "ERROR PROTOCOL: the finished item is not what its deltas said\n"},
     {"arguments written anew",
      CREATED ADDED("0", CALL("A", "")) DELTA("function_call_arguments", "0", "{ }")

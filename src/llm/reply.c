@@ -218,9 +218,12 @@ static int close_head(struct reply *r, struct err *err)
     buf_release(&p->text);
     if (check_size(r, err) < 0)
         return -1;
-    return tell(
-        r, &(struct llm_event){.kind = LLM_BLOCK_STOP, .index = r->message->len - 1, .block = b},
-        err);
+    return tell(r,
+                &(struct llm_event){.kind = LLM_BLOCK_STOP,
+                                    .index = r->message->len - 1,
+                                    .block = b,
+                                    .replaced = p->replaced},
+                err);
 }
 
 /* Moves the queue on as far as it goes by itself. */
@@ -406,6 +409,21 @@ int reply_delta(struct reply *r, struct str text, struct err *err)
     gained = part_add(p, text);
     if (p->live && tell_delta(r, gained, err) < 0)
         return -1;
+    return settle(r, err);
+}
+
+int reply_replace(struct reply *r, struct str text, struct err *err)
+{
+    struct part *p = r->current;
+
+    if (!reply_is_open(r, BLOCK_TEXT))
+        return err_set(err, ERR_PROTOCOL, "text outside of any block");
+    if (!has_room(r, text.len))
+        return check_size(r, err);
+    buf_clear(&p->text);
+    p->held_len = 0;
+    part_add(p, text);
+    p->replaced = true;
     return settle(r, err);
 }
 

@@ -78,6 +78,9 @@ bool reply_call_is_complete(const struct reply *r, size_t key);
 /* To the current block. ERR_PROTOCOL when there is none, or when it is a call that was complete and
  * more than white space comes. */
 int reply_delta(struct reply *r, struct str text, struct err *err);
+/* The current block is text, and this is the whole of it: what was told in deltas is not untold,
+ * but the message has this. */
+int reply_replace(struct reply *r, struct str text, struct err *err);
 /* The whole input of the current call as raw JSON of the vendor's document. Bytes in it that are no
  * UTF-8 become U+FFFD, as they do in every string. */
 int reply_input(struct reply *r, struct str json, struct err *err);

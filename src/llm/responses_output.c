@@ -54,8 +54,12 @@ static int settle(struct responses_output *o, struct str text, struct err *err)
         return 0;
     if (str_starts(text, said))
         return reply_delta(o->reply, str_from(text, said.len), err);
-    /* Some servers write the arguments anew, with other white space. */
-    if (reply_is_open(o->reply, BLOCK_TOOL_USE) && is_same_json(text, said))
+    /* The finished text is the one that counts: there are servers that trim it. */
+    if (reply_is_open(o->reply, BLOCK_TEXT))
+        return reply_replace(o->reply, text, err);
+    /* Some servers write the arguments anew, with other white space. Any other difference is no
+     * matter of taste: what runs would not be what was streamed. */
+    if (is_same_json(text, said))
         return 0;
     return err_set(err, ERR_PROTOCOL, "the finished item is not what its deltas said");
 }

@@ -4,8 +4,8 @@
  * Deltas are for showing; output_item.done has the last word. One item at a time is live, the first
  * that is not done: its deltas become events as they arrive. The deltas of any other are passed
  * over, and what is done out of order is kept until its turn, so that blocks never overlap whatever
- * the server does. A final text that is not what the deltas said is ERR_PROTOCOL: it cannot be
- * unsaid.
+ * the server does. A final text that is not what the deltas said takes its place in the message; a
+ * call whose final arguments are others is ERR_PROTOCOL, for it may have been looked at already.
  */
 #pragma once
 
