@@ -28,9 +28,10 @@
 #define WHOLE_IDLE_MS ((int64_t)10 * 60 * 1000) /* unstreamed, it is silent until it is there */
 #define DRAIN_MS 100
 #define SNIFF_BYTES 6 /* "event:" */
+#define SAID_PART 9   /* of the idle limit, once the answer has said why it stops: 10 s of 90 */
 
 enum body_kind {
-    BODY_UNKNOWN, /* judge by the first bytes */
+    BODY_UNKNOWN, /* until its first bytes are there */
     BODY_EVENTS,
     BODY_WHOLE,
     BODY_ERROR,
@@ -50,7 +51,8 @@ struct attempt {
     struct decoder *decoder;
     struct sse *sse;
     enum body_kind body_kind;
-    struct buf body; /* what is kept until the end, or until its kind is known */
+    enum body_kind body_hint; /* of the content type, where the first bytes tell nothing */
+    struct buf body;          /* what is kept until the end, or until its kind is known */
     size_t received;
     struct llm_fault event_fault; /* of an event, on its way through sse_feed() */
     struct strv head;             /* the answer's headers */
@@ -318,19 +320,19 @@ static int attempt_head(struct attempt *a, struct net_mail *m, struct llm_fault 
         return fault_redirect(a, fault, err);
 
     type = str_trim(str_first(type, str_chr(type, ';')));
-    if (m->status >= 400)
-        a->body_kind = BODY_ERROR;
-    else if (str_eq_nocase(type, STR("text/event-stream")))
-        a->body_kind = BODY_EVENTS;
+    a->body_kind = m->status >= 400 ? BODY_ERROR : BODY_UNKNOWN;
+    if (str_eq_nocase(type, STR("text/event-stream")))
+        a->body_hint = BODY_EVENTS;
     else if (str_ends(type, STR("json")))
-        a->body_kind = BODY_WHOLE;
+        a->body_hint = BODY_WHOLE;
     else
-        a->body_kind = BODY_UNKNOWN;
+        a->body_hint = BODY_UNKNOWN;
     buf_init(&a->body, a->body_kind == BODY_ERROR ? MAX_ERROR_BODY : REPLY_MAX_BYTES);
     return 0;
 }
 
-/* 1 when the first bytes tell what the body is, 0 when more are needed. */
+/* 1 when the first bytes tell what the body is, 0 when more are needed. They count for more than
+ * the content type: gateways send streams as JSON, and errors and whole answers as streams. */
 static int attempt_sniff(struct attempt *a, bool at_end, struct llm_fault *fault, struct err *err)
 {
     static const char *const fields[] = {"data:", "event:", "id:", "retry:", ":"};
@@ -352,6 +354,10 @@ static int attempt_sniff(struct attempt *a, bool at_end, struct llm_fault *fault
     }
     if (!start.len)
         return 1; /* judged as empty, at the end */
+    if (a->body_hint != BODY_UNKNOWN) {
+        a->body_kind = a->body_hint;
+        return 1;
+    }
     return fault_not_an_answer(a, start.ptr[0] == '<' ? "a web page" : "something else", fault,
                                err);
 }
@@ -428,9 +434,9 @@ static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err
 }
 
 /*
- * The connection broke, but maybe behind the last word: dialects without a last event know the end
- * by the stop reason, and some gateways never close a stream properly. Only whole events count
- * here.
+ * The connection broke or is silent, but maybe behind the last word: dialects without a last event
+ * know the end by the stop reason, and some gateways never close a stream properly. Only whole
+ * events count here.
  */
 static bool attempt_was_said(struct attempt *a, struct err *err)
 {
@@ -487,6 +493,8 @@ int64_t attempt_deadline(const struct attempt *a)
         return scripted_call_deadline(a->play);
     if (a->facts.end_ms)
         return a->facts.end_ms + DRAIN_MS;
+    if (a->body_kind == BODY_EVENTS && a->dialect->is_said && a->dialect->is_said(a->decoder))
+        return a->heard_ms + a->idle_ms / SAID_PART;
     return a->heard_ms + a->upload_ms + a->idle_ms;
 }
 
@@ -512,6 +520,10 @@ int attempt_tick(struct attempt *a, struct llm_fault *fault, struct err *err)
     net_cancel(a->stream);
     if (a->body_kind == BODY_ERROR) /* its beginning will do */
         return fault_from_status_body(a, fault, err);
+    if (attempt_was_said(a, err)) /* some servers keep the connection open */
+        return attempt_done(a);
+    if (a->stopped)
+        return fault_from_body(a, fault, err);
     a->facts.broken = a->facts.status != 0;
     return fault_set(fault, err, ERR_TIMEOUT, /*retry=*/true, "nothing arrived for %" PRId64 " s",
                      (a->idle_ms + 999) / 1000);

@@ -2,11 +2,12 @@
  * One try of a call: the request goes out once, the answer is decoded into one reply, or a fault
  * says what came instead and whether trying again makes sense.
  *
- * What the head of the answer says decides how the body is read: events, one whole JSON document
- * (also when events were asked for: some servers do not stream), or an error. A body without a
- * telling content type is judged by its first bytes. The reply is complete at the dialect's last
- * event; the end of the body is then waited for a moment only, so that the connection can be used
- * again.
+ * The first bytes of the body decide how it is read: events, or one whole JSON document (also when
+ * events were asked for: some servers do not stream). Where they tell nothing the content type
+ * does; a status of 400 and more makes it an error. The reply is complete at the dialect's last
+ * event, and the end of the body is then waited for a moment only, so that the connection can be
+ * used again. A dialect without a last event is complete by its stop reason when nothing more
+ * comes.
  */
 #pragma once
 

@@ -108,6 +108,9 @@ struct dialect {
     /* The body ended. Finishes the reply where the dialect has no terminal event; -1 with
      * ERR_PROTOCOL when the stream was cut. */
     int (*end)(struct decoder *d, struct llm_fault *fault, struct err *err);
+    /* The answer has said why it stops, and only figures may follow; end() would succeed. NULL
+     * where a last event says so. */
+    bool (*is_said)(const struct decoder *d);
     /* A whole, unstreamed answer. */
     int (*whole)(struct decoder *d, struct str body, struct llm_fault *fault, struct err *err);
     void (*decoder_free)(struct decoder *d);

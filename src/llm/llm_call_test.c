@@ -49,7 +49,7 @@ static const struct retry_policy quick = {
     "{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-sonnet-5\"," \
     "\"content\":[{\"type\":\"text\",\"text\":\"Hello, world\"}],\"stop_reason\":\"end_turn\","    \
     "\"usage\":{\"input_tokens\":10,\"output_tokens\":5}}"
-#define CHAT_BODY                                                                                  \
+#define CHAT_TEXT                                                                                  \
     "data: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":"          \
     "\"assistant\",\"content\":\"Hello, \"},\"finish_reason\":null}]}\n\n"                         \
     "data: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":"       \
@@ -57,8 +57,12 @@ static const struct retry_policy quick = {
     "data: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},"                 \
     "\"finish_reason\":\"stop\"}]}\n\n"                                                            \
     "data: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[],\"usage\":{\"prompt_tokens\":10,"         \
-    "\"completion_tokens\":5,\"total_tokens\":15}}\n\n"                                            \
-    "data: [DONE]\n\n"
+    "\"completion_tokens\":5,\"total_tokens\":15}}\n\n"
+#define GEMINI_BODY                                                                                \
+    "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":"                \
+    "\"Hello, world\"}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{"                          \
+    "\"promptTokenCount\":10,\"candidatesTokenCount\":5,\"totalTokenCount\":15}}\n\n"
+#define CHAT_BODY CHAT_TEXT "data: [DONE]\n\n"
 
 #define ERROR_BODY(type, text)                                                                     \
     STR_INIT("{\"type\":\"error\",\"error\":{\"type\":\"" type "\",\"message\":\"" text "\"}}")
@@ -339,6 +343,16 @@ static const struct fault_case {
     {"hangs behind the last event",
      {{CANNED_EVENTS "content-length: 5000\r\n", STR_INIT(ANTHROPIC_BODY), CANNED_HANG}},
      .requests = 1},
+    {"hangs behind the stop reason, chat",
+     {{CANNED_EVENTS, STR_INIT(CHAT_TEXT), CANNED_HANG}},
+     .dialect = "openai-chat",
+     .idle_ms = 9000,
+     .requests = 1},
+    {"hangs behind the stop reason, gemini",
+     {{CANNED_EVENTS, STR_INIT(GEMINI_BODY), CANNED_HANG}},
+     .dialect = "gemini",
+     .idle_ms = 9000,
+     .requests = 1},
     {"silent in the middle",
      {{CANNED_EVENTS, STR_INIT(ANTHROPIC_START), CANNED_HANG}, GOOD},
      .idle_ms = 1500,
@@ -361,6 +375,20 @@ static const struct fault_case {
      {CUT, CUT, CUT, BROKEN_SERVER, GOOD},
      .requests = 5,
      .retries = 4,
+     .status = 200},
+
+    /* The content type says something else. */
+    {"events as JSON", {{CANNED_JSON, STR_INIT(ANTHROPIC_BODY)}}, .requests = 1},
+    {"events as lines of JSON",
+     {{"HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\n", STR_INIT(CHAT_BODY)}},
+     .dialect = "openai-chat",
+     .requests = 1},
+    {"a whole answer as events", {{CANNED_EVENTS, STR_INIT(ANTHROPIC_WHOLE)}}, .requests = 1},
+    {"an error as events",
+     {{CANNED_EVENTS, ERROR_BODY("invalid_request_error", "model is not loaded")}},
+     .code = ERR_BAD_INPUT,
+     .text = "model is not loaded",
+     .requests = 1,
      .status = 200},
 
     /* Errors inside a stream. */
@@ -509,7 +537,7 @@ static void run_case(const struct fault_case *row)
         assert_null(strstr(canned_request(&server, 3), "\"stream\":true"));
         assert_non_null(strstr(canned_request(&server, 3), "accept: application/json"));
     }
-    if (row->dialect) {
+    if (strcmp(row->name, "stream_options refused") == 0) {
         assert_non_null(strstr(canned_request(&server, 0), "stream_options"));
         assert_null(strstr(canned_request(&server, 1), "stream_options"));
         assert_true(provider.no_stream_options); /* and so from now on */

@@ -377,6 +377,11 @@ static int end(struct decoder *d, struct llm_fault *f, struct err *err)
     return reply_finish(d->reply, err);
 }
 
+static bool is_said(const struct decoder *d)
+{
+    return d->stop != STOP_NONE;
+}
+
 /* One answer, or the list of them that a stream without alt=sse is. */
 static int whole(struct decoder *d, struct str body, struct llm_fault *f, struct err *err)
 {
@@ -437,6 +442,7 @@ const struct dialect dialect_gemini = {
     .decoder_new = decoder_new,
     .event = event,
     .end = end,
+    .is_said = is_said,
     .whole = whole,
     .decoder_free = decoder_free,
     .fault = fault,

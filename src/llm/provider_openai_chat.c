@@ -429,6 +429,11 @@ static int end(struct decoder *d, struct llm_fault *fault, struct err *err)
     return finish(d, /*done=*/false, err);
 }
 
+static bool is_said(const struct decoder *d)
+{
+    return d->has_reason;
+}
+
 static int whole(struct decoder *d, struct str body, struct llm_fault *fault, struct err *err)
 {
     if (read_chunk(d, body, fault, err) < 0)
@@ -450,6 +455,7 @@ const struct dialect dialect_openai_chat = {
     .decoder_new = decoder_new,
     .event = event,
     .end = end,
+    .is_said = is_said,
     .whole = whole,
     .decoder_free = decoder_free,
     .fault = openai_fault,
