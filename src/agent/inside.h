@@ -70,6 +70,7 @@ struct turn {
     bool made_room;     /* tried to, after "too long" */
     bool sent_back;     /* by Stop hooks */
     int sent_back_row;  /* so many times since a tool was called */
+    bool overruled;     /* they object still, and are not heard any more */
     bool stopped;       /* a hook said "continue": false */
     bool interrupted;   /* an answer to an ask said so */
     bool pushed;        /* by input that wants to be heard at once */

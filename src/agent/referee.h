@@ -8,8 +8,8 @@
  * turn_ends()
  *
  * judge() is asked when the model wants no more tools, no input waits and no Stop hook objects;
- * when one does, sent_back() is told instead. judge() may take its time as long as it watches the
- * cancel; all others must be quick.
+ * when one does, sent_back() is told instead, or the turn ends without a verdict (overruled).
+ * judge() may take its time as long as it watches the cancel; all others must be quick.
  */
 #pragma once
 
@@ -89,6 +89,7 @@ struct referee_end {
     int api_status;        /* HTTP, 0: none */
     int64_t asked_ms;      /* how long the server asked to wait; <= 0: it did not */
     bool pushed;           /* by input that wanted to be heard at once */
+    bool overruled;        /* Stop hooks objected to the end, more often than they are heard */
 };
 
 enum referee_idle {

@@ -163,6 +163,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
                      "Stop hooks have sent the turn back %d times in a row; it ends all the same "
                      "(CLAUDE_CODE_STOP_HOOK_BLOCK_CAP)",
                      t->sent_back_row);
+        t->overruled = true;
         return 0;
     }
     t->sent_back = true;
@@ -264,7 +265,7 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
     }
     if (r < 0)
         *ret = END_STOP_HOOK_PREVENTED;
-    if (r)
+    if (r || t->overruled) /* one that objects keeps the referee from saying yes */
         return r > 0;
     r = turn_ask_referee(a, t);
     if (r > 0)
@@ -476,6 +477,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
         .api_status = t->api_status,
         .asked_ms = t->asked_ms,
         .pushed = t->pushed,
+        .overruled = t->overruled,
     };
     struct event *e;
 

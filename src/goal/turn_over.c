@@ -8,6 +8,9 @@
 #include "goal/inside.h"
 #include "json/jw.h"
 
+#define OVERRULED                                                                                  \
+    "Stop hooks object to each end of the turn, and nothing is done about it any more; so it was " \
+    "not judged"
 #define LOST_TURNS 5 /* in a row without a verdict, for no reason that passes */
 #define RETRY_FIRST_MS ((int64_t)5 * 1000)
 #define RETRY_MOST_MS ((int64_t)10 * 60 * 1000)
@@ -163,7 +166,12 @@ void goal_after_turn(struct goal *g, const struct referee_end *e)
         break;
     case END_MODEL_ERROR:
     case END_COMPLETED:
-        if (!g->waits && !goal_in_plan_mode(g))
+        if (g->waits || goal_in_plan_mode(g))
+            break;
+        if (e->overruled)
+            (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, STR(OVERRULED), "engine",
+                                  &err);
+        else
             turn_is_lost(g, why);
         break;
     case END_CALLED_OFF:
