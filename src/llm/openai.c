@@ -97,6 +97,8 @@ static void refine(struct llm_fault *f, const struct json *error, int status)
         return;
     if (row->means == ERR_BAD_INPUT && status) /* says no more than the status does */
         return;
+    if (row->means == ERR_NETWORK && f->overloaded) /* nor does "server_error" with 529 */
+        return;
     f->code = row->means;
     f->retry = row->retry;
     f->overloaded = row->overloaded;
