@@ -52,8 +52,9 @@ enum event_kind {
     EVENT_MODE,          /* mode */
     EVENT_HOOK_STARTED,  /* id, name: "PreToolUse:Bash", text: "PreToolUse"; show: words for people
                             meanwhile, or empty */
-    EVENT_HOOK_DONE,     /* the same, is_error; json: what it answered, or data: the error text;
-                            show: for the terminal of whoever sits there, or empty */
+    EVENT_HOOK_DONE,     /* the same, is_error; json: what its commands printed, data: on standard
+                            error, or the error text; has_code, code: the first exit code that is
+                            not 0; show: for the terminal of whoever sits there, or empty */
     EVENT_TASK_STARTED,  /* a background command: id, tool_id, text: what it is */
     EVENT_TASK_DONE,   /* id, tool_id, text: how it ended, show: what it is, name: completed failed
                           killed, data: output file */
@@ -170,6 +171,8 @@ struct event {
     struct str text, json, data;
     struct str show; /* of hooks, tasks and input: for people */
     bool is_error, aborted;
+    bool has_code; /* of a hook's commands */
+    int code;
     enum event_user user;
     enum event_state state;
     enum event_level level;

@@ -113,6 +113,11 @@ struct hook_outcome {
     struct buf shell;       /* lines of CLAUDE_ENV_FILE, for the commands that come */
     bool watches;           /* SessionStart, CwdChanged, FileChanged: watchPaths was said */
     struct strv watch;      /* and what it has, at most HOOK_MAX_WATCH */
+    /* Of the commands among them, for those who watch: what they printed, joined and cut, and an
+     * exit code, the first that is not 0. */
+    struct buf out, complaint;
+    bool has_code;
+    int code;
     VEC(struct tool_spend) spends; /* calls of a model that hooks made; see hook_outcome_spend() */
     struct arena arena;            /* of their names */
 };
@@ -123,7 +128,8 @@ struct hook_outcome {
         .terminal = BUF_INIT(HOOK_MAX_TERMINAL), .input = BUF_INIT(HOOK_MAX_TEXT),                 \
         .output = BUF_INIT(HOOK_MAX_TEXT), .permissions = BUF_INIT(HOOK_MAX_TEXT),                 \
         .title = BUF_INIT(HOOK_MAX_TEXT), .first = BUF_INIT(HOOK_MAX_TEXT),                        \
-        .shell = BUF_INIT(HOOK_MAX_TEXT)                                                           \
+        .shell = BUF_INIT(HOOK_MAX_TEXT), .out = BUF_INIT(HOOK_MAX_TEXT),                          \
+        .complaint = BUF_INIT(HOOK_MAX_TEXT)                                                       \
     }
 void hook_outcome_release(struct hook_outcome *o);
 

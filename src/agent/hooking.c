@@ -133,6 +133,9 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         in.call = &about;
     }
     io->workspace = a->spec.workspace;
+    io->has_code = false;
+    buf_clear(&io->out);
+    buf_clear(&io->complaint);
     id_uuid(id);
     hooks_status(a->spec.hooks, &in, &status);
     e = hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject);
@@ -145,9 +148,16 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     e->duration_ms = duration_ms;
     e->is_error = r < 0;
     e->show = arena_str(&e->arena, buf_str(&io->terminal));
+    secret_scrub(&io->out);
+    secret_scrub(&io->complaint);
+    e->json = arena_str(&e->arena, buf_str(&io->out));
+    e->data = arena_str(&e->arena, buf_str(&io->complaint));
+    e->has_code = io->has_code;
+    e->code = io->code;
     if (r < 0) {
         e->error = err->code;
-        e->data = arena_str(&e->arena, str_of(err->text));
+        if (!e->data.len)
+            e->data = arena_str(&e->arena, str_of(err->text));
     }
     agent_emit(a, e, cancel);
     secret_scrub(&io->context);

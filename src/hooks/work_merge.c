@@ -118,6 +118,18 @@ static int merge_shell(const struct work *w, struct hook_outcome *io, struct err
     return 0;
 }
 
+/* What others see of it, beside what it means. */
+static void merge_seen(const struct work *w, struct hook_outcome *io)
+{
+    if (w->errand || w->is_stray || w->end != OUTPUT_EXITED)
+        return;
+    buf_add(&io->out, str_clip(buf_str(&w->out), HOOK_MAX_STRING));
+    buf_add(&io->complaint, str_clip(buf_str(&w->err), HOOK_MAX_STRING));
+    if (!io->has_code || !io->code)
+        io->code = w->code;
+    io->has_code = true;
+}
+
 int works_merge(const works *list, const struct hook_input *in, struct hook_outcome *io,
                 struct err *err)
 {
@@ -129,6 +141,7 @@ int works_merge(const works *list, const struct hook_input *in, struct hook_outc
         struct err one = {0};
         int r = merge_work(w, in, io, &one);
 
+        merge_seen(w, io);
         if (r == 0)
             r = merge_shell(w, io, &one);
         log_debug("hooks", "%s %s: %.*s: %s", hook_event_name(in->event),

@@ -134,6 +134,8 @@ static void render_hook(const struct stream_json *r, const struct event *e, stru
         jw_kstr(w, "output", e->json.len ? e->json : e->data);
         jw_kstr(w, "stdout", e->json);
         jw_kstr(w, "stderr", e->data);
+        if (e->has_code)
+            jw_ki64(w, "exit_code", e->code);
         jw_kcstr(w, "outcome",
                  e->error == ERR_CANCELLED ? "cancelled"
                  : e->is_error             ? "error"
