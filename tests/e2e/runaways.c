@@ -445,9 +445,9 @@ static const struct row rows[] = {
         .settings = ",\"hooks\":{\"Stop\":[{\"matcher\":\"\",\"hooks\":[{\"type\":\"command\","
                     "\"command\":\"echo go on >&2; exit 2\"}]}]}",
         .code = BLOCKED,
-        .why = "stalled",
-        .most_steps = 62,
-        .most_judged = 8,
+        .why = "Stop hooks object to each end of the turn",
+        .most_steps = 9,
+        .most_judged = 0,
     },
     /* ---- Claims and blockers ---- */
     {
