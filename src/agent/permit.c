@@ -245,6 +245,19 @@ char *permit_source_dir(const struct conf *conf, struct str origin, const char *
     return TAKE_PTR(dir);
 }
 
+/* In a file of Claude's a name that is near none of ours may be a tool of his. */
+static void permit_warn_of_tool(const struct rule *r, struct str origin, bool is_claudes,
+                                struct strv *ret_warnings)
+{
+    struct str near;
+
+    if (!rule_names_nobody(r, &near) || (is_claudes && !near.len))
+        return;
+    strv_addf(ret_warnings, "%.*s: the rule %.*s counts for nothing: there is no such tool%s%.*s%s",
+              STR_ARG(origin), STR_ARG(str_clip(rule_text(r), 100)),
+              near.len ? "; did you mean '" : "", STR_ARG(near), near.len ? "'?" : "");
+}
+
 static void permit_add_list(struct permit *p, struct permit_state *s, const struct conf *conf,
                             const char *key, enum rule_list list, struct strv *ret_warnings)
 {
@@ -264,8 +277,14 @@ static void permit_add_list(struct permit *p, struct permit_state *s, const stru
         source = str_starts(origin, STR("--")) && !str_starts(origin, STR("--settings"))
                      ? mem_dup("cliArg", 6)
                      : mem_dup(origin.ptr, origin.len);
-        if (permit_rule_new(p, json_str(v), list, source, dir, &rule, &err) < 0 ||
-            permit_state_add(s, rule, &err) < 0)
+        if (permit_rule_new(p, json_str(v), list, source, dir, &rule, &err) < 0) {
+            strv_addf(ret_warnings, "%.*s: this permission rule is left out: %s", STR_ARG(origin),
+                      err.text);
+            continue;
+        }
+        permit_warn_of_tool(rule->rule, origin, conf_is_claudes(conf, buf_cstr(&path)),
+                            ret_warnings);
+        if (permit_state_add(s, rule, &err) < 0)
             strv_addf(ret_warnings, "%.*s: this permission rule is left out: %s", STR_ARG(origin),
                       err.text);
     }

@@ -313,6 +313,33 @@ static const struct snapshot *conf_now(const struct conf *c)
     return atomic_load_explicit(&c->now, memory_order_acquire);
 }
 
+/* What only the settings as a whole can lack: one level may say how, another what. */
+static void snapshot_check(struct snapshot *s)
+{
+    static const struct {
+        const char *key, *lacks, *effect;
+    } rows[] = {
+        {"statusLine", "command", "nothing is shown"},
+        {"fileSuggestion", "command", "tenax looks for files itself"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct json *v = json_get(s->root, rows[i].key);
+        const char *where = NULL;
+
+        if (!json_len(v) || json_get(v, rows[i].lacks))
+            continue;
+        JSON_EACH(v, member) {
+            CLEANUP(buf_release) struct buf key = BUF_INIT(200);
+
+            buf_addf(&key, "%s.%.*s", rows[i].key, STR_ARG(str_clip(json_key(member), 100)));
+            where = map_get(&s->origins, buf_str(&key));
+        }
+        strv_addf(&s->warnings, "%s: '%s' has no '%s', so %s", where ? where : "settings",
+                  rows[i].key, rows[i].lacks, rows[i].effect);
+    }
+}
+
 /* What the files say now. The stamps are taken first: they tell of every change behind them. */
 static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
 {
@@ -352,6 +379,7 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
     s->lacks_grants = l.check.lacks_grants;
     s->lacks_file = l.lacks_file;
     check_take_warnings(&l.check, &s->warnings);
+    snapshot_check(s);
     log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", s->files.len,
               s->warnings.len, merged.len);
     *ret = TAKE_PTR(s);

@@ -66,6 +66,10 @@ struct str rule_text(const struct rule *r); /* as it was written */
 /* Whether the rule takes the whole tool, so that a deny removes it from the model's list. */
 bool rule_covers_tool(const struct rule *r, struct str tool);
 
+/* Whether there is no tool of its name, and never was one: what it says counts for nothing.
+ * *ret_near is the nearest name, or empty. Tools of MCP servers come and go, and count as there. */
+bool rule_names_nobody(const struct rule *r, struct str *ret_near);
+
 /* Whether it has "(…)" that names files: Read, Edit or Cd. */
 bool rule_is_about_paths(const struct rule *r);
 bool rule_is_about_reading(const struct rule *r); /* of these: Read */

@@ -6,7 +6,9 @@
 
 #include "base/buf.h"
 #include "base/strv.h"
+#include "conf/nearest.h"
 #include "conf/rule.h"
+#include "conf/rule_state.h"
 #include "conf/shell.h"
 #include "conf/shell_kind.h"
 #include "conf/shell_runner.h"
@@ -132,6 +134,28 @@ void rule_split_list(struct str text, struct strv *ret)
     "WebFetch "                                                                                    \
     "WebSearch AskUserQuestion ExitPlanMode EnterPlanMode Agent Task TaskOutput TaskStop "         \
     "SendMessage Skill SearchExtraTools ExecuteExtraTool Workflow"
+
+/* Those of Claude Code that tenax does not have: rules for them stand in files that both read. */
+#define OTHERS_TOOLS                                                                               \
+    "Cd LS NotebookRead KillBash SlashCommand AgentOutputTool Monitor PowerShell LSP ToolSearch "  \
+    "EnterWorktree ExitWorktree CronCreate CronDelete CronList TaskCreate TaskGet TaskList "       \
+    "TaskUpdate TeamCreate TeamDelete ListMcpResourcesTool ReadMcpResourceTool "                   \
+    "ListMcpResources ReadMcpResource StructuredOutput Brief Config RemoteTrigger REPL Sleep "     \
+    "SendUserMessage UpdateGoal update_goal get_goal"
+
+bool rule_names_nobody(const struct rule *r, struct str *ret_near)
+{
+    struct nearest near;
+
+    *ret_near = (struct str){0};
+    if (str_chr(r->tool, '*') < r->tool.len || str_starts(r->tool, STR("mcp__")) ||
+        str_is_word_of(r->tool, KNOWN_TOOLS) || str_is_word_of(r->tool, OTHERS_TOOLS))
+        return false;
+    nearest_init(&near, r->tool);
+    nearest_offer_words(&near, KNOWN_TOOLS);
+    *ret_near = near.best;
+    return true;
+}
 
 static bool is_rule_like(struct str text)
 {

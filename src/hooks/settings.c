@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "conf/nearest.h"
 #include "conf/rule.h"
 #include "hooks/point.h"
 #include "json/json.h"
@@ -359,6 +360,22 @@ static void list_handler(struct reading *r, const struct json *o)
     settings_rows_add(r->rows, &row, o, settings_limit(r->conf));
 }
 
+/* "matchr": what was to be narrowed runs always. */
+static void warn_of_members(const struct reading *r, const struct json *group)
+{
+    JSON_EACH(group, v) {
+        struct nearest near;
+
+        if (str_is_word_of(json_key(v), "matcher hooks"))
+            continue;
+        nearest_init(&near, json_key(v));
+        nearest_offer_words(&near, "matcher hooks");
+        warn(r, false, "'%.*s' is not known here and has no effect%s%.*s%s",
+             STR_ARG(str_clip(json_key(v), 80)), near.best.len ? "; did you mean '" : "",
+             STR_ARG(near.best), near.best.len ? "'?" : "");
+    }
+}
+
 static void read_group(struct reading *r, const struct json *group)
 {
     const struct json *matcher = json_get(group, "matcher");
@@ -369,6 +386,7 @@ static void read_group(struct reading *r, const struct json *group)
         warn(r, false, "must be an object with a list 'hooks'; left out");
         return;
     }
+    warn_of_members(r, group);
     if (matcher && (!json_is(matcher, JSON_STRING) ||
                     str_chr(json_str(matcher), '\0') < json_str(matcher).len)) {
         warn(r, false, "'matcher' must be a text; left out");
@@ -376,6 +394,9 @@ static void read_group(struct reading *r, const struct json *group)
     }
     if (matcher && !r->why_never.len && !hook_matcher_is_valid(r->event, json_str(matcher)))
         warn(r, false, "'matcher' is no regular expression, so nothing matches it");
+    else if (json_str(matcher).len && !str_is(json_str(matcher), "*") && !r->why_never.len &&
+             !(point_of(r->event)->flags & POINT_MATCHES))
+        warn(r, false, "'matcher' has no effect at this event: there is nothing to match");
     text = mem_dup(json_str(matcher).ptr ? json_str(matcher).ptr : "", json_str(matcher).len);
     r->where.matcher = text;
     r->hook = 0;
