@@ -1,6 +1,6 @@
 /*
- * secret: an append-only list of values to hide. Any thread, without a lock: a slot is published by
- * one atomic store and never changes or goes away.
+ * secret: a list of values to hide. Any thread, without a lock: a slot is published by one atomic
+ * store, and a value that has lost its slot to a newer one is never freed.
  */
 #include "base/secret.h"
 
@@ -8,15 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECRET_MAX 64
+#define SECRET_MAX 128
+#define SECRET_STAY 64 /* the first ones stay; the others make room for newer ones */
+#define SECRET_TURNS (SECRET_MAX - SECRET_STAY)
 #define SECRET_MIN_LEN 8
 
 struct secret {
+    struct secret *older; /* whose slot it took: somebody may still look at it */
     size_t len;
     char text[];
 };
 
 static _Atomic(struct secret *) secrets[SECRET_MAX];
+static _Atomic size_t replaced;
 
 static void secret_keep(struct str value)
 {
@@ -25,6 +29,7 @@ static void secret_keep(struct str value)
     if (value.len < SECRET_MIN_LEN)
         return;
     s = mem_alloc(sizeof(*s) + value.len + 1);
+    s->older = NULL;
     s->len = value.len;
     memcpy(s->text, value.ptr, value.len);
     s->text[value.len] = '\0';
@@ -33,10 +38,13 @@ static void secret_keep(struct str value)
 
         if (atomic_compare_exchange_strong(&secrets[i], &there, s))
             return;
-        if (str_eq(str_make(there->text, there->len), value))
-            break;
+        if (str_eq(str_make(there->text, there->len), value)) {
+            free(s);
+            return;
+        }
     }
-    free(s);
+    s->older =
+        atomic_exchange(&secrets[SECRET_STAY + atomic_fetch_add(&replaced, 1) % SECRET_TURNS], s);
 }
 
 static void add_escaped(struct buf *out, char c)

@@ -3,9 +3,10 @@
  *
  * Whoever reads a key registers it here; everything that leaves for a log, a terminal, a file of a
  * session or its database, an error, or as a result for the model goes through secret_scrub() once,
- * at the exit. What is not touched are copies of the user's own files. Registered values stay for
- * the life of the process (at most 64; shorter than 8 bytes are not registered, they would scrub
- * plain words). Looking costs one memmem() for each. Safe from any thread.
+ * at the exit. What is not touched are copies of the user's own files. The first 64 values stay for
+ * the life of the process; of those that follow, as the keys that a helper makes anew every few
+ * minutes, the last 64 do. Shorter than 8 bytes are not registered, they would scrub plain words.
+ * Looking costs one memmem() for each. Safe from any thread.
  */
 #pragma once
 

@@ -143,6 +143,25 @@ static void log_is_whole_lines_without_secrets(void **state)
     assert_int_equal(log_open("/nonexistent/dir/log", &err), -1);
 }
 
+/* A helper makes a new key every few minutes, for days: the last ones are hidden, and so is what
+ * was known at the start. */
+static void keys_that_change(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 16);
+    char key[40];
+
+    (void)state;
+    secret_add(STR("sk-first-of-all"));
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof(key), "sk-rotating-%04d", i);
+        secret_add(str_of(key));
+        assert_true(secret_is_in(str_of(key)));
+    }
+    buf_adds(&text, "sk-first-of-all sk-rotating-0999 sk-rotating-0980 sk-rotating-0999");
+    secret_scrub(&text);
+    assert_string_equal(buf_cstr(&text), "[hidden] [hidden] [hidden] [hidden]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +171,7 @@ int main(void)
         cmocka_unit_test(scrubs_escaped),
         cmocka_unit_test(masks),
         cmocka_unit_test(log_is_whole_lines_without_secrets),
+        cmocka_unit_test(keys_that_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
