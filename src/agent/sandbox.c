@@ -64,6 +64,13 @@ struct thread *sandbox_look_ahead(const struct conf *conf)
                : thread_start("confine", look_ahead, /*arg=*/NULL, /*err=*/NULL);
 }
 
+static void read_environment(struct sandbox *s, const struct conf *conf)
+{
+    JSON_EACH(conf_get(conf, "sandbox.allowEnv"), v) {
+        strv_add(&s->env, json_str(v));
+    }
+}
+
 static void read_excluded(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings)
 {
     const char *dir = workspace_dir(s->workspace);
@@ -175,6 +182,7 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     s->can_confine = can_confine;
     s->memory = sandbox_memory_new(spec->memory);
     s->denied = denied_files_new();
+    read_environment(s, conf);
     read_excluded(s, conf, ret_warnings);
     sandbox_paths_read(s, conf, ret_warnings);
     read_network(s, spec, ret_warnings);
@@ -219,6 +227,7 @@ void sandbox_free(struct sandbox *s)
     }
     vec_release(&s->excluded);
     sandbox_paths_release(&s->given);
+    strv_release(&s->env);
     strv_release(&s->hosts);
     strv_release(&s->unwanted);
     lock_release(&s->lock);
@@ -301,7 +310,7 @@ void sandbox_describe(struct sandbox *s, struct buf *ret)
         return;
     buf_adds(ret, "Commands of Bash run in a sandbox. They write in the working folders and in "
                   "$TMPDIR (not in /tmp), but not .git/hooks, .git/config, .claude and .tenax. "
-                  "Keys and tokens of the user cannot be read. ");
+                  "Keys and tokens of the user cannot be read and are not in the environment. ");
     if (s->hosts.len) {
         buf_adds(ret, "Of the network they reach these hosts, by HTTP and HTTPS:");
         for (size_t i = 0; i < s->hosts.len && i < 50; i++)

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/secret.h"
 #include "net/proxy.h"
 
 #define JOB_PROXY "http://127.0.0.1:3128"
@@ -158,6 +159,16 @@ static void set_cache(const struct sandbox_job *j, struct strv *env, const char 
         set_variable(env, /*always=*/false, name, path);
 }
 
+/* A key that tenax itself uses is none of a command's business. */
+static bool is_passed(const struct sandbox_job *j, const char *assignment)
+{
+    struct str value = str_of(assignment);
+    struct str name;
+
+    (void)str_cut(&value, '=', &name);
+    return !j || !secret_is_in(value) || strv_has(&j->sandbox->env, name);
+}
+
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret)
 {
     static const char *const temps[] = {"TMPDIR", "TMP", "TEMP"};
@@ -167,8 +178,10 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
     const struct sandbox *b = j ? j->sandbox : NULL;
     const char *web;
 
-    for (size_t i = 0; given[i]; i++)
-        strv_adds(ret, given[i]);
+    for (size_t i = 0; given[i]; i++) {
+        if (is_passed(j, given[i]))
+            strv_adds(ret, given[i]);
+    }
     if (!j)
         return;
     for (size_t i = 0; i < ARRAY_LEN(temps); i++)

@@ -46,6 +46,7 @@ struct sandbox {
     bool frees_commands;
     bool may_leave;
     VEC(struct rule *) excluded;
+    struct strv env;            /* names of variables that are passed with a key in them */
     char *home;                 /* the user's */
     char *tenax_home;           /* of our settings, and of Claude's */
     char *claude_home;          /* may not exist */

@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "json/json.h"
@@ -878,6 +879,30 @@ static void environment(void **state)
     }
 }
 
+/* What tenax itself pays with is not handed to commands, unless the user says so. */
+static void keys_in_the_environment(void **state)
+{
+    static const char *const given[] = {"A_KEY=sk-sandbox-0123456789",
+                                        "B_KEY=sk-sandbox-0123456789",
+                                        "C_KEY=sk-of-another-1234567", NULL};
+    CLEANUP(place_release) struct place p;
+    CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+
+    (void)state;
+    secret_add(STR("sk-sandbox-0123456789"));
+    place_make(&p, "w", "{\"sandbox\":{\"allowEnv\":[\"B_KEY\"]}}");
+    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+    sandbox_job_environ(job, (char *const *)given, &env);
+    assert_null(value_of(&env, "A_KEY"));
+    assert_string_equal(value_of(&env, "B_KEY"), "sk-sandbox-0123456789");
+    assert_string_equal(value_of(&env, "C_KEY"), "sk-of-another-1234567");
+    sandbox_job_started(job);
+    strv_release(&env);
+    sandbox_job_environ(NULL, (char *const *)given, &env); /* nothing confines: as it was */
+    assert_int_equal(env.len, 3);
+}
+
 /* ---- explanations ---- */
 
 struct explain_case {
@@ -1099,21 +1124,14 @@ static void remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),
-        cmocka_unit_test(links_replaced),
-        cmocka_unit_test(temporary),
-        cmocka_unit_test(warnings),
-        cmocka_unit_test(unwanted),
-        cmocka_unit_test(absent),
-        cmocka_unit_test(sides),
-        cmocka_unit_test(asking),
-        cmocka_unit_test(environment),
-        cmocka_unit_test(explanations),
-        cmocka_unit_test(states),
-        cmocka_unit_test(sockets),
-        cmocka_unit_test(folders),
-        cmocka_unit_test(folder_taken),
-        cmocka_unit_test(folders_everywhere),
+        cmocka_unit_test(paths),        cmocka_unit_test(links_replaced),
+        cmocka_unit_test(temporary),    cmocka_unit_test(warnings),
+        cmocka_unit_test(unwanted),     cmocka_unit_test(absent),
+        cmocka_unit_test(sides),        cmocka_unit_test(asking),
+        cmocka_unit_test(environment),  cmocka_unit_test(keys_in_the_environment),
+        cmocka_unit_test(explanations), cmocka_unit_test(states),
+        cmocka_unit_test(sockets),      cmocka_unit_test(folders),
+        cmocka_unit_test(folder_taken), cmocka_unit_test(folders_everywhere),
         cmocka_unit_test(remembered),
     };
 
