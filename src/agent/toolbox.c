@@ -13,6 +13,7 @@
 #include "conf/nearest.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "json/schema.h"
 #include "llm/dialect.h"
 
 #define TOOLBOX_MAX_SCHEMA ((size_t)1 << 20)
@@ -67,12 +68,17 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
 static int toolbox_add_structured(struct toolbox *t, struct str schema, struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
+    CLEANUP(buf_release) struct buf unknown = BUF_INIT(4096);
     const struct json *v;
 
     if (json_parse(&scratch, schema, &v, /*ret_info=*/NULL, err) < 0)
         return err_prefix(err, "JSON schema");
     if (!json_is(v, JSON_OBJECT) || !str_is(json_get_str(v, "type"), "object"))
         return err_set(err, ERR_BAD_INPUT, "JSON schema: its \"type\" must be \"object\"");
+    schema_unknown(v, &unknown);
+    if (unknown.len)
+        return err_set(err, ERR_BAD_INPUT, "JSON schema: this part of it cannot be checked: %.*s",
+                       STR_ARG(str_first(buf_str(&unknown), str_chr(buf_str(&unknown), '\n'))));
     t->structured = (struct tool_entry){
         .name = "StructuredOutput",
         .text = "Gives the final answer in the form that was asked for. Call it exactly once, "

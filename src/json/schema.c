@@ -1,35 +1,33 @@
 /*
  * The schema check: one table row per keyword, applied in the table's order.
  *
- * A check descends schema and value together; there is no $ref, so a schema is a tree and the walk
- * ends with it. Below 64 levels of schema nothing is checked, which keeps the recursion fit for an
- * agent's small stack. A keyword whose own value makes no sense is passed over, like an unknown
+ * A check descends schema and value together. Below 64 levels of schema nothing is checked, which
+ * keeps the recursion fit for an agent's small stack; a $ref may lead back up, so the steps are
+ * counted, too. A keyword whose own value makes no sense is passed over, like an unknown
  * one, and schema_unknown() says so: a wrong schema is its author's fault and must not block the
  * model. Any thread; nothing outlives a call.
  */
 #include "json/schema.h"
 
-#include <math.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "json/json.h"
 #include "json/schema_keyword.h"
+#include "json/schema_limit.h"
 #include "json/schema_pattern.h"
 #include "json/schema_report.h"
 
+#define SCHEMA_MAX_STEPS 100000 /* a schema that refers to itself several times would take 2^64 */
+#define SCHEMA_MAX_UNIQUE                                                                          \
+    2000                    /* items are compared pair by pair; longer arrays are passed over      \
+                             */
 #define SCHEMA_MAX_NAMED 20 /* values of an enum, properties */
 
-enum limit_op {
-    AT_LEAST,
-    AT_MOST,
-    ABOVE,
-    BELOW,
-};
-
 struct check {
+    const struct json *root; /* what a $ref begins at */
     struct report report;
     unsigned depth;
+    unsigned steps;
     struct schema_patterns patterns;
 };
 
@@ -55,6 +53,11 @@ struct keyword {
 };
 
 static void check_value(struct check *c, const struct json *schema, const struct json *value);
+
+static bool is_out_of_steps(const struct check *c)
+{
+    return c->steps >= SCHEMA_MAX_STEPS;
+}
 
 static const char *const type_words[][2] = {
     {"string", "a string"}, {"integer", "an integer"},
@@ -251,65 +254,14 @@ static void check_items(struct check *c, const struct rule *r)
     }
 }
 
-static double double_of(const struct json *v)
-{
-    struct str text = json_number(v);
-    double n;
-
-    if (json_double(v, &n))
-        return n;
-    return text.len && text.ptr[0] == '-' ? -HUGE_VAL : HUGE_VAL;
-}
-
-static size_t count_characters(struct str s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.len; i++)
-        n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
-    return n;
-}
-
-/* Below 0, 0 or above 0: a number, or the size of anything else, against a limit. Exact where both
- * are integers. */
-static int compare(const struct json *value, size_t size, const struct json *limit)
-{
-    bool number = json_is(value, JSON_NUMBER);
-    int64_t x = (int64_t)size;
-    int64_t y;
-    double a = (double)size;
-    double b = double_of(limit);
-
-    if ((!number || json_i64(value, &x)) && json_i64(limit, &y))
-        return (x > y) - (x < y);
-    if (number)
-        a = double_of(value);
-    return (a > b) - (a < b);
-}
-
-static bool limit_holds(enum limit_op op, int order)
-{
-    switch (op) {
-    case AT_LEAST:
-        return order >= 0;
-    case AT_MOST:
-        return order <= 0;
-    case ABOVE:
-        return order > 0;
-    case BELOW:
-        return order < 0;
-    }
-    return true;
-}
-
 /* minimum and its like for numbers; minLength, minItems and theirs for sizes. */
 static void check_limit(struct check *c, const struct rule *r)
 {
     bool text = json_is(r->value, JSON_STRING);
-    size_t size = text ? count_characters(json_str(r->value)) : json_len(r->value);
+    size_t size = text ? schema_characters(json_str(r->value)) : json_len(r->value);
     struct buf *out;
 
-    if (limit_holds(r->keyword->holds, compare(r->value, size, r->arg)))
+    if (schema_limit_holds(r->keyword->holds, r->value, size, r->arg))
         return;
     out = report_problem(&c->report);
     if (!out)
@@ -375,14 +327,16 @@ static void add_alternative_types(struct buf *out, const struct json *alternativ
     report_add_not(out, value);
 }
 
-/* When nothing fits, the alternative of the right type with the fewest problems was probably meant:
- * those problems are what the model can act on. While quiet nothing is gone through twice, so
- * nested alternatives do not multiply. */
+/* anyOf and oneOf. When nothing fits, the alternative of the right type with the fewest problems
+ * was probably meant: those problems are what the model can act on. While quiet nothing is gone
+ * through twice, so nested alternatives do not multiply. */
 static void check_any_of(struct check *c, const struct rule *r)
 {
     const struct json *nearest = NULL;
     unsigned fewest = 0;
+    bool only_one = str_is(str_of(r->keyword->name), "oneOf");
     size_t candidates = 0;
+    size_t fitting = 0;
     struct buf *out;
 
     if (!json_len(r->arg))
@@ -390,8 +344,12 @@ static void check_any_of(struct check *c, const struct rule *r)
     JSON_EACH(r->arg, it) {
         unsigned problems = try_value(c, it, r->value);
 
-        if (!problems)
+        if (!problems && !only_one)
             return;
+        if (!problems) {
+            fitting++;
+            continue;
+        }
         if (!type_allows(json_get(it, "type"), r->value))
             continue;
         candidates++;
@@ -399,6 +357,14 @@ static void check_any_of(struct check *c, const struct rule *r)
             nearest = it;
             fewest = problems;
         }
+    }
+    if (fitting == 1 || is_out_of_steps(c))
+        return;
+    if (fitting) {
+        out = report_problem(&c->report);
+        if (out)
+            buf_addf(out, " fits %zu of its forms, where it must fit one", fitting);
+        return;
     }
     if (c->report.quiet) {
         c->report.found += nearest ? fewest : 1;
@@ -419,6 +385,58 @@ static void check_any_of(struct check *c, const struct rule *r)
     check_value(c, nearest, r->value);
 }
 
+static void check_all_of(struct check *c, const struct rule *r)
+{
+    JSON_EACH(r->arg, it)
+        check_value(c, it, r->value);
+}
+
+static void check_not(struct check *c, const struct rule *r)
+{
+    struct buf *out;
+
+    if (try_value(c, r->arg, r->value) || is_out_of_steps(c))
+        return;
+    out = report_problem(&c->report);
+    if (!out)
+        return;
+    buf_adds(out, " must not fit ");
+    report_add_literal(out, r->arg);
+}
+
+static void check_ref(struct check *c, const struct rule *r)
+{
+    const struct json *schema = schema_ref(c->root, json_str(r->arg));
+
+    if (schema)
+        check_value(c, schema, r->value);
+}
+
+static void check_unique(struct check *c, const struct rule *r)
+{
+    struct buf *out;
+    size_t i = 0;
+
+    if (!json_bool(r->arg, false) || json_len(r->value) > SCHEMA_MAX_UNIQUE)
+        return;
+    JSON_EACH(r->value, it) {
+        size_t k = 0;
+
+        JSON_EACH(r->value, other) {
+            if (k++ >= i || !json_equal(it, other))
+                continue;
+            out = report_problem(&c->report);
+            if (!out)
+                return;
+            buf_adds(out, " must not have ");
+            report_add_literal(out, it);
+            buf_adds(out, " twice");
+            return;
+        }
+        i++;
+    }
+}
+
 static const struct keyword keywords[] = {
     {"type", ANY, STRING | ARRAY, check_type}, /* first: when it fails, the rest says nothing new */
     {"enum", ANY, ARRAY, check_enum},
@@ -436,7 +454,14 @@ static const struct keyword keywords[] = {
     {"exclusiveMinimum", NUMBER, NUMBER, check_limit, "more than", ABOVE},
     {"exclusiveMaximum", NUMBER, NUMBER, check_limit, "less than", BELOW},
     {"pattern", STRING, STRING, check_pattern},
+    {"minProperties", OBJECT, NUMBER, check_limit, "at least", AT_LEAST},
+    {"maxProperties", OBJECT, NUMBER, check_limit, "at most", AT_MOST},
+    {"uniqueItems", ARRAY, BOOL, check_unique},
     {"anyOf", ANY, ARRAY, check_any_of},
+    {"oneOf", ANY, ARRAY, check_any_of},
+    {"allOf", ANY, ARRAY, check_all_of},
+    {"not", ANY, OBJECT | BOOL, check_not},
+    {"$ref", ANY, STRING, check_ref},
 };
 
 unsigned schema_keyword_shapes(struct str name)
@@ -452,8 +477,9 @@ static void check_value(struct check *c, const struct json *schema, const struct
 {
     unsigned before = c->report.found;
 
-    if (c->depth == SCHEMA_MAX_DEPTH || report_is_full(&c->report))
+    if (c->depth == SCHEMA_MAX_DEPTH || is_out_of_steps(c) || report_is_full(&c->report))
         return;
+    c->steps++;
     if (!json_bool(schema, true)) {
         struct buf *out = report_problem(&c->report);
 
@@ -478,7 +504,7 @@ static void check_value(struct check *c, const struct json *schema, const struct
 
 int schema_check(const struct json *schema, const struct json *value, struct err *err)
 {
-    struct check c = {.report = REPORT_INIT};
+    struct check c = {.root = schema, .report = REPORT_INIT};
     int r = 0;
 
     check_value(&c, schema, value);

@@ -24,4 +24,7 @@ enum {
 /* The types that a keyword's own value may have; 0 for an unknown keyword. */
 unsigned schema_keyword_shapes(struct str name);
 
+/* What "#/$defs/name" points to, with "~0" and "~1" in names; NULL: nothing in this document. */
+const struct json *schema_ref(const struct json *root, struct str ref);
+
 bool schema_is_type_name(struct str name);

@@ -146,6 +146,23 @@ static const struct check_case check_cases[] = {
      "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab'", NULL},
     {"{'pattern':'x'}", "5", NULL},
 
+    {"{'$ref':'#/$defs/n','$defs':{'n':{'type':'integer'}}}", "'x'",
+     "the input must be an integer, not the string \"x\""},
+    {"{'$defs':{'a/b~':{'type':'null'}},'items':{'$ref':'#/$defs/a~1b~0'}}", "[null]", NULL},
+    {"{'properties':{'next':{'$ref':'#'},'n':{'type':'integer'}},'required':['n']}",
+     "{'n':1,'next':{'n':2,'next':{}}}", "'next.next.n' is required"},
+    {"{'$ref':'#'}", "1", NULL}, /* says nothing, and ends */
+    {"{'allOf':[{'required':['a']},{'required':['b']}]}", "{'a':1}", "'b' is required"},
+    {"{'oneOf':[{'type':'string'},{'type':'null'}]}", "null", NULL},
+    {"{'oneOf':[{'type':'string'},{'type':'null'}]}", "1",
+     "the input must be a string or null, not the number 1"},
+    {"{'oneOf':[{'minimum':1},{'minimum':2}]}", "3",
+     "the input fits 2 of its forms, where it must fit one"},
+    {"{'not':{'type':'string'}}", "1", NULL},
+    {"{'not':{'type':'string'}}", "'x'", "the input must not fit {\"type\":\"string\"}"},
+    {"{'minProperties':1}", "{}", "the input must have at least 1 item, not 0"},
+    {"{'uniqueItems':true}", "[1,2,1]", "the input must not have 1 twice"},
+    {"{'uniqueItems':true}", "[1,2]", NULL},
     {"{'anyOf':[{'type':'string'},{'type':'null'}]}", "null", NULL},
     {"{'anyOf':[{'type':'integer'},{'type':'null'}]}", "'10'",
      "the input must be an integer or null, not the string \"10\""},
@@ -181,7 +198,7 @@ static const struct check_case check_cases[] = {
     /* not schemas */
     {"5", "1", NULL},
     {"[]", "1", NULL},
-    {"{'oneOf':[{'type':'string'}]}", "1", NULL},
+    {"{'if':{'type':'string'}}", "1", NULL},
 };
 
 /* Rows are written with ' for ". */
@@ -270,6 +287,15 @@ static void alternatives_do_not_multiply(void **state)
     assert_true(str_ends(str_of(err.text), STR("the input must be at least 2, not 1")));
 }
 
+/* A schema that refers to itself twice at each level: the steps are limited, and it ends. */
+static void references_do_not_multiply(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        schema_check(parsed("{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}]}"), parsed("1"), NULL),
+        0);
+}
+
 static void unknown_keywords(void **state)
 {
     static const struct {
@@ -281,10 +307,16 @@ static void unknown_keywords(void **state)
         {"{'type':'object','description':'d','title':'t','default':1,'format':'uri','$schema':'s',"
          "'examples':[],'x-vendor':1}",
          ""},
-        {"{'oneOf':[],'not':{}}", "(top): oneOf\n(top): not\n"},
-        {"{'properties':{'a':{'$ref':'#'},'b':{'items':{'uniqueItems':true}}}}",
-         "a: $ref\nb[]: uniqueItems\n"},
-        {"{'additionalProperties':{'allOf':[]}}", "*: allOf\n"},
+        {"{'contains':{},'multipleOf':2}", "(top): contains\n(top): multipleOf\n"},
+        {"{'properties':{'a':{'$ref':'#'},'b':{'items':{'contains':true}}}}", "b[]: contains\n"},
+        {"{'$ref':'#/$defs/b','$defs':{'a':{'if':1}}}",
+         "(top): $ref (points to nothing in this schema)\na: if\n"},
+        {"{'$ref':'other.json'}", "(top): $ref (points to nothing in this schema)\n"},
+        {"{'allOf':[{'if':1}],'oneOf':[{'then':1}],'not':{'else':1}}",
+         "(top): if\n(top): then\n(top): else\n"},
+        {"{'propertyNames':{'type':'string'}}", ""},
+        {"{'propertyNames':{'pattern':'a'}}", "(top): propertyNames\n"},
+        {"{'additionalProperties':{'prefixItems':[]}}", "*: prefixItems\n"},
         {"{'properties':{'a':{'anyOf':[{'if':1},{'properties':{'b':{'then':1}}}]}}}",
          "a: if\na.b: then\n"},
         {"{'pattern':'(a'}", "(top): pattern (missing closing parenthesis at offset 2)\n"},
@@ -343,6 +375,7 @@ int main(void)
         cmocka_unit_test_teardown(nothing_at_all, reset),
         cmocka_unit_test_teardown(depth_is_limited, reset),
         cmocka_unit_test_teardown(alternatives_do_not_multiply, reset),
+        cmocka_unit_test_teardown(references_do_not_multiply, reset),
         cmocka_unit_test_teardown(unknown_keywords, reset),
         cmocka_unit_test_teardown(hostile_patterns, reset),
     };

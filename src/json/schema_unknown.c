@@ -13,12 +13,13 @@
 
 /* Keywords that say something to a reader and nothing about validity. */
 static const char *const annotations[] = {
-    "$comment", "$defs",       "$id",        "$schema",     "contentEncoding", "contentMediaType",
-    "default",  "definitions", "deprecated", "description", "example",         "examples",
-    "format",   "readOnly",    "title",      "writeOnly",
+    "$comment", "$id",        "$schema",     "contentEncoding", "contentMediaType",
+    "default",  "deprecated", "description", "example",         "examples",
+    "format",   "readOnly",   "title",       "writeOnly",
 };
 
 struct walk {
+    const struct json *root;
     struct buf path; /* "edits[].old_string" */
     struct buf *out;
     unsigned depth;
@@ -75,12 +76,27 @@ static void look_at_pattern(struct walk *w, struct str pattern)
     add_line(w, STR("pattern"), why);
 }
 
+static bool is_definitions(struct str name)
+{
+    return str_is(name, "$defs") || str_is(name, "definitions");
+}
+
+/* As libraries write it for any object: names are strings. */
+static bool is_plain_names(struct str name, const struct json *arg)
+{
+    return str_is(name, "propertyNames") && json_len(arg) == 1 &&
+           str_is(json_get_str(arg, "type"), "string");
+}
+
 static void look_at_keyword(struct walk *w, struct str name, const struct json *arg)
 {
     unsigned shapes = schema_keyword_shapes(name);
 
-    if (!shapes) {
-        if (!is_annotation(name))
+    if (is_definitions(name)) {
+        JSON_EACH(arg, it)
+            look_below(w, ".", json_key(it), it);
+    } else if (!shapes) {
+        if (!is_annotation(name) && !is_plain_names(name, arg))
             add_line(w, name, "");
     } else if (!(shapes >> json_type(arg) & 1)) {
         add_line(w, name, " (its value has the wrong type)");
@@ -95,7 +111,12 @@ static void look_at_keyword(struct walk *w, struct str name, const struct json *
         look_below(w, ".", STR("*"), arg);
     } else if (str_is(name, "items")) {
         look_below(w, "[]", STR(""), arg);
-    } else if (str_is(name, "anyOf")) {
+    } else if (str_is(name, "$ref")) {
+        if (!schema_ref(w->root, json_str(arg)))
+            add_line(w, name, " (points to nothing in this schema)");
+    } else if (str_is(name, "not")) {
+        look_at(w, arg);
+    } else if (str_is(name, "anyOf") || str_is(name, "oneOf") || str_is(name, "allOf")) {
         JSON_EACH(arg, it)
             look_at(w, it);
     }
@@ -121,7 +142,7 @@ static void look_at(struct walk *w, const struct json *schema)
 
 void schema_unknown(const struct json *schema, struct buf *ret_lines)
 {
-    struct walk w = {.path = BUF_INIT(8192), .out = ret_lines};
+    struct walk w = {.root = schema, .path = BUF_INIT(8192), .out = ret_lines};
 
     look_at(&w, schema);
     buf_release(&w.path);
