@@ -250,8 +250,6 @@ int door_open(const struct conf *conf, struct str name, struct door *ret, struct
     if (choose_base(conf, &d, err) < 0 || choose_dialect(&d, err) < 0)
         return -1;
 
-    /* Behind somebody else's door the server knows whether it wants a key. */
-    d.no_key = json_get_bool(d.settings, "noKey", (row && row->no_key) || !base_is_ours(&d));
     d.idle_ms = conf_get_i64(conf, "idleTimeoutMs", row && row->local ? LOCAL_IDLE_MS : 0);
     idle = json_get(d.settings, "idleTimeoutMs");
     if (idle && (!json_i64(idle, &d.idle_ms) || d.idle_ms < 1))
@@ -261,6 +259,10 @@ int door_open(const struct conf *conf, struct str name, struct door *ret, struct
     if (env.len >= sizeof(d.key_env) || str_chr(env, '\0') < env.len)
         return bad_setting(&d, "keyEnv", "the name of a variable", err);
     memcpy(d.key_env, env.ptr ? env.ptr : "", env.len);
+    /* Behind somebody else's door the server knows whether it wants a key; who names a variable for
+     * one knows it, too. */
+    d.no_key =
+        json_get_bool(d.settings, "noKey", !env.len && ((row && row->no_key) || !base_is_ours(&d)));
     d.bearer = json_get_bool(d.settings, "bearer", false);
     *ret = d;
     return 0;
