@@ -105,12 +105,24 @@ static int auth_ask_provider(struct cmd *c, struct buf *ret_provider, struct err
 
 static int auth_login_named(struct cmd *c, const struct conf *conf, const char *provider)
 {
-    if (!door_exists(conf, str_of(provider))) {
-        say("no provider is called '%s'; add it under \"providers\" in settings.json first",
-            provider);
+    CLEANUP(mem_freep) char *name = NULL;
+    struct err err = {0};
+    struct door door;
+
+    if (door_open(conf, str_of(provider), &door, &err) < 0) {
+        if (err.code == ERR_NOT_FOUND)
+            say("no provider is called '%s'; add it under \"providers\" in settings.json first",
+                provider);
+        else
+            say_error(&err);
         return EXIT_USAGE;
     }
-    return auth_login(c, conf, provider);
+    if (!door.dialect) {
+        say("%s needs no key", provider);
+        return EXIT_USAGE;
+    }
+    name = mem_dup(door.name.ptr, door.name.len); /* "google" is gemini, where it is looked for */
+    return auth_login(c, conf, name);
 }
 
 static int auth_login_asked(struct cmd *c, const struct conf *conf)
@@ -133,9 +145,14 @@ static int auth_login_asked(struct cmd *c, const struct conf *conf)
 
 static int auth_logout(const struct conf *conf, const char *provider)
 {
+    struct str name = str_of(provider);
     struct err err = {0};
+    struct door door;
+    bool found = door_open(conf, name, &door, /*err=*/NULL) == 0 &&
+                 auth_remove(conf_home(conf), door.name, /*err=*/NULL) == 0;
 
-    if (auth_remove(conf_home(conf), str_of(provider), &err) < 0) {
+    /* As it is written: of a provider that the settings no longer have. */
+    if (!found && auth_remove(conf_home(conf), name, &err) < 0) {
         say_error(&err);
         return EXIT_FAILED;
     }

@@ -196,6 +196,7 @@ static int auth_change(const char *home, struct str provider, struct str key, st
     CLEANUP(buf_release) struct buf text = BUF_INIT(AUTH_MAX_FILE);
     CLEANUP(buf_release) struct buf out = BUF_INIT(AUTH_MAX_FILE);
     CLEANUP(mem_freep) char *path = path_join(home, "auth.json");
+    CLEANUP(mem_freep) char *real = NULL;
     CLEANUP(fd_closep) int lock = lock_home(home, err);
     const struct json *doc = NULL;
 
@@ -208,7 +209,8 @@ static int auth_change(const char *home, struct str provider, struct str key, st
     write_with(&out, doc, provider, key);
     if (buf_check(&out, err) < 0)
         return err_prefix(err, "%s", path);
-    return file_replace(path, buf_str(&out), 0600, err);
+    real = path_real(path); /* a link is kept, its target changed */
+    return file_replace(real, buf_str(&out), 0600, err);
 }
 
 int auth_set(const char *home, struct str provider, struct str key, struct err *err)
