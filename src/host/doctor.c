@@ -18,6 +18,7 @@
 #include "conf/conf.h"
 #include "host/connect.h"
 #include "llm/dialect.h"
+#include "llm/door.h"
 #include "llm/provider.h"
 #include "net/net.h"
 #include "proc/confine.h"
@@ -178,13 +179,42 @@ static int doctor_wait(struct mailbox *mb, struct cancel *cancel, struct net_mai
     }
 }
 
+/* The list of models: free of charge, and given only to who has a key, as the call is. */
+static void doctor_ask_models(const struct provider *p, struct buf *ret_url, struct strv *headers)
+{
+    bool is_gemini = p->dialect == &dialect_gemini;
+    bool is_anthropic = p->dialect == &dialect_anthropic;
+    struct llm_request as_if = {.model = &p->model, .no_stream = true};
+
+    door_url(str_of(p->base_url),
+             str_of(is_gemini      ? "/v1beta/models"
+                    : is_anthropic ? "/v1/models"
+                                   : "/models"),
+             ret_url);
+    provider_headers(p, &as_if, headers);
+}
+
+static void doctor_status(struct doctor *d, const struct provider *p, const struct net_mail *m,
+                          int64_t took_us)
+{
+    struct str type = net_mail_header(&m->headers, "content-type");
+
+    doctor_add(d, HEALTH_OK, "network", "%s answers (HTTP %d, %.1f ms)", p->base_url, m->status,
+               (double)took_us / 1000);
+    if (m->status == 401 || m->status == 403)
+        doctor_add(d, HEALTH_BAD, "key", "%s %s (HTTP %d)", p->base_url,
+                   p->source == KEY_NOT_NEEDED ? "wants a key" : "refuses the key", m->status);
+    else if (m->status < 300 && str_starts(type, STR("text/html")))
+        doctor_add(d, HEALTH_WARN, "network", "that is a web page; is the base URL right?");
+}
+
 static int doctor_reach(struct doctor *d, struct net *net, const struct provider *p,
                         struct cancel *cancel, struct err *ret_err)
 {
+    CLEANUP(buf_release) struct buf url = BUF_INIT(BUF_NO_LIMIT);
     struct mailbox *mb = mailbox_new();
     struct net_request request = {
         .method = "GET",
-        .url = p->base_url,
         .connect_ms = DOCTOR_REACH_MS,
         .idle_ms = DOCTOR_REACH_MS,
         .total_ms = DOCTOR_REACH_MS,
@@ -192,9 +222,12 @@ static int doctor_reach(struct doctor *d, struct net *net, const struct provider
     int64_t start = clock_mono_us();
     struct net_mail *m = NULL;
     struct err err = {0};
-    struct net_stream *s = net_start(net, &request, mb, &err);
+    struct net_stream *s;
     int rc = 0;
 
+    doctor_ask_models(p, &url, &request.headers);
+    request.url = buf_cstr(&url);
+    s = net_start(net, &request, mb, &err);
     if (!s) {
         doctor_add(d, HEALTH_BAD, "network", "%s", err.text);
     } else if (doctor_wait(mb, cancel, &m, &err) < 0) {
@@ -203,8 +236,7 @@ static int doctor_reach(struct doctor *d, struct net *net, const struct provider
     } else if (m->what == NET_END && m->end.code) {
         doctor_add(d, HEALTH_BAD, "network", "%s", m->end.text);
     } else {
-        doctor_add(d, HEALTH_OK, "network", "%s answers (HTTP %d, %.1f ms)", p->base_url, m->status,
-                   (double)(clock_mono_us() - start) / 1000);
+        doctor_status(d, p, m, clock_mono_us() - start);
     }
     if (m)
         mail_free(&m->mail);
