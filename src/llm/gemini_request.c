@@ -337,16 +337,31 @@ static const char *thinking_level(const struct llm_request *req)
     }
 }
 
+/* A budget that is out of the model's range is refused with status 400. */
+static int64_t budget_in_range(struct str model, int64_t budget)
+{
+    bool pro = str_has(model, STR("-pro"));
+    int64_t least = pro ? 128 : str_has(model, STR("flash-lite")) ? 512 : 1;
+    int64_t most = pro ? 32768 : 24576;
+
+    return budget < least ? least : budget > most ? most : budget;
+}
+
+static bool is_thinking_off(const struct llm_request *req)
+{
+    return req->thinking == THINKING_OFF || req->effort == EFFORT_NONE;
+}
+
 /* The budget of Gemini 2.5; false: the model's own. */
 static bool thinking_budget(const struct llm_request *req, int64_t *ret)
 {
-    if (req->thinking == THINKING_OFF || req->effort == EFFORT_NONE) {
+    if (is_thinking_off(req)) {
         /* The pro models always think and refuse 0; this is the least they take. */
         *ret = str_has(req->model->name, STR("-pro")) ? 128 : 0;
     } else if (req->thinking == THINKING_BUDGET) {
-        *ret = req->thinking_budget;
+        *ret = budget_in_range(req->model->name, req->thinking_budget);
     } else if (req->effort != EFFORT_UNSET) {
-        *ret = effort_budgets[req->effort];
+        *ret = budget_in_range(req->model->name, effort_budgets[req->effort]);
     } else {
         return false;
     }
@@ -357,7 +372,7 @@ static void write_thinking(const struct llm_request *req, struct jw *w)
 {
     int generation = gemini_generation(req->model->name);
     const char *level = thinking_level(req);
-    int64_t budget;
+    int64_t budget = -1;
 
     if (req->model->thinking == MODEL_THINKS_NOT && (req->model->known || !generation))
         return;
@@ -367,7 +382,8 @@ static void write_thinking(const struct llm_request *req, struct jw *w)
         jw_kcstr(w, "thinkingLevel", level);
     else if (generation < 3 && thinking_budget(req, &budget))
         jw_ki64(w, "thinkingBudget", budget);
-    jw_kbool(w, "includeThoughts", req->show_thinking);
+    /* Without thinking there are none, and asking for them is refused. */
+    jw_kbool(w, "includeThoughts", req->show_thinking && budget != 0);
     jw_object_end(w);
 }
 
