@@ -44,6 +44,9 @@ static const struct {
      true, false, 2.5},
     {"openai", "gpt-4o-2024-05-13", true, "", "gpt-4", 128000, 4096, 4096, MODEL_THINKS_NOT, 0,
      true, false, 5},
+    {"openai", "gpt-4", true, "", "gpt-4", 8192, 4096, 4096, MODEL_THINKS_NOT, 0, false, false, 30},
+    {"gemini", "gemini-3.1-flash-lite-image", true, "", "gemini-3", 65536, 65536, 32000,
+     MODEL_THINKS_EFFORT, E(MINIMAL) | E(LOW) | E(MEDIUM) | E(HIGH), true, false, 0.25},
     {"openai", "o3", true, "", "o", 200000, 100000, 32000, MODEL_THINKS_EFFORT,
      E(LOW) | E(MEDIUM) | E(HIGH), true, true, 2},
     {"openai", "gpt-5-mini-preview", false, "gpt-5-mini", "gpt-5", 400000, 128000, 32000,
@@ -111,7 +114,7 @@ static void test_table(void **state)
     while (model_at(n, &m)) {
         print_message("row %zu: %.*s\n", n, STR_ARG(m.name));
         assert_true(m.known);
-        assert_true(m.window >= 100000 && m.max_output >= 4096 && m.max_output <= m.window);
+        assert_true(m.window >= 8192 && m.max_output >= 4096 && m.max_output <= m.window);
         assert_true(m.default_output <= m.max_output);
         assert_int_equal(isnan(m.price.input), isnan(m.price.output));
         assert_false(m.price.input == 0 || m.price.output == 0 || m.price.cache_read == 0);
