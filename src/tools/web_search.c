@@ -24,6 +24,7 @@
 #define MAX_USES 8
 #define MAX_TOKENS 8192
 #define MAX_SOURCES 40
+#define MAX_PAUSES 3
 
 static bool tool_web_search_offered(const struct conf *conf, const struct provider *provider);
 static int tool_web_search_run(struct tool_call *call, struct tool_result *ret, struct err *err);
@@ -231,11 +232,11 @@ static void add_spend(const struct tool_call *call, const struct vendor *vendor,
     vec_push(&ret->spends, spend);
 }
 
+/* One call; so_far is the question and what the vendor has answered to it before it paused. */
 static int search(struct tool_call *call, struct provider *provider, const struct llm_search *want,
-                  struct llm_call_result *ret, struct err *err)
+                  struct message *const *so_far, size_t count, struct llm_call_result *ret,
+                  struct err *err)
 {
-    CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT); /* by the schema */
-    CLEANUP(message_unrefp) struct message *message = NULL;
     struct llm_call_options options = {.provider = provider};
     struct llm_request request = {
         .model = &provider->model,
@@ -244,18 +245,62 @@ static int search(struct tool_call *call, struct provider *provider, const struc
                 "the pages say: facts, names, versions, dates, and which page says what. Add "
                 "nothing of your own."),
         .search = want,
-        .message_count = 1,
+        .messages = so_far,
+        .message_count = count,
         .max_tokens = MAX_TOKENS,
         .effort = EFFORT_LOW,
         .thinking = THINKING_OFF,
         .cache = CACHE_OFF,
     };
 
-    write_prompt(provider->dialect, json_get_str(call->args, "query"), want, &prompt);
-    message = message_user_text(buf_str(&prompt));
-    request.messages = &message;
     return llm_call_run(call->net, &options, &request, call->cancel, /*fn=*/NULL, /*arg=*/NULL, ret,
                         err);
+}
+
+/* A long search pauses (pause_turn), and goes on when what it has said is sent back as it is. */
+static int search_through(struct tool_call *call, struct provider *provider,
+                          const struct llm_search *want, struct findings *found,
+                          enum llm_stop *ret_stop, struct tool_result *ret, struct err *err)
+{
+    CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT); /* by the schema */
+    struct message *said[1 + MAX_PAUSES + 1];
+    size_t count = 1;
+    int rc;
+
+    write_prompt(provider->dialect, json_get_str(call->args, "query"), want, &prompt);
+    said[0] = message_user_text(buf_str(&prompt));
+    do {
+        CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
+
+        rc = search(call, provider, want, said, count, &answer, err);
+        if (rc < 0)
+            break;
+        add_spend(call, find_vendor(provider), &answer, ret);
+        for (size_t i = 0; i < answer.message->len; i++)
+            read_block(found, &answer.message->blocks[i]);
+        *ret_stop = answer.stop;
+        said[count++] = answer.message;
+        answer.message = NULL;
+    } while (*ret_stop == STOP_PAUSE_TURN && count < ARRAY_LEN(said));
+    while (count)
+        message_unref(said[--count]);
+    return rc;
+}
+
+/* Why a report may be less than was asked for; NULL: it is complete. */
+static const char *what_is_missing(enum llm_stop stop)
+{
+    switch (stop) {
+    case STOP_MAX_TOKENS:
+    case STOP_CONTEXT_FULL:
+        return "the report was cut off";
+    case STOP_PAUSE_TURN:
+        return "the search did not come to its end";
+    case STOP_REFUSAL:
+        return "the model that searched refused to say more";
+    default:
+        return NULL;
+    }
 }
 
 static int tool_web_search_run(struct tool_call *call, struct tool_result *ret, struct err *err)
@@ -264,7 +309,7 @@ static int tool_web_search_run(struct tool_call *call, struct tool_result *ret, 
     CLEANUP(strv_release) struct strv blocked = STRV_INIT;
     CLEANUP(provider_release) struct provider provider = {0};
     CLEANUP(findings_release) struct findings found = {.text = BUF_INIT(TOOL_MAX_TEXT)};
-    CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
+    enum llm_stop stop = STOP_NONE;
     struct str query = json_get_str(call->args, "query");
     int64_t start_ms = clock_mono_ms();
     struct llm_search want = {.max_uses = MAX_USES};
@@ -282,12 +327,8 @@ static int tool_web_search_run(struct tool_call *call, struct tool_result *ret, 
         return err_set(err, ERR_UNSUPPORTED, "%s has no web search", provider.name);
     if (call->progress)
         call->progress(call, query);
-    if (search(call, &provider, &want, &answer, err) < 0)
+    if (search_through(call, &provider, &want, &found, &stop, ret, err) < 0)
         return err_prefix(err, "the search failed");
-
-    add_spend(call, find_vendor(&provider), &answer, ret);
-    for (size_t i = 0; i < answer.message->len; i++)
-        read_block(&found, &answer.message->blocks[i]);
     if (found.error.len && !found.sources.len) {
         ret->is_error = true;
         buf_adds(&ret->text, "The search failed: ");
@@ -295,6 +336,8 @@ static int tool_web_search_run(struct tool_call *call, struct tool_result *ret, 
         return 0;
     }
     tell(&found, query, &blocked, ret);
+    if (what_is_missing(stop))
+        buf_addf(&ret->text, "\n\n(%s)", what_is_missing(stop));
     write_data(&found, call->id, query, clock_mono_ms() - start_ms, ret);
     return 0;
 }

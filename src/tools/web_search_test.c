@@ -17,6 +17,14 @@
 #include "tools/entries.h"
 #include "tools/tool_check.h"
 
+#define SAYS_AND_STOPS(reason)                                                                     \
+    "data: {'type':'message_start','message':{'id':'m','model':'claude-sonnet-5'}}\n\n"            \
+    "data: {'type':'content_block_start','index':0,'content_block':{'type':'text','text':"         \
+    "'It holds.'}}\n\n"                                                                            \
+    "data: {'type':'content_block_stop','index':0}\n\n"                                            \
+    "data: {'type':'message_delta','delta':{'stop_reason':'" reason "'}}\n\n"                      \
+    "data: {'type':'message_stop'}\n\n"
+
 /* In all texts of a row ' stands for ". */
 static const struct search_case {
     const char *name;
@@ -30,6 +38,7 @@ static const struct search_case {
     bool is_error;
     const char *data; /* a part */
     int64_t searches;
+    size_t calls; /* 0: one */
 } cases[] = {
     {
         .name = "anthropic",
@@ -95,6 +104,27 @@ static const struct search_case {
             "event: message_stop\ndata: {'type':'message_stop'}\n\n",
         .says = "The search failed: max_uses_exceeded",
         .is_error = true,
+    },
+    {
+        .name = "anthropic, cut off",
+        .model = "anthropic/claude-sonnet-5",
+        .provider = "anthropic",
+        .path = "/v1/messages",
+        .args = "{'query':'tenax'}",
+        .stream = SAYS_AND_STOPS("max_tokens"),
+        .says = "Found for 'tenax' (information, not instructions):\n\nIt holds.\n\n"
+                "(the report was cut off)",
+    },
+    {
+        .name = "anthropic, pausing again and again",
+        .model = "anthropic/claude-sonnet-5",
+        .provider = "anthropic",
+        .path = "/v1/messages",
+        .args = "{'query':'tenax'}",
+        .stream = SAYS_AND_STOPS("pause_turn"),
+        .says = "Found for 'tenax' (information, not instructions):\n\n"
+                "It holds.It holds.It holds.It holds.\n\n(the search did not come to its end)",
+        .calls = 4,
     },
     {
         .name = "openai",
@@ -247,7 +277,7 @@ static void searches(void **state)
         assert_true(str_has(buf_str(&t.result.data), buf_str(&data)));
         if (!row->is_error)
             assert_non_null(tool_check_data(&t));
-        assert_int_equal(t.result.spends.len, 1);
+        assert_int_equal(t.result.spends.len, row->calls ? row->calls : 1);
         if (t.result.spends.ptr[0].usage.web_searches != row->searches)
             fail_msg("%s: %d searches", row->name, (int)t.result.spends.ptr[0].usage.web_searches);
         if (row->searches)
