@@ -135,7 +135,7 @@ static void text_retry(struct text *t, const struct event *e)
 
     text_break(t);
     buf_add(&text, e->text);
-    if (e->status)
+    if (e->status >= 300 && !str_has(e->text, STR("HTTP ")))
         buf_addf(&text, " (HTTP %d)", e->status);
     buf_adds(&text, "; trying again");
     if (e->delay_ms >= 1000)
