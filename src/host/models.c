@@ -100,6 +100,42 @@ int models_choose(struct models *m, const struct conf *conf, struct str want, do
     return max_usd > 0 ? models_check_prices(m, err) : 0;
 }
 
+/* Whether the requests of the dialect tell such a model how many tokens it may think. */
+static bool models_by_budget(const struct provider *p)
+{
+    if (p->dialect == &dialect_openai_responses)
+        return false;
+    return p->dialect != &dialect_anthropic || p->model.thinking == MODEL_THINKS_BUDGET;
+}
+
+static bool models_can_be_off(const struct model *m)
+{
+    bool by_effort = m->thinking == MODEL_THINKS_EFFORT;
+
+    return m->thinking != MODEL_THINKS_ALWAYS &&
+           !(by_effort && effort_fit(m->efforts, EFFORT_NONE) > EFFORT_MINIMAL);
+}
+
+void models_note_thinking(const struct models *m, enum thinking thinking, enum effort effort,
+                          struct strv *ret_notes)
+{
+    const struct provider *p = &m->list[0];
+    const struct model *model = &p->model;
+    bool knows_efforts = model->efforts || model->thinking == MODEL_THINKS_BUDGET ||
+                         model->thinking == MODEL_THINKS_ALWAYS;
+
+    if (!p->dialect || !model->known)
+        return;
+    if (thinking == THINKING_BUDGET && !models_by_budget(p))
+        strv_addf(ret_notes,
+                  "a limit of thinking tokens does nothing with %s, which decides itself%s",
+                  p->model_name, model->efforts ? "; use --effort" : "");
+    if (thinking == THINKING_OFF && !models_can_be_off(model))
+        strv_addf(ret_notes, "thinking cannot be switched off with %s", p->model_name);
+    if (effort != EFFORT_UNSET && effort != EFFORT_NONE && !knows_efforts)
+        strv_addf(ret_notes, "an effort does nothing with %s, which has none", p->model_name);
+}
+
 bool models_need_net(const struct models *m)
 {
     for (size_t i = 0; i < m->count; i++) {

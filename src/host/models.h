@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "llm/dialect.h"
 #include "llm/provider.h"
 #include "sync/thread.h"
 
@@ -45,6 +46,9 @@ void models_release(struct models *m);
 int models_check(const struct conf *conf, const struct model *m, struct err *err);
 int models_choose(struct models *m, const struct conf *conf, struct str want, double max_usd,
                   struct cancel *cancel, struct strv *ret_notes, struct err *err);
+/* What was asked for about thinking and does nothing for the first model, in a note each. */
+void models_note_thinking(const struct models *m, enum thinking thinking, enum effort effort,
+                          struct strv *ret_notes);
 bool models_need_net(const struct models *m);
 
 /* Before there is an agent: takes the content of *first. */
