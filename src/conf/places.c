@@ -19,7 +19,8 @@ static void places_add(place_vec *ret, struct arena *arena, enum source_level le
     CLEANUP(mem_freep) char *path = path_join(dir, name);
 
     if (file_exists(path))
-        vec_push(ret, ((struct place){level, ours, arena_cstr(arena, str_of(path))}));
+        vec_push(ret, ((struct place){
+                          .level = level, .ours = ours, .path = arena_cstr(arena, str_of(path))}));
 }
 
 static bool places_wants(const struct conf *conf, const char *level)
@@ -104,4 +105,38 @@ void places_find(const struct conf *conf, const char *name, struct arena *arena,
         places_add_project(conf, name, arena, claudes, ret);
     places_add(ret, arena, LEVEL_MANAGED, /*ours=*/false, claude, name);
     places_add(ret, arena, LEVEL_MANAGED, /*ours=*/true, ours, name);
+}
+
+/* Those in a folder of --add-dir, but for what is the project's or the user's anyway. */
+static void places_add_in(const struct conf *conf, const char *dir, const char *name,
+                          struct arena *arena, const place_vec *others, place_vec *ret)
+{
+    CLEANUP(mem_freep) char *claudes = path_join(dir, ".claude");
+    CLEANUP(mem_freep) char *ours = path_join(dir, ".tenax");
+    size_t before = ret->len;
+
+    if (conf_get_bool(conf, "claudeCompat", true) && !places_has(others, dir, ".claude", name))
+        places_add(ret, arena, LEVEL_PROJECT, /*ours=*/false, claudes, name);
+    if (!places_has(others, dir, ".tenax", name))
+        places_add(ret, arena, LEVEL_PROJECT, /*ours=*/true, ours, name);
+    for (size_t i = before; i < ret->len; i++)
+        ret->ptr[i].added = dir;
+}
+
+void places_find_added(const struct conf *conf, const char *name, struct arena *arena,
+                       place_vec *ret)
+{
+    const struct strv *dirs = conf_option(conf, OPT_ADD_DIR);
+    place_vec others = VEC_INIT;
+
+    if (!dirs)
+        return;
+    places_find(conf, name, arena, &others);
+    for (size_t i = 0; i < dirs->len; i++) {
+        CLEANUP(mem_freep) char *dir = path_join(conf_dir(conf), dirs->ptr[i]);
+        CLEANUP(mem_freep) char *real = path_real(dir);
+
+        places_add_in(conf, arena_cstr(arena, str_of(real)), name, arena, &others, ret);
+    }
+    vec_release(&others);
 }

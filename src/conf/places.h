@@ -25,7 +25,8 @@ struct conf;
 struct place {
     enum source_level level;
     bool ours;
-    const char *path; /* absolute; in the arena */
+    const char *path;  /* absolute; in the arena */
+    const char *added; /* the folder of --add-dir that it lies in; NULL: none */
 };
 
 typedef VEC(struct place) place_vec;
@@ -34,3 +35,7 @@ typedef VEC(struct place) place_vec;
 const char *places_project(const struct conf *conf, struct arena *arena);
 /* name: "agents", "skills", "output-styles", … */
 void places_find(const struct conf *conf, const char *name, struct arena *arena, place_vec *ret);
+/* Those in folders of --add-dir, as the project's: for what these bring along (commands, skills).
+ */
+void places_find_added(const struct conf *conf, const char *name, struct arena *arena,
+                       place_vec *ret);

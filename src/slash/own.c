@@ -80,7 +80,9 @@ static bool stamp_holds(const struct own_stamp *s)
 
 static void places_of(const struct conf *conf, struct arena *arena, place_vec *ret)
 {
+    places_find_added(conf, "commands", arena, ret);
     places_find(conf, "commands", arena, ret);
+    places_find_added(conf, "skills", arena, ret);
     places_find(conf, "skills", arena, ret);
 }
 
@@ -229,10 +231,11 @@ static int rank(const struct own_command *c)
 static bool is_outside(const struct own_list *l, const struct place *at, const char *path)
 {
     CLEANUP(mem_freep) char *real = path_real(path);
-    size_t len = strlen(l->project);
+    const char *top = at->added ? at->added : l->project;
+    size_t len = strlen(top);
 
     return at->level == LEVEL_PROJECT && len > 1 &&
-           (strncmp(real, l->project, len) != 0 || real[len] != '/');
+           (strncmp(real, top, len) != 0 || real[len] != '/');
 }
 
 /* Takes it, or says why not. */
@@ -393,7 +396,9 @@ struct own_list *own_read(const struct conf *conf)
 
     atomic_store(&l->refs, 1);
     l->project = arena_cstr(&l->arena, str_of(project));
+    places_find_added(conf, "commands", &arena, &commands); /* the project's own beat these */
     places_find(conf, "commands", &arena, &commands);
+    places_find_added(conf, "skills", &arena, &skills);
     places_find(conf, "skills", &arena, &skills);
     VEC_EACH(&commands, at) {
         take_commands(l, at, at->path, STR(""), 0);
