@@ -25,7 +25,7 @@ void attached_release(struct attached *s)
     arena_release(&s->arena);
 }
 
-static void attach(struct attached *s, struct str reminders)
+void attach_reminders(struct attached *s, struct str reminders)
 {
     char uuid[ID_UUID_LEN + 1];
 
@@ -46,7 +46,7 @@ static void attach_context(struct agent *a, struct turn *t, struct attached *s)
     if (a->spec.again)
         a->spec.again(a->spec.news_arg, t->cancel, &text);
     agent_tell_loaded(a);
-    attach(s, text.len ? buf_str(&text) : a->spec.context);
+    attach_reminders(s, text.len ? buf_str(&text) : a->spec.context);
 }
 
 /* ---- Files ---- */
@@ -127,7 +127,7 @@ static void attach_files(struct agent *a, const struct room *room, size_t first,
             continue;
         }
         left -= max < text.len ? max : text.len;
-        attach(s, buf_str(&text));
+        attach_reminders(s, buf_str(&text));
     }
 }
 
@@ -150,7 +150,7 @@ static void attach_work(struct agent *a, struct attached *s)
     }
     s->mode = permit_mode(a->spec.permit);
     reminder_mode(&text, MODE_DEFAULT, s->mode);
-    attach(s, buf_str(&text));
+    attach_reminders(s, buf_str(&text));
 }
 
 static void attach_hooks(struct agent *a, struct turn *t, struct attached *s)
@@ -160,7 +160,7 @@ static void attach_hooks(struct agent *a, struct turn *t, struct attached *s)
 
     turn_ask_start_hooks(a, t, STR("compact"), &context, /*ret_first=*/NULL);
     reminder_add(&text, buf_str(&context));
-    attach(s, buf_str(&text));
+    attach_reminders(s, buf_str(&text));
 }
 
 void attach_state(struct agent *a, struct turn *t, const struct room *room, size_t first,
@@ -168,6 +168,7 @@ void attach_state(struct agent *a, struct turn *t, const struct room *room, size
 {
     attach_context(a, t, ret);
     attach_files(a, room, first, ret);
+    attach_skills(a, room, first, ret);
     attach_work(a, ret);
     attach_hooks(a, t, ret);
 }

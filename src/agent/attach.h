@@ -1,8 +1,8 @@
 /*
  * What is said again behind a summary, because it was lost with the messages: the surroundings and
- * instruction files as they are now, the files looked at last, the list of things to do, the mode,
- * the folder, and what SessionStart hooks add; for src/agent only. All of it as reminders. Agent
- * thread.
+ * instruction files as they are now, the files looked at last, the skills that were called, the
+ * list of things to do, the mode, the folder, and what SessionStart hooks add; for src/agent only,
+ * but for the mark. All of it as reminders. Agent thread.
  */
 #pragma once
 
@@ -19,6 +19,9 @@ struct room;
 struct turn;
 
 #define ATTACH_MAX_FILES 5
+#define ATTACH_MAX_SKILLS 8
+/* Ends the block that tells of a command, before the words it has become: they are a skill's. */
+#define ATTACH_SKILL_MARK "<skill-format>true</skill-format>"
 
 struct attached {
     VEC(struct block) blocks; /* texts with their entry, in the arena */
@@ -32,6 +35,9 @@ void attached_release(struct attached *s);
  */
 void attach_state(struct agent *a, struct turn *t, const struct room *room, size_t first,
                   struct attached *ret);
+/* attach_skills.c: skills whose words are lost, those called last; for attach.c. */
+void attach_skills(struct agent *a, const struct room *room, size_t first, struct attached *s);
+void attach_reminders(struct attached *s, struct str reminders);
 /* It is in the conversation now. Files that are neither shown nor read in what stays count as not
  * seen: before an edit they have to be read again. */
 void attach_done(struct agent *a, const struct attached *s);

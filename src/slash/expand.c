@@ -358,6 +358,7 @@ int expand_command(struct slash_call *call, const struct own_command *c, struct 
     int rc;
 
     slash_words(call->args, &words);
+    call->is_skill = c->is_skill;
     take_grants(call, c);
     say_unused(call, c);
     rc = own_body(c, &arena, &body, err);

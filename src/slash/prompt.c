@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/attach.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "host/host.h"
@@ -22,8 +23,9 @@ static struct message *prompt_message(const struct slash_call *call, struct str 
         return message_user_text(buf_str(&call->prompt));
     buf_addf(&head,
              "<command-name>/%.*s</command-name>\n<command-message>%.*s</command-message>\n"
-             "<command-args>%.*s</command-args>",
-             STR_ARG(name), STR_ARG(name), STR_ARG(call->args));
+             "<command-args>%.*s</command-args>%s",
+             STR_ARG(name), STR_ARG(name), STR_ARG(call->args),
+             call->is_skill ? "\n" ATTACH_SKILL_MARK : "");
     m = message_new(ROLE_USER, 2);
     message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&head)});
     message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&call->prompt)});

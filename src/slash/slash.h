@@ -62,6 +62,7 @@ struct slash_call {
     /* What is said to the model in the place of what was typed; empty: nothing is. Only where the
      * command has not been asked for by a program. */
     struct buf prompt;
+    bool is_skill;     /* the prompt is a skill's, which stays in use */
     bool is_own_words; /* the prompt is what the person has written, not what the command says */
     /* What holds for the turn of that prompt alone, beside all else: permission rules, the model
      * (empty: the session's), the effort (UNSET: the session's). */

@@ -1,0 +1,110 @@
+/*
+ * attach_skills: a skill that was called is to be followed from then on, so its words are said
+ * again when the message that had them is summed up. They are found in the conversation itself, as
+ * they were said or as they were said again before: a resumed session needs no memory of its own.
+ */
+#include "agent/attach.h"
+#include "agent/inside.h"
+#include "agent/reminder.h"
+#include "agent/room.h"
+
+#define SKILL_COMMAND "<command-name>/"
+#define SKILL_AGAIN "<system-reminder>\nThe skill /"
+#define SKILL_IN_USE " is in use. It says:\n"
+
+struct skill {
+    struct str name;
+    struct str body;  /* empty: it was said again before */
+    struct str again; /* that block */
+};
+
+static bool skill_name(struct str text, struct str before, struct str behind, struct str *ret)
+{
+    size_t end;
+
+    if (!str_starts(text, before))
+        return false;
+    text = str_from(text, before.len);
+    end = str_find(text, behind);
+    *ret = str_first(text, end);
+    return end < text.len && end;
+}
+
+/* The one that block i of a message tells of. */
+static bool skill_at(const struct message *m, size_t i, struct skill *ret)
+{
+    const struct block *b = &m->blocks[i];
+
+    *ret = (struct skill){0};
+    if (m->role != ROLE_USER || b->kind != BLOCK_TEXT)
+        return false;
+    if (skill_name(b->text, STR(SKILL_AGAIN), STR(SKILL_IN_USE), &ret->name)) {
+        ret->again = b->text;
+        return true;
+    }
+    if (i + 1 == m->len || m->blocks[i + 1].kind != BLOCK_TEXT ||
+        !str_ends(b->text, STR(ATTACH_SKILL_MARK)))
+        return false;
+    ret->body = m->blocks[i + 1].text;
+    return skill_name(b->text, STR(SKILL_COMMAND), STR("</command-name>"), &ret->name);
+}
+
+struct skills {
+    VEC(struct skill) list; /* called last first */
+};
+
+static void skills_release(struct skills *s)
+{
+    vec_release(&s->list);
+}
+
+static bool skills_has(const struct skills *s, struct str name)
+{
+    VEC_EACH(&s->list, it) {
+        if (str_eq(it->name, name))
+            return true;
+    }
+    return false;
+}
+
+/* Those of messages from..to, once each. */
+static void skills_find(struct skills *s, const struct history *h, size_t from, size_t to)
+{
+    struct skill skill;
+
+    for (size_t m = to; m-- > from;) {
+        for (size_t b = h->list.ptr[m]->len; b-- > 0;) {
+            if (skill_at(h->list.ptr[m], b, &skill) && !skills_has(s, skill.name))
+                vec_push(&s->list, skill);
+        }
+    }
+}
+
+void attach_skills(struct agent *a, const struct room *room, size_t first, struct attached *s)
+{
+    CLEANUP(skills_release) struct skills skills = {0};
+    size_t left = room->files_bytes;
+    size_t kept;
+    size_t end;
+
+    skills_find(&skills, &a->history, first, a->history.list.len);
+    kept = skills.list.len; /* these are still there to be read */
+    skills_find(&skills, &a->history, 0, first);
+    end = kept + ATTACH_MAX_SKILLS;
+    for (size_t i = kept; i < skills.list.len && i < end && left; i++) {
+        const struct skill *it = &skills.list.ptr[i];
+        CLEANUP(buf_release) struct buf words = BUF_INIT(AGENT_MAX_TEXT);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
+        size_t max = room->file_bytes < left ? room->file_bytes : left;
+        struct str body = str_clip(it->body, max);
+
+        if (it->again.len && it->again.len > left)
+            continue;
+        buf_addf(&words, "The skill /%.*s" SKILL_IN_USE "%.*s", STR_ARG(it->name), STR_ARG(body));
+        if (body.len < it->body.len)
+            buf_adds(&words, "\n[the rest of it is left out]");
+        reminder_add(&text, buf_str(&words));
+        attach_reminders(s, it->again.len ? it->again : buf_str(&text));
+        left -= it->again.len ? it->again.len : body.len;
+    }
+}
