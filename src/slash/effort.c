@@ -71,6 +71,10 @@ static int effort_set(struct slash_call *call, struct str name, struct err *err)
     enum effort wanted = EFFORT_UNSET;
     bool automatic = str_is_word_of(name, "auto unset");
 
+    if (str_is(name, "ultracode"))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "ultracode is xhigh and workflows of many agents; tenax has no workflows "
+                       "yet, so /effort xhigh is what there is of it");
     if (!automatic &&
         (!str_is_word_of(name, "low medium high xhigh max") || !effort_parse(name, &wanted)))
         return err_set(err, ERR_BAD_INPUT,
