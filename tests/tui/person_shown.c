@@ -176,6 +176,87 @@ static void case_shell_tail(void)
     leave(&w);
 }
 
+#define TITLE "\x1b]0;"
+
+/* The window's title says how it stands; it is given back at the end. */
+static void case_title(void)
+{
+    struct window w;
+    size_t from;
+
+    start(&w, "step\n  text one two\n  pause 500ms\n  call Bash {\"command\": \"touch made\"}\n"
+              "step\n  text That is all.\n");
+    window_until_raw(&w, TITLE "tenax · work\x1b\\", 0);
+    from = w.raw.len;
+    window_type(&w, "go" ENTER);
+    window_until_raw(&w, " · working\x1b\\", from);
+    window_until(&w, "Enter choose");
+    window_until_raw(&w, " · waiting for you\x1b\\", from);
+    from = w.raw.len;
+    answer(&w, "1");
+    window_until(&w, "That is all.");
+    until_idle(&w);
+    window_until_raw(&w, " · done\x1b\\", from);
+    from = w.raw.len;
+    window_type(&w, "/clear" ENTER);
+    window_until(&w, "new session");
+    until_idle(&w);
+    window_until_raw(&w, TITLE "tenax · work\x1b\\", from);
+    from = w.raw.len;
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_until_raw(&w, "\x1b[23;0t", from);
+    window_close(&w);
+}
+
+#define NOTICE "\x1b]9;tenax: "
+#define FOCUS_OUT "\x1b[O"
+#define FOCUS_IN "\x1b[I"
+
+static bool was_told(const struct window *w, const char *what, size_t from)
+{
+    return strstr(w->raw.ptr + from, what) != NULL;
+}
+
+/* Who looks elsewhere is told that a person is needed, and that a long turn has ended; who looks on
+ * is not. */
+static void case_notified(void)
+{
+    static const char *const env[] = {"TERM_PROGRAM=iTerm.app", "TENAX_TEST_CLOCK=fast:100", NULL};
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt first\n  text One.\n  call Bash {\"command\": \"true a\"}\n"
+                    "step\n  if-prompt second\n  call Bash {\"command\": \"touch b\"}\n"
+                    "step\n  if-prompt third\n  text The third.\n"
+                    "step\n  sticky\n  text That is all.\n",
+        .settings = "{\"permissions\":{\"allow\":[\"Bash(true:*)\"],\"ask\":[\"Bash(touch:*)\"]}}",
+        .env = env,
+    };
+    struct window w;
+    size_t from;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    window_type(&w, "first" ENTER);
+    window_until(&w, "That is all.");
+    until_idle(&w);
+    CHECK(!was_told(&w, NOTICE, 0), "somebody who looks on was told");
+    from = w.raw.len;
+    window_type(&w, "second" ENTER FOCUS_OUT);
+    window_until(&w, "Enter choose");
+    window_until_raw(&w, NOTICE, from);
+    from = w.raw.len;
+    answer(&w, "1"); /* later than ten seconds, as fast as they go */
+    window_until_raw(&w, NOTICE "Done", from);
+    until_idle(&w);
+    from = w.raw.len;
+    window_type(&w, FOCUS_IN "third" ENTER);
+    window_until(&w, "The third.");
+    until_idle(&w);
+    CHECK(!was_told(&w, NOTICE, from), "somebody who looks again was told");
+    leave(&w);
+}
+
 const struct person_case person_shown[] = {
     {"command-meanwhile", case_command_meanwhile},
     {"resume-figures", case_resume_figures},
@@ -183,5 +264,7 @@ const struct person_case person_shown[] = {
     {"settings-changed", case_settings_changed},
     {"own-status", case_own_status},
     {"shell-tail", case_shell_tail},
+    {"title", case_title},
+    {"notified", case_notified},
     {0},
 };
