@@ -148,6 +148,7 @@ static int git_run_inside(const struct git *g, struct proc_spec *spec, const str
     CLEANUP(strv_release) struct strv write = STRV_INIT;
     CLEANUP(strv_release) struct strv inside_env = STRV_INIT;
     CLEANUP(mem_freep) char *room = g->index ? path_dirname(g->index) : NULL;
+    struct proc_spec confined = *spec;
     struct confinement confine;
 
     if (sandbox_enter(g->sandbox, &inside, err) < 0)
@@ -161,9 +162,9 @@ static int git_run_inside(const struct git *g, struct proc_spec *spec, const str
         strv_adds(&write, room);
     confine.write = (const char *const *)strv_get(&write);
     sandbox_job_environ(inside, strv_get(env), &inside_env);
-    spec->confine = &confine;
-    spec->envp = (const char *const *)strv_get(&inside_env);
-    return git_run_spec(g, spec, ret, err);
+    confined.confine = &confine;
+    confined.envp = (const char *const *)strv_get(&inside_env);
+    return git_run_spec(g, &confined, ret, err);
 }
 
 int git_run(const struct git *g, const char *const *args, struct str input, size_t max_output,

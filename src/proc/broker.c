@@ -77,9 +77,9 @@ static void broker_proc_path(pid_t pid, const char *name, char ret[static 64])
 {
     char digits[12];
     size_t len = 0;
-    size_t at = 6;
+    size_t at = sizeof("/proc/") - 1;
 
-    memcpy(ret, "/proc/", 6);
+    memcpy(ret, "/proc/", sizeof("/proc/"));
     do {
         digits[len++] = (char)('0' + pid % 10);
         pid /= 10;
