@@ -229,6 +229,7 @@ static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, str
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)), h->max_usd,
                       h->cancel, ret_notes, err) < 0)
         return -1;
+    models_note_names(h->conf, ret_notes);
     models_note_thinking(&h->models, h->thinking, h->effort, ret_notes);
     if (is_early)
         (void)host_connect(h, /*err=*/NULL);

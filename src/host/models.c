@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "conf/nearest.h"
 #include "json/json.h"
 
 void models_init(struct models *m)
@@ -134,6 +135,67 @@ void models_note_thinking(const struct models *m, enum thinking thinking, enum e
         strv_addf(ret_notes, "thinking cannot be switched off with %s", p->model_name);
     if (effort != EFFORT_UNSET && effort != EFFORT_NONE && !knows_efforts)
         strv_addf(ret_notes, "an effort does nothing with %s, which has none", p->model_name);
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether two names differ in their numbers only: versions come and go, and are no mistakes. */
+static bool models_same_letters(struct str a, struct str b)
+{
+    for (;;) {
+        while (a.len && !is_letter(a.ptr[0]))
+            a = str_from(a, 1);
+        while (b.len && !is_letter(b.ptr[0]))
+            b = str_from(b, 1);
+        if (!a.len || !b.len)
+            return a.len == b.len;
+        if (a.ptr[0] != b.ptr[0])
+            return false;
+        a = str_from(a, 1);
+        b = str_from(b, 1);
+    }
+}
+
+/* Nothing is said of names that are far from all others: somebody may have such a model. */
+static void models_note_name(const char *key, struct str name, struct strv *ret_notes)
+{
+    size_t slash = str_chr(name, '/');
+    struct str provider = slash < name.len ? str_first(name, slash) : STR("");
+    struct str word = slash < name.len ? str_from(name, slash + 1) : name;
+    struct nearest near;
+    struct model m;
+
+    nearest_init(&near, word);
+    if (!provider.len || str_is(provider, "anthropic"))
+        nearest_offer_words(&near, "default fable opus sonnet haiku");
+    for (size_t i = 0; model_at(i, &m); i++) {
+        if (provider.len && !str_eq(m.provider, provider))
+            continue;
+        if (models_same_letters(m.name, word))
+            return;
+        nearest_offer(&near, m.name);
+    }
+    if (near.best.len && !models_same_letters(near.best, word))
+        strv_addf(ret_notes, "settings: %s names '%.*s', which is no model; did you mean '%.*s'?",
+                  key, STR_ARG(str_clip(name, 80)), STR_ARG(near.best));
+}
+
+void models_note_names(const struct conf *conf, struct strv *ret_notes)
+{
+    static const char *const keys[] = {"models", "modelOverrides", "promptCaching"};
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        const struct json *names = conf_get(conf, keys[i]);
+
+        if (!json_is(names, JSON_OBJECT))
+            continue;
+        JSON_EACH(names, it) {
+            models_note_name(keys[i], json_key(it), ret_notes);
+        }
+    }
 }
 
 bool models_need_net(const struct models *m)

@@ -49,6 +49,8 @@ int models_choose(struct models *m, const struct conf *conf, struct str want, do
 /* What was asked for about thinking and does nothing for the first model, in a note each. */
 void models_note_thinking(const struct models *m, enum thinking thinking, enum effort effort,
                           struct strv *ret_notes);
+/* Names in the settings that look like typing mistakes of a listed model's. */
+void models_note_names(const struct conf *conf, struct strv *ret_notes);
 bool models_need_net(const struct models *m);
 
 /* Before there is an agent: takes the content of *first. */
