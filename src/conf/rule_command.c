@@ -402,7 +402,7 @@ void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
         const struct shell_part *p = &c->shell.parts.ptr[k];
 
         for (size_t i = p->first; i < p->words.len; i++)
-            places_add_word(&at, p, i, c->lines[k].reads, ret_filters);
+            places_add_word(&at, p, i, !changes || c->lines[k].reads, ret_filters);
     }
     VEC_EACH(&c->shell.values, w) {
         places_add(&at, w->text, changes);
