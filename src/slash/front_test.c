@@ -249,7 +249,7 @@ static const struct row {
     {.command = "effort", .picks = {"xhigh"}, .text = "Effort: xhigh"},
     {.command = "effort", .args = "status", .text = "Effort: xhigh"},
     {.command = "effort", .args = "auto", .text = "Effort: auto"},
-    {.command = "effort", .args = "ultracode", .text = "there is no", .code = ERR_BAD_INPUT},
+    {.command = "effort", .args = "ultracode", .text = "no workflows yet", .code = ERR_UNSUPPORTED},
     {.command = "theme", .picks = {"light"}, .text = "Theme: light", .done = "theme=light;"},
     {.command = "theme",
      .picks = {"dark"},
