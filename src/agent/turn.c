@@ -485,8 +485,8 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
               turn_end_name(end), t->steps);
     if (end == END_API_ERROR || end == END_PROMPT_TOO_LONG)
         turn_tell_failure(a, t, event_error_name(t->err.code, t->api_status), t->err.text);
-    else if (end == END_COMPLETED && t->stop == STOP_MAX_TOKENS) /* no Stop hook was asked */
-        turn_tell_failure(a, t, "max_output_tokens", "the answer was cut at the output limit");
+    else if (end == END_MODEL_ERROR && t->err.code == ERR_TOO_BIG && t->stop == STOP_MAX_TOKENS)
+        turn_tell_failure(a, t, "max_output_tokens", t->err.text);
     if (a->spec.referee)
         a->spec.referee->turn_ends(a->spec.referee, &over);
     turn_return(a);

@@ -563,7 +563,8 @@ const struct hook_row hook_rows[] = {
      .scenario = "step\n  sticky\n  stop max_tokens\n  text more\n",
      .body = "",
      .told = {"'error':'max_output_tokens','error_details':'the answer was cut",
-              "'last_assistant_message':'the answer was cut"}},
+              "'last_assistant_message':'the answer was cut"},
+     .exit = 1},
 
     /* ---- Compaction ---- */
     {.name = "decision block",
