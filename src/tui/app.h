@@ -101,7 +101,8 @@ struct app_goal {
 struct app_watch {
     int fd; /* -1: they are not watched */
     struct strv paths;
-    bool is_vim; /* they say so */
+    bool is_vim;            /* they say so */
+    bool is_read, is_stale; /* by somebody beside us; something has changed since he began */
 };
 
 struct app_frame_cost {

@@ -1,7 +1,8 @@
 /*
  * app_watch: settings that somebody changes in their file count at once. The folders of the files
  * are watched (an inotify descriptor in the loop's poll(): nothing wakes up while nothing is
- * written there); what changed is read at the desk, because hooks may be asked about it. UI thread.
+ * written there); what changed is read beside all others, because hooks may be asked about it, and
+ * those take their time. UI thread.
  */
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -71,12 +73,17 @@ static void settings_run(struct chore *e)
     host_reload(((struct settings_chore *)e)->host);
 }
 
+static void settings_look(struct app *a);
+
 /* Vim's keys may have been chosen for this session alone: only a change counts. */
 static void settings_done(struct chore *e, void *arg)
 {
     struct app *a = arg;
     bool is_vim = str_is(conf_get_str(a->conf, "editorMode"), "vim");
 
+    a->watch.is_read = false;
+    if (a->watch.is_stale)
+        settings_look(a);
     if (((struct settings_chore *)e)->host != app_host(a))
         return;
     if (is_vim != a->watch.is_vim)
@@ -95,12 +102,18 @@ static void settings_free(struct chore *e)
 static void settings_look(struct app *a)
 {
     struct settings_chore *s;
+    struct err err = {0};
 
-    if (!app_host(a))
+    a->watch.is_stale = a->watch.is_read;
+    if (!app_host(a) || a->watch.is_read)
         return;
     s = chore_new(sizeof(*s), settings_run, settings_done, settings_free);
     s->host = app_host(a);
-    desk_give(a->desk, s);
+    a->watch.is_read = true;
+    if (chore_run_beside(a->session->crew, a->mailbox, s, &err) < 0) {
+        a->watch.is_read = false;
+        log_debug("tui", "settings are not read: %s", err.text);
+    }
 }
 
 /* Other files are written in the same folders all the time. */
