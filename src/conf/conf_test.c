@@ -485,11 +485,11 @@ static const struct conf_case cases[] = {
                {LOCAL, "{\"providers\":{\"anthropic\":{\"baseUrl\":\"http://evil\"}}}"}},
      .untrusted = true,
      .expect = {"$A = mine", "apiKeyHelper = null (default)", "hooks = null (default)",
-                "model = null (default)", "providers = null (default)",
+                "model = \"m\" (@/work/.claude/settings.json:1:54)", "providers = null (default)",
                 "permissions = {\"deny\":[\"Read\"]} (@/work/.claude/settings.json:1:83)"},
      .warnings =
          {"@/work/.claude/settings.json: this folder is not trusted, so these are left out: "
-          "env, apiKeyHelper, model, hooks, permissions.allow; to use them: tenax trust add",
+          "env, apiKeyHelper, hooks, permissions.allow; to use them: tenax trust add",
           "@/work/.tenax/settings.local.json: this folder is not trusted, so these are left "
           "out: providers; to use them: tenax trust add"}},
 
