@@ -128,9 +128,10 @@ static void case_own_status(void)
     struct window_spec spec = {
         .build = build,
         .scenario = "step\n  sticky\n  text Hello.\n",
-        .settings = "{\"statusLine\":{\"command\":\"echo upper row; echo lower row\"},"
-                    "\"hooks\":{\"SessionEnd\":[{\"hooks\":[{\"type\":\"command\","
-                    "\"command\":\"touch $HOME/ends; sleep 1\"}]}]}}",
+        .settings =
+            "{\"statusLine\":{\"command\":\"echo upper row; echo lower row\"},"
+            "\"hooks\":{\"SessionEnd\":[{\"hooks\":[{\"type\":\"command\","
+            "\"command\":\"touch $HOME/ends; until test -e $HOME/go; do sleep 0.05; done\"}]}]}}",
     };
     struct window w;
 
@@ -147,6 +148,7 @@ static void case_own_status(void)
     window_until_shown(&w, "one moment");
     CHECK(strstr(window_screen(&w), "upper row\nlower row"), "it has jumped:\n%s",
           window_screen(&w));
+    put_file(&w, "home/go", "");
     window_until(&w, "new session");
     until_idle(&w);
     CHECK(strstr(window_screen(&w), "upper row\nlower row"), "it has jumped:\n%s",
