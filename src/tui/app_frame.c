@@ -27,6 +27,11 @@
 #define FRAME_QUEUE_ROWS 3
 #define FRAME_SLOW_MS 300  /* a command that has not answered by then is shown as running */
 #define FRAME_ROOMY_ROWS 8 /* of the window: there is room for a rule */
+#define FRAME_LOW_ROWS 12  /* of the window: lower, rows are cut to any length */
+/* Rows of the smallest window that may be had from what is shown, however full it gets: 79 cells of
+ * what runs, 59 of the status. */
+#define FRAME_LEAST_LIVE 4
+#define FRAME_LEAST_BELOW 3
 
 void app_view(struct app *a, struct view *ret)
 {
@@ -142,7 +147,7 @@ static struct str frame_hint(const struct app *a)
     if (a->is_changing)
         return STR("one moment, please");
     if (app_is_working(a))
-        return STR("say something to add to it, Esc interrupts");
+        return STR("Esc interrupts, say something to add to it");
     return STR("say what to do, / for commands, @ for files, ! for the shell");
 }
 
@@ -210,77 +215,108 @@ static void frame_commit(struct app *a, const struct view *v)
         screen_commit(a->screen, &a->commits);
 }
 
+/* The editor's row while nothing is written: a hint, whose parts can be missed. */
+static bool frame_is_hint(const struct draft *draft, size_t row)
+{
+    return row == draft->from && draft->from == draft->to;
+}
+
+/* How many rows of the smallest window a row may be cut to at least. A person reads what runs now,
+ * and a window may be made narrow some day: only a low one, where little fits anyway, is cut to
+ * less than can be read. */
+static size_t frame_least(const struct view *window, const struct draft *draft, size_t row)
+{
+    if (window->rows < FRAME_LOW_ROWS || frame_is_hint(draft, row))
+        return 1;
+    return row < draft->from ? FRAME_LEAST_LIVE : FRAME_LEAST_BELOW;
+}
+
+/* Rows of the smallest window that a row may take when `most` is the limit. */
+static size_t frame_limit(const struct view *window, const struct draft *draft, size_t most,
+                          size_t row)
+{
+    size_t least = frame_least(window, draft, row);
+
+    return most > least ? most : least;
+}
+
 /* How many the frame takes below its text, when all but the draft is cut to `most` of them. */
-static size_t frame_narrow_rows(const struct app *a, const struct draft *draft, size_t most)
+static size_t frame_narrow_rows(const struct app *a, const struct view *window,
+                                const struct draft *draft, size_t most)
 {
     size_t rows = 0;
 
     for (size_t i = a->text_rows; i < lines_count(&a->region); i++) {
         size_t broken = reflow_line(lines_at(&a->region, i), REFLOW_COLS);
+        size_t limit = frame_limit(window, draft, most, i);
         bool is_draft = i >= draft->from && i < draft->to;
 
-        rows += broken > most && !is_draft ? most : broken;
+        rows += broken > limit && !is_draft ? limit : broken;
     }
     return rows;
 }
 
 /* How many rows of the smallest window a row that is only said by us may take, so that all of the
- * region would fit into it. What a person writes or is asked stays as it is, and where that alone
- * is too much, so does the rest. */
-static size_t frame_most(const struct app *a, const struct view *v, const struct draft *draft)
+ * region would fit into it. What a person writes or is asked stays as it is, and where that and
+ * what must be readable is too much, so does the rest. */
+static size_t frame_most(const struct app *a, const struct view *window, const struct draft *draft)
 {
     size_t room = screen_room(a->screen, a->text_rows, lines_count(&a->region));
-    size_t full = (size_t)v->cols / REFLOW_COLS + 1;
+    size_t full = (size_t)window->cols / REFLOW_COLS + 1;
     size_t most = full;
 
     if (app_panel(a))
         return full;
-    while (most && frame_narrow_rows(a, draft, most) > room)
+    while (most && frame_narrow_rows(a, window, draft, most) > room)
         most--;
     return most ? most : full;
 }
 
 /* Cells of a row. That of the waiting cursor is never dropped, so it must fit alone. */
-static int frame_cells(const struct app *a, const struct view *v, const struct draft *draft,
+static int frame_cells(const struct app *a, const struct view *window, const struct draft *draft,
                        size_t most, size_t row)
 {
     int cells;
 
     if (row < a->text_rows || (row >= draft->from && row < draft->to))
-        return v->cols;
+        return window->cols;
+    most = frame_limit(window, draft, most, row);
     if (row == 0 && most > REFLOW_ROWS)
         most = REFLOW_ROWS;
     cells = (int)most * REFLOW_COLS - 1;
-    return cells < v->cols ? cells : v->cols;
+    return cells < window->cols ? cells : window->cols;
 }
 
-/* A rule has no end that could be missing. */
-static void frame_add_cut(struct lines *to, struct line l, int cells, bool ascii)
+/* A rule has no end that could be missing, and a hint is shown in whole parts. */
+static void frame_add_cut(struct lines *to, struct line l, int cells, bool is_hint, bool ascii)
 {
-    if (str_ends(l.text, STR("─")) || str_ends(l.text, STR("--")))
+    if (is_hint)
+        l.text = width_first_parts(l.text, cells);
+    else if (str_ends(l.text, STR("─")) || str_ends(l.text, STR("--")))
         l.text = width_first(l.text, cells);
     lines_add_cut(to, l, cells, ascii);
 }
 
 /* A window that is made narrow breaks rows, and those that no longer fit then are in the scrollback
- * for good (reflow.h). So they are cut where they have to be. */
-static void frame_shorten(struct app *a, const struct view *v, const struct draft *draft)
+ * for good (reflow.h). So they are cut where that helps, and can still be read. */
+static void frame_shorten(struct app *a, const struct view *window, const struct draft *draft)
 {
     size_t most;
 
-    if (v->plain)
+    if (window->plain)
         return;
-    most = frame_most(a, v, draft);
+    most = frame_most(a, window, draft);
     lines_clear(&a->part);
     for (size_t i = 0; i < lines_count(&a->region); i++)
-        frame_add_cut(&a->part, lines_at(&a->region, i), frame_cells(a, v, draft, most, i),
-                      v->ascii);
+        frame_add_cut(&a->part, lines_at(&a->region, i), frame_cells(a, window, draft, most, i),
+                      !app_panel(a) && frame_is_hint(draft, i), window->ascii);
     lines_clear(&a->region);
     lines_add_all(&a->region, &a->part);
 }
 
 static void frame_inline(struct app *a, struct view *v)
 {
+    const struct view window = *v;
     struct screen_cursor cursor;
     struct draft draft;
     size_t lost = screen_lost(a->screen);
@@ -302,7 +338,7 @@ static void frame_inline(struct app *a, struct view *v)
     draft.to += lines_count(&a->region);
     cursor.calm = chat_due(a->chat, v->now_ms) < 0;
     lines_add_all(&a->region, &a->part);
-    frame_shorten(a, v, &draft);
+    frame_shorten(a, &window, &draft);
     screen_settled(a->screen, a->text_rows);
     screen_draw(a->screen, &a->region, cursor);
 }

@@ -167,7 +167,7 @@ static void draw_hint(const struct editor *e, const struct view *v, struct str h
 {
     draw_mark(e, v, /*is_first=*/true, false, false, ret);
     *cursor = (struct screen_cursor){lines_count(ret), mark_cells(v), true};
-    lines_put(ret, STYLE(ROLE_FAINT), width_first(hint, text_width(v)));
+    lines_put(ret, STYLE(ROLE_FAINT), width_first_parts(hint, text_width(v)));
     lines_end(ret);
 }
 

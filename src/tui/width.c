@@ -162,6 +162,18 @@ struct str width_first(struct str s, int cells)
     return str_first(s, at);
 }
 
+struct str width_first_parts(struct str s, int cells)
+{
+    struct str fits = width_first(s, cells);
+    size_t at = fits.len;
+
+    if (fits.len == s.len)
+        return s;
+    while (at && !str_starts(str_from(s, at), STR(", ")))
+        at--;
+    return at ? str_first(s, at) : fits;
+}
+
 bool width_is_sure(struct str grapheme)
 {
     size_t at = 0;

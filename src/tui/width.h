@@ -19,5 +19,7 @@ size_t width_prev(struct str s, size_t at, int *ret_cells);
 int width_of(struct str s);
 /* The longest beginning that takes at most so many cells. */
 struct str width_first(struct str s, int cells);
+/* The first parts of a list ("one, two") that fit whole; where not even one does, its beginning. */
+struct str width_first_parts(struct str s, int cells);
 /* Whether all terminals agree about this grapheme; behind another one, say where the cursor is. */
 bool width_is_sure(struct str grapheme);

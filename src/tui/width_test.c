@@ -168,6 +168,27 @@ static void first_cells(void **state)
     }
 }
 
+static const struct first_case parts_cases[] = {
+    {"one, two, three", 15, "one, two, three"},
+    {"one, two, three", 14, "one, two"},
+    {"one, two, three", 8, "one, two"},
+    {"one, two, three", 7, "one"},
+    {"one, two, three", 2, "on"},
+    {"", 3, ""},
+};
+
+static void first_parts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(parts_cases); i++) {
+        const struct first_case *c = &parts_cases[i];
+        struct str got = width_first_parts(str_of(c->text), c->cells);
+
+        if (!str_is(got, c->first))
+            fail_msg("row %zu: '%.*s'", i, STR_ARG(got));
+    }
+}
+
 /* Forwards and backwards agree on anything, and the sum is the sum. */
 static void any_bytes(void **state)
 {
@@ -218,9 +239,8 @@ static void any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(graphemes),
-        cmocka_unit_test(the_long_one_is_one),
-        cmocka_unit_test(first_cells),
+        cmocka_unit_test(graphemes),   cmocka_unit_test(the_long_one_is_one),
+        cmocka_unit_test(first_cells), cmocka_unit_test(first_parts),
         cmocka_unit_test(any_bytes),
     };
 
