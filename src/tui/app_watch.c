@@ -1,8 +1,9 @@
 /*
  * app_watch: settings that somebody changes in their file count at once. The folders of the files
  * are watched (an inotify descriptor in the loop's poll(): nothing wakes up while nothing is
- * written there); what changed is read beside all others, because hooks may be asked about it, and
- * those take their time. UI thread.
+ * written there), and where one is missing, the folder that it would appear in; what changed is
+ * read beside all others, because hooks may be asked about it, and those take their time. UI
+ * thread.
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,6 +11,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -22,15 +24,34 @@
 #include "tui/statusline.h"
 
 #define WATCH_WHAT (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR)
+/* A folder that is watched for another one to appear may be one of settings, too. */
+#define WATCH_WAY (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_MASK_ADD)
 
-/* A folder that is not there yet is tried again with the next look. */
+/* The folder, or while it is not there the nearest one above it. */
+static void watch_folder(struct app *a, const char *path)
+{
+    CLEANUP(mem_freep) char *folder = path_dirname(path);
+    uint32_t what = WATCH_WHAT | IN_MASK_ADD;
+
+    while (inotify_add_watch(a->watch.fd, folder, what) < 0) {
+        char *above;
+
+        if (errno != ENOENT) {
+            log_debug("tui", "%s is not watched: %s", folder, strerror(errno));
+            return;
+        }
+        above = path_dirname(folder);
+        mem_freep(&folder);
+        folder = above;
+        what = WATCH_WAY;
+    }
+}
+
 static void watch_folders(struct app *a)
 {
     for (size_t i = 0; i < a->watch.paths.len; i++) {
-        CLEANUP(mem_freep) char *folder = path_dirname(a->watch.paths.ptr[i]);
-
-        if (inotify_add_watch(a->watch.fd, folder, WATCH_WHAT) < 0 && errno != ENOENT)
-            log_debug("tui", "%s is not watched: %s", folder, strerror(errno));
+        watch_folder(a, a->watch.paths.ptr[i]);
+        watch_folder(a, a->watch.paths.ptr[i]); /* it may have come before the one above was */
     }
 }
 
@@ -126,11 +147,41 @@ static bool is_settings(const struct app *a, const char *name)
     return false;
 }
 
+/* A folder of that name leads to settings. */
+static bool is_on_the_way(const struct app *a, const char *name)
+{
+    CLEANUP(buf_release) struct buf part = BUF_INIT(NAME_MAX + 3);
+
+    buf_addf(&part, "/%s/", name);
+    for (size_t i = 0; i < a->watch.paths.len; i++) {
+        if (str_has(str_of(a->watch.paths.ptr[i]), buf_str(&part)))
+            return true;
+    }
+    return false;
+}
+
+/* A folder that leads to settings came, or one that was watched has gone. */
+static bool is_other_way(const struct app *a, const struct inotify_event *e)
+{
+    if (e->mask & IN_IGNORED)
+        return true;
+    return e->mask & IN_ISDIR && e->len && is_on_the_way(a, e->name);
+}
+
+/* A file that was only created says nothing yet: it will be written. */
+static bool is_change(const struct app *a, const struct inotify_event *e)
+{
+    if (e->mask & IN_Q_OVERFLOW)
+        return true;
+    return !(e->mask & IN_CREATE) && e->len && is_settings(a, e->name);
+}
+
 void app_watch_read(struct app *a)
 {
     char bytes[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)]
         __attribute__((aligned(__alignof__(struct inotify_event))));
     bool changed = false;
+    bool moved = false;
 
     for (;;) {
         ssize_t n = read(a->watch.fd, bytes, sizeof(bytes));
@@ -140,10 +191,13 @@ void app_watch_read(struct app *a)
         for (const char *at = bytes; at < bytes + n;) {
             const struct inotify_event *e = (const struct inotify_event *)at;
 
-            changed = changed || e->mask & IN_Q_OVERFLOW || (e->len && is_settings(a, e->name));
+            changed = changed || is_change(a, e);
+            moved = moved || is_other_way(a, e);
             at += sizeof(*e) + e->len;
         }
     }
-    if (changed)
+    if (moved)
+        watch_folders(a);
+    if (changed || moved) /* what is in the new folder was not seen to be written */
         settings_look(a);
 }

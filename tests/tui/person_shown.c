@@ -5,6 +5,10 @@
 #include "person.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
 
 /* A command that is typed while the model answers is answered at once, as wide as the window. */
 static void case_command_meanwhile(void)
@@ -120,6 +124,58 @@ static void case_settings_changed(void)
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
     window_close(&w);
+}
+
+/* So does what is written into a folder that appears only now: one of the person, one of the
+ * project, and one that was removed and comes again. */
+static void case_settings_appear(void)
+{
+    struct window_spec spec = {.build = build, .scenario = "step\n  text Hello.\n"};
+    CLEANUP(mem_freep) char *folder = NULL;
+    CLEANUP(mem_freep) char *file = NULL;
+    struct window w;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    put_file(&w, "home/.claude/settings.json", "{\"editorMode\":\"vim\"}");
+    window_until_shown(&w, "INSERT");
+    put_file(&w, "work/.tenax/settings.json", "{\"editorMode\":\"normal\"}");
+    window_until_gone(&w, "INSERT");
+    folder = path_join(w.top, "work/.tenax");
+    file = path_join(folder, "settings.json");
+    CHECK(unlink(file) == 0 && rmdir(folder) == 0, "the folder cannot be removed");
+    window_until_shown(&w, "INSERT");
+    put_file(&w, "work/.tenax/settings.json", "{\"editorMode\":\"normal\"}");
+    window_until_gone(&w, "INSERT");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
+/* What runs can be read as wide as the window is, also where a narrower one would break it into
+ * more rows than there are above: tmux keeps the empty ones below. */
+static void case_wide_calls(void)
+{
+#define LONG_CALL                                                                                  \
+    "call Bash {\"command\": \"sleep 1000; cat a/path/that/is/so/long/that/it/is/cut\"}\n"
+    static const char *const args[] = {"--permission-mode=bypassPermissions", NULL};
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n" LONG_CALL LONG_CALL LONG_CALL "step\n  text Hello.\n",
+        .term = "tmux-256color",
+        .args = args,
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    window_until_shown(&w, "for commands\n"); /* in whole parts */
+    window_type(&w, "go" ENTER);
+    window_until_shown(&w, "/path/that/is/so/long/that/it/is/cut) 1 s");
+    window_until_shown(&w, "esc to interrupt)");
+    window_type(&w, ESC);
+    window_until(&w, "nterrupted");
+    leave(&w);
 }
 
 /* The person's own line stays in its place while a session goes, and behind a hint. */
@@ -264,6 +320,8 @@ const struct person_case person_shown[] = {
     {"resume-figures", case_resume_figures},
     {"mentions", case_mentions},
     {"settings-changed", case_settings_changed},
+    {"settings-appear", case_settings_appear},
+    {"wide-calls", case_wide_calls},
     {"own-status", case_own_status},
     {"shell-tail", case_shell_tail},
     {"title", case_title},
