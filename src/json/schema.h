@@ -1,15 +1,17 @@
 /*
- * Checks a value against the part of JSON Schema that tool definitions use.
+ * Checks a value against a JSON Schema (draft 2020-12), but for its rarest keywords.
  *
- * Known: type (name or list), properties, required, additionalProperties (false or a schema), enum,
- * const, items, minItems, maxItems, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
- * minLength, maxLength, pattern (PCRE2, unanchored, UTF), minProperties, maxProperties, uniqueItems
- * (up to 2000), anyOf, oneOf, allOf, not, and $ref within the schema ("#/$defs/name"). Annotations
- * (description, title, default, format, $schema, examples, …) are passed over. Any other keyword is
- * passed over too, and so is one whose own value makes no sense or that nests deeper than 64;
- * schema_unknown() names these, for whoever loads the schema to report. A schema comes from outside
- * like any text: a pattern that does not compile, or needs too many steps on a string, is passed
- * over and never blocks the value.
+ * Known: type (name or list), properties, required, additionalProperties (false or a schema),
+ * patternProperties, propertyNames, dependentRequired, dependentSchemas, enum, const, items,
+ * prefixItems, contains with minContains and maxContains, minItems, maxItems, minimum, maximum,
+ * exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern (PCRE2, unanchored,
+ * UTF), minProperties, maxProperties, uniqueItems (up to 2000), anyOf, oneOf, allOf, not, if with
+ * then and else, and $ref within the schema ("#/$defs/name"). Annotations (description, title,
+ * default, format, $schema, examples, …) are passed over. Any other keyword
+ * (unevaluatedProperties, …) is passed over too, and so is one whose own value makes no sense or
+ * that nests deeper than 64; schema_unknown() names these, for whoever loads the schema to report.
+ * A schema comes from outside like any text: a pattern that does not compile, or needs too many
+ * steps on a string, is passed over and never blocks the value.
  *
  * Every problem found (up to 8) goes into one text that a model can act on:
  *   "'file_path' is required; 'limit' must be an integer, not the string \"10\""

@@ -43,10 +43,27 @@ static int compare(const struct json *value, size_t size, const struct json *lim
     return (a > b) - (a < b);
 }
 
+/* Exact where both are integers; else as near as decimal fractions are in binary. */
+static bool is_multiple(const struct json *value, const struct json *of)
+{
+    int64_t x;
+    int64_t y;
+    double q;
+
+    if (json_i64(value, &x) && json_i64(of, &y))
+        return y <= 0 || x % y == 0;
+    if (!(double_of(of) > 0))
+        return true; /* makes no sense */
+    q = fabs(double_of(value) / double_of(of));
+    if (!(q < 1e15))
+        return true; /* no fraction is left to look at */
+    return fabs(q - (double)(int64_t)(q + 0.5)) <= 1e-9 * (q > 1 ? q : 1);
+}
+
 bool schema_limit_holds(enum limit_op op, const struct json *value, size_t size,
                         const struct json *limit)
 {
-    int order = compare(value, size, limit);
+    int order = op == MULTIPLE ? 0 : compare(value, size, limit);
 
     switch (op) {
     case AT_LEAST:
@@ -57,6 +74,8 @@ bool schema_limit_holds(enum limit_op op, const struct json *value, size_t size,
         return order > 0;
     case BELOW:
         return order < 0;
+    case MULTIPLE:
+        return is_multiple(value, limit);
     }
     return true;
 }

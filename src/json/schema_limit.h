@@ -16,6 +16,7 @@ enum limit_op {
     AT_MOST,
     ABOVE,
     BELOW,
+    MULTIPLE, /* of a number above 0 */
 };
 
 /* Of a value that is no number, its size is compared. */

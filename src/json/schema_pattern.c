@@ -58,34 +58,31 @@ int schema_pattern_check(struct str pattern, char *text, size_t size)
     return -1;
 }
 
-static pcre2_code *get_code(struct schema_patterns *all, const struct json *pattern)
+/* source tells it from others. */
+static pcre2_code *get_code(struct schema_patterns *all, const struct json *source,
+                            struct str pattern)
 {
     struct schema_pattern *new;
     int error;
     size_t offset;
 
     VEC_EACH(all, it) {
-        if (it->source == pattern)
+        if (it->source == source)
             return it->code;
     }
     new = vec_add(all);
-    new->source = pattern;
-    new->code = compile(json_str(pattern), &error, &offset);
+    new->source = source;
+    new->code = compile(pattern, &error, &offset);
     return new->code;
 }
 
-bool schema_pattern_matches(struct schema_patterns *all, const struct json *pattern,
-                            struct str text)
+/* True also when a limit was reached before it was known. */
+static bool matches(const pcre2_code *code, struct str text)
 {
-    pcre2_code *code = get_code(all, pattern);
-    pcre2_match_context *context;
-    pcre2_match_data *data;
+    pcre2_match_context *context = pcre2_match_context_create(NULL);
+    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
     int r;
 
-    if (!code)
-        return true;
-    context = pcre2_match_context_create(NULL);
-    data = pcre2_match_data_create(1, NULL);
     if (!context || !data)
         BUG("out of memory");
     pcre2_set_match_limit(context, PATTERN_MATCH_STEPS);
@@ -94,6 +91,22 @@ bool schema_pattern_matches(struct schema_patterns *all, const struct json *patt
     pcre2_match_data_free(data);
     pcre2_match_context_free(context);
     return r != PCRE2_ERROR_NOMATCH;
+}
+
+bool schema_pattern_matches(struct schema_patterns *all, const struct json *pattern,
+                            struct str text)
+{
+    const pcre2_code *code = get_code(all, pattern, json_str(pattern));
+
+    return !code || matches(code, text);
+}
+
+bool schema_pattern_matches_key(struct schema_patterns *all, const struct json *member,
+                                struct str text)
+{
+    const pcre2_code *code = get_code(all, member, json_key(member));
+
+    return code && matches(code, text);
 }
 
 void schema_patterns_release(struct schema_patterns *all)

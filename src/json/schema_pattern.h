@@ -25,6 +25,10 @@ struct schema_patterns {
  * reaches a limit, count as true. */
 bool schema_pattern_matches(struct schema_patterns *all, const struct json *pattern,
                             struct str text);
+/* The same for a pattern that is a member's name, as those of patternProperties. A bad one is for
+ * no name. */
+bool schema_pattern_matches_key(struct schema_patterns *all, const struct json *member,
+                                struct str text);
 void schema_patterns_release(struct schema_patterns *all);
 
 /* 0, or -1 with what is wrong with it in text. */

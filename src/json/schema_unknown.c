@@ -4,6 +4,7 @@
 #include "json/schema.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -48,8 +49,7 @@ static void look_below(struct walk *w, const char *joint, struct str step,
 {
     size_t len = w->path.len;
 
-    if (len || joint[0] != '.')
-        buf_adds(&w->path, joint);
+    buf_adds(&w->path, len || joint[0] != '.' ? joint : joint + 1);
     buf_add(&w->path, str_clip(step, 60));
     look_at(w, schema);
     buf_cut(&w->path, len, w->path.len - len);
@@ -65,7 +65,7 @@ static void look_at_type(struct walk *w, const struct json *type)
         add_line(w, STR("type"), " (no such type)");
 }
 
-static void look_at_pattern(struct walk *w, struct str pattern)
+static void look_at_pattern(struct walk *w, struct str keyword, struct str pattern)
 {
     char reason[200];
     char why[220];
@@ -73,7 +73,7 @@ static void look_at_pattern(struct walk *w, struct str pattern)
     if (schema_pattern_check(pattern, reason, sizeof(reason)) == 0)
         return;
     snprintf(why, sizeof(why), " (%s)", reason);
-    add_line(w, STR("pattern"), why);
+    add_line(w, keyword, why);
 }
 
 static bool is_definitions(struct str name)
@@ -81,11 +81,43 @@ static bool is_definitions(struct str name)
     return str_is(name, "$defs") || str_is(name, "definitions");
 }
 
-/* As libraries write it for any object: names are strings. */
-static bool is_plain_names(struct str name, const struct json *arg)
+/* Keywords with schemas in them, and where the values are that these are for. */
+static const struct {
+    const char *name;
+    bool each; /* a schema for each of its members or items, not one */
+    const char *below;
+} inner[] = {
+    {"properties", true, "."},
+    {"patternProperties", true, "."},
+    {"additionalProperties", false, ".*"},
+    {"propertyNames", false, ""},
+    {"dependentSchemas", true, ""},
+    {"prefixItems", true, "[]"},
+    {"items", false, "[]"},
+    {"contains", false, "[]"},
+    {"anyOf", true, ""},
+    {"oneOf", true, ""},
+    {"allOf", true, ""},
+    {"not", false, ""},
+    {"if", false, ""},
+    {"then", false, ""},
+    {"else", false, ""},
+};
+
+static void look_inside(struct walk *w, struct str name, const struct json *arg)
 {
-    return str_is(name, "propertyNames") && json_len(arg) == 1 &&
-           str_is(json_get_str(arg, "type"), "string");
+    for (size_t i = 0; i < ARRAY_LEN(inner); i++) {
+        const char *below = inner[i].below;
+
+        if (!str_is(name, inner[i].name))
+            continue;
+        if (!inner[i].each) {
+            look_below(w, below, STR(""), arg);
+            return;
+        }
+        JSON_EACH(arg, it)
+            look_below(w, below, strcmp(below, ".") == 0 ? json_key(it) : STR(""), it);
+    }
 }
 
 static void look_at_keyword(struct walk *w, struct str name, const struct json *arg)
@@ -95,31 +127,28 @@ static void look_at_keyword(struct walk *w, struct str name, const struct json *
     if (is_definitions(name)) {
         JSON_EACH(arg, it)
             look_below(w, ".", json_key(it), it);
-    } else if (!shapes) {
-        if (!is_annotation(name) && !is_plain_names(name, arg))
-            add_line(w, name, "");
-    } else if (!(shapes >> json_type(arg) & 1)) {
-        add_line(w, name, " (its value has the wrong type)");
-    } else if (str_is(name, "type")) {
-        look_at_type(w, arg);
-    } else if (str_is(name, "pattern")) {
-        look_at_pattern(w, json_str(arg));
-    } else if (str_is(name, "properties")) {
-        JSON_EACH(arg, it)
-            look_below(w, ".", json_key(it), it);
-    } else if (str_is(name, "additionalProperties")) {
-        look_below(w, ".", STR("*"), arg);
-    } else if (str_is(name, "items")) {
-        look_below(w, "[]", STR(""), arg);
-    } else if (str_is(name, "$ref")) {
-        if (!schema_ref(w->root, json_str(arg)))
-            add_line(w, name, " (points to nothing in this schema)");
-    } else if (str_is(name, "not")) {
-        look_at(w, arg);
-    } else if (str_is(name, "anyOf") || str_is(name, "oneOf") || str_is(name, "allOf")) {
-        JSON_EACH(arg, it)
-            look_at(w, it);
+        return;
     }
+    if (!shapes) {
+        if (!is_annotation(name))
+            add_line(w, name, "");
+        return;
+    }
+    if (!(shapes >> json_type(arg) & 1)) {
+        add_line(w, name, " (its value has the wrong type)");
+        return;
+    }
+    if (str_is(name, "type"))
+        look_at_type(w, arg);
+    if (str_is(name, "pattern"))
+        look_at_pattern(w, name, json_str(arg));
+    if (str_is(name, "patternProperties")) {
+        JSON_EACH(arg, it)
+            look_at_pattern(w, name, json_key(it));
+    }
+    if (str_is(name, "$ref") && !schema_ref(w->root, json_str(arg)))
+        add_line(w, name, " (points to nothing in this schema)");
+    look_inside(w, name, arg);
 }
 
 static void look_at(struct walk *w, const struct json *schema)
