@@ -1,7 +1,10 @@
 /*
  * denied_files: one flat list of folders, each with when it last changed and what of it is denied.
  * A look goes through the list; a folder that has changed is read again, and what it has below is
- * appended. Any thread; the lock is held for a look, which reads folders and waits for nobody.
+ * appended. The kernel says which have changed; those it does not watch are looked at each time.
+ * That a path leads to another folder now is noticed from above: where looking begins it is always
+ * asked for, and what lies right below a folder when that is read again. Any thread; the lock is
+ * held for a look, which reads folders and waits for nobody.
  */
 #include "agent/denied_files.h"
 
@@ -13,6 +16,7 @@
 #include <time.h>
 
 #include "agent/denied.h"
+#include "agent/folder_watch.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -33,6 +37,9 @@ struct folder {
     size_t depth; /* how many levels of it are looked at */
     bool is_read;
     bool is_fresh; /* read so soon behind a change that another would not show */
+    bool is_due;   /* may have changed, or be another one by now */
+    int watch;     /* -1: nobody says when it changes */
+    unsigned look; /* the last one that looked at it */
     struct stat st;
     struct strv found;
 };
@@ -43,8 +50,11 @@ struct denied_files {
     struct strv dirs;
     VEC(struct folder *) folders;
     struct map by_path;
-    size_t entries; /* read by this look */
-    bool goes_on;   /* more is to be looked at of a folder than was */
+    struct folder_watch *watch; /* NULL: there was no folder yet */
+    unsigned look;              /* counts, from 1 */
+    size_t entries;             /* read by this look */
+    bool goes_on;               /* more is to be looked at than was when its turn came */
+    bool is_in_doubt;           /* all of them are to be looked at */
     bool is_partial;
 };
 
@@ -70,6 +80,8 @@ static void forget(struct denied_files *f)
     }
     vec_release(&f->folders);
     map_release(&f->by_path);
+    folder_watch_free(f->watch);
+    f->watch = NULL;
     strv_clear(&f->dirs);
     denied_freep(&f->denied);
 }
@@ -86,24 +98,37 @@ void denied_files_free(struct denied_files *f)
 
 /* ---- where to look ---- */
 
+static void add_again(struct denied_files *f, struct folder *d, size_t depth)
+{
+    if (d->depth < depth) {
+        d->depth = depth;
+        d->is_read = false;
+        d->look = 0;
+    }
+    if (d->look == f->look)
+        return;
+    d->is_due = true;
+    f->goes_on = true; /* it may stand above who names it */
+}
+
 static void add_folder(struct denied_files *f, const char *path, size_t depth)
 {
     struct folder *d = map_get(&f->by_path, str_of(path));
 
-    if (d && d->depth < depth) {
-        d->depth = depth;
-        f->goes_on = f->goes_on || d->is_read;
-        d->is_read = false;
-    }
-    if (d)
+    if (d) {
+        add_again(f, d, depth);
         return;
+    }
     if (f->folders.len >= MAX_FOLDERS) {
         f->is_partial = true;
         return;
     }
+    if (!f->watch)
+        f->watch = folder_watch_new();
     d = mem_zalloc(sizeof(*d));
     d->path = mem_dup(path, strlen(path));
     d->depth = depth;
+    d->watch = -1;
     vec_push(&f->folders, d);
     map_set(&f->by_path, str_of(path), d);
 }
@@ -198,14 +223,31 @@ static void take_entry(struct denied_files *f, struct folder *d, int dir, const 
         add_folder(f, path, d->depth == RULE_ANY_DEPTH ? RULE_ANY_DEPTH : d->depth - 1);
 }
 
+static DIR *open_folder(struct denied_files *f, struct folder *d)
+{
+    int fd = open(d->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir;
+
+    if (fd < 0)
+        return NULL;
+    folder_watch_remove(f->watch, d->watch);
+    d->watch = folder_watch_add(f->watch, fd, d);
+    dir = fstat(fd, &d->st) == 0 ? fdopendir(fd) : NULL;
+    if (!dir)
+        close(fd);
+    return dir;
+}
+
 static void read_folder(struct denied_files *f, struct folder *d)
 {
-    DIR *dir = opendir(d->path);
+    DIR *dir = open_folder(f, d);
     const struct dirent *e;
 
     strv_clear(&d->found);
+    d->is_read = false;
     if (!dir)
         return;
+    d->is_fresh = has_just_changed(&d->st);
     for (e = readdir(dir); e && f->entries < MAX_ENTRIES; e = readdir(dir))
         take_entry(f, d, dirfd(dir), e);
     d->is_read = !e;
@@ -213,23 +255,48 @@ static void read_folder(struct denied_files *f, struct folder *d)
     closedir(dir);
 }
 
+static bool is_same_folder(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
 /* False: it is gone. */
 static bool look_at(struct denied_files *f, struct folder *d)
 {
     struct stat st;
 
+    d->is_due = false;
+    d->look = f->look;
     if (lstat(d->path, &st) < 0 || !S_ISDIR(st.st_mode))
         return false;
-    if (d->is_read && !d->is_fresh && st.st_ino == d->st.st_ino && st.st_dev == d->st.st_dev &&
+    if (d->st.st_ino && !is_same_folder(&st, &d->st))
+        f->is_in_doubt = true;
+    if (d->is_read && (d->watch >= 0 || !d->is_fresh) && is_same_folder(&st, &d->st) &&
         to_ns(&st.st_ctim) == to_ns(&d->st.st_ctim))
         return true;
-    d->st = st;
-    d->is_fresh = has_just_changed(&st);
     if (f->entries < MAX_ENTRIES)
         read_folder(f, d);
     else
         f->is_partial = true;
     return true;
+}
+
+/* One that is watched and was read is as it was. */
+static bool is_to_look_at(const struct denied_files *f, const struct folder *d)
+{
+    return d->look != f->look && (d->is_due || d->watch < 0 || !d->is_read);
+}
+
+/* What is below a folder that is gone, or another now, is so, too, and nobody says so. */
+static void settle_doubt(struct denied_files *f)
+{
+    if (!f->is_in_doubt)
+        return;
+    VEC_EACH(&f->folders, d) {
+        (*d)->is_due = true;
+    }
+    f->is_in_doubt = false;
+    f->goes_on = true;
 }
 
 static void look_at_all(struct denied_files *f)
@@ -240,14 +307,35 @@ static void look_at_all(struct denied_files *f)
     for (size_t i = 0; i < f->folders.len; i++) { /* the list grows on the way */
         struct folder *d = f->folders.ptr[i];
 
-        if (!look_at(f, d)) {
+        if (is_to_look_at(f, d) && !look_at(f, d)) {
+            folder_watch_remove(f->watch, d->watch);
             map_remove(&f->by_path, str_of(d->path));
             folder_free(d);
+            f->is_in_doubt = true;
             continue;
         }
         f->folders.ptr[kept++] = d;
     }
     f->folders.len = kept;
+    settle_doubt(f);
+}
+
+static void has_changed(void *folder)
+{
+    struct folder *d = folder;
+
+    d->watch = -1;
+    d->is_read = false;
+}
+
+static void begin_look(struct denied_files *f)
+{
+    f->look++;
+    f->entries = 0;
+    f->is_partial = false;
+    if (f->watch)
+        f->is_in_doubt = !folder_watch_take(f->watch, has_changed);
+    settle_doubt(f);
 }
 
 static void look(struct denied_files *f, struct strv *ret)
@@ -288,8 +376,7 @@ bool denied_files_find(struct denied_files *f, struct permit *p, const struct st
         strv_add_all(&f->dirs, dirs);
         f->denied = TAKE_PTR(denied);
     }
-    f->entries = 0;
-    f->is_partial = false;
+    begin_look(f);
     add_rules(f, &found);
     look(f, &found);
     is_whole = !f->is_partial;

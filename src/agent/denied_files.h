@@ -4,8 +4,9 @@
  * A path that is written out is what it is. For patterns, and for names that count at any depth,
  * folders are looked through: those of the pattern, and of patterns that reach through more than
  * the working folders only these. What was found is kept: the next look reads again only folders
- * that have changed since. .git and node_modules are not looked through, links are not followed.
- * The work of one look is bounded; what is then left is looked at by the next one.
+ * that have changed since, and asks the kernel which these are (agent/folder_watch.h). .git and
+ * node_modules are not looked through, links are not followed. The work of one look is bounded;
+ * what is then left is looked at by the next one.
  */
 #pragma once
 

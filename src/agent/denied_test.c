@@ -1,6 +1,7 @@
 /*
  * Deny rules Read(…) and the disk: which paths they forbid, and which files are found for the
- * sandbox to hide, at first and when the folders have changed.
+ * sandbox to hide, at first and when the folders have changed; all of it with folders that the
+ * kernel watches, and without.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,11 +10,17 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/denied.h"
@@ -178,6 +185,87 @@ static void changes(void **state)
     assert_string_equal(buf_cstr(&found), "w/.env w/a/.env w/a/b/.env");
 }
 
+static void rename_to(const char *from, const char *to)
+{
+    CLEANUP(mem_freep) char *old_path = path_join(root, from);
+    CLEANUP(mem_freep) char *new_path = path_join(root, to);
+
+    assert_int_equal(rename(old_path, new_path), 0);
+}
+
+/* Folders that trade places, by whatever way, are seen for what they are. */
+static void moves(void **state)
+{
+    CLEANUP(place_release) struct place p;
+    CLEANUP(buf_release) struct buf found = BUF_INIT(10000);
+    CLEANUP(mem_freep) char *empty = path_join(root, "w/empty");
+    CLEANUP(mem_freep) char *twin = path_join(root, "w/a/twin.env");
+    CLEANUP(mem_freep) char *first = path_join(root, "w/a/.env");
+    int held;
+
+    (void)state;
+    make_file("other/b/c/x.key");
+    make_file("other/plain");
+    place_make(&p, "\"Read(*.key)\", \"Read(.env)\"");
+    find(&p, &found);
+    assert_string_equal(buf_cstr(&found), "w/.env w/a/.env w/a/b/.env");
+    /* A folder in the place of one that had others of the same names below. */
+    rename_to("w/a", "was-a");
+    rename_to("other", "w/a");
+    find(&p, &found);
+    assert_string_equal(buf_cstr(&found), "w/.env w/a/b/c/x.key");
+    rename_to("w/a", "other");
+    rename_to("was-a", "w/a");
+    find(&p, &found);
+    assert_string_equal(buf_cstr(&found), "w/.env w/a/.env w/a/b/.env");
+    /* One that is held open does not say that it was removed. */
+    assert_int_equal(mkdir(empty, 0700), 0);
+    find(&p, &found);
+    held = open(empty, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(held >= 0);
+    rename_to("other", "w/empty");
+    find(&p, &found);
+    assert_string_equal(buf_cstr(&found), "w/.env w/a/.env w/a/b/.env w/empty/b/c/x.key");
+    close(held);
+    /* The folder that is worked in itself. */
+    rename_to("w", "was-w");
+    make_file("w/a/b/x.key");
+    find(&p, &found);
+    assert_string_equal(buf_cstr(&found), "w/a/b/x.key");
+    rename_to("w", "new-w");
+    rename_to("was-w", "w");
+    find(&p, &found);
+    assert_string_equal(buf_cstr(&found), "w/.env w/a/.env w/a/b/.env w/empty/b/c/x.key");
+    rename_to("w/empty", "other");
+    /* A second name of a file that is not denied by its first. */
+    assert_int_equal(link(first, twin), 0);
+    rename_to("w/a/twin.env", "w/a/twin.key");
+    find(&p, &found);
+    assert_string_equal(buf_cstr(&found), "w/.env w/a/.env w/a/b/.env w/a/twin.key");
+    rename_to("w/a/twin.key", "twin");
+}
+
+/* A file is hidden from the very next command, however many looks there were before. */
+static void at_once(void **state)
+{
+    CLEANUP(place_release) struct place p;
+    CLEANUP(buf_release) struct buf found = BUF_INIT(10000);
+
+    (void)state;
+    place_make(&p, "\"Read(*.late)\"");
+    for (int i = 0; i < 200; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "w/a/b/%d.late", i);
+        find(&p, &found);
+        assert_string_equal(buf_cstr(&found), "");
+        make_file(name);
+        find(&p, &found);
+        assert_string_equal(buf_cstr(&found), name);
+        rename_to(name, "gone");
+    }
+}
+
 /* More than can be hidden: as many as can, and it is said. */
 static void too_many(void **state)
 {
@@ -258,14 +346,33 @@ static int clean_up(void **state)
     return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* From here on the kernel watches nothing, as where its limits are reached. */
+static int refuse_watching(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_inotify_init1, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EMFILE),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {ARRAY_LEN(code), code};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0
+               ? 0
+               : -1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds),
-        cmocka_unit_test(changes),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(too_many),
+        cmocka_unit_test(finds),   cmocka_unit_test(changes), cmocka_unit_test(moves),
+        cmocka_unit_test(at_once), cmocka_unit_test(paths),   cmocka_unit_test(too_many),
     };
+    int failed;
 
-    return cmocka_run_group_tests(tests, set_up, clean_up);
+    failed = cmocka_run_group_tests(tests, set_up, clean_up);
+    if (refuse_watching() == 0)
+        failed += cmocka_run_group_tests_name("unwatched", tests, set_up, clean_up);
+    return failed;
 }
