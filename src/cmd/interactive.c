@@ -70,7 +70,7 @@ int cmd_interactive(struct cmd *c)
         return code;
     spec.prompt = buf_str(&prompt);
     spec.is_demo = getenv("TENAX_DEMO");
-    spec.plain = c->args.given[OPT_PLAIN];
+    spec.plain = c->args.given[OPT_PLAIN] || str_is(conf_get_str(options.host.conf, "tui"), "off");
     tui_run(&spec, &end);
     if (end.failed.code)
         say_error(&end.failed);

@@ -370,6 +370,41 @@ static void case_trust_again(void)
     window_close(&w);
 }
 
+/* Whoever has said no is asked again when they wish, and a yes counts at once; without drawing the
+ * next start is as --plain. */
+static void case_onboarding(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  text Hello.\n",
+        .untrusted = true,
+    };
+    struct window first;
+    struct window w;
+
+    window_open(&first, &spec);
+    window_until(&first, "Do you trust this folder?");
+    answer(&first, ESC);
+    window_until_gone(&first, "Enter choose");
+    window_type(&first, "/onboarding" ENTER);
+    window_until(&first, "not trusted (/onboarding trust)");
+    window_type(&first, "/onboarding trust" ENTER);
+    window_until(&first, "You have said no before");
+    answer(&first, "y");
+    window_until(&first, "Trusted: all of this folder's settings count now.");
+    window_type(&first, "/tui off" ENTER);
+    window_until(&first, "From the next start on: plain lines");
+    window_type(&first, CTRL_D);
+    CHECK(window_end(&first) == 0, "exit code");
+
+    spec.home = first.top;
+    window_open(&w, &spec);
+    until_idle(&w);
+    CHECK(!str_has(buf_str(&w.raw), STR("\x1b[?2004h")), "it is drawn");
+    window_close(&w);
+    window_close(&first);
+}
+
 /* Settings of the folder would not count: what is allowed there is allowed for the session. */
 static void case_untrusted_always(void)
 {
@@ -439,6 +474,7 @@ const struct person_case person_starts[] = {
     {"keys", case_keys},
     {"trust", case_trust},
     {"trust-again", case_trust_again},
+    {"onboarding", case_onboarding},
     {"untrusted-always", case_untrusted_always},
     {"plain", case_plain},
     {0},
