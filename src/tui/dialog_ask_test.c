@@ -184,7 +184,14 @@ static const struct ask_row ask_rows[] = {
     {"trust: enter is no", TRUST, "enter", PANEL_DONE, false, false, NO_WORDS, "", ""},
     {"trust: n", TRUST, "n", PANEL_DONE, false, false, NO_WORDS, "", ""},
     {"trust: y", TRUST, "y", PANEL_DONE, true, false, NO_WORDS, "", ""},
-    {"trust: 2", TRUST, "2", PANEL_DONE, true, false, NO_WORDS, "", ""},
+    {"trust: 1", TRUST, "1", PANEL_DONE, true, false, NO_WORDS, "", ""},
+    {"trust: 2", TRUST, "2", PANEL_DONE, false, false, NO_WORDS, "", ""},
+    {"trust: enter where nothing is at stake", ASK_TRUST, "trust",
+     "{'directory':'/work','leftOut':[]}", NULL, NULL, "enter", PANEL_DONE, true, false, NO_WORDS,
+     "", ""},
+    {"trust: esc where nothing is at stake", ASK_TRUST, "trust",
+     "{'directory':'/work','leftOut':[]}", NULL, NULL, "esc", PANEL_LEFT, false, false, NO_WORDS,
+     "", ""},
     {"trust: esc", TRUST, "esc", PANEL_LEFT, false, false, NO_WORDS, "", ""},
 
     /* A session that cannot be written. */
@@ -489,8 +496,8 @@ static const struct {
      "there are no goals here.\n"
      "The answer is kept; tenax trust add changes it.\n"
      "\n"
-     "❯ 1. No, work without its settings\n"
-     "  2. Yes, I trust what is in it\n"},
+     "  1. Yes, I trust this folder\n"
+     "❯ 2. No, work without its settings\n"},
     {"a session that cannot be written",
      {"", RECORD},
      "",

@@ -1,13 +1,13 @@
 /*
  * dialog_trust: shall the settings of this folder count? Shows what is in them that waits for the
- * answer (host/trust.h: leftOut). "No" is under the cursor. UI thread.
+ * answer (host/trust.h: leftOut). While there is something, "no" is under the cursor. UI thread.
  */
 #include "json/json.h"
 #include "tui/dialog_ask.h"
 
 enum trust_row {
-    ROW_NO,
     ROW_YES,
+    ROW_NO,
 };
 
 /* "FILE: this folder is not trusted, so these are left out: hooks, env; to use them: …" says here
@@ -84,8 +84,10 @@ struct dialog_ask *dialog_trust_new(const struct ask *ask, const char *dir)
                                            MENU_NUMBERS | MENU_WHOLE);
 
     d->page.title_role = ROLE_WARNING;
+    dialog_ask_row(d, STR("Yes, I trust this folder"), STR(""), 'y', false);
     dialog_ask_row(d, STR("No, work without its settings"), STR(""), 'n', false);
-    dialog_ask_row(d, STR("Yes, I trust what is in it"), STR(""), 'y', false);
+    if (json_len(json_get(d->asked.input, "leftOut")))
+        menu_move_to(d->page.menu, ROW_NO);
     dialog_ask_init(d, &trust_kind, trust_body, trust_answer);
     return d;
 }

@@ -340,7 +340,7 @@ static void case_trust(void)
     window_until(&w, "Enter choose");
     window_settle(&w, 400);
     CHECK(!strstr(window_text(&w), "Hello."), "it began before:\n%s", window_text(&w));
-    window_type(&w, "2");
+    window_type(&w, "1");
     window_until(&w, "Hello.");
     until_idle(&w);
     window_type(&w, "hi" ENTER);
@@ -348,7 +348,7 @@ static void case_trust(void)
     leave(&w);
 }
 
-/* Enter at the question is a no; a goal asks it once more, and a yes counts at once. */
+/* After a no a goal asks once more, and a yes counts at once. */
 static void case_trust_again(void)
 {
     struct window_spec spec = {
@@ -360,11 +360,11 @@ static void case_trust_again(void)
 
     window_open(&w, &spec);
     window_until(&w, "there are no goals here");
-    answer(&w, ENTER);
+    answer(&w, "2");
     window_until_gone(&w, "Enter choose");
     window_type(&w, "/goal the file x is there --check true" ENTER);
     window_until(&w, "You have said no before");
-    answer(&w, "2");
+    answer(&w, ENTER); /* yes: there is nothing in the folder */
     window_until(&w, "All is well.");
     CHECK(!strstr(window_text(&w), "this one is not"), "%s", window_text(&w));
     window_close(&w);
@@ -420,7 +420,7 @@ static void case_untrusted_always(void)
 
     window_open(&w, &spec);
     window_until(&w, "Do you trust this folder?");
-    answer(&w, ENTER);
+    answer(&w, "n");
     window_until_gone(&w, "Do you trust this folder?");
     window_type(&w, "go" ENTER);
     window_until(&w, "until this session ends");
