@@ -32,6 +32,7 @@ struct cancel;
 struct conf;
 struct err;
 struct event;
+struct hook_news;
 struct hook_runner;
 struct journal;
 struct message;
@@ -226,6 +227,10 @@ void agent_tell_folder(const struct agent *a, const char *folder, const char *so
 
 /* The same for FileChanged. event: "add", "change" or "unlink". */
 void agent_tell_file(const struct agent *a, const char *path, const char *event);
+
+/* Others hear how a handler of a hook does; the agent's own runs say so themselves. Waits while an
+ * observer is full, unless cancel is set or NULL. */
+void agent_tell_handler(const struct agent *a, const struct hook_news *news, struct cancel *cancel);
 
 /* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
  * conf_on_change() has it. Waits for them, but not once the turn is interrupted. */

@@ -50,12 +50,17 @@ enum event_kind {
     EVENT_RETRY,         /* attempt, max_tries, delay_ms, status, error (enum err_code), text */
     EVENT_STATE,         /* state */
     EVENT_MODE,          /* mode */
-    EVENT_HOOK_STARTED,  /* id, name: "PreToolUse:Bash", text: "PreToolUse"; show: words for people
-                            meanwhile, or empty */
-    EVENT_HOOK_DONE,     /* the same, is_error; json: what its commands printed, data: on standard
-                            error, or the error text; has_code, code: the first exit code that is
-                            not 0; show: for the terminal of whoever sits there, or empty */
-    EVENT_TASK_STARTED,  /* a background command: id, tool_id, text: what it is */
+    EVENT_HOOK_STARTED,  /* all handlers of an event: id, name: "PreToolUse:Bash", text:
+                            "PreToolUse"; show: words for people meanwhile, or empty */
+    EVENT_HOOK_DONE,     /* the same, is_error, duration_ms; show: for the terminal of whoever sits
+                            there, or empty */
+    EVENT_HANDLER_STARTED,  /* one of them, between those two, or going on behind them: id: its own,
+                               name, text: the same */
+    EVENT_HANDLER_PROGRESS, /* the same; json: the end of what it has printed so far, data: on
+                               standard error; duration_ms */
+    EVENT_HANDLER_DONE,     /* the same, but of each the beginning; is_error, error; has_code,
+                               code: a command's */
+    EVENT_TASK_STARTED,     /* a background command: id, tool_id, text: what it is */
     EVENT_TASK_DONE,   /* id, tool_id, text: how it ended, show: what it is, name: completed failed
                           killed, data: output file */
     EVENT_COMPACTING,  /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
@@ -171,7 +176,7 @@ struct event {
     struct str text, json, data;
     struct str show; /* of hooks, tasks and input: for people */
     bool is_error, aborted;
-    bool has_code; /* of a hook's commands */
+    bool has_code; /* of a hook's command */
     int code;
     enum event_user user;
     enum event_state state;

@@ -49,8 +49,6 @@ void hook_outcome_release(struct hook_outcome *o)
     buf_release(&o->title);
     buf_release(&o->first);
     buf_release(&o->shell);
-    buf_release(&o->out);
-    buf_release(&o->complaint);
     strv_release(&o->watch);
     vec_release(&o->spends);
     arena_release(&o->arena);

@@ -22,6 +22,7 @@
 
 struct cancel;
 struct err;
+struct hook_watch;
 struct json;
 struct rule_subject;
 struct workspace;
@@ -77,6 +78,7 @@ struct hook_input {
     /* Where all handlers have one time together: what they ask for, but not less than the first and
      * not more than the second. 0: each its own. */
     int64_t least_ms, most_ms;
+    struct hook_watch *watch; /* told how each handler does (hook_sight.h); NULL: nobody is */
 };
 
 enum hook_decision {
@@ -113,11 +115,6 @@ struct hook_outcome {
     struct buf shell;       /* lines of CLAUDE_ENV_FILE, for the commands that come */
     bool watches;           /* SessionStart, CwdChanged, FileChanged: watchPaths was said */
     struct strv watch;      /* and what it has, at most HOOK_MAX_WATCH */
-    /* Of the commands among them, for those who watch: what they printed, joined and cut, and an
-     * exit code, the first that is not 0. */
-    struct buf out, complaint;
-    bool has_code;
-    int code;
     VEC(struct tool_spend) spends; /* calls of a model that hooks made; see hook_outcome_spend() */
     struct arena arena;            /* of their names */
 };
@@ -128,8 +125,7 @@ struct hook_outcome {
         .terminal = BUF_INIT(HOOK_MAX_TERMINAL), .input = BUF_INIT(HOOK_MAX_TEXT),                 \
         .output = BUF_INIT(HOOK_MAX_TEXT), .permissions = BUF_INIT(HOOK_MAX_TEXT),                 \
         .title = BUF_INIT(HOOK_MAX_TEXT), .first = BUF_INIT(HOOK_MAX_TEXT),                        \
-        .shell = BUF_INIT(HOOK_MAX_TEXT), .out = BUF_INIT(HOOK_MAX_TEXT),                          \
-        .complaint = BUF_INIT(HOOK_MAX_TEXT)                                                       \
+        .shell = BUF_INIT(HOOK_MAX_TEXT)                                                           \
     }
 void hook_outcome_release(struct hook_outcome *o);
 
@@ -159,7 +155,8 @@ bool hook_matcher_is_valid(enum hook_event event, struct str matcher); /* else n
 struct hook_runner {
     /* Cheap and without side effects: asked before the input is written. */
     bool (*wants)(struct hook_runner *self, enum hook_event event, struct str subject);
-    /* Runs everything that matches, in parallel where it can, and merges. An error is that of the
+    /* Runs everything that matches, in parallel where it can, tells the input's watch of each, and
+     * merges. An error is that of the
      * machinery; the agent notes it and goes on, but for ERR_CANCELLED and ERR_DENIED (which blocks
      * where blocking makes sense). Any thread, several at once. */
     int (*run)(struct hook_runner *self, const struct hook_input *in, struct cancel *cancel,

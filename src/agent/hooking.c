@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/call.h"
+#include "agent/hook_sight.h"
 #include "agent/inside.h"
 #include "agent/pace.h"
 #include "agent/permit.h"
@@ -107,15 +108,78 @@ static struct event *hook_event_made(const struct agent *a, enum event_kind kind
     return e;
 }
 
+/* --- one handler ---------------------------------------------------------------------------- */
+
+/* Without keys, and then cut: half a key is none that anybody finds. Of what goes on the end, but
+ * for what may become a key. Lives in the event. */
+static struct str hook_shown(struct event *e, struct str printed, bool goes_on)
+{
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
+    size_t start = 0;
+
+    buf_add(&clean, str_first(printed, printed.len - (goes_on ? secret_tail(printed) : 0)));
+    secret_scrub(&clean);
+    if (goes_on && clean.len > HOOK_MAX_STRING)
+        start = clean.len - HOOK_MAX_STRING;
+    while (start && start < clean.len && (clean.ptr[start] & 0xC0) == 0x80)
+        start++; /* never inside a character */
+    return arena_str(&e->arena, str_clip(str_from(buf_str(&clean), start), HOOK_MAX_STRING));
+}
+
+void agent_tell_handler(const struct agent *a, const struct hook_news *news, struct cancel *cancel)
+{
+    static const enum event_kind kinds[] = {
+        [HOOK_BEGUN] = EVENT_HANDLER_STARTED,
+        [HOOK_GOES_ON] = EVENT_HANDLER_PROGRESS,
+        [HOOK_ENDED] = EVENT_HANDLER_DONE,
+    };
+    struct event *e =
+        hook_event_made(a, kinds[news->stage], str_of(news->id), news->event, news->subject);
+
+    if (news->stage != HOOK_BEGUN) {
+        e->json = hook_shown(e, news->out, news->stage == HOOK_GOES_ON);
+        e->data = hook_shown(e, news->err, news->stage == HOOK_GOES_ON);
+        e->duration_ms = news->duration_ms;
+    }
+    if (news->stage == HOOK_ENDED) {
+        e->is_error = news->end != HOOK_SUCCESS;
+        if (e->is_error)
+            e->error = news->end == HOOK_CANCELLED ? ERR_CANCELLED : ERR_IO;
+        e->has_code = news->has_code;
+        e->code = news->code;
+    }
+    agent_emit(a, e, cancel);
+}
+
+/* Who tells of the handlers of one run. */
+struct hooking {
+    const struct agent *agent;
+    struct cancel *cancel;
+};
+
+static void hooking_tell(void *arg, const struct hook_news *news)
+{
+    const struct hooking *h = arg;
+
+    agent_tell_handler(h->agent, news, h->cancel);
+}
+
+/* --- all of an event ------------------------------------------------------------------------ */
+
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
     CLEANUP(buf_release) struct buf status = BUF_INIT(HOOK_MAX_TEXT);
+    struct hooking hooking = {.agent = a, .cancel = cancel};
+    struct hook_watch watch = {hooking_tell, &hooking};
     struct rule_subject about;
-    struct hook_input in = {
-        .event = event, .subject = subject, .json = json, .effort = str_of(hook_effort(a))};
+    struct hook_input in = {.event = event,
+                            .subject = subject,
+                            .json = json,
+                            .effort = str_of(hook_effort(a)),
+                            .watch = &watch};
     int64_t start_ms = clock_mono_ms();
     int64_t duration_ms;
     char id[ID_UUID_LEN + 1];
@@ -133,9 +197,6 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         in.call = &about;
     }
     io->workspace = a->spec.workspace;
-    io->has_code = false;
-    buf_clear(&io->out);
-    buf_clear(&io->complaint);
     id_uuid(id);
     hooks_status(a->spec.hooks, &in, &status);
     e = hook_event_made(a, EVENT_HOOK_STARTED, str_of(id), event, subject);
@@ -148,17 +209,8 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     e->duration_ms = duration_ms;
     e->is_error = r < 0;
     e->show = arena_str(&e->arena, buf_str(&io->terminal));
-    secret_scrub(&io->out);
-    secret_scrub(&io->complaint);
-    e->json = arena_str(&e->arena, buf_str(&io->out));
-    e->data = arena_str(&e->arena, buf_str(&io->complaint));
-    e->has_code = io->has_code;
-    e->code = io->code;
-    if (r < 0) {
+    if (r < 0)
         e->error = err->code;
-        if (!e->data.len)
-            e->data = arena_str(&e->arena, str_of(err->text));
-    }
     agent_emit(a, e, cancel);
     secret_scrub(&io->context);
     secret_scrub(&io->reason);

@@ -4,6 +4,7 @@
  */
 #include "hooks/output.h"
 
+#include "agent/hook_sight.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "hooks/handler.h"
@@ -182,4 +183,28 @@ int output_merge(const struct output *o, enum hook_event event, unsigned flags,
     if (point_of(event)->flags & POINT_LISTENS)
         hook_outcome_say(io, &io->context, str_trim(o->out));
     return 0;
+}
+
+/* Tried on an outcome that nobody uses. */
+static enum hook_end output_seen(const struct output *o, enum hook_event event)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome alone = HOOK_OUTCOME_INIT;
+    struct err err = {0};
+
+    if (o->end == OUTPUT_TIMED_OUT)
+        return HOOK_CANCELLED;
+    if (o->end == OUTPUT_EXITED && o->code == 2)
+        return HOOK_ERROR;
+    return output_merge(o, event, /*flags=*/0, &alone, &err) < 0 ? HOOK_ERROR : HOOK_SUCCESS;
+}
+
+void output_tell(const struct output *o, enum hook_event event, struct hook_sight *sight)
+{
+    struct hook_news how = {.out = o->out, .err = o->err, .code = o->code};
+
+    if (!sight->watch)
+        return;
+    how.end = output_seen(o, event);
+    how.has_code = o->end == OUTPUT_EXITED;
+    hook_sight_end(sight, &how);
 }

@@ -15,6 +15,7 @@
 
 struct err;
 struct hook_handler;
+struct hook_sight;
 
 #define OUTPUT_MAX_BYTES ((size_t)1 << 20) /* of each stream */
 
@@ -48,3 +49,6 @@ int output_merge(const struct output *o, enum hook_event event, unsigned flags,
 
 /* It objects: what that does at this event. For handlers of any type. */
 void output_object(enum hook_event event, struct str reason, struct hook_outcome *io);
+
+/* Ends what others see of the handler. Who says no by an exit code has failed, in their words. */
+void output_tell(const struct output *o, enum hook_event event, struct hook_sight *sight);

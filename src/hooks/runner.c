@@ -147,7 +147,7 @@ static int runner_run(struct hook_runner *self, const struct hook_input *in, str
     works_start(&list, &r->place, in, cancel, mail);
     if (in->event == HOOK_USER_PROMPT_SUBMIT)
         strays_tell(r->place.strays, io);
-    rc = works_await(&list, mail, cancel, err);
+    rc = works_await(&list, in, mail, cancel, err);
     if (rc == 0)
         rc = works_merge(&list, in, io, err);
     if (rc < 0 && err && err->code == ERR_CANCELLED)
@@ -179,7 +179,12 @@ struct runner *runner_new(const struct runner_spec *spec)
         .model_arg = spec->model_arg,
     };
     r->place.crew = crew_new();
-    r->place.strays = strays_new(spec->workspace, spec->wake, spec->wake_arg);
+    r->place.strays = strays_new(&(struct strays_spec){
+        .workspace = spec->workspace,
+        .wake = spec->wake,
+        .wake_arg = spec->wake_arg,
+        .watch = spec->watch,
+    });
     return r;
 }
 

@@ -15,6 +15,7 @@ struct buf;
 struct conf;
 struct hook_registry;
 struct hook_runner;
+struct hook_watch;
 struct net;
 struct runner;
 struct workspace;
@@ -31,10 +32,14 @@ struct runner_spec {
      * nobody is there to be told. Any thread. */
     void (*wake)(void *arg, struct str text);
     void *wake_arg;
+    /* Told how those in the background do, if the run they began in was watched. NULL: nobody is.
+     * Any thread. */
+    struct hook_watch *watch;
 };
 
 struct runner *runner_new(const struct runner_spec *spec);
-void runner_mute(struct runner *r); /* wake is not called from here on: whom it told goes */
+void runner_mute(struct runner *r); /* wake and watch are not called from here on: whom they told
+                                       goes */
 void runner_free(struct runner *r); /* nobody runs any more; NULL is fine */
 /* Before the first event. NULL: only scripted models can be asked, and no server. */
 void runner_set_net(struct runner *r, struct net *net);

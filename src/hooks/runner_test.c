@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "agent/hook.h"
+#include "agent/hook_sight.h"
 #include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -46,6 +47,10 @@ struct bench {
     struct err err;
     char woken[200];   /* what the model was told at once ... */
     atomic_bool awake; /* ... when this is set */
+    struct hook_watch watch;
+    const char *subject; /* what all news is to be about */
+    struct lock lock;    /* of what follows */
+    struct strv ids, news;
 };
 
 static void put_file(const char *dir, const char *name, const char *text)
@@ -77,7 +82,8 @@ static void bench_begin(struct bench *b, const char *settings, const char *scena
     CLEANUP(mem_freep) char *text = mem_dup(settings, strlen(settings));
     CLEANUP(mem_freep) char *home = NULL;
     struct conf_sources from = {.trusted = true, .etc = "/nowhere"};
-    struct runner_spec spec = {.model = say_model, .model_arg = b, .wake = wake, .wake_arg = b};
+    struct runner_spec spec = {
+        .model = say_model, .model_arg = b, .wake = wake, .wake_arg = b, .watch = &b->watch};
 
     *b = (struct bench){.dir = "/tmp/hooks-runner-XXXXXX", .outcome = HOOK_OUTCOME_INIT};
     assert_non_null(mkdtemp(b->dir));
@@ -131,6 +137,7 @@ static int bench_run_about(struct bench *b, enum hook_event event, const char *s
         .subject = str_of(subject),
         .json = STR("{\"hook_event_name\":\"x\",\"last_assistant_message\":\"done\"}"),
         .call = call,
+        .watch = b->watch.tell ? &b->watch : NULL,
     };
 
     hook_outcome_release(&b->outcome);
@@ -880,6 +887,109 @@ static void a_slow_model(void **state)
     bench_end(&b);
 }
 
+/* --- what others see of it ------------------------------------------------------------------ */
+
+static void note_news(void *arg, const struct hook_news *n)
+{
+    static const char *const ends[] = {"success", "error", "cancelled"};
+    struct bench *b = arg;
+    bool known = false;
+
+    lock_take(&b->lock);
+    for (size_t i = 0; i < b->ids.len; i++)
+        known = known || strcmp(b->ids.ptr[i], n->id) == 0;
+    assert_int_equal(known, n->stage != HOOK_BEGUN); /* each has an id of its own */
+    assert_true(str_is(n->subject, b->subject));
+    if (n->stage == HOOK_BEGUN)
+        strv_adds(&b->ids, n->id);
+    if (n->stage == HOOK_GOES_ON)
+        put_file(b->dir, "go", "");
+    if (n->stage == HOOK_GOES_ON)
+        strv_addf(&b->news, "so far %.*s|%.*s", STR_ARG(n->out), STR_ARG(n->err));
+    if (n->stage == HOOK_ENDED)
+        strv_addf(&b->news, "%s %d %.*s|%.*s", ends[n->end], n->has_code ? n->code : -1,
+                  STR_ARG(n->out), STR_ARG(n->err));
+    lock_give(&b->lock);
+}
+
+/* Another thread may be about to tell it. */
+static void expect_news(struct bench *b, const char *text)
+{
+    bool found = false;
+
+    for (int i = 0; !found && i < 1000; i++) {
+        lock_take(&b->lock);
+        found = strv_has(&b->news, str_of(text));
+        lock_give(&b->lock);
+        if (!found)
+            usleep(5000);
+    }
+    for (size_t i = 0; !found && i < b->news.len; i++)
+        print_message("%s\n", b->news.ptr[i]);
+    if (!found)
+        fail_msg("nobody was told: %s", text);
+}
+
+static void watch_begin(struct bench *b, const char *subject, const char *settings)
+{
+    bench_begin(b, settings, "step\n  text {\"ok\": false, \"reason\": \"no tests\"}\n");
+    lock_init(&b->lock);
+    b->watch = (struct hook_watch){note_news, b};
+    b->subject = subject;
+}
+
+static void watch_end(struct bench *b)
+{
+    bench_end(b);
+    strv_release(&b->ids);
+    strv_release(&b->news);
+    lock_release(&b->lock);
+}
+
+/* Nobody waits for the others before one is told of. */
+static void each_is_told_of(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    watch_begin(&b, "Bash",
+                "{'hooks':{'PreToolUse':[{'matcher':'Bash','hooks':["
+                "{'type':'command','command':'echo a; exit 2'},"
+                "{'type':'command','command':'echo b >&2; exit 1','onFailure':'block'},"
+                "{'type':'command','command':'echo {}; exit 1'},"
+                "{'type':'command','command':'echo {'},"
+                "{'type':'command','command':'echo d; sleep 100','timeout':0.2},"
+                "{'type':'command','command':'echo e; until [ -f go ]; do sleep 0.02; done',"
+                "'async':true},"
+                "{'type':'prompt','prompt':'p'}]}]}}");
+    assert_int_equal(bench_run(&b, HOOK_PRE_TOOL_USE, "Bash"), -1);
+    assert_int_equal(b.ids.len, 7);
+    expect_news(&b, "error 2 a\n|");
+    expect_news(&b, "error 1 |b\n");
+    expect_news(&b, "success 1 {}\n|");
+    expect_news(&b, "error 0 {\n|");
+    expect_news(&b, "cancelled -1 d\n|");
+    expect_news(&b, "success -1 no tests|");
+    put_file(b.dir, "go", "");
+    expect_news(&b, "success 0 e|");
+    assert_int_equal(b.news.len, 7);
+    watch_end(&b);
+}
+
+static void what_it_prints_meanwhile(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    watch_begin(&b, "",
+                "{'hooks':{'Stop':[{'hooks':[{'type':'command','command':"
+                "'echo 1; until [ -f go ]; do sleep 0.02; done; echo 2'}]}]}}");
+    assert_int_equal(bench_run(&b, HOOK_STOP, ""), 0);
+    expect_news(&b, "so far 1\n|");
+    expect_news(&b, "success 0 1\n2\n|");
+    watch_end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -904,6 +1014,8 @@ int main(void)
         cmocka_unit_test(shell_lines),
         cmocka_unit_test(questions),
         cmocka_unit_test(a_slow_model),
+        cmocka_unit_test(each_is_told_of),
+        cmocka_unit_test(what_it_prints_meanwhile),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -20,14 +20,13 @@
 #include "sync/thread.h"
 
 struct strays {
-    struct workspace *workspace;
-    void (*wake)(void *arg, struct str text);
-    void *wake_arg;
+    struct hook_watch watch; /* what sights hold */
+    struct strays_spec spec;
     struct cancel *cancel; /* set when the session ends */
     struct crew *crew;
     struct gate gate; /* of what follows */
     size_t running;
-    size_t waking; /* calls of wake that have not returned */
+    size_t telling; /* calls of the spec's functions that have not returned */
     bool is_mute;
     struct buf context, message; /* what is to be told */
 };
@@ -39,13 +38,14 @@ struct stray_group {
     stray_vec list;
 };
 
-struct strays *strays_new(struct workspace *w, void (*wake)(void *arg, struct str text), void *arg)
+static void strays_pass_on(void *arg, const struct hook_news *news);
+
+struct strays *strays_new(const struct strays_spec *spec)
 {
     struct strays *s = mem_zalloc(sizeof(*s));
 
-    s->workspace = w;
-    s->wake = wake;
-    s->wake_arg = arg;
+    s->watch = (struct hook_watch){strays_pass_on, s};
+    s->spec = *spec;
     s->cancel = cancel_new(/*parent=*/NULL);
     s->crew = crew_new();
     gate_init(&s->gate);
@@ -71,6 +71,7 @@ void stray_release(struct stray *one)
 {
     proc_unref(one->proc);
     hook_handler_unref(one->handler);
+    hook_sight_release(&one->sight);
     buf_release(&one->out);
     buf_release(&one->err);
 }
@@ -84,28 +85,56 @@ static void join(struct buf *to, struct str text)
     buf_add(to, text);
 }
 
-static void strays_call_wake(struct strays *s, struct str text)
+/* Around a call of others: whoever mutes waits until it has returned. */
+static bool strays_may_tell(struct strays *s)
 {
     bool may;
 
     gate_take(&s->gate);
-    may = s->wake && !s->is_mute;
-    s->waking += may;
+    may = !s->is_mute;
+    s->telling += may;
     gate_give(&s->gate);
-    if (!may)
-        return;
-    s->wake(s->wake_arg, text);
+    return may;
+}
+
+static void strays_told(struct strays *s)
+{
     gate_take(&s->gate);
-    s->waking--;
+    s->telling--;
     gate_wake(&s->gate);
     gate_give(&s->gate);
+}
+
+static void strays_call_wake(struct strays *s, struct str text)
+{
+    if (!s->spec.wake || !strays_may_tell(s))
+        return;
+    s->spec.wake(s->spec.wake_arg, text);
+    strays_told(s);
+}
+
+static void strays_pass_on(void *arg, const struct hook_news *news)
+{
+    struct strays *s = arg;
+
+    if (!s->spec.watch || !strays_may_tell(s))
+        return;
+    s->spec.watch->tell(s->spec.watch->arg, news);
+    strays_told(s);
+}
+
+void strays_watch(struct strays *s, struct stray *one, struct hook_sight *sight)
+{
+    hook_sight_move(&one->sight, sight);
+    if (one->sight.watch)
+        one->sight.watch = &s->watch;
 }
 
 void strays_mute(struct strays *s)
 {
     gate_take(&s->gate);
     s->is_mute = true;
-    while (s->waking)
+    while (s->telling)
         gate_wait(&s->gate, /*deadline_ms=*/-1);
     gate_give(&s->gate);
 }
@@ -117,7 +146,7 @@ static void strays_wake(struct strays *s, const struct stray *one)
     CLEANUP(buf_release) struct buf text = BUF_INIT(2 * HOOK_MAX_TEXT);
     struct str words = str_trim(buf_str(&one->err));
 
-    o.workspace = s->workspace;
+    o.workspace = s->spec.workspace;
     if (!words.len)
         words = str_trim(buf_str(&one->out));
     hook_outcome_say(&o, &o.context, words.len ? words : STR("It objects, and does not say why."));
@@ -128,7 +157,7 @@ static void strays_wake(struct strays *s, const struct stray *one)
 }
 
 /* What it says about the event, without what it decides: that has happened long ago. */
-void strays_hear(struct strays *s, const struct stray *one, int end, int code)
+void strays_hear(struct strays *s, struct stray *one, int end, int code)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     struct str title = hook_handler_title(one->handler);
@@ -141,8 +170,9 @@ void strays_hear(struct strays *s, const struct stray *one, int end, int code)
         .cut = one->out.over,
     };
 
-    o.workspace = s->workspace;
+    o.workspace = s->spec.workspace;
     log_debug("hooks", "%s async: %.*s: over", hook_event_name(one->event), STR_ARG(title));
+    output_tell(&output, one->event, &one->sight);
     if (end == OUTPUT_EXITED && code == 2 &&
         hook_handler_spec(one->handler)->flags & HANDLER_REWAKE) {
         strays_wake(s, one);
@@ -196,8 +226,12 @@ static int64_t group_deadline(const struct stray_group *g)
     int64_t next = -1;
 
     VEC_EACH(&g->list, one) {
+        int64_t due_ms = hook_sight_due_ms(&one->sight, one->out.len + one->err.len);
+
         if (one->deadline_ms >= 0 && (next < 0 || one->deadline_ms < next))
             next = one->deadline_ms;
+        if (due_ms >= 0 && (next < 0 || due_ms < next))
+            next = due_ms;
     }
     return next;
 }
@@ -230,6 +264,9 @@ static void group_thread(void *arg)
             group_expire(g);
         } else {
             break; /* the session ends, and they with it */
+        }
+        VEC_EACH(&g->list, one) {
+            hook_sight_show(&one->sight, buf_str(&one->out), buf_str(&one->err));
         }
     }
     strays_count(g->strays, g->list.len);
@@ -269,9 +306,10 @@ int strays_adopt(struct strays *s, struct mailbox *mail, stray_vec *list, struct
 }
 
 int strays_start(struct strays *s, const struct program_place *place, struct hook_handler *h,
-                 enum hook_event event, int64_t timeout_ms, const struct program_input *in,
-                 struct err *err)
+                 struct hook_sight *sight, enum hook_event event, int64_t timeout_ms,
+                 const struct program_input *in, struct err *err)
 {
+    struct hook_watch *watch = sight->watch;
     struct mailbox *mail = mailbox_new();
     struct proc *p = program_start(place, h, timeout_ms, in, mail, err);
     stray_vec list = VEC_INIT;
@@ -288,9 +326,12 @@ int strays_start(struct strays *s, const struct program_place *place, struct hoo
             .err = BUF_INIT(OUTPUT_MAX_BYTES),
             .deadline_ms = -1,
         };
+        strays_watch(s, one, sight);
         rc = strays_adopt(s, mail, &list, err);
     }
     VEC_EACH(&list, left) {
+        hook_sight_move(sight, &left->sight);
+        sight->watch = watch;
         stray_release(left);
     }
     vec_release(&list);

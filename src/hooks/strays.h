@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agent/hook.h"
+#include "agent/hook_sight.h"
 #include "base/buf.h"
 #include "base/vec.h"
 
@@ -28,26 +29,37 @@ struct strays;
 struct stray {
     struct hook_handler *handler;
     enum hook_event event;
+    struct hook_sight sight;
     struct proc *proc;
     struct buf out, err;
     int64_t deadline_ms; /* clock_mono_ms(); -1: the time it was started with is enough */
 };
 typedef VEC(struct stray) stray_vec;
 
-/* wake tells the model, and starts a turn if none runs; any thread. workspace is lent. */
-struct strays *strays_new(struct workspace *w, void (*wake)(void *arg, struct str text), void *arg);
-/* wake is not called any more, and nobody is in it, when this returns. */
+struct strays_spec {
+    struct workspace *workspace;              /* lent */
+    void (*wake)(void *arg, struct str text); /* tells the model, and starts a turn if none runs */
+    void *wake_arg;
+    struct hook_watch *watch; /* told of those whose run was watched; NULL: nobody is */
+};
+
+/* Both are called by any thread. */
+struct strays *strays_new(const struct strays_spec *spec);
+/* Neither is called any more, and nobody is in them, when this returns. */
 void strays_mute(struct strays *s);
 void strays_free(struct strays *s); /* ends what still runs; NULL is fine */
 
+/* Takes the sight; on failure it is as it was. */
 int strays_start(struct strays *s, const struct program_place *place, struct hook_handler *h,
-                 enum hook_event event, int64_t timeout_ms, const struct program_input *in,
-                 struct err *err);
+                 struct hook_sight *sight, enum hook_event event, int64_t timeout_ms,
+                 const struct program_input *in, struct err *err);
+/* From here on the strays' watch is told what the run's was. */
+void strays_watch(struct strays *s, struct stray *one, struct hook_sight *sight);
 /* Goes on with commands that were waited for, in the mailbox that gets their mail. Takes the list
  * and keeps the mailbox; on failure neither. */
 int strays_adopt(struct strays *s, struct mailbox *mail, stray_vec *list, struct err *err);
 /* One of them has ended; end: enum output_end. The stray stays the caller's. */
-void strays_hear(struct strays *s, const struct stray *one, int end, int code);
+void strays_hear(struct strays *s, struct stray *one, int end, int code);
 void stray_release(struct stray *one);
 
 /* Whether one of them has left something to be told, and telling it. */

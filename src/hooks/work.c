@@ -68,7 +68,7 @@ static const char *work_shell_file(struct work *w, struct work_place *p, enum ho
 }
 
 /* line: the input, as commands read it. */
-static void work_start(struct work *w, struct work_place *p, const struct hook_input *in,
+static void work_begin(struct work *w, struct work_place *p, const struct hook_input *in,
                        struct str line, struct cancel *cancel, struct mailbox *to)
 {
     const struct handler_spec *spec = hook_handler_spec(w->handler);
@@ -79,8 +79,8 @@ static void work_start(struct work *w, struct work_place *p, const struct hook_i
     switch (spec->type) {
     case HANDLER_COMMAND:
         if (spec->flags & HANDLER_ASYNC) {
-            if (strays_start(p->strays, &p->programs, w->handler, in->event, w->timeout_ms, &input,
-                             &err) < 0)
+            if (strays_start(p->strays, &p->programs, w->handler, &w->sight, in->event,
+                             w->timeout_ms, &input, &err) < 0)
                 work_fail(w, &err);
             w->state = WORK_ENDED;
             return;
@@ -111,7 +111,10 @@ void works_start(works *list, struct work_place *p, const struct hook_input *in,
     buf_add(&line, in->json);
     buf_addc(&line, '\n'); /* without it a shell's read fails, with all it has read */
     VEC_EACH(list, w) {
-        work_start(w, p, in, buf_str(&line), cancel, to);
+        hook_sight_begin(&w->sight, in);
+        work_begin(w, p, in, buf_str(&line), cancel, to);
+        if (w->state == WORK_ENDED)
+            work_tell_end(w, in);
     }
 }
 
@@ -133,7 +136,7 @@ static void work_take_output(struct work *w, const struct proc_mail *m)
         w->is_stray = output_is_async(buf_str(&w->out), &w->stray_ms);
 }
 
-static void works_take(works *list, const struct mail *m)
+static void works_take(works *list, const struct hook_input *in, const struct mail *m)
 {
     VEC_EACH(list, w) {
         if (m->kind == &proc_mail_kind && w->proc == ((const struct proc_mail *)m)->proc) {
@@ -146,24 +149,44 @@ static void works_take(works *list, const struct mail *m)
         } else if (m->kind == &errand_mail_kind && w->errand &&
                    w->errand == ((const struct errand_mail *)m)->errand) {
             w->state = WORK_ENDED;
+        } else {
+            continue;
         }
+        if (w->state == WORK_ENDED)
+            work_tell_end(w, in);
     }
 }
 
-/* Children are watched by proc; errands have to be told. */
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* Children are watched by proc; errands have to be told, and others what is printed. */
 static int64_t works_deadline(const works *list)
 {
     int64_t next = -1;
 
     VEC_EACH(list, w) {
-        if (w->errand && w->state == WORK_RUNS && (next < 0 || w->deadline_ms < next))
-            next = w->deadline_ms;
+        if (w->state != WORK_RUNS)
+            continue;
+        if (w->errand)
+            next = earlier(next, w->deadline_ms);
+        next = earlier(next, hook_sight_due_ms(&w->sight, w->out.len + w->err.len));
     }
     return next;
 }
 
+static void works_show(works *list)
+{
+    VEC_EACH(list, w) {
+        if (w->state == WORK_RUNS)
+            hook_sight_show(&w->sight, buf_str(&w->out), buf_str(&w->err));
+    }
+}
+
 /* Told first, and left behind when that does not help. */
-static void works_expire(works *list)
+static void works_expire(works *list, const struct hook_input *in)
 {
     int64_t now = clock_mono_ms();
 
@@ -171,8 +194,10 @@ static void works_expire(works *list)
         if (!w->errand || w->state != WORK_RUNS || w->deadline_ms > now)
             continue;
         errand_cancel(w->errand);
-        if (w->is_late)
+        if (w->is_late) {
             w->state = WORK_LEFT;
+            work_tell_end(w, in);
+        }
         w->is_late = true;
         w->deadline_ms = now + WORK_GRACE_MS;
     }
@@ -187,20 +212,25 @@ static bool works_run(const works *list)
     return false;
 }
 
-int works_await(works *list, struct mailbox *mail, struct cancel *cancel, struct err *err)
+int works_await(works *list, const struct hook_input *in, struct mailbox *mail,
+                struct cancel *cancel, struct err *err)
 {
     while (works_run(list)) {
         struct mail *m;
         struct err why = {0};
 
         if (mailbox_take(mail, cancel, works_deadline(list), &m, &why) == 0) {
-            works_take(list, m);
+            works_take(list, in, m);
             mail_free(m);
         } else if (why.code == ERR_TIMEOUT) {
-            works_expire(list);
+            works_expire(list, in);
         } else {
+            VEC_EACH(list, w) {
+                work_tell_end(w, in);
+            }
             return err_set(err, why.code, "%s", why.text);
         }
+        works_show(list);
     }
     return 0;
 }
@@ -225,6 +255,7 @@ bool works_leave(works *list, struct work_place *p, enum hook_event event, struc
         };
         buf_move(&one->out, &w->out);
         buf_move(&one->err, &w->err);
+        strays_watch(p->strays, one, &w->sight);
         if (w->state == WORK_ENDED) {
             strays_hear(p->strays, one, w->end, w->code);
             stray_release(one);
@@ -234,6 +265,9 @@ bool works_leave(works *list, struct work_place *p, enum hook_event event, struc
     left = strays.len && strays_adopt(p->strays, mail, &strays, &err) == 0;
     VEC_EACH(&strays, one) { /* there are too many of them: these end here */
         log_debug("hooks", "%s async: %s", hook_event_name(event), err.text);
+        hook_sight_end(&one->sight, &(struct hook_news){.out = buf_str(&one->out),
+                                                        .err = buf_str(&one->err),
+                                                        .end = HOOK_CANCELLED});
         stray_release(one);
     }
     vec_release(&strays);
@@ -249,6 +283,7 @@ void works_release(works *list)
         proc_unref(w->proc);
         errand_leave(w->errand);
         hook_handler_unref(w->handler);
+        hook_sight_release(&w->sight);
         buf_release(&w->out);
         buf_release(&w->err);
     }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agent/hook.h"
+#include "agent/hook_sight.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "hooks/output.h"
@@ -47,6 +48,7 @@ enum work_state {
 struct work {
     struct hook_handler *handler;
     enum work_state state;
+    struct hook_sight sight;
 
     struct proc *proc; /* a command */
     struct buf out, err;
@@ -64,15 +66,19 @@ typedef VEC(struct work) works;
 
 /* Adds a handler, which is shared; it has so long. */
 void works_add(works *list, struct hook_handler *h, int64_t timeout_ms);
-/* Starts all of them. What a handler cannot be started for is its result. */
+/* Starts all of them, and tells of each. What a handler cannot be started for is its result. */
 void works_start(works *list, struct work_place *place, const struct hook_input *in,
                  struct cancel *cancel, struct mailbox *to);
-/* Until all have ended, are late, or go on by themselves. ERR_CANCELLED. */
-int works_await(works *list, struct mailbox *mail, struct cancel *cancel, struct err *err);
+/* Until all have ended, are late, or go on by themselves; tells of each how. ERR_CANCELLED. */
+int works_await(works *list, const struct hook_input *in, struct mailbox *mail,
+                struct cancel *cancel, struct err *err);
 /* Lays what they say over the outcome (work_merge.c). -1: handlers have failed; the first is told
  * by name, the others by number. */
 int works_merge(const works *list, const struct hook_input *in, struct hook_outcome *io,
                 struct err *err);
+/* How one that has ended did, told once (work_merge.c): whoever watches need not wait for the
+ * others. */
+void work_tell_end(struct work *w, const struct hook_input *in);
 /* Those that go on by themselves are given away; true: the mailbox is theirs now. */
 bool works_leave(works *list, struct work_place *place, enum hook_event event,
                  struct mailbox *mail);

@@ -1,6 +1,6 @@
 /*
- * work_merge: what came of each handler, laid over the outcome one after the other. Nothing here
- * waits.
+ * work_merge: what came of each handler, laid over the outcome one after the other, and told to
+ * others. Nothing here waits.
  */
 #include "base/err.h"
 #include "base/file.h"
@@ -39,8 +39,7 @@ static void merge_objection(const struct work *w, const struct errand_result *re
 }
 
 /* A server's answer is nothing, or JSON. */
-static int merge_answer(const struct work *w, const struct errand_result *result,
-                        enum hook_event event, struct hook_outcome *io, struct err *err)
+static struct output answer_output(const struct errand_result *result)
 {
     struct str body = str_trim(buf_str(&result->answer));
     struct output output = {.end = OUTPUT_EXITED, .out = body};
@@ -50,7 +49,18 @@ static int merge_answer(const struct work *w, const struct errand_result *result
         output.err = result->rc < 0 ? str_of(result->err.text)
                                     : STR("the server's answer is no JSON object");
     }
-    return output_merge(&output, event, hook_handler_spec(w->handler)->flags, io, err);
+    return output;
+}
+
+static struct output work_output(const struct work *w)
+{
+    return (struct output){
+        .end = w->end,
+        .code = w->code,
+        .out = w->is_stray ? output_behind_async(buf_str(&w->out)) : buf_str(&w->out),
+        .err = buf_str(&w->err),
+        .cut = w->out.over,
+    };
 }
 
 static int merge_errand(const struct work *w, enum hook_event event, struct hook_outcome *io,
@@ -65,8 +75,11 @@ static int merge_errand(const struct work *w, enum hook_event event, struct hook
     }
     if (!result || w->is_late)
         return err_set(err, ERR_TIMEOUT, "it took too long and was ended");
-    if (hook_handler_spec(w->handler)->type == HANDLER_HTTP)
-        return merge_answer(w, result, event, io, err);
+    if (hook_handler_spec(w->handler)->type == HANDLER_HTTP) {
+        struct output answer = answer_output(result);
+
+        return output_merge(&answer, event, hook_handler_spec(w->handler)->flags, io, err);
+    }
     if (result->rc < 0)
         return err_set(err, ERR_IO, "%s", result->err.text);
     if (result->verdict != VERDICT_FINE)
@@ -78,13 +91,7 @@ static int merge_work(const struct work *w, const struct hook_input *in, struct 
                       struct err *err)
 {
     const struct handler_spec *spec = hook_handler_spec(w->handler);
-    struct output output = {
-        .end = w->end,
-        .code = w->code,
-        .out = buf_str(&w->out),
-        .err = buf_str(&w->err),
-        .cut = w->out.over,
-    };
+    struct output output = work_output(w);
 
     /* A guard that cannot be shown the call has not let it pass. */
     if (w->end == OUTPUT_NOT_STARTED && in->event == HOOK_PRE_TOOL_USE &&
@@ -118,18 +125,6 @@ static int merge_shell(const struct work *w, struct hook_outcome *io, struct err
     return 0;
 }
 
-/* What others see of it, beside what it means. */
-static void merge_seen(const struct work *w, struct hook_outcome *io)
-{
-    if (w->errand || w->is_stray || w->end != OUTPUT_EXITED)
-        return;
-    buf_add(&io->out, str_clip(buf_str(&w->out), HOOK_MAX_STRING));
-    buf_add(&io->complaint, str_clip(buf_str(&w->err), HOOK_MAX_STRING));
-    if (!io->has_code || !io->code)
-        io->code = w->code;
-    io->has_code = true;
-}
-
 int works_merge(const works *list, const struct hook_input *in, struct hook_outcome *io,
                 struct err *err)
 {
@@ -141,7 +136,6 @@ int works_merge(const works *list, const struct hook_input *in, struct hook_outc
         struct err one = {0};
         int r = merge_work(w, in, io, &one);
 
-        merge_seen(w, io);
         if (r == 0)
             r = merge_shell(w, io, &one);
         log_debug("hooks", "%s %s: %.*s: %s", hook_event_name(in->event),
@@ -155,4 +149,45 @@ int works_merge(const works *list, const struct hook_input *in, struct hook_outc
     if (failed > 1)
         return err_set(err, first.code, "%s (and %zu more)", first.text, failed - 1);
     return err_set(err, first.code, "%s", first.text);
+}
+
+/* --- told ----------------------------------------------------------------------------------- */
+
+static enum hook_end errand_end(const struct work *w, enum hook_event event)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome alone = HOOK_OUTCOME_INIT;
+    struct output answer;
+    struct err err = {0};
+
+    if (w->is_late)
+        return HOOK_CANCELLED;
+    if (hook_handler_spec(w->handler)->type != HANDLER_HTTP)
+        return errand_result(w->errand)->rc < 0 ? HOOK_ERROR : HOOK_SUCCESS;
+    answer = answer_output(errand_result(w->errand));
+    return output_merge(&answer, event, /*flags=*/0, &alone, &err) < 0 ? HOOK_ERROR : HOOK_SUCCESS;
+}
+
+void work_tell_end(struct work *w, const struct hook_input *in)
+{
+    struct hook_news how = {.end = HOOK_CANCELLED};
+
+    if (!w->sight.watch)
+        return;
+    if (w->state == WORK_ENDED && !w->errand) {
+        struct output output = work_output(w);
+
+        output_tell(&output, in->event, &w->sight);
+        return;
+    }
+    if (w->state == WORK_ENDED) {
+        const struct errand_result *result = errand_result(w->errand);
+
+        how.end = errand_end(w, in->event);
+        how.out = result->answer.len ? buf_str(&result->answer) : buf_str(&result->reason);
+        how.err = str_of(result->err.text);
+    } else {
+        how.out = buf_str(&w->out);
+        how.err = buf_str(&w->err);
+    }
+    hook_sight_end(&w->sight, &how);
 }

@@ -210,6 +210,8 @@ static void feed_forget(struct feed *f)
     }
 }
 
+_Static_assert(EVENT_TURN_DONE < 32, "a bit of each kind");
+
 /* The newest event can wait until something else comes. */
 static bool feed_can_wait(const struct feed *f, const struct observer *o)
 {

@@ -3,6 +3,7 @@
  * words for the agent at once, a say in changes of settings.
  */
 #include "agent/agent.h"
+#include "agent/hook_sight.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "hooks/registry.h"
@@ -54,6 +55,15 @@ static void host_hear_hook(void *arg, struct str text)
         agent_notify(a, text, /*wake=*/true);
 }
 
+/* One in the background does something. It waits for nobody who watches. */
+static void host_see_hook(void *arg, const struct hook_news *news)
+{
+    struct agent *a = host_running(arg);
+
+    if (a)
+        agent_tell_handler(a, news, /*cancel=*/NULL);
+}
+
 /* Hooks of settings and session come first, those of clients behind them. */
 void host_make_hooks(struct host *h, struct strv *ret_notes)
 {
@@ -64,8 +74,10 @@ void host_make_hooks(struct host *h, struct strv *ret_notes)
         .model_arg = h,
         .wake = host_hear_hook,
         .wake_arg = h,
+        .watch = &h->aside_watch,
     };
 
+    h->aside_watch = (struct hook_watch){host_see_hook, h};
     h->registry = hook_registry_new(settings_limit(h->conf));
     settings_read(h->conf, h->registry, ret_notes);
     spec.registry = h->registry;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/hook_sight.h"
 #include "agent/permit.h"
 #include "agent/prompt.h"
 #include "agent/tool.h"
@@ -48,6 +49,7 @@ struct host {
     struct buf schema;
     struct hook_registry *registry;
     struct runner *runner;
+    struct hook_watch aside_watch; /* of those that nobody waits for */
     struct reload *reload;
     struct watch *watch;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];

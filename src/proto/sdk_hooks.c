@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 
+#include "agent/hook_sight.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -40,8 +41,11 @@ struct hook_row {
 struct hook_wait {
     char request_id[32];
     const struct hook_row *row;
+    const char *callback; /* the row's */
+    struct hook_sight sight;
     int64_t deadline_ms;
     bool done;
+    bool is_over;      /* done, or not waited for any more */
     struct buf output; /* JSON; empty when it failed */
     struct buf error;
 };
@@ -88,7 +92,7 @@ static bool sdk_hooks_wants(struct hook_runner *self, enum hook_event event, str
     return wanted;
 }
 
-static void send_request(struct sdk_hooks *s, const struct hook_wait *w, const char *callback,
+static void send_request(struct sdk_hooks *s, const struct hook_wait *w,
                          const struct hook_input *in)
 {
     struct line_mail *m = line_mail_new();
@@ -101,7 +105,7 @@ static void send_request(struct sdk_hooks *s, const struct hook_wait *w, const c
     jw_key(&j, "request");
     jw_object(&j);
     jw_kcstr(&j, "subtype", "hook_callback");
-    jw_kcstr(&j, "callback_id", callback);
+    jw_kcstr(&j, "callback_id", w->callback);
     jw_key(&j, "input");
     shorten_hook_input(&j, in->json);
     if (in->tool_use_id.len)
@@ -128,30 +132,32 @@ static int64_t row_time(const struct hook_row *row, const struct hook_input *in)
     return row->timeout_ms > in->least_ms ? row->timeout_ms : in->least_ms;
 }
 
-/* With the gate held. */
-static void start(struct sdk_hooks *s, const struct hook_input *in, hook_waits *waits)
+/* With the gate held: who is to be asked. */
+static void collect(struct sdk_hooks *s, const struct hook_input *in, hook_waits *waits)
 {
-    int64_t now = clock_mono_ms();
-    size_t at = 0;
-
     VEC_EACH(&s->rows, row) {
         if (!row_matches(row, in->event, in->subject))
             continue;
         for (size_t i = 0; i < row->ids.len; i++) {
             struct hook_wait *w = vec_add(waits);
 
-            *w = (struct hook_wait){.row = row, .deadline_ms = now + row_time(row, in)};
+            *w = (struct hook_wait){.row = row, .callback = row->ids.ptr[i]};
             buf_init(&w->output, HOOK_MAX_TEXT);
             buf_init(&w->error, HOOK_MAX_TEXT);
             (void)snprintf(w->request_id, sizeof(w->request_id), "hook-%" PRIu64, ++s->last);
         }
     }
-    VEC_EACH(&s->rows, row) {
-        for (size_t i = 0; row_matches(row, in->event, in->subject) && i < row->ids.len; i++)
-            send_request(s, &waits->ptr[at++], row->ids.ptr[i], in);
-    }
-    VEC_EACH(waits, w) { /* no more of them: their places hold */
+}
+
+/* With the gate held. No more of them come: their places hold. */
+static void start(struct sdk_hooks *s, const struct hook_input *in, hook_waits *waits)
+{
+    int64_t now = clock_mono_ms();
+
+    VEC_EACH(waits, w) {
+        w->deadline_ms = now + row_time(w->row, in);
         vec_push(&s->waiting, w);
+        send_request(s, w, in);
     }
 }
 
@@ -174,14 +180,11 @@ static void hooks_wake(void *arg)
     gate_give(&s->gate);
 }
 
-/* With the gate held: until this one is answered, late, or nobody cares. */
-static void await(struct sdk_hooks *s, struct hook_wait *w, struct cancel *cancel)
+/* With the gate held: nobody waits for this one any more. */
+static void leave(struct sdk_hooks *s, struct hook_wait *w, struct cancel *cancel)
 {
-    while (!w->done && !s->closed && !cancel_is_set(cancel)) {
-        if (!gate_wait(&s->gate, w->deadline_ms))
-            break;
-    }
     forget(s, w);
+    w->is_over = true;
     if (w->done)
         return;
     if (!s->closed)
@@ -189,6 +192,49 @@ static void await(struct sdk_hooks *s, struct hook_wait *w, struct cancel *cance
     buf_adds(&w->error, s->closed               ? "the client has gone"
                         : cancel_is_set(cancel) ? "cancelled"
                                                 : "the hook did not answer in time");
+}
+
+/* The next that is answered, late, or that nobody cares for; NULL: there is none left. */
+static struct hook_wait *await(struct sdk_hooks *s, hook_waits *waits, struct cancel *cancel)
+{
+    struct hook_wait *over = NULL;
+    bool any = true;
+
+    gate_take(&s->gate);
+    while (any && !over) {
+        int64_t next_ms = INT64_MAX;
+
+        any = false;
+        VEC_EACH(waits, w) {
+            if (w->is_over)
+                continue;
+            any = true;
+            next_ms = w->deadline_ms < next_ms ? w->deadline_ms : next_ms;
+            if (!over && (w->done || s->closed || cancel_is_set(cancel) ||
+                          w->deadline_ms <= clock_mono_ms()))
+                over = w;
+        }
+        if (any && !over)
+            (void)gate_wait(&s->gate, next_ms);
+    }
+    if (over)
+        leave(s, over, cancel);
+    gate_give(&s->gate);
+    return over;
+}
+
+/* What others hear: the client's words, or why there are none. */
+static void tell_end(struct hook_wait *w)
+{
+    struct hook_news how = {
+        .out = buf_str(&w->output),
+        .err = buf_str(&w->error),
+        .end = !w->done       ? HOOK_CANCELLED
+               : w->error.len ? HOOK_ERROR
+                              : HOOK_SUCCESS,
+    };
+
+    hook_sight_end(&w->sight, &how);
 }
 
 static bool may_block(enum hook_event event)
@@ -226,16 +272,22 @@ static int sdk_hooks_run(struct hook_runner *self, const struct hook_input *in,
     struct sdk_hooks *s = (struct sdk_hooks *)self;
     hook_waits waits = VEC_INIT;
     struct cancel_hook *hook;
+    struct hook_wait *over;
     int r = 0;
 
     wait_point(WAIT_MAIL, cancel);
     hook = cancel ? cancel_on(cancel, hooks_wake, s) : NULL;
     gate_take(&s->gate);
-    start(s, in, &waits);
-    VEC_EACH(&waits, w) {
-        await(s, w, cancel);
-    }
+    collect(s, in, &waits);
     gate_give(&s->gate);
+    VEC_EACH(&waits, w) { /* with nothing held: whoever watches may be waited for */
+        hook_sight_begin(&w->sight, in);
+    }
+    gate_take(&s->gate);
+    start(s, in, &waits);
+    gate_give(&s->gate);
+    while ((over = await(s, &waits, cancel)) != NULL)
+        tell_end(over);
     cancel_off(hook);
     VEC_EACH(&waits, w) {
         struct err one = {0};
@@ -247,6 +299,7 @@ static int sdk_hooks_run(struct hook_runner *self, const struct hook_input *in,
                 *err = one;
             r = -1;
         }
+        hook_sight_release(&w->sight);
         buf_release(&w->output);
         buf_release(&w->error);
     }

@@ -118,28 +118,36 @@ static void render_notice(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+static const char *hook_outcome(const struct event *e)
+{
+    if (e->error == ERR_CANCELLED)
+        return "cancelled";
+    return e->is_error ? "error" : "success";
+}
+
 static void render_hook(const struct stream_json *r, const struct event *e, struct buf *out)
 {
-    bool done = e->kind == EVENT_HOOK_DONE;
+    const char *subtype = e->kind == EVENT_HANDLER_STARTED    ? "hook_started"
+                          : e->kind == EVENT_HANDLER_PROGRESS ? "hook_progress"
+                                                              : "hook_response";
     struct stream_line l;
     struct jw *w;
 
     if (!r->options.hooks && !str_is(e->text, "SessionStart") && !str_is(e->text, "Setup"))
         return;
-    w = line_begin(&l, out, e, 0, "system", done ? "hook_response" : "hook_started");
+    w = line_begin(&l, out, e, 0, "system", subtype);
     jw_kstr(w, "hook_id", e->id);
     jw_kstr(w, "hook_name", e->name);
     jw_kstr(w, "hook_event", e->text);
-    if (done) {
+    if (e->kind != EVENT_HANDLER_STARTED) {
         jw_kstr(w, "output", e->json.len ? e->json : e->data);
         jw_kstr(w, "stdout", e->json);
         jw_kstr(w, "stderr", e->data);
+    }
+    if (e->kind == EVENT_HANDLER_DONE) {
         if (e->has_code)
             jw_ki64(w, "exit_code", e->code);
-        jw_kcstr(w, "outcome",
-                 e->error == ERR_CANCELLED ? "cancelled"
-                 : e->is_error             ? "error"
-                                           : "success");
+        jw_kcstr(w, "outcome", hook_outcome(e));
     }
     line_end(&l);
 }
@@ -334,6 +342,8 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         break;
     case EVENT_TOOL_STARTED:
     case EVENT_WAITING:
+    case EVENT_HOOK_STARTED: /* its handlers are told of, one by one */
+    case EVENT_HOOK_DONE:
         break; /* the tool_use block has said it; nobody asks */
     case EVENT_TOOL_PROGRESS:
         render_progress(r, e, out);
@@ -354,8 +364,9 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_MODE:
         render_mode(e, out);
         break;
-    case EVENT_HOOK_STARTED:
-    case EVENT_HOOK_DONE:
+    case EVENT_HANDLER_STARTED:
+    case EVENT_HANDLER_PROGRESS:
+    case EVENT_HANDLER_DONE:
         render_hook(r, e, out);
         break;
     case EVENT_TASK_STARTED:
