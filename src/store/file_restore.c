@@ -5,6 +5,7 @@
 #include "store/file_restore.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/pinned.h"
 #include "store/backups.h"
 #include "store/file_history.h"
 
@@ -185,23 +187,43 @@ int restore_row_texts(const struct restore_plan *plan, const struct restore_row 
 
 /* ---- Doing it ---- */
 
+/* A command that runs meanwhile may have put a link in the place of a folder above it. */
+static int row_fail(const struct restore_row *row, const char *what, struct err *err)
+{
+    if (errno == ELOOP)
+        return err_set(err, ERR_IO, "a folder above it leads somewhere else now");
+    return err_sys(err, ERR_IO, "cannot %s '%s'", what, row->path.ptr);
+}
+
 static int row_write(const struct restore_plan *plan, const struct restore_row *row,
                      struct err *err)
 {
     CLEANUP(buf_release) struct buf bytes = BUF_INIT(FILE_HISTORY_MAX_FILE);
-    CLEANUP(mem_freep) char *dir = path_dirname(row->path.ptr);
+    CLEANUP(fd_closep) int at = -1;
+    const char *name = path_base(row->path.ptr);
+    struct stat like = {.st_mode = row->to->before.mode, .st_uid = geteuid(), .st_gid = getegid()};
     struct stat st;
 
     if (backups_get(plan->backups, row->to->backup, FILE_HISTORY_MAX_FILE, &bytes, err) < 0)
         return -1;
-    if (file_mkdirs(dir, 0777, err) < 0)
-        return -1;
-    if (lstat(row->path.ptr, &st) < 0)
-        return file_replace(row->path.ptr, buf_str(&bytes), row->to->before.mode, err);
-    /* A mode that somebody else gave it stays. */
-    if (row->now.mode == row->end->left.mode)
-        st.st_mode = (st.st_mode & ~(mode_t)07777) | row->to->before.mode;
-    return file_replace_like(row->path.ptr, buf_str(&bytes), &st, err);
+    at = pinned_folder(row->path.ptr, /*makes=*/true);
+    if (at < 0)
+        return row_fail(row, "write", err);
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        /* A mode that somebody else gave it stays. */
+        if (row->now.mode == row->end->left.mode)
+            st.st_mode = (st.st_mode & ~(mode_t)07777) | row->to->before.mode;
+        like = st;
+    }
+    return file_replace_at(at, name, buf_str(&bytes), &like, err);
+}
+
+/* flags: as for unlinkat(2). */
+static int remove_pinned(const char *path, int flags)
+{
+    CLEANUP(fd_closep) int at = pinned_folder(path, /*makes=*/false);
+
+    return at < 0 ? -1 : unlinkat(at, path_base(path), flags);
 }
 
 /* The folders that were made for it go with it, as far as nothing else is in them. */
@@ -209,9 +231,9 @@ static int row_delete(const struct restore_row *row, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(row->path.ptr);
 
-    if (unlink(row->path.ptr) < 0 && errno != ENOENT)
-        return err_sys(err, ERR_IO, "cannot delete '%s'", row->path.ptr);
-    for (unsigned i = 0; i < row->to->folders && rmdir(dir) == 0; i++) {
+    if (remove_pinned(row->path.ptr, 0) < 0 && errno != ENOENT)
+        return row_fail(row, "delete", err);
+    for (unsigned i = 0; i < row->to->folders && remove_pinned(dir, AT_REMOVEDIR) == 0; i++) {
         char *up = path_dirname(dir);
 
         mem_freep(&dir);

@@ -322,6 +322,39 @@ static void changed_meanwhile(void **state)
     scratch_remove();
 }
 
+/* A command puts a link to another folder in the place of one between plan and deed, and files
+ * there that look like those to be set back. */
+static void led_elsewhere(void **state)
+{
+    for (int force = 0; force < 2; force++) {
+        CLEANUP(buf_release) struct buf lines = BUF_INIT(1 << 20);
+        struct file_history *h;
+        struct file_changes all;
+        struct restore_plan plan;
+
+        (void)state;
+        scratch_make();
+        h = file_history_new(scratch("session"), keep_line, &lines);
+        play(h, "dir d;file d/a 0644 one;turn;edit d/a two;edit d/new x;edit d/e/deep y");
+        read_lines(&lines, &all);
+        restore_plan_make(&plan, &all, 0, scratch("session"), force);
+        assert_int_equal(plan.rows.len, 3);
+        assert_int_equal(rename(scratch("d"), scratch("was")), 0);
+        scratch_setup("dir out;file out/a 0644 two;file out/new 0644 x;dir out/e;"
+                      "file out/e/deep 0644 y;link d out");
+        restore_plan_apply(&plan, h, force);
+        VEC_EACH(&plan.rows, row) {
+            assert_int_equal(row->what, RESTORE_FAILED);
+            assert_true(str_has(row->why, STR("leads somewhere else")));
+        }
+        assert_files("elsewhere", "out/a=two out/new=x out/e/deep=y was/a=two was/new=x");
+        restore_plan_release(&plan);
+        file_changes_release(&all);
+        file_history_free(h);
+        scratch_remove();
+    }
+}
+
 static int keep_line_in_file(void *arg, struct str line, struct err *err)
 {
     int fd = *(int *)arg;
@@ -409,11 +442,9 @@ static void killed_at_every_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories),
-        cmocka_unit_test(modes),
-        cmocka_unit_test(lost_backups),
-        cmocka_unit_test(changed_meanwhile),
-        cmocka_unit_test(killed_at_every_write),
+        cmocka_unit_test(stories),       cmocka_unit_test(modes),
+        cmocka_unit_test(lost_backups),  cmocka_unit_test(changed_meanwhile),
+        cmocka_unit_test(led_elsewhere), cmocka_unit_test(killed_at_every_write),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
