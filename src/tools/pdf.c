@@ -1,12 +1,14 @@
 /*
  * pdf: one run of pdftotext. It ends every page with a form feed, which is how pages are counted:
- * one more than allowed is asked for, to learn whether there are more. Runs on a tool thread.
+ * one more than allowed is asked for, to learn whether there are more. It is given the file by our
+ * descriptor, since another may be at the path by now. Runs on a tool thread.
  */
 #include "tools/pdf.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent/tool.h"
 #include "agent/workspace.h"
@@ -42,13 +44,14 @@ int pdf_range_parse(struct str text, struct pdf_range *ret, struct err *err)
     return 0;
 }
 
-static int pdf_run(struct tool_call *call, const char *path, size_t first, size_t last,
+static int pdf_run(struct tool_call *call, const char *path, int fd, size_t first, size_t last,
                    struct proc_result *ret, struct err *err)
 {
+    char open_file[64];
     char from[24];
     char to[24];
-    const char *argv[] = {"pdftotext", "-layout", "-enc", "UTF-8", "-f", from,
-                          "-l",        to,        path,   "-",     NULL};
+    const char *argv[] = {"pdftotext", "-layout", "-enc",    "UTF-8", "-f", from,
+                          "-l",        to,        open_file, "-",     NULL};
     struct proc_spec spec = {
         .argv = argv,
         .envp = (const char *const *)workspace_environ(call->workspace),
@@ -57,6 +60,7 @@ static int pdf_run(struct tool_call *call, const char *path, size_t first, size_
         .timeout_ms = PDF_TIMEOUT_MS,
     };
 
+    snprintf(open_file, sizeof(open_file), "/proc/%ld/fd/%d", (long)getpid(), fd);
     snprintf(from, sizeof(from), "%zu", first);
     snprintf(to, sizeof(to), "%zu", last);
     if (proc_run(&spec, call->cancel, ret, err) == 0)
@@ -69,8 +73,8 @@ static int pdf_run(struct tool_call *call, const char *path, size_t first, size_
     return -1;
 }
 
-int pdf_read(struct tool_call *call, const char *path, struct pdf_range range, struct buf *ret_text,
-             struct err *err)
+int pdf_read(struct tool_call *call, const char *path, int fd, struct pdf_range range,
+             struct buf *ret_text, struct err *err)
 {
     CLEANUP(proc_result_release) struct proc_result result = {0};
     bool asked = range.first;
@@ -78,7 +82,7 @@ int pdf_read(struct tool_call *call, const char *path, struct pdf_range range, s
     struct str rest;
     size_t pages = 0;
 
-    if (pdf_run(call, path, page, asked ? range.last : PDF_MAX_UNASKED + 1, &result, err) < 0)
+    if (pdf_run(call, path, fd, page, asked ? range.last : PDF_MAX_UNASKED + 1, &result, err) < 0)
         return -1;
     if (result.how != PROC_EXITED || result.code)
         return err_set(err, ERR_BAD_INPUT, "pdftotext cannot read pages %zu-%zu of '%s': %.*s",

@@ -22,6 +22,7 @@ struct pdf_range {
 /* "3", "1-5", "10-" (PDF_MAX_PAGES from there); empty gives {0, 0}. */
 int pdf_range_parse(struct str text, struct pdf_range *ret, struct err *err);
 
-/* Appends the text with a line "--- page N ---" before each page. */
-int pdf_read(struct tool_call *call, const char *path, struct pdf_range range, struct buf *ret_text,
-             struct err *err);
+/* Appends the text with a line "--- page N ---" before each page. fd: the file, open; path: what it
+ * is called. */
+int pdf_read(struct tool_call *call, const char *path, int fd, struct pdf_range range,
+             struct buf *ret_text, struct err *err);

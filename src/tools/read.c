@@ -260,7 +260,7 @@ static int reading_pdf(struct reading *r, struct err *err)
 
     line_window_init(&window, 1, SIZE_MAX, READ_MAX_SHOWN);
     if (pdf_range_parse(json_get_str(r->call->args, "pages"), &range, err) < 0 ||
-        pdf_read(r->call, r->real, range, &pages, err) < 0)
+        pdf_read(r->call, r->real, r->fd, range, &pages, err) < 0)
         return -1;
     line_window_feed(&window, buf_str(&pages));
     line_window_end(&window);

@@ -276,9 +276,12 @@ static void notebooks(void **state)
     tool_check_end(&t);
 }
 
-/* A pdftotext of our own: as many pages as the file says, at most those asked for. */
+/* A pdftotext of our own: as many pages as the file says, at most those asked for. Before it looks,
+ * it lets another file take the place of the one that was asked for, if there is one. */
 static const char pdftotext[] =
     "#!/bin/sh\n"
+    "dir=${0%/bin/pdftotext}\n"
+    "[ ! -e \"$dir/other.pdf\" ] || mv -f \"$dir/other.pdf\" \"$dir/a.pdf\"\n"
     "while [ $# -gt 2 ]; do\n"
     "  case $1 in -f) from=$2; shift ;; -l) to=$2; shift ;; esac\n"
     "  shift\n"
@@ -332,6 +335,12 @@ static void pdfs(void **state)
         if (ok != pdf_cases[i].ok || !str_has(tool_check_text(&t), str_of(pdf_cases[i].says)))
             fail_msg("row %zu: %s '%s'", i, ok ? "got" : "failed", buf_cstr(&t.result.text));
     }
+    /* What was permitted is read, not what is at its path by then. */
+    tool_check_put(&t, "a.pdf", STR("%PDF-2\n"));
+    tool_check_put(&t, "other.pdf", STR("%PDF-7\n"));
+    assert_true(tool_check_run(&t, &tool_read_entry, "{\"file_path\":\"a.pdf\"}"));
+    ASSERT_SAYS(&t, "text 2");
+    assert_false(str_has(tool_check_text(&t), STR("text 3")));
     workspace_unref(t.workspace);
     t.workspace = workspace_new(t.dir, "/nowhere", none);
     assert_false(tool_check_run(&t, &tool_read_entry, "{\"file_path\":\"a.pdf\"}"));
