@@ -193,6 +193,7 @@ static void app_tick(struct app *a)
         buf_clear(&a->hint);
         a->is_dirty = true;
     }
+    app_notify_tick(a);
 }
 
 static void app_take_mail(struct app *a)
@@ -324,6 +325,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .frames_path = getenv("TENAX_TEST_FRAMES"),
         .frame_bytes = APP_FRAME_BYTES,
         .is_dirty = true,
+        .typed_ms = clock_mono_ms(),
         .watch.fd = -1,
     };
     a->figures.model = (struct buf)BUF_INIT(BUF_NO_LIMIT);

@@ -166,6 +166,9 @@ struct app {
     int64_t hint_until_ms;
     int64_t ctrl_c_ms; /* the last one that had nothing to do; 0: none */
     int64_t escape_ms;
+    int64_t typed_ms;   /* the last key */
+    const char *notice; /* to be told unless somebody types before notice_ms; NULL: none */
+    int64_t notice_ms;
 
     int early_bytes; /* typed before the terminal was ours, and not read yet */
     bool is_away;    /* the terminal is given away */
@@ -222,7 +225,11 @@ void app_commands_take(struct app *a, const slash_item_vec *items);
 void app_commands_look(struct app *a);
 void app_goal_release(struct app_goal *g);
 void app_title(struct app *a);
-void app_notify(struct app *a, const char *what, struct str text);
+
+/* app_notify.c */
+void app_notify(struct app *a, const char *text); /* lives on: of a table, or a literal */
+void app_notify_typed(struct app *a);             /* somebody is here: what waits is not told */
+void app_notify_tick(struct app *a);
 
 /* app_session.c */
 struct app_session *app_session_new(const struct args *args);

@@ -1,6 +1,6 @@
 /*
  * app_events: what the agent tells, beside the conversation itself (chat.c): figures of the status,
- * the goal's pill, the terminal's title, notifications, the cost threshold. UI thread.
+ * the goal's pill, the terminal's title, the cost threshold. UI thread.
  */
 #include <stddef.h>
 #include <string.h>
@@ -26,20 +26,6 @@
 #define EVENTS_EACH 100 /* what an event without text counts */
 #define EVENTS_LONG_TURN_MS 10000
 #define EVENTS_COST_USD 5 /* when somebody is asked whether it may go on */
-
-/* ---- notifications ---- */
-
-void app_notify(struct app *a, const char *what, struct str text)
-{
-    struct str channel = conf_get_str(a->conf, "preferredNotifChannel");
-
-    if (term_able(a->term)->focused || str_is(channel, "notifications_disabled"))
-        return;
-    if (str_is(channel, "terminal_bell") || str_is(channel, "iterm2_with_bell"))
-        term_bell(a->term);
-    if (!str_is(channel, "terminal_bell"))
-        term_notify(a->term, str_of(what), text);
-}
 
 /* ---- the title ---- */
 
@@ -221,7 +207,7 @@ static void event_turn_done(struct app *a, const struct event *e)
     if (r && !r->cost_unknown && r->total_usd > 0)
         event_cost(a, r->total_usd);
     if (a->turn_ms && now_ms - a->turn_ms >= EVENTS_LONG_TURN_MS)
-        app_notify(a, "tenax", r && r->is_error ? STR("The turn has failed") : STR("Done"));
+        app_notify(a, r && r->is_error ? "The turn has failed" : "Done");
     a->turn_ms = 0;
     app_goal_changed(a);
 }
@@ -234,9 +220,9 @@ static void event_goal(struct app *a, const struct event *e)
                   STR("This was the demo. /goal report shows the evidence; Ctrl-D leaves. To use a "
                       "real model: tenax auth login."));
     if (str_is(e->name, "goal_achieved"))
-        app_notify(a, "tenax", STR("The goal is reached"));
+        app_notify(a, "The goal is reached");
     else if (str_is(e->name, "goal_blocked") || str_is(e->name, "goal_limited"))
-        app_notify(a, "tenax", STR("The goal needs you"));
+        app_notify(a, "The goal needs you");
 }
 
 /* What "!" has found out enters the conversation as well; it was shown as the command's answer. */

@@ -457,6 +457,8 @@ int64_t app_due(struct app *a)
     due_ms = sooner(due_ms, moves_ms);
     if (a->hint.len)
         due_ms = sooner(due_ms, a->hint_until_ms);
+    if (a->notice)
+        due_ms = sooner(due_ms, a->notice_ms);
     if (slow_ms > now_ms)
         due_ms = sooner(due_ms, slow_ms);
     return due_ms;

@@ -206,6 +206,7 @@ static bool key_is_terminals(struct app *a, const struct keypress *k)
         return false;
     if (term_learn(a->term, k))
         app_look(a);
+    app_notify_tick(a);
     return true;
 }
 
@@ -246,6 +247,7 @@ void app_key(struct app *a, const struct keypress *k)
     if (key_is_terminals(a, k) || key_is_several(a, k))
         return;
     a->is_dirty = true;
+    app_notify_typed(a);
     if (!keypress_is(k, "ctrl+c"))
         a->ctrl_c_ms = 0;
     if (k->code != KEY_ESCAPE)

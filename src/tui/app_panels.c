@@ -146,8 +146,7 @@ void app_ask(struct app *a, struct ask_mail *m)
     }
     p.panel = dialog_ask_new(m->ask, conf_dir(a->conf));
     app_show(a, &p);
-    app_notify(a, "tenax",
-               m->ask->kind == ASK_PERMISSION ? STR("Permission is needed") : STR("A question"));
+    app_notify(a, m->ask->kind == ASK_PERMISSION ? "Permission is needed" : "A question");
 }
 
 /* ---- our own questions ---- */

@@ -499,7 +499,7 @@ static void bytes_nobody_sees(void **state)
     screen_draw(r.screen, &r.region, (struct screen_cursor){0});
     term_title(r.term, STR("title\033]0;evil\a"));
     assert_true(term_copy(r.term, STR("text")));
-    term_notify(r.term, STR("done"), STR("all\nof it"));
+    term_notify(r.term, /*is_chosen=*/false, STR("done"), STR("all\nof it"));
     rig_read(&r);
     assert_true(rig_wrote(&r, "\033]8;;https://example.org\033\\"));
     assert_true(rig_wrote(&r, "here\033]8;;\033\\"));

@@ -19,17 +19,15 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "tui/keypress.h"
 #include "tui/term_able.h"
 #include "tui/term_rescue.h"
+#include "tui/term_tell.h"
 
 #define TERM_MAX_BACKLOG ((size_t)256 << 20)
-#define TERM_MAX_TITLE 200
-#define TERM_MAX_COPY ((size_t)74 << 10) /* what most take */
-#define TERM_SMALL_WRITE 256             /* fits whenever a terminal can be written to at all */
-#define TERM_LEAVE_MS 1000               /* for a slow one to take what is left */
-#define TERM_ANSWER_MS 100               /* at the end, for answers that would reach the shell */
+#define TERM_SMALL_WRITE 256 /* fits whenever a terminal can be written to at all */
+#define TERM_LEAVE_MS 1000   /* for a slow one to take what is left */
+#define TERM_ANSWER_MS 100   /* at the end, for answers that would reach the shell */
 #define TERM_MAX_COLS 2000
 #define TERM_MAX_ROWS 1000
 
@@ -444,33 +442,16 @@ void term_alternate(struct term *t, bool on)
         term_write(t, t->guess.asks ? STR("\033[<u\033[?1049l") : STR("\033[?1049l"));
 }
 
-/* Harmless inside of a sequence: no control characters, no end of it, not too long. */
-static void term_clean(struct buf *b, struct str text, size_t max)
-{
-    size_t from = b->len;
-    uint32_t code;
-
-    for (size_t at = 0; at < text.len && b->len - from < max;) {
-        size_t len = utf8_decode(str_from(text, at), &code);
-
-        if (len && code >= 0x20 && (code < 0x7f || code >= 0xa0) && !utf8_turns_text(code))
-            buf_add(b, str_make(text.ptr + at, len));
-        else if (len && (code == '\n' || code == '\t'))
-            buf_addc(b, ' ');
-        at += len ? len : 1;
-    }
-}
-
 void term_title(struct term *t, struct str title)
 {
-    CLEANUP(buf_release) struct buf b = BUF_INIT(4 * TERM_MAX_TITLE);
+    CLEANUP(buf_release) struct buf b = BUF_INIT(4 * TERM_CLEAN_MAX);
 
     if (t->guess.able.is_plain)
         return;
     if (!t->has_title)
         buf_adds(&b, "\033[22;0t");
     buf_adds(&b, "\033]0;");
-    term_clean(&b, title, TERM_MAX_TITLE);
+    term_clean(&b, title);
     buf_adds(&b, "\033\\");
     term_write(t, buf_str(&b));
     if (!t->has_title) {
@@ -478,47 +459,4 @@ void term_title(struct term *t, struct str title)
         if (t->is_entered)
             term_arm(t);
     }
-}
-
-void term_bell(struct term *t)
-{
-    term_write(t, STR("\a"));
-}
-
-void term_notify(struct term *t, struct str title, struct str body)
-{
-    CLEANUP(buf_release) struct buf b = BUF_INIT(8 * TERM_MAX_TITLE);
-
-    if (t->guess.notice == NOTICE_OSC777) {
-        buf_adds(&b, "\033]777;notify;");
-        term_clean(&b, title, TERM_MAX_TITLE);
-        for (size_t i = 0; i < b.len; i++) {
-            if (b.ptr[i] == ';' && i >= sizeof("\033]777;notify;") - 1)
-                b.ptr[i] = ',';
-        }
-        buf_addc(&b, ';');
-        term_clean(&b, body, TERM_MAX_TITLE);
-        buf_adds(&b, "\033\\");
-    } else if (t->guess.notice == NOTICE_OSC9) {
-        buf_adds(&b, "\033]9;");
-        term_clean(&b, title, TERM_MAX_TITLE);
-        buf_adds(&b, ": ");
-        term_clean(&b, body, TERM_MAX_TITLE);
-        buf_adds(&b, "\033\\");
-    }
-    buf_addc(&b, '\a');
-    term_write(t, buf_str(&b));
-}
-
-bool term_copy(struct term *t, struct str text)
-{
-    CLEANUP(buf_release) struct buf b = BUF_INIT(2 * TERM_MAX_COPY);
-
-    if (!t->guess.able.clipboard || text.len > TERM_MAX_COPY)
-        return false;
-    buf_adds(&b, "\033]52;c;");
-    buf_add_base64(&b, text);
-    buf_adds(&b, "\033\\");
-    term_write(t, buf_str(&b));
-    return true;
 }

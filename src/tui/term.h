@@ -27,8 +27,16 @@ struct term_size {
     int cols, rows;
 };
 
+enum term_notice {
+    NOTICE_BELL,
+    NOTICE_OSC9,
+    NOTICE_OSC777,
+};
+
 struct term_able {
     enum color_depth colors;
+    enum term_notice notice;
+    bool in_tmux;
     bool is_plain;  /* --plain, TERM=dumb: no cursor movement at all, output is a log */
     bool sync;      /* synchronized output (mode 2026) */
     bool links;     /* OSC 8 */
@@ -36,10 +44,10 @@ struct term_able {
     bool kitty_keys;
     bool is_light; /* the background, when it said so */
     bool knows_background;
-    bool focused; /* true until it said otherwise */
-    bool tells_focus;
-    bool unicode; /* the locale's charset is UTF-8; else boxes and spinners are ASCII */
-    bool reflows; /* a narrower window breaks lines in place of cutting them */
+    bool focused;     /* true until it said otherwise */
+    bool tells_focus; /* it has said something of it */
+    bool unicode;     /* the locale's charset is UTF-8; else boxes and spinners are ASCII */
+    bool reflows;     /* a narrower window breaks lines in place of cutting them */
     /* And keeps empty rows below the text while it moves rows at the top into the scrollback. */
     bool keeps_blank;
 };
@@ -73,5 +81,7 @@ void term_flush(struct term *t);
 void term_alternate(struct term *t, bool on);
 void term_title(struct term *t, struct str title); /* the old one comes back at the end */
 void term_bell(struct term *t);
-void term_notify(struct term *t, struct str title, struct str body); /* OSC 9 or 777, or the bell */
+/* OSC 9 or 777, or the bell. Chosen: by a sequence also where none is known, and through tmux to
+ * the terminal around it. */
+void term_notify(struct term *t, bool is_chosen, struct str title, struct str body);
 bool term_copy(struct term *t, struct str text); /* OSC 52; false: too long, or it cannot */

@@ -26,6 +26,7 @@ enum {
     ASKS = 32,
     OTHER_KEYS = 64,
     KEEPS_BLANK = 128,
+    IN_TMUX = 256,
 };
 
 struct term_row {
@@ -36,12 +37,12 @@ struct term_row {
 
 static const struct term_row term_rows[] = {
     /* What runs inside of another terminal comes first: it inherits that one's variables. */
-    {"TMUX", NULL, CLIPBOARD | REFLOWS | KEEPS_BLANK | ASKS | OTHER_KEYS, NOTICE_BELL},
+    {"TMUX", NULL, IN_TMUX | CLIPBOARD | REFLOWS | KEEPS_BLANK | ASKS | OTHER_KEYS, NOTICE_BELL},
     {"STY", NULL, 0, NOTICE_BELL}, /* GNU screen prints what it does not know */
     {"TERM", "linux", 0, NOTICE_BELL},
     {"TERM", "vt*", 0, NOTICE_BELL},
     {"TERM", "screen*", 0, NOTICE_BELL},
-    {"TERM", "tmux*", CLIPBOARD | REFLOWS | KEEPS_BLANK | ASKS | OTHER_KEYS, NOTICE_BELL},
+    {"TERM", "tmux*", IN_TMUX | CLIPBOARD | REFLOWS | KEEPS_BLANK | ASKS | OTHER_KEYS, NOTICE_BELL},
     {"TERM", "xterm-kitty", SYNC | LINKS | CLIPBOARD | TRUE_COLOR | REFLOWS | ASKS, NOTICE_OSC9},
     {"TERM", "foot*", SYNC | LINKS | CLIPBOARD | TRUE_COLOR | REFLOWS | ASKS, NOTICE_OSC777},
     {"TERM", "xterm-ghostty", SYNC | LINKS | CLIPBOARD | TRUE_COLOR | REFLOWS | ASKS, NOTICE_OSC9},
@@ -135,11 +136,12 @@ void term_guess(char *const *env, bool plain, struct term_guess *ret)
     for (size_t i = 0; i < ARRAY_LEN(term_rows); i++) {
         if (term_fits(env, &term_rows[i])) {
             able = term_rows[i].able;
-            ret->notice = term_rows[i].notice;
+            ret->able.notice = term_rows[i].notice;
             break;
         }
     }
     ret->able.colors = term_colors(env, able);
+    ret->able.in_tmux = able & IN_TMUX;
     ret->able.sync = able & SYNC;
     ret->able.links = able & LINKS;
     ret->able.clipboard = able & CLIPBOARD;

@@ -7,15 +7,8 @@
 
 #include "tui/term.h"
 
-enum term_notice {
-    NOTICE_BELL,
-    NOTICE_OSC9,
-    NOTICE_OSC777,
-};
-
 struct term_guess {
     struct term_able able;
-    enum term_notice notice;
     bool asks;       /* questions can be sent */
     bool other_keys; /* xterm's modifyOtherKeys is of use */
 };

@@ -295,7 +295,7 @@ static void case_notified(void)
 
     window_open(&w, &spec);
     until_idle(&w);
-    window_type(&w, "first" ENTER);
+    window_type(&w, FOCUS_IN "first" ENTER);
     window_until(&w, "That is all.");
     until_idle(&w);
     CHECK(!was_told(&w, NOTICE, 0), "somebody who looks on was told");
@@ -315,6 +315,100 @@ static void case_notified(void)
     leave(&w);
 }
 
+/* What a window is told of a question, by its terminal and by what was chosen; its focus is not
+ * known. */
+static void told_of_a_question(const char *const *env, const char *settings, const char *bytes)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  call Bash {\"command\": \"touch made\"}\nstep\n  text Over.\n",
+        .settings = settings,
+        .env = env,
+    };
+    struct window w;
+    size_t from;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    from = w.raw.len;
+    window_type(&w, "go" ENTER);
+    window_until_raw(&w, bytes, from);
+    window_until_shown(&w, "Enter choose");
+    answer(&w, "1");
+    window_until(&w, "Over.");
+    leave(&w);
+}
+
+/* Where the terminal says nothing of its focus, who has typed nothing for a while is told, and at
+ * once who has chosen how. */
+static void case_notified_unasked(void)
+{
+    static const char *const tmux[] = {"TMUX=x", "TENAX_TEST_CLOCK=fast:20", NULL};
+    static const char *const vte[] = {"VTE_VERSION=6800", "TENAX_TEST_CLOCK=fast:20", NULL};
+
+    told_of_a_question(tmux, NULL, "\a");
+    told_of_a_question(vte, NULL, "\x1b]777;notify;tenax;Permission is needed\x1b\\\a");
+}
+
+static void case_notified_chosen(void)
+{
+    static const char *const tmux[] = {"TMUX=x", NULL};
+
+    told_of_a_question(tmux, "{\"preferredNotifChannel\":\"terminal_bell\"}", "\a");
+    told_of_a_question(tmux, "{\"preferredNotifChannel\":\"iterm2\"}",
+                       "\x1bPtmux;\x1b\x1b]9;tenax: Permission is needed\x1b\x1b\\\x1b\\\a");
+}
+
+/* Somebody who goes on typing is here: a question is not rung for. */
+static void case_notified_typing(void)
+{
+    static const char *const tmux[] = {"TMUX=x", NULL};
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  call Bash {\"command\": \"touch made\"}\nstep\n  text Over.\n",
+        .env = tmux,
+    };
+    struct window w;
+    size_t from;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    from = w.raw.len;
+    window_type(&w, "go" ENTER);
+    answer(&w, "1");
+    window_until(&w, "Over.");
+    until_idle(&w);
+    window_settle(&w, 7000);
+    CHECK(!was_told(&w, "\a", from), "somebody who types was rung for");
+    leave(&w);
+}
+
+/* Who looks elsewhere hears how a goal has ended. */
+static void case_notified_goal(void)
+{
+    static const char *const env[] = {"TERM_PROGRAM=iTerm.app", NULL};
+    static const char *const args[] = {"--permission-mode=bypassPermissions", NULL};
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  sticky\n  text Done, I promise.\n",
+        .env = env,
+        .args = args,
+    };
+    struct window w;
+    size_t from;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    from = w.raw.len;
+    window_type(&w, FOCUS_OUT "/goal nothing is to be done --check true --referee checks" ENTER);
+    window_until_raw(&w, NOTICE "The goal is reached", from);
+    until_idle(&w);
+    from = w.raw.len;
+    window_type(&w, "/goal it cannot be done --check false --max-turns 1 --referee checks" ENTER);
+    window_until_raw(&w, NOTICE "The goal needs you", from);
+    leave(&w);
+}
+
 const struct person_case person_shown[] = {
     {"command-meanwhile", case_command_meanwhile},
     {"resume-figures", case_resume_figures},
@@ -326,5 +420,9 @@ const struct person_case person_shown[] = {
     {"shell-tail", case_shell_tail},
     {"title", case_title},
     {"notified", case_notified},
+    {"notified-unasked", case_notified_unasked},
+    {"notified-chosen", case_notified_chosen},
+    {"notified-typing", case_notified_typing},
+    {"notified-goal", case_notified_goal},
     {0},
 };
