@@ -307,9 +307,12 @@ static int do_set_permission_mode(struct control_call *call, struct jw *w, struc
 
 static int do_set_model(struct control_call *call, struct jw *w, struct err *err)
 {
+    const struct json *wanted = json_get(call->request, "model"); /* none, or null: the first one */
     CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
 
-    if (host_set_model(call->session->host, json_get_str(call->request, "model"), &name, err) < 0)
+    if (wanted && !json_is(wanted, JSON_NULL) && !json_is(wanted, JSON_STRING))
+        return err_set(err, ERR_BAD_INPUT, "model must be a string");
+    if (host_set_model(call->session->host, json_str(wanted), &name, err) < 0)
         return -1;
     jw_kstr(w, "model", buf_str(&name));
     return 0;

@@ -365,18 +365,19 @@ static void peer_request(struct peer *p, const struct json *line)
 /* Only what a person can say: a client must not answer calls in the model's place. */
 static int check_blocks(const struct message *m, struct err *err)
 {
+    bool says = false;
+
     if (m->role != ROLE_USER)
         return err_set(err, ERR_BAD_INPUT, "its role must be \"user\"");
-    if (!m->len)
-        return err_set(err, ERR_BAD_INPUT, "it says nothing");
     for (size_t i = 0; i < m->len; i++) {
         enum block_kind kind = m->blocks[i].kind;
 
         if (kind != BLOCK_TEXT && kind != BLOCK_IMAGE && kind != BLOCK_DOCUMENT &&
             kind != BLOCK_OTHER)
             return err_set(err, ERR_BAD_INPUT, "only text, images and documents can be sent");
+        says = says || kind != BLOCK_TEXT || str_trim(m->blocks[i].text).len;
     }
-    return 0;
+    return says ? 0 : err_set(err, ERR_BAD_INPUT, "it says nothing");
 }
 
 static int peer_user(struct peer *p, const struct json *line, struct err *err)

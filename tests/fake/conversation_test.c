@@ -373,6 +373,9 @@ static const struct strict_case {
     {"/v1/messages {'model':'m','max_tokens':1,'messages':[{'role':'user','content':'x'},{'role':"
      "'assistant','content':[{'type':'thinking','thinking':'hm','signature':'forged'}]}]}",
      "Invalid `signature`"},
+    {"/v1/messages {'model':'m','max_tokens':1,'messages':[{'role':'user','content':'x'},{'role':"
+     "'assistant','content':'y'}]}",
+     "must end with a user message"},
     {"/v1/chat/completions {'model':'m','messages':[]}", "too short"},
     {"/v1/chat/completions {'model':'m','messages':[{'role':'tool','tool_call_id':'a','content':"
      "'x'}]}",

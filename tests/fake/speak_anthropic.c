@@ -134,6 +134,20 @@ static int read_message(struct reader *r, const struct json *message, size_t i)
     return 0;
 }
 
+/* Ends with the model's own words, where no tool of the server's stands open (pause_turn). */
+static bool is_prefilled(const struct json *last)
+{
+    const struct json *content = json_get(last, "content");
+
+    if (!str_is(json_get_str(last, "role"), "assistant"))
+        return false;
+    JSON_EACH(json_is(content, JSON_ARRAY) ? content : NULL, block) {
+        if (str_is(json_get_str(block, "type"), "server_tool_use"))
+            return false;
+    }
+    return true;
+}
+
 static int read_request(struct reader *r)
 {
     const struct json *body = r->ask->body;
@@ -162,6 +176,9 @@ static int read_request(struct reader *r)
     if (r->calls.len)
         return ask_refuse(r->err,
                           "messages: `tool_use` ids were found without `tool_result` blocks");
+    if (is_prefilled(json_at(json_get(body, "messages"), i - 1)))
+        return ask_refuse(r->err, "This model does not support assistant message prefill. The "
+                                  "conversation must end with a user message.");
     if (r->breakpoints > 4)
         return ask_refuse(r->err,
                           "A maximum of 4 blocks with cache_control may be provided. Found %zu.",
