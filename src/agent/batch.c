@@ -223,6 +223,8 @@ static int batch_settle_one(struct batch *b, struct err *err)
     struct str data = running ? STR("\"Error: interrupted\"") : buf_str(&c->result.data);
 
     if (!running) {
+        if (c->beside && c->result.is_error) /* nobody has wished it */
+            buf_adds(&c->result.text, "\nIt was stopped because a call that ran beside it failed.");
         call_result(c, &arena, &result);
         batch_heed(b, c);
         pace_tool(b->agent->pace, c->duration_ms);
@@ -262,11 +264,12 @@ static void batch_stop_group(struct batch *b, size_t from, size_t to)
     for (size_t i = from; i < to; i++) {
         struct call *c = b->calls.ptr[i];
 
-        if (c->state == CALL_RUNNING)
+        if (c->state == CALL_RUNNING) {
+            c->beside = true;
             cancel_set(c->cancel);
-        if (c->state == CALL_READY) {
-            call_start_skipped(c, STR("a call that was to run beside it failed"));
         }
+        if (c->state == CALL_READY)
+            call_start_skipped(c, STR("a call that was to run beside it failed"));
     }
 }
 

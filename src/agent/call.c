@@ -75,9 +75,14 @@ void call_deny(struct call *c, struct str why)
 int call_set_input(struct call *c, struct str json, struct err *err)
 {
     const struct json *args;
+    struct json_info info = {0};
 
-    if (json_parse_copy(&c->arena, json, &args, /*ret_info=*/NULL, err) < 0)
+    if (json_parse_copy(&c->arena, json, &args, &info, err) < 0)
         return -1;
+    if (info.lone_surrogates) /* would be written as bytes that no text has */
+        return err_set(err, ERR_BAD_INPUT,
+                       "it has half of a character in it (an escape such as \\ud83d that needs a "
+                       "second one); send the character itself");
     if (schema_check(toolbox_schema(c->agent->spec.toolbox, c->entry), args, err) < 0)
         return -1;
     c->args = args;

@@ -61,6 +61,7 @@ struct call {
     bool stop_turn;  /* a hook said "continue": false */
     bool interrupt;  /* a denial that ends the turn */
     bool is_only;    /* the answer has no other call */
+    bool beside;     /* cancelled since a call that ran beside it failed */
     bool deferred;   /* by a hook: it has not run, and whoever started the turn takes it up */
 
     struct arena arena;

@@ -398,8 +398,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
         bool again;
 
         if (a->spec.max_steps && t->steps >= a->spec.max_steps) {
-            err_set(&t->err, ERR_TOO_BIG, "stopped after %" PRId64 " steps (--max-turns)",
-                    t->steps);
+            err_set(&t->err, ERR_TOO_BIG, "stopped after %" PRId64 " step%s (--max-turns)",
+                    t->steps, t->steps == 1 ? "" : "s");
             return END_MAX_TURNS;
         }
         if (cancel_is_set(t->cancel)) /* nothing is sent for somebody who has gone */

@@ -97,6 +97,8 @@ static int write_find(struct tool_call *call, struct target *ret_target, struct 
     struct target *t = ret_target;
     struct str content = json_get_str(call->args, "content");
 
+    if (str_ends(json_get_str(call->args, "file_path"), STR("/")))
+        return err_set(err, ERR_BAD_INPUT, "file_path ends with '/': it must name a file");
     if (target_open(call, "file_path", t, err) < 0 || target_must_be_seen(call, t, err) < 0)
         return -1;
     if (text_is_dos(t->file.text) && !str_has(content, STR("\r"))) {

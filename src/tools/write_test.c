@@ -87,6 +87,8 @@ static void refusals_leave_the_old_content(void **state)
     ASSERT_SAYS(&t, "old");
     assert_false(write_file(&t, ".", "new"));
     ASSERT_SAYS(&t, "is a directory");
+    assert_false(write_file(&t, "folder/", "new"));
+    ASSERT_SAYS(&t, "must name a file");
     assert_int_equal(mkfifo(tool_check_path(&t, "fifo"), 0600), 0);
     assert_false(write_file(&t, "fifo", "new"));
     ASSERT_SAYS(&t, "not a file");
