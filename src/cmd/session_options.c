@@ -128,6 +128,8 @@ static int options_parse(struct session_options *o, struct cmd *c, struct err *e
     spec->cancel = c->cancel;
     spec->session = args_get(args, OPT_SESSION_ID);
     spec->output_schema = str_of(args_get(args, OPT_JSON_SCHEMA));
+    if (args->given[OPT_JSON_SCHEMA] && !str_trim(spec->output_schema).len)
+        return err_set(err, ERR_BAD_INPUT, "--json-schema is empty");
     if (spec->session && options_session_id(spec->session, err) < 0)
         return -1;
     if (options_number(args, OPT_MAX_TURNS, 1, &spec->max_steps, err) < 0 ||
