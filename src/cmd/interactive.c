@@ -74,7 +74,7 @@ int cmd_interactive(struct cmd *c)
     tui_run(&spec, &end);
     if (end.failed.code)
         say_error(&end.failed);
-    else if (end.session[0] && !spec.is_demo)
+    if (end.session[0] && !spec.is_demo)
         say_plain("Resume this session with: tenax --resume %s", end.session);
     return cmd_signal_code() ? cmd_signal_code() : end.code;
 }

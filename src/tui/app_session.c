@@ -351,15 +351,28 @@ void app_catch_up(struct app *a)
     a->is_dirty = true;
 }
 
+/* The old session again, or a new one where that cannot be read either. */
+static void open_says_stays(struct app *a, const struct open_chore *o)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&text, "It could not be done, so %s: %s",
+             o->made->args.given[OPT_RESUME] ? "this session goes on" : "a new session begins",
+             o->err.text);
+    chat_note(a->chat, ROLE_BAD, buf_str(&text));
+}
+
 static void open_failed(struct app *a, struct open_chore *o)
 {
     if (o->is_first && o->err.code == ERR_AUTH) {
         app_no_key(a, o->err.text);
     } else if (o->is_first || !o->made) {
         a->end->failed = o->err;
+        if (a->has_spoken) /* all of it is on disk */
+            memcpy(a->end->session, buf_cstr(&a->resumes), sizeof(a->end->session));
         app_quit(a, /*code=*/2);
     } else {
-        chat_note(a->chat, ROLE_BAD, str_of(o->err.text));
+        open_says_stays(a, o);
     }
 }
 

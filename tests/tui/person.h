@@ -37,6 +37,7 @@ extern const struct person_case person_starts[];
 extern const struct person_case person_turns[];
 extern const struct person_case person_ends[];
 extern const struct person_case person_switches[];
+extern const struct person_case person_stays[];
 extern const struct person_case person_outside[];
 extern const struct person_case person_much[];
 extern const struct person_case person_shown[];

@@ -3,10 +3,8 @@
  */
 #include "person.h"
 
-#include <glob.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/file.h"
@@ -236,19 +234,6 @@ static void case_hook_reasons(void)
     window_close(&w);
 }
 
-/* Nothing was said, so there is nothing to come back to when there is nothing to go to. */
-static void case_resume_nothing(void)
-{
-    struct window w;
-
-    start(&w, "step\n  text Still here.\n");
-    window_type(&w, "/resume 00000000-0000-4000-8000-000000000000" ENTER);
-    window_until(&w, "00000000-0000-4000-8000-000000000000'");
-    window_type(&w, "hi" ENTER);
-    window_until(&w, "Still here.");
-    leave(&w);
-}
-
 /* What a session has asked is asked no more when another one is in front. */
 static void case_ask_left(void)
 {
@@ -379,61 +364,6 @@ static void case_kept_queue_left(void)
     window_close(&w);
 }
 
-/* A session that another process has cannot be gone to, and what runs here goes on. */
-static void case_resume_held(void)
-{
-    struct window other;
-    struct window w;
-
-    start(&other, "step\n  text Noted.\n");
-    window_type(&other, "remember the milk" ENTER);
-    window_until(&other, "Noted.");
-    start_lengthy(&w, other.top);
-    window_type(&w, "/resume remember" ENTER);
-    window_until(&w, "is open in another process");
-    window_until(&w, "Esc interrupts");
-    CHECK(!strstr(window_text(&w), "Interrupted."), "%s", window_text(&w));
-    window_type(&w, ESC);
-    leave(&w);
-    leave(&other);
-}
-
-/* Nor can one that is gone by the time it is chosen: what runs goes on, and hears what was said. */
-static void case_resume_gone(void)
-{
-    CLEANUP(mem_freep) char *pattern = NULL;
-    glob_t found = {0};
-    struct window w;
-
-    start_held(&w,
-               "step\n  if-prompt remember\n  text Noted.\n"
-               "step\n  text one two\n  " WAITS "step\n  sticky\n  text Second answer.\n",
-               "{" MAY_WAIT "}");
-    pattern = path_join(w.top, "home/.tenax/projects/*/*.jsonl");
-    window_type(&w, "remember the milk" ENTER);
-    window_until(&w, "Noted.");
-    until_idle(&w);
-    CHECK(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "no session");
-    window_type(&w, "/clear" ENTER);
-    window_until(&w, "new session");
-    window_type(&w, "go" ENTER);
-    window_until(&w, "two");
-    window_type(&w, "/resume" ENTER);
-    window_until_shown(&w, "Enter choose");
-    CHECK(unlink(found.gl_pathv[0]) == 0, "unlink");
-    while (strstr(window_screen(&w), "Enter choose")) { /* a turn runs: it does not come to rest */
-        window_type(&w, ENTER);
-        window_wait(&w, 100);
-    }
-    window_until(&w, "no session is called");
-    CHECK(!strstr(window_text(&w), "Interrupted."), "%s", window_text(&w));
-    let_go(&w);
-    window_until(&w, "Second answer.");
-    CHECK(window_count(&w, "new session") == 1, "%s", window_text(&w));
-    leave(&w);
-    globfree(&found);
-}
-
 const struct person_case person_switches[] = {
     {"branch", case_branch},
     {"sessions", case_sessions},
@@ -442,13 +372,10 @@ const struct person_case person_switches[] = {
     {"fresh", case_fresh},
     {"taken-back-at-a-switch", case_taken_back_at_a_switch},
     {"hook-reasons", case_hook_reasons},
-    {"resume-nothing", case_resume_nothing},
     {"ask-left", case_ask_left},
     {"said-behind", case_said_behind},
     {"said-behind-at-work", case_said_behind_at_work},
     {"queue-left", case_queue_left},
     {"kept-queue-left", case_kept_queue_left},
-    {"resume-held", case_resume_held},
-    {"resume-gone", case_resume_gone},
     {0},
 };
