@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "conf/conf.h"
 #include "host/host.h"
+#include "tools/background.h"
 #include "tui/app.h"
 #include "tui/chat.h"
 #include "tui/chore.h"
@@ -156,6 +157,20 @@ static void key_redraw(struct app *a)
     screen_resume(a->screen);
 }
 
+/* Ctrl-B with nothing written: what runs in the foreground goes on in the background. */
+static bool key_background(struct app *a, const struct keypress *k)
+{
+    size_t count;
+
+    if (!keypress_is(k, "ctrl+b") || !editor_is_empty(a->editor) || !app_is_working(a) ||
+        !app_host(a))
+        return false;
+    count = background_send(host_workspace(app_host(a)), /*tool_use_id=*/STR(""));
+    app_hint(a, count ? "it goes on in the background; /tasks shows it"
+                      : "no command runs that could go on in the background");
+    return true;
+}
+
 static void key_own(struct app *a, const struct keypress *k)
 {
     if (keypress_is(k, "ctrl+c"))
@@ -256,7 +271,8 @@ void app_key(struct app *a, const struct keypress *k)
         if (editor_is_empty(a->editor) && keypress_is(k, "?")) /* it may be the first word, too */
             app_hint(a, "Esc interrupts · Shift-Tab mode · Ctrl-O transcript · \\ Enter new line · "
                         "/help");
-        key_to_editor(a, k);
+        if (!key_background(a, k))
+            key_to_editor(a, k);
         if (k->code == KEY_TEXT || k->code == KEY_PASTE)
             app_offer_fresh(a);
     } else if (!keypress_is(k, "ctrl+c")) {

@@ -13,6 +13,7 @@
 #define CALLS_OUTPUT 5     /* rows of output of a call that runs alone */
 #define CALLS_OUTPUT_FEW 3 /* and of one among a few */
 #define CALLS_FEW 3
+#define CALLS_LONG_MS 5000 /* a command that runs so long may be meant for the background */
 #define CALLS_MAX_PROGRESS ((size_t)64 << 10)
 
 static void call_release(struct chat_call *call)
@@ -110,11 +111,25 @@ static void draw_more(size_t n, const struct view *v, struct lines *ret)
     lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
 }
 
+/* The first command that has run for long: one key is for all of them. */
+static const struct chat_call *calls_long(const struct chat *c, const struct view *v)
+{
+    if (v->plain || c->needs_person)
+        return NULL;
+    VEC_EACH(&c->calls, it) {
+        if (it->started && strcmp(it->name, "Bash") == 0 &&
+            v->now_ms - it->begun_ms >= CALLS_LONG_MS)
+            return it;
+    }
+    return NULL;
+}
+
 void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, struct lines *ret)
 {
     size_t each = c->calls.len == 1           ? CALLS_OUTPUT + 1
                   : c->calls.len <= CALLS_FEW ? CALLS_OUTPUT_FEW + 1
                                               : 2;
+    const struct chat_call *slow = calls_long(c, v);
     size_t before = lines_count(ret);
     size_t left = c->calls.len;
 
@@ -132,6 +147,7 @@ void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, str
             .progress = buf_str(&it->progress),
             .elapsed_ms = it->started ? v->now_ms - it->begun_ms : 0,
             .dir = c->dir,
+            .hint = it == slow ? STR("ctrl+b to run in the background") : STR(""),
         };
 
         if (used + 1 >= max_rows && left > 1) {
@@ -140,7 +156,7 @@ void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, str
         }
         left--;
         room = max_rows > used + left ? max_rows - used - left : 1; /* the others have theirs */
-        tool_view_running(&t, v, room < each ? room : each, ret);
+        tool_view_running(&t, v, room < each + (it == slow) ? room : each + (it == slow), ret);
     }
 }
 

@@ -208,20 +208,34 @@ static size_t last_lines(struct str text, size_t n)
     return at;
 }
 
+static void running_hint(const struct tool_view *t, const struct view *v, struct lines *ret)
+{
+    CLEANUP(lines_release) struct lines row = LINES_INIT;
+
+    lines_puts(&row, ROLE_FAINT, "     ");
+    lines_put(&row, STYLE(ROLE_FAINT), t->hint);
+    lines_end(&row);
+    lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
+}
+
 void tool_view_running(const struct tool_view *t, const struct view *v, size_t max_rows,
                        struct lines *ret)
 {
     struct str tail = str_trim(t->progress);
     CLEANUP(hanging_release) struct hanging h = {0};
+    bool has_hint = t->hint.len && max_rows > 1;
 
     if (!max_rows)
         return;
+    max_rows -= has_hint;
     running_title(t, v, ret);
     hanging_init(&h, ret, v->cols, STYLE(ROLE_FAINT), v->ascii ? "  |  " : "  ⎿  ", /*rest=*/NULL);
     h.cut = true;
     h.ascii = v->ascii;
     if (max_rows > 1 && tail.len)
         hanging_text(&h, STYLE(ROLE_FAINT), str_from(tail, last_lines(tail, max_rows - 1)));
+    if (has_hint)
+        running_hint(t, v, ret);
 }
 
 /* ---- When it is done ---- */

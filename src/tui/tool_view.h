@@ -27,6 +27,7 @@ struct tool_view {
     size_t input_bytes;  /* of it so far */
     struct str progress; /* the last lines of its output while it runs */
     int64_t elapsed_ms;
+    struct str hint; /* a row behind all of it; empty: none */
     const char *dir; /* paths below it are shown without it; may be NULL */
 
     /* When it is done. */

@@ -17,6 +17,7 @@
 #define UP "\x1b[A"
 #define DOWN "\x1b[B"
 #define BACKSPACE "\x7f"
+#define CTRL_B "\x02"
 #define CTRL_C "\x03"
 #define CTRL_D "\x04"
 #define CTRL_O "\x0f"

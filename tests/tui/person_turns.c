@@ -366,6 +366,28 @@ static void case_disk_full(void)
     window_close(&w);
 }
 
+/* Ctrl-B is a movement in what is written; with nothing written the command that runs goes on in
+ * the background, and the turn without it. */
+static void case_background_key(void)
+{
+    struct window w;
+
+    start_held(&w,
+               "step\n  " WAITS "step\n  if-result \"Sent to the background\"\n  text On we go.\n",
+               "{" MAY_WAIT "}");
+    window_type(&w, "go" ENTER);
+    window_until_shown(&w, "(sh waits) 1 s"); /* it runs */
+    window_type(&w, "ac" CTRL_B "b");
+    window_until_shown(&w, "abc");
+    window_type(&w, CTRL_C);
+    window_until_gone(&w, "abc");
+    window_type(&w, CTRL_B);
+    window_until(&w, "On we go.");
+    window_until_shown(&w, "· 1 task");
+    let_go(&w);
+    leave(&w);
+}
+
 static void case_shell(void)
 {
     struct window w;
@@ -434,6 +456,7 @@ const struct person_case person_turns[] = {
     {"instead-budget", case_instead_budget},
     {"rewind", case_rewind},
     {"disk-full", case_disk_full},
+    {"background-key", case_background_key},
     {"shell", case_shell},
     {"shell-interrupt", case_shell_interrupt},
     {"shell-queue", case_shell_queue},
