@@ -43,6 +43,10 @@ static char root[] = "/tmp/tenax-agent-XXXXXX";
 
 static atomic_int effects;
 static atomic_int looks;
+static atomic_int guests;
+static struct cancel *bell; /* rung by set: Meet has met, Deaf need not sit there any longer */
+
+#define ALONE_MS 10000 /* how long Meet waits for the other */
 
 static int run_echo(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
@@ -74,6 +78,17 @@ static int run_fail(struct tool_call *call, struct tool_result *ret, struct err 
 {
     ret->stops_batch = json_get_bool(call->args, "stops", false);
     return err_set(err, ERR_IO, "it did not work");
+}
+
+/* Two of them wait for each other. */
+static int run_meet(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    (void)call;
+    if (atomic_fetch_add(&guests, 1) + 1 == 2)
+        cancel_set(bell);
+    buf_adds(&ret->text, cancel_wait(bell, ALONE_MS, err) < 0 ? "met" : "alone");
+    err_clear(err);
+    return 0;
 }
 
 /* Takes no notice of a cancel for a while. */
@@ -121,12 +136,14 @@ static const struct tool_entry effect = {"Effect", "Has an effect.", ANY_SCHEMA,
 static const struct tool_entry asked = {"Asked", "Needs leave.", ANY_SCHEMA, 0, .run = run_effect};
 static const struct tool_entry fail = {
     "Fail", "Fails.", ANY_SCHEMA, TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_FREE, .run = run_fail};
+static const struct tool_entry meet = {"Meet", "Waits for another.", ANY_SCHEMA,
+                                       TOOL_CONCURRENT | TOOL_FREE, .run = run_meet};
 static const struct tool_entry deaf = {"Deaf", "Hears nothing.", ANY_SCHEMA, TOOL_FREE,
                                        .run = run_deaf};
 static const struct tool_entry big = {"Big", "Says a lot.", ANY_SCHEMA, TOOL_FREE, .run = run_big};
 static const struct tool_entry picture = {"Picture", "Shows.", ANY_SCHEMA, TOOL_FREE,
                                           .run = run_picture};
-static const struct tool_entry *const table[] = {&echo, &effect, &asked,   &fail,
+static const struct tool_entry *const table[] = {&echo, &effect, &asked,   &fail, &meet,
                                                  &deaf, &big,    &picture, NULL};
 
 /* ---- A bench with an agent on it ---- */
@@ -189,6 +206,8 @@ static void bench_begin(struct bench *b, const char *scenario)
     *b = (struct bench){.trace = BUF_INIT(1 << 20), .results = BUF_INIT(1 << 20)};
     atomic_store(&effects, 0);
     atomic_store(&looks, 0);
+    atomic_store(&guests, 0);
+    bell = cancel_new(NULL);
     snprintf(path, sizeof(path), "%s/s.scenario", root);
     snprintf(state, sizeof(state), "%s/state", root);
     buf_addf(&model, "scripted/%s", path);
@@ -300,6 +319,7 @@ static void bench_end(struct bench *b)
     size_t count;
 
     atomic_store(&done, false);
+    cancel_set(bell);
     agent_finish(b->agent, bench_done, &done);
     thread_join(TAKE_PTR(b->agent->thread));
     assert_true(atomic_load(&done));
@@ -316,6 +336,7 @@ static void bench_end(struct bench *b)
     mailbox_close(b->mail);
     mailbox_unref(b->mail);
     cancel_unref(b->cancel);
+    cancel_unrefp(&bell);
     buf_release(&b->trace);
     buf_release(&b->results);
 }
@@ -347,6 +368,8 @@ static const struct {
     {"a failing tool is news, not the end",
      "step\n  call Fail {}\n  call Echo {\"say\":\"a\"}\nstep\n  text ok\n", 0, "", "TuSDrrSDE",
      END_COMPLETED, "ok", "it did not work!|echo a|", 0, 1},
+    {"what may run beside others does", "step\n  call Meet {}\n  call Meet {}\nstep\n  text ok\n",
+     0, "", "TuSDrrSDE", END_COMPLETED, "ok", "met|met|", 0, 0},
     {"max turns", "step\n  sticky\n  call Echo {}\n", 3, "", "TuSDrSDrSDrE", END_MAX_TURNS, NULL,
      NULL, 0, 3},
     {"empty once", "step\n  think hm\nstep\n  text ok\n", 0, "", "TuSVSDE", END_COMPLETED, "ok", "",
@@ -441,6 +464,42 @@ static void what_happens_next(void **state)
             fail_msg("%s: %d looks", rows[i].name, atomic_load(&looks));
         bench_end(&b);
     }
+}
+
+/* Looks run beside each other while the model still speaks. */
+static void looks_do_not_wait_for_each_other(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Echo {\"ms\":60000}\n  call Echo {\"ms\":60000}\n  pause 60s\n"
+                    "  text x\n");
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TOOL_STARTED);
+    bench_until(&b, EVENT_TOOL_STARTED);
+    assert_string_equal(buf_cstr(&b.trace), "TuS"); /* neither has ended, nor the answer */
+    agent_interrupt(b.agent, false);
+    bench_until(&b, EVENT_TURN_DONE);
+    bench_end(&b);
+}
+
+/* A call that was killed takes those with it that run beside it, not those of the next step. */
+static void a_killed_call_stops_its_neighbours(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Fail {\"stops\":true}\n  call Echo {\"say\":\"a\",\"ms\":20000}\n"
+                    "step\n  call Echo {\"say\":\"b\"}\nstep\n  text ok\n");
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(buf_cstr(&b.trace), "TuSDrrSDrSDE");
+    assert_true(str_starts(buf_str(&b.results), STR("it did not work!|")));
+    assert_null(strstr(buf_cstr(&b.results), "echo a"));
+    assert_true(str_ends(buf_str(&b.results), STR("!|echo b|")));
+    bench_end(&b);
 }
 
 static void a_denied_call_is_reported(void **state)
@@ -1040,6 +1099,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_happens_next),
+        cmocka_unit_test(looks_do_not_wait_for_each_other),
+        cmocka_unit_test(a_killed_call_stops_its_neighbours),
         cmocka_unit_test(a_denied_call_is_reported),
         cmocka_unit_test(long_results_are_kept_whole_elsewhere),
         cmocka_unit_test(answers_count),
