@@ -163,6 +163,8 @@ static int server_port(struct run *r, struct err *err)
         p = (struct proc_mail *)m;
         if (p->what == PROC_EXIT) {
             mail_free(m);
+            proc_unref(r->server);
+            r->server = NULL; /* nobody to wait for */
             return err_set(err, ERR_IO, "the server ended: %s", buf_cstr(&said));
         }
         buf_add(&said, buf_str(&p->bytes));
