@@ -149,6 +149,13 @@ void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
 
 /* What settings files say now counts when it returns. */
 void host_reload(struct host *h);
+/* fn is called at the end of every such look, the agent's own included, one at a time. Only once,
+ * before there is an agent; released with the host. */
+void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg));
+/* Whether ConfigChange hooks want to hear of changes of this source, and whether one of them keeps
+ * that of a file from counting: that waits for them. Any thread. */
+bool host_wants_change(struct host *h, const char *source);
+bool host_ask_change(struct host *h, const char *source, const char *path);
 /* A client's settings, over all others but managed ones (conf_lay_over()); model and effort are
  * taken over with the next call. -1: nothing has changed. */
 int host_lay_over(struct host *h, const struct json *settings, struct err *err);

@@ -117,6 +117,16 @@ void host_on_watch(void *arg, const struct strv *paths)
     watch_ask(((struct host *)arg)->watch, paths);
 }
 
+bool host_wants_change(struct host *h, const char *source)
+{
+    return hooks_want(h->hooks, HOOK_CONFIG_CHANGE, str_of(source));
+}
+
+bool host_ask_change(struct host *h, const char *source, const char *path)
+{
+    return host_may_change(h, source, path);
+}
+
 bool host_may_change(void *arg, const char *source, const char *path)
 {
     struct agent *a = host_running(arg);

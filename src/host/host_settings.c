@@ -19,6 +19,11 @@ void host_reload(struct host *h)
     reload_look(h->reload);
 }
 
+void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg))
+{
+    reload_also(h->reload, fn, arg, release);
+}
+
 void host_heed_effort(struct host *h)
 {
     enum effort effort = EFFORT_UNSET;

@@ -23,6 +23,9 @@ struct reload {
     struct reload_spec spec;
     struct gate gate; /* of busy */
     bool busy;
+    void (*also)(void *arg); /* NULL: nothing */
+    void *also_arg;
+    void (*also_release)(void *arg);
     char said[sizeof(((struct err *)NULL)->text)]; /* what was wrong, so that it is said once */
 };
 
@@ -39,8 +42,17 @@ void reload_free(struct reload *r)
 {
     if (!r)
         return;
+    if (r->also)
+        r->also_release(r->also_arg);
     gate_release(&r->gate);
     mem_freep(&r);
+}
+
+void reload_also(struct reload *r, void (*fn)(void *arg), void *arg, void (*release)(void *arg))
+{
+    r->also = fn;
+    r->also_arg = arg;
+    r->also_release = release;
 }
 
 static void reload_begin(struct reload *r)
@@ -101,6 +113,8 @@ void reload_look(struct reload *r)
 {
     reload_begin(r);
     reload_refresh(r);
+    if (r->also)
+        r->also(r->also_arg);
     reload_end(r);
 }
 

@@ -33,6 +33,9 @@ struct reload_spec {
 struct reload *reload_new(const struct reload_spec *spec);
 void reload_free(struct reload *r); /* NULL is fine */
 
+/* fn is called at the end of each look, one at a time. Once, before the first look; released with
+ * the reload. */
+void reload_also(struct reload *r, void (*fn)(void *arg), void *arg, void (*release)(void *arg));
 /* Returns when what the files say counts. */
 void reload_look(struct reload *r);
 /* A client's settings (conf_lay_over()): they count when it returns. */

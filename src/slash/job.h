@@ -19,7 +19,7 @@
 struct cancel;
 struct goal_argument;
 struct host;
-struct own_list;
+struct own_now;
 struct slash_front;
 
 #define SLASH_MAX_ANSWER ((size_t)4 << 20)
@@ -41,7 +41,7 @@ struct slash {
     struct cancel *running; /* of the command at work; NULL: none is */
     bool is_left;           /* for another session: what is said behind that is not for this one */
     slash_input_vec behind; /* it is for that one */
-    struct own_list *own;   /* as it was last read; NULL: nobody has asked */
+    struct own_now *own;
 };
 
 enum job_kind {

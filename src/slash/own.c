@@ -54,6 +54,29 @@ const struct own_command *own_find(const struct own_list *l, struct str name)
     return NULL;
 }
 
+static const struct own_command *find_path(const struct own_list *l, const char *path)
+{
+    VEC_EACH(&l->commands, c) {
+        if (strcmp(c->path, path) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+void own_changed(const struct own_list *from, const struct own_list *to, struct strv *ret_paths)
+{
+    VEC_EACH(&to->commands, c) {
+        const struct own_command *old = find_path(from, c->path);
+
+        if (!old || !str_eq(old->text, c->text))
+            strv_adds(ret_paths, c->path);
+    }
+    VEC_EACH(&from->commands, c) {
+        if (!find_path(to, c->path))
+            strv_adds(ret_paths, c->path);
+    }
+}
+
 /* ---- Stamps ---- */
 
 static void stamp(struct own_list *l, const char *path)
@@ -64,6 +87,7 @@ static void stamp(struct own_list *l, const char *path)
     if (stat(path, &st) == 0) {
         s.mtime = st.st_mtim;
         s.size = st.st_size;
+        s.is_folder = S_ISDIR(st.st_mode);
     }
     vec_push(&l->stamps, s);
 }
@@ -294,6 +318,8 @@ static void take_file(struct own_list *l, const struct place *at, const char *pa
         strv_addf(&l->notes, "%s is not used: %s", path, err.text);
         return;
     }
+    if (l->keeps_texts)
+        c.text = arena_str(&l->arena, buf_str(&text));
     c.name = arena_str(&l->arena, name);
     c.path = arena_cstr(&l->arena, str_of(path));
     c.dir = arena_cstr(&l->arena, str_of(dir));
@@ -386,7 +412,7 @@ static int by_name(const void *a, const void *b)
     return str_cmp(((const struct own_command *)a)->name, ((const struct own_command *)b)->name);
 }
 
-struct own_list *own_read(const struct conf *conf)
+struct own_list *own_read(const struct conf *conf, bool keeps_texts)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(mem_freep) char *project = path_real(places_project(conf, &arena));
@@ -395,6 +421,7 @@ struct own_list *own_read(const struct conf *conf)
     place_vec skills = VEC_INIT;
 
     atomic_store(&l->refs, 1);
+    l->keeps_texts = keeps_texts;
     l->project = arena_cstr(&l->arena, str_of(project));
     places_find_added(conf, "commands", &arena, &commands); /* the project's own beat these */
     places_find(conf, "commands", &arena, &commands);
@@ -421,6 +448,8 @@ int own_body(const struct own_command *c, struct arena *arena, struct str *ret, 
     CLEANUP(buf_release) struct buf text = BUF_INIT(OWN_MAX_FILE);
     const struct json *front = NULL;
 
+    if (c->text.ptr)
+        return frontmatter_read(arena_str(arena, c->text), arena, &front, ret, err);
     if (file_slurp(c->path, OWN_MAX_FILE, &text, err) < 0)
         return -1;
     return frontmatter_read(arena_str(arena, buf_str(&text)), arena, &front, ret, err);

@@ -51,6 +51,7 @@ struct own_command {
     struct strv names;        /* of arguments */
     struct str shell;         /* of its commands; empty: bash */
     const struct json *hooks; /* of the frontmatter; NULL: none */
+    struct str text;          /* all of the file, in a list that keeps texts; else NULL */
     struct str unused;        /* "context, paths": what it asks for and does not get; or empty */
 };
 
@@ -58,6 +59,7 @@ struct own_stamp {
     const char *path;
     struct timespec mtime;
     off_t size;
+    bool is_folder;
 };
 
 struct own_list {
@@ -65,17 +67,21 @@ struct own_list {
     struct arena arena; /* of all slices */
     VEC(struct own_command) commands;
     const char *project; /* its folder, with links followed */
+    bool keeps_texts;
     struct strv notes;
     VEC(struct own_stamp) stamps;
     size_t entries;
 };
 
-struct own_list *own_read(const struct conf *conf);
+/* keeps_texts: what a command says is what it said then, whatever becomes of its file. */
+struct own_list *own_read(const struct conf *conf, bool keeps_texts);
 bool own_is_fresh(const struct own_list *l, const struct conf *conf);
+/* The files that say something else in the other list, are new in it or gone; both keep texts. */
+void own_changed(const struct own_list *from, const struct own_list *to, struct strv *ret_paths);
 struct own_list *own_list_ref(struct own_list *l);
 void own_list_unref(struct own_list *l); /* NULL is fine */
 void own_list_unrefp(struct own_list **l);
 const struct own_command *own_find(const struct own_list *l, struct str name); /* or NULL */
 
-/* What a command says, without its frontmatter; read anew. */
+/* What a command says, without its frontmatter; read anew unless its list keeps texts. */
 int own_body(const struct own_command *c, struct arena *arena, struct str *ret, struct err *err);

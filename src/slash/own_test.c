@@ -104,7 +104,7 @@ static void test_who_wins(void **state)
     put("w/.claude/skills/empty/other.md", "no");
     put("w/.claude/commands/f.md", "---\nhooks:\n  Stop: []\npaths: src\nversion: 1\n---\nF");
     conf = load();
-    l = own_read(conf);
+    l = own_read(conf, /*keeps_texts=*/false);
     check(l, "a", "managed", "etc/claude-code/commands/a.md");
     check(l, "b", "user", "h/.claude/commands/b.md");
     check(l, "c", "ours", "w/.tenax/commands/c.md");
@@ -152,7 +152,7 @@ static void test_links(void **state)
         assert_int_equal(symlink(to, from), 0);
     }
     conf = load();
-    l = own_read(conf);
+    l = own_read(conf, /*keeps_texts=*/false);
     check(l, "fine", "inside", "w/.claude/commands/fine.md");
     check(l, "mine", "mine", "h/.claude/commands/mine.md");
     assert_int_equal(l->commands.len, 5);
@@ -180,7 +180,7 @@ static void test_frontmatter(void **state)
         "---\nuser-invocable: false\nmodel: inherit\nargument-hint: [one]\n---\nx");
     put("w/.claude/commands/bad.md", "---\na:\n  - [\n---\n");
     conf = load();
-    l = own_read(conf);
+    l = own_read(conf, /*keeps_texts=*/false);
     c = own_find(l, STR("full"));
     assert_non_null(c);
     assert_true(str_is(c->summary, "Do it When"));
@@ -211,18 +211,53 @@ static void test_changes(void **state)
     (void)state;
     home_clear();
     conf = load();
-    none = own_read(conf);
+    none = own_read(conf, /*keeps_texts=*/false);
     assert_int_equal(none->commands.len, 0);
     assert_true(own_is_fresh(none, conf));
     put("w/.claude/commands/late.md", "late");
     assert_false(own_is_fresh(none, conf));
-    one = own_read(conf);
+    one = own_read(conf, /*keeps_texts=*/false);
     assert_int_equal(one->commands.len, 1);
     assert_true(own_is_fresh(one, conf));
     put("w/.claude/commands/late.md", "another, longer text");
     assert_false(own_is_fresh(one, conf));
     home_clear();
     assert_false(own_is_fresh(one, conf));
+}
+
+/* What was read stays as it was, and what is different is named. */
+static void test_texts_kept(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(own_list_unrefp) struct own_list *from = NULL;
+    CLEANUP(own_list_unrefp) struct own_list *to = NULL;
+    struct str body;
+
+    (void)state;
+    home_clear();
+    put("w/.claude/commands/a.md", "same");
+    put("w/.claude/commands/b.md", "---\nmodel: x\n---\nold");
+    put("w/.claude/commands/c.md", "gone");
+    put("w/.claude/commands/e.md", "");
+    conf = load();
+    from = own_read(conf, /*keeps_texts=*/true);
+    home_clear();
+    put("w/.claude/commands/a.md", "same");
+    put("w/.claude/commands/b.md", "---\nmodel: x\n---\nnew");
+    put("w/.claude/commands/d.md", "come");
+    put("w/.claude/commands/e.md", "filled");
+    to = own_read(conf, /*keeps_texts=*/true);
+    own_changed(from, to, &paths);
+    assert_int_equal(paths.len, 4);
+    for (size_t i = 0; i < paths.len; i++)
+        assert_true(str_ends(str_of(paths.ptr[i]),
+                             str_of(((const char *[]){"b.md", "d.md", "e.md", "c.md"})[i])));
+    assert_int_equal(own_body(own_find(from, STR("b")), &arena, &body, NULL), 0);
+    assert_true(str_is(str_trim(body), "old"));
+    assert_int_equal(own_body(own_find(from, STR("e")), &arena, &body, NULL), 0);
+    assert_int_equal(body.len, 0);
 }
 
 static void test_too_large(void **state)
@@ -237,7 +272,7 @@ static void test_too_large(void **state)
         buf_addc(&text, 'x');
     put("w/.claude/commands/large.md", buf_cstr(&text));
     conf = load();
-    l = own_read(conf);
+    l = own_read(conf, /*keeps_texts=*/false);
     assert_int_equal(l->commands.len, 0);
     assert_true(is_noted(l, "large.md", "is not used"));
 }
@@ -247,7 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_wins),    cmocka_unit_test(test_links),
         cmocka_unit_test(test_frontmatter), cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_texts_kept),  cmocka_unit_test(test_too_large),
     };
 
     return cmocka_run_group_tests(tests, setup, home_teardown);

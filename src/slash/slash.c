@@ -19,6 +19,7 @@
 #include "slash/commands.h"
 #include "slash/job.h"
 #include "slash/own.h"
+#include "slash/own_now.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
@@ -174,6 +175,7 @@ struct slash *slash_new(struct host *h, struct cancel *cancel)
     s->cancel = cancel_new(cancel);
     s->mailbox = mailbox_new();
     lock_init(&s->lock);
+    s->own = own_now_new(h);
     return s;
 }
 
@@ -219,7 +221,7 @@ static void slash_release(struct slash *s)
     mailbox_close(s->mailbox);
     mailbox_unref(s->mailbox);
     cancel_unref(s->cancel);
-    own_list_unref(s->own);
+    own_now_unref(s->own);
     vec_release(&s->jobs);
     lock_release(&s->lock);
     mem_freep(&s);
@@ -234,31 +236,20 @@ void slash_free_left(struct slash *s, slash_input_vec *ret_behind)
     slash_release(s);
 }
 
-/* Read without the lock: it looks at folders. Two at once read twice, and one of them counts. */
 struct own_list *slash_own(struct slash *s)
 {
-    const struct conf *conf = host_conf(s->host);
-    struct own_list *now;
-    struct own_list *old = NULL;
+    host_reload(s->host); /* it may have changed, and hooks may have a say in that */
+    return own_now_get(s->own);
+}
 
-    lock_take(&s->lock);
-    now = s->own ? own_list_ref(s->own) : NULL;
-    lock_give(&s->lock);
-    if (now && own_is_fresh(now, conf))
-        return now;
-    own_list_unref(now);
-    now = own_read(conf);
-    lock_take(&s->lock);
-    old = s->own;
-    s->own = own_list_ref(now);
-    lock_give(&s->lock);
-    own_list_unref(old);
-    return now;
+void slash_own_folders(struct slash *s, struct strv *ret)
+{
+    own_now_folders(s->own, ret);
 }
 
 void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret)
 {
-    CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
+    CLEANUP(own_list_unrefp) struct own_list *own = own_now_get(s->own);
 
     for (size_t i = 0; i < slash_count(); i++) {
         const struct slash_command *c = slash_at(i);

@@ -90,7 +90,7 @@ size_t slash_count(void);
 const struct slash_command *slash_at(size_t i);
 bool slash_is_listed(const struct slash_command *c, const struct conf *conf);
 /* All that can be typed now, the built-in commands that are listed and the person's own; slices are
- * in the arena. */
+ * in the arena. Waits for nobody. */
 struct slash_item {
     struct str name;
     struct str aliases; /* a blank between two */
@@ -117,8 +117,12 @@ void slash_set_front(struct slash *s, const struct slash_front *front);
 typedef int (*slash_anew_fn)(void *arg, struct err *err);
 void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg, void (*release)(void *arg));
 bool slash_can_begin_anew(const struct slash *s);
-/* The person's own commands and skills as they are now (slash/own.h); yours: own_list_unref(). */
+/* The person's own commands and skills that count now (slash/own_now.h); yours: own_list_unref().
+ * Waits for hooks that are asked about changes. */
 struct own_list *slash_own(struct slash *s);
+/* The folders of them that hooks want to hear of when something in them changes; host_reload() asks
+ * them. */
+void slash_own_folders(struct slash *s, struct strv *ret);
 /* Cancels the command that runs and waits for it; no other one is begun, and words that wait behind
  * it are kept for whoever resumes the session. Before host_free(); NULL is fine. */
 void slash_free(struct slash *s);

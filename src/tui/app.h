@@ -101,6 +101,7 @@ struct app_goal {
 struct app_watch {
     int fd; /* -1: they are not watched */
     struct strv paths;
+    VEC(int) own;           /* folders of commands and skills that hooks want to hear of */
     bool is_vim;            /* they say so */
     bool is_read, is_stale; /* by somebody beside us; something has changed since he began */
 };
@@ -286,7 +287,8 @@ void app_status_happened(struct app *a, int why); /* enum status_reason */
 void app_status_draw(struct app *a, const struct view *v, struct lines *ret);
 
 /* app_watch.c */
-void app_watch_begin(struct app *a); /* before there is a session */
+void app_watch_begin(struct app *a);   /* before there is a session */
+void app_watch_session(struct app *a); /* what is its own to watch */
 void app_watch_end(struct app *a);
 void app_watch_read(struct app *a);
 

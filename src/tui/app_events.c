@@ -200,6 +200,7 @@ static void event_turn_done(struct app *a, const struct event *e)
 
     a->has_turned = true;
     a->answered_ms = clock_wall_ms();
+    app_watch_session(a); /* new folders may have come to count */
     if (app_host(a)) {
         buf_clear(&a->figures.title);
         host_title(app_host(a), &a->figures.title);

@@ -412,6 +412,7 @@ static void open_done(struct chore *e, void *arg)
     buf_adds(&a->resumes, host_session(app_host(a)));
     a->has_spoken = args_get(&a->session->args, OPT_RESUME) || a->session->args.given[OPT_CONTINUE];
     session_watch(a);
+    app_watch_session(a);
     app_commands_take(a, &o->commands);
     app_greet(a, &o->notes);
     app_sent_kept(a, &o->waiting, &o->waiting_texts);

@@ -2,8 +2,8 @@
  * app_watch: settings that somebody changes in their file count at once. The folders of the files
  * are watched (an inotify descriptor in the loop's poll(): nothing wakes up while nothing is
  * written there), and where one is missing, the folder that it would appear in; what changed is
- * read beside all others, because hooks may be asked about it, and those take their time. UI
- * thread.
+ * read beside all others, because hooks may be asked about it, and those take their time. Folders
+ * of commands and skills are watched for the same hooks. UI thread.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,6 +27,8 @@
 /* A folder that is watched for another one to appear may be one of settings, too. */
 #define WATCH_WAY (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_MASK_ADD)
 
+#define WATCH_OWN (WATCH_WHAT | IN_CREATE | IN_MASK_ADD)
+
 /* The folder, or while it is not there the nearest one above it. */
 static void watch_folder(struct app *a, const char *path)
 {
@@ -47,12 +49,30 @@ static void watch_folder(struct app *a, const char *path)
     }
 }
 
+/* Of a session before this one they stay watched: a look too much is cheap. */
+void app_watch_session(struct app *a)
+{
+    CLEANUP(strv_release) struct strv folders = STRV_INIT;
+
+    if (a->watch.fd < 0 || !a->session)
+        return;
+    slash_own_folders(a->session->slash, &folders);
+    a->watch.own.len = 0;
+    for (size_t i = 0; i < folders.len; i++) {
+        int id = inotify_add_watch(a->watch.fd, folders.ptr[i], WATCH_OWN);
+
+        if (id >= 0)
+            vec_push(&a->watch.own, id);
+    }
+}
+
 static void watch_folders(struct app *a)
 {
     for (size_t i = 0; i < a->watch.paths.len; i++) {
         watch_folder(a, a->watch.paths.ptr[i]);
         watch_folder(a, a->watch.paths.ptr[i]); /* it may have come before the one above was */
     }
+    app_watch_session(a);
 }
 
 /* Where a link leads to is written without a trace beside the link. */
@@ -80,6 +100,7 @@ void app_watch_end(struct app *a)
 {
     fd_closep(&a->watch.fd);
     strv_release(&a->watch.paths);
+    vec_release(&a->watch.own);
 }
 
 /* ---- what has changed ---- */
@@ -168,12 +189,24 @@ static bool is_other_way(const struct app *a, const struct inotify_event *e)
     return e->mask & IN_ISDIR && e->len && is_on_the_way(a, e->name);
 }
 
+/* A command, or a folder that has some. */
+static bool is_own(const struct app *a, const struct inotify_event *e)
+{
+    VEC_EACH(&a->watch.own, id) {
+        if (*id == e->wd)
+            return e->mask & IN_ISDIR || str_ends(str_of(e->name), STR(".md"));
+    }
+    return false;
+}
+
 /* A file that was only created says nothing yet: it will be written. */
 static bool is_change(const struct app *a, const struct inotify_event *e)
 {
     if (e->mask & IN_Q_OVERFLOW)
         return true;
-    return !(e->mask & IN_CREATE) && e->len && is_settings(a, e->name);
+    if (!e->len || (e->mask & IN_CREATE && !(e->mask & IN_ISDIR)))
+        return false;
+    return is_settings(a, e->name) || is_own(a, e);
 }
 
 void app_watch_read(struct app *a)

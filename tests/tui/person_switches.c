@@ -122,6 +122,33 @@ static void case_hook_at_a_switch(void)
     leave(&w);
 }
 
+/* A skill that somebody edits beside an idle session: hooks are asked at once, and what they refuse
+ * is not used. */
+static void case_hook_of_skills(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt \"tidy one\"\n  text As before.\n"
+                    "step\n  text Hello.\n",
+        .settings = "{\"hooks\":{\"ConfigChange\":[{\"matcher\":\"skills\",\"hooks\":[{\"type\":"
+                    "\"command\",\"command\":\"grep -q one $HOME/.tenax/skills/tidy/SKILL.md || { "
+                    "echo not this >&2; exit 2; }\"}]}]}}"};
+    struct window w;
+
+    window_open(&w, &spec);
+    until_idle(&w);
+    put_file(&w, "home/.tenax/skills/tidy/SKILL.md", "tidy one\n");
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Hello.");
+    until_idle(&w);
+    put_file(&w, "home/.tenax/skills/tidy/SKILL.md", "tidy two\n");
+    window_until(&w, "not this");
+    window_type(&w, "/tidy" ENTER);
+    window_until(&w, "As before.");
+    CHECK(window_count(&w, "not this") == 1, "it is said once");
+    leave(&w);
+}
+
 /* After a long pause a fresh session is begun: what is typed before it is there is said in it. */
 static void case_fresh(void)
 {
@@ -369,6 +396,7 @@ const struct person_case person_switches[] = {
     {"sessions", case_sessions},
     {"hook-at-the-end", case_hook_at_the_end},
     {"hook-at-a-switch", case_hook_at_a_switch},
+    {"hook-of-skills", case_hook_of_skills},
     {"fresh", case_fresh},
     {"taken-back-at-a-switch", case_taken_back_at_a_switch},
     {"hook-reasons", case_hook_reasons},
