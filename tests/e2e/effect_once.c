@@ -9,6 +9,9 @@
  * behind all that matters is no fault: the answer counts, the server says it once more, and that is
  * another call. STRIDE 1 takes every byte.
  *
+ * One more step in each run breaks off a while behind its call: what had started early by mistake
+ * would have had its effect by then.
+ *
  * The places are shared out among workers, processes with a stage and a server each. Between a cut
  * and the next try time passes quicker than it does. A dialect is through when nothing was retried
  * any more. Main thread of each.
@@ -32,6 +35,7 @@
 #define FAST "TENAX_TEST_CLOCK=fast:20"
 #define LEAST 500 /* bytes that must have been cut at for this to mean something */
 #define MOST 20000
+#define LATE 0 /* the number of the call that is broken off late */
 
 static const char *const dialects[] = {"anthropic", "openai-chat", "openai-responses", "gemini"};
 
@@ -43,27 +47,37 @@ struct share {
     size_t cuts;
 };
 
+/* A step that fails once, then says it all. `fault` strikes at a byte, `late` behind a silence. */
+static void add_step(struct buf *text, const char *fault, int64_t number, const char *late)
+{
+    buf_addf(text,
+             "step\n%s"
+             "  text Once more.\n"
+             "  call Glob {\"pattern\": \"effects\"}\n"
+             "  call Bash {\"command\": \"echo %lld >> effects\"}\n"
+             "  call Glob {\"pattern\": \"*.c\"}\n%s",
+             fault, (long long)number, late);
+}
+
 static int write_scenario(const struct share *s, const char *file, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
 
     buf_adds(&text, "chunk 4096\n");
     for (int i = 0; i < BATCH; i++) {
-        long long at = (long long)(s->next + i * s->step);
+        int64_t at = s->next + i * s->step;
+        char fault[64];
 
-        buf_addf(&text,
-                 "step\n  fault %s %lld\n"
-                 "  text Once more.\n"
-                 "  call Glob {\"pattern\": \"effects\"}\n"
-                 "  call Bash {\"command\": \"echo %lld >> effects\"}\n"
-                 "  call Glob {\"pattern\": \"*.c\"}\n",
-                 at % 3 ? "cut" : "reset", at, at);
+        snprintf(fault, sizeof(fault), "  fault %s %lld\n", at % 3 ? "cut" : "reset",
+                 (long long)at);
+        add_step(&text, fault, at, "");
     }
+    add_step(&text, "", LATE, "  text Hm.\n  pause 700ms\n  fault error \"lost\"\n");
     buf_adds(&text, "step\n  text Done.\n");
     return file_replace(file, buf_str(&text), 0600, err);
 }
 
-/* What the calls on standard output should have done: each once, and per place one of them or, when
+/* What the calls on standard output should have done: each once, and per step one of them or, when
  * nothing had to be retried, two. */
 static int want_effects(const struct share *s, const struct said *said, struct buf *want,
                         struct err *err)
@@ -72,12 +86,12 @@ static int want_effects(const struct share *s, const struct said *said, struct b
     const struct said_call *end = c + said->calls.len;
     size_t retries = 0;
 
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i <= BATCH; i++) {
+        long long number = i < BATCH ? s->next + i * s->step : LATE;
         char command[64];
         size_t times = 0;
 
-        snprintf(command, sizeof(command), "echo %lld >> effects",
-                 (long long)(s->next + i * s->step));
+        snprintf(command, sizeof(command), "echo %lld >> effects", number);
         for (; c < end; c++) {
             if (!str_is(c->name, "Bash"))
                 continue;
@@ -85,7 +99,7 @@ static int want_effects(const struct share *s, const struct said *said, struct b
                 break;
             times += 1 + (c->retries - retries);
             retries = c->retries;
-            buf_addf(want, "%lld\n", (long long)(s->next + i * s->step));
+            buf_addf(want, "%lld\n", number);
         }
         if (times != 2)
             return err_set(err, ERR_PROTOCOL, "'%s' was asked for %zu times", command, times);
@@ -119,7 +133,7 @@ static int check_run(struct share *s, const struct stage_result *run, size_t *re
     if (stage_alone(&s->stage, ALONE_MS, err) < 0 ||
         said_read(&said, buf_str(&run->out), err) < 0 || check_effects(s, &said, err) < 0)
         return -1;
-    *ret_retries = said.retries;
+    *ret_retries = said.retries - 1; /* but for the late one */
     return 0;
 }
 
