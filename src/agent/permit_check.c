@@ -524,7 +524,7 @@ static void permit_judge(struct judge *j)
                   "no rule allows it, and the mode dontAsk denies what would have to be asked");
     else if (j->command && rule_command_doubt(j->command))
         judge_say(j, PERMIT_ASK, "other",
-                  "no rule allows it, and it is not certain what it runs: %s",
+                  "no rule allows it, and it is not certain what it does: %s",
                   rule_command_doubt(j->command));
     else
         judge_say(j, PERMIT_ASK, "other", "no rule allows it");

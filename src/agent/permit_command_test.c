@@ -300,10 +300,74 @@ static void values_inside_words(void **state)
     }
 }
 
+/* What a command changes under a name that only the shell knows may be denied or protected. */
+static void names_not_written_out(void **state)
+{
+    static const struct command_row rows[] = {
+        {'~', "echo x | tee \"$X\""},
+        {'~', "tee ~root/x"},
+        {'~', "cp a \"$X\""},
+        {'~', "cp a $X"},
+        {'~', "cp a \"$(echo b)\""},
+        {'~', "cp a \"out/$X\""},
+        {'~', "cp \"$X\" out"}, /* perhaps --target-directory=.git */
+        {'~', "cp -t \"$X\" a"},
+        {'~', "cp --target-directory=\"$X\" a"},
+        {'+', "cp \"./$X\" out"},
+        {'+', "cp -t out \"./$X\" b"},
+        {'~', "mv \"./$X\" out"}, /* it is gone from there */
+        {'~', "ln -s a \"$X\""},
+        {'~', "install -m 644 a \"$X\""},
+        {'~', "touch \"$X\""},
+        {'~', "mkdir -p \"$X\""},
+        {'~', "chmod +x \"$X\""},
+        {'~', "truncate -s 0 \"$X\""},
+        {'~', "dd if=a of=\"$X\""},
+        {'~', "dd \"$X\""},
+        {'+', "dd if=\"$X\" of=a"},
+        {'~', "sort a -o \"$X\""},
+        {'+', "sort \"$X\""},
+        {'~', "sed -i s/a/b/ \"$X\""},
+        {'~', "sed -Ei s/a/b/ \"$X\""},
+        {'~', "sed -i -e s/a/b/ \"$X\""},
+        {'+', "sed -i \"s/a/$X/\" a"},
+        {'~', "timeout 5 cp a \"$X\""},
+        {'~', "X=$(cat f); touch \"$X\""},
+        {'~', "while read -r f; do touch \"$f\"; done < list"},
+        {'-', "for f in v; do touch \".en$f\"; done"},
+        {'~', "for f in v w; do touch \".en$f\"; done"},
+        {'+', "for f in a b; do touch \"$f\"; done"},
+        {'+', "for f in *.c; do cp \"$f\" out; done"},
+        {'+', "x=a; cp b $x"},
+        {'-', "x=.env; cp b $x"},
+        {'~', "x=.git/config; cp b $x"},
+        {'-', "for f in a .env; do touch \"$f\"; done"},
+        {'-', "cp a .e?v"},
+        {'+', "touch \"$EXACTLY\""}, /* a rule has this very text */
+    };
+    CLEANUP(setting_release) struct setting s;
+
+    (void)state;
+    setting_make(&s,
+                 "{'permissions':{'allow':['Bash(tee:*)','Bash(cp:*)','Bash(mv:*)','Bash(ln *)',"
+                 "'Bash(install:*)','Bash(touch:*)','Bash(mkdir:*)','Bash(chmod:*)',"
+                 "'Bash(truncate:*)','Bash(dd:*)','Bash(sort:*)','Bash(sed:*)','Bash(echo:*)',"
+                 "'Bash(cat:*)','Bash(read:*)','Bash(touch \\\"$EXACTLY\\\")'],"
+                 "'deny':['Edit(.env)']}}");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char reason[300];
+        char got = verdict(&s, rows[i].command, MODE_DEFAULT, reason, sizeof(reason));
+
+        if (got != rows[i].expect)
+            fail_msg("%c (%s): %s", got, reason, rows[i].command);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_inside_words),
+        cmocka_unit_test(names_not_written_out),
         cmocka_unit_test(smuggled),
         cmocka_unit_test(ordinary),
         cmocka_unit_test(odd_texts),

@@ -294,7 +294,7 @@ static void reasons(void **state)
         {"Bash: ls", "mode", "allowed by the mode default", false, false},
         {"Bash: npm test", "rule", "allowed by the rule Bash(npm test *)", false, false},
         {"Bash: make 'x", "other",
-         "no rule allows it, and it is not certain what it runs: a quote is not closed", false,
+         "no rule allows it, and it is not certain what it does: a quote is not closed", false,
          false},
     };
 

@@ -96,7 +96,7 @@ struct rule_command *rule_command_new(struct str text);
 void rule_command_free(struct rule_command *c);
 void rule_command_freep(struct rule_command **c);
 
-/* What kept it from being understood: "a quote is not closed"; NULL: nothing did. */
+/* What keeps a rule for a part of it from allowing it: "a quote is not closed"; NULL: nothing. */
 const char *rule_command_doubt(const struct rule_command *c);
 
 /* Changes nothing and reads only: ls, cat, git status, … without redirection or options that

@@ -86,6 +86,8 @@ void rule_command_freep(struct rule_command **c)
 
 const char *rule_command_doubt(const struct rule_command *c)
 {
+    if (c->shell.certain && shell_hides_writes(&c->shell))
+        return "the name of a file that it changes is not written out";
     return c->shell.why;
 }
 
@@ -198,6 +200,9 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
         if (!allowed)
             return false;
     }
+    /* A rule for cp is none for what a variable may hold: a file that is denied or protected. */
+    if (shell_hides_writes(&c->shell))
+        return false;
     VEC_EACH(&c->shell.writes, w) {
         strv_add(ret_writes, w->text);
     }

@@ -12,6 +12,7 @@
 #include "conf/shell.h"
 #include "conf/shell_kind.h"
 #include "conf/shell_runner.h"
+#include "conf/shell_work.h"
 
 #define SUGGEST_MAX 5         /* rules for one command */
 #define SUGGEST_MAX_TEXT 1000 /* bytes of one */
@@ -82,7 +83,7 @@ static bool suggest_command(struct str command, struct strv *ret)
     CLEANUP(strv_release) struct strv found = STRV_INIT;
 
     shell_split(&shell, command);
-    if (!shell.certain)
+    if (!shell.certain || shell_hides_writes(&shell))
         return false;
     VEC_EACH(&shell.parts, p) {
         /* A rule for some parts only would not help. */

@@ -888,6 +888,8 @@ static const struct suggest_row suggest_rows[] = {
     {"npm run build -- x", "npm run build *"},
     {"git push origin main", "git push *"},
     {"make -j2", NULL},
+    {"tee $OUT", NULL}, /* it would not help */
+    {"tee out", "tee *"},
     {"./run-tests.sh -v", "./run-tests.sh *"},
     {"timeout 5 npm test", "npm test *"},
     {"ls && npm test && git commit -m x", "npm test * + git commit *"},

@@ -1,6 +1,6 @@
 /*
  * shell_work: a table of commands that only make, move and remove files, with the options they may
- * have. Pure; any thread.
+ * have; and which words of such commands name what they change. Pure; any thread.
  */
 #include "conf/shell_work.h"
 
@@ -128,4 +128,86 @@ bool shell_is_file_work(const struct shell *s, struct strv *ret_paths)
     if (works)
         strv_add_all(ret_paths, &paths);
     return works;
+}
+
+/* --- names that are not written out --------------------------------------------------------- */
+
+/* Every word of these may be a file that they change. */
+#define CHANGERS                                                                                   \
+    "tee touch mkdir rmdir rm mv truncate shred unlink link mkfifo mknod chmod chown chgrp patch"
+/* The last word is where the others go, unless an option says otherwise. */
+#define COPIERS "cp ln install rsync scp"
+
+static bool is_hidden(const struct shell_word *w)
+{
+    return w->unknown || w->computed;
+}
+
+/* From this word on all are files; sed "s/a/$b/" names none with its first. */
+static size_t sed_files_from(const struct shell_part *p)
+{
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        if (!shell_word_is_option(shell_word_at(p, i)))
+            return i + 1;
+        if (str_is_word_of(shell_word_at(p, i)->text, "-e --expression -f --file"))
+            return i + 2;
+    }
+    return p->words.len;
+}
+
+static bool sed_changes(const struct shell_part *p)
+{
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        struct str text = shell_word_at(p, i)->text;
+
+        if (str_starts(text, STR("--in-place")) ||
+            (shell_word_is_option(shell_word_at(p, i)) && !str_starts(text, STR("--")) &&
+             str_chr(text, 'i') < text.len))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the word with this number may name a file that the part changes. */
+static bool changes_by(const struct shell_part *p, size_t i)
+{
+    const struct shell_word *w = shell_word_at(p, i);
+    struct str before = shell_word_at(p, i - 1)->text;
+    struct str name = shell_part_program(p);
+
+    if (str_is_word_of(name, COPIERS)) /* "./$a" is no option */
+        return p->first + i + 1 == p->words.len || !w->text.len || w->text.ptr[0] == '-' ||
+               str_is_word_of(before, "-t --target-directory");
+    if (str_is(name, "dd")) /* if="$a" */
+        return str_chr(w->text, '=') == w->text.len || str_starts(w->text, STR("of="));
+    if (str_is(name, "sort"))
+        return str_starts(w->text, STR("-o")) || str_starts(w->text, STR("--output")) ||
+               str_is_word_of(before, "-o --output");
+    if (str_is(name, "sed"))
+        return sed_changes(p) && i >= sed_files_from(p);
+    return str_is_word_of(name, CHANGERS);
+}
+
+static bool part_hides_writes(const struct shell_part *part)
+{
+    struct shell_part p;
+    bool fed;
+
+    if (part->defined)
+        return false; /* what the function does counts */
+    shell_part_unwrap(part, &p, &fed);
+    for (size_t i = 1; p.first + i < p.words.len; i++) {
+        if (is_hidden(shell_word_at(&p, i)) && changes_by(&p, i))
+            return true;
+    }
+    return false;
+}
+
+bool shell_hides_writes(const struct shell *s)
+{
+    VEC_EACH(&s->parts, p) {
+        if (part_hides_writes(p))
+            return true;
+    }
+    return false;
 }

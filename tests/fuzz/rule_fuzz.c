@@ -10,6 +10,7 @@
 #include "base/strv.h"
 #include "conf/rule.h"
 #include "conf/shell.h"
+#include "conf/shell_work.h"
 #include "fuzz.h"
 
 static const struct rule_place place = {"/p", "/w", "/h"};
@@ -20,8 +21,9 @@ static bool is_exact(struct str rule, struct str command)
 }
 
 /* Each part alone, as it was written. What is nothing alone is left out: the call of a function,
- * [[ without its operators, a keyword that is none behind a redirection. A part has no redirections
- * of its own any more, but the substitutions in its words have theirs. */
+ * [[ without its operators, a keyword that is none behind a redirection, a change of a file whose
+ * name the rest of the text says. A part has no redirections of its own any more, but the
+ * substitutions in its words have theirs. */
 static void check_parts(struct rule *rule, const struct shell *shell)
 {
     VEC_EACH(&shell->parts, p) {
@@ -37,7 +39,7 @@ static void check_parts(struct rule *rule, const struct shell *shell)
         }
         s.text = buf_str(&text);
         shell_split(&alone, s.text);
-        if (p->defined || !alone.certain)
+        if (p->defined || !alone.certain || shell_hides_writes(&alone))
             continue;
         FUZZ_CHECK(rules_allow_command(&rule, 1, &s, &writes, &used));
         FUZZ_CHECK(writes.len == alone.writes.len && writes.len <= shell->writes.len);
