@@ -1,15 +1,22 @@
 /*
  * Threads, locks and gates: pthreads with our choices made once.
  *
+ * A gate waits by a futex of its own. Behind a condition variable of libc the lock is taken as one
+ * that others wait for, so that each wait ends with a system call that wakes nobody.
+ *
  * Deadlines are clock_mono_ms() time. They are turned into a distance from now before they reach
- * the condition variable, so that clock.c alone decides what the numbers mean.
+ * the kernel, so that clock.c alone decides what the numbers mean.
  */
 #include "sync/thread.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -187,18 +194,13 @@ void lock_give(struct lock *l)
 
 void gate_init(struct gate *g)
 {
-    pthread_condattr_t attr;
-
     must(pthread_mutex_init(&g->mutex, NULL), "mutex init");
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* the wall clock may jump */
-    must(pthread_cond_init(&g->cond, &attr), "condition init");
-    pthread_condattr_destroy(&attr);
+    atomic_init(&g->wakes, 0);
+    atomic_init(&g->waiting, 0);
 }
 
 void gate_release(struct gate *g)
 {
-    pthread_cond_destroy(&g->cond);
     pthread_mutex_destroy(&g->mutex);
 }
 
@@ -212,16 +214,32 @@ void gate_give(struct gate *g)
     must(pthread_mutex_unlock(&g->mutex), "unlock");
 }
 
+/* Lock held. A wake that comes after it was given up has changed the count, and so is not slept
+ * over. timeout NULL: none. False when that is over. */
+static bool gate_sleep(struct gate *g, const struct timespec *timeout)
+{
+    unsigned seen = atomic_load(&g->wakes);
+    long rc;
+    int why;
+
+    atomic_fetch_add(&g->waiting, 1);
+    gate_give(g);
+    rc = syscall(SYS_futex, &g->wakes, FUTEX_WAIT_PRIVATE, seen, timeout, NULL, 0);
+    why = rc < 0 ? errno : 0;
+    gate_take(g);
+    atomic_fetch_sub(&g->waiting, 1);
+    if (why && why != EAGAIN && why != EINTR && why != ETIMEDOUT)
+        BUG("futex: %s", strerror(why));
+    return why != ETIMEDOUT;
+}
+
 bool gate_wait(struct gate *g, int64_t deadline_ms)
 {
-    struct timespec until;
+    struct timespec left;
     int64_t left_ms;
-    int rc;
 
-    if (deadline_ms < 0) {
-        must(pthread_cond_wait(&g->cond, &g->mutex), "condition wait");
-        return true;
-    }
+    if (deadline_ms < 0)
+        return gate_sleep(g, /*timeout=*/NULL);
 
     left_ms = deadline_ms - clock_mono_ms();
     if (left_ms <= 0)
@@ -234,20 +252,14 @@ bool gate_wait(struct gate *g, int64_t deadline_ms)
         left_ms = LONGEST_WAIT_MS;
 
     left_ms = clock_real_ms(left_ms);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += left_ms / 1000;
-    until.tv_nsec += left_ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    rc = pthread_cond_timedwait(&g->cond, &g->mutex, &until);
-    if (rc != ETIMEDOUT)
-        must(rc, "condition wait");
-    return rc != ETIMEDOUT || clock_mono_ms() < deadline_ms;
+    left.tv_sec = left_ms / 1000;
+    left.tv_nsec = left_ms % 1000 * 1000000;
+    return gate_sleep(g, &left) || clock_mono_ms() < deadline_ms;
 }
 
 void gate_wake(struct gate *g)
 {
-    must(pthread_cond_broadcast(&g->cond), "condition wake");
+    atomic_fetch_add(&g->wakes, 1);
+    if (atomic_load(&g->waiting))
+        syscall(SYS_futex, &g->wakes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,12 +42,12 @@ void lock_give(struct lock *l);
 /* A condition with its own lock: gate_wait() gives the lock up while it waits. */
 struct gate {
     pthread_mutex_t mutex;
-    pthread_cond_t cond;
+    atomic_uint wakes;   /* the futex; counts them, so that none is missed on the way to sleep */
+    atomic_uint waiting; /* threads in gate_wait(); changed under the lock */
 };
-/* For one that is waited at without deadlines only: those need gate_init(). */
 #define GATE_INIT                                                                                  \
     {                                                                                              \
-        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER                                        \
+        PTHREAD_MUTEX_INITIALIZER, 0, 0                                                            \
     }
 void gate_init(struct gate *g);
 void gate_release(struct gate *g);
@@ -55,4 +56,6 @@ void gate_give(struct gate *g);
 /* False at the deadline (clock_mono_ms() time, -1: none), which a virtual clock jumps to at once.
  * May return true for no reason: wait in a loop that looks at the condition. */
 bool gate_wait(struct gate *g, int64_t deadline_ms);
-void gate_wake(struct gate *g); /* all waiters; lock held */
+/* All waiters. With the lock held, or behind it: whoever is woken does not have to wait for it
+ * then, but may also be done with the gate, which somebody else has to keep alive. */
+void gate_wake(struct gate *g);

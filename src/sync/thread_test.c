@@ -113,7 +113,8 @@ static void test_lock(void **state)
 
 struct turns {
     struct gate gate;
-    int turn; /* whose turn it is: 0 or 1 */
+    bool behind; /* the other one is woken when the lock is given up */
+    int turn;    /* whose turn it is: 0 or 1 */
     int done;
 };
 
@@ -125,8 +126,11 @@ static void take_turns(struct turns *t, int me)
             assert_true(gate_wait(&t->gate, -1));
         t->turn = !me;
         t->done++;
-        gate_wake(&t->gate);
+        if (!t->behind)
+            gate_wake(&t->gate);
         gate_give(&t->gate);
+        if (t->behind)
+            gate_wake(&t->gate);
     }
 }
 
@@ -137,16 +141,36 @@ static void take_second_turns(void *arg)
 
 static void test_gate(void **state)
 {
-    struct turns t = {0};
-    struct thread *other;
+    (void)state;
+    for (int behind = 0; behind < 2; behind++) {
+        struct turns t = {.behind = behind};
+        struct thread *other;
+
+        gate_init(&t.gate);
+        other = thread_start("turns", take_second_turns, &t, NULL);
+        take_turns(&t, 0);
+        thread_join(other);
+        assert_int_equal(t.done, 2000);
+        gate_release(&t.gate);
+    }
+}
+
+/* Nobody is counted as one who waits when he does not any more: it would be a system call for each
+ * wake. */
+static void test_gate_quiet(void **state)
+{
+    struct gate g = GATE_INIT;
+    int64_t deadline_ms = clock_mono_ms() + 1;
 
     (void)state;
-    gate_init(&t.gate);
-    other = thread_start("turns", take_second_turns, &t, NULL);
-    take_turns(&t, 0);
-    thread_join(other);
-    assert_int_equal(t.done, 2000);
-    gate_release(&t.gate);
+    gate_take(&g);
+    while (gate_wait(&g, deadline_ms))
+        assert_int_equal(atomic_load(&g.waiting), 0);
+    assert_int_equal(atomic_load(&g.waiting), 0);
+    gate_wake(&g);
+    assert_int_equal(atomic_load(&g.wakes), 1);
+    gate_give(&g);
+    gate_release(&g);
 }
 
 static void test_gate_deadline(void **state)
@@ -259,10 +283,10 @@ static void test_overflow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start),         cmocka_unit_test(test_starting_leaves_the_mask_alone),
-        cmocka_unit_test(test_lock),          cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_gate_deadline), cmocka_unit_test(test_loose),
-        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_start),      cmocka_unit_test(test_starting_leaves_the_mask_alone),
+        cmocka_unit_test(test_lock),       cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_gate_quiet), cmocka_unit_test(test_gate_deadline),
+        cmocka_unit_test(test_loose),      cmocka_unit_test(test_overflow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
