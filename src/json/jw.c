@@ -12,7 +12,7 @@
 #include "json/scan.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-#define KEY_ROOM 40                /* nearly all of ours are shorter */
+#define PLAIN_ROOM 64              /* nearly all keys and most values are shorter */
 
 static bool bit_get(const uint64_t *bits, unsigned i)
 {
@@ -187,19 +187,27 @@ static void add_text(struct jw *w, struct str s)
     }
 }
 
-/* A short key without anything to escape, in one piece; false: it is another. */
-static bool add_plain_key(struct jw *w, struct str key)
+/* A short text without anything to escape, in one piece with what stands around it; false: it is
+ * another. */
+static bool add_plain(struct jw *w, bool comma, struct str s, bool colon)
 {
-    char text[KEY_ROOM + 3];
+    size_t len = comma + 1 + s.len + 1 + colon;
+    char *at;
 
-    if (!key.len || key.len > KEY_ROOM || w->flags & JW_PRETTY ||
-        scan_valid(key.ptr, key.ptr + key.len) != key.ptr + key.len)
+    if (!s.len || s.len > PLAIN_ROOM || scan_valid(s.ptr, s.ptr + s.len) != s.ptr + s.len)
         return false;
-    text[0] = '"';
-    memcpy(text + 1, key.ptr, key.len);
-    text[1 + key.len] = '"';
-    text[2 + key.len] = ':';
-    buf_add(w->out, str_make(text, key.len + 3));
+    at = buf_room(w->out, len);
+    if (!at)
+        return true; /* left out, as buf_check() will tell */
+    if (comma)
+        *at++ = ',';
+    *at++ = '"';
+    memcpy(at, s.ptr, s.len);
+    at += s.len;
+    *at++ = '"';
+    if (colon)
+        *at = ':';
+    buf_grown(w->out, len);
     return true;
 }
 
@@ -207,8 +215,10 @@ void jw_key_str(struct jw *w, struct str key)
 {
     if (!w->depth || !top_is_object(w) || w->after_key || w->in_string)
         BUG("a key where none belongs");
-    begin_item(w);
-    if (!add_plain_key(w, key)) {
+    if (!(w->flags & JW_PRETTY) && add_plain(w, top_has_items(w), key, /*colon=*/true)) {
+        bit_set(w->has_items, w->depth - 1, true);
+    } else {
+        begin_item(w);
         buf_addc(w->out, '"');
         add_text(w, key);
         buf_adds(w->out, w->flags & JW_PRETTY ? "\": " : "\":");
@@ -252,9 +262,12 @@ void jw_str_end(struct jw *w)
 
 void jw_str(struct jw *w, struct str s)
 {
-    jw_str_begin(w);
-    jw_str_part(w, s);
-    jw_str_end(w);
+    begin_value(w);
+    if (add_plain(w, /*comma=*/false, s, /*colon=*/false))
+        return;
+    buf_addc(w->out, '"');
+    add_text(w, s);
+    buf_addc(w->out, '"');
 }
 
 void jw_raw(struct jw *w, struct str json)

@@ -68,6 +68,37 @@ static void strings_are_escaped(void **state)
     }
 }
 
+/* Keys and values of every length that is looked at in another way, with something to escape at
+ * every place. */
+static void escaped_wherever(void **state)
+{
+    (void)state;
+    for (size_t len = 0; len < 70; len++) {
+        for (size_t at = 0; at <= len; at++) { /* at the end: nothing */
+            char text[80];
+            char expected[200];
+            CLEANUP(buf_release) struct buf out = BUF_INIT(1000);
+            struct str s = str_make(text, len);
+            struct jw w;
+
+            memset(text, 'x', len);
+            text[len] = '\0';
+            if (at < len)
+                text[at] = '"';
+            snprintf(expected, sizeof(expected), "{\"a\":1,\"%.*s%s%s\":\"%.*s%s%s\"}", (int)at,
+                     text, at < len ? "\\\"" : "", at < len ? text + at + 1 : "", (int)at, text,
+                     at < len ? "\\\"" : "", at < len ? text + at + 1 : "");
+            jw_init(&w, &out, 0);
+            jw_object(&w);
+            jw_ki64(&w, "a", 1);
+            jw_key_str(&w, s);
+            jw_str(&w, s);
+            jw_object_end(&w);
+            assert_string_equal(buf_cstr(&out), expected);
+        }
+    }
+}
+
 static void compact_and_pretty(void **state)
 {
     static const char *const expected[] = {
@@ -342,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_escaped),
+        cmocka_unit_test(escaped_wherever),
         cmocka_unit_test(compact_and_pretty),
         cmocka_unit_test(values_in_a_row),
         cmocka_unit_test(strings_in_parts),

@@ -30,6 +30,23 @@ static inline uint64_t scan_special8(uint64_t x)
     return (x | (x - ones * 0x20) | (quote - ones) | (slash - ones)) & (ones * 0x80);
 }
 
+/* Four to fifteen bytes, all of them plain: by two looks, which may overlap. False: perhaps not. */
+static inline bool scan_short(const char *at, size_t len)
+{
+    uint64_t x;
+    uint64_t y;
+    uint32_t half[2];
+
+    if (len >= 8) {
+        memcpy(&x, at, 8);
+        memcpy(&y, at + len - 8, 8);
+        return !(scan_special8(x) | scan_special8(y));
+    }
+    memcpy(&half[0], at, 4);
+    memcpy(&half[1], at + len - 4, 4);
+    return !scan_special8((uint64_t)half[1] << 32 | half[0]);
+}
+
 /* The first byte that is not plain, or end. */
 static inline const char *scan_plain(const char *at, const char *end)
 {
@@ -49,6 +66,8 @@ static inline const char *scan_plain(const char *at, const char *end)
         at += 16;
     }
 #endif
+    if (end - at >= 4 && end - at < 16 && scan_short(at, (size_t)(end - at)))
+        return end;
     while (end - at >= 8) {
         uint64_t x;
 
