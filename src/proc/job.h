@@ -45,6 +45,7 @@ struct job_fd {
     struct proc *job;
     enum job_fd_kind kind;
     int fd;
+    bool is_watched; /* by the loop */
 };
 
 struct proc {

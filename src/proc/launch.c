@@ -95,9 +95,7 @@ static int launch_pipes(struct launch *l, const struct proc_spec *spec, struct l
         return -1;
     if (!spec->merge_stderr)
         return launch_pipe(&ends->err, &l->stdio[2], /*we_read=*/true, err);
-    l->stdio[2] = fcntl(l->stdio[1], F_DUPFD_CLOEXEC, 3);
-    if (l->stdio[2] < 0)
-        return err_sys(err, ERR_IO, "cannot copy a descriptor");
+    l->stdio[2] = l->stdio[1]; /* the child gets two of it */
     return 0;
 }
 
@@ -267,6 +265,8 @@ int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_en
 
 void launch_close(struct launch *l)
 {
+    if (l->stdio[2] == l->stdio[1])
+        l->stdio[2] = -1; /* one, not two that are the same */
     for (int i = 0; i < 3; i++) {
         fd_closep(&l->stdio[i]);
         l->stdio[i] = -1;

@@ -79,18 +79,20 @@ struct mailbox *loop_orders(struct loop *loop)
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = f};
+    int op = f->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
     if (f->fd < 0)
         return;
-    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, f->fd, &event) < 0 && errno == ENOENT &&
-        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, f->fd, &event) < 0)
+    if (epoll_ctl(loop->epoll_fd, op, f->fd, &event) < 0)
         BUG("epoll: %s", strerror(errno));
+    f->is_watched = true;
 }
 
 void loop_unwatch(struct loop *loop, struct job_fd *f)
 {
-    if (f->fd >= 0)
+    if (f->is_watched)
         epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, f->fd, NULL);
+    f->is_watched = false;
 }
 
 void loop_close(struct loop *loop, struct job_fd *f)
@@ -178,13 +180,14 @@ static void loop_reap_guests(struct loop *loop)
 
 static void loop_know_guests(struct loop *loop)
 {
-    pid_t self = getpid();
+    pid_t self;
 
     /* The second look is the one that counts: wardens that live after the snapshot did before. A
      * program that is still waited for is no guest; when it has ended, guests are due again. */
     if (!loop->guests_due || loop_is_in_doubt(loop) || tree_read(&loop->tree) < 0 ||
         loop_is_in_doubt(loop) || foreground_is_running() || glance_is_running())
         return;
+    self = getpid();
     loop->guests_due = false;
     loop->guests.len = 0;
     for (size_t i = 0; i < loop->tree.len; i++) {

@@ -59,7 +59,7 @@ static struct proc *proc_new(const struct proc_spec *spec, struct mailbox *to)
     gate_init(&p->gate);
     p->to = mailbox_ref(to);
     for (int kind = 0; kind < JOB_FD_KINDS; kind++)
-        p->fds[kind] = (struct job_fd){p, (enum job_fd_kind)kind, -1};
+        p->fds[kind] = (struct job_fd){.job = p, .kind = (enum job_fd_kind)kind, .fd = -1};
     buf_init(&p->input, BUF_NO_LIMIT); /* proc_write() has the limit */
     buf_add(&p->input, spec->input);
     p->input_in_line = spec->input.len && spec->input.ptr[spec->input.len - 1] != '\n';
