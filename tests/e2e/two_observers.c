@@ -4,6 +4,7 @@
  * A session is driven over standard input. One client of the socket reads along and must get the
  * lines that standard output gets, byte for byte. Another one observes and never reads: the turns
  * go on all the same, it is dropped, is told so when it reads at last, and reads again from there.
+ * The socket is there for its user alone.
  *
  *     two_observers TENAX
  */
@@ -28,6 +29,9 @@
 #define TURNS 16
 #define TEXT_BYTES 300000
 #define PATIENCE_MS 60000
+#define NOBODY 65534
+#define ASK_ALL                                                                                    \
+    "{\"type\":\"control_request\",\"request_id\":\"o\",\"request\":{\"subtype\":\"observe\"}}"
 
 struct end {
     int fd;
@@ -116,6 +120,61 @@ static int dial(const char *path)
     return fd;
 }
 
+static void set_modes(const char *sock, mode_t of_folders, mode_t of_socket)
+{
+    CLEANUP(mem_freep) char *path = mem_dup(sock, strlen(sock));
+
+    CHECK(chmod(path, of_socket) == 0, "cannot change '%s'", path);
+    for (int i = 0; i < 3; i++) { /* run, own, and the one of this test */
+        *strrchr(path, '/') = 0;
+        CHECK(chmod(path, of_folders) == 0, "cannot change '%s'", path);
+    }
+}
+
+static int mode_of(const char *path)
+{
+    struct stat st;
+
+    CHECK(stat(path, &st) == 0, "no '%s'", path);
+    return st.st_mode & 07777;
+}
+
+/* Another user knocks and asks for what everybody sees. 0: nobody answers. */
+static int knock_as(uid_t user, const char *path)
+{
+    struct end e;
+    char byte;
+
+    if (setresuid(user, user, user) < 0)
+        return 77; /* a user that does not exist in here */
+    end_init(&e, dial(path), "another user");
+    (void)send(e.fd, ASK_ALL "\n", strlen(ASK_ALL "\n"), MSG_NOSIGNAL);
+    return read(e.fd, &byte, 1) > 0 ? 1 : 0;
+}
+
+/* The modes keep others out; should they not, the one who connects is looked at. */
+static void check_closed(const char *path)
+{
+    CLEANUP(buf_release) struct buf dir = BUF_INIT(4096);
+    int status;
+    pid_t pid;
+
+    buf_add(&dir, str_first(str_of(path), (size_t)(strrchr(path, '/') - path)));
+    CHECK(mode_of(path) == 0600, "the socket has mode %o", mode_of(path));
+    CHECK(mode_of(buf_cstr(&dir)) == 0700, "its folder has mode %o", mode_of(buf_cstr(&dir)));
+    if (geteuid() != 0)
+        return;
+    set_modes(path, 0711, 0666);
+    pid = fork();
+    CHECK(pid >= 0, "no fork");
+    if (pid == 0)
+        _exit(knock_as(NOBODY, path));
+    CHECK(waitpid(pid, &status, 0) == pid, "lost the other user");
+    CHECK(status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 77),
+          "another user was let in, or cannot even try: %x", (unsigned)status);
+    set_modes(path, 0700, 0600);
+}
+
 static void observe(struct end *e, int64_t from)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
@@ -201,6 +260,7 @@ int main(int argc, char **argv)
 
     buf_clear(&path);
     buf_addf(&path, "%s/own/run/%d.sock", dir, (int)pid);
+    check_closed(buf_cstr(&path));
     end_init(&along, dial(buf_cstr(&path)), "the one that reads along");
     end_init(&stuck, dial(buf_cstr(&path)), "the one that is stuck");
     observe(&along, 1);
