@@ -5,6 +5,7 @@
 #include "proc/foreground.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -66,12 +67,20 @@ static void foreground_over(void)
     loop_send(order, /*to=*/NULL);
 }
 
+static void foreground_detach(const struct foreground *f, posix_spawn_file_actions_t *actions)
+{
+    posix_spawn_file_actions_adddup2(actions, f->input, STDIN_FILENO);
+    posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, /*mode=*/0);
+    posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, /*mode=*/0);
+}
+
 int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     struct termios mode;
-    bool has_mode = tcgetattr(STDIN_FILENO, &mode) == 0;
+    bool has_mode = !f->input && tcgetattr(STDIN_FILENO, &mode) == 0;
+    short own = f->input ? POSIX_SPAWN_SETSID : 0;
     sigset_t usual;
     pid_t pid = -1;
     int failed;
@@ -79,10 +88,12 @@ int foreground_run(const struct foreground *f, int *ret_code, struct err *err)
 
     sigfillset(&usual);
     posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | own);
     posix_spawnattr_setsigmask(&attr, signals_original());
     posix_spawnattr_setsigdefault(&attr, &usual);
     posix_spawn_file_actions_init(&actions);
+    if (f->input)
+        foreground_detach(f, &actions);
     if (f->dir)
         posix_spawn_file_actions_addchdir_np(&actions, f->dir);
     atomic_fetch_add(&foreground_count, 1);

@@ -9,7 +9,8 @@
  * What it leaves behind in a session of its own, as "emacsclient -a ''" starts a server, is a guest
  * and outlives us. A guest is who is our child when the program has ended, or when we end, while no
  * job has lost its warden: then nobody of a job can be. In doubt jobs come first: who was not known
- * as a guest before a warden was killed is ended with what it guarded.
+ * as a guest before a warden was killed is ended with what it guarded. A clipboard's program, which
+ * stays until another one is asked, is run here for the same reason.
  */
 #pragma once
 
@@ -21,7 +22,10 @@ struct err;
 struct foreground {
     const char *const *argv; /* argv[0] is looked up in PATH */
     char *const *envp;
-    const char *dir;       /* NULL: ours */
+    const char *dir; /* NULL: ours */
+    /* 0: it has the terminal. Else what it reads: it has no terminal then, a session of its own,
+     * and what it says goes nowhere. */
+    int input;
     struct cancel *cancel; /* ends it: SIGTERM, and when that is not enough SIGKILL; NULL: none */
 };
 

@@ -39,6 +39,7 @@ static int copy_run(struct slash_call *call, struct err *err)
 {
     CLEANUP(recall_release) struct recall past = RECALL_INIT;
     CLEANUP(buf_release) struct buf answer = BUF_INIT(COPY_MAX);
+    const char *where;
     int64_t n = 1;
 
     if (call->args.len && (str_to_i64(call->args, &n, err) < 0 || n < 1))
@@ -53,8 +54,11 @@ static int copy_run(struct slash_call *call, struct err *err)
         buf_add(&call->text, buf_str(&answer));
         return 0;
     }
-    if (!call->front->copy(call->front->arg, buf_str(&answer)))
-        return err_set(err, ERR_UNSUPPORTED, "this terminal takes nothing for its clipboard");
-    slash_sayf(call, INK_PLAIN, "Copied %zu bytes.\n", answer.len);
+    where = call->front->copy(call->front->arg, buf_str(&answer), call->cancel);
+    if (!where)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "this terminal takes nothing for its clipboard, and neither wl-copy, xclip, "
+                       "xsel nor pbcopy does");
+    slash_sayf(call, INK_PLAIN, "%zu bytes %s.\n", answer.len, where);
     return 0;
 }

@@ -59,7 +59,8 @@ struct slash_front {
     /* Long text to be read in the transcript view's manner; Markdown. Returns at once. */
     void (*show)(void *arg, struct str title, struct str text);
     int (*cols)(void *arg); /* cells of a line of what a command says, before it is broken */
-    bool (*copy)(void *arg, struct str text); /* into the clipboard; false: it cannot */
+    /* Into the clipboard: where they are now, as in "3 bytes are in …"; NULL: it cannot. */
+    const char *(*copy)(void *arg, struct str text, struct cancel *cancel);
     /* "theme" "dark", "editorMode" "vim", "plain" …: takes effect at once; saving is the
      * command's business. False: no such thing or value. */
     bool (*set)(void *arg, struct str what, struct str value);

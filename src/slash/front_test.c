@@ -114,12 +114,13 @@ static void front_show(void *arg, struct str title, struct str text)
     buf_addf(&me->done, "show %.*s %zu;", STR_ARG(title), text.len);
 }
 
-static bool front_copy(void *arg, struct str text)
+static const char *front_copy(void *arg, struct str text, struct cancel *cancel)
 {
     struct person *me = arg;
 
+    (void)cancel;
     buf_addf(&me->done, "copy %.*s;", STR_ARG(text));
-    return !me->refuses;
+    return me->refuses ? NULL : "are here";
 }
 
 static bool front_set(void *arg, struct str what, struct str value)
@@ -277,6 +278,7 @@ static const struct row {
     {.command = "model", .picks = {"s.scenario", NULL}, .text = "left", .code = ERR_CANCELLED},
     {.command = "model", .args = "a b c", .text = "usage: /model", .code = ERR_BAD_INPUT},
     {.command = "clear", .text = "A new conversation", .after = AFTER_NEW},
+    {.command = "copy", .text = "nothing has been said", .code = ERR_NOT_FOUND},
     {.command = "exit", .text = "", .after = AFTER_LEAVE},
     {.command = "rewind", .text = "nothing has been said", .code = ERR_NOT_FOUND},
     {.command = "branch", .text = "nothing has been said", .code = ERR_NOT_FOUND},

@@ -12,6 +12,8 @@
  *   app_switch.c   one session left for another
  *   app_panels.c   panels, one at a time: asks, what commands want to know, our own questions
  *   app_front.c    slash/front.h
+ *   app_copy.c     text into a clipboard
+ *   app_notify.c   somebody who looks elsewhere is told
  *   app_frame.c    one frame
  *   app_status.c   the status below it
  *   app_watch.c    settings that change in their files
@@ -269,7 +271,11 @@ void app_confirm(struct app *a, const char *title, struct str text, const char *
 void app_rewind(struct app *a);
 void app_transcript(struct app *a);
 
+/* app_copy.c, on a command's thread: where the text is now, NULL: nobody takes it */
+const char *app_copy(struct app *a, struct str text, struct cancel *cancel);
+
 /* app_front.c */
+bool app_front_osc52(struct app *a, struct str text); /* the same; false: the terminal cannot */
 void app_front_init(struct app *a);
 bool app_front_mail(struct app *a, struct mail *m); /* false: it is none of ours */
 /* The answer to a command that goes to another session; why NULL: it is gone to. Any thread. */

@@ -118,12 +118,17 @@ static int front_cols(void *arg)
     return r.inquiry.result > 0 ? r.inquiry.result : INT_MAX;
 }
 
-static bool front_copy(void *arg, struct str text)
+bool app_front_osc52(struct app *a, struct str text)
 {
     struct front_request r = {.kind = REQUEST_COPY, .text = text};
 
-    front_tell(arg, &r);
+    front_tell(a, &r);
     return r.inquiry.result == 0;
+}
+
+static const char *front_copy(void *arg, struct str text, struct cancel *cancel)
+{
+    return app_copy(arg, text, cancel);
 }
 
 static bool front_set(void *arg, struct str what, struct str value)
