@@ -74,6 +74,7 @@ static void split_emit(struct markdown_split *s, enum block_kind kind, int level
     buf_add(&s->out->text, text);
     s->has_gap = false;
     s->is_continued = false;
+    s->has_said = true;
     if (kind == BLOCK_CODE && !text.len)
         return; /* shows nothing: the first line will bear the item's mark */
     for (size_t i = 0; i < s->depth; i++)
@@ -88,8 +89,9 @@ static void split_open(struct markdown_split *s, enum markdown_leaf leaf)
     s->is_continued = false;
 }
 
-/* Takes "[label]: target" off the front of a paragraph. */
-static bool split_take_link(struct markdown_split *s, struct str *text)
+/* Takes "[label]: target" off the front of a paragraph. Text that is said already could not use it:
+ * behind such it is shown, else its target would be nowhere. */
+static bool split_take_link(struct markdown_split *s, struct str *text, struct buf *shown)
 {
     struct str line = str_first(*text, str_chr(*text, '\n'));
     struct markdown_link link;
@@ -99,6 +101,8 @@ static bool split_take_link(struct markdown_split *s, struct str *text)
     if (!markdown_start_link(line, &label, &target))
         return false;
     *text = str_from(*text, line.len + 1);
+    if (s->has_said)
+        buf_addf(shown, "\\%.*s  \n", STR_ARG(str_trim(line))); /* as text, on a line of its own */
     if (s->is_fork || s->links.len == MARKDOWN_MAX_LINKS || label.len > MARKDOWN_MAX_TARGET ||
         target.len > MARKDOWN_MAX_TARGET)
         return true;
@@ -110,10 +114,15 @@ static bool split_take_link(struct markdown_split *s, struct str *text)
 
 static void split_paragraph(struct markdown_split *s, enum block_kind kind, int level)
 {
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
     struct str text = buf_str(&s->text);
 
-    while (text.len && split_take_link(s, &text))
+    while (text.len && split_take_link(s, &text, &shown))
         ;
+    if (shown.len) {
+        buf_add(&shown, text);
+        text = buf_str(&shown);
+    }
     text = str_trim(text);
     if (text.len)
         split_emit(s, kind, level, text);

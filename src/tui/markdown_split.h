@@ -90,6 +90,7 @@ struct markdown_split {
     size_t depth;
     uint32_t last_id;
     enum markdown_leaf leaf;
+    bool has_said;     /* a block came out */
     bool saw_gap;      /* an empty line since the last block */
     bool has_gap;      /* the open leaf began with one */
     bool is_continued; /* the open leaf is the rest of one that was cut */

@@ -60,7 +60,11 @@ static const struct draw_case draw_cases[] = {
      "the file (src/a.c:3) src/b.c top\n"},
     {80, false, "[a]: https://x.y 'Title'\n[b]: <https://z.w>\nsee [a], [text][B], [c]",
      "see a, text, [c]\n"},
-    {80, false, "see [a]\n\n[a]: https://x.y", "see [a]\n"}, /* not known then */
+    /* not known then, so it is shown; and known from there on */
+    {80, false, "see [a]\n\n[a]: https://x.y", "see [a]\n\n[a]: https://x.y\n"},
+    {80, false, "see [b][1]\n\n[1]: https://x.y 'T'\n[2]: <https://z.w>\n\nand [c][1]",
+     "see [b][1]\n\n[1]: https://x.y 'T'\n[2]: https://z.w\n\nand c\n"},
+    {80, false, "- see [a]\n\n[a]: x.md\ntext", "• see [a]\n\n[a]: x.md\ntext\n"},
     {80, false, "[^1]: a footnote", "[^1]: a footnote\n"},
     /* lists */
     {80, false, "- a\n- b\n  - c\n    - d\n- e", "• a\n• b\n  ◦ c\n    ▪ d\n• e\n"},
