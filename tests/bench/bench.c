@@ -73,6 +73,22 @@ long bench_memory_kb(pid_t pid, const char *name)
     return at ? strtol(at + strlen(line), NULL, 10) : 0;
 }
 
+long bench_strace_total(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    long calls = 0;
+
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof(line), file)) {
+        if (strstr(line, " total"))
+            (void)sscanf(line, "%*s %*s %*s %ld", &calls);
+    }
+    fclose(file);
+    return calls;
+}
+
 void bench_server_start(struct bench_server *s, const char *const *argv)
 {
     char line[200] = "";

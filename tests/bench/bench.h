@@ -21,6 +21,9 @@ double bench_cpu_ms(const struct rusage *usage);
 /* "Pss" or "Rss" of a process, in kilobytes; 0 when it is gone. */
 long bench_memory_kb(pid_t pid, const char *name);
 
+/* The calls in the sums that `strace -c -o PATH` has written; 0: there are none. */
+long bench_strace_total(const char *path);
+
 /* The pretend model, argv[0], on a port of its choice; returns when it listens. */
 struct bench_server {
     pid_t pid;

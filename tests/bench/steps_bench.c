@@ -11,7 +11,8 @@
  * beyond the bytes they must send, for windows of twenty steps: the distance of its requests less
  * that of a bare exchange of the same bodies, most of which is the server that reads them; and the
  * processor time of tenax alone less that of whoever makes the bare exchange, which neither the
- * server nor a busy machine is part of. Prints only.
+ * server nor a busy machine is part of. Where strace is installed the system calls of a step are
+ * counted, which no noise hides. Prints only.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,6 +40,8 @@
 #define WINDOW 20
 #define WINDOWS 3
 #define SAMPLE_NS (1000 * 1000)
+#define STRACE "/usr/bin/strace"
+#define COUNTED 100 /* steps */
 
 static const char scenario[] = "step\n"
                                "  sticky\n"
@@ -184,44 +187,49 @@ static double samples_at(const struct samples *s, int64_t at_us)
     return 0;
 }
 
-/* Runs tenax for so many steps; *ret_pss, unless NULL, gets the most it held, and samples what it
- * used. */
-static double run_tenax(const struct bench *b, int steps, long *ret_pss, struct samples *samples)
+/* Replaces the process by tenax with so many steps; with a path strace writes its sums there. */
+static void become_tenax(const struct bench *b, int steps, const char *sums)
 {
     char home[96];
     char url[96];
     char turns[32];
-    char *env[] = {home, url, (char *)"ANTHROPIC_API_KEY=sk-ant-bench-0123456789",
-                   (char *)"PATH=/usr/bin:/bin", NULL};
-    char *argv[] = {(char *)b->tenax,
-                    (char *)"-p",
-                    (char *)"go",
-                    (char *)"-C",
-                    (char *)b->dir,
-                    (char *)"--max-turns",
-                    turns,
-                    (char *)"--permission-mode",
-                    (char *)"bypassPermissions",
-                    (char *)"--model",
-                    (char *)"anthropic/claude-sonnet-5",
-                    NULL};
-    int64_t start = clock_mono_us();
-    int status;
-    pid_t pid;
+    const char *env[] = {home, url, "ANTHROPIC_API_KEY=sk-ant-bench-0123456789",
+                         "PATH=/usr/bin:/bin", NULL};
+    const char *argv[] = {STRACE,
+                          "-fcqo",
+                          sums,
+                          b->tenax,
+                          "-p",
+                          "go",
+                          "-C",
+                          b->dir,
+                          turns,
+                          "--permission-mode=bypassPermissions",
+                          "--model=anthropic/claude-sonnet-5",
+                          NULL};
+    const char **from = sums ? argv : argv + 3;
+    int null = open("/dev/null", O_RDWR);
 
     snprintf(home, sizeof(home), "HOME=%s", b->dir);
     snprintf(url, sizeof(url), "ANTHROPIC_BASE_URL=%s", b->base);
-    snprintf(turns, sizeof(turns), "%d", steps);
-    pid = fork();
-    if (pid == 0) {
-        int null = open("/dev/null", O_RDWR);
+    snprintf(turns, sizeof(turns), "--max-turns=%d", steps);
+    dup2(null, 0);
+    dup2(null, 1);
+    dup2(null, 2);
+    execve(from[0], (char **)from, (char **)env);
+    _exit(127);
+}
 
-        dup2(null, 0);
-        dup2(null, 1);
-        dup2(null, 2);
-        execve(argv[0], argv, env);
-        _exit(127);
-    }
+/* Runs tenax for so many steps; *ret_pss, unless NULL, gets the most it held, and samples what it
+ * used. */
+static double run_tenax(const struct bench *b, int steps, long *ret_pss, struct samples *samples)
+{
+    int64_t start = clock_mono_us();
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        become_tenax(b, steps, /*sums=*/NULL);
     if (ret_pss) {
         while (waitpid(pid, &status, WNOHANG) == 0) {
             long pss = bench_memory_kb(pid, "Pss");
@@ -237,6 +245,29 @@ static double run_tenax(const struct bench *b, int steps, long *ret_pss, struct 
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) /* it ends at --max-turns */
         fprintf(stderr, "steps_bench: tenax ended with status %x\n", (unsigned)status);
     return (double)(clock_mono_us() - start) / 1000;
+}
+
+/* Of a run of so many steps, commands included. */
+static double count_calls(const struct bench *b, int steps)
+{
+    char sums[96];
+    pid_t pid;
+
+    snprintf(sums, sizeof(sums), "%s/sums", b->dir);
+    pid = fork();
+    if (pid == 0)
+        become_tenax(b, steps, sums);
+    waitpid(pid, NULL, 0);
+    return (double)bench_strace_total(sums);
+}
+
+/* A long run less a short one, so that the start of the program is no part of it. */
+static void print_calls(const struct bench *b)
+{
+    if (access(STRACE, X_OK) != 0)
+        return;
+    printf("  system calls per step    %7.1f      (some 120 are the shell's)\n",
+           (count_calls(b, 20 + COUNTED) - count_calls(b, 20)) / COUNTED);
 }
 
 static double run_bare_shells(int n)
@@ -387,7 +418,10 @@ static void bench_steps(struct bench *b, int steps)
     printf("  own time per step        %7.2f ms %6.2f ms   (aim 0.5)\n", own[ROUNDS / 2], own[0]);
     printf("  PSS, at most             %7.1f MB\n", (double)pss / 1024);
     print_fixed(b);
+    print_calls(b);
     requests_clear(b);
+    if (truncate(b->record, 0) < 0)
+        die(b->record);
 }
 
 /* One row: what lies between the requests of a window, and between the same ones made barely. */
