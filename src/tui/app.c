@@ -189,6 +189,7 @@ static void app_tick(struct app *a)
         keyboard_tick(a->keyboard, now_ms);
     while (!a->is_over && !a->is_away && keyboard_next(a->keyboard, &k))
         app_key(a, &k);
+    app_panel_wake(a);
     if (a->hint.len && a->hint_until_ms <= now_ms) {
         buf_clear(&a->hint);
         a->is_dirty = true;

@@ -172,6 +172,7 @@ struct app {
     int64_t typed_ms;   /* the last key */
     const char *notice; /* to be told unless somebody types before notice_ms; NULL: none */
     int64_t notice_ms;
+    char letter; /* the panel holds it: an answer, or the beginning of words; 0: none */
 
     int early_bytes; /* typed before the terminal was ours, and not read yet */
     bool is_away;    /* the terminal is given away */
@@ -262,6 +263,7 @@ void app_show_first(struct app *a, const struct app_panel *p); /* before those t
 struct panel *app_panel(const struct app *a);                  /* NULL: none is shown */
 /* False: the key was typed before the panel could be read, and is the editor's. */
 bool app_panel_key(struct app *a, const struct keypress *k);
+void app_panel_wake(struct app *a); /* behind the keys that have come: they decide first */
 void app_panel_withdraw(struct app *a, size_t i); /* as if the person had left it */
 void app_panels_release(struct app *a);
 void app_asks_withdraw(struct app *a);           /* all of them: the session that has asked goes */

@@ -25,9 +25,11 @@
 #define FRAME_LEAST ((size_t)8 << 10)
 #define FRAME_MOST ((size_t)512 << 10)
 #define FRAME_QUEUE_ROWS 3
-#define FRAME_SLOW_MS 300  /* a command that has not answered by then is shown as running */
-#define FRAME_ROOMY_ROWS 8 /* of the window: there is room for a rule */
-#define FRAME_LOW_ROWS 12  /* of the window: lower, rows are cut to any length */
+#define FRAME_SLOW_MS 300   /* a command that has not answered by then is shown as running */
+#define FRAME_ROOMY_ROWS 8  /* of the window: there is room for a rule */
+#define FRAME_PANEL_ROWS 12 /* that a question has before the status has more than one */
+#define FRAME_LEAST_ROWS 6  /* of the window: fewer, and a question has all of them */
+#define FRAME_LOW_ROWS 12   /* of the window: lower, rows are cut to any length */
 /* Rows of the smallest window that may be had from what is shown, however full it gets: 79 cells of
  * what runs, 59 of the status. */
 #define FRAME_LEAST_LIVE 4
@@ -158,6 +160,18 @@ struct draft {
     size_t from, to;
 };
 
+/* How many of the status are shown: the editor, and even more so a question, has most of them. */
+static int frame_status_rows(const struct view *v, bool is_asked)
+{
+    int most = v->rows / 3;
+
+    if (is_asked && v->rows < FRAME_LEAST_ROWS)
+        return 0;
+    if (is_asked && most > v->rows - FRAME_PANEL_ROWS)
+        most = v->rows - FRAME_PANEL_ROWS;
+    return most > 1 ? most : 1;
+}
+
 /* Puts the lower parts together in a->part: a panel or the editor with the queue, then the status.
  * *ret_cursor's row and *ret_draft count from the first of them. */
 static void frame_lower(struct app *a, const struct view *v, struct screen_cursor *ret_cursor,
@@ -167,11 +181,12 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     struct lines below = LINES_INIT;
     struct view part = *v;
 
+    part.rows = frame_status_rows(v, panel != NULL);
     lines_clear(&a->part);
     *ret_cursor = (struct screen_cursor){0};
     *ret_draft = (struct draft){0};
     if (!v->plain)
-        app_status_draw(a, v, &below);
+        app_status_draw(a, &part, &below);
     part.rows = v->rows - (int)lines_count(&below);
     if (panel) {
         panel->kind->draw(panel, &part, &a->part, ret_cursor);

@@ -233,7 +233,9 @@ static bool key_is_several(struct app *a, const struct keypress *k)
     struct str rest = k->text;
     int cells;
 
-    if (!app_panel(a) || k->code != KEY_TEXT || width_next(rest, &cells) >= rest.len)
+    if (!app_panel(a) || app_panel(a)->kind->takes_runs)
+        return false;
+    if (k->code != KEY_TEXT || width_next(rest, &cells) >= rest.len)
         return false;
     while (rest.len) {
         one.text = str_first(rest, width_next(rest, &cells));
@@ -253,6 +255,17 @@ static void key_to_editor(struct app *a, const struct keypress *k)
     now = editor_vim_mode(a->editor);
     if (before && now && strcmp(before, now) != 0)
         app_status_happened(a, STATUS_CHANGED);
+}
+
+/* The middle of a sentence; a letter of it may wait in a panel. */
+static void key_typed(struct app *a, const struct keypress *k)
+{
+    struct keypress held = {.code = KEY_TEXT, .text = str_make(&a->letter, 1)};
+
+    if (a->letter)
+        key_to_editor(a, &held);
+    a->letter = 0;
+    key_to_editor(a, k);
 }
 
 void app_key(struct app *a, const struct keypress *k)
@@ -278,8 +291,8 @@ void app_key(struct app *a, const struct keypress *k)
     } else if (!keypress_is(k, "ctrl+c")) {
         bool is_text = k->code == KEY_TEXT || k->code == KEY_PASTE || k->code == KEY_BACKSPACE;
 
-        if (!app_panel_key(a, k) && is_text) /* the middle of a sentence */
-            key_to_editor(a, k);
+        if (!app_panel_key(a, k) && is_text)
+            key_typed(a, k);
     } else if (is_twice(&a->ctrl_c_ms, clock_mono_ms())) {
         app_quit(a, /*code=*/0);
     } else {

@@ -50,6 +50,7 @@ static struct app_panel panel_take(struct app *a, size_t i)
             (a->panels.len - i - 1) * sizeof(*a->panels.ptr));
     a->panels.len--;
     a->is_dirty = true;
+    a->letter = i ? a->letter : 0;
     return p;
 }
 
@@ -63,17 +64,34 @@ static void panel_end(struct app *a, struct app_panel *p, bool was_left)
         mail_free(&p->ask->mail);
 }
 
-bool app_panel_key(struct app *a, const struct keypress *k)
+/* The first one has come to this. */
+static void panel_is(struct app *a, enum panel_state state)
 {
-    struct panel *shown = app_panel(a);
-    enum panel_state state = shown->kind->key(shown, k);
-
     if (state == PANEL_DONE || state == PANEL_LEFT) {
         struct app_panel p = panel_take(a, 0);
 
         panel_end(a, &p, state == PANEL_LEFT);
     }
-    return state != PANEL_EARLY;
+}
+
+bool app_panel_key(struct app *a, const struct keypress *k)
+{
+    struct panel *shown = app_panel(a);
+    enum panel_state state = shown->kind->key(shown, k);
+
+    if (state == PANEL_EARLY)
+        return false;
+    a->letter = state == PANEL_HELD ? k->text.ptr[0] : 0;
+    panel_is(a, state);
+    return true;
+}
+
+void app_panel_wake(struct app *a)
+{
+    struct panel *shown = app_panel(a);
+
+    if (shown && shown->kind->wake)
+        panel_is(a, shown->kind->wake(shown));
 }
 
 void app_panel_withdraw(struct app *a, size_t i)

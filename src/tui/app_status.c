@@ -82,11 +82,13 @@ static void status_own(struct app *a, const struct view *v, struct lines *ret)
         lines_add_cut(ret, lines_at(&a->own_status, i), v->cols, v->ascii);
 }
 
-/* A hint stands in the place of the first row, so that nothing jumps. */
+/* A hint stands in the place of the first row, so that nothing jumps. A command may print any
+ * number of lines: the first ones are shown. */
 void app_status_draw(struct app *a, const struct view *v, struct lines *ret)
 {
     CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
     struct lines rows = LINES_INIT;
+    size_t most = v->rows > 0 ? (size_t)v->rows : 0;
     struct status s;
 
     if (a->statusline)
@@ -98,7 +100,7 @@ void app_status_draw(struct app *a, const struct view *v, struct lines *ret)
         status_of(a, &s, &pill);
         status_draw(&s, v, &rows);
     }
-    if (a->hint.len) {
+    if (a->hint.len && most) {
         struct lines row = LINES_INIT;
 
         lines_put(&row, STYLE(ROLE_FAINT), buf_str(&a->hint));
@@ -106,7 +108,7 @@ void app_status_draw(struct app *a, const struct view *v, struct lines *ret)
         lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
         lines_release(&row);
     }
-    for (size_t i = a->hint.len ? 1 : 0; i < lines_count(&rows); i++)
+    for (size_t i = a->hint.len ? 1 : 0; i < lines_count(&rows) && i < most; i++)
         lines_add(ret, lines_at(&rows, i));
     lines_release(&rows);
 }

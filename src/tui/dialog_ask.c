@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "tui/dialogs.h"
+#include "tui/keypress.h"
 
 /* Text that is no JSON of this type counts as none. */
 static const struct json *keep_json(struct arena *arena, struct str text, enum json_type type)
@@ -62,21 +63,46 @@ void dialog_ask_draw(struct panel *p, const struct view *v, struct lines *ret,
     dialog_page_draw(&((struct dialog_ask *)p)->page, v, ret, ret_cursor);
 }
 
-enum panel_state dialog_ask_key(struct panel *p, const struct keypress *k)
+static enum panel_state state_after(struct dialog_ask *d, enum dialog_act act)
 {
-    struct dialog_ask *d = (struct dialog_ask *)p;
-
-    switch (dialog_page_key(&d->page, k)) {
+    d->is_done = act == DIALOG_CHOSEN;
+    switch (act) {
     case DIALOG_CHOSEN:
-        d->is_done = true;
         return PANEL_DONE;
     case DIALOG_LEFT:
         return PANEL_LEFT;
     case DIALOG_EARLY:
         return PANEL_EARLY;
+    case DIALOG_HELD:
+        return PANEL_HELD;
     default:
         return PANEL_OPEN;
     }
+}
+
+enum panel_state dialog_ask_key(struct panel *p, const struct keypress *k)
+{
+    struct dialog_ask *d = (struct dialog_ask *)p;
+
+    bool writes = d->page.editor;
+    enum dialog_act act = dialog_page_key(&d->page, k);
+
+    if (act == DIALOG_UNUSED && !writes && keypress_is(k, "tab") &&
+        d->page.text_row != MENU_NOWHERE)
+        dialog_page_write(&d->page);
+    return state_after(d, act);
+}
+
+int64_t dialog_ask_due(struct panel *p)
+{
+    return dialog_page_due(&((struct dialog_ask *)p)->page);
+}
+
+enum panel_state dialog_ask_wake(struct panel *p)
+{
+    struct dialog_ask *d = (struct dialog_ask *)p;
+
+    return state_after(d, dialog_page_wake(&d->page));
 }
 
 void dialog_ask_free(struct panel *p)

@@ -41,6 +41,8 @@ void dialog_ask_init(struct dialog_ask *d, const struct panel_kind *kind, dialog
 void dialog_ask_draw(struct panel *p, const struct view *v, struct lines *ret,
                      struct screen_cursor *ret_cursor);
 enum panel_state dialog_ask_key(struct panel *p, const struct keypress *k);
+int64_t dialog_ask_due(struct panel *p);
+enum panel_state dialog_ask_wake(struct panel *p);
 void dialog_ask_free(struct panel *p);
 
 void dialog_ask_row(struct dialog_ask *d, struct str label, struct str detail, char letter,

@@ -115,14 +115,21 @@ static const struct ask_row ask_rows[] = {
     {"enter: yes", BASH, "enter", PANEL_DONE, true, false, NO_WORDS, "", ""},
     {"y: yes", BASH, "y", PANEL_DONE, true, false, NO_WORDS, "", ""},
     {"2: always", BASH, "2", PANEL_DONE, true, false, NO_WORDS, "", RULE},
-    {"a: always", BASH, "a", PANEL_DONE, true, false, NO_WORDS, "", RULE},
+    {"a: no letter is for always", BASH, "a", PANEL_OPEN, false, true, NO_WORDS, "", ""},
+    {"y and enter", BASH, "y enter", PANEL_DONE, true, false, NO_WORDS, "", ""},
+    {"n and enter", BASH, "n enter", PANEL_DONE, false, true, NO_WORDS, "", ""},
+    {"y, and another thought", BASH, "y down 4", PANEL_DONE, false, true, NO_WORDS, "", ""},
+    {"y and more", BASH, "y e s enter", PANEL_OPEN, false, true, NO_WORDS, "", ""},
+    {"y, taken back", BASH, "y backspace enter", PANEL_OPEN, false, true, NO_WORDS, "", ""},
     {"down, enter: always", BASH, "down enter", PANEL_DONE, true, false, NO_WORDS, "", RULE},
     {"3: no, with words", BASH, "3 u s e space m a k e enter", PANEL_DONE, false, false,
      "The user does not want this call to be made. They say: use make", "", ""},
-    {"pressed fast", BASH, "3use enter", PANEL_DONE, false, false,
+    {"tab: no, with words", BASH, "tab u s e enter", PANEL_DONE, false, false,
      "The user does not want this call to be made. They say: use", "", ""},
-    {"pressed fast: the first that answers counts", BASH, "x14", PANEL_DONE, true, false, NO_WORDS,
-     "", ""},
+    {"the words in one piece", BASH, "3 use enter", PANEL_DONE, false, false,
+     "The user does not want this call to be made. They say: use", "", ""},
+    {"in one piece: no answer", BASH, "14", PANEL_OPEN, false, true, NO_WORDS, "", ""},
+    {"words: no answer", BASH, "x 1 4 enter", PANEL_OPEN, false, true, NO_WORDS, "", ""},
     {"3, and no words yet", BASH, "3 enter", PANEL_OPEN, false, true, NO_WORDS, "", ""},
     {"3, then esc, then yes", BASH, "3 x esc 1", PANEL_DONE, true, false, NO_WORDS, "", ""},
     {"digits are words in the words", BASH, "3 1 2 enter", PANEL_DONE, false, false,
@@ -132,8 +139,8 @@ static const struct ask_row ask_rows[] = {
     {"esc: no", BASH, "esc", PANEL_LEFT, false, true, NO_WORDS, "", ""},
     {"ctrl+c: no", BASH, "ctrl+c", PANEL_LEFT, false, true, NO_WORDS, "", ""},
     {"esc after moving: no", BASH, "down esc", PANEL_LEFT, false, true, NO_WORDS, "", ""},
-    {"other keys do nothing", BASH, "5 q x tab shift+tab f5 left", PANEL_OPEN, false, true,
-     NO_WORDS, "", ""},
+    {"other keys do nothing", BASH, "5 shift+tab f5 left q x", PANEL_OPEN, false, true, NO_WORDS,
+     "", ""},
     {"always, of an edit", EDIT, "2", PANEL_DONE, true, false, NO_WORDS, "", MODE("acceptEdits")},
     {"shift+tab: accept edits", EDIT, "shift+tab", PANEL_DONE, true, false, NO_WORDS, "",
      MODE("acceptEdits")},
@@ -150,6 +157,8 @@ static const struct ask_row ask_rows[] = {
     /* A plan. */
     {"plan 1: accept edits", PLAN, "1", PANEL_DONE, true, false, NO_WORDS, "", MODE("acceptEdits")},
     {"plan 2: ask each", PLAN, "2", PANEL_DONE, true, false, NO_WORDS, "", MODE("default")},
+    {"plan, y: ask each", PLAN, "y", PANEL_DONE, true, false, NO_WORDS, "", MODE("default")},
+    {"plan, no letter for all edits", PLAN, "a", PANEL_OPEN, false, true, NO_WORDS, "", ""},
     {"plan, enter: ask each", PLAN, "enter", PANEL_DONE, true, false, NO_WORDS, "",
      MODE("default")},
     {"plan 3: keep planning", PLAN, "3 t e s t s enter", PANEL_DONE, false, false, "tests", "", ""},
@@ -182,8 +191,7 @@ static const struct ask_row ask_rows[] = {
 
     /* Trust. */
     {"trust: enter is no", TRUST, "enter", PANEL_DONE, false, false, NO_WORDS, "", ""},
-    {"trust: n", TRUST, "n", PANEL_DONE, false, false, NO_WORDS, "", ""},
-    {"trust: y", TRUST, "y", PANEL_DONE, true, false, NO_WORDS, "", ""},
+    {"trust: no letters", TRUST, "n y", PANEL_OPEN, false, false, NO_WORDS, "", ""},
     {"trust: 1", TRUST, "1", PANEL_DONE, true, false, NO_WORDS, "", ""},
     {"trust: 2", TRUST, "2", PANEL_DONE, false, false, NO_WORDS, "", ""},
     {"trust: enter where nothing is at stake", ASK_TRUST, "trust",
@@ -196,11 +204,9 @@ static const struct ask_row ask_rows[] = {
 
     /* A session that cannot be written. */
     {"record: enter stops", RECORD, "enter", PANEL_DONE, false, false, NO_WORDS, "", ""},
-    {"record: s", RECORD, "s", PANEL_DONE, false, false, NO_WORDS, "", ""},
     {"record: esc", RECORD, "esc", PANEL_LEFT, false, false, NO_WORDS, "", ""},
     {"record: 2", RECORD, "2", PANEL_DONE, true, false, NO_WORDS, "", ""},
-    {"record: g", RECORD, "g", PANEL_DONE, true, false, NO_WORDS, "", ""},
-    {"record: y is no answer", RECORD, "y a", PANEL_OPEN, false, false, NO_WORDS, "", ""},
+    {"record: no letters", RECORD, "y a s g", PANEL_OPEN, false, false, NO_WORDS, "", ""},
 
     /* A server's form. */
     {"form: filled in", FORM(FIELDS, ""),
@@ -257,8 +263,8 @@ static void answers(void **state)
         struct panel *p = open_ask(&arena, r);
         enum panel_state got;
 
-        panel_wait(p);
         panel_fits(p);
+        panel_wait(p);
         got = panel_keys(p, r->keys);
         panel_fits(p);
         dialog_ask_answer(p, &a);
@@ -586,6 +592,41 @@ static void long_command(void **state)
     panel_free(p);
 }
 
+/* In a window of any size either the command is to be read, and that there is more of it, or Enter
+ * and the like are no answer. */
+static void too_small(void **state)
+{
+    static const int cols[] = {20, 80};
+    const struct keypress enter = {.code = KEY_ENTER};
+    const struct keypress one = {.code = KEY_TEXT, .text = STR("1")};
+    const struct ask_row row = {"", BASH};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * 12; i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        struct panel *p = open_ask(&arena, &row);
+        int rows = (int)i % 12 + 1;
+        bool is_read;
+
+        panel_wait(p);
+        is_read = panel_has(p, cols[i / 12], rows, LOOK_NORMAL, "npm test -x") &&
+                  panel_has(p, cols[i / 12], rows, LOOK_NORMAL, "Run a command") &&
+                  (panel_has(p, cols[i / 12], rows, LOOK_NORMAL, " more (P") ||
+                   panel_has(p, cols[i / 12], rows, LOOK_NORMAL, "Why"));
+        assert_int_equal(is_read, rows > 3);
+        if (!is_read) {
+            panel_shows(p, 80, rows, LOOK_NORMAL, "Make the window larger");
+            assert_int_equal(p->kind->key(p, &enter), PANEL_EARLY);
+            assert_int_equal(p->kind->key(p, &one), PANEL_EARLY);
+            clock_advance_ms(1000);
+            assert_int_equal(p->kind->key(p, &enter), PANEL_EARLY);
+            panel_wait(p); /* it is larger now */
+        }
+        assert_int_equal(p->kind->key(p, &enter), PANEL_DONE);
+        panel_free(p);
+    }
+}
+
 /* ---- keys typed ahead ---- */
 
 static enum panel_state key_at(struct panel *p, int64_t ms, const char *key)
@@ -625,6 +666,83 @@ static void typed_ahead(void **state)
         assert_int_equal(key_at(p, 0, "esc"), PANEL_LEFT);
         dialog_ask_answer(p, &a);
         assert_false(a.allowed);
+        panel_free(p);
+    }
+}
+
+/* Somebody begins to write while a question is there, a key every `ms`, and sends it. */
+static void words_at(const struct ask_row *row, const char *words, int ms)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(ask_answer_release) struct ask_answer a = ASK_ANSWER_INIT;
+    struct panel *p = open_ask(&arena, row);
+
+    panel_wait(p);
+    clock_advance_ms(1000);
+    for (const char *c = words; *c; c++) {
+        struct keypress k = {.code = KEY_TEXT, .text = str_make(c, 1)};
+        enum panel_state got;
+
+        clock_advance_ms(c == words ? 0 : ms);
+        got = p->kind->wake ? p->kind->wake(p) : PANEL_OPEN;
+        if (got == PANEL_OPEN)
+            got = p->kind->key(p, &k);
+        if (got != PANEL_EARLY && !(got == PANEL_HELD && c == words))
+            fail_msg("%s: '%c' of '%s', a key every %d ms: %d", row->name, *c, words, ms, got);
+    }
+    assert_int_equal(key_at(p, ms, "enter"), PANEL_OPEN);
+    assert_int_equal(key_at(p, DIALOG_GUARD_MS - 1, "enter"), PANEL_OPEN);
+    panel_shows(p, 80, 24, LOOK_NORMAL, "What you type goes to your prompt.");
+    dialog_ask_answer(p, &a);
+    assert_false(a.allowed);
+    clock_advance_ms(DIALOG_REST_MS);
+    if (!p->kind->wake) /* a digit or Enter counts again */
+        panel_keys(p, "enter");
+    else
+        assert_int_equal(panel_keys(p, "1"), PANEL_DONE);
+    panel_free(p);
+}
+
+static void typed_words(void **state)
+{
+    static const struct ask_row rows[] = {
+        {"a command", BASH},
+        {"an edit", EDIT},
+        {"a plan", PLAN},
+        {"trust", TRUST},
+        {"a session that cannot be written", RECORD},
+        {"questions", QUESTION(ONE)},
+        {"a form", FORM(FIELDS, "")},
+    };
+    static const char *const words[] = {"try it with", "what is", "fix my c", "rite it",
+                                        "go 1 by 2"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (size_t n = 0; n < ARRAY_LEN(words); n++) {
+            words_at(&rows[i], words[n], 120);
+            words_at(&rows[i], words[n], 800);
+        }
+        words_at(&rows[i], "yes please", DIALOG_HOLD_MS - 1);
+        words_at(&rows[i], "now", DIALOG_HOLD_MS - 1);
+    }
+}
+
+/* Whatever is in it, and however long nobody has typed. */
+static void pastes(void **state)
+{
+    static const char *const texts[] = {"1", "y", "yes\n", "2\n"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct ask_row row = {"", BASH};
+        struct panel *p = open_ask(&arena, &row);
+        struct keypress k = {.code = KEY_PASTE, .text = str_of(texts[i])};
+
+        panel_wait(p);
+        assert_int_equal(p->kind->key(p, &k), PANEL_EARLY);
+        assert_int_equal(key_at(p, DIALOG_REST_MS - 1, "enter"), PANEL_OPEN);
         panel_free(p);
     }
 }
@@ -696,9 +814,11 @@ static void any_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),         cmocka_unit_test(looks),
-        cmocka_unit_test(long_command),    cmocka_unit_test(typed_ahead),
-        cmocka_unit_test(not_typed_ahead), cmocka_unit_test(any_keys),
+        cmocka_unit_test(answers),      cmocka_unit_test(looks),
+        cmocka_unit_test(long_command), cmocka_unit_test(typed_ahead),
+        cmocka_unit_test(too_small),    cmocka_unit_test(typed_words),
+        cmocka_unit_test(pastes),       cmocka_unit_test(not_typed_ahead),
+        cmocka_unit_test(any_keys),
     };
 
     clock_make_virtual(1000);

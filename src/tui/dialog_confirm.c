@@ -46,6 +46,7 @@ static void confirm_free(struct panel *p)
 
 static const struct panel_kind confirm_kind = {
     .name = "confirm",
+    .takes_runs = true,
     .draw = confirm_draw,
     .key = confirm_key,
     .free = confirm_free,
@@ -63,8 +64,7 @@ struct panel *dialog_confirm_new(struct str title, struct str text, const char *
     c->page.body = confirm_body;
     c->page.body_arg = c;
     for (size_t i = 0; i < count; i++)
-        menu_add(c->page.menu,
-                 &(struct menu_row){.label = str_of(options[i]), .letter = options[i][0]});
+        menu_add(c->page.menu, &(struct menu_row){.label = str_of(options[i])});
     return &c->panel;
 }
 

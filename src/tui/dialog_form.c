@@ -408,6 +408,7 @@ static void form_free(struct panel *p)
 
 static const struct panel_kind form_kind = {
     .name = "form",
+    .takes_runs = true,
     .draw = dialog_ask_draw,
     .key = form_key,
     .free = form_free,

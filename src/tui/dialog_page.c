@@ -11,9 +11,9 @@
 #include "tui/keypress.h"
 #include "tui/width.h"
 
-#define MIN_TEXT_ROWS 3 /* of the text, where the options leave so many */
-#define MIN_TITLE_ROWS 3
-#define ROOMY_ROWS 8 /* fewer, and the line with the keys is left out */
+#define MIN_TEXT_ROWS 3   /* of the text, where the options leave so many */
+#define LEAST_TEXT_ROWS 2 /* of a question; fewer, and it is not answered */
+#define ROOMY_ROWS 8      /* fewer, and the line with the keys is left out */
 
 void dialog_page_init(struct dialog_page *p, struct str title, unsigned menu_flags)
 {
@@ -24,6 +24,7 @@ void dialog_page_init(struct dialog_page *p, struct str title, unsigned menu_fla
     p->leave = "leave";
     p->menu = menu_new(menu_flags);
     p->text_row = MENU_NOWHERE;
+    p->open_ms = -1;
     p->text = (struct lines)LINES_INIT;
 }
 
@@ -33,80 +34,6 @@ void dialog_page_release(struct dialog_page *p)
     editor_free(p->editor);
     lines_release(&p->text);
     arena_release(&p->arena);
-}
-
-/* ---- pieces ---- */
-
-const char *dialog_dot(const struct view *v)
-{
-    return v->ascii || v->plain ? ", " : " · ";
-}
-
-bool dialog_is_escape(const struct keypress *k)
-{
-    return k->code == KEY_ESCAPE || keypress_is(k, "ctrl+c");
-}
-
-struct str dialog_first_key(struct keypress *k)
-{
-    struct str text = k->text;
-    int cells;
-
-    if (k->code != KEY_TEXT)
-        return STR("");
-    k->text = str_first(text, width_next(text, &cells));
-    return str_from(text, k->text.len);
-}
-
-void dialog_title(const struct view *v, enum style_role role, struct str title, struct lines *ret)
-{
-    struct lines line = LINES_INIT;
-    const char *dash = v->ascii ? "-" : "─";
-
-    if (v->rows < MIN_TITLE_ROWS)
-        return;
-    line.shows_all = true;
-    if (!v->plain && width_of(title) + 3 <= v->cols) { /* else the room is for the title */
-        lines_puts(&line, ROLE_FAINT, dash);
-        lines_puts(&line, ROLE_FAINT, dash);
-        lines_puts(&line, ROLE_FAINT, " ");
-    }
-    lines_put(&line, STYLE_WITH(role, STYLE_BOLD), title);
-    if (!v->plain && lines_column(&line) + 2 <= v->cols) {
-        lines_puts(&line, ROLE_FAINT, " ");
-        while (lines_column(&line) < v->cols)
-            lines_puts(&line, ROLE_FAINT, dash);
-    }
-    lines_end(&line);
-    lines_add_cut(ret, lines_at(&line, 0), v->cols, v->ascii);
-    lines_release(&line);
-}
-
-void dialog_text(const struct view *v, enum style_role role, struct str text, struct lines *ret)
-{
-    struct lines line = LINES_INIT;
-    struct wrap how = {.cells = v->cols};
-    struct str row;
-
-    line.shows_all = true;
-    while (str_cut(&text, '\n', &row)) {
-        lines_clear(&line);
-        lines_put(&line, STYLE(role), row);
-        lines_end(&line);
-        lines_wrap(ret, lines_at(&line, 0), &how);
-    }
-    lines_release(&line);
-}
-
-void dialog_keys(const struct view *v, struct str text, struct lines *ret)
-{
-    struct lines rows = LINES_INIT;
-    size_t most = v->rows < ROOMY_ROWS ? 0 : v->rows < 2 * ROOMY_ROWS ? 1 : (size_t)v->rows / 6;
-
-    dialog_text(v, ROLE_FAINT, text, &rows);
-    for (size_t i = 0; i < lines_count(&rows) && i < most; i++)
-        lines_add(ret, lines_at(&rows, i));
-    lines_release(&rows);
 }
 
 /* ---- drawing ---- */
@@ -127,8 +54,6 @@ static void make_text(struct dialog_page *p, const struct view *v)
     bool is_same = p->has_text && p->text_view.cols == v->cols && p->text_view.ascii == v->ascii &&
                    p->text_view.plain == v->plain;
 
-    if (!p->has_text)
-        p->seen_ms = v->now_ms;
     p->has_text = true;
     if (is_same)
         return;
@@ -146,6 +71,9 @@ static void draw_keys(const struct dialog_page *p, const struct view *v, struct 
 
     if (p->editor) {
         buf_addf(&text, "Enter send%sEsc back", dot);
+    } else if (p->has_typed) {
+        buf_adds(&text, "What you type goes to your prompt. Pause, then a number, or arrows and "
+                        "Enter, answers");
     } else {
         if (!v->plain)
             buf_addf(&text, "Enter choose%s", dot);
@@ -193,52 +121,95 @@ static void append(struct lines *to, const struct lines *from, const struct scre
     lines_add_all(to, from);
 }
 
+/* Whether what is asked can be read, given so many rows for its text: of a long one the beginning,
+ * and that there is more. */
+static bool is_readable(const struct dialog_page *p, const struct view *v, size_t room)
+{
+    return v->rows >= DIALOG_TITLE_ROWS && (room >= LEAST_TEXT_ROWS || room >= p->count);
+}
+
+/* Nothing can be answered: it counts as not drawn yet. */
+static void draw_unreadable(struct dialog_page *p, const struct view *v, struct lines *ret)
+{
+    struct lines rows = LINES_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+    size_t most = v->rows > 0 ? (size_t)v->rows : 1;
+
+    p->open_ms = -1;
+    p->held = 0;
+    buf_addf(&text, "Make the window larger: you are asked something. Esc %s", p->leave);
+    dialog_text(v, ROLE_WARNING, buf_str(&text), &rows);
+    for (size_t i = 0; i < lines_count(&rows) && lines_count(ret) < most; i++)
+        lines_add_cut(ret, lines_at(&rows, i), v->cols, v->ascii);
+    lines_release(&rows);
+}
+
+/* What stands below the text. */
+struct lower {
+    struct lines menu, words, keys;
+    struct screen_cursor menu_cursor, words_cursor;
+};
+
+/* So many rows are taken already. */
+static size_t draw_lower(struct dialog_page *p, const struct view *v, size_t used,
+                         struct lower *ret)
+{
+    size_t rows = v->rows > 0 ? (size_t)v->rows : 1;
+    struct view part = *v;
+
+    draw_keys(p, v, &ret->keys);
+    used += lines_count(&ret->keys);
+    if (p->editor) {
+        part.rows = (int)(rows / 3 > 1 ? rows / 3 : 1);
+        editor_draw(p->editor, &part, p->text_hint, &ret->words, &ret->words_cursor);
+    } else if (v->plain) {
+        menu_prompt(p->menu, v, &ret->words);
+    }
+    used += lines_count(&ret->words);
+    if (menu_count(p->menu) && used < rows) {
+        size_t least = p->count < MIN_TEXT_ROWS ? p->count : MIN_TEXT_ROWS;
+
+        part.rows = (int)(rows > used + least + 1 ? rows - used - least : 1);
+        menu_draw(p->menu, &part, &ret->menu, &ret->menu_cursor);
+        used += lines_count(&ret->menu);
+    }
+    return rows > used ? rows - used : 0;
+}
+
+static void draw_all(struct dialog_page *p, const struct view *v, size_t room,
+                     const struct lower *lower, struct lines *ret, struct screen_cursor *ret_cursor)
+{
+    if (room)
+        draw_text(p, v, room < p->count ? room : p->count, ret);
+    if (p->count && room > p->count && !v->plain)
+        lines_end(ret); /* where there is room, options stand apart from the text */
+    append(ret, &lower->menu, &lower->menu_cursor, ret_cursor);
+    if (v->plain) /* the last row is the prompt */
+        lines_add_all(ret, &lower->keys);
+    append(ret, &lower->words, &lower->words_cursor, ret_cursor);
+    if (!v->plain)
+        lines_add_all(ret, &lower->keys);
+}
+
 void dialog_page_draw(struct dialog_page *p, const struct view *v, struct lines *ret,
                       struct screen_cursor *ret_cursor)
 {
-    struct lines menu = LINES_INIT;
-    struct lines words = LINES_INIT;
-    struct lines keys = LINES_INIT;
-    struct screen_cursor menu_cursor = {0};
-    struct screen_cursor words_cursor = {0};
-    size_t rows = v->rows > 0 ? (size_t)v->rows : 1;
-    size_t used = 0;
-    struct view part = *v;
-    size_t text;
+    struct lower lower = {.menu = LINES_INIT, .words = LINES_INIT, .keys = LINES_INIT};
+    size_t room;
 
     make_text(p, v);
-    text = p->count;
     dialog_title(v, p->title_role, p->title, ret);
-    used += lines_count(ret);
-    draw_keys(p, v, &keys);
-    used += lines_count(&keys);
-    if (p->editor) {
-        part.rows = (int)(rows / 3 > 1 ? rows / 3 : 1);
-        editor_draw(p->editor, &part, p->text_hint, &words, &words_cursor);
-    } else if (v->plain) {
-        menu_prompt(p->menu, v, &words);
+    room = draw_lower(p, v, lines_count(ret), &lower);
+    if (p->is_guarded && !p->editor && !is_readable(p, v, room)) {
+        draw_unreadable(p, v, ret);
+    } else {
+        draw_all(p, v, room, &lower, ret, ret_cursor);
+        if (p->open_ms < 0)
+            p->open_ms = v->now_ms + DIALOG_GUARD_MS;
     }
-    used += lines_count(&words);
-    if (menu_count(p->menu) && used < rows) {
-        size_t least = text < MIN_TEXT_ROWS ? text : MIN_TEXT_ROWS;
-
-        part.rows = (int)(rows > used + least + 1 ? rows - used - least : 1);
-        menu_draw(p->menu, &part, &menu, &menu_cursor);
-        used += lines_count(&menu);
-    }
-    if (rows > used)
-        draw_text(p, v, rows - used < text ? rows - used : text, ret);
-    if (text && rows > used + text && !v->plain)
-        lines_end(ret); /* where there is room, options stand apart from the text */
-    append(ret, &menu, &menu_cursor, ret_cursor);
-    if (v->plain) /* the last row is the prompt */
-        lines_add_all(ret, &keys);
-    append(ret, &words, &words_cursor, ret_cursor);
-    if (!v->plain)
-        lines_add_all(ret, &keys);
-    lines_release(&menu);
-    lines_release(&words);
-    lines_release(&keys);
+    lines_release(&lower.menu);
+    lines_release(&lower.words);
+    lines_release(&lower.keys);
 }
 
 /* ---- keys ---- */
@@ -260,17 +231,50 @@ static bool only_moves(const struct keypress *k)
     }
 }
 
-/* Typed before it could be read. */
-static bool is_too_early(struct dialog_page *p, const struct keypress *k)
+/* Text that is in the middle of nothing but itself may be an answer. */
+static bool may_answer(const struct dialog_page *p, const struct keypress *k)
+{
+    if (k->code != KEY_TEXT)
+        return k->code != KEY_PASTE && k->code != KEY_BACKSPACE;
+    return k->text.len == 1 &&
+           ((k->text.ptr[0] >= '1' && k->text.ptr[0] <= '9') || menu_is_letter(p->menu, k->text));
+}
+
+/* It was meant for whatever had the keys before. */
+static enum dialog_act pass_over(struct dialog_page *p, const struct keypress *k)
 {
     int64_t now = clock_mono_ms();
-    int64_t since = p->passed_ms > p->seen_ms ? p->passed_ms : p->seen_ms;
+    bool is_word = !may_answer(p, k) || p->held || (k->code == KEY_TEXT && now < p->rest_ms);
 
-    if (!p->is_guarded || only_moves(k) || dialog_is_escape(k))
+    if (is_word)
+        p->rest_ms = now + DIALOG_REST_MS;
+    else if (p->open_ms >= 0 && p->open_ms < now + DIALOG_GUARD_MS)
+        p->open_ms = now + DIALOG_GUARD_MS;
+    p->has_typed = p->has_typed || (is_word && p->open_ms >= 0);
+    p->held = 0;
+    return DIALOG_EARLY;
+}
+
+/* Typed before it could be read, or behind words. */
+static bool is_too_early(const struct dialog_page *p, const struct keypress *k)
+{
+    int64_t now = clock_mono_ms();
+
+    if (only_moves(k) || dialog_is_escape(k))
         return false;
-    p->is_guarded = !p->has_text || now - since < DIALOG_GUARD_MS;
-    p->passed_ms = now;
-    return p->is_guarded;
+    return p->open_ms < 0 || now < p->open_ms || now < p->rest_ms;
+}
+
+/* More than one key, or one more behind a letter. */
+static bool is_typing(const struct dialog_page *p, const struct keypress *k)
+{
+    int cells;
+
+    if (k->code == KEY_BACKSPACE)
+        return p->held || p->has_typed;
+    if (k->code == KEY_TEXT)
+        return p->held || width_next(k->text, &cells) < k->text.len;
+    return k->code == KEY_PASTE;
 }
 
 static bool scroll_key(struct dialog_page *p, const struct keypress *k)
@@ -320,12 +324,18 @@ static enum dialog_act words_key(struct dialog_page *p, const struct keypress *k
     }
 }
 
+void dialog_page_write(struct dialog_page *p)
+{
+    menu_move_to(p->menu, p->text_row);
+    p->editor = editor_new(&(struct editor_spec){.ascii = p->text_view.ascii});
+    editor_set(p->editor, p->text_start);
+}
+
 static enum dialog_act choose(struct dialog_page *p)
 {
     if (p->text_row == MENU_NOWHERE || menu_at(p->menu) != p->text_row)
         return DIALOG_CHOSEN;
-    p->editor = editor_new(&(struct editor_spec){.ascii = p->text_view.ascii});
-    editor_set(p->editor, p->text_start);
+    dialog_page_write(p);
     return DIALOG_USED;
 }
 
@@ -345,14 +355,13 @@ static enum dialog_act page_key(struct dialog_page *p, const struct keypress *k)
     }
 }
 
-enum dialog_act dialog_page_key(struct dialog_page *p, const struct keypress *k)
+/* Keys pressed fast, one by one. */
+static enum dialog_act page_keys(struct dialog_page *p, const struct keypress *k)
 {
     struct keypress one = *k;
     struct str rest = STR("");
     enum dialog_act act;
 
-    if (is_too_early(p, k))
-        return DIALOG_EARLY;
     if (!p->editor)
         rest = dialog_first_key(&one);
     act = page_key(p, &one);
@@ -362,6 +371,52 @@ enum dialog_act dialog_page_key(struct dialog_page *p, const struct keypress *k)
         act = page_key(p, &one);
     }
     return act;
+}
+
+static enum dialog_act held_key(struct dialog_page *p)
+{
+    struct keypress k = {.code = KEY_TEXT, .text = str_make(&p->held, 1)};
+    enum dialog_act act = page_key(p, &k);
+
+    p->held = 0;
+    return act;
+}
+
+enum dialog_act dialog_page_key(struct dialog_page *p, const struct keypress *k)
+{
+    enum dialog_act act;
+
+    if (!p->is_guarded || p->editor)
+        return page_keys(p, k);
+    if (is_too_early(p, k) || is_typing(p, k))
+        return pass_over(p, k);
+    if (p->held && k->code == KEY_ENTER)
+        return held_key(p);
+    p->held = 0;
+    if (k->code == KEY_TEXT && !k->mods && menu_is_letter(p->menu, k->text)) {
+        p->held = k->text.ptr[0];
+        p->held_ms = clock_mono_ms();
+        return DIALOG_HELD;
+    }
+    act = page_key(p, k);
+    return act == DIALOG_UNUSED && k->code == KEY_TEXT ? pass_over(p, k) : act;
+}
+
+int64_t dialog_page_due(const struct dialog_page *p)
+{
+    return p->held ? p->held_ms + DIALOG_HOLD_MS : -1;
+}
+
+enum dialog_act dialog_page_wake(struct dialog_page *p)
+{
+    return p->held && clock_mono_ms() >= dialog_page_due(p) ? held_key(p) : DIALOG_UNUSED;
+}
+
+void dialog_page_follow(struct dialog_page *p, const struct dialog_page *before)
+{
+    p->open_ms = before->open_ms;
+    p->rest_ms = before->rest_ms;
+    p->has_typed = before->has_typed;
 }
 
 void dialog_page_words(const struct dialog_page *p, struct buf *ret)

@@ -14,13 +14,23 @@
  * Nothing is put around it, so that a command can be copied from the terminal as it stands, and 20
  * columns suffice.
  *
+ * What cannot be read cannot be answered: where there is no room for the title and two rows of the
+ * text (or all of it), a page with a guard says so in the place of all of it and takes Esc alone.
+ *
  * In --plain the last row is the prompt: what Enter would do, or the words. All above it is said
  * once and changes only when something else than the cursor does.
  *
- * Nobody answers by accident: what was typed before a dialog could be read is not meant for it.
- * A page with a guard passes over (PANEL_EARLY) every key but Esc, Ctrl-C and those that only move,
- * until DIALOG_GUARD_MS have gone by since it was drawn first and since the last key it passed
- * over; so a sentence that somebody is in the middle of never ends in a "yes". UI thread.
+ * Nobody answers by accident: what was typed before a dialog could be read is not meant for it, nor
+ * is a sentence that somebody begins while it is there. A page with a guard passes over
+ * (PANEL_EARLY) every key but Esc, Ctrl-C and those that only move,
+ *
+ *   until DIALOG_GUARD_MS have gone by since it was drawn first and since the last answer that it
+ *   passed over,
+ *   until DIALOG_REST_MS have gone by since something was typed that is no answer, or is in the
+ *   middle of words; Enter and digits included,
+ *
+ * and whatever comes in one piece: a paste, or several letters at once. A letter that is an answer
+ * is held for DIALOG_HOLD_MS and is none when more is typed within that time. UI thread.
  */
 #pragma once
 
@@ -39,6 +49,9 @@ struct editor;
 struct keypress;
 
 #define DIALOG_GUARD_MS 300
+#define DIALOG_REST_MS 1000
+#define DIALOG_HOLD_MS 250
+#define DIALOG_TITLE_ROWS 3 /* of the window; fewer, and there is no title */
 #define DIALOG_MAX_TEXT ((size_t)1 << 20)
 
 struct dialog_page;
@@ -70,9 +83,13 @@ struct dialog_page {
     struct lines text; /* made by body() and, as far as it is looked at, more(), for: */
     struct view text_view;
     bool has_text;
-    size_t count;               /* rows of all of it */
-    size_t top, text_rows;      /* of the window on it; rows there are to be seen */
-    int64_t seen_ms, passed_ms; /* drawn first; the last key that was passed over */
+    size_t count;          /* rows of all of it */
+    size_t top, text_rows; /* of the window on it; rows there are to be seen */
+    int64_t open_ms;       /* it has been there long enough; -1: it was not drawn yet */
+    int64_t rest_ms;       /* until then somebody is typing something else */
+    bool has_typed;        /* words were: it says how to answer */
+    char held;             /* a letter that waits for what comes behind it; 0: none */
+    int64_t held_ms;       /* since then */
 };
 
 /* Everything is zero but for menu flags; title is copied. */
@@ -87,11 +104,17 @@ enum dialog_act {
     DIALOG_USED,
     DIALOG_CHOSEN, /* menu_at(p->menu); of a row with words: dialog_page_words() */
     DIALOG_LEFT,
-    DIALOG_EARLY, /* passed over */
+    DIALOG_EARLY, /* passed over; the one that is held, if any, is no answer either */
+    DIALOG_HELD,  /* decided by the next key or, at dialog_page_due(), by dialog_page_wake() */
 };
 enum dialog_act dialog_page_key(struct dialog_page *p, const struct keypress *k);
+int64_t dialog_page_due(const struct dialog_page *p); /* -1: nothing is held */
+enum dialog_act dialog_page_wake(struct dialog_page *p);
+/* The next page of one dialog: it is guarded as the one before is by now. */
+void dialog_page_follow(struct dialog_page *p, const struct dialog_page *before);
 /* What was written in the row that takes words. */
 void dialog_page_words(const struct dialog_page *p, struct buf *ret);
+void dialog_page_write(struct dialog_page *p);   /* opens the line for words */
 void dialog_page_close(struct dialog_page *p);   /* the line for words, when it is open */
 void dialog_page_changed(struct dialog_page *p); /* the text must be made anew */
 

@@ -296,7 +296,7 @@ static void add_rows(struct permission *p)
                    p->leaves_sandbox ? STR("Yes, this once, outside the sandbox") : STR("Yes"),
                    STR(""), 'y', false);
     if (can)
-        dialog_ask_row(&p->ask, buf_str(&always), str_of(place_name(place)), 'a', false);
+        dialog_ask_row(&p->ask, buf_str(&always), str_of(place_name(place)), 0, false);
     else
         dialog_ask_row(&p->ask, STR("Always (no rule can cover this)"), STR(""), 0, true);
     dialog_ask_row(&p->ask, STR("No, and say what to do instead"), STR(""), 0, false);
@@ -345,8 +345,11 @@ static void permission_free(struct panel *panel)
 
 static const struct panel_kind permission_kind = {
     .name = "permission",
+    .takes_runs = true,
     .draw = dialog_ask_draw,
     .key = permission_key,
+    .due = dialog_ask_due,
+    .wake = dialog_ask_wake,
     .free = permission_free,
 };
 

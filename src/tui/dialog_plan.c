@@ -36,8 +36,11 @@ static void plan_answer(struct dialog_ask *d, struct ask_answer *ret)
 
 static const struct panel_kind plan_kind = {
     .name = "plan",
+    .takes_runs = true,
     .draw = dialog_ask_draw,
     .key = dialog_ask_key,
+    .due = dialog_ask_due,
+    .wake = dialog_ask_wake,
     .free = dialog_ask_free,
 };
 
@@ -49,7 +52,7 @@ struct dialog_ask *dialog_plan_new(const struct ask *ask, const char *dir)
     d->page.leave = "keep planning";
     d->page.text_row = ROW_SAY;
     d->page.text_hint = STR("what to change");
-    dialog_ask_row(d, STR("Yes, and accept edits as they come"), STR(""), 'a', false);
+    dialog_ask_row(d, STR("Yes, and accept edits as they come"), STR(""), 0, false);
     dialog_ask_row(d, STR("Yes, and ask before each edit"), STR(""), 'y', false);
     dialog_ask_row(d, STR("No, keep planning: say what to change"), STR(""), 0, false);
     menu_move_to(d->page.menu, ROW_ASK_EACH);

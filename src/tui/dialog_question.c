@@ -110,10 +110,9 @@ static void take_answer(struct question *q)
 static void go(struct question_dialog *d, size_t at)
 {
     struct dialog_page *from = page_at(d);
-    bool was_guarded = from->is_guarded;
 
     d->at = at;
-    page_at(d)->is_guarded = was_guarded; /* one dialog, one beginning */
+    dialog_page_follow(page_at(d), from); /* one dialog, one beginning */
     dialog_page_changed(&d->ask.page);
     menu_move_to(d->ask.page.menu, ROW_SEND);
 }
@@ -155,6 +154,7 @@ static enum panel_state question_key(struct panel *p, const struct keypress *k)
             go(d, d->at - 1);
         break;
     case DIALOG_USED:
+    case DIALOG_HELD:
         break;
     }
     return PANEL_OPEN;
@@ -217,7 +217,7 @@ static void question_init(struct question *q, const struct json *is, size_t numb
     q->answer = (struct buf)BUF_INIT(DIALOG_MAX_TEXT);
     dialog_page_init(&q->page, buf_str(&title),
                      MENU_NUMBERS | MENU_WHOLE | (q->is_multi ? MENU_CHECKS : 0));
-    q->page.is_guarded = number == 0;
+    q->page.is_guarded = true;
     q->page.leave = "no answer";
     q->page.body = question_body;
     q->page.body_arg = q;
@@ -236,6 +236,7 @@ static void question_init(struct question *q, const struct json *is, size_t numb
 
 static const struct panel_kind question_kind = {
     .name = "question",
+    .takes_runs = true,
     .draw = question_draw,
     .key = question_key,
     .free = question_free,
@@ -256,7 +257,6 @@ struct dialog_ask *dialog_question_new(const struct ask *ask, const char *dir)
     }
     d->ask.page.leave = "no answer";
     d->ask.page.keys = STR("Shift-Tab back");
-    d->ask.page.is_guarded = false;
     dialog_ask_row(&d->ask, STR("Send them"), STR(""), 0, false);
     dialog_ask_row(&d->ask, STR("Change something"), STR(""), 0, false);
     dialog_ask_init(&d->ask, &question_kind, review_body, question_answer);

@@ -26,6 +26,7 @@ static void record_answer(struct dialog_ask *d, struct ask_answer *ret)
 
 static const struct panel_kind record_kind = {
     .name = "record",
+    .takes_runs = true,
     .draw = dialog_ask_draw,
     .key = dialog_ask_key,
     .free = dialog_ask_free,
@@ -39,8 +40,8 @@ struct dialog_ask *dialog_record_new(const struct ask *ask, const char *dir)
 
     d->page.title_role = ROLE_WARNING;
     d->page.leave = "stop";
-    dialog_ask_row(d, STR("Stop here; it goes on when there is room"), STR(""), 's', false);
-    dialog_ask_row(d, STR("Go on without keeping what follows"), STR(""), 'g', false);
+    dialog_ask_row(d, STR("Stop here; it goes on when there is room"), STR(""), 0, false);
+    dialog_ask_row(d, STR("Go on without keeping what follows"), STR(""), 0, false);
     dialog_ask_init(d, &record_kind, record_body, record_answer);
     return d;
 }

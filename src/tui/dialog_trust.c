@@ -73,6 +73,7 @@ static void trust_answer(struct dialog_ask *d, struct ask_answer *ret)
 
 static const struct panel_kind trust_kind = {
     .name = "trust",
+    .takes_runs = true,
     .draw = dialog_ask_draw,
     .key = dialog_ask_key,
     .free = dialog_ask_free,
@@ -84,8 +85,8 @@ struct dialog_ask *dialog_trust_new(const struct ask *ask, const char *dir)
                                            MENU_NUMBERS | MENU_WHOLE);
 
     d->page.title_role = ROLE_WARNING;
-    dialog_ask_row(d, STR("Yes, I trust this folder"), STR(""), 'y', false);
-    dialog_ask_row(d, STR("No, work without its settings"), STR(""), 'n', false);
+    dialog_ask_row(d, STR("Yes, I trust this folder"), STR(""), 0, false);
+    dialog_ask_row(d, STR("No, work without its settings"), STR(""), 0, false);
     if (json_len(json_get(d->asked.input, "leftOut")))
         menu_move_to(d->page.menu, ROW_NO);
     dialog_ask_init(d, &trust_kind, trust_body, trust_answer);

@@ -225,6 +225,23 @@ static enum menu_act choose(struct menu *m, size_t i, bool by_enter)
     return MENU_CHOSEN;
 }
 
+/* The row that a letter chooses. */
+static size_t row_of_letter(const struct menu *m, struct str typed)
+{
+    for (size_t i = 0; i < m->seen.len; i++) {
+        char letter = menu_row_seen(m, i)->is.letter;
+
+        if (letter && is_letter(str_make(&letter, 1), typed))
+            return i;
+    }
+    return MENU_NOWHERE;
+}
+
+bool menu_is_letter(const struct menu *m, struct str typed)
+{
+    return row_of_letter(m, typed) != MENU_NOWHERE;
+}
+
 static enum menu_act text_key(struct menu *m, struct str typed)
 {
     if (typed.len != 1)
@@ -233,12 +250,8 @@ static enum menu_act text_key(struct menu *m, struct str typed)
         return choose(m, m->at, /*by_enter=*/false);
     if (m->flags & MENU_NUMBERS && typed.ptr[0] >= '1' && typed.ptr[0] <= '9')
         return choose(m, (size_t)(typed.ptr[0] - '1'), /*by_enter=*/false);
-    for (size_t i = 0; i < m->seen.len; i++) {
-        char letter = menu_row_seen(m, i)->is.letter;
-
-        if (letter && is_letter(str_make(&letter, 1), typed))
-            return choose(m, i, /*by_enter=*/false);
-    }
+    if (menu_is_letter(m, typed))
+        return choose(m, row_of_letter(m, typed), /*by_enter=*/false);
     if (m->flags & MENU_JUMP && jump_key(m, typed))
         return MENU_USED;
     return MENU_UNUSED;

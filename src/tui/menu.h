@@ -49,6 +49,8 @@ enum menu_act {
     MENU_CHOSEN, /* menu_at() */
 };
 enum menu_act menu_key(struct menu *m, const struct keypress *k);
+/* A row is chosen by it. */
+bool menu_is_letter(const struct menu *m, struct str typed);
 
 size_t menu_count(const struct menu *m);
 size_t menu_at(const struct menu *m); /* MENU_NOWHERE: nothing matches what was typed */

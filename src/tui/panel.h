@@ -31,15 +31,18 @@ enum panel_state {
     /* Open, and the key was typed before the panel could be read: it was meant for whatever had the
      * keys then. */
     PANEL_EARLY,
+    PANEL_HELD, /* open; whose key it is shows at due(), or when PANEL_EARLY is said of another */
 };
 
 struct panel_kind {
     const char *name;
-    bool is_full; /* the alternate screen */
+    bool is_full;    /* the alternate screen */
+    bool takes_runs; /* text of several keys comes in one piece, which is no answer */
     void (*draw)(struct panel *p, const struct view *v, struct lines *ret,
                  struct screen_cursor *ret_cursor);
     enum panel_state (*key)(struct panel *p, const struct keypress *k);
     int64_t (*due)(struct panel *p); /* when it wants to be drawn again; -1. NULL: never */
+    enum panel_state (*wake)(struct panel *p); /* that time has come. NULL: drawing is enough */
     void (*free)(struct panel *p);
 };
 

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "tui/dialog_page.h"
 #include "tui/keypress.h"
 #include "tui/panel.h"
 #include "tui/width.h"
@@ -122,7 +123,11 @@ static inline enum panel_state panel_keys(struct panel *p, const char *keys)
         panel_text(p, 80, 24, LOOK_NORMAL, &shown);
         assert_true(keypress_parse(name, &k));
         state = p->kind->key(p, &k);
-        if (state == PANEL_EARLY)
+        if (state == PANEL_HELD && !rest.len) { /* nothing is typed behind it */
+            clock_advance_ms(DIALOG_HOLD_MS);
+            state = p->kind->wake(p);
+        }
+        if (state == PANEL_EARLY || state == PANEL_HELD)
             state = PANEL_OPEN;
     }
     return state;

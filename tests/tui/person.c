@@ -158,9 +158,9 @@ void start_lengthy(struct window *w, const char *home)
     window_until(w, "sleep 60");
 }
 
-static const struct person_case *const themes[] = {person_copy,    person_starts,   person_turns,
-                                                   person_ends,    person_switches, person_stays,
-                                                   person_outside, person_much,     person_shown};
+static const struct person_case *const themes[] = {
+    person_copy,  person_starts,  person_turns, person_ends,  person_switches,
+    person_stays, person_outside, person_much,  person_shown, person_asked};
 
 int main(int argc, char **argv)
 {

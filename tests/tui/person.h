@@ -43,6 +43,7 @@ extern const struct person_case person_stays[];
 extern const struct person_case person_outside[];
 extern const struct person_case person_much[];
 extern const struct person_case person_shown[];
+extern const struct person_case person_asked[];
 
 extern const char *build; /* the build folder */
 

@@ -390,7 +390,7 @@ static void case_onboarding(void)
     window_until(&first, "not trusted (/onboarding trust)");
     window_type(&first, "/onboarding trust" ENTER);
     window_until(&first, "You have said no before");
-    answer(&first, "y");
+    answer(&first, "1");
     window_until(&first, "Trusted: all of this folder's settings count now.");
     window_type(&first, "/tui off" ENTER);
     window_until(&first, "From the next start on: plain lines");
@@ -420,7 +420,7 @@ static void case_untrusted_always(void)
 
     window_open(&w, &spec);
     window_until(&w, "Do you trust this folder?");
-    answer(&w, "n");
+    answer(&w, "2");
     window_until_gone(&w, "Do you trust this folder?");
     window_type(&w, "go" ENTER);
     window_until(&w, "until this session ends");

@@ -1,0 +1,106 @@
+/*
+ * A person who is asked: what counts as an answer, and what is to be seen of the question.
+ */
+#include <string.h>
+
+#include "person.h"
+
+static const char one_call[] = "step\n  text I will touch a file.\n"
+                               "  call Bash {\"command\": \"touch made\"}\n"
+                               "step\n  text That is all.\n"
+                               "step\n  text What now?\n";
+
+/* As fast as people type. */
+static void type_slowly(struct window *w, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        char key[] = {*c, '\0'};
+
+        window_type(w, key);
+        (void)window_wait(w, 100);
+    }
+}
+
+static void until_asked(struct window *w)
+{
+    window_type(w, "go" ENTER);
+    window_until_shown(w, "Enter choose");
+    window_settle(w, 400);
+}
+
+/* Words that have every answer in them, and Enter: they are there afterwards, and nothing else has
+ * happened. */
+static void case_typed_words(void)
+{
+    struct window w;
+
+    start(&w, one_call);
+    until_asked(&w);
+    type_slowly(&w, "yes, try any 1 of 2" ENTER);
+    window_until_shown(&w, "What you type goes to your prompt.");
+    window_type(&w, "\x1b[200~1\r\x1b[201~"); /* a paste */
+    window_settle(&w, 1200);
+    CHECK(strstr(window_screen(&w), "1. Yes"), "it was answered:\n%s", window_text(&w));
+    check_made(&w, false);
+    window_type(&w, "1");
+    window_until(&w, "That is all.");
+    check_made(&w, true);
+    window_until_shown(&w, "yes, try any 1 of 21");
+    window_type(&w, CTRL_C);
+    window_until_gone(&w, "of 21");
+    leave(&w);
+}
+
+/* One letter alone is an answer. */
+static void case_typed_letter(void)
+{
+    struct window w;
+
+    start(&w, one_call);
+    until_asked(&w);
+    window_type(&w, "y");
+    window_until(&w, "That is all.");
+    check_made(&w, true);
+    leave(&w);
+}
+
+/* A status line of one's own may have any number of lines: the first ones are shown, and below a
+ * question fewer. In a window that cannot show it, it is not answered. */
+static void case_asked_below_much(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = one_call,
+        .settings = "{\"statusLine\":{\"type\":\"command\",\"command\":\"seq -f 'row %02g.' 30\"}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    window_until_shown(&w, "row 01.");
+    CHECK(strstr(window_screen(&w), "row 07."), "%s", window_text(&w));
+    CHECK(!strstr(window_screen(&w), "row 08."), "%s", window_text(&w));
+    until_asked(&w);
+    CHECK(strstr(window_screen(&w), "\ntouch made\n"), "%s", window_text(&w));
+    CHECK(strstr(window_screen(&w), "4. No"), "%s", window_text(&w));
+    CHECK(strstr(window_screen(&w), "row 01."), "%s", window_text(&w));
+    window_resize(&w, 40, 3);
+    window_until_shown(&w, "Make the window larger");
+    window_settle(&w, 400);
+    window_type(&w, ENTER "y");
+    window_settle(&w, 400);
+    check_made(&w, false);
+    window_resize(&w, 80, 24);
+    answer(&w, "1");
+    window_until(&w, "That is all.");
+    check_made(&w, true);
+    window_type(&w, CTRL_C);
+    leave(&w);
+}
+
+const struct person_case person_asked[] = {
+    {"typed-words", case_typed_words},
+    {"typed-letter", case_typed_letter},
+    {"asked-below-much", case_asked_below_much},
+    {0},
+};
