@@ -71,7 +71,7 @@ static void fork_title(const struct load_facts *facts, const char *session, stru
         old.len -= mark.len;
     buf_add(&title, str_clip(old, FORK_MAX_TITLE));
     buf_add(&title, mark);
-    record_line_title(ret, str_of(session), buf_str(&title));
+    record_line_title(ret, str_of(session), buf_str(&title), /*by_model=*/false);
 }
 
 int fork_lines(struct load *load, const char *session, struct buf *ret, struct err *err)

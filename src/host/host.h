@@ -142,9 +142,11 @@ void host_figures(struct host *h, struct model *ret);
 
 /* The title that lists of sessions show. */
 int host_rename(struct host *h, struct str title, struct err *err);
-/* A folder to work in was added: DirectoryAdded hooks hear of it. source: "slash_command",
- * "register_repo_root". */
-void host_tell_folder(struct host *h, const char *folder, const char *source);
+/* One more folder to work in, for this session or, saved, for later ones of the project too;
+ * DirectoryAdded hooks hear of it. source: "slash_command", "register_repo_root". Warnings are
+ * added to the list. */
+int host_add_folder(struct host *h, struct str folder, bool save, const char *source,
+                    struct strv *ret_warnings, struct err *err);
 void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
 
 /* What settings files say now counts when it returns. */

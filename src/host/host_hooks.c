@@ -93,17 +93,6 @@ void host_end_as(struct host *h, const char *reason)
         agent_end_as(a, reason);
 }
 
-void host_tell_folder(struct host *h, const char *folder, const char *source)
-{
-    struct agent *a = NULL;
-
-    /* They are the agent's to run; it is not made for nothing. */
-    if (hooks_want(h->hooks, HOOK_DIRECTORY_ADDED, str_of(source)))
-        a = host_agent(h, /*err=*/NULL);
-    if (a)
-        agent_tell_folder(a, folder, source);
-}
-
 void host_on_file(void *arg, const char *path, const char *event)
 {
     struct agent *a = host_running(arg);

@@ -1,16 +1,22 @@
 /*
  * host_settings: settings that change while a session runs. What is read when it is needed needs no
- * more than the next snapshot (reload.h); the model and the effort are told to the agent. Any
- * thread.
+ * more than the next snapshot (reload.h); the model and the effort are told to the agent. And one
+ * more folder to work in, as an update of permissions. Any thread.
  */
 #include <stdatomic.h>
 
+#include "agent/agent.h"
+#include "agent/permit.h"
+#include "agent/workspace.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "conf/conf.h"
 #include "host/inside.h"
 #include "host/reload.h"
 #include "json/json.h"
+#include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
 
@@ -46,4 +52,42 @@ int host_lay_over(struct host *h, const struct json *settings, struct err *err)
     if (json_get(settings, "effortLevel"))
         host_heed_effort(h);
     return json_get(settings, "model") ? host_set_model(h, model, &name, err) : 0;
+}
+
+static void host_tell_folder(struct host *h, const char *folder, const char *source)
+{
+    struct agent *a = NULL;
+
+    /* They are the agent's to run; it is not made for nothing. */
+    if (hooks_want(h->hooks, HOOK_DIRECTORY_ADDED, str_of(source)))
+        a = host_agent(h, /*err=*/NULL);
+    if (a)
+        agent_tell_folder(a, folder, source);
+}
+
+int host_add_folder(struct host *h, struct str folder, bool save, const char *source,
+                    struct strv *ret_warnings, struct err *err)
+{
+    CLEANUP(mem_freep) char *path = workspace_resolve(h->workspace, folder);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *updates = NULL;
+    struct jw w;
+
+    jw_init(&w, &json, JW_CLEAN);
+    jw_array(&w);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "addDirectories");
+    jw_key(&w, "directories");
+    jw_array(&w);
+    jw_str(&w, folder);
+    jw_array_end(&w);
+    jw_kcstr(&w, "destination", save ? "localSettings" : "session");
+    jw_object_end(&w);
+    jw_array_end(&w);
+    if (json_parse(&arena, buf_str(&json), &updates, /*ret_info=*/NULL, err) < 0 ||
+        permit_update(h->permit, updates, ret_warnings, err) < 0)
+        return -1;
+    host_tell_folder(h, path, source);
+    return 0;
 }

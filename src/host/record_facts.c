@@ -99,7 +99,7 @@ int record_title(struct record *r, struct str title, struct err *err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
-    record_line_title(&line, str_of(r->session), title);
+    record_line_title(&line, str_of(r->session), title, /*by_model=*/false);
     return record_put_fact(r, buf_str(&line), err);
 }
 
@@ -107,7 +107,7 @@ int record_ai_title(struct record *r, struct str title, struct err *err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
-    record_line_ai_title(&line, str_of(r->session), title);
+    record_line_title(&line, str_of(r->session), title, /*by_model=*/true);
     return record_put_fact(r, buf_str(&line), err);
 }
 

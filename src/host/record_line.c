@@ -328,24 +328,13 @@ void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
     line_end(&w);
 }
 
-void record_line_title(struct buf *out, struct str session, struct str title)
+void record_line_title(struct buf *out, struct str session, struct str title, bool by_model)
 {
     struct jw w;
 
     jw_init(&w, out, 0);
-    entry_begin_fact(&w, ENTRY_CUSTOM_TITLE);
-    jw_kstr(&w, "customTitle", title);
-    jw_kstr(&w, "sessionId", session);
-    line_end(&w);
-}
-
-void record_line_ai_title(struct buf *out, struct str session, struct str title)
-{
-    struct jw w;
-
-    jw_init(&w, out, 0);
-    entry_begin_fact(&w, ENTRY_AI_TITLE);
-    jw_kstr(&w, "aiTitle", title);
+    entry_begin_fact(&w, by_model ? ENTRY_AI_TITLE : ENTRY_CUSTOM_TITLE);
+    jw_kstr(&w, by_model ? "aiTitle" : "customTitle", title);
     jw_kstr(&w, "sessionId", session);
     line_end(&w);
 }

@@ -45,6 +45,6 @@ void record_line_replaced(struct buf *out, struct str session, struct str agent_
                           const struct journal_replacement *list, size_t count);
 void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
                        enum journal_queue what, const struct agent_input *input);
-void record_line_title(struct buf *out, struct str session, struct str title);
-void record_line_ai_title(struct buf *out, struct str session, struct str title); /* a model's */
+/* by_model: not a person's choice. */
+void record_line_title(struct buf *out, struct str session, struct str title, bool by_model);
 void record_line_mode(struct buf *out, struct str session, struct str mode);

@@ -9,9 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/permit.h"
 #include "agent/workspace.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -102,31 +100,6 @@ int control_seed_read_state(struct control_call *call, struct jw *w, struct err 
     return 0;
 }
 
-/* Into the permit, as /add-dir does it. */
-static int add_folder(struct control_call *call, const char *folder, struct err *err)
-{
-    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
-    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *updates = NULL;
-    struct jw w;
-
-    jw_init(&w, &json, JW_CLEAN);
-    jw_array(&w);
-    jw_object(&w);
-    jw_kcstr(&w, "type", "addDirectories");
-    jw_key(&w, "directories");
-    jw_array(&w);
-    jw_cstr(&w, folder);
-    jw_array_end(&w);
-    jw_kcstr(&w, "destination", "session");
-    jw_object_end(&w);
-    jw_array_end(&w);
-    if (json_parse(&arena, buf_str(&json), &updates, /*ret_info=*/NULL, err) < 0)
-        return -1;
-    return permit_update(host_permit(call->session->host), updates, &warnings, err);
-}
-
 int control_register_repo_root(struct control_call *call, struct jw *w, struct err *err)
 {
     struct workspace *ws = host_workspace(call->session->host);
@@ -134,6 +107,7 @@ int control_register_repo_root(struct control_call *call, struct jw *w, struct e
     CLEANUP(mem_freep) char *path = workspace_resolve(ws, wanted);
     CLEANUP(mem_freep) char *real = workspace_real(path);
     CLEANUP(mem_freep) char *root = workspace_real(workspace_dir(ws));
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
     size_t len = strlen(root);
 
     if (!wanted.len)
@@ -142,9 +116,9 @@ int control_register_repo_root(struct control_call *call, struct jw *w, struct e
         return err_set(err, ERR_NOT_FOUND, "'%s' is no folder", real);
     if (strncmp(real, root, len) != 0 || (real[len] != '/' && real[len] && strcmp(root, "/") != 0))
         return err_set(err, ERR_BAD_INPUT, "'%s' is not below '%s'", real, root);
-    if (add_folder(call, real, err) < 0)
+    if (host_add_folder(call->session->host, str_of(real), /*save=*/false, "register_repo_root",
+                        &warnings, err) < 0)
         return -1;
-    host_tell_folder(call->session->host, real, "register_repo_root");
     jw_kcstr(w, "directory", real);
     return 0;
 }
