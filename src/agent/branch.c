@@ -62,13 +62,16 @@ static bool branch_is_plain(const char *folder, const char *name, struct str pre
     return str_eq(rest, str_of(value));
 }
 
-/* A link counts, wherever it leads. */
-static bool is_there(const char *folder, const char *name)
+/* 0: it is there; a link counts, wherever it leads, and so does what may not be looked at. Else
+ * ENOENT, or ENOTDIR when the folder is a file. */
+static int why_not_there(const char *folder, const char *name)
 {
     CLEANUP(mem_freep) char *path = path_join(folder, name);
     struct stat st;
 
-    return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+    if (lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return 0;
+    return errno;
 }
 
 /* The .git that serves dir, with is_odd; false: there is none. */
@@ -79,14 +82,16 @@ static bool branch_place(const char *dir, struct branch *b)
     for (;;) {
         CLEANUP(mem_freep) char *git = path_join(at, ".git");
         CLEANUP(mem_freep) char *linked = NULL;
+        int why = why_not_there(git, "HEAD");
         char *up;
 
-        if (is_there(git, "HEAD")) {
+        if (!why) {
             b->git = TAKE_PTR(git);
             b->tree = TAKE_PTR(at);
             return true;
         }
-        linked = branch_read(at, ".git", STR("gitdir:"));
+        if (why == ENOTDIR)
+            linked = branch_read(at, ".git", STR("gitdir:"));
         if (linked) {
             b->is_odd = !branch_is_plain(at, ".git", STR("gitdir: "), linked);
             b->git = path_join(at, linked);
@@ -220,7 +225,7 @@ void branch_find(const char *dir, struct branch *ret)
     ret->is_repo = branch_place(dir, ret);
     if (!ret->is_repo)
         return;
-    if (is_there(ret->git, "commondir")) {
+    if (!why_not_there(ret->git, "commondir")) {
         CLEANUP(mem_freep) char *link = branch_read(ret->git, "commondir", STR(""));
 
         ret->is_odd |= !branch_is_plain(ret->git, "commondir", STR(""), link);
