@@ -309,6 +309,6 @@ void app_play_demo(struct app *a);
 /* app_first.c */
 void app_greet(struct app *a, const struct strv *notes);
 void app_no_key(struct app *a, const char *why);
-void app_first_choice(struct app *a);
+void app_first_choice(struct app *a, bool has_seen);    /* the demo */
 void app_offer_fresh(struct app *a);                    /* something is typed */
 void app_ask_goal(struct app *a, struct str objective); /* of a session that goes on */

@@ -18,6 +18,7 @@
 #include "sync/mailbox.h"
 #include "tui/app.h"
 #include "tui/chat.h"
+#include "tui/dialogs.h"
 #include "tui/term.h"
 
 #define FIRST_PAUSE_MS ((int64_t)60 * 60 * 1000)
@@ -148,22 +149,38 @@ void app_ask_goal(struct app *a, struct str objective)
 
 /* ---- no key ---- */
 
-static void first_chosen(struct app *a, size_t i)
+/* There is no session to stay in: whoever leaves the question quits. */
+static void first_done(struct app *a, bool plays)
 {
-    if (i == 0 && a->spec->demo)
+    if (plays && a->spec->demo)
         app_play_demo(a);
     else
         app_quit(a, /*code=*/2);
 }
 
-void app_first_choice(struct app *a)
+static void first_chosen(struct app *a, struct app_panel *p, bool was_left)
+{
+    first_done(a, !was_left && dialog_confirm_at(p->panel) == 0);
+}
+
+static void first_chosen_again(struct app *a, struct app_panel *p, bool was_left)
+{
+    first_done(a, !was_left && dialog_confirm_at(p->panel) == 1);
+}
+
+void app_first_choice(struct app *a, bool has_seen)
 {
     static const char *const options[] = {"Watch the demo: offline, no key, under a minute",
                                           "Quit"};
+    static const char *const again[] = {"Quit", "Watch the demo again"};
+    struct app_panel p = {.done = has_seen ? first_chosen_again : first_chosen};
 
-    app_confirm(a, "No key yet",
-                STR("Meanwhile a scripted model can show how a goal is worked for."), options,
-                ARRAY_LEN(options), first_chosen);
+    p.panel = dialog_confirm_new(
+        STR("No key yet"),
+        has_seen ? STR("With a key, or a server of your own, start tenax again.")
+                 : STR("Meanwhile a scripted model can show how a goal is worked for."),
+        has_seen ? again : options, ARRAY_LEN(options));
+    app_show(a, &p);
 }
 
 void app_no_key(struct app *a, const char *why)
@@ -181,5 +198,5 @@ void app_no_key(struct app *a, const char *why)
     chat_note(a->chat, ROLE_TEXT,
               STR("A local server does as well: docs/providers.md says how (installed: "
                   "/usr/share/doc/tenax). Then start tenax again."));
-    app_first_choice(a);
+    app_first_choice(a, /*has_seen=*/false);
 }

@@ -203,7 +203,7 @@ static void demo_done(struct chore *chore, void *arg)
     outside_return(a);
     if (d->result < 0)
         chat_note(a->chat, ROLE_BAD, str_of(d->err.text));
-    app_first_choice(a);
+    app_first_choice(a, /*has_seen=*/d->result == 0);
 }
 
 static void demo_free(struct chore *chore)
@@ -219,6 +219,9 @@ void app_play_demo(struct app *a)
     d->demo = a->spec->demo;
     d->arg = a->spec->demo_arg;
     outside_leave(a);
-    if (chore_run_beside(a->crew, a->mailbox, d, &err) < 0)
+    if (chore_run_beside(a->crew, a->mailbox, d, &err) < 0) {
         outside_return(a);
+        chat_note(a->chat, ROLE_BAD, str_of(err.text));
+        app_first_choice(a, /*has_seen=*/false);
+    }
 }

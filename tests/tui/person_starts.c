@@ -316,7 +316,12 @@ static void case_no_key(void)
     window_open(&w, &spec);
     window_until(&w, "ANTHROPIC_API_KEY");
     CHECK(window_count(&w, "ANTHROPIC_API_KEY") == 1, "said twice:\n%s", window_text(&w));
-    answer(&w, "2");
+    answer(&w, ENTER);
+    window_until(&w, "This was the demo. /goal report");
+    until_idle(&w);
+    window_type(&w, CTRL_D);
+    window_until_shown(&w, "❯ 1. Quit");
+    answer(&w, ESC); /* there is nothing to stay in */
     CHECK(window_end(&w) == 2, "exit code");
     CHECK(!strstr(window_text(&w), "credentials were refused"), "none were tried:\n%s",
           window_text(&w));
