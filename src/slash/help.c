@@ -89,6 +89,7 @@ static void help_keys(struct slash_call *call)
         {"Esc Esc", "goes back in the conversation, or clears what is written"},
         {"Shift-Tab", "the next permission mode"},
         {"Ctrl-O", "the whole transcript"},
+        {"Ctrl-B", "sends a command that runs to the background"},
         {"Ctrl-R", "searches earlier prompts"},
         {"Ctrl-G", "what is written in your editor"},
         {"Alt-Enter, \\ Enter", "a new line"},

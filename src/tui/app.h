@@ -191,7 +191,7 @@ struct app {
 };
 
 #define APP_HINT_MS 2000
-#define APP_TWICE_MS 1000 /* two presses of a key that belong together */
+#define APP_TWICE_MS APP_HINT_MS /* two presses of a key: as long as the hint says so */
 
 /* app.c */
 void app_quit(struct app *a, int code);

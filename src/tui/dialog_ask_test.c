@@ -363,6 +363,7 @@ static const struct {
     {"ascii", {"", BASH}, "", 30, 24, LOOK_ASCII, "-- Run a command -------------\n"},
     {"the words", {"", BASH}, "3 h i", 80, 24, LOOK_NORMAL, "hi\n"},
     {"the words' keys", {"", BASH}, "3 h i", 80, 24, LOOK_NORMAL, "Enter send · Esc back\n"},
+    {"keys are left out whole", {"", EDIT}, "", 40, 14, LOOK_NORMAL, "Enter choose · Esc no\n"},
     {"the keys of an edit", {"", EDIT}, "", 80, 24, LOOK_NORMAL, "Shift-Tab yes, and accept edits"},
     {"an edit names its file", {"", EDIT}, "", 80, 24, LOOK_NORMAL, "── Edit a.c ──"},
     {"what always means for edits",
@@ -500,7 +501,7 @@ static const struct {
      "• another line\n"
      "Without a yes its hooks and the permissions in its settings do not count, and\n"
      "there are no goals here.\n"
-     "The answer is kept; tenax trust add changes it.\n"
+     "The answer is kept; tenax trust changes it.\n"
      "\n"
      "  1. Yes, I trust this folder\n"
      "❯ 2. No, work without its settings\n"},

@@ -68,12 +68,29 @@ void dialog_text(const struct view *v, enum style_role role, struct str text, st
     lines_release(&line);
 }
 
+/* "a · b" → "a"; false: there is only one. */
+static bool keys_drop_last(const struct view *v, struct str *text)
+{
+    struct str dot = str_of(dialog_dot(v));
+    size_t at = text->len;
+
+    while (at > 0 && !str_starts(str_from(*text, at), dot))
+        at--;
+    if (at)
+        *text = str_first(*text, at);
+    return at;
+}
+
 void dialog_keys(const struct view *v, struct str text, struct lines *ret)
 {
     struct lines rows = LINES_INIT;
     size_t most = v->rows < ROOMY_ROWS ? 0 : v->rows < 2 * ROOMY_ROWS ? 1 : (size_t)v->rows / 6;
 
     dialog_text(v, ROLE_FAINT, text, &rows);
+    while (lines_count(&rows) > most && keys_drop_last(v, &text)) { /* no half of one */
+        lines_clear(&rows);
+        dialog_text(v, ROLE_FAINT, text, &rows);
+    }
     for (size_t i = 0; i < lines_count(&rows) && i < most; i++)
         lines_add(ret, lines_at(&rows, i));
     lines_release(&rows);

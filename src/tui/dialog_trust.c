@@ -63,7 +63,7 @@ static void trust_body(void *arg, const struct view *v, struct lines *ret)
                 STR("Without a yes its hooks and the permissions in its settings do not count, and "
                     "there are no goals here."),
                 ret);
-    dialog_text(v, ROLE_FAINT, STR("The answer is kept; tenax trust add changes it."), ret);
+    dialog_text(v, ROLE_FAINT, STR("The answer is kept; tenax trust changes it."), ret);
 }
 
 static void trust_answer(struct dialog_ask *d, struct ask_answer *ret)

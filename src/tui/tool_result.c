@@ -14,11 +14,12 @@
 #include "tui/panel.h"
 #include "tui/tool_view.h"
 
-#define RESULT_LINES 4  /* of a text */
-#define RESULT_ERROR 8  /* of an error */
-#define RESULT_DIFF 24  /* rows of a change */
-#define RESULT_PLAN 200 /* rows of a plan */
-#define RESULT_INDENT 5 /* cells, where there is room */
+#define RESULT_LINES 4      /* of a text */
+#define RESULT_ERROR 8      /* of an error */
+#define RESULT_SENTENCE 400 /* bytes of an error that is shown whole */
+#define RESULT_DIFF 24      /* rows of a change */
+#define RESULT_PLAN 200     /* rows of a plan */
+#define RESULT_INDENT 5     /* cells, where there is room */
 
 /* ---- Parts ---- */
 
@@ -367,13 +368,22 @@ void tool_result_title(const struct tool_result_view *r, struct lines *ret)
         row->title(r, ret);
 }
 
+/* A sentence is read to its end; lines of output are cut. */
+static void draw_error(const struct tool_result_view *r)
+{
+    struct str text = without_end(r->tool->text);
+
+    if (count_lines(text) == 1 && text.len <= RESULT_SENTENCE)
+        r->rows->cut = false;
+    put_tail(r, STYLE(r->tool->is_denied ? ROLE_WARNING : ROLE_BAD), text, 1, RESULT_ERROR);
+}
+
 void tool_result_draw(const struct tool_result_view *r)
 {
     const struct result_row *row = find_row(r->tool->name);
 
     if (r->tool->is_error)
-        put_tail(r, STYLE(r->tool->is_denied ? ROLE_WARNING : ROLE_BAD), r->tool->text, 1,
-                 RESULT_ERROR);
+        draw_error(r);
     else if (row)
         row->draw(r);
     else

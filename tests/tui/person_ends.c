@@ -58,6 +58,21 @@ static void case_segv(void)
 #endif
 }
 
+/* As long as it is said that a second one quits, it does. */
+static void case_ctrl_c_slowly(void)
+{
+    struct window w;
+
+    start(&w, "step\n  text Hello.\n");
+    window_type(&w, CTRL_C);
+    window_until_shown(&w, "Ctrl-C again quits");
+    window_settle(&w, 1200);
+    CHECK(strstr(window_screen(&w), "Ctrl-C again quits"), "%s", window_screen(&w));
+    window_type(&w, CTRL_C);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
 static void case_quit(void)
 {
     end_by(SIGQUIT, 128 + SIGQUIT);
@@ -342,6 +357,7 @@ const struct person_case person_ends[] = {
     {"term", case_term},
     {"hup", case_hup},
     {"segv", case_segv},
+    {"ctrl-c-slowly", case_ctrl_c_slowly},
     {"quit", case_quit},
     {"usr1", case_usr1},
     {"window-closed", case_window_closed},
