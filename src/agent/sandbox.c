@@ -186,6 +186,7 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     read_excluded(s, conf, ret_warnings);
     sandbox_paths_read(s, conf, ret_warnings);
     read_network(s, spec, ret_warnings);
+    sandbox_absent_settle(s, ret_warnings);
     return s;
 }
 
@@ -222,6 +223,7 @@ void sandbox_free(struct sandbox *s)
     sandbox_sweep(s);
     remove_temp(s);
     sandbox_folders_release(s);
+    sandbox_note_release(s);
     VEC_EACH(&s->excluded, r) {
         rule_free(*r);
     }

@@ -109,6 +109,7 @@ void sandbox_job_free(struct sandbox_job *j)
         return;
     sandbox_sweep(j->sandbox);
     sandbox_absent_move(j, /*ret=*/NULL);
+    sandbox_absent_forget(j);
     strv_release(&j->absent);
     fd_closep(&j->door_fd);
     proxy_door_unref(j->door);

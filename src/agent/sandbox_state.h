@@ -38,6 +38,15 @@ struct sandbox_folder {
     bool is_made; /* by a session, not by somebody */
 };
 
+/* What must not come by the jobs that run, written down for whoever starts tenax when it was killed
+ * meanwhile. Locked by flock(2) while the session lives. */
+struct sandbox_note {
+    char *path; /* NULL: nothing was written down yet */
+    int fd;
+    size_t jobs;        /* that it counts for; 0: it is empty */
+    struct strv absent; /* what it says */
+};
+
 struct sandbox {
     struct workspace *workspace;
     enum sandbox_state wanted; /* what it is when nothing here can confine */
@@ -64,6 +73,7 @@ struct sandbox {
     char *temp;               /* NULL: not made yet */
     VEC(struct sandbox_folder) folders;
     struct strv unwanted; /* files that must not be there behind a job */
+    struct sandbox_note note;
 };
 
 struct sandbox_job {
@@ -107,6 +117,10 @@ extern const char *const sandbox_startup_folders[];
 void sandbox_absent_find(struct sandbox_job *j);
 /* Behind it: what has come is moved aside, and said in ret, which may be NULL. */
 void sandbox_absent_move(struct sandbox_job *j, struct strv *ret);
+void sandbox_absent_forget(struct sandbox_job *j); /* the last, when the job is over */
+/* What has come by jobs of sessions that were killed is moved aside, and said. */
+void sandbox_absent_settle(const struct sandbox *s, struct strv *ret);
+void sandbox_note_release(struct sandbox *s);
 
 /* sandbox_git.c */
 /* The repository that a folder belongs to. rules: all others, with what links that forbid lead to;

@@ -10,11 +10,14 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/permit.h"
@@ -668,6 +671,77 @@ static void absent(void **state)
     }
 }
 
+static size_t count_notes(void)
+{
+    CLEANUP(mem_freep) char *folder = path_join(root, "h/.tenax/run");
+    DIR *dir = opendir(folder);
+    size_t n = 0;
+
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        n += str_starts(str_of(e->d_name), STR("absent-"));
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* tenax is killed while a command runs that has made such a file: the next session finds it; not
+ * one that starts beside it while it lives. */
+static void absent_when_killed(void **state)
+{
+    CLEANUP(place_release) struct place p;
+    CLEANUP(mem_freep) char *path = path_join(root, "o/.mcp.json");
+    CLEANUP(mem_freep) char *moved = path_join(root, "o/.mcp.json.blocked");
+    CLEANUP(mem_freep) char *go = path_join(root, "o/go");
+    struct place beside;
+    struct sandbox_job *job = NULL;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(mkfifo(go, 0600), 0);
+    pid = fork();
+    if (pid == 0) {
+        char byte;
+        int fd;
+
+        place_make(&p, "o", NO_SETTINGS);
+        if (sandbox_enter(p.sandbox, &job, NULL) < 0)
+            _exit(1);
+        make_file("o/.mcp.json");
+        fd = open(go, O_WRONLY | O_CLOEXEC); /* it is made ... */
+        close(fd);
+        fd = open(go, O_RDONLY | O_CLOEXEC); /* ... and looked at */
+        (void)!read(fd, &byte, 1);
+        raise(SIGKILL);
+    }
+    close(open(go, O_RDONLY | O_CLOEXEC));
+    place_make(&beside, "o", NO_SETTINGS);
+    assert_int_equal(beside.warnings.len, 0);
+    assert_true(file_exists(path));
+    place_release(&beside);
+    close(open(go, O_WRONLY | O_CLOEXEC));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(count_notes(), 1);
+    place_make(&p, "o", NO_SETTINGS);
+    assert_int_equal(p.warnings.len, 1);
+    assert_false(file_exists(path));
+    assert_true(file_exists(moved));
+    assert_int_equal(count_notes(), 0);
+    /* A session that ends leaves nothing, and what is made between commands is somebody's own. */
+    assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+    assert_int_equal(count_notes(), 1);
+    sandbox_job_free(job);
+    make_file("o/.mcp.json");
+    place_make(&beside, "o", NO_SETTINGS);
+    assert_int_equal(beside.warnings.len, 0);
+    assert_true(file_exists(path));
+    place_release(&beside);
+    unlink(path);
+    unlink(moved);
+    unlink(go);
+}
+
 static void warnings(void **state)
 {
     static const char *const settings[] = {
@@ -1124,14 +1198,23 @@ static void remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),        cmocka_unit_test(links_replaced),
-        cmocka_unit_test(temporary),    cmocka_unit_test(warnings),
-        cmocka_unit_test(unwanted),     cmocka_unit_test(absent),
-        cmocka_unit_test(sides),        cmocka_unit_test(asking),
-        cmocka_unit_test(environment),  cmocka_unit_test(keys_in_the_environment),
-        cmocka_unit_test(explanations), cmocka_unit_test(states),
-        cmocka_unit_test(sockets),      cmocka_unit_test(folders),
-        cmocka_unit_test(folder_taken), cmocka_unit_test(folders_everywhere),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(links_replaced),
+        cmocka_unit_test(temporary),
+        cmocka_unit_test(warnings),
+        cmocka_unit_test(unwanted),
+        cmocka_unit_test(absent),
+        cmocka_unit_test(absent_when_killed),
+        cmocka_unit_test(sides),
+        cmocka_unit_test(asking),
+        cmocka_unit_test(environment),
+        cmocka_unit_test(keys_in_the_environment),
+        cmocka_unit_test(explanations),
+        cmocka_unit_test(states),
+        cmocka_unit_test(sockets),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(folder_taken),
+        cmocka_unit_test(folders_everywhere),
         cmocka_unit_test(remembered),
     };
 
