@@ -34,6 +34,7 @@ struct person_case {
     const char *name; /* NULL: the end of the table */
     void (*run)(void);
 };
+extern const struct person_case person_alone[];
 extern const struct person_case person_copy[];
 extern const struct person_case person_starts[];
 extern const struct person_case person_turns[];
