@@ -238,7 +238,7 @@ static int load_add_variables(struct load *l, const struct strv *environment, st
             const char *value = environment_find(environment, name);
             CLEANUP(strv_release) struct strv values = STRV_INIT;
 
-            if (!value || !*value)
+            if (!value || (!*value && !(keys[i].types & KEY_BOOL))) /* an empty switch is off */
                 continue;
             strv_adds(&values, value);
             if (load_add_value(l, &keys[i], "$", name, &values, /*whole=*/false, err) < 0)

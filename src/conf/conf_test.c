@@ -21,8 +21,10 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "conf/keys.h"
 #include "conf/option.h"
 #include "conf/places.h"
+#include "conf/source.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -1243,6 +1245,32 @@ static void shared(void **state)
     conf_unref(NULL);
 }
 
+/* A switch by its name alone, and as a variable says it. */
+static void switches(void **state)
+{
+    static const struct {
+        const char *value; /* NULL: none */
+        const char *text;
+    } rows[] = {
+        {NULL, "true"}, {"1", "true"},      {"yes", "true"}, {"0", "false"},
+        {"", "false"},  {"False", "false"}, {"no", "false"}, {" OFF ", "false"},
+    };
+    const struct key *k = key_find(STR("verbose"));
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(strv_release) struct strv values = STRV_INIT;
+        CLEANUP(buf_release) struct buf wanted = BUF_INIT(100);
+
+        if (rows[i].value)
+            strv_adds(&values, rows[i].value);
+        buf_addf(&wanted, "{\"verbose\":%s}", rows[i].text);
+        if (!str_eq(source_text_for(&arena, k, &values, /*whole=*/false), buf_str(&wanted)))
+            fail_msg("'%s' is not %s", rows[i].value ? rows[i].value : "", rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1252,7 +1280,7 @@ int main(void)
         cmocka_unit_test(shared),        cmocka_unit_test(refresh),
         cmocka_unit_test(trust_later),   cmocka_unit_test(without),
         cmocka_unit_test(laid_over),     cmocka_unit_test(places),
-        cmocka_unit_test(places_beside),
+        cmocka_unit_test(places_beside), cmocka_unit_test(switches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

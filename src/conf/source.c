@@ -136,6 +136,18 @@ void source_add_where(const struct source *s, const struct json *v, struct buf *
     buf_addf(out, ":%zu:%zu", low + 1, offset - s->line_starts[low] + 1);
 }
 
+/* What a variable says no with; a switch that was given has no value. */
+static bool is_off(struct str value)
+{
+    static const char *const words[] = {"", "0", "false", "no", "off"};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (str_eq_nocase(str_trim(value), str_of(words[i])))
+            return true;
+    }
+    return false;
+}
+
 struct str source_text_for(struct arena *arena, const struct key *k, const struct strv *values,
                            bool whole)
 {
@@ -165,7 +177,7 @@ struct str source_text_for(struct arena *arena, const struct key *k, const struc
     } else if (k->types & KEY_STRING) {
         jw_cstr(&w, values->len ? values->ptr[values->len - 1] : "");
     } else if (k->types & KEY_BOOL) {
-        jw_bool(&w, true); /* a switch that was given */
+        jw_bool(&w, !values->len || !is_off(str_of(values->ptr[values->len - 1])));
     } else {
         BUG("'%s' cannot be set by an option or a variable", k->path);
     }

@@ -53,8 +53,8 @@ int source_load(struct source *s, struct arena *arena, struct strv *warnings, st
 void source_add_where(const struct source *s, const struct json *v, struct buf *out);
 
 /* The text of a document that sets one key: {"permissions":{"defaultMode":"plan"}}. The row's type
- * says whether the values become a string, a list or a boolean. Unless whole, a list's values are
- * split at commas. */
+ * says whether the values become a string, a list or a boolean: true, unless the last value is one
+ * of "0", "false", "no", "off" and nothing. Unless whole, a list's values are split at commas. */
 struct str source_text_for(struct arena *arena, const struct key *k, const struct strv *values,
                            bool whole);
 
