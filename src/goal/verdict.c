@@ -136,8 +136,10 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
         return 0;
     }
     buf_addf(&why, "it cannot be judged: %s", l->err.text);
-    (void)set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err);
-    goal_notice(g, LEVEL_ERROR, "goal paused: %s", buf_cstr(&why));
+    /* Whoever watches is told with the status. */
+    if (set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err) < 0)
+        goal_notice(g, LEVEL_ERROR, "goal: %s, and that could not be written down: %s",
+                    buf_cstr(&why), err.text);
     return 0;
 }
 

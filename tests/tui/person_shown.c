@@ -409,6 +409,20 @@ static void case_notified_goal(void)
     leave(&w);
 }
 
+/* That nobody can judge a goal is said once, with the reason. */
+static void case_goal_unjudged(void)
+{
+    struct window w;
+
+    start(&w, "step\n  sticky\n  text All of it is done.\n");
+    until_idle(&w);
+    window_type(&w, "/goal all of it is done" ENTER);
+    window_until(&w, "goal paused: it cannot be judged");
+    until_idle(&w);
+    CHECK(window_count(&w, "goal paused: it cannot be judged") == 1, "%s", window_text(&w));
+    leave(&w);
+}
+
 const struct person_case person_shown[] = {
     {"command-meanwhile", case_command_meanwhile},
     {"resume-figures", case_resume_figures},
@@ -420,6 +434,7 @@ const struct person_case person_shown[] = {
     {"shell-tail", case_shell_tail},
     {"title", case_title},
     {"notified", case_notified},
+    {"goal-unjudged", case_goal_unjudged},
     {"notified-unasked", case_notified_unasked},
     {"notified-chosen", case_notified_chosen},
     {"notified-typing", case_notified_typing},
