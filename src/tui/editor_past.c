@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "tui/editor.h"
+#include "tui/search_text.h"
 
 void editor_past_init(struct editor_past *p, const struct editor_spec *spec)
 {
@@ -150,15 +151,6 @@ void editor_search_release(struct editor_search *s)
     s->is_open = false;
 }
 
-static bool has_capital(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] >= 'A' && s.ptr[i] <= 'Z')
-            return true;
-    }
-    return false;
-}
-
 /* Whether the i-th matches; *ret_more: whether there is an i-th at all. */
 static bool search_fits(struct editor_search *s, struct editor_past *p, size_t i, bool *ret_more)
 {
@@ -169,7 +161,7 @@ static bool search_fits(struct editor_search *s, struct editor_past *p, size_t i
     *ret_more = editor_past_get(p, i, &text);
     if (!*ret_more)
         return false;
-    at = has_capital(query) ? str_find(text, query) : str_find_nocase(text, query);
+    at = search_text_find(text, query, /*ret_len=*/NULL);
     if (at == text.len)
         return false;
     s->place = i;

@@ -79,7 +79,7 @@ static void show(struct editor *e, struct buf *ret)
     }
 }
 
-static const char *const prompts[] = {"newest prompt", "make it build", "two\nlines", "Oldest"};
+static const char *const prompts[] = {"newest prompt", "make it build", "two\nlines", "Öldest"};
 
 static bool past(void *arg, size_t i, struct str *ret)
 {
@@ -196,7 +196,7 @@ static const struct edit_case edit_cases[] = {
     /* earlier prompts */
     {"'draft' up", "newest prompt|"},
     {"'draft' up up up", "two~lines|"},
-    {"'draft' up up up up up up", "Oldest|"},
+    {"'draft' up up up up up up", "Öldest|"},
     {"'draft' up up down down", "draft|"},
     {"'draft' up up up down", "make it build|"},
     {"'draft' up up up left up", "two|~lines"},
@@ -209,7 +209,7 @@ static const struct edit_case edit_cases[] = {
     {"ctrl+r 'e' ctrl+r ctrl+r ctrl+r ctrl+s enter", "two~lines|"},
     {"'draft' ctrl+r 'make' esc", "draft|"},
     {"'draft' ctrl+r 'nothing like it' enter", "draft|"},
-    {"ctrl+r 'old' enter", "Oldest|"},
+    {"ctrl+r 'öld' enter", "Öldest|"},
     {"ctrl+r 'Make' enter", "|"},
     {"ctrl+r 'makx' backspace enter", "make it build|"},
     {"ctrl+r 'make' left 'X'", "make it builX|d"},
@@ -469,7 +469,7 @@ static void no_repetitions(void **state)
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     static const char *const said[] = {"make it build", "new", "new", "other", "new"};
     static const char *const walked[] = {
-        "new|", "other|", "make it build|", "newest prompt|", "two~lines|", "Oldest|", "Oldest|"};
+        "new|", "other|", "make it build|", "newest prompt|", "two~lines|", "Öldest|", "Öldest|"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(said); i++) {

@@ -6,6 +6,7 @@
 #include "tui/fuzzy.h"
 #include "tui/keypress.h"
 #include "tui/menu_inside.h"
+#include "tui/search_text.h"
 #include "tui/width.h"
 
 #define MAX_FILTER 200 /* bytes */
@@ -94,8 +95,8 @@ static bool row_matches(const struct row *r, struct str filter)
     struct str word;
 
     while (str_cut(&filter, ' ', &word)) {
-        if (str_find_nocase(r->is.label, word) == r->is.label.len && word.len &&
-            str_find_nocase(r->is.detail, word) == r->is.detail.len)
+        if (search_text_find(r->is.label, word, NULL) == r->is.label.len && word.len &&
+            search_text_find(r->is.detail, word, NULL) == r->is.detail.len)
             return false;
     }
     return true;

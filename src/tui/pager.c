@@ -258,6 +258,8 @@ void pager_draw(struct pager *p, const struct view *v, struct lines *ret,
         settle(p);
     if (p->searching)
         pager_search_on(p);
+    else if (p->searched != p->source->end(p->arg)) /* it says nothing of what has come since */
+        buf_clear(&p->message);
     draw_rows(p, ret);
     draw_bottom(p, ret, ret_cursor);
 }

@@ -70,6 +70,7 @@ struct pager {
     uint64_t from; /* where it began */
     uint64_t search_at;
     struct buf message;
+    uint64_t searched; /* the end of the source when a search ended */
 };
 
 void pager_init(struct pager *p, const struct pager_source *source, void *arg, struct str title);

@@ -5,25 +5,12 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "tui/search_text.h"
 
 #define SEARCH_BYTES ((uint64_t)16 << 20) /* of the source in one slice */
 #define SEARCH_DRAWN 100                  /* parts drawn in one slice */
 
 /* ---- Text ---- */
-
-static bool has_capital(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] >= 'A' && s.ptr[i] <= 'Z')
-            return true;
-    }
-    return false;
-}
-
-static size_t find(struct str text, struct str query)
-{
-    return has_capital(query) ? str_find(text, query) : str_find_nocase(text, query);
-}
 
 /* The longest run of letters and digits: however a source writes its text down, these stay. */
 static struct str longest_word(struct str query)
@@ -84,7 +71,7 @@ static int64_t match_row(const struct lines *part, struct str query, int64_t aft
     join_rows(part, &j);
     for (;;) {
         struct str rest = str_from(buf_str(&j.text), at);
-        size_t n = find(rest, query);
+        size_t n = search_text_find(rest, query, NULL);
         int64_t row;
 
         if (n >= rest.len)
@@ -110,6 +97,7 @@ static void search_ends(struct pager *p, const char *message)
     p->searching = false;
     buf_clear(&p->message);
     buf_adds(&p->message, message);
+    p->searched = p->source->end(p->arg);
 }
 
 static void search_found(struct pager *p, uint64_t at, size_t row)
@@ -216,18 +204,19 @@ void pager_mark(const struct pager *p, struct line l, struct lines *ret)
     struct str query = str_trim(buf_str(&p->query));
     size_t at = 0;
 
-    if (!query.len || p->typing || find(l.text, query) >= l.text.len) {
+    if (!query.len || p->typing || search_text_find(l.text, query, NULL) >= l.text.len) {
         lines_add(ret, l);
         return;
     }
     for (;;) {
-        size_t n = find(str_from(l.text, at), query);
+        size_t len;
+        size_t n = search_text_find(str_from(l.text, at), query, &len);
 
         if (at + n >= l.text.len)
             break;
         put_piece(l, at, at + n, /*marked=*/false, ret);
-        put_piece(l, at + n, at + n + query.len, /*marked=*/true, ret);
-        at += n + query.len;
+        put_piece(l, at + n, at + n + len, /*marked=*/true, ret);
+        at += n + len;
     }
     put_piece(l, at, l.text.len, /*marked=*/false, ret);
     lines_end(ret);

@@ -300,6 +300,16 @@ static void changes(void **state)
     press(&f, "/ a n o t h e r enter");
     draw(&f, &got);
     assert_true(str_has(buf_str(&got), STR("● another\n")));
+    press(&f, "g / ü b e r enter");
+    draw(&f, &got);
+    assert_true(str_has(buf_str(&got), STR("not found")));
+    append(&f, "{\"type\":\"assistant\",\"message\":{\"content\":\"Das Über\"}}\n");
+    draw(&f, &got); /* what was said of the search is true no more */
+    assert_false(str_has(buf_str(&got), STR("not found")));
+    press(&f, "n");
+    draw(&f, &got);
+    assert_false(str_has(buf_str(&got), STR("not found")));
+    assert_true(str_has(buf_str(&got), STR("● Das Über\n")));
     assert_int_equal(truncate(f.path, 10), 0);
     draw(&f, &got);
     press(&f, "g down up G / x enter n N");
