@@ -155,7 +155,7 @@ static void first_done(struct app *a, bool plays)
     if (plays && a->spec->demo)
         app_play_demo(a);
     else
-        app_quit(a, /*code=*/2);
+        app_quit(a, /*code=*/0);
 }
 
 static void first_chosen(struct app *a, struct app_panel *p, bool was_left)
@@ -187,7 +187,6 @@ void app_no_key(struct app *a, const char *why)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    err_set(&a->end->failed, ERR_AUTH, "%s", why);
     buf_addf(&text, "tenax %s needs a model to talk to, and none is set up yet.", a->spec->version);
     chat_note(a->chat, ROLE_TEXT, buf_str(&text));
     chat_note(a->chat, ROLE_WARNING, str_of(why));

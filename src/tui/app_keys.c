@@ -1,7 +1,7 @@
 /*
  * app_keys: where a key goes. What the terminal says of itself is learnt; a panel that is open gets
- * all others; then the editor; what that has no use for is ours: interrupting, quitting, modes,
- * views. UI thread.
+ * all others but those that are about the terminal (Ctrl-Z, Ctrl-L); then the editor; what that has
+ * no use for is ours: interrupting, quitting, modes, views. UI thread.
  */
 #include "agent/permit.h"
 #include "base/clock.h"
@@ -288,6 +288,8 @@ void app_key(struct app *a, const struct keypress *k)
             key_to_editor(a, k);
         if (k->code == KEY_TEXT || k->code == KEY_PASTE)
             app_offer_fresh(a);
+    } else if (keypress_is(k, "ctrl+z") || keypress_is(k, "ctrl+l")) {
+        key_own(a, k); /* of the terminal, whatever is shown in it */
     } else if (!keypress_is(k, "ctrl+c")) {
         bool is_text = k->code == KEY_TEXT || k->code == KEY_PASTE || k->code == KEY_BACKSPACE;
 

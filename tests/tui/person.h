@@ -20,6 +20,7 @@
 #define CTRL_B "\x02"
 #define CTRL_C "\x03"
 #define CTRL_D "\x04"
+#define CTRL_Z "\x1a"
 #define CTRL_O "\x0f"
 #define SHIFT_TAB "\x1b[Z"
 #define PAGE_DOWN "\x1b[6~"

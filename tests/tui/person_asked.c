@@ -98,9 +98,45 @@ static void case_asked_below_much(void)
     leave(&w);
 }
 
+/* Ctrl-Z in front of a question and in the transcript: fg comes back to it. */
+static void case_suspend_asked(void)
+{
+    struct window_spec spec = {.build = build, .scenario = one_call, .shell = true};
+    struct window w;
+
+    window_open(&w, &spec);
+    window_type(&w, "PS1='ready$ '" ENTER);
+    window_until(&w, "\nready$");
+    window_type(&w, "$TENAX" ENTER);
+    until_idle(&w);
+    until_asked(&w);
+    window_type(&w, CTRL_Z);
+    window_until_shown(&w, "Stopped");
+    CHECK(!strstr(window_screen(&w), "Enter choose"), "%s", window_text(&w));
+    window_type(&w, "fg" ENTER);
+    answer(&w, "1");
+    window_until(&w, "That is all.");
+    until_idle(&w);
+    window_type(&w, CTRL_O);
+    window_until_shown(&w, "q close");
+    window_type(&w, CTRL_Z);
+    window_until_shown(&w, "Stopped");
+    window_type(&w, "fg" ENTER);
+    window_until_shown(&w, "q close");
+    window_type(&w, "q");
+    window_until_shown(&w, "say what to do");
+    window_type(&w, CTRL_D);
+    window_until(&w, "tenax --resume ");
+    window_until_shown(&w, "ready$");
+    window_type(&w, "exit" ENTER);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
 const struct person_case person_asked[] = {
     {"typed-words", case_typed_words},
     {"typed-letter", case_typed_letter},
     {"asked-below-much", case_asked_below_much},
+    {"suspend-asked", case_suspend_asked},
     {0},
 };
