@@ -289,6 +289,11 @@ static void case_demo(void)
     window_type(&w, "and now?" ENTER);
     window_until(&w, "I am a script");
     window_until(&w, "say what to do");
+    window_type(&w, "/goal x --check true" ENTER);
+    window_until(&w, "cannot be: The demo is over");
+    window_until(&w, "goal blocked");
+    until_idle(&w);
+    CHECK(!strstr(window_text(&w), "scripted:"), "%s", window_text(&w));
     window_type(&w, CTRL_D);
     CHECK(window_end(&w) == 0, "exit code");
     window_close(&w);
@@ -322,7 +327,8 @@ static void case_no_key(void)
     window_type(&w, CTRL_D);
     window_until_shown(&w, "❯ 1. Quit");
     answer(&w, ESC); /* there is nothing to stay in */
-    CHECK(window_end(&w) == 2, "exit code");
+    CHECK(window_end(&w) == 0, "exit code");
+    CHECK(window_count(&w, "ANTHROPIC_API_KEY") == 1, "said again:\n%s", window_text(&w));
     CHECK(!strstr(window_text(&w), "credentials were refused"), "none were tried:\n%s",
           window_text(&w));
     check_sane(&w);
