@@ -28,6 +28,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "conf/conf.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -856,6 +857,82 @@ static void a_model_without_eyes(void **state)
     bench_end(&b);
 }
 
+/* Why the loop goes round, as the log names it. */
+static const struct {
+    const char *scenario;
+    const char *schema;
+    const char *meanwhile; /* said when the answer has begun; or NULL */
+    const char *hook;      /* what the Stop hook answers once; or NULL */
+    const char *whys;
+} why_rows[] = {
+    {"step\n  text ok\n", "", NULL, NULL, ""},
+    {"step\n  call Echo {}\nstep\n  text ok\n", "", NULL, NULL, "next_turn "},
+    {"step\n  think hm\nstep\n  text ok\n", "", NULL, NULL, "empty_answer "},
+    {"step\n  text one\n  stop pause_turn\nstep\n  text two\n", "", NULL, NULL, "pause_turn "},
+    {"step\n  text one\n  stop max_tokens\nstep\n  text two\n", "", NULL, NULL,
+     "max_output_tokens_recovery "},
+    {"step\n  call Picture {}\nstep\n  if-result \"left out\"\n  text ok\n"
+     "step\n  fault status 400 \"image exceeds 5 MB maximum\"\n  text never\n",
+     "", NULL, NULL, "next_turn media_dropped "},
+    {"step\n  text no\nstep\n  call StructuredOutput {}\n", "{\"type\":\"object\"}", NULL, NULL,
+     "structured_output_retry "},
+    {"step\n  text one\n  pause 300ms\n  text two\nstep\n  if-prompt \"by the way\"\n  text ok\n",
+     "", "by the way", NULL, "queued_input "},
+    {"step\n  text one\nstep\n  text two\n", "", NULL,
+     "{\"decision\":\"block\",\"reason\":\"not yet\"}", "stop_hook_blocking "},
+};
+
+static void read_whys(const char *log, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    struct str rest;
+    struct str line;
+
+    assert_int_equal(file_slurp(log, 1 << 20, &text, NULL), 0);
+    rest = buf_str(&text);
+    while (str_cut(&rest, '\n', &line)) {
+        CLEANUP(mem_freep) char *entry = mem_dup(line.ptr, line.len);
+        char why[64];
+
+        if (sscanf(entry, "%*s %*d agent step %*d: %63[a-z_]", why) == 1)
+            buf_addf(ret, "%s ", why);
+    }
+}
+
+static void every_round_has_its_reason(void **state)
+{
+    struct err err = {0};
+    char log[200];
+
+    (void)state;
+    snprintf(log, sizeof(log), "%s/log", root);
+    for (size_t i = 0; i < ARRAY_LEN(why_rows); i++) {
+        struct test_hook hook = {
+            {test_wants, test_hook_run}, HOOK_STOP, why_rows[i].hook, why_rows[i].hook ? 1 : 0, 0};
+        struct hook_runner *runners[] = {&hook.runner, NULL};
+        CLEANUP(buf_release) struct buf whys = BUF_INIT(4096);
+        struct bench b;
+
+        assert_int_equal(log_open(log, &err), 0);
+        bench_begin(&b, why_rows[i].scenario);
+        b.spec.hooks = runners;
+        bench_start(&b, why_rows[i].schema);
+        bench_say(&b, "go", INPUT_LATER);
+        if (why_rows[i].meanwhile) {
+            bench_until(&b, EVENT_BLOCK_DELTA);
+            bench_say(&b, why_rows[i].meanwhile, INPUT_NEXT);
+        }
+        bench_until(&b, EVENT_TURN_DONE);
+        assert_int_equal(b.end, END_COMPLETED);
+        bench_end(&b);
+        log_close();
+        read_whys(log, &whys);
+        if (strcmp(buf_cstr(&whys), why_rows[i].whys) != 0)
+            fail_msg("row %zu: %s", i, buf_cstr(&whys));
+        unlink(log);
+    }
+}
+
 /* ---- From outside ---- */
 
 static void input_between_steps(void **state)
@@ -1134,6 +1211,7 @@ int main(void)
         cmocka_unit_test(a_hook_allows_where_nobody_is_asked),
         cmocka_unit_test(failures_are_told),
         cmocka_unit_test(a_model_without_eyes),
+        cmocka_unit_test(every_round_has_its_reason),
         cmocka_unit_test(input_between_steps),
         cmocka_unit_test(inputs_wait_for_their_turn),
         cmocka_unit_test(interrupts_end_the_turn),

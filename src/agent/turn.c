@@ -291,9 +291,11 @@ static bool turn_run_calls(struct agent *a, struct turn *t, struct batch *calls,
         *ret = END_STRUCTURED;
         return false;
     }
-    turn_again(t, WHY_NEXT_TURN);
     *ret = t->stopped ? END_HOOK_STOPPED : END_COMPLETED;
-    return !t->stopped && !t->structured_json.len;
+    if (t->stopped || t->structured_json.len)
+        return false;
+    turn_again(t, WHY_NEXT_TURN);
+    return true;
 }
 
 /* A call that a hook had put off when the session ended runs now, hooks and all, before the model
