@@ -58,6 +58,33 @@ const struct attempt attempts[] = {
     {"tar", "echo x > canary && tar cf a.tar canary && tar xf a.tar -C $OUT", .program = "tar"},
     {"python", "python3 -c 'import os; open(os.environ[\"OUT\"] + \"/canary\", \"w\")'",
      .program = "python3"},
+    /* By programs that run others, or write by themselves. */
+    {"by ld.so",
+     "ld=$(ls /lib64/ld-linux*.so* /lib/ld-linux-a* 2>/dev/null | head -n 1); $ld /bin/sh "
+     "-c \"echo x > $OUT/canary\""},
+    {"by busybox", "busybox sh -c \"echo x > $OUT/canary\"", .program = "busybox"},
+    {"by perl", "perl -e 'open(F, \">\", \"$ENV{OUT}/canary\") or die $!'", .program = "perl"},
+    {"by awk", "awk 'BEGIN { print \"x\" > (ENVIRON[\"OUT\"] \"/canary\") }'", .program = "awk"},
+    {"by make", "printf 'all:\\n\\techo x > $(OUT)/canary\\n' | make -f -", .program = "make"},
+    {"by an alias of git", "git -c alias.x='!echo x > $OUT/canary' x", .program = "git"},
+    {"by a proxy command of ssh",
+     "ssh -o ProxyCommand='sh -c \"echo x > $OUT/canary\"' h || exit 1", .program = "ssh"},
+    {"by a checkpoint of tar",
+     "echo a > a; tar cf a.tar --checkpoint=1 --checkpoint-action=exec='echo x > $OUT/canary' a; "
+     "grep -qx x $OUT/canary",
+     .program = "tar"},
+    {"by setsid", "setsid -w sh -c 'echo x > $OUT/canary'", .program = "setsid"},
+    {"by script", "script -qec 'echo x > $OUT/canary' /dev/null", .program = "script"},
+    {"by nice", "nice -n 19 sh -c 'echo x > $OUT/canary'"},
+    {"by xargs", "echo $OUT/canary | xargs truncate -s 0"},
+    {"by a coprocess", "bash -c 'coproc { echo x > $OUT/canary; }; wait $!'", .program = "bash"},
+    {"by a trap", "bash -c \"trap 'echo x > $OUT/canary || exit 3' EXIT\"", .program = "bash"},
+    {"by BASH_ENV", "echo 'echo x > $OUT/canary || exit 3' > env; BASH_ENV=./env bash -c true",
+     .program = "bash"},
+    {"by a here-document", "sh <<'E'\necho x > $OUT/canary\nE"},
+    {"by sed", "echo x | sed -n \"w $OUT/canary\""},
+    {"by sort", "echo x | sort -o $OUT/canary"},
+    {"by install", "echo x > mine && install mine $OUT/canary"},
     {"a repository outside", "git init -q $OUT/repo", .program = "git"},
     {"a script of the user", "echo evil >> $OUT/script"},
     {"what every program loads", "echo /x.so > /etc/ld.so.preload"},
@@ -153,6 +180,7 @@ const struct attempt attempts[] = {
     /* By system calls. */
     ATTEMPT_CALLS(CALL)};
 const size_t attempt_count = ARRAY_LEN(attempts);
+_Static_assert(ARRAY_LEN(attempts) >= 60, "too few to say that it holds");
 
 const struct attempt chores[] = {
     {"files", "mkdir -p a/b && echo x > a/b/c && mv a/b/c d && ln d e && ln -s d f && chmod 600 d "
