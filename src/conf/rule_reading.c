@@ -196,6 +196,26 @@ static bool runs_languages(const struct shell *s)
     return false;
 }
 
+/* Builtins that run what an option of theirs holds, or make one name another program; and the
+ * loader, which is given the program. */
+static bool runs_its_words(const struct shell_part *p)
+{
+    struct str name = shell_part_program(p);
+
+    return str_is_word_of(name, "hash mapfile readarray complete") ||
+           str_starts(name, STR("ld-linux")) || str_starts(name, STR("ld-musl"));
+}
+
+/* Builtins that take the name of a variable run the commands in its subscript: 'a[$(rm x)]'. */
+static bool runs_subscript(const struct shell_part *p, const struct shell_word *w)
+{
+    return str_chr(w->text, '[') < w->text.len &&
+           (str_has(w->text, STR("$(")) || str_chr(w->text, '`') < w->text.len) &&
+           str_is_word_of(shell_part_program(p),
+                          "printf read unset test [ declare typeset local export readonly let "
+                          "mapfile readarray getopts wait");
+}
+
 /* --- parts ---------------------------------------------------------------------------------- */
 
 /* shells: some part of the text is one, and may be fed by any other. */
@@ -208,7 +228,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
     size_t runs_from = shell_part_runs_from(p);
 
     /* echo rm x | sh */
-    if (shells && str_is_word_of(shell_part_program(p), "echo printf"))
+    if (runs_its_words(p) || (shells && str_is_word_of(shell_part_program(p), "echo printf")))
         runs_from = p->first + 1;
 
     /* Once as a whole, assignments included, then behind them. */
@@ -220,7 +240,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
 
         if (i == p->first || runs)
             read_from(c, &line, i);
-        if ((runs || shells) && is_script(w))
+        if (((runs || shells) && is_script(w)) || runs_subscript(p, w))
             read_text(c, w->text, depth + 1);
         if (runs && shell_assignment_len(w->raw)) /* alias ls=rm */
             read_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1);
