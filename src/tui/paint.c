@@ -12,38 +12,57 @@ struct paint_instead {
     const char *of, *by;
 };
 
-/* One cell for one cell. */
-static const struct paint_instead paint_ascii[] = {
-    {"\u2500", "-"}, {"\u2501", "-"}, {"\u2502", "|"}, {"\u2503", "|"},  {"\u250c", "+"},
-    {"\u2510", "+"}, {"\u2514", "+"}, {"\u2518", "+"}, {"\u251c", "+"},  {"\u2524", "+"},
-    {"\u252c", "+"}, {"\u2534", "+"}, {"\u253c", "+"}, {"\u256d", "+"},  {"\u256e", "+"},
-    {"\u256f", "+"}, {"\u2570", "+"}, {"\u2022", "*"}, {"\u25cf", "*"},  {"\u25cb", "o"},
-    {"\u00b7", "."}, {"\u2026", "."}, {"\u22ef", "."}, {"\u276f", ">"},  {"\u203a", ">"},
-    {"\u2192", ">"}, {"\u2190", "<"}, {"\u2191", "^"}, {"\u2193", "v"},  {"\u2713", "+"},
-    {"\u2714", "+"}, {"\u2717", "x"}, {"\u2718", "x"}, {"\u201c", "\""}, {"\u201d", "\""},
-    {"\u2018", "'"}, {"\u2019", "'"}, {"\u2013", "-"}, {"\u2014", "-"},  {"\u00a0", " "},
-    {"\u23bf", "|"}, {"\u258f", "|"}, {"\u2588", "#"}, {"\u2591", "."},
+/* One cell for one cell. Boxes and marks, which are ours, mostly. */
+static const struct paint_instead paint_marks[] = {
+    {"\u2500", "-"}, {"\u2501", "-"}, {"\u2502", "|"}, {"\u2503", "|"}, {"\u250c", "+"},
+    {"\u2510", "+"}, {"\u2514", "+"}, {"\u2518", "+"}, {"\u251c", "+"}, {"\u2524", "+"},
+    {"\u252c", "+"}, {"\u2534", "+"}, {"\u253c", "+"}, {"\u256d", "+"}, {"\u256e", "+"},
+    {"\u256f", "+"}, {"\u2570", "+"}, {"\u2022", "*"}, {"\u25cf", "*"}, {"\u25cb", "o"},
+    {"\u00b7", "."}, {"\u22ef", "."}, {"\u276f", ">"}, {"\u203a", ">"}, {"\u2192", ">"},
+    {"\u2190", "<"}, {"\u2191", "^"}, {"\u2193", "v"}, {"\u2713", "+"}, {"\u2714", "+"},
+    {"\u2717", "x"}, {"\u2718", "x"}, {"\u23bf", "|"}, {"\u258f", "|"}, {"\u2588", "#"},
+    {"\u2591", "."},
 };
 
-static void paint_instead(struct buf *out, struct str grapheme, int cells)
+/* What stands in people's text. */
+static const struct paint_instead paint_signs[] = {
+    {"\u201c", "\""}, {"\u201d", "\""}, {"\u2018", "'"}, {"\u2019", "'"},
+    {"\u2013", "-"},  {"\u2014", "-"},  {"\u00a0", " "}, {"\u2026", "."},
+};
+
+static bool paint_from(struct buf *out, struct str grapheme, const struct paint_instead *list,
+                       size_t count)
 {
-    for (size_t i = 0; i < ARRAY_LEN(paint_ascii); i++) {
-        if (str_is(grapheme, paint_ascii[i].of)) {
-            buf_adds(out, paint_ascii[i].by);
-            return;
+    for (size_t i = 0; i < count; i++) {
+        if (str_is(grapheme, list[i].of)) {
+            buf_adds(out, list[i].by);
+            return true;
         }
     }
-    while (cells-- > 0)
-        buf_addc(out, '?');
+    return false;
+}
+
+/* False: it goes out as it is. */
+static bool paint_instead(const struct paint *p, struct str grapheme, int cells)
+{
+    if (paint_from(p->out, grapheme, paint_marks, ARRAY_LEN(paint_marks)))
+        return true;
+    if (p->able->letters)
+        return false;
+    if (!paint_from(p->out, grapheme, paint_signs, ARRAY_LEN(paint_signs))) {
+        while (cells-- > 0)
+            buf_addc(p->out, '?');
+    }
+    return true;
 }
 
 /* What is put on the terminal for one grapheme that is not ASCII; col: behind it. */
 static void paint_grapheme(const struct paint *p, struct str grapheme, int cells, int col)
 {
-    if (!p->able->unicode && (grapheme.len > 1 || (unsigned char)grapheme.ptr[0] >= 0x80)) {
-        paint_instead(p->out, grapheme, cells);
+    bool is_other = grapheme.len > 1 || (unsigned char)grapheme.ptr[0] >= 0x80;
+
+    if (!p->able->unicode && is_other && paint_instead(p, grapheme, cells))
         return;
-    }
     buf_add(p->out, grapheme);
     if (!width_is_sure(grapheme) && !p->able->is_plain)
         buf_addf(p->out, "\033[%dG", col + 1);

@@ -35,6 +35,7 @@ static const char *const env_kitty[] = {"TERM=xterm-kitty", "LANG=C.UTF-8", NULL
 static const char *const env_tmux[] = {"TERM=tmux-256color", "TMUX=x", "LANG=C.UTF-8", NULL};
 static const char *const env_dumb[] = {"TERM=dumb", "LANG=C.UTF-8", NULL};
 static const char *const env_ascii[] = {"TERM=xterm", "LANG=C", NULL};
+static const char *const env_latin[] = {"TERM=xterm", "LANG=de_DE.ISO-8859-1", NULL};
 static const char *const env_no_color[] = {"TERM=xterm", "NO_COLOR=1", NULL};
 
 struct rig {
@@ -579,6 +580,11 @@ static void few_letters(void **state)
 
     (void)state;
     rig_open(&r, env_ascii, false, 40, 8);
+    rig_draw(&r, "\u256d\u2500\u2500|\u276f caf\u00e9 \u4e2d\u6587 \u2026");
+    rig_shows(&r, "+--\n> caf\u00e9 \u4e2d\u6587 \u2026\n"); /* people's words stay */
+    rig_close(&r);
+
+    rig_open(&r, env_latin, false, 40, 8);
     rig_draw(&r, "\u256d\u2500\u2500|\u276f caf\u00e9 \u4e2d\u6587 \u2026");
     rig_shows(&r, "+--\n> caf? ???? .\n");
     rig_close(&r);

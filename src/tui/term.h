@@ -47,6 +47,7 @@ struct term_able {
     bool focused;     /* true until it said otherwise */
     bool tells_focus; /* it has said something of it */
     bool unicode;     /* the locale's charset is UTF-8; else boxes and spinners are ASCII */
+    bool letters;     /* text may be UTF-8 all the same: the locale names no other charset */
     bool reflows;     /* a narrower window breaks lines in place of cutting them */
     /* And keeps empty rows below the text while it moves rows at the top into the scrollback. */
     bool keeps_blank;

@@ -93,19 +93,19 @@ static enum color_depth term_colors(char *const *env, unsigned able)
     return COLORS_16;
 }
 
-/* A locale that is set to another charset says so; one that is not set at all says nothing. */
-static bool term_is_unicode(char *const *env)
+/* A locale that is set to another charset says so; one that is not set at all says nothing. C and
+ * POSIX, which scripts and containers set, say hardly anything of the terminal: our own marks keep
+ * to ASCII then, but the words of others go out as they are. */
+static void term_guess_letters(char *const *env, struct term_able *able)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    struct str value = {0};
 
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        struct str value = term_env(env, names[i]);
-
-        if (value.len)
-            return str_find_nocase(value, STR("utf-8")) < value.len ||
-                   str_find_nocase(value, STR("utf8")) < value.len;
-    }
-    return true;
+    for (size_t i = 0; i < ARRAY_LEN(names) && !value.len; i++)
+        value = term_env(env, names[i]);
+    able->unicode = !value.len || str_find_nocase(value, STR("utf-8")) < value.len ||
+                    str_find_nocase(value, STR("utf8")) < value.len;
+    able->letters = able->unicode || str_is(value, "C") || str_is(value, "POSIX");
 }
 
 /* "15;0": the last is the background, 7 and 15 are white. */
@@ -128,7 +128,7 @@ void term_guess(char *const *env, bool plain, struct term_guess *ret)
     unsigned able = 0;
 
     *ret = (struct term_guess){.able.focused = true};
-    ret->able.unicode = term_is_unicode(env);
+    term_guess_letters(env, &ret->able);
     if (plain || !term.len || str_is(term, "dumb")) {
         ret->able.is_plain = true;
         return;
