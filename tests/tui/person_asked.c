@@ -133,10 +133,95 @@ static void case_suspend_asked(void)
     window_close(&w);
 }
 
+#define ASKS_FIRST "── Read /etc/passwd ──"
+#define ASKS_SECOND "── Read /etc/group ──"
+
+/* Yes to the one, no to the other. Gives which it was. */
+static bool answer_read(struct window *w)
+{
+    bool is_first = strstr(window_screen(w), ASKS_FIRST);
+    bool is_second = strstr(window_screen(w), ASKS_SECOND);
+
+    CHECK(is_first != is_second, "not one question:\n%s", window_text(w));
+    window_type(w, is_first ? "1" : "3");
+    if (is_second) {
+        window_until_shown(w, "Enter send");
+        window_type(w, "no" ENTER);
+    }
+    return is_first;
+}
+
+/* Two calls that ask at the same time: one question after the other, and each has its own answer.
+ */
+static void case_asked_twice(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  call Read {\"file_path\": \"/etc/passwd\"}\n"
+                    "  call Read {\"file_path\": \"/etc/group\"}\n"
+                    "step\n  if-result \"root:x:0:0\"\n  text One of them was read.\n",
+        .settings = "{\"hooks\":{\"Notification\":[{\"matcher\":\"permission_prompt\",\"hooks\":[{"
+                    "\"type\":\"command\",\"command\":"
+                    "\"mkdir $HOME/asked-once || mkdir $HOME/asked-twice\"}]}]}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until(&w, "say what to do");
+    until_asked(&w);
+    window_until_file(&w, "home/asked-twice");
+    window_until_shown(&w, answer_read(&w) ? ASKS_SECOND : ASKS_FIRST);
+    window_settle(&w, 400);
+    answer_read(&w);
+    window_until(&w, "One of them was read.");
+    leave(&w);
+}
+
+/* /model: what is chosen answers. */
+static void case_model_chosen(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  sticky\n  text I am the first.\n",
+        .settings = "{\"models\":{\"scripted/other\":{}}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    put_file(&w, "work/other", "step\n  text I am the other one.\n");
+    window_until(&w, "say what to do");
+    window_type(&w, "/model" ENTER);
+    window_until_shown(&w, "type to search");
+    window_type(&w, "other" ENTER);
+    window_until_shown(&w, "For this session and later ones");
+    window_type(&w, ENTER);
+    window_until(&w, "Model: ");
+    window_type(&w, "who?" ENTER);
+    window_until(&w, "I am the other one.");
+    leave(&w);
+}
+
+/* A goal in the place of another. */
+static void case_goal_replaced(void)
+{
+    struct window w;
+
+    start(&w, endless);
+    window_type(&w, "/goal the old one --check false" ENTER);
+    window_until(&w, "Goal set: the old one");
+    window_type(&w, "/goal the new one --check false" ENTER);
+    window_until_shown(&w, "There is a goal already: the old one");
+    window_type(&w, "2");
+    window_until(&w, "Goal set: the new one");
+    window_type(&w, "/goal clear" ENTER);
+    window_until(&w, "Goal cleared: the new one");
+    window_type(&w, ESC);
+    leave(&w);
+}
+
 const struct person_case person_asked[] = {
-    {"typed-words", case_typed_words},
-    {"typed-letter", case_typed_letter},
-    {"asked-below-much", case_asked_below_much},
-    {"suspend-asked", case_suspend_asked},
-    {0},
+    {"typed-words", case_typed_words},           {"typed-letter", case_typed_letter},
+    {"asked-below-much", case_asked_below_much}, {"suspend-asked", case_suspend_asked},
+    {"asked-twice", case_asked_twice},           {"model-chosen", case_model_chosen},
+    {"goal-replaced", case_goal_replaced},       {0},
 };
