@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "host/asks.h"
@@ -384,6 +385,7 @@ static int app_take_terminal(struct app *a, struct err *err)
         .plain = a->spec->plain,
     };
 
+    (void)file_mkdirs(conf_home(a->conf), 0700, /*err=*/NULL); /* a first start has none yet */
     buf_addf(&log, "%s/stderr.log", conf_home(a->conf));
     spec.log_path = buf_cstr(&log);
     if (term_open(&spec, &a->term, err) < 0)

@@ -195,6 +195,52 @@ static void frames(void **state)
     rig_close(&r);
 }
 
+/* Calls of write(2) by this thread so far; -1: the kernel does not count. */
+static long writes_so_far(void)
+{
+    FILE *from = fopen("/proc/thread-self/io", "re");
+    char line[100];
+    long n = -1;
+
+    while (from && fgets(line, sizeof(line), from))
+        (void)sscanf(line, "syscw: %ld", &n);
+    if (from)
+        fclose(from);
+    return n;
+}
+
+/* A terminal shows what it has got: half of a frame is seen when it comes in two pieces. */
+static void one_write_each(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_open(&r, env_kitty, false, 80, 24);
+    rig_draw(&r, "one|two|three");
+    for (int i = 0; i < 50; i++) {
+        char row[80];
+        long before;
+
+        snprintf(row, sizeof(row), "row %d", i);
+        lines_clear(&r.region);
+        lines_clear(&r.lines);
+        for (int j = 0; j <= i % 20; j++) {
+            lines_puts(&r.region, j % 2 ? ROLE_GOOD : ROLE_TEXT, row);
+            lines_end(&r.region);
+        }
+        lines_puts(&r.lines, ROLE_TEXT, "said");
+        lines_end(&r.lines);
+        before = writes_so_far();
+        if (i % 3 == 0)
+            screen_commit(r.screen, &r.lines);
+        screen_draw(r.screen, &r.region, (struct screen_cursor){.shown = true});
+        if (before >= 0)
+            assert_int_equal(writes_so_far() - before, 1);
+        rig_read(&r);
+    }
+    rig_close(&r);
+}
+
 static void commits(void **state)
 {
     CLEANUP(buf_release) struct buf past = BUF_INIT(1000);
@@ -825,6 +871,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames),
+        cmocka_unit_test(one_write_each),
         cmocka_unit_test(commits),
         cmocka_unit_test(the_cursor),
         cmocka_unit_test(the_cursor_where_no_resize_hurts),

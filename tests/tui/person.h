@@ -37,6 +37,7 @@ struct person_case {
 };
 extern const struct person_case person_alone[];
 extern const struct person_case person_copy[];
+extern const struct person_case person_quiet[];
 extern const struct person_case person_starts[];
 extern const struct person_case person_turns[];
 extern const struct person_case person_ends[];
