@@ -5,13 +5,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
-/* What frames may cost: the thread's own processor time, which a busy machine stretches much. */
+/* What frames may cost: the thread's own processor time, which a busy machine stretches. */
 #define FRAME_US 4000
 #define FRAMES_PER_S 125 /* while a stream is faster than what was shown of it */
 
@@ -63,6 +64,32 @@ static void frames_release(struct frames *f)
     mem_freep(&f->bytes);
 }
 
+static int64_t own_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* How much slower than at its best the same work goes now: others have the caches and the other
+ * half of the core. At least 1. */
+static double slowness(void)
+{
+    int us[400];
+
+    for (size_t i = 0; i < ARRAY_LEN(us); i++) {
+        int64_t from_us = own_us();
+        volatile unsigned sum = 1;
+
+        for (int j = 0; j < 50000; j++)
+            sum = sum * 1664525u + 1013904223u;
+        us[i] = (int)(own_us() - from_us) + 1;
+    }
+    qsort(us, ARRAY_LEN(us), sizeof(*us), by_number);
+    return (double)us[ARRAY_LEN(us) * 9 / 10] / us[0];
+}
+
 /* Starts it with a count of its frames. */
 static void start_counted(struct window *w, const char *scenario, char path[static 64])
 {
@@ -80,6 +107,7 @@ static void start_counted(struct window *w, const char *scenario, char path[stat
  * of a hundred, are not. */
 static void end_counted(struct window *w, const char *path, struct frames *ret)
 {
+    double slow = slowness();
     int worst;
     int p99;
 
@@ -87,8 +115,9 @@ static void end_counted(struct window *w, const char *path, struct frames *ret)
     frames_load(path, ret);
     p99 = ret->us[ret->count * 99 / 100];
     worst = ret->us[ret->count - 1];
-    printf("%zu frames, %d us of the thread's own at p99, %d at most\n", ret->count, p99, worst);
-    CHECK(IS_WATCHED || p99 <= FRAME_US * 5, "a frame takes %d us", p99);
+    printf("%zu frames, %d us of the thread's own at p99, %d at most; the machine goes at 1/%.1f\n",
+           ret->count, p99, worst, slow);
+    CHECK(IS_WATCHED || p99 <= FRAME_US * slow, "a frame takes %d us", p99);
     if (!getenv("KEEP_FRAMES"))
         unlink(path);
 }
@@ -109,7 +138,7 @@ static void type_and_see(struct window *w, const char *word)
 #define STORM_LINES 200000
 
 /* A model that is faster than any: what half of the frames show at least is enough for a stream of
- * 5 MB/s, where nobody else needs the processor; a fifth of that must do on any machine. */
+ * 5 MB/s, as far as the machine is not slowed down by others. */
 static void case_storm(void)
 {
     CLEANUP(buf_release) struct buf scenario = BUF_INIT(BUF_NO_LIMIT);
@@ -136,7 +165,7 @@ static void case_storm(void)
     end_counted(&w, path, &frames);
     rate = (double)frames.bytes[frames.count / 2] * FRAMES_PER_S / 1e6;
     printf("%.1f MB/s at %d frames a second\n", rate, FRAMES_PER_S);
-    CHECK(IS_WATCHED || rate > 1, "only %.1f MB/s", rate);
+    CHECK(IS_WATCHED || rate > 5 / (1.5 * slowness()), "only %.1f MB/s", rate);
     frames_release(&frames);
 }
 
@@ -162,6 +191,7 @@ static void case_long_diff(void)
         window_settle(&w, 20);
     }
     answer(&w, "1");
+    window_until_gone(&w, "4. No, and stop"); /* else it is the middle of a sentence */
     type_and_see(&w, "typed");
     window_until(&w, "It is written.");
     window_type(&w, CTRL_C);
