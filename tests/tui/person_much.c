@@ -122,16 +122,18 @@ static void end_counted(struct window *w, const char *path, struct frames *ret)
         unlink(path);
 }
 
-/* Keys typed into a storm of text are seen at once: the frame that follows has them. */
+/* Keys typed into a storm of text are seen at once: the frame that follows has them. One more may
+ * have been under way when they came. */
 static void type_and_see(struct window *w, const char *word)
 {
     for (size_t i = 1; word[i - 1]; i++) {
-        char typed[64];
+        char key[2] = {word[i - 1], 0};
+        char shown[128];
+        size_t frames;
 
-        snprintf(typed, sizeof(typed), "%.1s", word + i - 1);
-        window_type(w, typed);
-        snprintf(typed, sizeof(typed), "❯ %.*s", (int)i, word);
-        window_until(w, typed);
+        snprintf(shown, sizeof(shown), "❯ %.*s", (int)i, word);
+        frames = window_type_counted(w, key, shown);
+        CHECK(frames <= 2, "'%s' is in frame %zu behind its key", shown, frames);
     }
 }
 
@@ -202,8 +204,28 @@ static void case_long_diff(void)
     frames_release(&frames);
 }
 
+/* A key behind a paste of a megabyte. */
+static void case_paste_counted(void)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct window w;
+
+    buf_adds(&text, ESC "[200~");
+    while (text.len < (1 << 20))
+        buf_adds(&text, "a line of the paste, which goes on\n");
+    buf_adds(&text, ESC "[201~");
+    start(&w, "step\n  text It all came.\n");
+    window_send(&w, buf_str(&text));
+    window_until(&w, "Pasted text #1");
+    CHECK(window_type_counted(&w, "x", "]x") <= 2, "the key is late");
+    window_type(&w, ENTER);
+    window_until(&w, "It all came.");
+    leave(&w);
+}
+
 const struct person_case person_much[] = {
     {"storm", case_storm},
     {"long-diff", case_long_diff},
+    {"paste-counted", case_paste_counted},
     {0},
 };

@@ -330,18 +330,19 @@ static void watch_frames(struct window *w, size_t from)
     for (size_t at = from < begin.len ? 0 : from - begin.len + 1; at < w->raw.len; at++) {
         struct str rest = str_from(buf_str(&w->raw), at);
 
-        if (str_starts(rest, begin))
+        if (str_starts(rest, begin)) {
+            w->frames += at >= w->counted_from;
             w->is_drawn = true;
-        else if (str_starts(rest, end))
+        } else if (str_starts(rest, end))
             w->is_drawn = false;
     }
 }
 
-/* What is there, as it comes; false: nothing now. */
-static bool window_read(struct window *w)
+/* What is there, as it comes, at most so much; false: nothing now. */
+static bool window_read_some(struct window *w, size_t max)
 {
     char bytes[65536];
-    ssize_t n = read(w->fd, bytes, sizeof(bytes));
+    ssize_t n = read(w->fd, bytes, max < sizeof(bytes) ? max : sizeof(bytes));
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -354,6 +355,11 @@ static bool window_read(struct window *w)
     if (!w->is_blind)
         vt_read(w->vt, bytes, (size_t)n);
     return true;
+}
+
+static bool window_read(struct window *w)
+{
+    return window_read_some(w, SIZE_MAX);
 }
 
 bool window_wait(struct window *w, int ms)
@@ -409,6 +415,29 @@ static void window_look(struct window *w, int64_t until_ms, const char *what, co
 {
     if (!window_wait(w, 1000) && (w->is_over || clock_mono_ms() > until_ms))
         window_fail(w, what, text);
+}
+
+/* Byte by byte: more than one frame may lie there, and a short one has no marks. */
+size_t window_type_counted(struct window *w, const char *bytes, const char *text)
+{
+    int64_t until_ms = give_up_at();
+    int unread = 0;
+
+    window_type(w, bytes);
+    ioctl(w->fd, FIONREAD, &unread);
+    w->counted_from = w->raw.len + (size_t)unread;
+    w->frames = 0;
+    for (;;) {
+        if (!window_read_some(w, 1)) {
+            struct pollfd fd = {.fd = w->fd, .events = POLLIN};
+
+            if (w->is_over || clock_mono_ms() > until_ms)
+                window_fail(w, "it is not shown", text);
+            (void)poll(&fd, 1, 1000);
+        } else if (!w->is_drawn && strstr(window_screen(w), text)) {
+            return w->frames;
+        }
+    }
 }
 
 void window_until(struct window *w, const char *text)

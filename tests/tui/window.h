@@ -37,10 +37,11 @@ struct window {
     int fd; /* the terminal's side */
     int cols, rows;
     struct vt *vt;
-    struct buf raw; /* all bytes that came */
-    bool is_drawn;  /* the end of a frame is still to come */
-    bool is_over;   /* nothing more comes */
-    bool is_blind;  /* what comes is kept, and not drawn any more */
+    struct buf raw;              /* all bytes that came */
+    bool is_drawn;               /* the end of a frame is still to come */
+    bool is_over;                /* nothing more comes */
+    bool is_blind;               /* what comes is kept, and not drawn any more */
+    size_t counted_from, frames; /* window_frames_until() */
 };
 
 void window_open(struct window *w, const struct window_spec *spec);
@@ -58,6 +59,9 @@ void window_until(struct window *w, const char *text);
 void window_until_shown(struct window *w, const char *text);
 void window_until_gone(struct window *w, const char *text); /* from the screen */
 void window_until_raw(struct window *w, const char *bytes, size_t from);
+/* The same as window_until_shown() behind something that was just typed: in which of the frames
+ * that began since then it stands first. What lies unread in between is older than the keys. */
+size_t window_type_counted(struct window *w, const char *bytes, const char *text);
 void window_until_file(struct window *w, const char *name); /* below top */
 /* What comes within that time is read; false: nothing did. */
 bool window_wait(struct window *w, int ms);
