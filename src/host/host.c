@@ -84,10 +84,14 @@ int host_make_toolbox(struct host *h, struct err *err)
 
 static void host_make_workspace(struct host *h)
 {
+    const struct recall *past = session_recall(h->session);
+
     h->workspace =
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
     h->briefing.where =
         (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    if (past && past->todos.len) /* somebody may look before the agent begins */
+        workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
 
 /* A session that goes on is in the mode it was in; what lifts all limits must be said each time. */

@@ -8,6 +8,8 @@
 #include "tui/pager_search.h"
 #include "tui/width.h"
 
+#define PAGER_WIDE 60 /* columns; with less there is room for the way out, and not for the title   \
+                       */
 #define PAGER_MAX_QUERY 1000
 
 void pager_init(struct pager *p, const struct pager_source *source, void *arg, struct str title)
@@ -222,6 +224,7 @@ static void draw_bottom(struct pager *p, struct lines *ret, struct screen_cursor
     CLEANUP(lines_release) struct lines row = LINES_INIT;
     CLEANUP(buf_release) struct buf position = BUF_INIT(100);
     const char *dot = p->view.ascii ? "  " : " · ";
+    bool is_narrow = p->view.cols < PAGER_WIDE;
 
     if (p->typing) {
         lines_puts(&row, ROLE_ACCENT, p->backward ? "?" : "/");
@@ -232,12 +235,16 @@ static void draw_bottom(struct pager *p, struct lines *ret, struct screen_cursor
             ret_cursor->col = p->view.cols - 1;
     } else {
         add_position(p, &position);
-        lines_put(&row, STYLE_WITH(ROLE_ACCENT, STYLE_BOLD), buf_str(&p->title));
-        lines_putf(&row, STYLE(ROLE_TEXT), "  %s", buf_cstr(&position));
+        if (!is_narrow) {
+            lines_put(&row, STYLE_WITH(ROLE_ACCENT, STYLE_BOLD), buf_str(&p->title));
+            lines_puts(&row, ROLE_TEXT, "  ");
+        }
+        lines_put(&row, STYLE(ROLE_TEXT), buf_str(&position));
         if (p->message.len)
             lines_putf(&row, STYLE(ROLE_WARNING), "%s%s", dot, buf_cstr(&p->message));
-        lines_putf(&row, STYLE(ROLE_FAINT), "%s/ search%sn N next, previous%sq close", dot, dot,
-                   dot);
+        if (!is_narrow)
+            lines_putf(&row, STYLE(ROLE_FAINT), "%s/ search%sn N next, previous", dot, dot);
+        lines_putf(&row, STYLE(ROLE_FAINT), "%sq close", dot);
     }
     lines_end(&row);
     lines_add_cut(ret, lines_at(&row, 0), p->view.cols, p->view.ascii);
