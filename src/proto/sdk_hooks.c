@@ -61,6 +61,9 @@ struct sdk_hooks {
     struct mailbox *to;
 };
 
+/* This thread reads a client: it would wait for itself. */
+static _Thread_local bool reads_client;
+
 static void rows_release(struct sdk_hooks *s)
 {
     VEC_EACH(&s->rows, row) {
@@ -275,6 +278,10 @@ static int sdk_hooks_run(struct hook_runner *self, const struct hook_input *in,
     struct hook_wait *over;
     int r = 0;
 
+    if (reads_client) {
+        log_debug("hooks", "%s: the client has done it itself", hook_event_name(in->event));
+        return 0;
+    }
     wait_point(WAIT_MAIL, cancel);
     hook = cancel ? cancel_on(cancel, hooks_wake, s) : NULL;
     gate_take(&s->gate);
@@ -368,6 +375,7 @@ int sdk_hooks_set(struct sdk_hooks *s, const struct json *hooks, struct err *err
 {
     int r = 0;
 
+    reads_client = true;
     gate_take(&s->gate);
     rows_release(s);
     JSON_EACH(hooks, list) {

@@ -5,7 +5,8 @@
  * that match run at once. One that does not answer in time (600 s unless it said otherwise), or
  * whose client has gone, counts as "no" where a hook may say no before something happens
  * (PreToolUse, UserPromptSubmit), and as no opinion elsewhere; so does one that fails with
- * onFailure "block".
+ * onFailure "block". A client is not asked about what it does itself by a control request
+ * (update_settings and ConfigChange): its thread could not read the answer.
  */
 #pragma once
 
@@ -22,7 +23,8 @@ struct sdk_hooks *sdk_hooks_new(struct mailbox *to);
 void sdk_hooks_free(struct sdk_hooks *s); /* nobody runs any more */
 struct hook_runner *sdk_hooks_runner(struct sdk_hooks *s);
 
-/* {"PreToolUse":[{"matcher","hookCallbackIds":[…],"timeout","onFailure"}]}; takes the place of what
+/* By the thread that reads the client.
+ * {"PreToolUse":[{"matcher","hookCallbackIds":[…],"timeout","onFailure"}]}; takes the place of what
  * was there. ERR_BAD_INPUT names what makes no sense. Events nobody here knows are passed over. */
 int sdk_hooks_set(struct sdk_hooks *s, const struct json *hooks, struct err *err);
 

@@ -8,8 +8,7 @@
 #include "tui/pager_search.h"
 #include "tui/width.h"
 
-#define PAGER_WIDE 60 /* columns; with less there is room for the way out, and not for the title   \
-                       */
+#define PAGER_WIDE 60 /* columns: the title and all keys fit */
 #define PAGER_MAX_QUERY 1000
 
 void pager_init(struct pager *p, const struct pager_source *source, void *arg, struct str title)
