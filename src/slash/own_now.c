@@ -90,7 +90,7 @@ static void now_look(void *arg)
     list = now_ref(n, &n->list);
     denied = now_ref(n, &n->denied);
     if (!list || !list->keeps_texts) { /* nothing to compare with: what is there now counts */
-        fresh = now_read(n, /*keeps_texts=*/true);
+        own_list_unref(now_read(n, /*keeps_texts=*/true));
         return;
     }
     if (own_is_fresh(denied ? denied : list, conf)) /* asked once about each state */
