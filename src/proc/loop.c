@@ -38,6 +38,7 @@ struct loop {
     int signals_fd; /* SIGCHLD: a warden was stopped (or ended, which its socket tells anyway), or a
                        guest has ended */
     bool stopping;
+    bool missed_stop;        /* maybe: of a warden that was lent, by a job we did not know yet */
     VEC(struct proc *) jobs; /* a reference each */
     int64_t strays_at_ms;    /* when to look for strays again; -1: there are none */
     int64_t strays_pause_ms;
@@ -210,6 +211,20 @@ static bool loop_is_guest(struct loop *loop, const struct tree_proc *p)
 
 /* ---- Orders ---- */
 
+/* A job may stop its warden, and would then never be heard of again. One that was lent may have
+ * been stopped by a job that we are still to be told of: it is looked at again then. */
+static void loop_wake_wardens(struct loop *loop)
+{
+    loop->missed_stop = reserve_is_lent();
+    VEC_EACH(&loop->jobs, job) {
+        siginfo_t info = {0};
+
+        if ((*job)->fds[JOB_WARDEN].fd >= 0 &&
+            waitid(P_PID, (id_t)(*job)->warden, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
+            kill((*job)->warden, SIGCONT);
+    }
+}
+
 static void loop_begin_stop(struct loop *loop)
 {
     loop->stopping = true;
@@ -232,6 +247,8 @@ static void loop_obey_start(struct loop *loop, struct order *order)
         loop_open_job(loop, p);
     if (p->is_lent)
         reserve_settle();
+    if (p->is_lent && loop->missed_stop)
+        loop_wake_wardens(loop);
     if (p->is_launched && loop->stopping)
         job_end(p, PROC_KILLED, LOOP_SHUTDOWN_GRACE_MS);
 }
@@ -390,18 +407,6 @@ static int loop_patience(struct loop *loop)
     if (left_ms < 0)
         return 0;
     return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
-}
-
-/* A job may stop its warden, and would then never be heard of again. */
-static void loop_wake_wardens(struct loop *loop)
-{
-    VEC_EACH(&loop->jobs, job) {
-        siginfo_t info = {0};
-
-        if ((*job)->fds[JOB_WARDEN].fd >= 0 &&
-            waitid(P_PID, (id_t)(*job)->warden, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
-            kill((*job)->warden, SIGCONT);
-    }
 }
 
 static void loop_look_at_children(struct loop *loop)
