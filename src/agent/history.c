@@ -46,7 +46,7 @@ static struct message *history_draft(struct history *h)
 
     if (h->draft)
         return h->draft;
-    h->draft = message_new(ROLE_USER, 4);
+    h->draft = message_new(ROLE_USER, 1);
     if (last && last->role == ROLE_USER) {
         for (size_t i = 0; i < last->len; i++)
             message_add(h->draft, &last->blocks[i]);

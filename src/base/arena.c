@@ -17,6 +17,11 @@ struct arena_block {
     _Alignas(16) char data[];
 };
 
+static size_t arena_double(size_t size)
+{
+    return size < ARENA_LARGEST ? size * 2 : ARENA_LARGEST;
+}
+
 void arena_release(struct arena *a)
 {
     struct arena_block *next;
@@ -47,6 +52,7 @@ void arena_reset(struct arena *a)
         return;
     keep->next = NULL;
     a->head = keep;
+    a->next = arena_double(keep->size);
     a->at = keep->data;
     a->end = keep->data + keep->size;
 }
@@ -61,11 +67,9 @@ static struct arena_block *arena_block_new(size_t size)
 
 static void *arena_slow(struct arena *a, size_t n)
 {
-    size_t size = a->head && a->head->size < ARENA_LARGEST ? a->head->size * 2 : ARENA_LARGEST;
+    size_t size = a->next ? a->next : ARENA_FIRST;
     struct arena_block *b;
 
-    if (!a->head)
-        size = ARENA_FIRST;
     if (n > size / 2) {
         /* A block of its own, behind the current one, whose rest stays in use. */
         b = arena_block_new(n);
@@ -82,6 +86,7 @@ static void *arena_slow(struct arena *a, size_t n)
     b = arena_block_new(size);
     b->next = a->head;
     a->head = b;
+    a->next = arena_double(size);
     a->at = b->data + n;
     a->end = b->data + size;
     return b->data;

@@ -1,9 +1,9 @@
 /*
  * Memory that dies together: one arena per turn, per request, per parsed document.
  *
- * Blocks double up to 256 KB; a larger request gets a block of its own. Alignment is 16. Not shared
- * between threads while it grows. arena_reset() keeps the largest block, so a loop settles down to
- * no allocation at all.
+ * Blocks double up to 256 KB; a larger request gets a block of its own, which says nothing of how
+ * much will follow. Alignment is 16. Not shared between threads while it grows. arena_reset() keeps
+ * the largest block, so a loop settles down to no allocation at all.
  */
 #pragma once
 
@@ -17,6 +17,7 @@ struct arena {
     struct arena_block *head;
     char *at;
     char *end;
+    size_t next;  /* size of the next block; 0: there was none */
     size_t total; /* bytes handed out since the last reset, for limits and benches */
 };
 

@@ -48,6 +48,24 @@ static void copies_strings(void **state)
     arena_release(&a);
 }
 
+static void large_ones_do_not_count(void **state)
+{
+    static const size_t larges[] = {300, 5000, 1 << 20};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(larges); i++) {
+        struct arena a = ARENA_INIT;
+        struct arena fresh = ARENA_INIT;
+
+        (void)arena_alloc(&a, larges[i]); /* has a block of its own, */
+        (void)arena_alloc(&a, 16);        /* and this one the first of the others */
+        (void)arena_alloc(&fresh, 16);
+        assert_int_equal(a.end - a.at, fresh.end - fresh.at);
+        arena_release(&a);
+        arena_release(&fresh);
+    }
+}
+
 static void vec_grows(void **state)
 {
     VEC(int) v = VEC_INIT;
@@ -89,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_aligned_memory_that_lasts),
         cmocka_unit_test(copies_strings),
+        cmocka_unit_test(large_ones_do_not_count),
         cmocka_unit_test(vec_grows),
         cmocka_unit_test(strv_is_terminated),
     };

@@ -46,7 +46,7 @@ struct reply *reply_new(llm_event_fn fn, void *arg)
 
     r->fn = fn;
     r->arg = arg;
-    r->message = message_new(ROLE_ASSISTANT, 8);
+    r->message = message_new(ROLE_ASSISTANT, 2);
     return r;
 }
 
