@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/words.h"
 #include "conf/shell_scan.h"
 
 void shell_doubt(struct shell *s, const char *why)
@@ -88,7 +89,7 @@ static bool is_closing(const struct shell_scan *c)
     char ch = shell_peek(c, 0);
 
     return ch == ')' || (ch == ';' && (shell_peek(c, 1) == ';' || shell_peek(c, 1) == '&')) ||
-           str_is_word_of(shell_peek_plain(c), "then else elif fi do done esac }");
+           words_have(shell_peek_plain(c), "then else elif fi do done esac }");
 }
 
 static bool scan_command(struct shell_scan *c)
@@ -118,11 +119,11 @@ static void skip_time(struct shell_scan *c)
         shell_skip_blanks(&ahead);
     }
     if (shell_peek(&ahead, 0) == '(' ||
-        str_is_word_of(shell_peek_plain(&ahead), "{ if for while until case [["))
+        words_have(shell_peek_plain(&ahead), "{ if for while until case [["))
         c->at = ahead.at;
     else if (shell_assignment_len(str_from(c->in, ahead.at)) || shell_peek(&ahead, 0) == '<' ||
              shell_peek(&ahead, 0) == '>' ||
-             str_is_word_of(shell_peek_plain(&ahead), "! time coproc select function"))
+             words_have(shell_peek_plain(&ahead), "! time coproc select function"))
         shell_doubt(c->s, "'time' stands before something unusual");
 }
 
@@ -266,6 +267,10 @@ static void shell_check_characters(struct shell *s, struct str text)
         uint32_t code = byte;
         size_t n = byte < 0x80 ? 1 : utf8_decode(str_from(text, at), &code);
 
+        if (byte >= ' ' && byte < 0x7f) { /* as mostly */
+            at++;
+            continue;
+        }
         if (!n || is_hidden(code)) {
             shell_doubt(s, "it has characters that do not show");
             return;

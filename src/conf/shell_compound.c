@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/words.h"
 #include "conf/shell_scan.h"
 
 /* Reads this keyword; the text is broken when another word stands here. */
@@ -193,7 +194,7 @@ static void check_test(struct shell_scan *c, const struct shell_part *p)
 
         if (str_is(w->text, "-v") || str_is(w->text, "-R"))
             shell_doubt(c->s, "it asks for a variable by name");
-        if (str_is_word_of(w->text, NUMBER_TESTS) &&
+        if (words_have(w->text, NUMBER_TESTS) &&
             (!is_tame_number(w - 1) || i + 1 >= p->words.len || !is_tame_number(w + 1)))
             shell_doubt(c->s, "it computes with what it did not write itself");
     }
@@ -293,7 +294,7 @@ static void scan_subshell(struct shell_scan *c)
 void shell_scan_function(struct shell_scan *c, struct str name)
 {
     c->s->repeats = true;
-    if (str_is_word_of(name, NOT_FOR_FUNCTIONS))
+    if (words_have(name, NOT_FOR_FUNCTIONS))
         shell_doubt(c->s, "a function has an unusual name");
     shell_skip_lines(c);
     if (shell_scan_compound(c))
@@ -336,7 +337,7 @@ static void scan_coproc(struct shell_scan *c)
     ahead.at += shell_peek_plain(c).len;
     shell_skip_blanks(&ahead);
     if (shell_peek(&ahead, 0) == '(' ||
-        str_is_word_of(shell_peek_plain(&ahead), "{ if for while until case select [["))
+        words_have(shell_peek_plain(&ahead), "{ if for while until case select [["))
         c->at = ahead.at;
     shell_scan_compound(c); /* or a simple command, which the caller goes on with */
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/words.h"
 #include "conf/shell.h"
 
 static bool is_digit(char c)
@@ -41,23 +42,23 @@ static bool is_number(struct str s)
 
 /* The options of one wrapper: those that stand alone, those with a value behind them. */
 struct wrapper {
-    const char *name;
+    struct str name;
     const char *alone;  /* "--foreground -v"; "--signal=" takes what follows the sign */
     const char *valued; /* "-k -s" */
     bool duration;      /* a duration stands before the command */
 };
 
 static const struct wrapper wrappers[] = {
-    {"timeout", "--foreground --preserve-status -v --verbose --kill-after= --signal=", "-k -s",
-     true},
-    {"time", "-p", "", false},
-    {"nice", "--adjustment=", "-n", false},
-    {"nohup", "", "", false},
-    {"stdbuf", "-i0 -iL -o0 -oL -e0 -eL --input= --output= --error=", "-i -o -e", false},
-    {"command", "", "", false},
-    {"builtin", "", "", false},
-    {"noglob", "", "", false},
-    {"xargs", "", "", false},
+    {STR_INIT("timeout"),
+     "--foreground --preserve-status -v --verbose --kill-after= --signal=", "-k -s", true},
+    {STR_INIT("time"), "-p", "", false},
+    {STR_INIT("nice"), "--adjustment=", "-n", false},
+    {STR_INIT("nohup"), "", "", false},
+    {STR_INIT("stdbuf"), "-i0 -iL -o0 -oL -e0 -eL --input= --output= --error=", "-i -o -e", false},
+    {STR_INIT("command"), "", "", false},
+    {STR_INIT("builtin"), "", "", false},
+    {STR_INIT("noglob"), "", "", false},
+    {STR_INIT("xargs"), "", "", false},
 };
 
 static bool wrapper_takes(const char *list, struct str option)
@@ -71,7 +72,7 @@ static bool wrapper_takes(const char *list, struct str option)
 static const struct wrapper *wrapper_find(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(wrappers); i++) {
-        if (str_is(name, wrappers[i].name))
+        if (str_eq(name, wrappers[i].name))
             return &wrappers[i];
     }
     return NULL;
@@ -99,7 +100,7 @@ size_t shell_wrapper_len(const struct shell_part *p, size_t from)
             if (i < p->words.len && (p->words.ptr[i].expands || p->words.ptr[i].globs))
                 return 0;
         } else if (!wrapper_takes(wrapper->alone, word) &&
-                   !(str_is(str_of(wrapper->name), "nice") && is_number(word))) {
+                   !(str_is(wrapper->name, "nice") && is_number(word))) {
             return 0;
         }
     }
@@ -123,7 +124,7 @@ bool shell_is_safe_assignment(const struct shell_word *w)
     size_t n = shell_assignment_len(w->raw);
 
     return n > 1 && !w->expands && w->raw.ptr[n - 2] != '+' &&
-           str_is_word_of(str_first(w->raw, n - 1), SAFE_VARIABLES);
+           words_have(str_first(w->raw, n - 1), SAFE_VARIABLES);
 }
 
 bool shell_part_unwrap(const struct shell_part *p, struct shell_part *ret, bool *ret_fed)
@@ -178,9 +179,9 @@ bool shell_part_is(const struct shell_part *p, const char *name)
 
 struct str shell_base_name(struct str path)
 {
-    while (str_chr(path, '/') < path.len)
-        path = str_from(path, str_chr(path, '/') + 1);
-    return path;
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+
+    return slash ? str_from(path, (size_t)(slash - path.ptr) + 1) : path;
 }
 
 struct str shell_part_program(const struct shell_part *p)
@@ -190,7 +191,7 @@ struct str shell_part_program(const struct shell_part *p)
 
 bool shell_name_is_shell(struct str name)
 {
-    return str_is_word_of(name, SHELLS);
+    return words_have(name, SHELLS);
 }
 
 bool shell_part_is_shell(const struct shell_part *p)
@@ -200,24 +201,24 @@ bool shell_part_is_shell(const struct shell_part *p)
 
 bool shell_part_is_runner(const struct shell_part *p)
 {
-    return str_is_word_of(shell_part_program(p), RUNNERS);
+    return words_have(shell_part_program(p), RUNNERS);
 }
 
 /* Programs that run what follows some of their words. */
-static const struct {
-    const char *programs;
+static struct {
+    struct words programs;
     const char *first; /* stands somewhere before; "": nothing has to */
     const char *words;
 } verb_runners[] = {
-    {"git", "bisect", "run"},
-    {"git", "submodule", "foreach"},
-    {"npm pnpm yarn bun", "", "exec x dlx"},
-    {"uv uvx poetry pipenv pdm rye hatch conda mamba micromamba", "", "run"},
-    {"bundle direnv mise asdf rbenv pyenv devbox", "", "exec"},
-    {"docker podman nerdctl docker-compose podman-compose", "", "exec run"},
-    {"kubectl oc", "", "exec run debug"},
-    {"lxc incus flatpak toolbox distrobox", "", "exec run enter"},
-    {"nix nix-shell", "", "-c --command --run"},
+    {WORDS_INIT("git"), "bisect", "run"},
+    {WORDS_INIT("git"), "submodule", "foreach"},
+    {WORDS_INIT("npm pnpm yarn bun"), "", "exec x dlx"},
+    {WORDS_INIT("uv uvx poetry pipenv pdm rye hatch conda mamba micromamba"), "", "run"},
+    {WORDS_INIT("bundle direnv mise asdf rbenv pyenv devbox"), "", "exec"},
+    {WORDS_INIT("docker podman nerdctl docker-compose podman-compose"), "", "exec run"},
+    {WORDS_INIT("kubectl oc"), "", "exec run debug"},
+    {WORDS_INIT("lxc incus flatpak toolbox distrobox"), "", "exec run enter"},
+    {WORDS_INIT("nix nix-shell"), "", "-c --command --run"},
 };
 
 static size_t word_behind(const struct shell_part *p, size_t from, const char *words)
@@ -237,7 +238,7 @@ static size_t verb_runs_from(const struct shell_part *p)
     for (size_t k = 0; k < ARRAY_LEN(verb_runners); k++) {
         size_t from = p->first + 1;
 
-        if (!str_is_word_of(program, verb_runners[k].programs))
+        if (!words_ask(&verb_runners[k].programs, program))
             continue;
         if (*verb_runners[k].first)
             from = word_behind(p, from, verb_runners[k].first);
@@ -255,9 +256,9 @@ size_t shell_part_runs_from(const struct shell_part *p)
 
     if (!shell_part_is_runner(p))
         return verb_runs_from(p);
-    if (!str_is_word_of(shell_part_program(p), "find fd fdfind"))
+    if (!words_have(shell_part_program(p), "find fd fdfind"))
         return i;
-    while (i < p->words.len && !str_is_word_of(p->words.ptr[i].text, FIND_RUNS) &&
+    while (i < p->words.len && !words_have(p->words.ptr[i].text, FIND_RUNS) &&
            !p->words.ptr[i].expands && !p->words.ptr[i].globs)
         i++;
     return i;
@@ -275,26 +276,26 @@ bool shell_part_is_language(const struct shell_part *p)
 {
     struct str name = shell_part_program(p);
 
-    return str_is_word_of(name, LANGUAGES) || str_is_word_of(without_version(name), LANGUAGES);
+    return words_have(name, LANGUAGES) || words_have(without_version(name), LANGUAGES);
 }
 
 /* Programs with short options, or other words, that name what is run. */
-static const struct {
-    const char *programs;
+static struct {
+    struct words programs;
     const char *valued; /* the word behind these */
     const char *starts; /* a word that starts so */
     bool settings;      /* NAME=value: the value */
 } option_runners[] = {
-    {"env", "-S -iS -vS -ivS -viS", "", false},
-    {"git", "-c -x", "ext::", false},
-    {"tar bsdtar", "-I -F", "", false},
-    {"rsync", "-e", "", false},
-    {"ssh scp sftp sshfs", "-o -S -J -F", "", false},
-    {"man", "-P -H", "", false},
-    {"less more most view vim vi nvim", "-k -c", "+", false},
-    {"make gmake ninja", "-f -C", "", true},
-    {"zip", "-TT", "", false},
-    {"npm pnpm yarn npx bunx", "-c", "", false},
+    {WORDS_INIT("env"), "-S -iS -vS -ivS -viS", "", false},
+    {WORDS_INIT("git"), "-c -x", "ext::", false},
+    {WORDS_INIT("tar bsdtar"), "-I -F", "", false},
+    {WORDS_INIT("rsync"), "-e", "", false},
+    {WORDS_INIT("ssh scp sftp sshfs"), "-o -S -J -F", "", false},
+    {WORDS_INIT("man"), "-P -H", "", false},
+    {WORDS_INIT("less more most view vim vi nvim"), "-k -c", "+", false},
+    {WORDS_INIT("make gmake ninja"), "-f -C", "", true},
+    {WORDS_INIT("zip"), "-TT", "", false},
+    {WORDS_INIT("npm pnpm yarn npx bunx"), "-c", "", false},
 };
 
 /* "-eCOMMAND" */
@@ -317,15 +318,15 @@ struct str shell_part_runs_word(const struct shell_part *p, size_t i, bool langu
     struct str before = i > p->first + 1 ? p->words.ptr[i - 1].text : STR("");
     size_t equals = str_chr(text, '=');
 
-    if (language || (str_starts(before, STR("--")) && str_is_word_of(before, RUN_OPTIONS)))
+    if (language || (str_starts(before, STR("--")) && words_have(before, RUN_OPTIONS)))
         return text;
     if (equals < text.len && str_starts(text, STR("--")) &&
-        str_is_word_of(str_first(text, equals), RUN_OPTIONS))
+        words_have(str_first(text, equals), RUN_OPTIONS))
         return str_from(text, equals + 1);
     for (size_t k = 0; k < ARRAY_LEN(option_runners); k++) {
         struct str start = str_of(option_runners[k].starts);
 
-        if (!str_is_word_of(program, option_runners[k].programs))
+        if (!words_ask(&option_runners[k].programs, program))
             continue;
         if (str_is_word_of(before, option_runners[k].valued) ||
             (start.len && str_starts(text, start)))

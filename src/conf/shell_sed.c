@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strv.h"
+#include "base/words.h"
 #include "conf/shell.h"
 
 /* Goes past a regular expression or a replacement and its delimiter; false when there is none. */
@@ -104,9 +105,8 @@ bool shell_sed_take(const struct shell_part *p, bool *ret_in_place, struct strv 
                 if (str_chr(w->text, '/') < w->text.len || str_chr(w->text, '*') < w->text.len)
                     return false;
                 *ret_in_place = true;
-            } else if (!str_is_word_of(w->text,
-                                       "-n -E -r -s -nE -En -nr -rn -u -z --quiet --silent "
-                                       "--regexp-extended --separate --posix")) {
+            } else if (!words_have(w->text, "-n -E -r -s -nE -En -nr -rn -u -z --quiet --silent "
+                                            "--regexp-extended --separate --posix")) {
                 return false;
             }
         } else if (!has_script) {

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/words.h"
 #include "conf/shell_scan.h"
 
 /* --- variables ------------------------------------------------------------------------------ */
@@ -55,9 +56,9 @@ void shell_set_variable(struct shell *s, struct str name, const struct shell_wor
 static void part_set_variables(struct shell *s, const struct shell_part *p)
 {
     struct str name = shell_word_at(p, 0)->text;
-    bool sets = str_is_word_of(name, SETTERS);
+    bool sets = words_have(name, SETTERS);
 
-    if (str_is_word_of(name, TAKERS) ||
+    if (words_have(name, TAKERS) ||
         (str_is(name, "printf") && str_starts(shell_word_at(p, 1)->text, STR("-v"))))
         s->takes = true;
     for (size_t i = 0; i < (sets ? p->words.len : p->first); i++) {

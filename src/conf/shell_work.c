@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/strv.h"
+#include "base/words.h"
 #include "conf/shell.h"
 #include "conf/shell_kind.h"
 #include "conf/shell_runner.h"
@@ -149,7 +150,7 @@ static size_t sed_files_from(const struct shell_part *p)
     for (size_t i = 1; p->first + i < p->words.len; i++) {
         if (!shell_word_is_option(shell_word_at(p, i)))
             return i + 1;
-        if (str_is_word_of(shell_word_at(p, i)->text, "-e --expression -f --file"))
+        if (words_have(shell_word_at(p, i)->text, "-e --expression -f --file"))
             return i + 2;
     }
     return p->words.len;
@@ -175,17 +176,17 @@ static bool changes_by(const struct shell_part *p, size_t i)
     struct str before = shell_word_at(p, i - 1)->text;
     struct str name = shell_part_program(p);
 
-    if (str_is_word_of(name, COPIERS)) /* "./$a" is no option */
+    if (words_have(name, COPIERS)) /* "./$a" is no option */
         return p->first + i + 1 == p->words.len || !w->text.len || w->text.ptr[0] == '-' ||
-               str_is_word_of(before, "-t --target-directory");
+               words_have(before, "-t --target-directory");
     if (str_is(name, "dd")) /* if="$a" */
         return str_chr(w->text, '=') == w->text.len || str_starts(w->text, STR("of="));
     if (str_is(name, "sort"))
         return str_starts(w->text, STR("-o")) || str_starts(w->text, STR("--output")) ||
-               str_is_word_of(before, "-o --output");
+               words_have(before, "-o --output");
     if (str_is(name, "sed"))
         return sed_changes(p) && i >= sed_files_from(p);
-    return str_is_word_of(name, CHANGERS);
+    return words_have(name, CHANGERS);
 }
 
 static bool part_hides_writes(const struct shell_part *part)
