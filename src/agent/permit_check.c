@@ -124,11 +124,11 @@ static bool rule_matches_path(const struct rule *r, const char *path, bool write
 /* Deny and ask: the path as it was given, or what it leads to. */
 static bool judge_forbids(const struct judge *j, const struct rule *r)
 {
-    struct rule_subject real = *j->subject;
-
     if (rule_matches(r, j->subject))
         return true;
     if (j->subject->about == ABOUT_PATH) {
+        struct rule_subject real = *j->subject;
+
         real.text = str_of(j->real);
         return rule_matches(r, &real);
     }
@@ -182,14 +182,14 @@ static bool judge_is_protected(const struct judge *j)
 
 static bool judge_is_critical(const struct judge *j)
 {
+    const char *dir = workspace_dir(j->permit->workspace);
     CLEANUP(mem_freep) char *cwd = NULL;
 
     if (j->subject->about != ABOUT_COMMAND)
         return false;
     cwd = workspace_cwd(j->permit->workspace);
     return rule_command_is_critical(j->command, cwd, j->permit->home) ||
-           rule_command_is_critical(j->command, workspace_dir(j->permit->workspace),
-                                    j->permit->home);
+           (strcmp(cwd, dir) != 0 && rule_command_is_critical(j->command, dir, j->permit->home));
 }
 
 static bool folder_has(const char *folder, const char *name)
@@ -359,9 +359,13 @@ static bool judge_is_one_command(const struct judge *j)
 /* Says which rule it was. */
 static void judge_name_rule(struct judge *j, const struct permit_rule *r)
 {
-    snprintf(j->answer->rule, sizeof(j->answer->rule), "%.*s",
-             STR_ARG(str_clip(rule_text(r->rule), sizeof(j->answer->rule) - 1)));
-    snprintf(j->answer->source, sizeof(j->answer->source), "%s", r->source);
+    struct str rule = str_clip(rule_text(r->rule), sizeof(j->answer->rule) - 1);
+    struct str source = str_first(str_of(r->source), sizeof(j->answer->source) - 1);
+
+    memcpy(j->answer->rule, rule.ptr, rule.len);
+    j->answer->rule[rule.len] = '\0';
+    memcpy(j->answer->source, source.ptr, source.len);
+    j->answer->source[source.len] = '\0';
 }
 
 static bool judge_rules_allow_command(struct judge *j)

@@ -85,6 +85,11 @@ static int rule_take_command(struct rule *r, struct str spec, struct err *err)
     r->pattern = str_trim(r->pattern);
     if (!r->pattern.len)
         return err_set(err, ERR_BAD_INPUT, "the command is missing");
+    r->head = str_first(r->pattern, str_chr(r->pattern, ' '));
+    if (rule_wild_has_star(r->head))
+        r->head = (struct str){0};
+    if (r->pattern.ptr[0] != '*' && r->pattern.ptr[0] != '\\')
+        r->first = r->pattern.ptr[0];
     return 0;
 }
 
@@ -314,20 +319,24 @@ static bool path_rule_matches(const struct rule *r, const struct rule_subject *s
     return r->kind == RULE_KIND_TOOL || rule_path_matches(&r->path, s->text);
 }
 
-static bool command_rule_matches(const struct rule *r, const struct rule_subject *s)
+static bool allow_rule_matches(const struct rule *r, const struct rule_subject *s)
 {
-    CLEANUP(rule_command_freep)
-    struct rule_command *own = s->command ? NULL : rule_command_new(s->text);
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
-    struct rule_subject subject = *s;
     struct rule *one = (struct rule *)r;
     const struct rule *used;
 
-    if (own)
-        subject.command = own;
+    return rules_allow_command(&one, 1, s, &writes, &used) && !writes.len;
+}
+
+static bool command_rule_matches(const struct rule *r, const struct rule_subject *s)
+{
+    CLEANUP(rule_command_freep) struct rule_command *own = NULL;
+
     if (r->list == RULE_ALLOW)
-        return rules_allow_command(&one, 1, &subject, &writes, &used) && !writes.len;
-    return rule_forbids_command(r, subject.command);
+        return allow_rule_matches(r, s);
+    if (!s->command)
+        own = rule_command_new(s->text);
+    return rule_forbids_command(r, own ? own : s->command);
 }
 
 bool rule_matches(const struct rule *r, const struct rule_subject *s)

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "base/words.h"
 #include "conf/rule_state.h"
 #include "conf/rule_wild.h"
 #include "conf/shell.h"
@@ -62,7 +63,7 @@ struct rule_command *rule_command_new(struct str text)
 
         line_make(&c->lines[i], &c->arena, p);
         c->lines[i].reads = shell_part_is_read_only(p);
-        c->lines[i].free = shell_part_is_free(&c->shell, p);
+        c->lines[i].free = shell_part_is_free(&c->shell, p, c->lines[i].reads);
         c->lines[i].runs_others = shell_part_runs_others(p);
     }
     rule_command_read(c);
@@ -129,7 +130,9 @@ static bool allows_part(const struct rule *r, const struct rule_line *l,
     if (l->runs_others && (r->boundary || rule_wild_has_star(r->pattern)))
         return false;
     for (size_t i = 0; i < starts->count; i++) {
-        if (rule_text_matches(r, str_from(l->raw, l->starts[starts->at[i]])))
+        struct str text = str_from(l->raw, l->starts[starts->at[i]]);
+
+        if (rule_may_match(r, text) && rule_text_matches(r, text))
             return true;
     }
     return false;
@@ -148,7 +151,7 @@ static struct str trim_blanks(struct str s)
 static bool shell_moves(const struct shell *s)
 {
     VEC_EACH(&s->parts, p) {
-        if (str_is_word_of(shell_part_program(p), "cd pushd popd"))
+        if (words_have(shell_part_program(p), "cd pushd popd"))
             return true;
     }
     return false;
@@ -157,8 +160,8 @@ static bool shell_moves(const struct shell *s)
 /* This very text, whatever is in it. */
 static bool is_exact(const struct rule *r, struct str text)
 {
-    return r->kind == RULE_KIND_COMMAND && !r->boundary && !rule_wild_has_star(r->pattern) &&
-           rule_text_matches(r, text);
+    return r->kind == RULE_KIND_COMMAND && !r->boundary && rule_may_match(r, text) &&
+           !rule_wild_has_star(r->pattern) && rule_text_matches(r, text);
 }
 
 static bool is_free(const struct rule_command *c, size_t part)
@@ -174,8 +177,8 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
 
     *ret_rule = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (rule_names_tool(rules[i], tool) &&
-            (rules[i]->kind == RULE_KIND_TOOL || is_exact(rules[i], text))) {
+        if ((rules[i]->kind == RULE_KIND_TOOL || is_exact(rules[i], text)) &&
+            rule_names_tool(rules[i], tool)) {
             *ret_rule = rules[i];
             return true;
         }
@@ -193,7 +196,7 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
             find_starts(&c->shell.parts.ptr[k], &starts);
         for (size_t i = 0; !allowed && i < count; i++) {
             allowed =
-                rule_names_tool(rules[i], tool) && allows_part(rules[i], &c->lines[k], &starts);
+                allows_part(rules[i], &c->lines[k], &starts) && rule_names_tool(rules[i], tool);
             if (allowed)
                 *ret_rule = rules[i];
         }
@@ -247,7 +250,7 @@ bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs)
 
         shell_part_unwrap(p, &bare, &fed);
         has_git |= str_is(shell_part_program(&bare), "git");
-        if (!str_is_word_of(shell_part_program(&bare), "cd pushd"))
+        if (!words_have(shell_part_program(&bare), "cd pushd"))
             continue;
         for (size_t i = 1; bare.first + i < bare.words.len; i++) {
             const struct shell_word *w = shell_word_at(&bare, i);
@@ -288,7 +291,7 @@ bool rule_command_hides_paths(const struct rule_command *c)
         if (p->first == p->words.len || p->defined || !c->lines[k].reads)
             continue;
         if (shell_part_unwrap(p, &bare, &fed) &&
-            str_is_word_of(shell_word_at(&bare, 0)->text, NAME_NO_FILES))
+            words_have(shell_word_at(&bare, 0)->text, NAME_NO_FILES))
             continue;
         if (fed)
             return true;
@@ -333,7 +336,7 @@ static void places_find(struct places *at)
     VEC_EACH(&at->command->shell.parts, p) {
         const struct shell_word *to = shell_word_at(p, 1);
 
-        if (str_is_word_of(shell_part_program(p), "cd pushd") && to->text.len && at->dirs.len < 100)
+        if (words_have(shell_part_program(p), "cd pushd") && to->text.len && at->dirs.len < 100)
             strv_add(&at->dirs, to->text);
     }
 }
@@ -345,8 +348,8 @@ static bool is_filter(const struct shell_part *p, const struct shell_word *w)
     size_t equals = str_chr(w->text, '=');
 
     return !w->globs && !w->expands && str_starts(str_from(w->text, equals), STR("=*")) &&
-           str_is_word_of(str_first(w->text, equals), "--include --exclude --exclude-dir --glob") &&
-           str_is_word_of(shell_part_program(p), "grep egrep fgrep rg");
+           words_have(str_first(w->text, equals), "--include --exclude --exclude-dir --glob") &&
+           words_have(shell_part_program(p), "grep egrep fgrep rg");
 }
 
 /* Words that are paths as a whole are added as they are; these are in one: --output=path, -opath,
@@ -373,7 +376,7 @@ static bool git_writes_to(const struct shell_part *p, size_t i)
 {
     struct str before = p->words.ptr[i - 1].text;
     struct str text = p->words.ptr[i].text;
-    bool is_short = str_is_word_of(shell_word_at(p, 1)->text, "archive format-patch");
+    bool is_short = words_have(shell_word_at(p, 1)->text, "archive format-patch");
 
     return str_starts(text, STR("--output")) || str_starts(before, STR("--output")) ||
            (is_short && (str_is(before, "-o") || str_starts(text, STR("-o"))));

@@ -118,6 +118,19 @@ static struct str real_of(struct arena *arena, struct str base)
     return realpath(path, real) ? without_slashes(arena_str(arena, str_of(real))) : base;
 }
 
+/* Most paths are told from most patterns by these alone. */
+static void note_ends(struct rule_path *p)
+{
+    struct str s = p->pattern;
+
+    if (!s.len || str_chr(s, '[') < s.len || str_chr(s, '\\') < s.len)
+        return;
+    if (s.ptr[0] != '*' && s.ptr[0] != '?')
+        p->first = s.ptr[0];
+    if (s.ptr[s.len - 1] != '*' && s.ptr[s.len - 1] != '?')
+        p->last = s.ptr[s.len - 1];
+}
+
 int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
                     const struct rule_place *place, struct rule_path *ret, struct err *err)
 {
@@ -160,16 +173,20 @@ int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
     while (str_ends(text, STR("/**")))
         text = without_slashes(str_first(text, text.len - 3));
     p.pattern = arena_str(arena, str_is(text, "**") ? STR("") : text);
+    note_ends(&p);
     *ret = p;
     return 0;
 }
 
 /* The path itself, or a folder above it. */
-static bool matches_or_above(struct str pattern, struct str path)
+static bool matches_or_above(const struct rule_path *p, struct str path)
 {
-    for (size_t end = 0; end <= path.len; end++) {
-        if ((end == path.len || path.ptr[end] == '/') && end &&
-            rule_path_glob(pattern, str_first(path, end)))
+    if (p->first && (!path.len || path.ptr[0] != p->first))
+        return false;
+    for (size_t end = 1; end <= path.len; end++) {
+        if ((end == path.len || path.ptr[end] == '/') &&
+            (!p->last || path.ptr[end - 1] == p->last) &&
+            rule_path_glob(p->pattern, str_first(path, end)))
             return true;
     }
     return false;
@@ -183,7 +200,7 @@ static bool below(const struct rule_path *p, struct str base, struct str path)
     if (!p->pattern.len)
         return true;
     for (;;) {
-        if (matches_or_above(p->pattern, path))
+        if (matches_or_above(p, path))
             return true;
         if (!p->any_depth || str_chr(path, '/') == path.len)
             return false;

@@ -19,6 +19,8 @@ struct rule_path {
     struct str real;    /* the same with links followed */
     struct str pattern; /* below it; empty: the folder itself */
     bool any_depth;
+    char first; /* what all that the pattern matches begins with; 0: anything ... */
+    char last;  /* ... and ends with */
 };
 
 int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "base/words.h"
 #include "conf/rule_state.h"
 #include "conf/rule_wild.h"
 #include "conf/shell_brace.h"
@@ -27,10 +28,13 @@ static void read_text(struct rule_command *c, struct str text, unsigned depth);
 
 static void add(struct rule_command *c, enum reading_kind kind, struct str text)
 {
-    if (c->readings.len >= MAX_READINGS)
+    if (c->readings.len >= MAX_READINGS) {
         c->too_big = true;
-    else if (text.len)
+    } else if (text.len) {
         vec_push(&c->readings, ((struct reading){kind, text}));
+        c->begins[(unsigned char)text.ptr[0]] = true;
+        c->has_globs |= kind == READING_GLOB;
+    }
 }
 
 /* --- lines ---------------------------------------------------------------------------------- */
@@ -177,7 +181,7 @@ static bool runs_scripts(const struct shell *s)
         struct str name = shell_word_at(p, 0)->text;
 
         if (shell_part_is_shell(p) || str_chr(name, '/') < name.len ||
-            str_is_word_of(name, "chmod ssh su crontab at batch"))
+            words_have(name, "chmod ssh su crontab at batch"))
             return true;
         for (size_t i = shell_part_runs_from(p); i < p->words.len; i++) {
             if (shell_name_is_shell(shell_base_name(p->words.ptr[i].text)))
@@ -202,7 +206,7 @@ static bool runs_its_words(const struct shell_part *p)
 {
     struct str name = shell_part_program(p);
 
-    return str_is_word_of(name, "hash mapfile readarray complete") ||
+    return words_have(name, "hash mapfile readarray complete") ||
            str_starts(name, STR("ld-linux")) || str_starts(name, STR("ld-musl"));
 }
 
@@ -211,9 +215,9 @@ static bool runs_subscript(const struct shell_part *p, const struct shell_word *
 {
     return str_chr(w->text, '[') < w->text.len &&
            (str_has(w->text, STR("$(")) || str_chr(w->text, '`') < w->text.len) &&
-           str_is_word_of(shell_part_program(p),
-                          "printf read unset test [ declare typeset local export readonly let "
-                          "mapfile readarray getopts wait");
+           words_have(shell_part_program(p),
+                      "printf read unset test [ declare typeset local export readonly let "
+                      "mapfile readarray getopts wait");
 }
 
 /* --- parts ---------------------------------------------------------------------------------- */
@@ -228,7 +232,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
     size_t runs_from = shell_part_runs_from(p);
 
     /* echo rm x | sh */
-    if (runs_its_words(p) || (shells && str_is_word_of(shell_part_program(p), "echo printf")))
+    if (runs_its_words(p) || (shells && words_have(shell_part_program(p), "echo printf")))
         runs_from = p->first + 1;
 
     /* Once as a whole, assignments included, then behind them. */
@@ -348,14 +352,6 @@ void rule_command_read(struct rule_command *c)
 
 /* --- rules against readings ----------------------------------------------------------------- */
 
-/* The rule's first word, when it is written out. */
-static struct str pattern_head(const struct rule *r)
-{
-    struct str head = str_first(r->pattern, str_chr(r->pattern, ' '));
-
-    return rule_wild_has_star(head) ? (struct str){0} : head;
-}
-
 static bool glob_takes(const char *glob, struct str name)
 {
     CLEANUP(mem_freep) char *whole = mem_dup(name.ptr, name.len);
@@ -365,22 +361,22 @@ static bool glob_takes(const char *glob, struct str name)
 
 bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
 {
-    struct str head = pattern_head(r);
-
     if (c->too_big)
         return true;
+    if (r->first && !c->begins[(unsigned char)r->first] && !c->has_globs)
+        return false;
     VEC_EACH(&c->readings, reading) {
         bool matches = false;
 
         switch (reading->kind) {
         case READING_LINE:
-            matches = rule_text_matches(r, reading->text);
+            matches = rule_may_match(r, reading->text) && rule_text_matches(r, reading->text);
             break;
         case READING_NAME:
-            matches = head.len && str_eq(head, reading->text);
+            matches = r->head.len && str_eq(r->head, reading->text);
             break;
         case READING_GLOB:
-            matches = glob_takes(reading->text.ptr, head);
+            matches = glob_takes(reading->text.ptr, r->head);
             break;
         }
         if (matches)

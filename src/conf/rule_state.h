@@ -23,6 +23,8 @@ struct rule {
     struct str tool; /* may have "*" in it */
     enum rule_kind kind;
     struct str pattern; /* commands, hosts and names; "\*" is a star */
+    struct str head;    /* a command's pattern: its first word, when that is written out */
+    char first;         /* a command's pattern: what all that it matches begins with; 0: anything */
     bool boundary;      /* a command's pattern ended in ":*" or " *": more words may follow */
     struct rule_path path;
     struct str param; /* deny and ask: this parameter ... */
@@ -33,6 +35,11 @@ bool rule_names_tool(const struct rule *r, struct str tool);
 
 /* Commands and names: "deploy" and, with a boundary, "deploy prod". */
 bool rule_text_matches(const struct rule *r, struct str text);
+/* False: no, without a closer look. Every command is held against every rule. */
+static inline bool rule_may_match(const struct rule *r, struct str text)
+{
+    return !r->first || (text.len && text.ptr[0] == r->first);
+}
 
 /* What a part is to a rule that forbids. */
 enum reading_kind {
@@ -62,8 +69,10 @@ struct rule_command {
     struct arena arena;
     struct rule_line *lines; /* one for each part of the shell */
     VEC(struct reading) readings;
-    bool stays;   /* rule_command_stays() was said of it */
-    bool too_big; /* more readings than can be looked at: forbidden by every rule */
+    bool begins[256]; /* some reading has this as its first byte ... */
+    bool has_globs;   /* ... and of these the first byte says nothing */
+    bool stays;       /* rule_command_stays() was said of it */
+    bool too_big;     /* more readings than can be looked at: forbidden by every rule */
 };
 
 /* Fills in the readings. */

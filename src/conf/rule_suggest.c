@@ -87,7 +87,7 @@ static bool suggest_command(struct str command, struct strv *ret)
         return false;
     VEC_EACH(&shell.parts, p) {
         /* A rule for some parts only would not help. */
-        if (!shell_part_is_free(&shell, p) && !suggest_part(p, &found))
+        if (!shell_part_is_free(&shell, p, shell_part_is_read_only(p)) && !suggest_part(p, &found))
             return false;
     }
     if (!found.len || found.len > SUGGEST_MAX)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/strv.h"
+#include "base/words.h"
 #include "conf/shell.h"
 #include "conf/shell_runner.h"
 #include "conf/shell_sed.h"
@@ -101,7 +102,7 @@ static bool date_reads(const struct shell_part *p)
         if (shell_word_is_option(w)
                 ? w->text.ptr[1] != '-' && has_letter(w->text, "s")
                 : !str_starts(w->text, STR("+")) &&
-                      !str_is_word_of(shell_word_at(p, i - 1)->text, DATE_TAKES_VALUE))
+                      !words_have(shell_word_at(p, i - 1)->text, DATE_TAKES_VALUE))
             return false;
     }
     return true;
@@ -114,7 +115,7 @@ static bool find_reads(const struct shell_part *p)
     for (size_t i = 1; p->first + i < p->words.len; i++) {
         const struct shell_word *w = shell_word_at(p, i);
 
-        if (shell_word_could_be_option(w) || str_is_word_of(w->text, FIND_ACTIONS))
+        if (shell_word_could_be_option(w) || words_have(w->text, FIND_ACTIONS))
             return false;
     }
     return true;
@@ -159,7 +160,7 @@ static bool git_lists(const struct shell_part *p, size_t at)
     struct str first = shell_word_at(p, at + 1)->text;
 
     if (!first.len && p->first + at + 1 >= p->words.len)
-        return str_is_word_of(name, "branch tag remote reflog");
+        return words_have(name, "branch tag remote reflog");
     for (size_t i = 0; i < ARRAY_LEN(git_listers); i++) {
         const struct git_lister *l = &git_listers[i];
         bool fits = str_is(name, l->name) && str_is_word_of(first, l->first);
@@ -186,7 +187,7 @@ static bool git_reads(const struct shell_part *p)
         if (shell_word_could_be_option(w) || is_long_option_of(w->text, GIT_BAD_LONGS))
             return false;
     }
-    while (str_is_word_of(shell_word_at(p, at)->text, GIT_GLOBALS))
+    while (words_have(shell_word_at(p, at)->text, GIT_GLOBALS))
         at++;
     name = shell_word_at(p, at)->text;
     if (str_is(name, "grep")) {
@@ -197,7 +198,7 @@ static bool git_reads(const struct shell_part *p)
                 return false;
         }
     }
-    return str_is_word_of(name, GIT_READERS) || git_lists(p, at);
+    return words_have(name, GIT_READERS) || git_lists(p, at);
 }
 
 /* --- sed ------------------------------------------------------------------------------------ */
@@ -290,7 +291,7 @@ bool shell_part_is_read_only(const struct shell_part *part)
     if (!shell_part_unwrap(part, &p, &fed))
         return false;
     name = shell_word_at(&p, 0)->text;
-    if (str_is_word_of(name, PLAIN_READERS))
+    if (words_have(name, PLAIN_READERS))
         return true;
     if (fed)
         return false;
@@ -307,9 +308,9 @@ bool shell_part_is_read_only(const struct shell_part *part)
         return read_reads(&p);
     if (str_is(name, "set"))
         return set_reads(&p);
-    if (str_is_word_of(name, "exit return break continue"))
+    if (words_have(name, "exit return break continue"))
         return p.words.len - p.first < 3;
-    if (str_is_word_of(name, "local declare export readonly"))
+    if (words_have(name, "local declare export readonly"))
         return declares_own(&p);
     if (str_is(name, "command"))
         return str_is(shell_word_at(&p, 1)->text, "-v") || str_is(shell_word_at(&p, 1)->text, "-V");
@@ -317,8 +318,8 @@ bool shell_part_is_read_only(const struct shell_part *part)
         if (str_is(name, readers[i].name))
             return reader_takes(&readers[i], &p);
     }
-    return p.words.len - p.first == 2 && str_is_word_of(name, VERSION_TELLERS) &&
-           str_is_word_of(shell_word_at(&p, 1)->text, "--version");
+    return p.words.len - p.first == 2 && words_have(name, VERSION_TELLERS) &&
+           words_have(shell_word_at(&p, 1)->text, "--version");
 }
 
 /* A repository elsewhere may have its own ideas of what git should run. */
@@ -333,11 +334,11 @@ static bool part_is_git_elsewhere(const struct shell *s, const struct shell_part
     return false;
 }
 
-bool shell_part_is_free(const struct shell *s, const struct shell_part *p)
+bool shell_part_is_free(const struct shell *s, const struct shell_part *p, bool reads)
 {
     if (p->defined && !p->first)
         return true;
-    return shell_part_is_read_only(p) && !part_is_git_elsewhere(s, p);
+    return reads && !part_is_git_elsewhere(s, p);
 }
 
 bool shell_part_runs_others(const struct shell_part *part)
@@ -348,5 +349,5 @@ bool shell_part_runs_others(const struct shell_part *part)
     for (size_t n = shell_wrapper_len(&p, p.first); n; n = shell_wrapper_len(&p, p.first))
         p.first += n;
     name = shell_word_at(&p, 0)->text;
-    return str_is_word_of(name, "watch setsid flock") || (str_is(name, "find") && !find_reads(&p));
+    return words_have(name, "watch setsid flock") || (str_is(name, "find") && !find_reads(&p));
 }

@@ -12,8 +12,9 @@ struct shell_part;
 
 /* A part that only reads: no option of it writes or runs something else. */
 bool shell_part_is_read_only(const struct shell_part *p);
-/* The same, seen together with what runs before it: p is one of the parts of s. */
-bool shell_part_is_free(const struct shell *s, const struct shell_part *p);
+/* The same, seen together with what runs before it: p is one of the parts of s. reads:
+ * shell_part_is_read_only(). */
+bool shell_part_is_free(const struct shell *s, const struct shell_part *p, bool reads);
 
 /* find with an action, watch, setsid, flock: they run or remove what a prefix does not show. */
 bool shell_part_runs_others(const struct shell_part *p);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/strv.h"
+#include "base/words.h"
 #include "conf/shell.h"
 #include "conf/shell_brace.h"
 #include "conf/shell_kind.h"
@@ -130,7 +131,7 @@ static bool part_removes(const struct loss *l, const struct shell_part *p)
 static bool fed_is_critical(const struct loss *l, const struct shell *s)
 {
     VEC_EACH(&s->parts, p) {
-        if (!str_is_word_of(shell_part_program(p), "echo printf yes"))
+        if (!words_have(shell_part_program(p), "echo printf yes"))
             continue;
         for (size_t i = p->first + 1; i < p->words.len; i++) {
             if (!shell_word_is_option(&p->words.ptr[i]) && word_is_critical(l, &p->words.ptr[i]))
@@ -152,8 +153,8 @@ static bool part_finds(const struct loss *l, const struct shell_part *p)
 
         if (str_is(w->text, "-delete"))
             deletes = true;
-        else if (str_is_word_of(w->text, "-name -iname -path -type -newer -mtime -mmin -size -empty"
-                                         " -regex -perm -user"))
+        else if (words_have(w->text, "-name -iname -path -type -newer -mtime -mmin -size -empty"
+                                     " -regex -perm -user"))
             asks = true;
         else if (!deletes && !asks && !shell_word_is_option(w)) {
             CLEANUP(buf_release) struct buf path = BUF_INIT(SHELL_MAX_TEXT);
@@ -194,10 +195,10 @@ static bool part_runs_loss(struct loss *l, const struct shell_part *p, unsigned 
 
 static void note_folder(struct loss *l, const struct shell_part *p)
 {
-    struct str to = shell_word_at(p, 1)->text;
     CLEANUP(buf_release) struct buf path = BUF_INIT(SHELL_MAX_TEXT);
+    struct str to = shell_word_at(p, 1)->text;
 
-    if (!str_is_word_of(shell_part_program(p), "cd pushd") || l->dirs.len >= MAX_FOLDERS)
+    if (!words_have(shell_part_program(p), "cd pushd") || l->dirs.len >= MAX_FOLDERS)
         return;
     path_of(l, l->dirs.ptr[l->dirs.len - 1], to.len ? to : STR("~"), &path);
     strv_adds(&l->dirs, path.len ? buf_cstr(&path) : "/");
@@ -210,17 +211,22 @@ static bool loss_in(struct loss *l, const struct shell *s, unsigned depth)
     VEC_EACH(&s->parts, p) {
         struct shell_part bare;
         bool fed = false;
+        bool removes;
+        bool runs;
 
         note_folder(l, p);
         shells |= shell_part_is_shell(p);
+        removes = part_names_removal(p);
+        runs = shell_part_is_runner(p);
+        if (!removes && !runs && !shell_part_is(p, "find"))
+            continue; /* as mostly */
         if (shell_part_is_read_only(p))
             continue; /* find . -name rm */
-        if (part_names_removal(p) && part_removes(l, p))
+        if (removes && part_removes(l, p))
             return true;
-        if (shell_part_unwrap(p, &bare, &fed) && fed && part_names_removal(p) &&
-            fed_is_critical(l, s))
+        if (shell_part_unwrap(p, &bare, &fed) && fed && removes && fed_is_critical(l, s))
             return true;
-        if (part_finds(l, p) || (shell_part_is_runner(p) && part_runs_loss(l, p, depth)))
+        if (part_finds(l, p) || (runs && part_runs_loss(l, p, depth)))
             return true;
     }
     for (size_t i = 0; shells && i < s->given.len; i++) {
