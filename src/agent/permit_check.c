@@ -14,8 +14,11 @@
 #include "agent/tool.h"
 #include "agent/word_files.h"
 #include "agent/workspace.h"
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/strv.h"
+#include "base/vec.h"
 
 /* A question with what is worked out once for it. */
 struct judge {
@@ -26,10 +29,12 @@ struct judge {
     enum sandbox_side side;       /* ABOUT_COMMAND: where it would run */
     char *real;                   /* ABOUT_PATH: with links followed */
     struct rule_command *command; /* ABOUT_COMMAND: taken apart ... */
-    bool guards_paths;            /* ... some rule forbids paths, so that these are looked at: */
-    struct word_files files;
-    struct strv reads;  /* what may be names of files, absolute ... */
-    struct strv writes; /* ... and of these, what may be written */
+    struct rule_files words;      /* ... what may be names of files ... */
+    bool guards_paths;            /* ... and some rule forbids paths, so that all are looked at */
+    struct word_files files;      /* those that were; else what may be written */
+    struct strv git_dirs;         /* where git may run */
+    bool git_moves;
+    struct arena arena; /* of all this */
     struct permit_answer *answer;
 };
 
@@ -37,9 +42,10 @@ static void judge_release(struct judge *j)
 {
     mem_freep(&j->real);
     word_files_release(&j->files);
+    vec_release(&j->words);
     rule_command_free(j->command);
-    strv_release(&j->reads);
-    strv_release(&j->writes);
+    strv_release(&j->git_dirs);
+    arena_release(&j->arena);
 }
 
 static void judge_say(struct judge *j, enum permit_verdict verdict, const char *type,
@@ -72,20 +78,18 @@ static bool state_guards_paths(const struct permit_state *s)
     return false;
 }
 
-static void judge_find_files(struct judge *j)
+/* "cd /where/it/is && git status": models like to say where they are. */
+static void judge_see_moves(struct judge *j)
 {
-    CLEANUP(strv_release) struct strv filters = STRV_INIT;
+    j->git_moves = rule_command_git_moves(j->command, &j->git_dirs);
+    for (size_t i = 0; j->git_moves && i < j->git_dirs.len; i++) {
+        struct str path = word_files_path(&j->files, str_of(j->git_dirs.ptr[i]));
 
-    rule_command_paths(j->command, &j->reads, &j->writes, &filters);
-    word_files_resolve(&j->files, &j->writes);
-    if (!j->guards_paths)
-        return;
-    word_files_resolve(&j->files, &j->reads);
-    for (size_t i = 0; i < filters.len; i++) {
-        CLEANUP(mem_freep) char *path = word_files_path(&j->files, str_of(filters.ptr[i]));
-
-        strv_adds(&j->reads, path);
+        if (!str_eq(path, word_files_cwd(&j->files)))
+            return;
     }
+    if (j->git_moves)
+        rule_command_stays(j->command);
 }
 
 static void judge_prepare(struct judge *j, struct rule_subject *subject)
@@ -96,29 +100,20 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
         j->real =
             subject->real ? mem_dup(subject->real, strlen(subject->real)) : workspace_real(path);
     } else if (subject->about == ABOUT_COMMAND) {
-        j->files.workspace = j->permit->workspace;
         j->command = rule_command_new(subject->text);
         subject->command = j->command;
         j->side = sandbox_side(j->permit->sandbox, subject->text, subject->args);
         j->guards_paths = state_guards_paths(j->state);
-        judge_find_files(j);
+        rule_command_files(j->command, &j->arena, &j->words);
+        word_files_init(&j->files, j->permit->workspace, &j->arena);
+        word_files_add(&j->files, &j->words, /*only_writes=*/!j->guards_paths);
+        judge_see_moves(j);
     }
 }
 
 static bool is_grant(const struct permit_rule *r)
 {
     return r->list == RULE_ALLOW && !r->is_limit;
-}
-
-/* A path as if Read or Edit were called with it. */
-static bool rule_matches_path(const struct rule *r, const char *path, bool writes)
-{
-    struct rule_subject s = {.tool = writes ? STR("Edit") : STR("Read"),
-                             .about = ABOUT_PATH,
-                             .text = str_of(path),
-                             .writes = writes};
-
-    return rule_matches(r, &s);
 }
 
 /* Deny and ask: the path as it was given, or what it leads to. */
@@ -134,12 +129,9 @@ static bool judge_forbids(const struct judge *j, const struct rule *r)
     }
     if (j->subject->about != ABOUT_COMMAND || !rule_is_about_paths(r))
         return false;
-    for (size_t i = 0; i < j->reads.len; i++) {
-        if (rule_matches_path(r, j->reads.ptr[i], /*writes=*/false))
-            return true;
-    }
-    for (size_t i = 0; i < j->writes.len; i++) {
-        if (rule_matches_path(r, j->writes.ptr[i], /*writes=*/true))
+    VEC_EACH(&j->files, file) {
+        if (rule_matches_path(r, file->path, /*writes=*/false) ||
+            (file->writes && rule_matches_path(r, file->path, /*writes=*/true)))
             return true;
     }
     return false;
@@ -173,21 +165,21 @@ static bool judge_is_protected(const struct judge *j)
     if (j->subject->about == ABOUT_PATH)
         return j->subject->writes &&
                (protected_path(j->subject->text) || protected_path(str_of(j->real)));
-    for (size_t i = 0; i < j->writes.len; i++) {
-        if (protected_path(str_of(j->writes.ptr[i])))
+    VEC_EACH(&j->files, file) {
+        if (file->writes && protected_path(file->path))
             return true;
     }
     return false;
 }
 
-static bool judge_is_critical(const struct judge *j)
+static bool judge_is_critical(struct judge *j)
 {
     const char *dir = workspace_dir(j->permit->workspace);
-    CLEANUP(mem_freep) char *cwd = NULL;
+    const char *cwd;
 
     if (j->subject->about != ABOUT_COMMAND)
         return false;
-    cwd = workspace_cwd(j->permit->workspace);
+    cwd = word_files_cwd(&j->files).ptr;
     return rule_command_is_critical(j->command, cwd, j->permit->home) ||
            (strcmp(cwd, dir) != 0 && rule_command_is_critical(j->command, dir, j->permit->home));
 }
@@ -200,11 +192,23 @@ static bool folder_has(const char *folder, const char *name)
     return lstat(path, &st) == 0;
 }
 
+static bool names_git(struct str path)
+{
+    return str_is(path, "git") || str_ends(path, STR("/git"));
+}
+
 /* Among the words of a command, quotes taken away. */
 static bool judge_names_git(const struct judge *j)
 {
-    for (size_t i = 0; i < j->reads.len; i++) {
-        if (strcmp(path_base(j->reads.ptr[i]), "git") == 0)
+    if (j->guards_paths) {
+        VEC_EACH(&j->files, file) {
+            if (names_git(file->path))
+                return true;
+        }
+        return false;
+    }
+    VEC_EACH(&j->words, word) {
+        if (!word->filters && names_git(word->text))
             return true;
     }
     return false;
@@ -212,13 +216,13 @@ static bool judge_names_git(const struct judge *j)
 
 /* A folder with HEAD and objects is a repository to git, and its file "config" names programs that
  * even git status runs. Edits and checkouts can make one; .git itself is protected. */
-static bool judge_is_git_trap(const struct judge *j)
+static bool judge_is_git_trap(struct judge *j)
 {
-    CLEANUP(mem_freep) char *at = NULL;
+    char *at;
 
     if (!judge_names_git(j))
         return false;
-    at = workspace_cwd(j->permit->workspace);
+    at = arena_cstr(&j->arena, word_files_cwd(&j->files));
     for (;;) {
         char *slash = strrchr(at, '/');
 
@@ -232,34 +236,12 @@ static bool judge_is_git_trap(const struct judge *j)
     }
 }
 
-/* "cd /where/it/is && git status": models like to say where they are. */
-static void judge_see_moves(struct judge *j)
-{
-    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
-    CLEANUP(mem_freep) char *cwd = NULL;
-
-    if (!rule_command_git_moves(j->command, &dirs))
-        return;
-    cwd = workspace_cwd(j->permit->workspace);
-    for (size_t i = 0; i < dirs.len; i++) {
-        CLEANUP(mem_freep) char *path = word_files_path(&j->files, str_of(dirs.ptr[i]));
-
-        if (strcmp(path, cwd) != 0)
-            return;
-    }
-    rule_command_stays(j->command);
-}
-
 /* A repository elsewhere says what git runs, and nobody has looked at that one. */
-static bool judge_git_leaves(const struct judge *j)
+static bool judge_git_leaves(struct judge *j)
 {
-    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
-
-    if (!j->command || !rule_command_git_moves(j->command, &dirs))
-        return false;
-    for (size_t i = 0; i < dirs.len; i++) {
-        CLEANUP(mem_freep) char *path = word_files_path(&j->files, str_of(dirs.ptr[i]));
-        CLEANUP(mem_freep) char *real = workspace_real(path);
+    for (size_t i = 0; j->git_moves && i < j->git_dirs.len; i++) {
+        struct str path = word_files_path(&j->files, str_of(j->git_dirs.ptr[i]));
+        CLEANUP(mem_freep) char *real = workspace_real(path.ptr);
 
         if (!workspace_contains(j->permit->workspace, real))
             return true;
@@ -280,8 +262,8 @@ static bool judge_may_edit(const struct judge *j, const char *given,
     if (j->state->mode == MODE_ACCEPT_EDITS && workspace_contains(j->permit->workspace, path))
         return true;
     VEC_EACH(&j->state->rules, r) {
-        if (is_grant(*r) && rule_matches_path((*r)->rule, path, true) &&
-            rule_matches_path((*r)->rule, real, true)) {
+        if (is_grant(*r) && rule_matches_path((*r)->rule, str_of(path), true) &&
+            rule_matches_path((*r)->rule, str_of(real), true)) {
             *ret_rule = *r;
             return true;
         }
@@ -371,16 +353,17 @@ static void judge_name_rule(struct judge *j, const struct permit_rule *r)
 static bool judge_rules_allow_command(struct judge *j)
 {
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
-    VEC(struct rule *) rules = VEC_INIT;
+    struct rule **rules = arena_alloc(&j->arena, (j->state->rules.len + 1) * sizeof(struct rule *));
+    size_t count = 0;
     const struct permit_rule *edits = NULL;
     const struct rule *used = NULL;
     bool allowed;
 
     VEC_EACH(&j->state->rules, r) {
         if (is_grant(*r))
-            vec_push(&rules, (*r)->rule);
+            rules[count++] = (*r)->rule;
     }
-    allowed = rules_allow_command(rules.ptr, rules.len, j->subject, &writes, &used);
+    allowed = rules_allow_command(rules, count, j->subject, &writes, &used);
     if (allowed && judge_hides_paths(j) && !(used && rule_covers_tool(used, j->subject->tool)))
         allowed = false;
     for (size_t i = 0; allowed && i < writes.len; i++)
@@ -393,7 +376,6 @@ static bool judge_rules_allow_command(struct judge *j)
         if (allowed && used && (*r)->rule == used)
             judge_name_rule(j, *r);
     }
-    vec_release(&rules);
     return allowed;
 }
 
@@ -422,7 +404,7 @@ static bool judge_rules_allow(struct judge *j)
 }
 
 /* Plan mode: looking is fine, and so is talking to the person. */
-static bool judge_only_looks(const struct judge *j)
+static bool judge_only_looks(struct judge *j)
 {
     if (j->subject->about == ABOUT_COMMAND)
         return judge_only_reads(j) && !judge_is_git_trap(j);
@@ -544,7 +526,5 @@ void permit_check(struct permit *p, const struct rule_subject *subject, unsigned
 
     *ret = (struct permit_answer){.reason_type = "other"};
     judge_prepare(&j, &own);
-    if (j.command)
-        judge_see_moves(&j);
     permit_judge(&j);
 }

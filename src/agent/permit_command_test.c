@@ -240,6 +240,45 @@ static void odd_texts(void **state)
     assert_int_not_equal(answer.verdict, PERMIT_ALLOW);
 }
 
+/* A word that is written and read counts for both kinds of rules, whichever it was first; a name
+ * ends at a NUL; below the root one slash is enough. */
+static void words_as_files(void **state)
+{
+    static const struct {
+        const char *cwd; /* NULL: the work folder */
+        struct str command;
+        char expect;
+    } rows[] = {
+        {NULL, STR_INIT("cat x; touch x"), '-'},
+        {NULL, STR_INIT("touch x; cat x"), '-'},
+        {NULL, STR_INIT("cat x; cat x; cat y; touch y"), '+'},
+        {NULL, STR_INIT("cat ./x; touch ././x"), '-'},
+        {NULL, STR_INIT("grep --include='*x' a b; touch '*x'"), '+'},
+        {NULL, STR_INIT("cd q && touch x"), '-'},
+        {NULL, STR_INIT("cat x"), '+'},
+        {NULL, STR_INIT("touch x\0y"), '-'},
+        {"/", STR_INIT("ls etc"), '-'},
+        {"/", STR_INIT("ls ./etc"), '-'},
+        {"/", STR_INIT("ls usr"), '+'},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(setting_release) struct setting s;
+        struct rule_subject subject = {
+            .tool = STR("Bash"), .about = ABOUT_COMMAND, .text = rows[i].command};
+        struct permit_answer answer;
+
+        setting_make(&s, "{'permissions':{'deny':['Edit(x)','Read(//etc)'],"
+                         "'allow':['Bash(touch:*)']}}");
+        if (rows[i].cwd)
+            workspace_set_cwd(s.workspace, rows[i].cwd);
+        permit_check(s.permit, &subject, 0, &answer);
+        if ((answer.verdict == PERMIT_DENY) != (rows[i].expect == '-'))
+            fail_msg("row %zu: %s: %s", i, rows[i].command.ptr, answer.reason);
+    }
+}
+
 /* A filter only narrows what a search reads: with it no more is asked for than without. */
 static void filters(void **state)
 {
@@ -372,6 +411,7 @@ int main(void)
         cmocka_unit_test(ordinary),
         cmocka_unit_test(odd_texts),
         cmocka_unit_test(filters),
+        cmocka_unit_test(words_as_files),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

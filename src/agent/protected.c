@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 
+/* All in both begin with a dot. */
 static const char *const folders[] = {
     ".git",  ".vscode",       ".idea", ".husky",  ".cargo",
     ".yarn", ".devcontainer", ".mvn",  ".claude", ".tenax",
@@ -56,6 +57,8 @@ bool protected_path(struct str path)
         /* Checkouts that are worked in: .claude/worktrees/<name>/src/main.c */
         if ((str_eq_nocase(name, STR(".claude")) || str_eq_nocase(name, STR(".tenax"))) &&
             str_is(next, "worktrees") && next.len < path.len)
+            continue;
+        if (!str_starts(name, STR(".")))
             continue;
         if (is_one_of(name, folders, ARRAY_LEN(folders)))
             return true;

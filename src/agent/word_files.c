@@ -13,31 +13,42 @@
 #include <sys/stat.h>
 
 #include "agent/workspace.h"
-#include "base/buf.h"
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/strv.h"
+#include "base/vec.h"
+#include "conf/rule.h"
 
 #define MAX_FILES 1000 /* that one pattern stands for */
 #define MAX_PATTERNS 2 /* parts of one path that are patterns; each is a folder to be listed */
-#define MAX_LOOKS 16   /* of each kind that are remembered */
 #define MAX_BRACES 4   /* in one word; each makes it several */
 #define MAX_SAME 8     /* words back that one is compared with */
 
-void word_files_release(struct word_files *f)
+void word_files_init(struct word_files *f, struct workspace *w, struct arena *arena)
 {
-    mem_freep(&f->cwd);
-    strv_release(&f->plain);
-    strv_release(&f->missing);
+    *f = (struct word_files){.workspace = w, .arena = arena, .path = BUF_INIT(WORKSPACE_MAX_PATH)};
 }
 
-static void add_with_real(struct strv *to, const char *path)
+void word_files_release(struct word_files *f)
 {
-    CLEANUP(mem_freep) char *real = workspace_real(path);
+    buf_release(&f->path);
+    vec_release(f);
+}
 
-    strv_adds(to, path);
-    if (strcmp(path, real) != 0)
-        strv_adds(to, real);
+static struct str add(struct word_files *f, struct str path)
+{
+    path = arena_str(f->arena, path);
+    vec_push(f, ((struct word_file){path, f->writes}));
+    return path;
+}
+
+static void add_with_real(struct word_files *f, struct str path)
+{
+    struct str kept = add(f, path);
+    CLEANUP(mem_freep) char *real = workspace_real(kept.ptr);
+
+    if (!str_is(kept, real))
+        add(f, str_of(real));
 }
 
 /* A pattern like / * / * / * would have the whole disk listed. */
@@ -60,8 +71,31 @@ static bool is_wide(const char *pattern)
     return patterns > MAX_PATTERNS || braces > MAX_BRACES;
 }
 
+/* --- the shell's folder ---------------------------------------------------------------------- */
+
+struct str word_files_cwd(struct word_files *f)
+{
+    if (!f->cwd.ptr) {
+        CLEANUP(mem_freep) char *cwd = workspace_cwd(f->workspace);
+
+        f->cwd = arena_str(f->arena, str_of(cwd));
+    }
+    return f->cwd;
+}
+
+static bool cwd_is_real(struct word_files *f)
+{
+    if (!f->saw_cwd) {
+        CLEANUP(mem_freep) char *real = workspace_real(word_files_cwd(f).ptr);
+
+        f->cwd_is_real = str_is(f->cwd, real);
+        f->saw_cwd = true;
+    }
+    return f->cwd_is_real;
+}
+
 /* /proc/self/cwd/x and /proc/1/root/x mean the shell's folders, not ours. */
-char *word_files_path(const struct word_files *f, struct str word)
+static struct str behind_proc(struct str word)
 {
     struct str rest = str_from(word, 6);
     struct str process;
@@ -69,24 +103,28 @@ char *word_files_path(const struct word_files *f, struct str word)
 
     if (!str_starts(word, STR("/proc/")) || !str_cut(&rest, '/', &process) ||
         !str_cut(&rest, '/', &kind))
-        return workspace_resolve(f->workspace, word);
+        return word;
     if (str_is(kind, "cwd"))
-        return workspace_resolve(f->workspace, rest.len ? rest : STR("."));
+        return rest.len ? rest : STR(".");
     if (str_is(kind, "root") && rest.len) /* from the slash before it on */
-        return workspace_resolve(f->workspace, str_make(rest.ptr - 1, rest.len + 1));
-    return workspace_resolve(f->workspace, word);
+        return str_make(rest.ptr - 1, rest.len + 1);
+    return word;
 }
 
-static void find_cwd(struct word_files *f)
+/* Into f->path. */
+static void resolve(struct word_files *f, struct str word)
 {
-    CLEANUP(mem_freep) char *real = NULL;
-
-    if (f->cwd)
-        return;
-    f->cwd = workspace_cwd(f->workspace);
-    real = workspace_real(f->cwd);
-    f->cwd_is_real = strcmp(real, f->cwd) == 0;
+    buf_clear(&f->path);
+    workspace_resolve_at(word_files_cwd(f), behind_proc(word), &f->path);
 }
+
+struct str word_files_path(struct word_files *f, struct str word)
+{
+    resolve(f, word);
+    return arena_str(f->arena, buf_str(&f->path));
+}
+
+/* --- links ----------------------------------------------------------------------------------- */
 
 enum look {
     LOOK_MISSING,
@@ -94,77 +132,57 @@ enum look {
     LOOK_LINK, /* or it cannot be told */
 };
 
-/* name: what path is from the shell's folder on. */
+/* path: below the shell's folder; name: what it is from there on. */
 static enum look look_at(struct word_files *f, const char *path, struct str name)
 {
     struct stat st;
+    bool is_there;
 
-    if (strv_has(&f->missing, name))
-        return LOOK_MISSING;
-    if (strv_has(&f->plain, name))
-        return LOOK_PLAIN;
-    if (lstat(path, &st) < 0) {
-        if (errno != ENOENT)
-            return LOOK_LINK;
-        if (f->missing.len < MAX_LOOKS)
-            strv_add(&f->missing, name);
-        return LOOK_MISSING;
+    for (size_t i = 0; i < f->looks_len; i++) {
+        if (str_eq(f->looks[i].name, name))
+            return f->looks[i].is_there ? LOOK_PLAIN : LOOK_MISSING;
     }
-    if (S_ISLNK(st.st_mode))
+    is_there = lstat(path, &st) == 0;
+    if (is_there ? S_ISLNK(st.st_mode) : errno != ENOENT)
         return LOOK_LINK;
-    if (f->plain.len < MAX_LOOKS)
-        strv_add(&f->plain, name);
-    return LOOK_PLAIN;
+    if (f->looks_len < WORD_FILES_LOOKS) {
+        f->looks[f->looks_len].name = arena_str(f->arena, name);
+        f->looks[f->looks_len++].is_there = is_there;
+    }
+    return is_there ? LOOK_PLAIN : LOOK_MISSING;
 }
 
 /* A path below the shell's folder, or the folder itself, on which there is no link: it is what it
- * leads to. Looked at from that folder on, which is cheaper than from the root. */
-static bool is_real(struct word_files *f, const char *path)
+ * leads to. Looked at from that folder on, which is cheaper than from the root. The path is cut
+ * short for each look, and whole again at the end. */
+static bool is_real(struct word_files *f, char *path)
 {
-    CLEANUP(buf_release) struct buf at = BUF_INIT(BUF_NO_LIMIT);
     struct str rest = str_of(path);
+    struct str cwd = word_files_cwd(f);
     struct str part;
+    const char *name;
 
-    find_cwd(f);
-    if (!f->cwd_is_real || !str_starts(rest, str_of(f->cwd)))
+    if (!str_starts(rest, cwd) || !cwd_is_real(f))
         return false;
-    buf_adds(&at, f->cwd);
-    if (rest.len == at.len)
+    if (rest.len == cwd.len)
         return true;
-    if (path[at.len] != '/')
+    if (path[cwd.len] != '/')
         return false;
-    rest = str_from(rest, at.len + 1);
+    name = path + cwd.len + 1;
+    rest = str_from(rest, cwd.len + 1);
     while (str_cut(&rest, '/', &part)) {
+        char *end = path + (part.ptr + part.len - path);
+        char kept = *end;
         enum look look;
 
         if (!part.len || str_is(part, ".") || str_is(part, ".."))
             return false;
-        buf_addc(&at, '/');
-        buf_add(&at, part);
-        look = look_at(f, buf_cstr(&at), str_from(buf_str(&at), strlen(f->cwd) + 1));
+        *end = '\0';
+        look = look_at(f, path, str_make(name, (size_t)(end - name)));
+        *end = kept;
         if (look != LOOK_PLAIN)
             return look == LOOK_MISSING; /* nor is there anything behind it */
     }
-    return true;
-}
-
-/* A plain name in the shell's folder. False when it is a link, or the folder is reached through
- * one. */
-static bool resolve_name(struct word_files *f, const char *name, struct strv *to)
-{
-    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-
-    if (strpbrk(name, "/~*?[{") || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return false;
-    find_cwd(f);
-    if (!f->cwd_is_real)
-        return false;
-    buf_adds(&path, f->cwd);
-    buf_addc(&path, '/');
-    buf_adds(&path, name);
-    if (look_at(f, buf_cstr(&path), str_of(name)) == LOOK_LINK)
-        return false;
-    strv_add(to, buf_str(&path));
     return true;
 }
 
@@ -176,7 +194,6 @@ struct folder {
     struct str path; /* "" is the root */
     bool is_real;
     const char *pattern;
-    struct strv *to;
     size_t found;
 };
 
@@ -193,9 +210,9 @@ static void folder_entry(struct folder *d, const struct dirent64 *e)
     buf_addc(&path, '/');
     buf_adds(&path, e->d_name);
     if (is_plain && d->is_real)
-        strv_add(d->to, buf_str(&path));
+        add(d->files, buf_str(&path));
     else
-        add_with_real(d->to, buf_cstr(&path));
+        add_with_real(d->files, buf_str(&path));
 }
 
 static void folder_list(struct folder *d)
@@ -222,9 +239,9 @@ static void folder_list(struct folder *d)
 
 /* Only the last part of the path is a pattern, as mostly: one folder is listed, at a quarter of
  * what glob() takes for it. False when it is another kind of pattern. */
-static bool add_from_folder(struct word_files *f, struct strv *to, const char *pattern)
+static bool add_from_folder(struct word_files *f, const char *pattern)
 {
-    struct folder d = {.files = f, .to = to, .pattern = path_base(pattern)};
+    struct folder d = {.files = f, .pattern = path_base(pattern)};
 
     d.path = str_make(pattern, (size_t)(d.pattern - pattern) - (d.pattern > pattern));
     for (size_t i = 0; i < d.path.len; i++) {
@@ -238,7 +255,7 @@ static bool add_from_folder(struct word_files *f, struct strv *to, const char *p
 }
 
 /* All files that are there. */
-static void add_matching(struct word_files *f, struct strv *to, const char *pattern)
+static void add_matching(struct word_files *f, const char *pattern)
 {
     glob_t found = {0};
 
@@ -246,50 +263,87 @@ static void add_matching(struct word_files *f, struct strv *to, const char *patt
         f->wide = true;
         return;
     }
-    if (add_from_folder(f, to, pattern))
+    if (add_from_folder(f, pattern))
         return;
     if (glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found) == 0) {
         f->wide |= found.gl_pathc > MAX_FILES;
         for (size_t i = 0; i < found.gl_pathc && i < MAX_FILES; i++)
-            add_with_real(to, found.gl_pathv[i]);
+            add_with_real(f, str_of(found.gl_pathv[i]));
     }
     globfree(&found);
 }
 
 /* --- words ---------------------------------------------------------------------------------- */
 
-static void resolve_path(struct word_files *f, const char *word, struct strv *to)
+static bool has_pattern(struct str word)
 {
-    CLEANUP(mem_freep) char *path = word_files_path(f, str_of(word));
+    for (size_t i = 0; i < word.len; i++) {
+        char c = word.ptr[i];
 
-    if (is_real(f, path))
-        strv_adds(to, path);
-    else
-        add_with_real(to, path);
-    if (strpbrk(word, "*?[{"))
-        add_matching(f, to, path);
-}
-
-/* "for f in *.c; do wc $f; done" names one pattern twice. */
-static bool was_just_there(const struct strv *words, size_t at)
-{
-    for (size_t i = at > MAX_SAME ? at - MAX_SAME : 0; i < at; i++) {
-        if (strcmp(words->ptr[i], words->ptr[at]) == 0)
+        if (c == '*' || c == '?' || c == '[' || c == '{')
             return true;
     }
     return false;
 }
 
-void word_files_resolve(struct word_files *f, struct strv *words)
+/* A plain name in the shell's folder. False when it is a link, or the folder is reached through
+ * one. */
+static bool resolve_name(struct word_files *f, struct str name)
 {
-    struct strv full = STRV_INIT;
+    if (has_pattern(name) || str_chr(name, '/') < name.len || str_chr(name, '~') < name.len ||
+        str_is(name, ".") || str_is(name, "..") || !cwd_is_real(f))
+        return false;
+    buf_clear(&f->path);
+    buf_add(&f->path, f->cwd);
+    if (f->cwd.len > 1)
+        buf_addc(&f->path, '/');
+    buf_add(&f->path, name);
+    if (f->path.over || look_at(f, buf_cstr(&f->path), name) == LOOK_LINK)
+        return false;
+    add(f, buf_str(&f->path));
+    return true;
+}
 
-    for (size_t i = 0; i < words->len; i++) {
-        if (was_just_there(words, i))
-            continue;
-        if (!resolve_name(f, words->ptr[i], &full))
-            resolve_path(f, words->ptr[i], &full);
+static void resolve_path(struct word_files *f, struct str word)
+{
+    size_t at = f->len;
+
+    resolve(f, word);
+    if (is_real(f, f->path.ptr))
+        add(f, buf_str(&f->path));
+    else
+        add_with_real(f, buf_str(&f->path));
+    if (has_pattern(word))
+        add_matching(f, f->ptr[at].path.ptr);
+}
+
+/* "for f in *.c; do wc $f; done" names one pattern twice. */
+static bool was_just_there(const struct rule_files *words, size_t at)
+{
+    const struct rule_file *word = &words->ptr[at];
+
+    for (size_t i = at > MAX_SAME ? at - MAX_SAME : 0; i < at; i++) {
+        const struct rule_file *other = &words->ptr[i];
+
+        if (!other->filters && other->writes >= word->writes && str_eq(other->text, word->text))
+            return true;
     }
-    strv_release(words);
-    *words = full;
+    return false;
+}
+
+void word_files_add(struct word_files *f, const struct rule_files *words, bool only_writes)
+{
+    for (size_t i = 0; i < words->len; i++) {
+        const struct rule_file *word = &words->ptr[i];
+
+        if (only_writes && !word->writes)
+            continue;
+        f->writes = word->writes;
+        if (word->filters) {
+            resolve(f, word->text);
+            add(f, buf_str(&f->path));
+        } else if (!was_just_there(words, i) && !resolve_name(f, word->text)) {
+            resolve_path(f, word->text);
+        }
+    }
 }

@@ -22,7 +22,6 @@
 
 #define WORKSPACE_MAX_TODOS ((size_t)1 << 20)
 #define WORKSPACE_MAX_SHELL ((size_t)64 << 10)
-#define WORKSPACE_MAX_PATH ((size_t)64 << 10)
 #define WORKSPACE_SPILL_TRIES 1000
 
 struct thing {
@@ -191,21 +190,25 @@ void workspace_dirs(struct workspace *w, struct strv *ret)
     lock_give(&w->lock);
 }
 
-char *workspace_resolve(struct workspace *w, struct str path)
+void workspace_resolve_at(struct str dir, struct str path, struct buf *ret)
 {
-    struct buf full = BUF_INIT(WORKSPACE_MAX_PATH);
-
     if (str_is(path, "~") || str_starts(path, STR("~/"))) {
-        path_walk(&full, str_of(path_home()));
+        path_walk(ret, str_of(path_home()));
         path = str_from(path, 1);
     } else if (!str_starts(path, STR("/"))) {
-        CLEANUP(mem_freep) char *cwd = workspace_cwd(w);
-
-        path_walk(&full, str_of(cwd));
+        path_walk(ret, dir);
     }
-    path_walk(&full, path);
-    if (!full.len)
-        buf_addc(&full, '/');
+    path_walk(ret, path);
+    if (!ret->len)
+        buf_addc(ret, '/');
+}
+
+char *workspace_resolve(struct workspace *w, struct str path)
+{
+    CLEANUP(mem_freep) char *cwd = workspace_cwd(w);
+    struct buf full = BUF_INIT(WORKSPACE_MAX_PATH);
+
+    workspace_resolve_at(str_of(cwd), path, &full);
     return buf_take(&full);
 }
 

@@ -39,6 +39,9 @@ void workspace_dirs(struct workspace *w, struct strv *ret); /* dir first, then t
 /* Absolute, "~" expanded, "." and ".." and doubled slashes taken out by name only; against cwd when
  * relative. Yours to free. */
 char *workspace_resolve(struct workspace *w, struct str path);
+/* The same against a folder of yours, appended; the buffer holds WORKSPACE_MAX_PATH at most. */
+#define WORKSPACE_MAX_PATH ((size_t)64 << 10)
+void workspace_resolve_at(struct str dir, struct str path, struct buf *ret);
 /* For people and models: relative to cwd when below it, else as it is. Yours to free. */
 char *workspace_shorten(struct workspace *w, const char *path);
 /* The path with its links followed as far as it exists, also those that lead to nothing yet: what a

@@ -353,3 +353,14 @@ bool rule_matches(const struct rule *r, const struct rule_subject *s)
     }
     return s->about == ABOUT_PATH && path_rule_matches(r, s);
 }
+
+bool rule_matches_path(const struct rule *r, struct str path, bool writes)
+{
+    struct rule_subject s = {.tool = writes ? STR("Edit") : STR("Read"),
+                             .about = ABOUT_PATH,
+                             .text = path,
+                             .writes = writes};
+
+    /* A rule about paths speaks of all tools that read or write. */
+    return r->kind == RULE_KIND_PATH ? path_rule_matches(r, &s) : rule_matches(r, &s);
+}

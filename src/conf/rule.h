@@ -81,6 +81,8 @@ const char *rule_reach(const struct rule *r, struct arena *arena, size_t *ret_de
 /* For ABOUT_COMMAND: the whole command of a deny or ask rule matches when any of its parts does. An
  * allow rule speaks of one part at a time: see rules_allow_command(). */
 bool rule_matches(const struct rule *r, const struct rule_subject *s);
+/* The same for Read or, when it writes, Edit of an absolute path. */
+bool rule_matches_path(const struct rule *r, struct str path, bool writes);
 
 /* Every part of the command (conf/shell.h) is matched by one of the rules or is free by itself
  * (rule_command_is_read_only()). False for what cannot be taken apart with certainty, but for a
@@ -120,14 +122,24 @@ bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_pa
  * only a variable names. */
 bool rule_command_is_critical(const struct rule_command *c, const char *cwd, const char *home);
 
+/* A word that may be the name of a file. */
+struct rule_file {
+    struct str text; /* no NUL in it; lent by the command, or in the arena */
+    bool writes;     /* it may be written, too */
+    bool filters;    /* it only narrows what a search reads (grep --include='*.c'): as a text it
+                      * counts like the others, but names no file of the folder */
+};
+struct rule_files { /* a VEC */
+    struct rule_file *ptr;
+    size_t len;
+    size_t cap;
+};
+
 /* Everything in it that may be the name of a file, as far as it can be told: all words and what
  * redirections read; and of these, what may be written: words of parts that do not only read (git
  * knows what it does), and the targets of redirections. Behind a cd each counts there, too. Words
- * with patterns are appended as they are: "*.c". Filters are patterns that only narrow what a
- * search reads (grep --include='*.c'): as texts they count like the others, but name no file of the
- * folder. For what forbids. */
-void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
-                        struct strv *ret_writes, struct strv *ret_filters);
+ * with patterns are appended as they are: "*.c". For what forbids. */
+void rule_command_files(const struct rule_command *c, struct arena *arena, struct rule_files *ret);
 
 /* "npm test *" for "npm test --watch": what "always allow" would add, one rule for each part that
  * needs one. False when there is nothing sensible to suggest. */

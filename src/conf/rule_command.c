@@ -305,30 +305,53 @@ bool rule_command_hides_paths(const struct rule_command *c)
 
 /* --- paths ---------------------------------------------------------------------------------- */
 
+#define MAX_PLACES 100
+
 /* Where what is named may lie, besides the folder that the command starts in. */
 struct places {
     const struct rule_command *command;
-    struct strv dirs;
-    struct strv *reads;
-    struct strv *writes;
+    struct arena *arena;
+    struct rule_files *files;
+    size_t named; /* in words; what is a filter is none of these */
+    struct str dirs[MAX_PLACES];
+    size_t dirs_len;
 };
 
-static void places_add(const struct places *at, struct str text, bool writes)
+/* To the system a name ends at a NUL. */
+static struct str before_nul(struct str text)
+{
+    return str_first(text, str_chr(text, '\0'));
+}
+
+static void places_add_one(struct places *at, struct str text, bool writes)
+{
+    vec_push(at->files, ((struct rule_file){before_nul(text), writes, /*filters=*/false}));
+    at->named++;
+}
+
+static struct str join(struct arena *arena, struct str dir, struct str name)
+{
+    char *path;
+
+    name = before_nul(name);
+    path = arena_alloc(arena, dir.len + 1 + name.len);
+    memcpy(path, dir.ptr, dir.len);
+    path[dir.len] = '/';
+    memcpy(path + dir.len + 1, name.ptr, name.len);
+    return str_make(path, dir.len + 1 + name.len);
+}
+
+static void places_add(struct places *at, struct str text, bool writes)
 {
     size_t colon = str_chr(text, ':');
 
-    if (!text.len || at->reads->len >= SHELL_MAX_PARTS)
+    if (!text.len || at->named >= SHELL_MAX_PARTS)
         return;
-    strv_add(at->reads, text);
-    if (writes)
-        strv_add(at->writes, text);
-    for (size_t i = 0; i < at->dirs.len && text.ptr[0] != '/' && text.ptr[0] != '~'; i++) {
-        strv_addf(at->reads, "%s/%.*s", at->dirs.ptr[i], STR_ARG(text));
-        if (writes)
-            strv_addf(at->writes, "%s/%.*s", at->dirs.ptr[i], STR_ARG(text));
-    }
+    places_add_one(at, text, writes);
+    for (size_t i = 0; i < at->dirs_len && text.ptr[0] != '/' && text.ptr[0] != '~'; i++)
+        places_add_one(at, join(at->arena, at->dirs[i], text), writes);
     if (colon + 1 < text.len) /* git show HEAD:file */
-        strv_add(at->reads, str_from(text, colon + 1));
+        places_add_one(at, str_from(text, colon + 1), /*writes=*/false);
 }
 
 static void places_find(struct places *at)
@@ -336,8 +359,9 @@ static void places_find(struct places *at)
     VEC_EACH(&at->command->shell.parts, p) {
         const struct shell_word *to = shell_word_at(p, 1);
 
-        if (words_have(shell_part_program(p), "cd pushd") && to->text.len && at->dirs.len < 100)
-            strv_add(&at->dirs, to->text);
+        if (words_have(shell_part_program(p), "cd pushd") && to->text.len &&
+            at->dirs_len < MAX_PLACES)
+            at->dirs[at->dirs_len++] = before_nul(to->text);
     }
 }
 
@@ -382,8 +406,7 @@ static bool git_writes_to(const struct shell_part *p, size_t i)
            (is_short && (str_is(before, "-o") || str_starts(text, STR("-o"))));
 }
 
-static void places_add_word(const struct places *at, const struct shell_part *p, size_t i,
-                            bool reads, struct strv *ret_filters)
+static void places_add_word(struct places *at, const struct shell_part *p, size_t i, bool reads)
 {
     bool is_git = str_is(shell_part_program(p), "git");
     bool writes = !reads && i > p->first && (!is_git || git_writes_to(p, i));
@@ -391,7 +414,7 @@ static void places_add_word(const struct places *at, const struct shell_part *p,
     struct str value = word_value(text);
 
     if ((reads || is_git) && is_filter(p, &p->words.ptr[i])) {
-        strv_add(ret_filters, value);
+        vec_push(at->files, ((struct rule_file){before_nul(value), false, /*filters=*/true}));
         return;
     }
     if (!str_starts(text, STR("-")))
@@ -399,10 +422,9 @@ static void places_add_word(const struct places *at, const struct shell_part *p,
     places_add(at, value, writes);
 }
 
-void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
-                        struct strv *ret_writes, struct strv *ret_filters)
+void rule_command_files(const struct rule_command *c, struct arena *arena, struct rule_files *ret)
 {
-    struct places at = {.command = c, .reads = ret_reads, .writes = ret_writes};
+    struct places at = {.command = c, .arena = arena, .files = ret};
     bool changes = !rule_command_is_read_only(c);
 
     places_find(&at);
@@ -410,7 +432,7 @@ void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
         const struct shell_part *p = &c->shell.parts.ptr[k];
 
         for (size_t i = p->first; i < p->words.len; i++)
-            places_add_word(&at, p, i, !changes || c->lines[k].reads, ret_filters);
+            places_add_word(&at, p, i, !changes || c->lines[k].reads);
     }
     VEC_EACH(&c->shell.values, w) {
         places_add(&at, w->text, changes);
@@ -421,5 +443,4 @@ void rule_command_paths(const struct rule_command *c, struct strv *ret_reads,
     VEC_EACH(&c->shell.writes, w) {
         places_add(&at, w->text, /*writes=*/true);
     }
-    strv_release(&at.dirs);
 }

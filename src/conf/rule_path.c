@@ -156,6 +156,7 @@ int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
     }
     p.base = without_slashes(arena_str(arena, p.base));
     p.real = real_of(arena, p.base);
+    p.is_linked = !str_eq(p.base, p.real);
 
     text = without_slashes(text);
     slash = str_chr(text, '/');
@@ -194,6 +195,8 @@ static bool matches_or_above(const struct rule_path *p, struct str path)
 
 static bool below(const struct rule_path *p, struct str base, struct str path)
 {
+    size_t slash;
+
     if (!str_starts(path, base) || (path.len > base.len && path.ptr[base.len] != '/'))
         return false;
     path = str_from(path, base.len + 1);
@@ -202,15 +205,16 @@ static bool below(const struct rule_path *p, struct str base, struct str path)
     for (;;) {
         if (matches_or_above(p, path))
             return true;
-        if (!p->any_depth || str_chr(path, '/') == path.len)
+        slash = p->any_depth ? str_chr(path, '/') : path.len;
+        if (slash == path.len)
             return false;
-        path = str_from(path, str_chr(path, '/') + 1);
+        path = str_from(path, slash + 1);
     }
 }
 
 bool rule_path_matches(const struct rule_path *p, struct str path)
 {
-    return below(p, p->base, path) || (!str_eq(p->base, p->real) && below(p, p->real, path));
+    return below(p, p->base, path) || (p->is_linked && below(p, p->real, path));
 }
 
 static bool is_written_out(struct str name)

@@ -16,7 +16,8 @@ struct err;
 
 struct rule_path {
     struct str base;    /* folder of the anchor, without a slash at its end; "" is the root */
-    struct str real;    /* the same with links followed */
+    struct str real;    /* the same with links followed ... */
+    bool is_linked;     /* ... when that is another */
     struct str pattern; /* below it; empty: the folder itself */
     bool any_depth;
     char first; /* what all that the pattern matches begins with; 0: anything ... */

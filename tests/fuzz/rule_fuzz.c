@@ -5,9 +5,11 @@
  */
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "base/vec.h"
 #include "conf/rule.h"
 #include "conf/shell.h"
 #include "conf/shell_work.h"
@@ -119,8 +121,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str command = str_make((const char *)data, size);
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
-    CLEANUP(strv_release) struct strv writes = STRV_INIT;
-    CLEANUP(strv_release) struct strv filters = STRV_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct rule_files files = VEC_INIT;
     CLEANUP(strv_release) struct strv list = STRV_INIT;
     struct rule_subject about = {.tool = STR("Edit"), .about = ABOUT_PATH, .writes = true};
     CLEANUP(rule_command_freep) struct rule_command *parsed = NULL;
@@ -134,8 +136,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     parsed = rule_command_new(command);
     if (rule_command_is_read_only(parsed)) {
         FUZZ_CHECK(!rule_command_is_critical(parsed, "/w", "/h"));
-        rule_command_paths(parsed, &paths, &writes, &filters);
-        FUZZ_CHECK(writes.len == 0);
+        rule_command_files(parsed, &arena, &files);
+        VEC_EACH(&files, file) {
+            FUZZ_CHECK(!file->writes);
+        }
+        vec_release(&files);
     }
     rule_command_is_file_work(parsed, &paths);
     rule_split_list(text, &list);
