@@ -119,6 +119,8 @@ static bool is_grant(const struct permit_rule *r)
 /* Deny and ask: the path as it was given, or what it leads to. */
 static bool judge_forbids(const struct judge *j, const struct rule *r)
 {
+    bool reads;
+
     if (rule_matches(r, j->subject))
         return true;
     if (j->subject->about == ABOUT_PATH) {
@@ -129,9 +131,9 @@ static bool judge_forbids(const struct judge *j, const struct rule *r)
     }
     if (j->subject->about != ABOUT_COMMAND || !rule_is_about_paths(r))
         return false;
+    reads = rule_is_about_reading(r);
     VEC_EACH(&j->files, file) {
-        if (rule_matches_path(r, file->path, /*writes=*/false) ||
-            (file->writes && rule_matches_path(r, file->path, /*writes=*/true)))
+        if ((reads || file->writes) && rule_matches_path(r, file->path, /*writes=*/!reads))
             return true;
     }
     return false;

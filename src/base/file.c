@@ -228,10 +228,25 @@ char *path_join(const char *dir, const char *name)
     return buf_take(&path);
 }
 
+/* An absolute path in which there is nothing to take out, nor a name with a dot in front. */
+static bool path_is_plain(struct str path)
+{
+    for (size_t i = 0; i < path.len; i++) {
+        if (path.ptr[i] == '/' &&
+            (i + 1 == path.len || path.ptr[i + 1] == '/' || path.ptr[i + 1] == '.'))
+            return false;
+    }
+    return path.len && path.ptr[0] == '/';
+}
+
 void path_walk(struct buf *to, struct str path)
 {
     struct str part;
 
+    if (to->len <= to->max && path.len <= to->max - to->len && path_is_plain(path)) {
+        buf_add(to, path); /* as mostly */
+        return;
+    }
     while (str_cut(&path, '/', &part)) {
         if (!part.len || str_is(part, "."))
             continue;

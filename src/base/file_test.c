@@ -130,8 +130,9 @@ static void paths_walk_by_name(void **state)
     static const struct {
         const char *from, *path, *want;
     } rows[] = {
-        {"/a", "b/c", "/a/b/c"}, {"/a", "../b/.", "/b"}, {"/a//b/", "./c//d/", "/a/b/c/d"},
-        {"/a", "../../..", ""},  {"", "/", ""},
+        {"/a", "b/c", "/a/b/c"},    {"/a", "../b/.", "/b"}, {"/a//b/", "./c//d/", "/a/b/c/d"},
+        {"/a", "../../..", ""},     {"", "/", ""},          {"/a", "/b/c", "/a/b/c"},
+        {"/a", "/b/.c", "/a/b/.c"}, {"/a", "/b/..", "/a"},
     };
 
     (void)state;
@@ -141,6 +142,21 @@ static void paths_walk_by_name(void **state)
         path_walk(&path, str_of(rows[i].from));
         path_walk(&path, str_of(rows[i].path));
         assert_string_equal(buf_cstr(&path), rows[i].want);
+    }
+}
+
+/* What does not fit is cut at a name. */
+static void walks_stop_at_the_limit(void **state)
+{
+    static const char *const paths[] = {"/abc/def", "abc/def", "/abc/def/", "/abc/./def"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(7);
+
+        path_walk(&path, str_of(paths[i]));
+        assert_string_equal(buf_cstr(&path), "/abc/");
+        assert_true(path.over);
     }
 }
 
@@ -271,6 +287,7 @@ int main(void)
         cmocka_unit_test(makes_folders),
         cmocka_unit_test(paths),
         cmocka_unit_test(paths_walk_by_name),
+        cmocka_unit_test(walks_stop_at_the_limit),
         cmocka_unit_test(paths_are_made_real),
         cmocka_unit_test(a_full_pipe_is_waited_for),
     };

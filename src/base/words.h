@@ -16,7 +16,7 @@
 struct words {
     const char *list; /* spaces between them; lives as long as the program */
     atomic_bool is_known;
-    _Atomic uint64_t kinds[4]; /* a bit for each kind of word that is in it */
+    _Atomic uint64_t marks[8]; /* two bits for each word that is in it */
 };
 
 #define WORDS_INIT(literal)                                                                        \
@@ -26,26 +26,36 @@ struct words {
 
 void words_learn(struct words *w);
 
-/* 0 to 255; words of different kinds are different words. */
-static inline unsigned words_kind(struct str s)
+/* Of a word that is not empty; some other words have the same. */
+static inline uint32_t words_hash(struct str s)
 {
-    return ((unsigned char)s.ptr[0] * 7u + (unsigned char)s.ptr[s.len - 1] * 61u +
-            (unsigned)s.len * 29u) &
-           255u;
+    uint32_t first = (unsigned char)s.ptr[0];
+    uint32_t middle = (unsigned char)s.ptr[s.len / 2];
+    uint32_t last = (unsigned char)s.ptr[s.len - 1];
+
+    return (first | middle << 8 | last << 16 | (uint32_t)s.len << 24) * 2654435761u;
+}
+
+/* Its bits, 0 to 511. */
+#define WORDS_MARK_1(hash) ((hash) >> 23)
+#define WORDS_MARK_2(hash) ((hash) >> 14 & 511u)
+
+static inline bool words_has_mark(struct words *w, uint32_t mark)
+{
+    return atomic_load_explicit(&w->marks[mark / 64], memory_order_relaxed) >> (mark % 64) & 1;
 }
 
 static inline bool words_ask(struct words *w, struct str s)
 {
-    unsigned kind;
+    uint32_t hash;
 
     if (!s.len)
         return false;
     if (!atomic_load_explicit(&w->is_known, memory_order_acquire))
         words_learn(w);
-    kind = words_kind(s);
-    if (!(atomic_load_explicit(&w->kinds[kind / 64], memory_order_relaxed) >> (kind % 64) & 1))
-        return false;
-    return str_is_word_of(s, w->list);
+    hash = words_hash(s);
+    return words_has_mark(w, WORDS_MARK_1(hash)) && words_has_mark(w, WORDS_MARK_2(hash)) &&
+           str_is_word_of(s, w->list);
 }
 
 /* Whether it is one of the words of a literal. */

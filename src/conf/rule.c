@@ -294,14 +294,14 @@ bool rule_text_matches(const struct rule *r, struct str text)
 
 static bool param_matches(const struct rule *r, const struct json *args)
 {
-    const struct json *v = r->param.len ? json_get_key(args, r->param) : NULL;
+    const struct json *v = r->param.len && args ? json_get_key(args, r->param) : NULL;
 
     if (!v || json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT) || json_is(v, JSON_NULL))
         return false;
     return rule_wild_match(r->value, json_is(v, JSON_STRING) ? json_str(v) : json_raw(v));
 }
 
-static bool path_rule_matches(const struct rule *r, const struct rule_subject *s)
+static bool path_rule_matches(const struct rule *r, struct str tool, struct str path, bool written)
 {
     bool reads = str_eq(r->tool, STR("Read"));
     bool writes = !reads && str_eq(r->tool, STR("Edit"));
@@ -309,14 +309,14 @@ static bool path_rule_matches(const struct rule *r, const struct rule_subject *s
 
     if (!reads && !writes && !moves)
         return false;
-    if (writes && !s->writes)
+    if (writes && !written)
         return false;
     /* What may not be read may not be written either. */
-    if (reads && s->writes && r->list != RULE_DENY)
+    if (reads && written && r->list != RULE_DENY)
         return false;
-    if (moves && !str_is(s->tool, "Cd"))
+    if (moves && !str_is(tool, "Cd"))
         return false;
-    return r->kind == RULE_KIND_TOOL || rule_path_matches(&r->path, s->text);
+    return r->kind == RULE_KIND_TOOL || rule_path_matches(&r->path, path);
 }
 
 static bool allow_rule_matches(const struct rule *r, const struct rule_subject *s)
@@ -341,6 +341,9 @@ static bool command_rule_matches(const struct rule *r, const struct rule_subject
 
 bool rule_matches(const struct rule *r, const struct rule_subject *s)
 {
+    /* As mostly, and cheaper than to see whose rule it is. */
+    if (s->command && !rule_may_forbid(r, s->command) && !param_matches(r, s->args))
+        return false;
     if (rule_names_tool(r, s->tool)) {
         if (r->kind == RULE_KIND_TOOL || param_matches(r, s->args))
             return true;
@@ -351,16 +354,13 @@ bool rule_matches(const struct rule *r, const struct rule_subject *s)
         if (r->kind == RULE_KIND_COMMAND && s->about == ABOUT_COMMAND)
             return command_rule_matches(r, s);
     }
-    return s->about == ABOUT_PATH && path_rule_matches(r, s);
+    return s->about == ABOUT_PATH && path_rule_matches(r, s->tool, s->text, s->writes);
 }
 
 bool rule_matches_path(const struct rule *r, struct str path, bool writes)
 {
-    struct rule_subject s = {.tool = writes ? STR("Edit") : STR("Read"),
-                             .about = ABOUT_PATH,
-                             .text = path,
-                             .writes = writes};
+    struct str tool = writes ? STR("Edit") : STR("Read");
 
-    /* A rule about paths speaks of all tools that read or write. */
-    return r->kind == RULE_KIND_PATH ? path_rule_matches(r, &s) : rule_matches(r, &s);
+    return (r->kind == RULE_KIND_TOOL && rule_names_tool(r, tool)) ||
+           path_rule_matches(r, tool, path, writes);
 }

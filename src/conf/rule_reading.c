@@ -228,7 +228,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
 {
     size_t *starts = arena_alloc(&c->arena, (p->words.len + 1) * sizeof(*starts));
     struct part_line line = {.part = p, .text = join_texts(&c->arena, p, starts), .starts = starts};
-    bool language = shell_part_is_language(p);
+    struct shell_runner runner = shell_part_runner(p);
     size_t runs_from = shell_part_runs_from(p);
 
     /* echo rm x | sh */
@@ -249,7 +249,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
         if (runs && shell_assignment_len(w->raw)) /* alias ls=rm */
             read_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1);
         if (i > p->first)
-            read_strings(c, shell_part_runs_word(p, i, language));
+            read_strings(c, shell_part_runs_word(p, i, runner));
     }
     for (size_t i = 0; i < p->first; i++) {
         size_t n = shell_assignment_len(p->words.ptr[i].raw);
@@ -363,7 +363,7 @@ bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
 {
     if (c->too_big)
         return true;
-    if (r->first && !c->begins[(unsigned char)r->first] && !c->has_globs)
+    if (!rule_may_forbid(r, c))
         return false;
     VEC_EACH(&c->readings, reading) {
         bool matches = false;

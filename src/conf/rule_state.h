@@ -78,5 +78,12 @@ struct rule_command {
 /* Fills in the readings. */
 void rule_command_read(struct rule_command *c);
 
+/* False: a rule about commands, and it does not forbid this one. */
+static inline bool rule_may_forbid(const struct rule *r, const struct rule_command *c)
+{
+    return r->kind != RULE_KIND_COMMAND || r->list == RULE_ALLOW || !r->first || c->too_big ||
+           c->has_globs || c->begins[(unsigned char)r->first];
+}
+
 /* A deny or ask rule against every reading. */
 bool rule_forbids_command(const struct rule *r, const struct rule_command *c);

@@ -74,7 +74,9 @@ struct str shell_peek_plain(const struct shell_scan *c)
     size_t n = 0;
 
     while (c->at + n < c->in.len && !shell_is_meta(shell_peek(c, n))) {
-        if (strchr("'\"\\$`", shell_peek(c, n)))
+        char ch = c->in.ptr[c->at + n];
+
+        if (ch == '\'' || ch == '"' || ch == '\\' || ch == '$' || ch == '`' || !ch)
             return (struct str){"", 0};
         n++;
     }

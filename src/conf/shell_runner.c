@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/words.h"
 #include "conf/shell.h"
 
@@ -311,22 +312,33 @@ static struct str glued_value(struct str text, const char *options)
     return (struct str){"", 0};
 }
 
-struct str shell_part_runs_word(const struct shell_part *p, size_t i, bool language)
+_Static_assert(ARRAY_LEN(option_runners) <= 32, "a bit for each");
+
+struct shell_runner shell_part_runner(const struct shell_part *p)
 {
     struct str program = shell_part_program(p);
+    struct shell_runner runner = {.language = shell_part_is_language(p)};
+
+    for (size_t k = 0; k < ARRAY_LEN(option_runners); k++)
+        runner.options |= (unsigned)words_ask(&option_runners[k].programs, program) << k;
+    return runner;
+}
+
+struct str shell_part_runs_word(const struct shell_part *p, size_t i, struct shell_runner runner)
+{
     struct str text = p->words.ptr[i].text;
     struct str before = i > p->first + 1 ? p->words.ptr[i - 1].text : STR("");
     size_t equals = str_chr(text, '=');
 
-    if (language || (str_starts(before, STR("--")) && words_have(before, RUN_OPTIONS)))
+    if (runner.language || (str_starts(before, STR("--")) && words_have(before, RUN_OPTIONS)))
         return text;
     if (equals < text.len && str_starts(text, STR("--")) &&
         words_have(str_first(text, equals), RUN_OPTIONS))
         return str_from(text, equals + 1);
-    for (size_t k = 0; k < ARRAY_LEN(option_runners); k++) {
+    for (size_t k = 0; runner.options >> k; k++) {
         struct str start = str_of(option_runners[k].starts);
 
-        if (!words_ask(&option_runners[k].programs, program))
+        if (!(runner.options >> k & 1))
             continue;
         if (str_is_word_of(before, option_runners[k].valued) ||
             (start.len && str_starts(text, start)))

@@ -39,6 +39,12 @@ bool shell_part_is_runner(const struct shell_part *p);
 size_t shell_part_runs_from(const struct shell_part *p);
 /* A program that is given text in a language of its own, which can run others: python, awk, vim. */
 bool shell_part_is_language(const struct shell_part *p);
+/* What is known of a part's program, for all its words. */
+struct shell_runner {
+    bool language;    /* shell_part_is_language() */
+    unsigned options; /* a bit for each kind of option that names what is run */
+};
+struct shell_runner shell_part_runner(const struct shell_part *p);
 /* What of the word with this number the program itself may run, or empty: python's text, the value
- * of git -c and of tar --to-command. language: shell_part_is_language(). */
-struct str shell_part_runs_word(const struct shell_part *p, size_t i, bool language);
+ * of git -c and of tar --to-command. */
+struct str shell_part_runs_word(const struct shell_part *p, size_t i, struct shell_runner runner);
