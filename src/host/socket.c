@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -250,25 +251,37 @@ static int socket_folders(struct socket *s, struct err *err)
     return 0;
 }
 
+/* It has its name from the moment on that somebody answers there: before, one that looks in would
+ * take it for a dead process's, and remove it. */
+static int socket_name(struct socket *s, const struct sockaddr_un *at, struct err *err)
+{
+    const char *fresh = at->sun_path;
+
+    (void)unlink(fresh); /* of an earlier process with our number */
+    /* The folder keeps others out while the socket still has the umask's mode. */
+    if (bind(s->fd, (const struct sockaddr *)at, sizeof(*at)) < 0)
+        return err_sys(err, ERR_IO, "cannot make '%s'", fresh);
+    if (chmod(fresh, 0600) < 0 || listen(s->fd, 8) < 0 || rename(fresh, s->path) < 0) {
+        err_sys(err, ERR_IO, "cannot listen on '%s'", s->path);
+        (void)unlink(fresh);
+        return -1;
+    }
+    return 0;
+}
+
 static int socket_bind(struct socket *s, struct err *err)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
 
     if (strlen(s->path) >= sizeof(at.sun_path))
         return err_set(err, ERR_UNSUPPORTED, "'%s' is too long for a socket", s->path);
-    memcpy(at.sun_path, s->path, strlen(s->path));
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/%d.new", s->dir, (int)getpid());
     if (socket_folders(s, err) < 0)
         return -1;
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->fd < 0)
         return err_sys(err, ERR_IO, "no socket");
-    (void)unlink(s->path); /* of an earlier process with our number */
-    /* The folder keeps others out while the socket still has the umask's mode. */
-    if (bind(s->fd, (struct sockaddr *)&at, sizeof(at)) < 0)
-        return err_sys(err, ERR_IO, "cannot make '%s'", s->path);
-    if (chmod(s->path, 0600) < 0 || listen(s->fd, 8) < 0)
-        return err_sys(err, ERR_IO, "cannot listen on '%s'", s->path);
-    return 0;
+    return socket_name(s, &at, err);
 }
 
 static void socket_free(struct socket *s)
