@@ -44,6 +44,7 @@ struct event;
 struct front_request;
 struct keypress;
 struct mail;
+struct send_chore;
 
 /* What was said and has not been taken up yet. */
 struct sent {
@@ -55,6 +56,7 @@ struct sent {
     bool is_overtaken; /* by a command that was said later */
     bool is_kept;      /* it waited when the session was left; it goes before what is said next */
     int64_t sent_ms;
+    struct send_chore *away; /* carries it to the session; NULL: it is back */
 };
 
 /* A session as it is held here. Made and freed at the desk. */
@@ -142,6 +144,7 @@ struct app {
     bool is_fresh;      /* the person has chosen that one: what is said meanwhile is for it */
 
     VEC(struct sent) sent;
+    bool edits_queue;             /* is asked for, and some of it is on its way to the session */
     struct strv taken_back;       /* uuids: a session that was left may have them still */
     VEC(struct app_panel) panels; /* the first is shown */
     struct strv past;             /* prompts of earlier runs, newest first */
@@ -218,7 +221,7 @@ void app_sent_anew(struct app *a);   /* the session goes: all that is left is fo
 /* What waited when the session was left; before anything else that waits. */
 void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts);
 bool app_has_sent(struct app *a, struct str uuid); /* also what was taken back while it went */
-bool app_edit_queue(struct app *a);                /* false: nothing waits */
+bool app_edit_queue(struct app *a); /* false: nothing waits; else now, or in a moment */
 
 /* app_events.c */
 void app_take_events(struct app *a);

@@ -4,6 +4,7 @@
  * the editor until it is heard. Sending is a chore, because the first input builds the agent. UI
  * thread.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +26,17 @@
 
 /* ---- sending ---- */
 
+/* The desk may be busy, and what waits there can still be taken back. */
+enum send_stage {
+    SEND_WAITS,
+    SEND_RUNS,  /* on its way into the session */
+    SEND_GIVEN, /* the session has it */
+    SEND_DROPPED,
+};
+
 struct send_chore {
     struct chore chore;
+    atomic_int stage;
     struct slash *slash;
     char first; /* '!', '#': not for the model */
     struct agent_input input;
@@ -54,27 +64,44 @@ static void send_keep(struct send_chore *s)
 static void send_run(struct chore *e)
 {
     struct send_chore *s = (struct send_chore *)e;
-
     struct str text = buf_str(&s->text);
+    int waits = SEND_WAITS;
 
+    if (!atomic_compare_exchange_strong(&s->stage, &waits, SEND_RUNS))
+        return;
     if (s->first == '!')
         s->result = slash_shell(s->slash, str_from(text, 1), &s->err);
     else if (s->first == '#')
         s->result = slash_note(s->slash, str_from(text, 1), &s->err);
     else
         s->result = slash_send(s->slash, &s->input, &s->err);
+    atomic_store(&s->stage, SEND_GIVEN);
     send_keep(s);
+}
+
+static struct sent *sent_find(struct app *a, struct str uuid)
+{
+    VEC_EACH(&a->sent, s) {
+        if (str_is(uuid, s->uuid))
+            return s;
+    }
+    return NULL;
 }
 
 static void send_done(struct chore *e, void *arg)
 {
     struct send_chore *s = (struct send_chore *)e;
     struct app *a = arg;
+    struct sent *sent = sent_find(a, str_of(s->uuid));
 
+    if (sent && sent->away == s)
+        sent->away = NULL;
     if (s->result < 0) {
         chat_note(a->chat, ROLE_BAD, str_of(s->err.text));
         app_sent_gone(a, str_of(s->uuid));
     }
+    if (a->edits_queue)
+        (void)app_edit_queue(a);
     a->is_dirty = true;
 }
 
@@ -113,6 +140,7 @@ static void say_send(struct app *a, struct sent *sent)
     s->cancel = a->spec->host->cancel;
     a->has_spoken = true;
     sent->is_sent = true;
+    sent->away = s;
     desk_give(a->desk, s);
 }
 
@@ -194,15 +222,6 @@ static void sent_drop(struct app *a, size_t i)
     a->sent.len--;
 }
 
-static struct sent *sent_find(struct app *a, struct str uuid)
-{
-    VEC_EACH(&a->sent, s) {
-        if (str_is(uuid, s->uuid))
-            return s;
-    }
-    return NULL;
-}
-
 bool app_has_sent(struct app *a, struct str uuid)
 {
     return sent_find(a, uuid) || strv_has(&a->taken_back, uuid);
@@ -251,10 +270,14 @@ void app_forget_sent(struct app *a)
 /* False: it is being heard just now. */
 static bool sent_take_back(struct app *a, const struct sent *s)
 {
+    int waits = SEND_WAITS;
+
     if (!s->is_sent && !s->is_kept) { /* but maybe to a session that was left */
         strv_adds(&a->taken_back, s->uuid);
         return true;
     }
+    if (s->away && atomic_compare_exchange_strong(&s->away->stage, &waits, SEND_DROPPED))
+        return true;
     return slash_unqueue(a->session->slash, str_of(s->uuid)) ||
            host_unqueue(a->session->host, str_of(s->uuid));
 }
@@ -288,7 +311,8 @@ void app_sent_left(struct app *a, bool takes_along)
     }
 }
 
-bool app_edit_queue(struct app *a)
+/* All that can be, into the editor; false: nothing can. */
+static bool queue_take_back(struct app *a)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -314,12 +338,28 @@ bool app_edit_queue(struct app *a)
     return true;
 }
 
+/* Between the desk and the session: nobody has it who could give it back. */
+static bool queue_is_on_its_way(const struct app *a)
+{
+    VEC_EACH(&a->sent, s) {
+        if (!s->is_shown && s->away && atomic_load(&s->away->stage) == SEND_RUNS)
+            return true;
+    }
+    return false;
+}
+
+bool app_edit_queue(struct app *a)
+{
+    a->edits_queue = queue_is_on_its_way(a); /* then all of it, in order, when it is there */
+    return a->edits_queue || queue_take_back(a);
+}
+
 void app_interrupt(struct app *a, bool take_back)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
 
     if (take_back)
-        (void)app_edit_queue(a);
+        (void)queue_take_back(a);
     if (!a->session)
         return;
     if (!chat_is_busy(a->chat)) {

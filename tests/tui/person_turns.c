@@ -88,6 +88,26 @@ static void case_queue_edited(void)
     leave(&w);
 }
 
+/* Words are taken back also before the session has them: one key behind the other. */
+static void case_queue_edited_at_once(void)
+{
+    struct window w;
+
+    start_held(&w, held, "{" MAY_WAIT "}");
+    window_type(&w, "count" ENTER);
+    window_until(&w, "two");
+    window_type(&w, "wrong words" ENTER UP);
+    window_until_shown(&w, "❯ wrong words");
+    window_until_gone(&w, "takes it back");
+    window_type(&w, CTRL_C "right words" ENTER);
+    window_until_shown(&w, "takes it back");
+    let_go(&w);
+    window_until(&w, "Second answer.");
+    until_idle(&w);
+    CHECK(!strstr(window_text(&w), "> wrong words"), "%s", window_text(&w));
+    leave(&w);
+}
+
 /* A hook that keeps it from the model says so, and it waits no more. */
 static void case_queue_refused(void)
 {
@@ -445,6 +465,7 @@ const struct person_case person_turns[] = {
     {"ctrl-c", case_ctrl_c},
     {"queue", case_queue},
     {"queue-edited", case_queue_edited},
+    {"queue-edited-at-once", case_queue_edited_at_once},
     {"queue-refused", case_queue_refused},
     {"interrupt-hook", case_interrupt_hook},
     {"interrupt-early", case_interrupt_early},
