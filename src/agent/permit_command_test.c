@@ -245,7 +245,7 @@ static void odd_texts(void **state)
 static void words_as_files(void **state)
 {
     static const struct {
-        const char *cwd; /* NULL: the work folder */
+        const char *cwd; /* from the work folder on; NULL: this itself */
         struct str command;
         char expect;
     } rows[] = {
@@ -257,26 +257,45 @@ static void words_as_files(void **state)
         {NULL, STR_INIT("cd q && touch x"), '-'},
         {NULL, STR_INIT("cat x"), '+'},
         {NULL, STR_INIT("touch x\0y"), '-'},
+        {NULL, STR_INIT("touch link"), '-'}, /* to x */
+        {NULL, STR_INIT("> link"), '-'},     /* here nothing else is looked at before */
+        {NULL, STR_INIT("> ./link"), '-'},
+        {NULL, STR_INIT("touch y"), '+'},
+        {"to-only", STR_INIT("touch z"), '-'}, /* a link to the folder "only" */
+        {"to-only", STR_INIT("touch ./z"), '-'},
+        {"to-only", STR_INIT("touch y"), '+'},
+        {"only", STR_INIT("touch z"), '-'},
+        {"only/../only", STR_INIT("touch z"), '-'},
+        {"only/gone", STR_INIT("touch ../z"), '-'},
+        {"to-only/gone", STR_INIT("touch ../z"), '-'},
         {"/", STR_INIT("ls etc"), '-'},
         {"/", STR_INIT("ls ./etc"), '-'},
         {"/", STR_INIT("ls usr"), '+'},
     };
+    CLEANUP(mem_freep) char *only = path_join(work, "only");
+    CLEANUP(mem_freep) char *to_only = path_join(work, "to-only");
+    CLEANUP(mem_freep) char *link_x = path_join(work, "link");
 
     (void)state;
+    assert_int_equal(mkdir(only, 0700) + symlink("only", to_only) + symlink("x", link_x), 0);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         CLEANUP(setting_release) struct setting s;
         struct rule_subject subject = {
             .tool = STR("Bash"), .about = ABOUT_COMMAND, .text = rows[i].command};
         struct permit_answer answer;
 
-        setting_make(&s, "{'permissions':{'deny':['Edit(x)','Read(//etc)'],"
+        setting_make(&s, "{'permissions':{'deny':['Edit(x)','Edit(./only/z)','Read(//etc)'],"
                          "'allow':['Bash(touch:*)']}}");
-        if (rows[i].cwd)
-            workspace_set_cwd(s.workspace, rows[i].cwd);
+        if (rows[i].cwd) {
+            CLEANUP(mem_freep) char *cwd = path_join(work, rows[i].cwd);
+
+            workspace_set_cwd(s.workspace, cwd);
+        }
         permit_check(s.permit, &subject, 0, &answer);
         if ((answer.verdict == PERMIT_DENY) != (rows[i].expect == '-'))
             fail_msg("row %zu: %s: %s", i, rows[i].command.ptr, answer.reason);
     }
+    assert_int_equal(unlink(link_x) + unlink(to_only) + rmdir(only), 0);
 }
 
 /* A filter only narrows what a search reads: with it no more is asked for than without. */

@@ -9,8 +9,11 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/workspace.h"
 #include "base/arena.h"
@@ -132,7 +135,40 @@ enum look {
     LOOK_LINK, /* or it cannot be told */
 };
 
-/* path: below the shell's folder; name: what it is from there on. */
+/* No part of it would have to be taken out. */
+static bool is_walked(struct str path)
+{
+    struct str rest = str_from(path, 1);
+    struct str part;
+
+    if (path.len < 2 || path.ptr[0] != '/')
+        return false;
+    while (str_cut(&rest, '/', &part)) {
+        if (!part.len || str_is(part, ".") || str_is(part, ".."))
+            return false;
+    }
+    return true;
+}
+
+/* Nothing is known of the shell's folder yet. Where no link is on the way, one look tells this and
+ * whether the path below it is there. False: it cannot be told so, or the system has no such look.
+ */
+static bool sees_both(struct word_files *f, const char *path, bool *ret_is_there)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    CLEANUP(fd_closep) int fd = -1;
+
+    if (!is_walked(f->cwd))
+        return false;
+    fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+    if (fd < 0 && errno != ENOENT)
+        return false;
+    f->saw_cwd = f->cwd_is_real = true;
+    *ret_is_there = fd >= 0;
+    return true;
+}
+
+/* path: below the shell's folder, which is looked at, too; name: what it is from there on. */
 static enum look look_at(struct word_files *f, const char *path, struct str name)
 {
     struct stat st;
@@ -142,9 +178,13 @@ static enum look look_at(struct word_files *f, const char *path, struct str name
         if (str_eq(f->looks[i].name, name))
             return f->looks[i].is_there ? LOOK_PLAIN : LOOK_MISSING;
     }
-    is_there = lstat(path, &st) == 0;
-    if (is_there ? S_ISLNK(st.st_mode) : errno != ENOENT)
-        return LOOK_LINK;
+    if (f->saw_cwd || !sees_both(f, path, &is_there)) {
+        if (!cwd_is_real(f))
+            return LOOK_LINK;
+        is_there = lstat(path, &st) == 0;
+        if (is_there ? S_ISLNK(st.st_mode) : errno != ENOENT)
+            return LOOK_LINK;
+    }
     if (f->looks_len < WORD_FILES_LOOKS) {
         f->looks[f->looks_len].name = arena_str(f->arena, name);
         f->looks[f->looks_len++].is_there = is_there;
@@ -162,10 +202,10 @@ static bool is_real(struct word_files *f, char *path)
     struct str part;
     const char *name;
 
-    if (!str_starts(rest, cwd) || !cwd_is_real(f))
+    if (!str_starts(rest, cwd))
         return false;
     if (rest.len == cwd.len)
-        return true;
+        return cwd_is_real(f);
     if (path[cwd.len] != '/')
         return false;
     name = path + cwd.len + 1;
@@ -291,10 +331,10 @@ static bool has_pattern(struct str word)
 static bool resolve_name(struct word_files *f, struct str name)
 {
     if (has_pattern(name) || str_chr(name, '/') < name.len || str_chr(name, '~') < name.len ||
-        str_is(name, ".") || str_is(name, "..") || !cwd_is_real(f))
+        str_is(name, ".") || str_is(name, ".."))
         return false;
     buf_clear(&f->path);
-    buf_add(&f->path, f->cwd);
+    buf_add(&f->path, word_files_cwd(f));
     if (f->cwd.len > 1)
         buf_addc(&f->path, '/');
     buf_add(&f->path, name);
