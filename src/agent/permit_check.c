@@ -308,6 +308,14 @@ static bool judge_is_confined(const struct judge *j)
            (j->state->mode == MODE_AUTO || sandbox_frees_commands(j->permit->sandbox));
 }
 
+/* ABOUT_PATH: in the working folders. */
+static bool judge_is_inside(const struct judge *j)
+{
+    if (str_is(j->subject->text, j->real)) /* no link is on the way, as mostly */
+        return workspace_contains_real(j->permit->workspace, j->real);
+    return workspace_contains(j->permit->workspace, j->real);
+}
+
 /* What a mode lets through by itself. */
 static bool judge_mode_allows(const struct judge *j)
 {
@@ -317,9 +325,9 @@ static bool judge_mode_allows(const struct judge *j)
     switch (s->about) {
     case ABOUT_PATH:
         if (!s->writes)
-            return j->flags & TOOL_READ_ONLY && workspace_contains(j->permit->workspace, j->real);
+            return j->flags & TOOL_READ_ONLY && judge_is_inside(j);
         return (accepts || j->state->mode == MODE_AUTO) && j->flags & TOOL_EDITS &&
-               workspace_contains(j->permit->workspace, j->real);
+               judge_is_inside(j);
     case ABOUT_COMMAND:
         /* What leaves the sandbox is never harmless: even `cat` would read keys there. */
         if (j->side == SIDE_LEAVES)
@@ -502,7 +510,7 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ASK, "sandboxOverride", "it wants to run outside of the sandbox");
         return;
     }
-    if (j->subject->about == ABOUT_PATH && !workspace_contains(j->permit->workspace, j->real)) {
+    if (j->subject->about == ABOUT_PATH && !judge_is_inside(j)) {
         j->answer->path = j->subject->text;
         judge_say(j, PERMIT_ASK, "workingDir", "it is outside the working folders");
         return;

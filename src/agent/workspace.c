@@ -238,8 +238,14 @@ char *workspace_real(const char *path)
 
 bool workspace_contains(struct workspace *w, const char *path)
 {
-    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
     CLEANUP(mem_freep) char *real = workspace_real(path);
+
+    return workspace_contains_real(w, real);
+}
+
+bool workspace_contains_real(struct workspace *w, const char *real)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
 
     workspace_dirs(w, &dirs);
     for (size_t i = 0; i < dirs.len; i++) {

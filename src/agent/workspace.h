@@ -49,6 +49,8 @@ char *workspace_shorten(struct workspace *w, const char *path);
 char *workspace_real(const char *path);
 /* The path, with its links followed, is inside one of the folders. */
 bool workspace_contains(struct workspace *w, const char *path);
+/* The same of a path that workspace_real() has left as it was: it is not asked again. */
+bool workspace_contains_real(struct workspace *w, const char *real);
 
 /* Files as the model last saw them: an edit of what changed since is refused. */
 struct seen_file {
