@@ -138,7 +138,7 @@ static void text_retry(struct text *t, const struct event *e)
     if (e->status >= 300 && !str_has(e->text, STR("HTTP ")))
         buf_addf(&text, " (HTTP %d)", e->status);
     buf_adds(&text, "; trying again");
-    if (e->delay_ms >= 1000)
+    if (e->delay_ms > 500) /* the same words for every draw: the second wait is 750 to 1000 ms */
         buf_addf(&text, " in %" PRId64 " s", (e->delay_ms + 500) / 1000);
     say("%s (attempt %d of %d)", buf_cstr(&text), e->attempt, e->max_tries);
     t->retry_at_ms = e->delay_ms >= 2000 ? clock_mono_ms() + e->delay_ms : 0;
