@@ -98,7 +98,10 @@ static bool part_of(const struct json *want, const struct json *got, struct plac
 /* What the model is told when a day ends while a case is played: no case is about that. */
 static bool is_midnight(const struct json *v)
 {
-    return str_has(json_get_str(v, "text"), STR("The date has changed: today is "));
+    struct str text = json_get_str(v, "text");
+
+    return str_starts(text, STR("<system-reminder>\nThe date has changed: today is ")) &&
+           !str_has(str_from(text, 1), STR("<system-reminder>")); /* nothing else with it */
 }
 
 /* One of those that are left; NULL behind them. */
