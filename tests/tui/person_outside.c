@@ -31,18 +31,22 @@ static void goal_outside(struct window *w, const char *verb)
  * moves, and in the session that came after another. */
 static void case_goal_outside(void)
 {
+    CLEANUP(mem_freep) char *go = NULL;
     struct window w;
 
-    start(&w, "step\n  text Hello.\n"
-              "step\n  pace 200ms\n  text One two three four five six seven eight nine ten.\n"
-              "step\n  text On it goes.\n  call Bash {\"command\": \"touch made\"}\n"
-              "step\n  sticky\n  pace 200ms\n  text This takes its time, as some things do.\n");
+    start_held(&w,
+               "step\n  text Hello.\n"
+               "step\n  text One two.\n  " WAITS
+               "step\n  text On it goes.\n  call Bash {\"command\": \"touch made\"}\n"
+               "step\n  sticky\n  pace 500ms\n  text This takes its time, as some things do.\n",
+               "{" MAY_WAIT "}");
     window_type(&w, "hello" ENTER);
     window_until(&w, "Hello.");
     window_type(&w, "/goal made is there --check 'test -e made'" ENTER);
     window_until(&w, "One two");
     goal_outside(&w, "pause");
     window_until(&w, "goal paused");
+    let_go(&w);
     window_until(&w, "say what to do");
     window_settle(&w, 300);
     goal_outside(&w, "resume");
@@ -55,6 +59,8 @@ static void case_goal_outside(void)
     window_type(&w, ESC);
     window_until(&w, "say what to do");
 
+    go = path_join(w.top, "work/go");
+    CHECK(unlink(go) == 0, "unlink");
     window_type(&w, "/clear" ENTER);
     window_until(&w, "new session");
     window_type(&w, "/goal more is there --check 'test -e more'" ENTER);
@@ -62,6 +68,7 @@ static void case_goal_outside(void)
     goal_outside(&w, "pause");
     while (window_count(&w, "goal paused from outside") < 2) /* behind an answer that had begun */
         window_wait(&w, 50);
+    let_go(&w);
     window_settle(&w, 300);
     leave(&w);
 }

@@ -46,16 +46,21 @@ static long waits_of(pid_t pid)
     return all;
 }
 
-/* Nobody wakes up: neither in an empty prompt, nor in front of a question. */
+/* Nobody wakes up: neither in an empty prompt, nor in front of a question. What was begun before
+ * may still come to its end, on a busy machine seconds later: then it is looked again. */
 static void check_rests(struct window *w, const char *where)
 {
-    long before;
-    long after;
+    bool is_drawn = true;
+    long before = 0;
+    long after = 1;
 
     window_settle(w, 1500);
-    before = waits_of(w->pid);
-    CHECK(!window_wait(w, 3000), "something is drawn %s", where);
-    after = waits_of(w->pid);
+    for (int tries = 0; tries < 5 && (is_drawn || (!IS_WATCHED && after != before)); tries++) {
+        before = waits_of(w->pid);
+        is_drawn = window_wait(w, 3000);
+        after = waits_of(w->pid);
+    }
+    CHECK(!is_drawn, "something is drawn %s", where);
     CHECK(before > 0 && (IS_WATCHED || after == before), "%ld wake-ups %s", after - before, where);
 }
 
@@ -75,6 +80,7 @@ static void case_rests(void)
 }
 
 #define RATE_MS 2000
+#define RATE_FRAME_MS 8 /* between two frames at least; 16 when it keeps up */
 
 /* Words that come one by one, faster than frames are of use. */
 static void case_rate(void)
@@ -93,8 +99,10 @@ static void case_rate(void)
     start(&w, buf_cstr(&scenario));
     window_type(&w, "go" ENTER);
     window_until(&w, "word 5 of");
-    from = w.raw.len;
     from_ms = clock_mono_ms();
+    while (window_wait(&w, 0)) /* what was drawn before that does not count */
+        ;
+    from = w.raw.len;
     while (clock_mono_ms() - from_ms < RATE_MS)
         (void)window_wait(&w, 50);
     ms = clock_mono_ms() - from_ms;
@@ -102,7 +110,7 @@ static void case_rate(void)
         n++;
     printf("%zu frames in %d ms\n", n, (int)ms);
     CHECK(n > 5, "nothing is drawn");
-    CHECK(n <= (size_t)(ms * 60 / 1000) + 6, "%zu frames in %d ms", n, (int)ms);
+    CHECK(n <= (size_t)(ms / RATE_FRAME_MS) + 6, "%zu frames in %d ms", n, (int)ms);
     window_type(&w, ESC);
     window_until(&w, "nterrupted");
     leave(&w);
