@@ -347,16 +347,21 @@ static void shows(struct stage *s, const char *expect)
         fail_msg("'%s', and not '%s'", buf_cstr(&text), expect);
 }
 
-/* Waits for a new text. */
-static void next_shows(struct stage *s, const char *expect)
+static void next_text(struct stage *s)
 {
     struct err err = {0};
     struct mail *m;
 
     if (mailbox_take(s->to, NULL, clock_mono_ms() + LONG_MS, &m, &err) < 0)
-        fail_msg("no text comes ('%s'): %s", expect, err.text);
+        fail_msg("no text comes: %s", err.text);
     assert_ptr_equal(m->kind, &statusline_mail_kind);
     mail_free(m);
+}
+
+/* Waits for a new text. */
+static void next_shows(struct stage *s, const char *expect)
+{
+    next_text(s);
     shows(s, expect);
 }
 
@@ -645,17 +650,20 @@ static void changed_command(void **state)
     assert_true(str_has(buf_str(&log), STR("echo three: exited 0")));
 }
 
+/* At once, and then by itself: some of its texts may be passed over when others follow. */
 static void timer(void **state)
 {
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
     struct stage s;
 
     (void)state;
     script_is("echo x >> count; echo $(wc -l < count)\n");
     stage_open(&s, "{'statusLine':{'command':'sh ./now.sh','refreshInterval':0.01}}", true);
     stage_start(&s);
-    next_shows(&s, "1|"); /* at once */
-    next_shows(&s, "2|"); /* by itself */
-    next_shows(&s, "3|");
+    while (strtol(buf_cstr(&text), NULL, 10) < 3) {
+        next_text(&s);
+        drawn(&s, &text);
+    }
     stage_close(&s);
     unlink(scratch("work/count"));
 }
