@@ -63,7 +63,7 @@ static void case_resume_gone(void)
     window_type(&w, "/clear" ENTER);
     window_until(&w, "new session");
     window_type(&w, "go" ENTER);
-    window_until(&w, "two");
+    window_until(&w, "one two");
     window_type(&w, "/resume" ENTER);
     window_until_shown(&w, "Enter choose");
     CHECK(unlink(found.gl_pathv[0]) == 0, "unlink");

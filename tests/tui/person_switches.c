@@ -279,7 +279,7 @@ static void case_ask_left(void)
     window_type(&w, "/clear" ENTER);
     window_until(&w, "new session");
     window_type(&w, "go" ENTER);
-    window_until(&w, "two");
+    window_until(&w, "one two");
     window_type(&w, "/resume" ENTER);
     window_until_shown(&w, "Enter choose");
     let_go(&w); /* the question comes behind it */

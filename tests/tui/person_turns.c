@@ -59,7 +59,7 @@ static void case_queue(void)
 
     start(&w, slow);
     window_type(&w, "count" ENTER);
-    window_until(&w, "two");
+    window_until(&w, "one two");
     window_type(&w, "and also this" ENTER);
     window_until(&w, "and also this");
     window_until(&w, "Second answer.");
@@ -74,7 +74,7 @@ static void case_queue_edited(void)
 
     start_held(&w, held, "{" MAY_WAIT "}");
     window_type(&w, "count" ENTER);
-    window_until(&w, "two");
+    window_until(&w, "one two");
     window_type(&w, "wrong words" ENTER);
     window_until_shown(&w, "takes it back");
     window_type(&w, UP);
@@ -95,7 +95,7 @@ static void case_queue_edited_at_once(void)
 
     start_held(&w, held, "{" MAY_WAIT "}");
     window_type(&w, "count" ENTER);
-    window_until(&w, "two");
+    window_until(&w, "one two");
     window_type(&w, "wrong words" ENTER UP);
     window_until_shown(&w, "❯ wrong words");
     window_until_gone(&w, "takes it back");
@@ -117,7 +117,7 @@ static void case_queue_refused(void)
                "{" MAY_WAIT ",\"hooks\":{\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\","
                "\"command\":\"grep -q forbidden || exit 0; echo not these >&2; exit 2\"}]}]}}");
     window_type(&w, "count" ENTER);
-    window_until(&w, "two");
+    window_until(&w, "one two");
     window_type(&w, "a forbidden word" ENTER);
     window_until_shown(&w, "takes it back");
     let_go(&w);
@@ -137,7 +137,7 @@ static void case_interrupt_hook(void)
                "\"command\":\"grep -q count && exit 0; test -e $HOME/asked && exit 0;"
                " touch $HOME/asked; sleep 60\"}]}]}}");
     window_type(&w, "count" ENTER);
-    window_until(&w, "two");
+    window_until(&w, "one two");
     window_type(&w, "first wish" ENTER "another wish" ENTER);
     window_until(&w, "another wish");
     until_kept(&w, 2);
@@ -391,9 +391,9 @@ static void case_background_key(void)
     window_type(&w, "go" ENTER);
     window_until_shown(&w, "(sh waits) "); /* it runs: seconds follow */
     window_type(&w, "ac" CTRL_B "b");
-    window_until_shown(&w, "abc");
+    window_until_shown(&w, "❯ abc");
     window_type(&w, CTRL_C);
-    window_until_gone(&w, "abc");
+    window_until_gone(&w, "❯ abc");
     window_type(&w, CTRL_B);
     window_until(&w, "On we go.");
     window_until_shown(&w, "· 1 task");
