@@ -76,7 +76,8 @@ static char *write_file(const char *name, struct str text)
 /* Runs a program with both outputs into one buffer. False when it is not installed. */
 static bool run(const char *const *argv, struct buf *out)
 {
-    const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent",
+    const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
+                               "HOME=/dev/null", /* nobody makes it */
                                "LC_ALL=C.UTF-8", "TERM=dumb", NULL};
     CLEANUP(fd_closep) int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     posix_spawn_file_actions_t actions;
