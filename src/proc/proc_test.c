@@ -1321,8 +1321,9 @@ static void test_warden_sheds(void **state)
     first = warden_of(plain, look, &said);
     assert_string_equal(buf_cstr(&said), "1\n");
     assert_int_equal(warden_of(plain, look, &said), first);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which keep it all */
-    assert_string_equal(buf_cstr(&said), "0\n");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)       /* which keep it all */
+    if (!getenv("LD_PRELOAD") && access("/etc/ld.so.preload", F_OK) != 0) /* as these do */
+        assert_string_equal(buf_cstr(&said), "0\n");
 #endif
     assert_int_equal(warden_of(plain, "true", NULL), first);
     munmap(old, 4096);

@@ -10,5 +10,6 @@
  */
 #pragma once
 
-/* Does nothing where it cannot be sure, nor a second time, in copies of the process neither. */
+/* Does nothing where it cannot be sure (libraries are preloaded), nor a second time, in copies of
+ * the process neither. */
 void shed_memory(void);
