@@ -4,9 +4,10 @@
  *     steps_bench TENAX FAKE [STEPS [LONG]]
  *
  * The model asks for `true` in every step. Own time per step = the median distance between two of
- * its requests, as the server saw them, less what a bare fork/exec/wait of `bash -c true` and a
- * bare HTTP exchange of the same bodies take on average. The bare exchanges are made over one kept
- * connection with plain sockets, against the same server.
+ * its requests, as the server saw them, less that of bare ones: the same bodies over one kept
+ * connection with plain sockets, and after each answer a bare fork/exec/wait of `bash -c true`. All
+ * exchanges in a row, and all shells, take less, because nothing between two of them touches the
+ * caches; that is printed as well.
  * With LONG a second session of that many steps shows whether late steps cost more than early ones
  * beyond the bytes they must send, for windows of twenty steps: the distance of its requests less
  * that of a bare exchange of the same bodies, most of which is the server that reads them; and the
@@ -269,22 +270,27 @@ static void print_calls(const struct bench *b)
            (count_calls(b, 20 + COUNTED) - count_calls(b, 20)) / COUNTED);
 }
 
-static double run_bare_shells(int n)
+/* fork, exec, wait. */
+static void run_bare_shell(void)
 {
     char *argv[] = {(char *)"bash", (char *)"-c", (char *)"true", NULL};
     char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execve("/bin/bash", argv, env);
+        _exit(127);
+    }
+    if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+        die("fork");
+}
+
+static double run_bare_shells(int n)
+{
     int64_t start = clock_mono_us();
 
-    for (int i = 0; i < n; i++) {
-        pid_t pid = fork();
-
-        if (pid == 0) {
-            execve("/bin/bash", argv, env);
-            _exit(127);
-        }
-        if (pid < 0 || waitpid(pid, NULL, 0) < 0)
-            die("fork");
-    }
+    for (int i = 0; i < n; i++)
+        run_bare_shell();
     return (double)(clock_mono_us() - start) / 1000;
 }
 
@@ -318,7 +324,7 @@ static void read_answer(int fd)
 }
 
 /* The same bodies once more, by nothing but sockets. */
-static double run_bare_exchanges(struct bench *b, size_t from, size_t count)
+static double run_bare_exchanges(struct bench *b, size_t from, size_t count, bool with_shells)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)b->server.port),
@@ -342,6 +348,8 @@ static double run_bare_exchanges(struct bench *b, size_t from, size_t count)
         if (fd_write_all(fd, buf_str(&out), NULL) < 0)
             die("write");
         read_answer(fd);
+        if (with_shells)
+            run_bare_shell();
     }
     close(fd);
     return (double)(clock_mono_us() - start) / 1000;
@@ -380,30 +388,32 @@ static void print_fixed(const struct bench *b)
 static void bench_steps(struct bench *b, int steps)
 {
     enum {
-        ROUNDS = 5
+        ROUNDS = 9
     };
     double own[ROUNDS];
     double wall[ROUNDS];
     double step[ROUNDS];
     double bare[ROUNDS];
+    double apart[ROUNDS];
+    double own_apart[ROUNDS];
     long pss = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
-        double shells;
-        double exchanges;
-
         wall[i] = run_tenax(b, steps, NULL, NULL) / steps;
         requests_read(b);
         if (!b->requests.len)
             bench_die("tenax", "no request came");
         step[i] = gap_ms(b, 0, b->requests.len - 1);
-        shells = run_bare_shells(steps);
-        exchanges = run_bare_exchanges(b, 0, (size_t)steps);
-        requests_clear(b);
+        apart[i] = (run_bare_shells(steps) +
+                    run_bare_exchanges(b, 0, (size_t)steps, /*with_shells=*/false)) /
+                   steps;
         if (truncate(b->record, 0) < 0)
             die(b->record);
-        bare[i] = (shells + exchanges) / steps;
+        run_bare_exchanges(b, 0, (size_t)steps, /*with_shells=*/true);
+        requests_read(b);
+        bare[i] = gap_ms(b, 0, b->requests.len - 1);
         own[i] = step[i] - bare[i];
+        own_apart[i] = step[i] - apart[i];
     }
     run_tenax(b, steps, &pss, NULL);
     requests_read(b);
@@ -411,12 +421,16 @@ static void bench_steps(struct bench *b, int steps)
     bench_sort(wall, ROUNDS);
     bench_sort(step, ROUNDS);
     bench_sort(bare, ROUNDS);
+    bench_sort(apart, ROUNDS);
+    bench_sort(own_apart, ROUNDS);
     printf("%d steps of `true`, %d rounds   median    min\n", steps, ROUNDS);
     printf("  wall / steps             %7.2f ms %6.2f ms   (start of the program included)\n",
            wall[ROUNDS / 2], wall[0]);
     printf("  a step                   %7.2f ms %6.2f ms\n", step[ROUNDS / 2], step[0]);
     printf("  bare shell and exchange  %7.2f ms %6.2f ms\n", bare[ROUNDS / 2], bare[0]);
     printf("  own time per step        %7.2f ms %6.2f ms   (aim 0.5)\n", own[ROUNDS / 2], own[0]);
+    printf("  bare, each in a row      %7.2f ms %6.2f ms   (own time by that %.2f ms)\n",
+           apart[ROUNDS / 2], apart[0], own_apart[ROUNDS / 2]);
     printf("  and its share of the start %5.2f ms\n", wall[ROUNDS / 2] - step[ROUNDS / 2]);
     printf("  PSS, at most             %7.1f MB\n", (double)pss / 1024);
     print_fixed(b);
@@ -437,7 +451,7 @@ static void bench_window(struct bench *b, struct bench *replay, size_t from,
     double wall = gap_ms(b, from, WINDOW);
     double exchange;
 
-    run_bare_exchanges(b, from, WINDOW + 1);
+    run_bare_exchanges(b, from, WINDOW + 1, /*with_shells=*/false);
     bare = (double)(cpu_us(CLOCK_PROCESS_CPUTIME_ID) - before_us) / 1000 / (WINDOW + 1);
     own /= WINDOW;
     requests_read(replay);
