@@ -9,11 +9,12 @@
  * exchanges in a row, and all shells, take less, because nothing between two of them touches the
  * caches; that is printed as well.
  * With LONG a second session of that many steps shows whether late steps cost more than early ones
- * beyond the bytes they must send, for windows of twenty steps: the distance of its requests less
- * that of a bare exchange of the same bodies, most of which is the server that reads them; and the
- * processor time of tenax alone less that of whoever makes the bare exchange, which neither the
- * server nor a busy machine is part of. Where strace is installed the system calls of a step are
- * counted, which no noise hides. Prints only.
+ * beyond the bytes they must send, for windows of twenty steps. The distance of its requests has
+ * three parts: tenax and its command (from the last byte of an answer to the first of the next
+ * request), the request on its way, and the server, which parses all of it and writes it down.
+ * Beside them stands the processor time of tenax alone less that of whoever makes a bare exchange
+ * of the same bodies, which neither the server nor a busy machine is part of. Where strace is
+ * installed the system calls of a step are counted, which no noise hides. Prints only.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -48,8 +49,10 @@ static const char scenario[] = "step\n"
                                "  call Bash {\"command\":\"true\"}\n";
 
 struct request {
-    int64_t at_us; /* the server saw its first byte */
-    char *body;    /* NULL: not kept */
+    int64_t at_us;       /* the server saw its first byte */
+    int64_t done_us;     /* and its last */
+    int64_t answered_us; /* when the answer before it was sent */
+    char *body;          /* NULL: not kept */
     size_t len;
 };
 
@@ -126,7 +129,10 @@ static void request_read(struct bench *b, struct str line)
     if (!body.len)
         return;
     r = vec_add(&b->requests);
-    *r = (struct request){.at_us = json_get_i64(v, "t_us", 0), .len = body.len};
+    *r = (struct request){.at_us = json_get_i64(v, "t_us", 0),
+                          .done_us = json_get_i64(v, "done_us", 0),
+                          .answered_us = json_get_i64(v, "answered_us", 0),
+                          .len = body.len};
     if (is_kept(b, b->requests.len - 1))
         r->body = mem_dup(body.ptr, body.len);
 }
@@ -355,15 +361,37 @@ static double run_bare_exchanges(struct bench *b, size_t from, size_t count, boo
     return (double)(clock_mono_us() - start) / 1000;
 }
 
-/* The median distance between two requests, in ms, of so many from one on. */
-static double gap_ms(const struct bench *b, size_t from, size_t count)
+/* What lies between two requests, and what it is made of. */
+enum part {
+    PART_ALL,
+    PART_SERVER, /* the first one is complete; its answer is sent */
+    PART_OWN,    /* the next one begins: tenax, and the command of the step */
+    PART_WAY,    /* it is there as a whole */
+};
+
+static int64_t part_us(const struct request *r, enum part part)
+{
+    switch (part) {
+    case PART_SERVER:
+        return r[1].answered_us - r[0].done_us;
+    case PART_OWN:
+        return r[1].at_us - r[1].answered_us;
+    case PART_WAY:
+        return r[1].done_us - r[1].at_us;
+    case PART_ALL:
+        break;
+    }
+    return r[1].at_us - r[0].at_us;
+}
+
+/* The median of a part, in ms, of so many requests from one on. */
+static double gap_ms(const struct bench *b, size_t from, size_t count, enum part part)
 {
     double *gaps = mem_zalloc((count + 1) * sizeof(*gaps));
     double median;
 
     for (size_t i = 0; i < count; i++)
-        gaps[i] =
-            (double)(b->requests.ptr[from + i + 1].at_us - b->requests.ptr[from + i].at_us) / 1000;
+        gaps[i] = (double)part_us(&b->requests.ptr[from + i], part) / 1000;
     bench_sort(gaps, count);
     median = gaps[count / 2];
     free(gaps);
@@ -403,7 +431,7 @@ static void bench_steps(struct bench *b, int steps)
         requests_read(b);
         if (!b->requests.len)
             bench_die("tenax", "no request came");
-        step[i] = gap_ms(b, 0, b->requests.len - 1);
+        step[i] = gap_ms(b, 0, b->requests.len - 1, PART_ALL);
         apart[i] = (run_bare_shells(steps) +
                     run_bare_exchanges(b, 0, (size_t)steps, /*with_shells=*/false)) /
                    steps;
@@ -411,7 +439,7 @@ static void bench_steps(struct bench *b, int steps)
             die(b->record);
         run_bare_exchanges(b, 0, (size_t)steps, /*with_shells=*/true);
         requests_read(b);
-        bare[i] = gap_ms(b, 0, b->requests.len - 1);
+        bare[i] = gap_ms(b, 0, b->requests.len - 1, PART_ALL);
         own[i] = step[i] - bare[i];
         own_apart[i] = step[i] - apart[i];
     }
@@ -440,30 +468,25 @@ static void bench_steps(struct bench *b, int steps)
         die(b->record);
 }
 
-/* One row: what lies between the requests of a window, and between the same ones made barely. */
-static void bench_window(struct bench *b, struct bench *replay, size_t from,
-                         const struct samples *samples)
+/* One row: what lies between the requests of a window, and what the same ones cost made barely. */
+static void bench_window(struct bench *b, size_t from, const struct samples *samples)
 {
     const struct request *r = &b->requests.ptr[from];
     double own = samples_at(samples, r[WINDOW].at_us) - samples_at(samples, r[0].at_us);
     int64_t before_us = cpu_us(CLOCK_PROCESS_CPUTIME_ID);
     double bare;
-    double wall = gap_ms(b, from, WINDOW);
-    double exchange;
 
     run_bare_exchanges(b, from, WINDOW + 1, /*with_shells=*/false);
     bare = (double)(cpu_us(CLOCK_PROCESS_CPUTIME_ID) - before_us) / 1000 / (WINDOW + 1);
     own /= WINDOW;
-    requests_read(replay);
-    exchange = gap_ms(replay, 0, WINDOW);
-    printf("  around step %-6zu %7.2f %8.2f %7.2f ms %8.2f %7.2f %7.2f ms %6.0f KB\n",
-           from + WINDOW / 2, wall, exchange, wall - exchange, own, bare, own - bare,
-           (double)r[0].len / 1024);
+    printf("  around step %-6zu %7.2f %7.2f %7.2f %7.2f ms %8.2f %7.2f %7.2f ms %6.0f KB\n",
+           from + WINDOW / 2, gap_ms(b, from, WINDOW, PART_ALL), gap_ms(b, from, WINDOW, PART_OWN),
+           gap_ms(b, from, WINDOW, PART_WAY), gap_ms(b, from, WINDOW, PART_SERVER), own, bare,
+           own - bare, (double)r[0].len / 1024);
 }
 
 static void bench_flat(struct bench *b, int steps)
 {
-    struct bench replay = *b;
     struct samples samples = {.list = VEC_INIT};
 
     b->windows[0] = 10;
@@ -475,14 +498,11 @@ static void bench_flat(struct bench *b, int steps)
     if (b->requests.len < (size_t)steps) {
         printf("the session ended after %zu steps\n", b->requests.len);
     } else {
-        memset(&replay.requests, 0, sizeof(replay.requests));
-        printf(
-            "a session of %d steps   wall exchange    rest     own CPU    bare    rest    body\n",
-            steps);
+        printf("a session of %d steps   wall   tenax  sending  server     own CPU    bare    rest"
+               "    body\n",
+               steps);
         for (size_t i = 0; i < WINDOWS; i++)
-            bench_window(b, &replay, b->windows[i], &samples);
-        requests_clear(&replay);
-        vec_release(&replay.requests);
+            bench_window(b, b->windows[i], &samples);
     }
     vec_release(&samples.list);
 }

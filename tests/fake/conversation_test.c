@@ -186,7 +186,7 @@ static void ask(struct talk *t)
 
     write_request(t, &wire);
     assert_int_equal(http_parse(buf_str(&wire), &http, &err), 1);
-    host_answer(&t->host, &http, 1, 0, 0, &plan);
+    host_answer(&t->host, &http, 1, &(struct record_times){0}, &plan);
     t->status = read_response(buf_str(&plan.out.bytes), &body);
     if (t->status == 200) {
         reply_origin(reply, str_of(t->door->provider), str_of(t->door->model));
@@ -426,7 +426,7 @@ static void test_strict(void **state)
         for (char *p = in.ptr; *p; p++)
             *p = *p == '\'' ? '"' : *p;
         assert_int_equal(http_parse(buf_str(&in), &http, NULL), 1);
-        host_answer(&host, &http, 1, 0, 0, &plan);
+        host_answer(&host, &http, 1, &(struct record_times){0}, &plan);
         status = read_response(buf_str(&plan.out.bytes), &body);
         if (status != 400 || !str_has(buf_str(&body), str_of(c->complaint)))
             fail_msg("row %zu: %d %s\nexpected %s", i, status, buf_cstr(&body), c->complaint);

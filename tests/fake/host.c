@@ -390,7 +390,7 @@ static void find_session(struct exchange *x)
 }
 
 size_t host_answer(struct host *h, const struct http_request *http, uint64_t connection,
-                   int64_t t_us, int64_t done_us, struct plan *ret)
+                   const struct record_times *at, struct plan *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct exchange x = {.host = h, .http = http, .plan = ret};
@@ -403,7 +403,7 @@ size_t host_answer(struct host *h, const struct http_request *http, uint64_t con
         return 0;
     if (http->body.len && json_parse(&arena, http->body, &body, NULL, NULL) < 0)
         body = NULL;
-    n = record_add(&h->record, http, x.session, body, connection, t_us, done_us);
+    n = record_add(&h->record, http, x.session, body, connection, at);
     snprintf(x.request_id, sizeof(x.request_id), "req_%024zu", n);
     speaker = speaker_find(x.path);
     if (speaker && str_is(http->method, "POST"))

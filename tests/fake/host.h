@@ -37,7 +37,7 @@ const struct scenario_fault *host_connection(struct host *h);
 
 /* Makes the response. Returns the request's number in the record, 0 for control requests. */
 size_t host_answer(struct host *h, const struct http_request *http, uint64_t connection,
-                   int64_t t_us, int64_t done_us, struct plan *ret);
+                   const struct record_times *at, struct plan *ret);
 
 /* Steps never played, one a line; how many. */
 size_t host_leftovers(struct host *h, struct buf *out);

@@ -49,7 +49,7 @@ static void put_headers(const struct http_request *http, struct jw *w)
 }
 
 size_t record_add(struct record *r, const struct http_request *http, struct str session,
-                  const struct json *body, uint64_t connection, int64_t t_us, int64_t done_us)
+                  const struct json *body, uint64_t connection, const struct record_times *at)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
     size_t n = ++r->count, slot = (n - 1) % RECORD_MAX_KEPT, before_body;
@@ -58,8 +58,9 @@ size_t record_add(struct record *r, const struct http_request *http, struct str 
     jw_init(&w, &line, 0);
     jw_object(&w);
     jw_ki64(&w, "n", (int64_t)n);
-    jw_ki64(&w, "t_us", t_us);
-    jw_ki64(&w, "done_us", done_us);
+    jw_ki64(&w, "t_us", at->t_us);
+    jw_ki64(&w, "done_us", at->done_us);
+    jw_ki64(&w, "answered_us", at->answered_us);
     jw_ki64(&w, "connection", (int64_t)connection);
     jw_kstr(&w, "session", session);
     jw_kstr(&w, "method", http->method);

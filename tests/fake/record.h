@@ -2,12 +2,13 @@
  * What was asked: one JSON object per request, appended to a file as a line, and kept for GET
  * /__log.
  *
- *   {"n":1, "t_us":…, "connection":1, "session":"", "method":"POST", "path":"/v1/messages?x=y",
- *    "headers":{…}, "body":{…}}
+ *   {"n":1, "t_us":…, "done_us":…, "answered_us":…, "connection":1, "session":"", "method":"POST",
+ *    "path":"/v1/messages?x=y", "headers":{…}, "body":{…}}
  *
  * t_us is the monotonic clock when the first byte of the request was read, done_us when the last
- * one was. A body that is not JSON is given as "body_text". GET /__log adds "end": how the answer
- * ended.
+ * one was, answered_us when the last byte of the answer before was written on this connection, so
+ * that what a client did in between can be told from what the server did. A body that is not JSON
+ * is given as "body_text". GET /__log adds "end": how the answer ended.
  */
 #pragma once
 
@@ -29,6 +30,12 @@ enum record_end {
     RECORD_CLOSED, /* the client went away before */
 };
 
+struct record_times {
+    int64_t t_us;
+    int64_t done_us;
+    int64_t answered_us; /* 0: nothing was answered before */
+};
+
 #define RECORD_MAX_KEPT 4096
 #define RECORD_MAX_BODY ((size_t)1 << 20) /* of an entry kept in memory */
 
@@ -47,6 +54,6 @@ void record_clear(struct record *r); /* the memory, not the file */
 
 /* The request's number, from 1. body is NULL when it is no JSON. */
 size_t record_add(struct record *r, const struct http_request *http, struct str session,
-                  const struct json *body, uint64_t connection, int64_t t_us, int64_t done_us);
+                  const struct json *body, uint64_t connection, const struct record_times *at);
 void record_set_end(struct record *r, size_t n, enum record_end end);
 void record_write(const struct record *r, struct buf *out); /* as one array */

@@ -63,8 +63,8 @@ struct connection {
     bool has_spoil;
     bool want_write; /* what epoll was told */
     struct buf in;
-    bool continued; /* "100 Continue" was sent for the request being read */
-    int64_t t_us;   /* first byte of the request, 0: none yet */
+    bool continued;         /* "100 Continue" was sent for the request being read */
+    struct record_times at; /* of the request being read; t_us 0: none yet */
     struct plan plan;
     size_t record; /* number of the request being answered */
     size_t sent;
@@ -155,7 +155,7 @@ static void plan_done(struct server *s, struct connection *c)
     plan_release(&c->plan);
     watch(s, c, false);
     c->state = READING;
-    c->t_us = 0;
+    c->at = (struct record_times){.answered_us = clock_mono_us()};
     c->continued = false;
 }
 
@@ -208,7 +208,8 @@ static bool take_request(struct server *s, struct connection *c)
     } else if (complete > 0) {
         c->state = PLAYING;
         c->sent = c->next_wait = 0;
-        c->record = host_answer(s->host, &r, c->number, c->t_us, clock_mono_us(), &c->plan);
+        c->at.done_us = clock_mono_us();
+        c->record = host_answer(s->host, &r, c->number, &c->at, &c->plan);
         buf_cut(&c->in, 0, r.used);
         play(s, c);
     } else if (r.wants_continue && !c->continued) {
@@ -225,8 +226,8 @@ static void take_requests(struct server *s, struct connection *c)
     do {
         if (c->dead || c->state != READING || !c->in.len)
             return;
-        if (!c->t_us)
-            c->t_us = clock_mono_us();
+        if (!c->at.t_us)
+            c->at.t_us = clock_mono_us();
     } while (take_request(s, c));
 }
 
@@ -242,8 +243,8 @@ static void read_requests(struct server *s, struct connection *c)
         }
         if (n == 0)
             break;
-        if (!c->t_us)
-            c->t_us = clock_mono_us();
+        if (!c->at.t_us)
+            c->at.t_us = clock_mono_us();
         buf_grown(&c->in, (size_t)n);
     }
     take_requests(s, c);
