@@ -101,6 +101,7 @@ const char *event_error_name(enum err_code code, int status)
     case ERR_AUTH:
         return "authentication_failed";
     case ERR_QUOTA:
+    case ERR_BUDGET:
         return "billing_error";
     case ERR_RETRY_LATER:
         return status == 429 ? "rate_limit" : "overloaded";

@@ -97,23 +97,23 @@ int ledger_allow(const struct ledger *l, double max_usd, const struct model *m,
     double tokens;
 
     if (!model_price_known(m))
-        return err_set(err, ERR_UNSUPPORTED,
+        return err_set(err, ERR_BUDGET,
                        "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot be "
                        "kept; add it under \"models\" in settings.json",
                        STR_ARG(m->provider), STR_ARG(m->name));
     left = max_usd - l->usd;
     if (left <= 0)
-        return err_set(err, ERR_QUOTA, "--max-budget-usd: %.4g of %.4g USD are spent", l->usd,
+        return err_set(err, ERR_BUDGET, "--max-budget-usd: %.4g of %.4g USD are spent", l->usd,
                        max_usd);
     left -= (double)prompt_tokens * ledger_input_price(m, cache) / 1e6;
     tokens = m->price.output > 0 ? left / m->price.output * 1e6 : 1e9;
     if (left <= 0 || tokens < 1) {
         if (l->usd > 0)
-            return err_set(err, ERR_QUOTA,
+            return err_set(err, ERR_BUDGET,
                            "--max-budget-usd: %.4g of %.4g USD are spent, and the next call's "
                            "prompt alone would pass it",
                            l->usd, max_usd);
-        return err_set(err, ERR_QUOTA,
+        return err_set(err, ERR_BUDGET,
                        "--max-budget-usd: the prompt alone is expected to cost more than %g",
                        max_usd);
     }

@@ -39,8 +39,8 @@ void llm_usage_add(struct llm_usage *to, const struct llm_usage *u);
 /*
  * Whether another call may be made: the prompt is priced as if it had to be written to the cache,
  * and what is left of the budget limits the answer (*io_max_tokens, 0: the model's default), so
- * that one call cannot pass it. ERR_QUOTA when nothing is left, ERR_UNSUPPORTED when the model's
- * prices are not known: a cap that cannot be kept is not given.
+ * that one call cannot pass it. ERR_BUDGET when nothing is left, and when the model's prices are
+ * not known: a cap that cannot be kept is not given.
  */
 int ledger_allow(const struct ledger *l, double max_usd, const struct model *m,
                  enum cache_ttl cache, int64_t prompt_tokens, int64_t *io_max_tokens,

@@ -70,12 +70,15 @@ static void caps(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cap_cases); i++) {
         struct ledger l = {.usd = cap_cases[i].spent};
         int64_t tokens = 0;
+        struct err err = {0};
         int r = ledger_allow(&l, cap_cases[i].cap, &priced, CACHE_5M, cap_cases[i].prompt_tokens,
-                             &tokens, NULL);
+                             &tokens, &err);
         int64_t got = r < 0 ? -1 : tokens;
 
         if (llabs(got - cap_cases[i].want) > 1)
             fail_msg("row %zu: %lld tokens", i, (long long)got);
+        if (r < 0)
+            assert_int_equal(err.code, ERR_BUDGET);
     }
 }
 
@@ -89,7 +92,7 @@ static void unknown_price_is_no_promise(void **state)
     (void)state;
     m.price.output = NAN;
     assert_int_equal(ledger_allow(&l, 1, &m, CACHE_5M, 1, &tokens, &err), -1);
-    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    assert_int_equal(err.code, ERR_BUDGET);
 }
 
 /* What was spent before, or beside, is known by the model's name alone. */

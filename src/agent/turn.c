@@ -214,10 +214,8 @@ static enum turn_end turn_failed(struct agent *a, struct turn *t, struct step *s
         return turn_aborted(a, t, END_ABORTED_STREAMING);
     case ERR_CONTEXT_FULL:
         return END_PROMPT_TOO_LONG;
-    case ERR_QUOTA:
-    case ERR_UNSUPPORTED:
-        return str_starts(str_of(t->err.text), STR("--max-budget-usd")) ? END_BUDGET
-                                                                        : END_API_ERROR;
+    case ERR_BUDGET:
+        return END_BUDGET;
     default:
         return END_API_ERROR;
     }

@@ -15,6 +15,7 @@
     X(DENIED, "the user or a hook said no")                                                        \
     X(AUTH, "the credentials were refused or are missing")                                         \
     X(QUOTA, "the account has nothing left to spend")                                              \
+    X(BUDGET, "what may be spent here would be passed")                                            \
     X(BAD_INPUT, "the request does not make sense")                                                \
     X(TOO_BIG, "a stated limit was reached")                                                       \
     X(BUSY, "somebody else is at it")                                                              \
