@@ -278,8 +278,8 @@ static int round_trip(struct stdio *s, struct err *err)
             on_complain(s, input_err.text);
         end_input(s);
     }
-    /* A pipe without a reader says POLLERR even when nothing is asked. */
-    if ((fds[1].revents & POLLERR) && !writes) {
+    /* A pipe without a reader says POLLERR even when nothing is asked, a socket POLLHUP. */
+    if ((fds[1].revents & (POLLERR | POLLHUP)) && !writes) {
         errno = EPIPE;
         return err_sys(err, ERR_IO, "nobody reads the output");
     }

@@ -8,7 +8,8 @@
  * all happens in, which is the home as well), `%% talk` and `%% exit N`. In the
  * talk `> line` is sent, `< text` waits for the next line of tenax that has the text in it, `x
  * text` says that the lines passed over by the next wait must not have it, `= PATH text` writes a
- * file below the folder (`%% file` while they talk), `end` closes the input.
+ * file below the folder (`%% file` while they talk), `end` closes the input, `leave` the output:
+ * nothing more is read. `%% socket` makes that a socket instead of a pipe, as Node.js does.
  * `%% needs sandbox` lets commands be confined, and skips the talk where they cannot be.
  * {ID} is the request_id of the line that was waited for last, {DIR} the folder it all happens in.
  */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,8 +41,9 @@ struct talk {
     struct strv options;
     struct strv files; /* path, text, path, text, … */
     struct buf scenario, lines, id;
-    int want_exit;
+    int64_t want_exit;
     bool needs_sandbox;
+    bool by_socket;
     pid_t pid;
     int in, out;
     struct buf heard;
@@ -97,7 +100,9 @@ static void read_file(struct talk *t)
         else if (str_is(line, "%% talk"))
             into = &t->lines;
         else if (str_starts(line, STR("%% exit ")))
-            t->want_exit = line.ptr[8] - '0';
+            (void)str_to_i64(str_from(line, 8), &t->want_exit, /*err=*/NULL);
+        else if (str_is(line, "%% socket"))
+            t->by_socket = true;
         else if (str_is(line, "%% needs sandbox"))
             t->needs_sandbox = true;
         else if (str_starts(line, STR("%% file "))) {
@@ -137,7 +142,8 @@ static void start(struct talk *t, const char *tenax)
     int out[2];
 
     memcpy(t->dir, "/tmp/tenax-talk-XXXXXX", 23);
-    if (!mkdtemp(t->dir) || pipe(in) < 0 || pipe(out) < 0)
+    if (!mkdtemp(t->dir) || pipe(in) < 0 ||
+        (t->by_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, out) : pipe(out)) < 0)
         fail(t, "cannot begin", STR(""));
     scenario = path_join(t->dir, "scenario");
     if (file_replace(scenario, buf_str(&t->scenario), 0600, NULL) < 0)
@@ -246,6 +252,8 @@ static void play(struct talk *t)
         fill_in(t, text, &line);
         if (str_is(raw, "end")) {
             close(t->in);
+        } else if (str_is(raw, "leave")) {
+            fd_closep(&t->out);
         } else if (str_starts(raw, STR("> "))) {
             buf_addc(&line, '\n');
             if (fd_write_all(t->in, buf_str(&line), NULL) < 0)
@@ -354,7 +362,7 @@ int main(int argc, char **argv)
     }
     start(&t, argv[1]);
     play(&t);
-    while (hear(&t))
+    while (t.out >= 0 && hear(&t))
         continue;
     waitpid(t.pid, &status, 0);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != t.want_exit)
