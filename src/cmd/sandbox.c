@@ -27,6 +27,8 @@
 
 #define OUT_MAX ((size_t)4 << 20)
 #define PIECE ((size_t)16 << 10)
+#define MAX_WAITING ((size_t)1 << 20) /* of our input, for a command that does not read it */
+#define LOOK_MS 10                    /* whether it has read some of that */
 
 static int sandbox_run(struct cmd *c);
 
@@ -184,7 +186,7 @@ static void trial_input(struct trial *t)
     ssize_t n = read(STDIN_FILENO, piece, sizeof(piece));
 
     if (n > 0)
-        (void)proc_write(t->proc, str_make(piece, (size_t)n), /*err=*/NULL);
+        (void)proc_write(t->proc, str_make(piece, (size_t)n), /*err=*/NULL); /* MAX_WAITING fits */
     if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
         t->has_input = false;
         proc_close_input(t->proc);
@@ -196,14 +198,16 @@ static void trial_watch(struct trial *t)
     bool over = false;
 
     while (!over) {
+        /* Else it would be kept in memory, and what is too much for that lost. */
+        bool is_full = t->has_input && proc_waiting(t->proc) >= MAX_WAITING;
         struct pollfd fds[3] = {
             {.fd = mailbox_fd(t->mail), .events = POLLIN},
             {.fd = cancel_fd(t->cmd->cancel), .events = POLLIN},
-            {.fd = t->has_input ? STDIN_FILENO : -1, .events = POLLIN},
+            {.fd = t->has_input && !is_full ? STDIN_FILENO : -1, .events = POLLIN},
         };
         struct mail *m;
 
-        if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+        if (poll(fds, ARRAY_LEN(fds), is_full ? LOOK_MS : -1) < 0 && errno != EINTR)
             return;
         if (fds[1].revents) {
             t->code = cmd_signal_code();

@@ -571,7 +571,7 @@ void job_finish(struct proc *p, struct loop *loop)
         job_drain(p, loop, JOB_OUT);
         job_drain(p, loop, JOB_ERR);
     }
-    loop_close(loop, &p->fds[JOB_IN]);
+    job_drop_input(p, loop);
     loop_close(loop, &p->fds[JOB_OUT]);
     loop_close(loop, &p->fds[JOB_ERR]);
     if (p->started)

@@ -150,6 +150,11 @@ int proc_write(struct proc *p, struct str bytes, struct err *err)
     return 0;
 }
 
+size_t proc_waiting(const struct proc *p)
+{
+    return atomic_load(&p->input_waiting);
+}
+
 void proc_close_input(struct proc *p)
 {
     proc_order(p, ORDER_CLOSE_INPUT, 0, 0, STR(""));

@@ -109,6 +109,7 @@ int proc_pid(const struct proc *p); /* the leader's, which is also its group and
 /* Queued; ERR_TOO_BIG when more than 16 MB would wait. A program that no longer reads is no
  * error. */
 int proc_write(struct proc *p, struct str bytes, struct err *err);
+size_t proc_waiting(const struct proc *p); /* bytes of input that it has not taken yet */
 void proc_close_input(struct proc *p);
 void proc_resize(struct proc *p, unsigned short rows, unsigned short cols);
 void proc_signal(struct proc *p, int signo); /* to the leader's group */

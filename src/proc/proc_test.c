@@ -615,9 +615,11 @@ static void test_conversation(void **state)
     for (int i = 0; proc_write(w.proc, str_make(much, 1 << 20), &err) == 0; i++)
         assert_true(i < 1); /* what fits into the pipe itself is not waiting */
     assert_int_equal(err.code, ERR_TOO_BIG);
+    assert_in_range(proc_waiting(w.proc), 15 << 20, 16 << 20);
     proc_end(w.proc);
     watch_over(&w);
     assert_int_equal(w.how, PROC_KILLED);
+    assert_int_equal(proc_waiting(w.proc), 0); /* nobody will take it */
     watch_release(&w);
 }
 
