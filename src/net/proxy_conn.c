@@ -428,6 +428,8 @@ static void conn_join(struct conn *c)
             continue;
         flow_wants(&c->out, &fds[0], &fds[1]);
         flow_wants(&c->in, &fds[1], &fds[0]);
+        if (!fds[1].events) /* that it is gone would be said at once, and for ever */
+            fds[1].fd = -1;
         if (conn_poll(c, fds, 2, c->proxy->idle_ms, &err) < 0)
             return;
         /* Nobody takes the answer any more; of a server that is gone, recv() tells. */

@@ -5,6 +5,7 @@
 #include "net/proxy.h"
 
 #include <netdb.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/wait.h>
@@ -604,6 +605,51 @@ static void idle(void **state)
     server_stop(&s);
 }
 
+static void serve_and_go(struct conn *c)
+{
+    char bytes[48 << 10] = "";
+
+    conn_write(c, str_make(bytes, sizeof(bytes)));
+    while (conn_read(c, bytes, sizeof(bytes)) > 0)
+        continue;
+}
+
+/* The server is gone while a client that has nothing more to say does not read: that is no news
+ * again and again, but time that passes. */
+static void idle_behind_the_end(void **state)
+{
+    struct proxy_spec spec = {.idle_ms = 100};
+    CLEANUP(buf_release) struct buf got = BUF_INIT(10000);
+    struct proxy_door *door;
+    struct pollfd client;
+    int little = 4096;
+    struct proxy *p;
+    struct server s;
+    int door_fd;
+    int ends[2];
+
+    (void)state;
+    server_start(&s, serve_and_go, NULL);
+    spec.allowed = list_of(HOST_WEB_PORTS, "127.0.0.1:%d", s.port);
+    p = proxy_new(&spec);
+    door_fd = open_door(p, &door);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &little, sizeof(little));
+    send_descriptors(door_fd, &ends[1], 1);
+    close(ends[1]);
+    say_target(ends[0], "CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n", s.port);
+    read_some(ends[0], &got, strlen(ESTABLISHED));
+    shutdown(ends[0], SHUT_WR);
+    client = (struct pollfd){.fd = ends[0]};
+    assert_int_equal(poll(&client, 1, 60000), 1);
+    assert_int_equal(client.revents, POLLHUP);
+    close(ends[0]);
+    close(door_fd);
+    proxy_door_unref(door);
+    proxy_free(p);
+    server_stop(&s);
+}
+
 /* At the end everything is closed: a tunnel, a client that has said nothing, and one whose name is
  * still looked up, which is not waited for. */
 static void end(void **state)
@@ -659,10 +705,19 @@ static void many_doors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tunnel),      cmocka_unit_test(plain),      cmocka_unit_test(lists),
-        cmocka_unit_test(too_slow),    cmocka_unit_test(liars),      cmocka_unit_test(crowd),
-        cmocka_unit_test(unreachable), cmocka_unit_test(idle),       cmocka_unit_test(upstreams),
-        cmocka_unit_test(end),         cmocka_unit_test(many_doors), cmocka_unit_test(own_proxies),
+        cmocka_unit_test(tunnel),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(too_slow),
+        cmocka_unit_test(liars),
+        cmocka_unit_test(crowd),
+        cmocka_unit_test(unreachable),
+        cmocka_unit_test(idle),
+        cmocka_unit_test(upstreams),
+        cmocka_unit_test(end),
+        cmocka_unit_test(many_doors),
+        cmocka_unit_test(own_proxies),
+        cmocka_unit_test(idle_behind_the_end),
     };
 
     sem_init(&stuck_in, 0, 0);
