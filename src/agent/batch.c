@@ -233,7 +233,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
     result.entry = str_of(uuid);
     history_answer(&b->agent->history, &result);
     b->settled++;
-    if (c->deferred && !running) {
+    if (!running && c->deferred) {
         batch_note_deferred(b, c); /* it stands open, for those who watch and in the transcript */
         return 0;
     }
