@@ -29,7 +29,7 @@ const struct slash_command slash_goal_entry = {
 static bool goal_is_open(struct slash_call *call, struct arena *arena, struct store_goal *ret)
 {
     return goal_get(host_goal(call->host), arena, ret, /*err=*/NULL) > 0 &&
-           ret->status != GOAL_COMPLETE;
+           goal_confirms_replace(ret);
 }
 
 /* Enter at the first question is a no, and goals need a yes: whoever asks for one is asked again.
