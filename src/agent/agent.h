@@ -165,9 +165,6 @@ void agent_send(struct agent *a, struct agent_input *input); /* takes the conten
 void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */
 bool agent_unqueue(struct agent *a, struct str uuid);        /* false: not there (any more) */
 
-/* The older part of the conversation becomes a summary, in a turn of its own that waits like input;
- * the same as "/compact …" said by the user. instructions: what to keep; or empty. */
-void agent_compact(struct agent *a, struct str instructions);
 /* Takes lines of the transcript, by uuid, out of the conversation, when it is idle; a notice says
  * what came of it. */
 void agent_snip(struct agent *a, const struct strv *entries);

@@ -145,10 +145,8 @@ static void batch_heed(struct batch *b, struct call *c)
         t->stopped = true;
         buf_add(&t->note, buf_str(&c->stop_reason));
     }
-    if (c->interrupt || c->result.ends_turn) {
-        t->interrupted = true;
+    if (c->interrupt || c->result.ends_turn)
         cancel_set(t->cancel);
-    }
     VEC_EACH(&c->result.spends, spend) {
         agent_spent_aside(b->agent, t, spend,
                           c->entry->flags & TOOL_REFEREE ? SPENT_JUDGE : SPENT_TOOL);

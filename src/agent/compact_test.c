@@ -797,7 +797,7 @@ static void asked_for_meanwhile(void **state)
     bench_say(&b, "go", INPUT_LATER);
     bench_until(&b, EVENT_TURN_STARTED);
     bench_say(&b, "/compact keep it", INPUT_NEXT);
-    agent_compact(b.agent, STR("and more"));
+    bench_say(&b, "/compact and more", INPUT_LATER);
     bench_until(&b, EVENT_TURN_DONE);
     bench_until(&b, EVENT_TURN_DONE);
     bench_until(&b, EVENT_TURN_DONE);

@@ -267,10 +267,6 @@ static void reminders(void **state)
                               "{\"content\":\"b\",\"status\":\"in_progress\"},"
                               "{\"content\":\"c\",\"status\":\"pending\"}]"));
     expect(buf_str(&text), "\n[x] a\n[>] b\n[ ] c");
-    reminder_file_changed(&text, STR("/w/a.c"));
-    expect(buf_str(&text), "\n/w/a.c was changed since you read it");
-    reminder_file_gone(&text, STR("/w/b.c"));
-    expect(buf_str(&text), "\n/w/b.c, which you have read, is no longer there");
     assert_true(utf8_is_valid(buf_str(&text)));
 }
 

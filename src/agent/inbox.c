@@ -183,17 +183,6 @@ void agent_send(struct agent *a, struct agent_input *input)
     agent_wake(a);
 }
 
-void agent_compact(struct agent *a, struct str instructions)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
-    struct agent_input in = {0};
-
-    buf_addf(&text, "/compact %.*s", STR_ARG(instructions));
-    in.message = message_user_text(buf_str(&text));
-    id_uuid(in.uuid);
-    agent_send(a, &in);
-}
-
 void agent_queued(struct agent *a, struct strv *ret)
 {
     lock_take(&a->lock);

@@ -72,7 +72,6 @@ struct turn {
     int sent_back_row;  /* so many times since a tool was called */
     bool overruled;     /* they object still, and are not heard any more */
     bool stopped;       /* a hook said "continue": false */
-    bool interrupted;   /* an answer to an ask said so */
     bool pushed;        /* by input that wants to be heard at once */
     bool is_announced;  /* TURN_STARTED was said */
     bool took_up;       /* a call that was put off when the session ended has run */

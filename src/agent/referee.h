@@ -38,9 +38,8 @@ enum referee_who {
 struct referee_spend {
     enum referee_who who;
     const struct llm_usage *usage;
-    double usd;     /* NAN: unknown */
-    bool is_step;   /* an answer of the main model that held */
-    bool discarded; /* figures of an answer that did not hold: broken, retried, cut off */
+    double usd;   /* NAN: unknown */
+    bool is_step; /* an answer of the main model that held: not broken, retried, cut off */
 };
 
 struct referee_tool {

@@ -41,7 +41,6 @@ void agent_spent(struct agent *a, const struct model *m, const struct llm_usage 
         .usage = u,
         .usd = NAN,
         .is_step = holds && who == SPENT_MAIN,
-        .discarded = !holds,
     };
 
     ledger_add(&a->ledger, m, u);

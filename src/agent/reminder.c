@@ -106,22 +106,3 @@ void reminder_date(struct buf *ret, struct str date)
     buf_addf(&text, "The date has changed: today is %.*s.", STR_ARG(date));
     reminder_add(ret, buf_str(&text));
 }
-
-void reminder_file_changed(struct buf *ret, struct str path)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-    buf_addf(&text,
-             "%.*s was changed since you read it, by the user or a program. The change is meant: "
-             "do not undo it, and read the file again before you edit it.",
-             STR_ARG(path));
-    reminder_add(ret, buf_str(&text));
-}
-
-void reminder_file_gone(struct buf *ret, struct str path)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-    buf_addf(&text, "%.*s, which you have read, is no longer there.", STR_ARG(path));
-    reminder_add(ret, buf_str(&text));
-}

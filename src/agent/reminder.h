@@ -21,7 +21,3 @@ void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode no
 void reminder_todos(struct buf *ret, struct str json);
 
 void reminder_date(struct buf *ret, struct str date); /* "2026-01-31" */
-
-/* A file that the model has read is different now: changed by somebody else, or gone. */
-void reminder_file_changed(struct buf *ret, struct str path);
-void reminder_file_gone(struct buf *ret, struct str path);

@@ -25,7 +25,6 @@
 #include "store/transcript.h"
 
 #define OUT_MAX ((size_t)64 << 20)
-#define TEXT_CHARS 60
 #define NOT_COVERED "Only files that tools changed are covered, not what commands (Bash) did."
 
 static int rewind_run(struct cmd *c);

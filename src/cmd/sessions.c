@@ -46,7 +46,8 @@ const struct command cmd_sessions = {
 
 /* ---- What the parts share ---- */
 
-struct store *sessions_store(const struct sessions *s)
+/* The state store; NULL when it cannot be had, which is no obstacle. Its warnings are said. */
+static struct store *sessions_store(const struct sessions *s)
 {
     CLEANUP(mem_freep) char *projects = path_join(s->home, "projects");
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;

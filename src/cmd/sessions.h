@@ -24,8 +24,6 @@ struct sessions {
     struct buf project; /* this folder's key */
 };
 
-/* The state store; NULL when it cannot be had, which is no obstacle. Its warnings are said. */
-struct store *sessions_store(const struct sessions *s);
 /* Those that the options ask for. */
 int sessions_refresh(const struct sessions *s, struct index *ret, struct err *err);
 /* Which one is meant, and what is known of it. */

@@ -149,7 +149,8 @@ static void cut_member(struct str text, const struct json *object, const struct 
     buf_add(ret, str_from(text, to));
 }
 
-int settings_text_remove(struct str text, const char *key, struct buf *ret, struct err *err)
+/* As settings_file_remove(), on a text. */
+static int settings_text_remove(struct str text, const char *key, struct buf *ret, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *object = NULL;

@@ -27,8 +27,6 @@ int settings_file_change(const char *path, const char *key, settings_value_fn fn
 /* Takes the key and its value out: 1, or 0 when it is not there. */
 int settings_file_remove(const char *path, const char *key, struct err *err);
 
-/* As settings_file_remove(), on a text. */
-int settings_text_remove(struct str text, const char *key, struct buf *ret, struct err *err);
 /* A change of a text; what settings_file_change() does between reading and writing. */
 int settings_text_set(struct str text, const char *key, struct str value, struct buf *ret,
                       struct err *err);

@@ -64,7 +64,6 @@ enum goal_referee {
     REFEREE_CHECKS,
 };
 const char *goal_referee_name(enum goal_referee r);
-bool goal_referee_parse(struct str name, enum goal_referee *ret);
 
 /* How a goal is set, whoever sets it. */
 struct goal_options {

@@ -228,7 +228,6 @@ int goal_create(struct goal *g, struct str objective, int64_t budget, struct can
 int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err);
 /* What is known of the present one is forgotten. The permit is held. */
 void goal_close_old(struct goal *g, bool say_cleared);
-void goal_take_options(struct goal_options *to, const struct goal_options *from);
 /* Somebody must be there to decide: where checks alone do, there has to be one. ERR_BAD_INPUT. */
 int goal_check_referee(const struct goal_options *o, struct err *err);
 
@@ -375,4 +374,3 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
                struct referee_verdict *ret, struct err *err);
 int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel,
                         struct tool_result *ret, struct err *err);
-void goal_write_json(struct goal *g, struct jw *w); /* the permit is held */

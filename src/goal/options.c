@@ -21,7 +21,7 @@ const char *goal_referee_name(enum goal_referee r)
     return names[r];
 }
 
-bool goal_referee_parse(struct str name, enum goal_referee *ret)
+static bool goal_referee_parse(struct str name, enum goal_referee *ret)
 {
     for (enum goal_referee r = REFEREE_JUDGE; r <= REFEREE_CHECKS; r++) {
         if (str_is(name, goal_referee_name(r))) {

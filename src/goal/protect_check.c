@@ -61,7 +61,8 @@ void search_enter(struct search *s, struct str folder)
 
 /* ---- programs ---- */
 
-bool protect_find_program(const struct protect_find *f, struct str name, struct buf *ret)
+/* The file that PATH gives for a name; false: none. */
+static bool protect_find_program(const struct protect_find *f, struct str name, struct buf *ret)
 {
     struct str rest = check_path(&f->env);
     struct str dir;

@@ -76,5 +76,3 @@ bool protect_find_is_built(const char *absolute);
 
 /* protect_check.c: everything that one check leads to. */
 void protect_find_check(struct protect_find *f, struct str command);
-/* The file that PATH gives for a name; false: none. */
-bool protect_find_program(const struct protect_find *f, struct str name, struct buf *ret);

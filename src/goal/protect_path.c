@@ -40,7 +40,9 @@ static bool is_trusted(const char *real)
     return false;
 }
 
-bool protect_program_look(const struct protect *p, const char *name, struct protect_program *ret)
+/* False: PATH has none of this name. */
+static bool protect_program_look(const struct protect *p, const char *name,
+                                 struct protect_program *ret)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     struct str rest = str_of(p->search);

@@ -53,8 +53,6 @@ struct protect {
 
 /* protect_path.c: programs and the folders they are found in. */
 
-/* False: PATH has none of this name. */
-bool protect_program_look(const struct protect *p, const char *name, struct protect_program *ret);
 /* Reads it too, unless it is the system's. */
 int protect_program_read(const struct protect *p, const char *name, struct cancel *cancel,
                          struct protect_program *ret, bool *ret_found, struct err *err);

@@ -111,7 +111,7 @@ static void set_event(struct goal *g, const struct draft *d, const struct goal_o
     jw_object_end(&w);
 }
 
-void goal_take_options(struct goal_options *to, const struct goal_options *from)
+static void goal_take_options(struct goal_options *to, const struct goal_options *from)
 {
     goal_options_release(to);
     *to = *from;

@@ -27,7 +27,8 @@ static struct goal *tool_goal(struct tool_call *call, struct err *err)
     return goal_of(call->referee);
 }
 
-void goal_write_json(struct goal *g, struct jw *w)
+/* The permit is held. */
+static void goal_write_json(struct goal *g, struct jw *w)
 {
     const struct store_goal *row = &g->row;
 

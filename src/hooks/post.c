@@ -37,8 +37,9 @@ static size_t find_name(struct str text, struct str *ret)
     return braced ? end + 1 : end;
 }
 
-void post_fill(const struct conf *conf, const struct strv *allowed, struct str value,
-               struct buf *ret)
+/* The value of a header as it is sent: one line. */
+static void post_fill(const struct conf *conf, const struct strv *allowed, struct str value,
+                      struct buf *ret)
 {
     while (value.len) {
         struct str name;

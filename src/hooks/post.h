@@ -7,12 +7,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "hooks/errand.h"
 
 struct conf;
 struct net;
-struct strv;
 
 /* Lent to all requests of a session. */
 struct post_place {
@@ -23,7 +21,3 @@ struct post_place {
 /* An errand_fn; arg is the place. The result's answer is the body. */
 void post_send(void *arg, struct hook_handler *h, const struct hook_input *in,
                struct cancel *cancel, struct errand_result *ret);
-
-/* The value of a header as it is sent: one line. */
-void post_fill(const struct conf *conf, const struct strv *allowed, struct str value,
-               struct buf *ret);

@@ -146,9 +146,6 @@ int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err);
  * with these names. */
 int slash_shell(struct slash *s, struct str command, struct err *err);
 int slash_note(struct slash *s, struct str note, struct err *err);
-/* What a person has typed, from the words of the conversation: "<command-name>/x</command-name>…"
- * is "/x …", "<bash-input>ls</bash-input>…" is "!ls". False: the words are their own. */
-bool slash_typed(struct str text, struct buf *ret);
 /* The same for somebody who wants the answer for himself: fn(arg, …) is called with it, once, on
  * the commands' thread, in the place of host_answer(). err NULL: it was done. It is not done when
  * its turn comes later than in wait_ms (ERR_TIMEOUT); 0: whenever that is. */

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "host/typed.h"
 #include "slash/inside.h"
 
 static const struct {
@@ -167,7 +168,7 @@ static void test_typed(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(typed_cases); i++) {
         CLEANUP(buf_release) struct buf typed = BUF_INIT(1000);
-        bool is_command = slash_typed(str_of(typed_cases[i].text), &typed);
+        bool is_command = typed_find(str_of(typed_cases[i].text), &typed);
 
         if (is_command != (typed_cases[i].typed != NULL) ||
             (is_command && strcmp(buf_cstr(&typed), typed_cases[i].typed) != 0))

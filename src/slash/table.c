@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "host/typed.h"
 #include "slash/commands.h"
 
 static const struct slash_command *const commands[] = {
@@ -12,11 +11,6 @@ static const struct slash_command *const commands[] = {
 #include "slash/commands.def"
 #undef COMMAND
 };
-
-bool slash_typed(struct str text, struct buf *ret)
-{
-    return typed_find(text, ret);
-}
 
 size_t slash_count(void)
 {
