@@ -120,6 +120,13 @@ static int ask_without(struct cmd *c, struct err *err)
     return 0;
 }
 
+int cmd_conf_load_careful(struct cmd *c, struct conf **ret, struct err *err)
+{
+    if (!isatty(STDIN_FILENO))
+        return cmd_conf_load(c, ret, err);
+    return load_trusted(c, /*without=*/NULL, /*ret_broken=*/NULL, ret, err);
+}
+
 int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err)
 {
     CLEANUP(strv_release) struct strv without = STRV_INIT;

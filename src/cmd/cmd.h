@@ -74,6 +74,9 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err);
  * where somebody has trusted it (host_ask_trust() asks), and whether to go on without a file that
  * cannot be used is asked on the terminal. */
 int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err);
+/* The same for a command that uses what they name (a helper, a key and where it goes) but starts no
+ * session: at a terminal only trusted folders count so, and nothing is asked. */
+int cmd_conf_load_careful(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
 
 /* Waits until standard input can be read: 1, or 0 when timeout_ms (-1: never) have passed, -1 on

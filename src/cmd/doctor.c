@@ -52,7 +52,8 @@ static int run(struct cmd *c)
     struct err err = {0};
     int code;
 
-    if (cmd_conf_load(c, &conf, &why) < 0)
+    /* Whoever looks around in a fresh clone has not said that its helper may run. */
+    if (cmd_conf_load_careful(c, &conf, &why) < 0)
         conf = NULL;
     if (doctor_look(&d, conf, &why, str_of(args_get(&c->args, OPT_MODEL)), c->cancel, &err) < 0)
         return cmd_signal_code();
