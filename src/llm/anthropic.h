@@ -4,8 +4,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
+struct block;
 struct buf;
 struct decoder;
 struct err;
@@ -17,6 +20,8 @@ struct reply;
 int anthropic_body(const struct llm_request *req, struct buf *out, struct err *err);
 /* The member "messages", with the last two cache marks. */
 int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *err);
+/* Whether the block is part of a request. */
+bool anthropic_is_sent(const struct llm_request *req, const struct block *b);
 const char *anthropic_cache_mark(const struct llm_request *req); /* JSON */
 
 struct decoder *anthropic_decoder_new(const struct llm_request *req, struct reply *reply);

@@ -154,7 +154,7 @@ static void write_cited_text(struct jw *w, const struct block *b)
 
 /* The API refuses text without a word in it, thinking that it did not sign itself, and the blocks
  * of other vendors. */
-static bool is_sent(const struct llm_request *req, const struct block *b)
+bool anthropic_is_sent(const struct llm_request *req, const struct block *b)
 {
     switch (b->kind) {
     case BLOCK_TEXT:
@@ -218,7 +218,7 @@ static void make_lists(const struct llm_request *req, struct message *m, struct 
         struct buf *list = is_result ? &all : &rest;
         struct jw w;
 
-        if (!is_sent(req, b))
+        if (!anthropic_is_sent(req, b))
             continue;
         if (list->len > (is_result ? sizeof(head) : 0))
             buf_addc(list, ',');

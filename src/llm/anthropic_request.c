@@ -10,6 +10,7 @@
 #include "json/jw.h"
 #include "llm/anthropic.h"
 #include "llm/dialect.h"
+#include "llm/message.h"
 #include "llm/model.h"
 #include "llm/wire.h"
 
@@ -114,6 +115,48 @@ static bool is_forced(const struct llm_request *req)
     return req->tool_count && (req->choice == CHOICE_ANY || req->choice == CHOICE_NAMED);
 }
 
+static const struct block *first_sent(const struct llm_request *req, const struct message *m)
+{
+    for (size_t i = 0; i < m->len; i++) {
+        if (anthropic_is_sent(req, &m->blocks[i]))
+            return &m->blocks[i];
+    }
+    return NULL;
+}
+
+static bool has_result(const struct message *m)
+{
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TOOL_RESULT)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Whether the turn goes on, with results of calls, that began without a thought: one of another
+ * model, which stays behind, or none. With a budget the API refuses to begin thinking in the middle
+ * of a turn; a fallback that takes over there would never answer.
+ */
+static bool goes_on_without_thought(const struct llm_request *req)
+{
+    const struct block *first = NULL; /* of what the model said in this turn */
+    size_t i = req->message_count;
+    bool results;
+
+    do {
+        results = false;
+        while (i > 0 && req->messages[i - 1]->role == ROLE_USER)
+            results |= has_result(req->messages[--i]);
+        while (results && i > 0 && req->messages[i - 1]->role == ROLE_ASSISTANT) {
+            const struct block *b = first_sent(req, req->messages[--i]);
+
+            first = b ? b : first;
+        }
+    } while (results);
+    return first && first->kind != BLOCK_THINKING && first->kind != BLOCK_REDACTED_THINKING;
+}
+
 static enum think how_to_think(const struct llm_request *req)
 {
     /* A forced call and thinking exclude each other. */
@@ -125,7 +168,8 @@ static enum think how_to_think(const struct llm_request *req)
     case MODEL_THINKS_ALWAYS: /* "disabled" is refused; only the summary can be asked for */
         return req->show_thinking ? THINK_ADAPTIVE : THINK_UNSAID;
     case MODEL_THINKS_BUDGET:
-        return off || max_tokens(req) <= MIN_BUDGET ? THINK_UNSAID : THINK_BUDGET;
+        off = off || max_tokens(req) <= MIN_BUDGET || goes_on_without_thought(req);
+        return off ? THINK_UNSAID : THINK_BUDGET;
     default:
         return THINK_UNSAID;
     }

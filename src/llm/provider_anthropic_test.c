@@ -294,6 +294,74 @@ static void test_thinking(void **state)
 #define RESULT(id, content)                                                                        \
     "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":" content "}"
 
+#define SIGNED(model)                                                                              \
+    "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\",\"provider_data\":"            \
+    "{\"provider\":\"anthropic\",\"model\":\"" model "\"}}"
+
+/* With a budget, a turn that goes on must have begun with a thought of this model. */
+static const struct {
+    const char *label;
+    const char *messages[10];
+    bool thinks;
+} turn_rows[] = {
+    {"with its own thought",
+     {USER(TEXT("go")), ASSISTANT(SIGNED("claude-opus-5") "," CALL("t", "{}")),
+      USER(RESULT("t", "\"r\""))},
+     true},
+    {"with the thought of another model",
+     {USER(TEXT("go")), ASSISTANT(SIGNED("claude-fable-5") "," CALL("t", "{}")),
+      USER(RESULT("t", "\"r\""))},
+     false},
+    {"with none",
+     {USER(TEXT("go")), ASSISTANT(TEXT("so") "," CALL("t", "{}")), USER(RESULT("t", "\"r\""))},
+     false},
+    {"only the first of its messages counts",
+     {USER(TEXT("go")), ASSISTANT(SIGNED("claude-opus-5") "," CALL("t", "{}")),
+      USER(RESULT("t", "\"r\"")), ASSISTANT(CALL("u", "{}")), USER(RESULT("u", "\"r\"")),
+      USER(TEXT("hurry"))},
+     true},
+    {"and that one alone is not enough",
+     {USER(TEXT("go")), ASSISTANT(CALL("t", "{}")), USER(RESULT("t", "\"r\"")),
+      ASSISTANT(SIGNED("claude-opus-5") "," CALL("u", "{}")), USER(RESULT("u", "\"r\""))},
+     false},
+    {"a new turn begins as it likes",
+     {USER(TEXT("go")), ASSISTANT(CALL("t", "{}")), USER(RESULT("t", "\"r\"")),
+      ASSISTANT(TEXT("done")), USER(TEXT("more"))},
+     true},
+    {"and its calls are looked at, not those before",
+     {USER(TEXT("go")), ASSISTANT(CALL("t", "{}")), USER(RESULT("t", "\"r\"")),
+      ASSISTANT(TEXT("done")), USER(TEXT("more")),
+      ASSISTANT(SIGNED("claude-opus-5") "," CALL("u", "{}")), USER(RESULT("u", "\"r\""))},
+     true},
+};
+
+static void test_turns(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(turn_rows); i++) {
+        CLEANUP(talk_release) struct talk t = {0};
+        CLEANUP(buf_release) struct buf body = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        struct model model = opus;
+        struct llm_request req = {.model = &model, .messages = t.messages};
+        const struct json *v = NULL;
+
+        talk_fill(&t, turn_rows[i].messages);
+        req.message_count = t.len;
+        model.thinking = MODEL_THINKS_BUDGET;
+        assert_int_equal(dialect_anthropic.body(&req, &body, NULL), 0);
+        assert_int_equal(json_parse(&arena, buf_str(&body), &v, NULL, NULL), 0);
+        expect_json(turn_rows[i].label, json_get(v, "thinking"),
+                    turn_rows[i].thinks ? "{\"type\":\"enabled\",\"budget_tokens\":16384}" : NULL);
+        /* Where the model thinks as it likes, it may begin at any time. */
+        model.thinking = MODEL_THINKS_ADAPTIVE;
+        buf_clear(&body);
+        assert_int_equal(dialect_anthropic.body(&req, &body, NULL), 0);
+        assert_int_equal(json_parse(&arena, buf_str(&body), &v, NULL, NULL), 0);
+        expect_json(turn_rows[i].label, json_get(v, "thinking"), "{\"type\":\"adaptive\"}");
+    }
+}
+
 static const struct {
     const char *label;
     const char *messages[8];
@@ -1004,13 +1072,13 @@ static void test_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_minimal),       cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_search),        cmocka_unit_test(test_thinking),
-        cmocka_unit_test(test_messages),      cmocka_unit_test(test_growing),
-        cmocka_unit_test(test_too_big),       cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_cut_off),       cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_provider_data), cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_minimal), cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_search),  cmocka_unit_test(test_thinking),
+        cmocka_unit_test(test_turns),   cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_growing), cmocka_unit_test(test_too_big),
+        cmocka_unit_test(test_streams), cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_deep),    cmocka_unit_test(test_provider_data),
+        cmocka_unit_test(test_whole),   cmocka_unit_test(test_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,6 +373,12 @@ static const struct strict_case {
     {"/v1/messages {'model':'m','max_tokens':1,'messages':[{'role':'user','content':'x'},{'role':"
      "'assistant','content':[{'type':'thinking','thinking':'hm','signature':'forged'}]}]}",
      "Invalid `signature`"},
+    {"/v1/messages "
+     "{'model':'m','max_tokens':9999,'thinking':{'type':'enabled','budget_tokens':2000},"
+     "'messages':[{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'tool_use',"
+     "'id':'a','name':'B','input':{}}]},{'role':'user','content':[{'type':'tool_result',"
+     "'tool_use_id':'a','content':'y'}]}]}",
+     "must start with a thinking block"},
     {"/v1/messages {'model':'m','max_tokens':1,'messages':[{'role':'user','content':'x'},{'role':"
      "'assistant','content':'y'}]}",
      "must end with a user message"},

@@ -28,6 +28,8 @@ struct reader {
     struct err *err;
     struct map calls; /* of the assistant message before, not yet answered */
     size_t breakpoints;
+    size_t begun; /* the message that the assistant began the last turn with; 0: none yet */
+    bool thought; /* it begins with a thought */
 };
 
 static int read_thinking(struct reader *r, const struct json *block, size_t i)
@@ -99,6 +101,28 @@ static int read_block(struct reader *r, const struct json *block, bool user, siz
     return read_assistant_block(r, block, type, i);
 }
 
+static bool has_type(const struct json *content, const char *type)
+{
+    JSON_EACH(json_is(content, JSON_ARRAY) ? content : NULL, block) {
+        if (str_is(json_get_str(block, "type"), type))
+            return true;
+    }
+    return false;
+}
+
+/* Calls and their results are one turn of the assistant's. */
+static void note_turn(struct reader *r, const struct json *content, bool user, size_t i)
+{
+    struct str first = json_get_str(json_first(content), "type");
+
+    if (user && !has_type(content, "tool_result")) {
+        r->begun = 0;
+    } else if (!user && !r->begun) {
+        r->begun = i;
+        r->thought = str_is(first, "thinking") || str_is(first, "redacted_thinking");
+    }
+}
+
 static int read_message(struct reader *r, const struct json *message, size_t i)
 {
     struct str role = json_get_str(message, "role");
@@ -122,6 +146,7 @@ static int read_message(struct reader *r, const struct json *message, size_t i)
     }
     if (!json_is(content, JSON_ARRAY))
         content = NULL;
+    note_turn(r, content, user, i);
     JSON_EACH(content, block) {
         if (read_block(r, block, user, i, &seen_text) < 0)
             return -1;
@@ -139,13 +164,7 @@ static bool is_prefilled(const struct json *last)
 {
     const struct json *content = json_get(last, "content");
 
-    if (!str_is(json_get_str(last, "role"), "assistant"))
-        return false;
-    JSON_EACH(json_is(content, JSON_ARRAY) ? content : NULL, block) {
-        if (str_is(json_get_str(block, "type"), "server_tool_use"))
-            return false;
-    }
-    return true;
+    return str_is(json_get_str(last, "role"), "assistant") && !has_type(content, "server_tool_use");
 }
 
 static int read_request(struct reader *r)
@@ -179,6 +198,14 @@ static int read_request(struct reader *r)
     if (is_prefilled(json_at(json_get(body, "messages"), i - 1)))
         return ask_refuse(r->err, "This model does not support assistant message prefill. The "
                                   "conversation must end with a user message.");
+    if (r->begun && !r->thought &&
+        str_is(json_get_str(json_get(body, "thinking"), "type"), "enabled"))
+        return ask_refuse(
+            r->err,
+            "messages.%zu.content.0.type: Expected `thinking` or `redacted_thinking`. "
+            "When `thinking` is enabled, a final `assistant` message must start with a "
+            "thinking block",
+            r->begun);
     if (r->breakpoints > 4)
         return ask_refuse(r->err,
                           "A maximum of 4 blocks with cache_control may be provided. Found %zu.",
