@@ -144,14 +144,18 @@ static int no_such_provider(const struct conf *conf, struct str name, const stru
                    STR_ARG(c->from), STR_ARG(name));
 }
 
+/* Claude's settings ask for the long window as in "opus[1m]"; here the table knows it. */
+static struct str without_window(struct str name)
+{
+    return str_ends(name, STR("[1m]")) ? str_first(name, name.len - 4) : name;
+}
+
 /* What somebody wrote as a model becomes a provider and a name. */
 static int choose_named(const struct conf *conf, struct str want, struct choice *c, struct err *err)
 {
     size_t slash;
 
-    /* Claude's settings ask for the long window this way; here the table knows it. */
-    if (str_ends(want, STR("[1m]")))
-        want.len -= 4;
+    want = without_window(want);
     slash = str_chr(want, '/');
     if (slash < want.len) {
         c->provider = str_first(want, slash);
@@ -206,21 +210,21 @@ static int no_key(const struct door *d, const struct choice *c, struct err *err)
 }
 
 /* Claude's own names for the aliases may be moved by the environment
- * (ANTHROPIC_DEFAULT_SONNET_MODEL), as gateways ask their users to. */
+ * (ANTHROPIC_DEFAULT_SONNET_MODEL), as gateways ask their users to. The default is a sonnet. */
 static struct str resolve_alias(const struct conf *conf, struct str provider, struct str name)
 {
     static const char *const moved[][2] = {
-        {"fable", "ANTHROPIC_DEFAULT_FABLE_MODEL"},
-        {"opus", "ANTHROPIC_DEFAULT_OPUS_MODEL"},
-        {"sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL"},
-        {"haiku", "ANTHROPIC_DEFAULT_HAIKU_MODEL"},
+        {"fable", "ANTHROPIC_DEFAULT_FABLE_MODEL"},    {"opus", "ANTHROPIC_DEFAULT_OPUS_MODEL"},
+        {"sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL"},  {"haiku", "ANTHROPIC_DEFAULT_HAIKU_MODEL"},
+        {"default", "ANTHROPIC_DEFAULT_SONNET_MODEL"},
     };
 
     for (size_t i = 0; str_is(provider, "anthropic") && i < ARRAY_LEN(moved); i++) {
-        const char *to = str_is(name, moved[i][0]) ? conf_env(conf, moved[i][1]) : NULL;
+        struct str to = str_of(str_is(name, moved[i][0]) ? conf_env(conf, moved[i][1]) : NULL);
 
-        if (to && to[0])
-            return str_of(to);
+        to = without_window(str_trim(to));
+        if (to.len)
+            return to;
     }
     return model_alias(provider, name);
 }
@@ -333,10 +337,10 @@ static int provider_open(const struct conf *conf, const struct choice *c, struct
     if (!d.dialect)
         return open_scripted(conf, &d, c, p, err);
 
-    model = c->model.len ? resolve_alias(conf, d.name, c->model) : model_default(d.name);
-    if (!model.len)
+    if (!c->model.len && !model_default(d.name).len)
         return err_set(err, ERR_BAD_INPUT, "%s has no default model: name one with --model %s/NAME",
                        p->name, p->name);
+    model = resolve_alias(conf, d.name, c->model.len ? c->model : STR("default"));
     p->base_url = full_base_url(&d);
     if (door_headers(conf, &d, &p->headers, err) < 0 || cred_find(conf, &d, cancel, p, err) < 0)
         return -1;
@@ -395,12 +399,12 @@ void provider_headers(const struct provider *p, const struct llm_request *reques
 
 bool provider_small(const struct conf *conf, struct str now, struct buf *ret)
 {
-    const char *haiku = conf_env(conf, "ANTHROPIC_DEFAULT_HAIKU_MODEL");
+    struct str haiku = str_trim(str_of(conf_env(conf, "ANTHROPIC_DEFAULT_HAIKU_MODEL")));
     struct str provider = str_first(now, str_chr(now, '/'));
     struct str small = model_alias(provider, STR("small"));
 
-    if (str_is(provider, "anthropic") && haiku && *haiku)
-        small = str_of(haiku);
+    if (str_is(provider, "anthropic") && haiku.len)
+        small = without_window(haiku);
     if (str_is(small, "small"))
         return false;
     buf_addf(ret, "%.*s/%.*s", STR_ARG(provider), STR_ARG(small));
