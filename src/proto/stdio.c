@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "host/conn.h"
 #include "host/host.h"
+#include "json/json.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
 #include "slash/slash.h"
@@ -99,7 +101,25 @@ static void end_input(struct stdio *s)
     finish(s);
 }
 
-/* A message for the json formats: joined by commas, or only the last kept. */
+static void on_complain(void *arg, const char *text)
+{
+    struct stdio *s = arg;
+
+    s->spec->complain(s->spec->complain_arg, text);
+}
+
+/* A single result has no place for what a person should know: an instruction file that was left
+ * out, a model that took the place of another. It is said beside it. */
+static void tell(struct stdio *s, struct str line)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *notice = NULL;
+
+    if (json_parse(&arena, line, &notice, /*ret_info=*/NULL, /*err=*/NULL) == 0)
+        on_complain(s, arena_cstr(&arena, json_get_str(notice, "content")));
+}
+
+/* A message for the json formats: joined by commas, or only the last result kept. */
 static void keep(struct stdio *s, struct str lines)
 {
     struct str line;
@@ -108,6 +128,8 @@ static void keep(struct stdio *s, struct str lines)
         if (!line.len)
             continue;
         if (s->spec->format == STDIO_RESULT) {
+            if (str_starts(line, STR("{\"type\":\"system\",\"subtype\":\"informational\"")))
+                tell(s, line);
             if (!str_starts(line, STR("{\"type\":\"result\"")))
                 continue;
             buf_clear(&s->kept);
@@ -126,13 +148,6 @@ static void on_send(void *arg, struct str lines)
         (void)conn_send(&s->conn, lines, /*err=*/NULL); /* the queue has no limit of its own */
     else
         keep(s, lines);
-}
-
-static void on_complain(void *arg, const char *text)
-{
-    struct stdio *s = arg;
-
-    s->spec->complain(s->spec->complain_arg, text);
 }
 
 static void on_line(struct str line, void *arg)

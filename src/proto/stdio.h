@@ -19,7 +19,7 @@ struct peer_session;
 
 enum stdio_format {
     STDIO_LINES,  /* stream-json */
-    STDIO_RESULT, /* json: the last result alone */
+    STDIO_RESULT, /* json: the last result alone; notices go to complain() */
     STDIO_ARRAY,  /* json --verbose: all messages as one array */
 };
 
@@ -30,7 +30,8 @@ struct stdio_spec {
     enum stdio_format format;
     bool answers_asks; /* the client is asked for permissions */
     struct cancel *cancel;
-    void (*complain)(void *arg, const char *text); /* about input that makes no sense */
+    void (*complain)(void *arg, const char *text); /* about input that makes no sense,
+                                                      and what the format has no place for */
     void *complain_arg;
     /* Says what is said first; nothing, when the client will. */
     int (*begin)(void *arg, struct err *err);
