@@ -206,6 +206,7 @@ static const struct {
     {"", "src/main.c/x", "does not exist"},
     {"", "nothing/like/zzzzzz.qq",
      "Its folder does not exist either. The working directory is '@'."},
+    {"", "dangling", "does not exist. It is a link to '@/lib/gone.ts', which is not there."},
 };
 
 static void did_you_mean(void **state)
@@ -217,6 +218,7 @@ static void did_you_mean(void **state)
     tool_check_put(&t, "src/main.c", STR("x\n"));
     tool_check_put(&t, "lib/util.ts", STR("x\n"));
     tool_check_put(&t, "node_modules/p/main.c", STR("x\n"));
+    assert_int_equal(symlink("lib/gone.ts", tool_check_path(&t, "dangling")), 0);
     for (size_t i = 0; i < ARRAY_LEN(miss_cases); i++) {
         struct buf want = BUF_INIT(BUF_NO_LIMIT);
 

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/workspace.h"
 #include "base/buf.h"
@@ -166,12 +167,25 @@ static void suggest_all(struct workspace *w, const char *cwd, const char *path, 
     mem_freep(&guess);
 }
 
+static bool suggest_is_link(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 void suggest_path(struct workspace *w, const char *path, struct buf *ret)
 {
     CLEANUP(strv_release) struct strv found = STRV_INIT;
     CLEANUP(mem_freep) char *folder = path_dirname(path);
     CLEANUP(mem_freep) char *cwd = workspace_cwd(w);
 
+    if (suggest_is_link(path)) { /* the name is right: the nearest one would be itself */
+        CLEANUP(mem_freep) char *target = path_real(path);
+
+        buf_addf(ret, " It is a link to '%s', which is not there.", target);
+        return;
+    }
     if (!file_is_dir(folder))
         buf_addf(ret, " Its folder does not exist either.");
     suggest_all(w, cwd, path, &found);
