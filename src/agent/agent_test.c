@@ -1037,6 +1037,7 @@ static void interrupts_end_the_turn(void **state)
         if (strcmp(buf_cstr(&b.trace), interrupt_rows[i].trace) != 0)
             fail_msg("row %zu: %s", i, buf_cstr(&b.trace));
         assert_int_equal(b.end, interrupt_rows[i].end);
+        assert_string_equal(b.error, "interrupted");
         if (interrupt_rows[i].again == INPUT_NOW) {
             bench_until(&b, EVENT_TURN_DONE);
             assert_int_equal(b.end, END_COMPLETED);
@@ -1058,6 +1059,7 @@ static void an_input_that_was_overtaken(void **state)
     bench_until(&b, EVENT_TURN_DONE);
     assert_int_equal(b.end, END_ABORTED_STREAMING);
     assert_string_equal(buf_cstr(&b.trace), "TuuE");
+    assert_string_equal(b.error, "interrupted");
     bench_end(&b);
 }
 

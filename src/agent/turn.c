@@ -192,6 +192,7 @@ static bool agent_was_pushed(struct agent *a)
 static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
 {
     t->pushed = agent_was_pushed(a);
+    err_set(&t->err, ERR_CANCELLED, "interrupted"); /* the same words wherever it was noticed */
     /* Input that interrupted is explanation enough; and when the process has to go, the turn is
      * left open for whoever resumes the session. */
     if (!t->pushed && !cancel_is_end(t->cancel))
