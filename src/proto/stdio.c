@@ -8,6 +8,7 @@
 #include "proto/stdio.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 
 #include "base/arena.h"
@@ -109,14 +110,30 @@ static void on_complain(void *arg, const char *text)
 }
 
 /* A single result has no place for what a person should know: an instruction file that was left
- * out, a model that took the place of another. It is said beside it. */
+ * out, a model that took the place of another, a server that is tried again. It is said beside. */
 static void tell(struct stdio *s, struct str line)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *notice = NULL;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *told = NULL;
+    int64_t status;
+    int64_t delay_ms;
 
-    if (json_parse(&arena, line, &notice, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-        on_complain(s, arena_cstr(&arena, json_get_str(notice, "content")));
+    if (json_parse(&arena, line, &told, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    if (str_is(json_get_str(told, "subtype"), "informational")) {
+        buf_add(&text, json_get_str(told, "content"));
+    } else {
+        buf_add(&text, json_get_str(told, "message"));
+        status = json_get_i64(told, "error_status", 0);
+        if (status >= 300 && !str_has(buf_str(&text), STR("HTTP ")))
+            buf_addf(&text, " (HTTP %" PRId64 ")", status);
+        buf_adds(&text, "; trying again");
+        delay_ms = json_get_i64(told, "retry_delay_ms", 0);
+        if (delay_ms > 500)
+            buf_addf(&text, " in %" PRId64 " s", (delay_ms + 500) / 1000);
+    }
+    on_complain(s, buf_cstr(&text));
 }
 
 /* A message for the json formats: joined by commas, or only the last result kept. */
@@ -128,7 +145,8 @@ static void keep(struct stdio *s, struct str lines)
         if (!line.len)
             continue;
         if (s->spec->format == STDIO_RESULT) {
-            if (str_starts(line, STR("{\"type\":\"system\",\"subtype\":\"informational\"")))
+            if (str_starts(line, STR("{\"type\":\"system\",\"subtype\":\"informational\"")) ||
+                str_starts(line, STR("{\"type\":\"system\",\"subtype\":\"api_retry\"")))
                 tell(s, line);
             if (!str_starts(line, STR("{\"type\":\"result\"")))
                 continue;
