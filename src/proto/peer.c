@@ -403,16 +403,27 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
     return slash_send(p->spec.session->slash, &input, err);
 }
 
+/* A client that has sent a prompt waits for a result, and some wait before they end the input: for
+ * one that cannot be taken, too, or both sides would wait for ever. */
+static void peer_leave_out(struct peer *p, const struct json *line, struct err *err)
+{
+    struct host_answer answer = {.command = "", .is_error = true};
+
+    err_prefix(err, "user message left out");
+    peer_complain(p, err->text);
+    answer.text = str_of(err->text);
+    if (p->spec.owner && json_get_bool(line, "shouldQuery", true))
+        host_answer(p->spec.session->host, &answer);
+}
+
 static void peer_parsed(struct peer *p, const struct json *line)
 {
     struct str type = json_get_str(line, "type");
     struct err err = {0};
 
     if (str_is(type, "user")) {
-        if (peer_user(p, line, &err) < 0) {
-            err_prefix(&err, "user message left out");
-            peer_complain(p, err.text);
-        }
+        if (peer_user(p, line, &err) < 0)
+            peer_leave_out(p, line, &err);
     } else if (str_is(type, "control_request")) {
         peer_request(p, line);
     } else if (str_is(type, "control_response")) {
