@@ -330,6 +330,9 @@ static void values_inside_words(void **state)
         {'+', "git log -1 --format=%s"},
         {'~', "git log -1 --format=%s --output=.bashrc"},
         {'~', "git log -1 --output .git/config"},
+        {'~', "git log -1 --outp=.git/config"},
+        {'~', "git log -1 --ou .git/config"},
+        {'~', "git format-patch --output-dir .git/hooks HEAD~1"},
         {'+', "git log --output=report.txt"},
         {'~', "git archive -o.bashrc HEAD"},
         {'+', "git archive -o out.tar HEAD"},
@@ -349,6 +352,32 @@ static void values_inside_words(void **state)
     (void)state;
     setting_make(&s, "{'permissions':{'allow':['Bash(git:*)','Bash(dd:*)','Bash(cp:*)',"
                      "'Bash(sort:*)','Bash(wget:*)','Bash(unzip:*)'],'deny':['Read(.env)']}}");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char reason[300];
+        char got = verdict(&s, rows[i].command, MODE_DEFAULT, reason, sizeof(reason));
+
+        if (got != rows[i].expect)
+            fail_msg("%c (%s): %s", got, reason, rows[i].command);
+    }
+}
+
+/* Where files are forbidden, no more is asked for than it takes. */
+static void beside_forbidden_files(void **state)
+{
+    static const struct command_row rows[] = {
+        {'+', "echo '{\"a\":{\"b\":{\"c\":{\"d\":{\"e\":1}}}}}' | jq ."},
+        {'+', "jq '{a, b, c: {d: {e: {f: {g: 1}}}}}' x.json"},
+        {'+', "ls {src,out}/{a,b}.c"},
+        {'+', "x=a; cat src/$x; x=a; cat src/$x"},
+        {'+', "x=a; cat $x; x=b; cat $x"},
+        {'+', "i=0; while true; do echo \"n$i\"; i=$((i + 1)); done"},
+        {'+', "x=3; echo $((x <= 4)); cat a$x"},
+        {'~', "cat {1..100}"},
+    };
+    CLEANUP(setting_release) struct setting s;
+
+    (void)state;
+    setting_make(&s, SMUGGLE_RULES);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char reason[300];
         char got = verdict(&s, rows[i].command, MODE_DEFAULT, reason, sizeof(reason));
@@ -430,6 +459,7 @@ int main(void)
         cmocka_unit_test(ordinary),
         cmocka_unit_test(odd_texts),
         cmocka_unit_test(filters),
+        cmocka_unit_test(beside_forbidden_files),
         cmocka_unit_test(words_as_files),
     };
 

@@ -19,12 +19,14 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/strv.h"
 #include "base/vec.h"
 #include "conf/rule.h"
+#include "conf/shell_brace.h"
 
 #define MAX_FILES 1000 /* that one pattern stands for */
 #define MAX_PATTERNS 2 /* parts of one path that are patterns; each is a folder to be listed */
-#define MAX_BRACES 4   /* in one word; each makes it several */
+#define MAX_BRACED 64  /* words that braces make of one */
 #define MAX_SAME 8     /* words back that one is compared with */
 
 void word_files_init(struct word_files *f, struct workspace *w, struct arena *arena)
@@ -59,19 +61,16 @@ static bool is_wide(const char *pattern)
 {
     struct str rest = str_of(pattern);
     size_t patterns = 0;
-    size_t braces = 0;
     struct str part;
 
     while (str_cut(&rest, '/', &part)) {
         bool has = false;
 
-        for (size_t i = 0; i < part.len; i++) {
+        for (size_t i = 0; i < part.len; i++)
             has |= part.ptr[i] == '*' || part.ptr[i] == '?' || part.ptr[i] == '[';
-            braces += part.ptr[i] == '{';
-        }
         patterns += has;
     }
-    return patterns > MAX_PATTERNS || braces > MAX_BRACES;
+    return patterns > MAX_PATTERNS;
 }
 
 /* --- the shell's folder ---------------------------------------------------------------------- */
@@ -285,10 +284,10 @@ static bool add_from_folder(struct word_files *f, const char *pattern)
 
     d.path = str_make(pattern, (size_t)(d.pattern - pattern) - (d.pattern > pattern));
     for (size_t i = 0; i < d.path.len; i++) {
-        if (strchr("*?[{\\", d.path.ptr[i]))
+        if (strchr("*?[\\", d.path.ptr[i]))
             return false;
     }
-    if (pattern[0] != '/' || strpbrk(d.pattern, "{\\"))
+    if (pattern[0] != '/' || strchr(d.pattern, '\\'))
         return false;
     folder_list(&d);
     return true;
@@ -305,7 +304,7 @@ static void add_matching(struct word_files *f, const char *pattern)
     }
     if (add_from_folder(f, pattern))
         return;
-    if (glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found) == 0) {
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
         f->wide |= found.gl_pathc > MAX_FILES;
         for (size_t i = 0; i < found.gl_pathc && i < MAX_FILES; i++)
             add_with_real(f, str_of(found.gl_pathv[i]));
@@ -320,7 +319,7 @@ static bool has_pattern(struct str word)
     for (size_t i = 0; i < word.len; i++) {
         char c = word.ptr[i];
 
-        if (c == '*' || c == '?' || c == '[' || c == '{')
+        if (c == '*' || c == '?' || c == '[')
             return true;
     }
     return false;
@@ -357,6 +356,24 @@ static void resolve_path(struct word_files *f, struct str word)
         add_matching(f, f->ptr[at].path.ptr);
 }
 
+static void resolve_word(struct word_files *f, struct str word)
+{
+    if (!resolve_name(f, word))
+        resolve_path(f, word);
+}
+
+/* The shell makes several words of it before it looks for any file: a{,/../b} is no path yet. */
+static void resolve_braces(struct word_files *f, struct str word)
+{
+    CLEANUP(strv_release) struct strv words = STRV_INIT;
+
+    f->wide |= !shell_braces(word, MAX_BRACED, &words);
+    for (size_t i = 0; i < words.len; i++) {
+        if (!str_is(word, words.ptr[i]))
+            resolve_word(f, str_of(words.ptr[i]));
+    }
+}
+
 /* "for f in *.c; do wc $f; done" names one pattern twice. */
 static bool was_just_there(const struct rule_files *words, size_t at)
 {
@@ -365,7 +382,8 @@ static bool was_just_there(const struct rule_files *words, size_t at)
     for (size_t i = at > MAX_SAME ? at - MAX_SAME : 0; i < at; i++) {
         const struct rule_file *other = &words->ptr[i];
 
-        if (!other->filters && other->writes >= word->writes && str_eq(other->text, word->text))
+        if (!other->filters && other->writes >= word->writes && other->quotes <= word->quotes &&
+            str_eq(other->text, word->text))
             return true;
     }
     return false;
@@ -382,8 +400,10 @@ void word_files_add(struct word_files *f, const struct rule_files *words, bool o
         if (word->filters) {
             resolve(f, word->text);
             add(f, buf_str(&f->path));
-        } else if (!was_just_there(words, i) && !resolve_name(f, word->text)) {
-            resolve_path(f, word->text);
+        } else if (!was_just_there(words, i)) {
+            resolve_word(f, word->text);
+            if (!word->quotes && str_chr(word->text, '{') < word->text.len)
+                resolve_braces(f, word->text);
         }
     }
 }

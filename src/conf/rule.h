@@ -128,6 +128,7 @@ struct rule_file {
     bool writes;     /* it may be written, too */
     bool filters;    /* it only narrows what a search reads (grep --include='*.c'): as a text it
                       * counts like the others, but names no file of the folder */
+    bool quotes;     /* the shell leaves its braces alone */
 };
 struct rule_files { /* a VEC */
     struct rule_file *ptr;

@@ -313,6 +313,7 @@ struct places {
     struct arena *arena;
     struct rule_files *files;
     size_t named; /* in words; what is a filter is none of these */
+    bool quotes;  /* the word that is added is written out */
     struct str dirs[MAX_PLACES];
     size_t dirs_len;
 };
@@ -325,7 +326,8 @@ static struct str before_nul(struct str text)
 
 static void places_add_one(struct places *at, struct str text, bool writes)
 {
-    vec_push(at->files, ((struct rule_file){before_nul(text), writes, /*filters=*/false}));
+    vec_push(at->files,
+             ((struct rule_file){before_nul(text), writes, /*filters=*/false, at->quotes}));
     at->named++;
 }
 
@@ -395,6 +397,14 @@ static struct str word_value(struct str text)
     return STR(""); /* -rf */
 }
 
+/* --output, --output-directory; git takes the beginning of an option for the whole. */
+static bool is_git_output(struct str text)
+{
+    struct str name = str_first(text, str_chr(text, '='));
+
+    return name.len > 3 && (str_starts(STR("--output"), name) || str_starts(name, STR("--output")));
+}
+
 /* What git is told to write to. */
 static bool git_writes_to(const struct shell_part *p, size_t i)
 {
@@ -402,7 +412,7 @@ static bool git_writes_to(const struct shell_part *p, size_t i)
     struct str text = p->words.ptr[i].text;
     bool is_short = words_have(shell_word_at(p, 1)->text, "archive format-patch");
 
-    return str_starts(text, STR("--output")) || str_starts(before, STR("--output")) ||
+    return is_git_output(text) || is_git_output(before) ||
            (is_short && (str_is(before, "-o") || str_starts(text, STR("-o"))));
 }
 
@@ -414,12 +424,15 @@ static void places_add_word(struct places *at, const struct shell_part *p, size_
     struct str value = word_value(text);
 
     if ((reads || is_git) && is_filter(p, &p->words.ptr[i])) {
-        vec_push(at->files, ((struct rule_file){before_nul(value), false, /*filters=*/true}));
+        vec_push(at->files, ((struct rule_file){before_nul(value), false, /*filters=*/true,
+                                                /*quotes=*/false}));
         return;
     }
+    at->quotes = !p->words.ptr[i].globs && !p->words.ptr[i].expands;
     if (!str_starts(text, STR("-")))
         places_add(at, text, writes);
     places_add(at, value, writes);
+    at->quotes = false;
 }
 
 void rule_command_files(const struct rule_command *c, struct arena *arena, struct rule_files *ret)

@@ -292,6 +292,7 @@ void shell_split(struct shell *ret, struct str text)
     }
     shell_check_characters(ret, text);
     shell_scan_text(ret, text, 0);
+    shell_settle(ret);
     if (ret->computes && ret->takes)
         shell_doubt(ret, "it computes with what it did not write itself");
 }
@@ -308,5 +309,6 @@ void shell_release(struct shell *s)
     vec_release(&s->values);
     vec_release(&s->functions);
     vec_release(&s->variables);
+    vec_release(&s->changed);
     arena_release(&s->arena);
 }

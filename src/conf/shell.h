@@ -46,9 +46,16 @@ struct shell_part {
 /* What a variable holds at some point of the text. */
 struct shell_variable {
     struct str name;
+    struct str raw; /* the value as written */
     struct str value;
     bool known;
     bool listed; /* one of several values, all of them among the text's values */
+};
+
+/* A variable that may hold something else than it was set to last. */
+struct shell_changed {
+    struct str name;
+    bool taken; /* ... and that need not be among the text's values */
 };
 
 struct shell {
@@ -67,9 +74,11 @@ struct shell {
     VEC(struct str) functions;     /* names that were defined */
     /* While it is read. */
     VEC(struct shell_variable) variables;
+    VEC(struct shell_changed) changed;
     bool computes; /* arithmetic on variables by name ... */
     bool takes;    /* ... and some variable holds what is not written here */
     size_t filled; /* bytes that variables were replaced by: at most SHELL_MAX_TEXT */
+    size_t looks;  /* at names of variables that change */
 };
 
 /* The text must outlive it. Always succeeds. */

@@ -70,12 +70,45 @@ static void scan_arithmetic_dollar(struct shell_scan *c)
     shell_scan_dollar(c, &w, &text, /*in_quotes=*/true);
 }
 
+/* x=1, x++: not x == 1, x <= 1 */
+static bool arithmetic_sets(struct str text)
+{
+    for (size_t i = 0; i + 1 < text.len; i++) {
+        char ch = text.ptr[i];
+        char next = text.ptr[i + 1];
+
+        if ((ch == '+' || ch == '-') && next == ch)
+            return true;
+        if (ch == '=' && next == '=')
+            i++;
+        else if (ch == '=' && !(i && strchr("!<>", text.ptr[i - 1]) &&
+                                !(i > 1 && text.ptr[i - 1] == text.ptr[i - 2])))
+            return true;
+    }
+    return false;
+}
+
+static void arithmetic_change(struct shell *s, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        size_t start = i;
+
+        if (!shell_is_name_start(text.ptr[i]))
+            continue;
+        while (i < text.len && shell_is_name(text.ptr[i]))
+            i++;
+        shell_variable_changes(s, str_first(str_from(text, start), i - start), /*taken=*/true);
+    }
+}
+
 bool shell_scan_arithmetic(struct shell_scan *c)
 {
     size_t end = find_arithmetic_end(c->in, c->at);
 
     if (end >= c->in.len)
         return false;
+    if (arithmetic_sets(str_from(str_first(c->in, end), c->at)))
+        arithmetic_change(c->s, str_from(str_first(c->in, end), c->at));
     while (c->at < end) {
         char ch = c->in.ptr[c->at];
 
@@ -105,7 +138,7 @@ bool shell_scan_arithmetic(struct shell_scan *c)
 
 /* --- parameters ----------------------------------------------------------------------------- */
 
-static const struct shell_variable *find_variable(const struct shell *s, struct str name)
+const struct shell_variable *shell_find_variable(const struct shell *s, struct str name)
 {
     for (size_t i = s->variables.len; i-- > 0;) {
         if (str_eq(s->variables.ptr[i].name, name))
@@ -118,7 +151,7 @@ static const struct shell_variable *find_variable(const struct shell *s, struct 
 static void add_variable(struct shell_scan *c, struct str name, struct shell_word *w,
                          struct buf *text)
 {
-    const struct shell_variable *v = find_variable(c->s, name);
+    const struct shell_variable *v = shell_find_variable(c->s, name);
 
     if (v && c->s->filled + v->value.len > SHELL_MAX_TEXT)
         v = NULL;

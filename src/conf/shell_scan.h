@@ -2,7 +2,8 @@
  * The parser's files and what they ask of each other: shell.c reads lists and pipelines,
  * shell_simple.c simple commands, shell_compound.c loops, conditions, groups and functions,
  * shell_redirect.c what hangs on a command, shell_word.c words and shell_expand.c what a dollar
- * sign starts. They need each other in turn, because words hold commands. For these files only.
+ * sign starts; shell_settle.c has the last look. They need each other in turn, because words hold
+ * commands. For these files only.
  */
 #pragma once
 
@@ -113,6 +114,8 @@ void shell_scan_heredocs(struct shell_scan *c);
 void shell_scan_word(struct shell_scan *c, struct shell_word *ret);
 void shell_scan_double(struct shell_scan *c, struct shell_word *w, struct buf *text);
 void shell_scan_single(struct shell_scan *c, struct shell_word *w, struct buf *text);
+/* "$f" as it is written, and nothing else. */
+bool shell_is_variable_alone(struct str raw);
 
 /* --- shell_expand.c ------------------------------------------------------------------------- */
 
@@ -123,3 +126,12 @@ void shell_scan_backtick(struct shell_scan *c, struct shell_word *w, bool in_quo
 /* Behind "((", wherever it stands: arithmetic and its "))". False, and nothing is read, when it is
  * none. */
 bool shell_scan_arithmetic(struct shell_scan *c);
+/* What the text set it to last; NULL: nothing. */
+const struct shell_variable *shell_find_variable(const struct shell *s, struct str name);
+
+/* --- shell_settle.c ------------------------------------------------------------------------- */
+
+/* It may hold something else where it is used; taken: what the text does not say. */
+void shell_variable_changes(struct shell *s, struct str name, bool taken);
+/* Once all is read: words that name such a variable are marked. */
+void shell_settle(struct shell *s);

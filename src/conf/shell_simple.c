@@ -33,25 +33,62 @@ static bool is_tame_value(struct str value)
     return true;
 }
 
+/* x+=y: what x held comes first. */
+static void append(struct shell *s, const struct shell_variable *before, struct shell_word *value)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SHELL_MAX_TEXT);
+
+    if (!before || s->filled + before->value.len > SHELL_MAX_TEXT) {
+        value->unknown = true;
+        return;
+    }
+    s->filled += before->value.len;
+    buf_add(&text, before->value);
+    buf_add(&text, value->text);
+    value->text = arena_str(&s->arena, buf_str(&text));
+    value->unknown |= !before->known;
+}
+
 void shell_set_variable(struct shell *s, struct str name, const struct shell_word *w, size_t from)
 {
+    const struct shell_variable *before = shell_find_variable(s, name);
+    bool appends = from > 1 && w->raw.ptr[from - 2] == '+';
     struct shell_word value = *w;
 
     value.raw = str_from(w->raw, from);
     value.text = str_from(w->text, from);
+    if (appends)
+        append(s, before, &value);
+    if (before ? !str_eq(before->value, value.text) : appends)
+        shell_variable_changes(s, name, /*taken=*/!before);
     if (w->unknown || w->globs || !is_tame_value(value.text))
         s->takes = true;
     if (s->values.len >= SHELL_MAX_PARTS || s->variables.len >= SHELL_MAX_PARTS)
         return;
     vec_push(&s->values, value);
-    vec_push(&s->variables, ((struct shell_variable){name, value.text,
-                                                     !w->unknown && !w->computed && !w->globs &&
-                                                         value.text.len <= SHELL_MAX_VALUE,
-                                                     /*listed=*/false}));
+    vec_push(&s->variables,
+             ((struct shell_variable){name, value.raw, value.text,
+                                      !value.unknown && !value.computed && !value.globs &&
+                                          value.text.len <= SHELL_MAX_VALUE,
+                                      /*listed=*/false}));
 }
 
 #define SETTERS "export declare local readonly typeset"
 #define TAKERS "read mapfile readarray getopts let eval source . set unset shift"
+
+/* read x: what it holds then stands nowhere. */
+static void part_take_variables(struct shell *s, const struct shell_part *p)
+{
+    s->takes = true;
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        struct str text = shell_word_at(p, i)->text;
+
+        if (str_starts(text, STR("-v")))
+            text = str_from(text, 2);
+        if (text.len && shell_is_name_start(text.ptr[0]))
+            shell_variable_changes(s, text, /*taken=*/true);
+    }
+}
 
 static void part_set_variables(struct shell *s, const struct shell_part *p)
 {
@@ -60,7 +97,7 @@ static void part_set_variables(struct shell *s, const struct shell_part *p)
 
     if (words_have(name, TAKERS) ||
         (str_is(name, "printf") && str_starts(shell_word_at(p, 1)->text, STR("-v"))))
-        s->takes = true;
+        part_take_variables(s, p);
     for (size_t i = 0; i < (sets ? p->words.len : p->first); i++) {
         const struct shell_word *w = &p->words.ptr[i];
         size_t n = shell_assignment_len(w->raw);

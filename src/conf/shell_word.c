@@ -81,8 +81,7 @@ static void scan_backslash(struct shell_scan *c, struct shell_word *w, struct bu
     c->at += 2;
 }
 
-/* "$f" and nothing else, for a variable whose values are all known: so is the word's. */
-static bool is_variable_alone(struct str raw)
+bool shell_is_variable_alone(struct str raw)
 {
     if (raw.len > 1 && raw.ptr[0] == '"' && raw.ptr[raw.len - 1] == '"')
         raw = str_from(str_first(raw, raw.len - 1), 1);
@@ -137,7 +136,8 @@ void shell_scan_word(struct shell_scan *c, struct shell_word *ret)
             shell_scan_backtick(c, &w, /*in_quotes=*/false);
     }
     w.globs &= !str_is(w.raw, "["); /* the command */
-    if (w.expands && w.computed && !w.unknown && is_variable_alone(w.raw))
+    /* Of a variable whose values are all known: so is the word's. */
+    if (w.expands && w.computed && !w.unknown && shell_is_variable_alone(w.raw))
         w.computed = false;
     *ret = w;
 }
