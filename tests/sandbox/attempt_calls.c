@@ -47,6 +47,9 @@
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr 467
+#endif
 
 static int refused(long rc)
 {
@@ -530,6 +533,11 @@ int call_open_tree(void)
     return refused(syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE));
 }
 
+int call_open_tree_attr(void)
+{
+    return refused(syscall(SYS_open_tree_attr, AT_FDCWD, attempt_env("OUT"), 0, NULL, 0));
+}
+
 int call_fsopen(void)
 {
     return refused(syscall(SYS_fsopen, "tmpfs", 0));
@@ -820,6 +828,19 @@ int call_openat2_suid(void)
 
     path_in(path, sizeof(path), "WORK", "new");
     return refused(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
+}
+
+int call_tmpfile_suid(void)
+{
+    char path[256];
+    char from[64];
+    int fd = open(attempt_env("WORK"), O_TMPFILE | O_RDWR, 04755);
+
+    if (fd < 0)
+        return errno;
+    path_in(path, sizeof(path), "WORK", "new");
+    snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+    return refused(linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW));
 }
 
 int call_file_caps(void)

@@ -80,6 +80,7 @@
     X(call_mount_setattr, "a mount made writable, the new way", 0)                                 \
     X(call_umount, "umount of what hides a secret", 0)                                             \
     X(call_open_tree, "a mount copied", 0)                                                         \
+    X(call_open_tree_attr, "a mount opened the newest way", 0)                                     \
     X(call_fsopen, "a file system opened", 0)                                                      \
     X(call_unshare_user, "a user namespace", 0)                                                    \
     X(call_unshare_mount, "a mount namespace", 0)                                                  \
@@ -119,6 +120,7 @@
     X(call_fchmod_suid, "a setuid bit by descriptor", 0)                                           \
     X(call_open_suid, "a file made setuid", 0)                                                     \
     X(call_openat2_suid, "a file made setuid by openat2", 0)                                       \
+    X(call_tmpfile_suid, "a setuid file without a name, named later", 0)                           \
     X(call_file_caps, "capabilities of a file", 0)                                                 \
     X(call_memfd_exec, "a program from memory that writes outside", 0)                             \
     X(call_left_open, "a descriptor that was left open", 0)                                        \
