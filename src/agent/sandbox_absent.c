@@ -107,13 +107,19 @@ void sandbox_note_release(struct sandbox *s)
 
 /* ---- a job ---- */
 
-static void add_absent(struct sandbox_job *j, const char *dir, const char *name)
+static void add_path(struct sandbox_job *j, const char *path)
 {
-    CLEANUP(mem_freep) char *path = path_join(dir, name);
     struct stat st;
 
     if (lstat(path, &st) < 0 && sandbox_path_is(&j->paths, path) == PATH_WRITABLE)
         strv_adds(&j->absent, path);
+}
+
+static void add_absent(struct sandbox_job *j, const char *dir, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+
+    add_path(j, path);
 }
 
 void sandbox_absent_find(struct sandbox_job *j)
@@ -126,6 +132,8 @@ void sandbox_absent_find(struct sandbox_job *j)
         add_absent(j, dirs.ptr[i], ".mcp.json");
     for (size_t i = 0; sandbox_startup_files[i]; i++)
         add_absent(j, home, sandbox_startup_files[i]);
+    for (size_t i = 0; i < j->paths.absent.len; i++)
+        add_path(j, j->paths.absent.ptr[i]);
     note_add(j->sandbox, &j->absent);
 }
 

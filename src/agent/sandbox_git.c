@@ -17,6 +17,7 @@
 #define MAX_CONFIG_FILE ((size_t)64 << 10)
 #define MAX_GIT_PATHS 200 /* the kernel takes some hundreds in all */
 #define MAX_MODULE_DEPTH 3
+#define MAX_INCLUDE_DEPTH 4
 
 /* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
 static char *follow_file(const char *dir, const char *file, const char *prefix)
@@ -54,24 +55,111 @@ static void open_git_dir(const struct sandbox_paths *rules, struct sandbox_paths
         strv_adds(&p->write, dir);
 }
 
+/* ---- settings of git ---- */
+
+struct config_line {
+    struct str section; /* "[core]" */
+    struct str key, value;
+};
+
+/* The next line that sets something, with the section it is in; false: there is none. */
+static bool config_next(struct str *rest, struct config_line *line)
+{
+    struct str text;
+
+    while (rest->len && str_cut(rest, '\n', &text)) {
+        text = str_trim(text);
+        if (str_starts(text, STR("["))) {
+            line->section = text;
+        } else if (str_chr(text, '=') < text.len) {
+            line->key = str_trim(str_first(text, str_chr(text, '=')));
+            line->value = str_trim(str_from(text, str_chr(text, '=') + 1));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* [include], or [includeIf "…"], which may become true. */
+static bool is_include(struct str section)
+{
+    return str_eq_nocase(section, STR("[include]")) ||
+           str_eq_nocase(str_first(section, 11), STR("[includeIf "));
+}
+
+/* A file with settings of git stays as it is, or missing. */
+static void keep_config(struct sandbox_paths *p, const char *path)
+{
+    strv_adds(file_exists(path) ? &p->read_only : &p->absent, path);
+}
+
+/* What a member of the settings may name begins in the home, or beside them. */
+static char *config_path(const struct sandbox *s, const char *file, struct str value)
+{
+    CLEANUP(mem_freep) char *name = NULL;
+    CLEANUP(mem_freep) char *dir = path_dirname(file);
+
+    if (value.len >= 2 && value.ptr[0] == '"' && value.ptr[value.len - 1] == '"')
+        value = str_first(str_from(value, 1), value.len - 2);
+    if (!value.len || memchr(value.ptr, '\0', value.len))
+        return NULL;
+    if (str_starts(value, STR("~/"))) {
+        name = mem_dup(value.ptr + 2, value.len - 2);
+        return path_join(s->home, name);
+    }
+    name = mem_dup(value.ptr, value.len);
+    return path_join(dir, name);
+}
+
+/* Files that the settings include are settings, too: ".git/config" may name "../.gitconfig". */
+static void keep_included(const struct sandbox *s, const struct sandbox_paths *rules,
+                          struct sandbox_paths *p, const char *file, int depth)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
+    struct config_line line = {0};
+    struct str rest;
+
+    if (!depth || file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
+        return;
+    rest = buf_str(&text);
+    while (p->read_only.len < MAX_GIT_PATHS && config_next(&rest, &line)) {
+        CLEANUP(mem_freep) char *path = NULL;
+        CLEANUP(mem_freep) char *real = NULL;
+
+        if (!is_include(line.section) || !str_eq_nocase(line.key, STR("path")))
+            continue;
+        path = config_path(s, file, line.value);
+        real = path ? path_real(path) : NULL;
+        if (!real || !sandbox_is_written(&rules->write, real) ||
+            sandbox_path_is_closed(rules, real) || strv_has(&p->read_only, str_of(real)))
+            continue;
+        keep_config(p, real);
+        keep_included(s, rules, p, real, depth - 1);
+    }
+}
+
 /* Where a git folder can be written, what makes git run programs cannot. */
-static void keep_git_dir(const struct sandbox_paths *rules, struct sandbox_paths *p,
-                         const char *dir, bool is_shared)
+static void keep_git_dir(const struct sandbox *s, const struct sandbox_paths *rules,
+                         struct sandbox_paths *p, const char *dir, bool is_shared)
 {
     CLEANUP(mem_freep) char *hooks = path_join(dir, "hooks/");
+    CLEANUP(mem_freep) char *config = path_join(dir, "config");
+    CLEANUP(mem_freep) char *more = path_join(dir, "config.worktree");
 
+    keep_included(s, rules, p, config, MAX_INCLUDE_DEPTH);
+    keep_included(s, rules, p, more, MAX_INCLUDE_DEPTH);
     if (sandbox_path_is_closed(rules, dir)) /* and nothing is made in it */
         return;
     if (!is_shared) /* else those of the other one run */
         strv_adds(&p->read_only, hooks);
     sandbox_add_if_there(&p->read_only, dir, "config");
-    sandbox_add_if_there(&p->read_only, dir, "config.worktree");
+    keep_config(p, more);
 }
 
 /* Submodules have git folders of their own in there, at any depth of their names; git looks at them
  * whenever it looks at the whole. */
-static void keep_submodules(const struct sandbox_paths *rules, struct sandbox_paths *p,
-                            const char *dir, int depth)
+static void keep_submodules(const struct sandbox *s, const struct sandbox_paths *rules,
+                            struct sandbox_paths *p, const char *dir, int depth)
 {
     DIR *d = opendir(dir);
     struct dirent *entry;
@@ -86,11 +174,11 @@ static void keep_submodules(const struct sandbox_paths *rules, struct sandbox_pa
             continue;
         path = path_join(dir, entry->d_name);
         if (is_git_dir(path)) {
-            keep_git_dir(rules, p, path, /*is_shared=*/false);
+            keep_git_dir(s, rules, p, path, /*is_shared=*/false);
             deeper = path_join(path, "modules");
         }
         if (depth)
-            keep_submodules(rules, p, deeper ? deeper : path, depth - 1);
+            keep_submodules(s, rules, p, deeper ? deeper : path, depth - 1);
     }
     closedir(d);
 }
@@ -98,7 +186,6 @@ static void keep_submodules(const struct sandbox_paths *rules, struct sandbox_pa
 /* Linked worktrees, this one or others: where git finds the settings for them. */
 static void keep_worktrees(struct sandbox_paths *p, const char *git_dir)
 {
-    static const char *const names[] = {"commondir", "config.worktree"};
     CLEANUP(mem_freep) char *dir = path_join(git_dir, "worktrees");
     DIR *d = opendir(dir);
     struct dirent *entry;
@@ -107,9 +194,13 @@ static void keep_worktrees(struct sandbox_paths *p, const char *git_dir)
         return;
     for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
         CLEANUP(mem_freep) char *path = path_join(dir, entry->d_name);
+        CLEANUP(mem_freep) char *config = path_join(path, "config.worktree");
 
-        for (size_t i = 0; entry->d_name[0] != '.' && i < ARRAY_LEN(names); i++)
-            sandbox_add_if_there(&p->read_only, path, names[i]);
+        if (entry->d_name[0] == '.')
+            continue;
+        sandbox_add_if_there(&p->read_only, path, "commondir");
+        if (!strv_has(&p->read_only, str_of(config)) && !strv_has(&p->absent, str_of(config)))
+            keep_config(p, config);
     }
     closedir(d);
 }
@@ -148,23 +239,16 @@ static char *config_core(const char *git_dir, const char *key)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
     CLEANUP(mem_freep) char *file = path_join(git_dir, "config");
+    struct config_line line = {0};
     struct str rest;
-    struct str line;
-    bool in_core = false;
 
     if (file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
         return NULL;
     rest = buf_str(&text);
-    while (rest.len && str_cut(&rest, '\n', &line)) {
-        struct str value;
-
-        line = str_trim(line);
-        if (str_starts(line, STR("[")))
-            in_core = str_eq_nocase(line, STR("[core]"));
-        value = str_trim(str_from(line, str_chr(line, '=') + 1));
-        if (in_core && value.len && !memchr(value.ptr, '\0', value.len) &&
-            str_eq_nocase(str_trim(str_first(line, str_chr(line, '='))), str_of(key)))
-            return mem_dup(value.ptr, value.len);
+    while (config_next(&rest, &line)) {
+        if (str_eq_nocase(line.section, STR("[core]")) && str_eq_nocase(line.key, str_of(key)) &&
+            line.value.len && !memchr(line.value.ptr, '\0', line.value.len))
+            return mem_dup(line.value.ptr, line.value.len);
     }
     return NULL;
 }
@@ -217,14 +301,14 @@ static void add_found(struct sandbox *s, const struct sandbox_paths *rules, stru
         mem_freep(&common);
     if (is_opened)
         open_git_dir(rules, p, own);
-    keep_git_dir(rules, p, own, /*is_shared=*/common);
+    keep_git_dir(s, rules, p, own, /*is_shared=*/common);
     if (common && is_opened && is_common(own, common))
         open_git_dir(rules, p, common);
     if (common)
-        keep_git_dir(rules, p, common, /*is_shared=*/false);
+        keep_git_dir(s, rules, p, common, /*is_shared=*/false);
     add_unwanted(s, common ? common : own, "commondir");
     modules = path_join(common ? common : own, "modules");
-    keep_submodules(rules, p, modules, MAX_MODULE_DEPTH);
+    keep_submodules(s, rules, p, modules, MAX_MODULE_DEPTH);
     keep_worktrees(p, common ? common : own);
 }
 

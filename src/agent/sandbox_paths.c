@@ -107,6 +107,7 @@ void sandbox_paths_release(struct sandbox_paths *p)
     strv_release(&p->read_only);
     strv_release(&p->hidden);
     strv_release(&p->shown);
+    strv_release(&p->absent);
     strv_release(&p->sockets);
 }
 

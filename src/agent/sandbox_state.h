@@ -19,6 +19,7 @@ struct sandbox_memory;
 /* Paths as the kernel is told them; of the settings, what never changes. */
 struct sandbox_paths {
     struct strv write, read_only, hidden, shown;
+    struct strv absent;  /* files of git that must not come by a job; they are missing */
     struct strv sockets; /* unix sockets that can be connected to */
     bool is_partial;     /* not all that the deny rules mean was found */
 };

@@ -122,6 +122,9 @@ static int set_up(void **state)
         "e/.husky/_/h",
         "f/.git/HEAD",
         "f/a",
+        "v/.git/HEAD", /* its settings are in several files */
+        "v/two words",
+        "v/shared/deep",
         "o/a",
         "g/a",         /* .git names a repository that knows nothing of it */
         "l/a",         /* .git is a link to that */
@@ -159,6 +162,10 @@ static int set_up(void **state)
     make_text("d/.git/modules/sub/config", "[core]\n\tbare = false\n\tworktree = ../../../sub\n");
     make_text("e/.git/config", "[core]\n\tbare = false\n\thooksPath = .husky/_\n");
     make_text("f/.git/config", "[core]\n\thookspath = .\n");
+    make_text("v/.git/config", "[core]\n\tbare = false\n[include]\n\tpath = ../.gitconfig\n"
+                               "[includeIf \"gitdir:x/\"]\n\tpath = \"ROOT/v/two words\"\n"
+                               "[Include]\n\tPath = ../missing\n\tpath = ~/other/a\n");
+    make_text("v/.gitconfig", "[include]\n\tpath = shared/deep\n[alias]\n\tpath = src\n");
     make_text("n/.git", "gitdir: in\n");
     make_text("p/.git", "gitdir: keep/repo.git\n");
     make_text("b/.git", "gitdir: ROOT/s/.git\n");
@@ -320,6 +327,12 @@ static const struct path_case path_cases[] = {
     {"e", NO_SETTINGS, "e/.husky/_/h", PATH_READABLE},
     {"e", NO_SETTINGS, "e/a", PATH_WRITABLE},
     {"f", NO_SETTINGS, "f/a", PATH_WRITABLE},
+    {"v", NO_SETTINGS, "v/.gitconfig", PATH_READABLE},
+    {"v", NO_SETTINGS, "v/two words", PATH_READABLE},
+    {"v", NO_SETTINGS, "v/shared/deep", PATH_READABLE}, /* by the one that is included */
+    {"v", NO_SETTINGS, "v/shared/other", PATH_WRITABLE},
+    {"v", NO_SETTINGS, "v/src", PATH_WRITABLE},
+    {"v", FILES("\"allowWrite\":[\"~/other\"]"), "h/other/a", PATH_READABLE},
     {"n", NO_SETTINGS, "n/in/objects/aa", PATH_WRITABLE},
     {"n", NO_SETTINGS, "n/in/hooks/x", PATH_READABLE},
     {"n", NO_SETTINGS, "n/.git", PATH_READABLE},
@@ -639,6 +652,11 @@ static const struct {
     {"h", "h/.claude.json", false, false},
     {"o", "h/.zshenv", false, true}, /* not written by jobs */
     {"h", "h/.notes", false, true},
+    {"w", "w/.git/config.worktree", false, false},
+    {"w", "w/.git/modules/sub/config.worktree", false, false},
+    {"t", "w/.git/worktrees/t/config.worktree", false, false},
+    {"v", "v/missing", false, false}, /* its settings would include it */
+    {"v", "v/.gitconfig.old", false, true},
 };
 
 static void absent(void **state)
