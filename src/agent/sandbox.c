@@ -232,6 +232,8 @@ void sandbox_free(struct sandbox *s)
     strv_release(&s->env);
     strv_release(&s->hosts);
     strv_release(&s->unwanted);
+    strv_release(&s->nested);
+    strv_release(&s->nested_in);
     lock_release(&s->lock);
     sandbox_memory_free(s->memory);
     denied_files_free(s->denied);

@@ -380,3 +380,15 @@ void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules
         *slash = '\0';
     }
 }
+
+void sandbox_keep_repository(struct sandbox *s, const struct sandbox_paths *rules,
+                             struct sandbox_paths *p, const char *checkout)
+{
+    CLEANUP(mem_freep) char *git = path_join(checkout, ".git");
+    struct stat st;
+
+    if (lstat(git, &st) < 0 || !S_ISDIR(st.st_mode) || !is_git_dir(git))
+        return;
+    add_found(s, rules, p, git, /*is_opened=*/false);
+    keep_hooks(p, checkout, git);
+}

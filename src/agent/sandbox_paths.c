@@ -417,6 +417,7 @@ static void add_denied(struct sandbox *s, const struct strv *dirs, struct sandbo
 static void add_repositories(struct sandbox *s, const struct strv *dirs, struct sandbox_paths *p)
 {
     CLEANUP(sandbox_paths_release) struct sandbox_paths rules = {0};
+    CLEANUP(strv_release) struct strv nested = STRV_INIT;
 
     strv_add_all(&rules.write, &p->write);
     strv_add_all(&rules.read_only, &p->read_only);
@@ -426,6 +427,11 @@ static void add_repositories(struct sandbox *s, const struct strv *dirs, struct 
     add_targets(&rules.hidden);
     for (size_t i = 0; i < dirs->len; i++)
         sandbox_add_repository(s, &rules, p, dirs->ptr[i]);
+    sandbox_nested_find(s, dirs, &nested);
+    for (size_t i = 0; i < nested.len; i++) {
+        if (!strv_has(dirs, str_of(nested.ptr[i])))
+            sandbox_keep_repository(s, &rules, p, nested.ptr[i]);
+    }
 }
 
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret)

@@ -74,6 +74,8 @@ struct sandbox {
     char *temp;               /* NULL: not made yet */
     VEC(struct sandbox_folder) folders;
     struct strv unwanted; /* files that must not be there behind a job */
+    struct strv nested;   /* checkouts below working folders, and which of these were looked into */
+    struct strv nested_in;
     struct sandbox_note note;
 };
 
@@ -128,8 +130,15 @@ void sandbox_note_release(struct sandbox *s);
  * what they close stays closed. */
 void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules,
                             struct sandbox_paths *p, const char *folder);
+/* One below a working folder: nothing is opened, but what makes git run programs stays as it is. */
+void sandbox_keep_repository(struct sandbox *s, const struct sandbox_paths *rules,
+                             struct sandbox_paths *p, const char *checkout);
 /* Removes files that a job has made and that must not be. */
 void sandbox_sweep(struct sandbox *s);
+
+/* sandbox_nested.c */
+/* Checkouts below folders, as they were when a job was first to run there. */
+void sandbox_nested_find(struct sandbox *s, const struct strv *dirs, struct strv *ret);
 
 /* sandbox_folder.c */
 /* Before each job: those that are missing are made, all are held. ERR_BUSY when somebody else does

@@ -125,6 +125,15 @@ static int set_up(void **state)
         "v/.git/HEAD", /* its settings are in several files */
         "v/two words",
         "v/shared/deep",
+        "m/one/.git/HEAD", /* no repository, but there are some below */
+        "m/one/.git/config",
+        "m/a/b/two/.git/HEAD",
+        "m/a/b/two/.git/config",
+        "m/a/b/c/far/.git/HEAD",
+        "m/a/b/c/far/.git/config",
+        "m/node_modules/x/.git/HEAD",
+        "m/node_modules/x/.git/config",
+        "m/one/.husky/pre-commit",
         "o/a",
         "g/a",         /* .git names a repository that knows nothing of it */
         "l/a",         /* .git is a link to that */
@@ -166,6 +175,7 @@ static int set_up(void **state)
                                "[includeIf \"gitdir:x/\"]\n\tpath = \"ROOT/v/two words\"\n"
                                "[Include]\n\tPath = ../missing\n\tpath = ~/other/a\n");
     make_text("v/.gitconfig", "[include]\n\tpath = shared/deep\n[alias]\n\tpath = src\n");
+    make_text("m/one/.git/config", "[core]\n\thooksPath = .husky\n");
     make_text("n/.git", "gitdir: in\n");
     make_text("p/.git", "gitdir: keep/repo.git\n");
     make_text("b/.git", "gitdir: ROOT/s/.git\n");
@@ -327,6 +337,17 @@ static const struct path_case path_cases[] = {
     {"e", NO_SETTINGS, "e/.husky/_/h", PATH_READABLE},
     {"e", NO_SETTINGS, "e/a", PATH_WRITABLE},
     {"f", NO_SETTINGS, "f/a", PATH_WRITABLE},
+    /* Repositories below the folder. */
+    {"m", NO_SETTINGS, "m/one/a", PATH_WRITABLE},
+    {"m", NO_SETTINGS, "m/one/.git/index", PATH_WRITABLE},
+    {"m", NO_SETTINGS, "m/one/.git/hooks/pre-commit", PATH_READABLE},
+    {"m", NO_SETTINGS, "m/one/.git/config", PATH_READABLE},
+    {"m", NO_SETTINGS, "m/one/.husky/pre-commit", PATH_READABLE},
+    {"m", NO_SETTINGS, "m/a/b/two/.git/config", PATH_READABLE},
+    {"m", NO_SETTINGS, "m/a/b/c/far/.git/config", PATH_WRITABLE}, /* too far */
+    {"m", NO_SETTINGS, "m/node_modules/x/.git/config", PATH_WRITABLE},
+    {"m", FILES("\"denyWrite\":[\"one\"]"), "m/one/.git/index", PATH_READABLE},
+    {"m/one", NO_SETTINGS, "m/a/b/two/.git/config", PATH_READABLE}, /* not written at all */
     {"v", NO_SETTINGS, "v/.gitconfig", PATH_READABLE},
     {"v", NO_SETTINGS, "v/two words", PATH_READABLE},
     {"v", NO_SETTINGS, "v/shared/deep", PATH_READABLE}, /* by the one that is included */
@@ -595,6 +616,26 @@ static void temporary(void **state)
     sandbox_job_free(job);
     place_release(&p);
     assert_false(file_exists(temp));
+}
+
+/* A repository that a job has made itself it can also give settings. */
+static void nested_later(void **state)
+{
+    CLEANUP(place_release) struct place p;
+    CLEANUP(mem_freep) char *made = path_join(root, "m/made/.git/config");
+    CLEANUP(mem_freep) char *found = path_join(root, "m/one/.git/config");
+    struct sandbox_job *job;
+
+    (void)state;
+    place_make(&p, "m", NO_SETTINGS);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
+        assert_int_equal(sandbox_path_is(&job->paths, made), PATH_WRITABLE);
+        assert_int_equal(sandbox_path_is(&job->paths, found), PATH_READABLE);
+        make_file("m/made/.git/HEAD");
+        make_file("m/made/.git/config");
+        sandbox_job_free(job);
+    }
 }
 
 /* What would have git, or us, read settings from elsewhere does not stay behind a job; what was
@@ -1216,23 +1257,15 @@ static void remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),
-        cmocka_unit_test(links_replaced),
-        cmocka_unit_test(temporary),
-        cmocka_unit_test(warnings),
-        cmocka_unit_test(unwanted),
-        cmocka_unit_test(absent),
-        cmocka_unit_test(absent_when_killed),
-        cmocka_unit_test(sides),
-        cmocka_unit_test(asking),
-        cmocka_unit_test(environment),
-        cmocka_unit_test(keys_in_the_environment),
-        cmocka_unit_test(explanations),
-        cmocka_unit_test(states),
-        cmocka_unit_test(sockets),
-        cmocka_unit_test(folders),
-        cmocka_unit_test(folder_taken),
-        cmocka_unit_test(folders_everywhere),
+        cmocka_unit_test(paths),        cmocka_unit_test(links_replaced),
+        cmocka_unit_test(temporary),    cmocka_unit_test(warnings),
+        cmocka_unit_test(unwanted),     cmocka_unit_test(nested_later),
+        cmocka_unit_test(absent),       cmocka_unit_test(absent_when_killed),
+        cmocka_unit_test(sides),        cmocka_unit_test(asking),
+        cmocka_unit_test(environment),  cmocka_unit_test(keys_in_the_environment),
+        cmocka_unit_test(explanations), cmocka_unit_test(states),
+        cmocka_unit_test(sockets),      cmocka_unit_test(folders),
+        cmocka_unit_test(folder_taken), cmocka_unit_test(folders_everywhere),
         cmocka_unit_test(remembered),
     };
 
