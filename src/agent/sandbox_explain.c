@@ -3,7 +3,11 @@
  * programs say then, but words alone prove nothing: a path must be one that the sandbox forbids
  * and that we, outside, could have had; a host one that the proxy has refused. Any thread.
  */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/sandbox_state.h"
@@ -18,7 +22,8 @@
 struct explain {
     struct sandbox_job *job;
     const char *dir;
-    struct strv seen; /* "write to /etc/x" */
+    struct strv seen;                 /* "write to /etc/x" */
+    bool network, listening, tracing; /* was wanted, by what was said */
 };
 
 static void explain_add(struct explain *e, const char *what, const char *path)
@@ -44,6 +49,13 @@ static bool could_write(const char *path)
     return access(dir, W_OK) == 0;
 }
 
+static bool is_socket(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 /* true when the sandbox is what stands in the way to this path. */
 static bool explain_path(struct explain *e, struct str word, bool is_write)
 {
@@ -63,7 +75,7 @@ static bool explain_path(struct explain *e, struct str word, bool is_write)
         return true;
     }
     if (is_write && is == PATH_READABLE && could_write(real)) {
-        explain_add(e, "write to", buf_cstr(&full));
+        explain_add(e, is_socket(real) ? "connection to" : "write to", buf_cstr(&full));
         return true;
     }
     return false;
@@ -89,8 +101,8 @@ static struct str bare_word(struct str word)
 }
 
 /* Every word of the line that may be a path; "sh: 1: cannot create /etc/x: Read-only file system".
- */
-static void explain_line(struct explain *e, struct str line, bool is_write)
+ * False: the sandbox stands in the way to none. */
+static bool explain_line(struct explain *e, struct str line, bool is_write)
 {
     size_t i = 0;
 
@@ -106,8 +118,9 @@ static void explain_line(struct explain *e, struct str line, bool is_write)
         word = bare_word(str_first(str_from(line, start), i - start));
         if (word.len && word.len < 4096 && !memchr(word.ptr, '\0', word.len) &&
             explain_path(e, word, is_write))
-            return;
+            return true;
     }
+    return false;
 }
 
 static bool has_any(struct str line, const char *const *words, size_t count)
@@ -135,9 +148,56 @@ static const char *const no_network[] = {
     "failed to connect",
     "socket: permission denied",
     "socket: operation not permitted",
+    "could not create socket",
+    "connect eacces",
+    "_socket.socket", /* Python shows where it was refused */
+    "socketexception: permission denied",
+    "socket(2)",
 };
 
-static void explain_output(struct explain *e, struct str output, bool *ret_network)
+/* What servers say then, those of tests, too. */
+static const char *const no_listening[] = {
+    "listen eacces",           "listen tcp",      "could not bind on any address",
+    "could not create server", "socketserver.py",
+};
+
+/* What programs say that trace others. */
+static const char *const no_tracing[] = {
+    "ptrace: operation not permitted",
+    "ptrace(ptrace_traceme",
+    "could not trace the inferior process",
+    "leaksanitizer does not work under ptrace",
+};
+
+/* "kill: (123) - Operation not permitted", of bash, kill and pkill: of a process that we, outside,
+ * could have signalled. */
+static void explain_signal(struct explain *e, struct str line)
+{
+    size_t at = str_find(line, STR("kill:"));
+    char who[80];
+    long pid = 0;
+
+    for (; at < line.len && (line.ptr[at] < '0' || line.ptr[at] > '9'); at++)
+        continue;
+    for (; at < line.len && line.ptr[at] >= '0' && line.ptr[at] <= '9' && pid < INT_MAX / 10; at++)
+        pid = pid * 10 + line.ptr[at] - '0';
+    if (pid <= 0 || kill((pid_t)pid, 0) < 0)
+        return;
+    snprintf(who, sizeof(who), "%ld, which this command has not started", pid);
+    explain_add(e, "signal to process", who);
+}
+
+/* What takes no path. */
+static void explain_words(struct explain *e, struct str line)
+{
+    bool listens = has_any(line, no_listening, ARRAY_LEN(no_listening));
+
+    e->listening = e->listening || listens;
+    e->network = e->network || (!listens && has_any(line, no_network, ARRAY_LEN(no_network)));
+    e->tracing = e->tracing || has_any(line, no_tracing, ARRAY_LEN(no_tracing));
+}
+
+static void explain_output(struct explain *e, struct str output)
 {
     /* Busy is what must not be replaced. */
     static const char *const read_only[] = {"read-only file system", "EROFS",
@@ -150,13 +210,33 @@ static void explain_output(struct explain *e, struct str output, bool *ret_netwo
     if (output.len > EXPLAIN_BYTES)
         output = str_from(output, output.len - EXPLAIN_BYTES);
     while (str_cut(&output, '\n', &line)) {
-        if (has_any(line, read_only, ARRAY_LEN(read_only)) ||
-            has_any(line, denied, ARRAY_LEN(denied)))
-            explain_line(e, line, /*is_write=*/true);
+        bool is_denied = has_any(line, denied, ARRAY_LEN(denied));
+        bool is_told = false;
+
+        if (is_denied || has_any(line, read_only, ARRAY_LEN(read_only)))
+            is_told = explain_line(e, line, /*is_write=*/true);
         else if (has_any(line, missing, ARRAY_LEN(missing))) /* so it looks to root */
-            explain_line(e, line, /*is_write=*/false);
-        *ret_network = *ret_network || has_any(line, no_network, ARRAY_LEN(no_network));
+            is_told = explain_line(e, line, /*is_write=*/false);
+        if (is_told)
+            continue;
+        if (is_denied)
+            explain_signal(e, line);
+        explain_words(e, line);
     }
+}
+
+static void explain_calls(struct explain *e)
+{
+    bool has_none = e->job->sandbox->net == CONFINE_NET_NONE;
+
+    if (e->tracing)
+        strv_adds(&e->seen, "ptrace, so debuggers and strace do not work, nor LeakSanitizer "
+                            "(ASAN_OPTIONS=detect_leaks=0 does without it)");
+    if (e->listening && has_none)
+        strv_adds(&e->seen, "the network: nothing listens, on localhost neither, unless the user "
+                            "sets sandbox.network.allowLocalBinding");
+    else if (e->network && has_none)
+        strv_adds(&e->seen, "the network: no host is allowed");
 }
 
 /* "touch: cannot touch '/etc/x': Read-only file system", and nothing behind it. */
@@ -196,18 +276,16 @@ void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str outp
                          struct buf *ret)
 {
     struct explain e = {.job = j, .dir = dir};
-    bool network = false;
 
     if (!j)
         return;
     if (has_failed)
-        explain_output(&e, output, &network);
+        explain_output(&e, output);
     else
         explain_errors(&e, output);
     explain_hosts(&e);
     sandbox_absent_move(j, &e.seen);
-    if (network && j->sandbox->net == CONFINE_NET_NONE)
-        strv_adds(&e.seen, "the network: no host is allowed");
+    explain_calls(&e);
     for (size_t i = 0; i < e.seen.len; i++)
         buf_addf(ret, "blocked by the sandbox: %s\n", e.seen.ptr[i]);
     if (e.seen.len && j->sandbox->may_leave)

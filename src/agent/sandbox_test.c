@@ -60,18 +60,23 @@ static void make_text(const char *name, const char *fmt)
     assert_int_equal(file_replace(path, buf_str(&text), 0600, NULL), 0);
 }
 
+/* PID: ours. */
 static void with_root(const char *text, struct buf *ret)
 {
     struct str rest = str_of(text);
 
     for (;;) {
         size_t at = str_find(rest, STR("ROOT"));
+        size_t pid = str_find(rest, STR("PID"));
 
-        buf_add(ret, str_first(rest, at));
-        if (at == rest.len)
+        buf_add(ret, str_first(rest, at < pid ? at : pid));
+        if (at == rest.len && pid == rest.len)
             return;
-        buf_adds(ret, root);
-        rest = str_from(rest, at + 4);
+        if (at < pid)
+            buf_adds(ret, root);
+        else
+            buf_addf(ret, "%d", getpid());
+        rest = str_from(rest, at < pid ? at + 4 : pid + 3);
     }
 }
 
@@ -1043,6 +1048,13 @@ struct explain_case {
     const char *said;   /* the first line behind "blocked by the sandbox: "; NULL: nothing */
 };
 
+#define LISTENS                                                                                    \
+    "the network: nothing listens, on localhost neither, unless the user sets "                    \
+    "sandbox.network.allowLocalBinding"
+#define TRACES                                                                                     \
+    "ptrace, so debuggers and strace do not work, nor LeakSanitizer "                              \
+    "(ASAN_OPTIONS=detect_leaks=0 does without it)"
+
 static const struct explain_case explain_cases[] = {
     {"bash: line 1: ROOT/o/a: Read-only file system", "write to ROOT/o/a"},
     {"touch: cannot touch 'ROOT/o/new': Read-only file system", "write to ROOT/o/new"},
@@ -1060,7 +1072,22 @@ static const struct explain_case explain_cases[] = {
     {"one\ntwo\ntouch: ROOT/o/x: Read-only file system\nthree\n", "write to ROOT/o/x"},
     {"curl: (6) Could not resolve host: example.com", "the network: no host is allowed"},
     {"ping: connect: Network is unreachable", "the network: no host is allowed"},
+    {"psql: error: could not create socket: Permission denied", "the network: no host is allowed"},
+    {"dial unix ROOT/h/sock: socket: permission denied", "connection to ROOT/h/sock"},
+    {"Error: listen EACCES: permission denied 0.0.0.0:3000", LISTENS},
+    {"  File \"/usr/lib/python3.11/socketserver.py\", line 452\n    "
+     "_socket.socket.__init__(self, family)\nPermissionError: [Errno 13] Permission denied",
+     LISTENS},
+    {"listen tcp 127.0.0.1:0: socket: permission denied", LISTENS},
+    {"warning: ptrace: Operation not permitted", TRACES},
+    {"strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted", TRACES},
+    {"==7==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)", TRACES},
+    {"bash: line 1: kill: (PID) - Operation not permitted",
+     "signal to process PID, which this command has not started"},
     /* Not the sandbox's doing. */
+    {"bash: line 1: kill: (PID) - No such process", NULL},
+    {"bash: line 1: kill: (999999999999999) - Operation not permitted", NULL},
+    {"kill: Operation not permitted", NULL},
     {"", NULL},
     {"make: *** [test] Error 1", NULL},
     {"cat: ROOT/nothing: No such file or directory", NULL},
@@ -1087,9 +1114,11 @@ static void explanations(void **state)
 {
     CLEANUP(place_release) struct place p;
     CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
+    CLEANUP(mem_freep) char *sock = path_join(root, "h/sock");
 
     (void)state;
     place_make(&p, "w", NO_SETTINGS);
+    assert_int_equal(mknod(sock, S_IFSOCK | 0600, 0), 0);
     assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(explain_cases); i++) {
         CLEANUP(buf_release) struct buf output = BUF_INIT(10000);
