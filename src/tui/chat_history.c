@@ -189,12 +189,16 @@ static int history_entries(struct chat *c, struct load *load, size_t from, struc
     return 0;
 }
 
+/* Without what only the model reads: nobody would find it again. */
 static size_t count_messages(const struct load *load, size_t to)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < to; i++)
-        n += load_at(load, i)->kind == ENTRY_USER || load_at(load, i)->kind == ENTRY_ASSISTANT;
+    for (size_t i = 0; i < to; i++) {
+        const struct load_entry *e = load_at(load, i);
+
+        n += (e->kind == ENTRY_USER || e->kind == ENTRY_ASSISTANT) && !(e->flags & LOAD_META);
+    }
     return n;
 }
 

@@ -417,6 +417,42 @@ static void history(void **state)
     fixture_release(&f);
 }
 
+/* What tenax tells the model at the beginning of a session is no message that somebody missed. */
+static void history_reminders(void **state)
+{
+    static const char first[] = ENTRY("user", "u0", "null",
+                                      "\"isMeta\":true," SAYS("\"<system-reminder>x\""))
+        ENTRY("user", "u1", "\"u0\"", SAYS("\"go\""))
+            ENTRY("assistant", "a1", "\"u1\"", ANSWERS("{\"type\":\"text\",\"text\":\"Yes.\"}"));
+    static const char second[] = ENTRY("user", "u2", "\"a1\"", SAYS("\"again\""));
+    static const struct {
+        const char *more, *text;
+    } rows[] = {
+        {"", "\n> go\n\n● Yes.\n"},
+        {second, "\n2 earlier messages (Ctrl-O)\n\n> again\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf lines = BUF_INIT(1 << 16);
+        CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
+        struct chat_check k;
+        struct fixture f;
+        struct err err = {0};
+
+        buf_addf(&lines, "%s%s", first, rows[i].more);
+        fixture_init(&f, buf_cstr(&lines));
+        chat_check_init(&k, 80, 20);
+        if (chat_history(k.chat, f.path, /*turns=*/1, /*cancel=*/NULL, &err) < 0)
+            fail_msg("%s", err.text);
+        chat_check_take(&k);
+        chat_check_text(&k, /*with_live=*/false, &got);
+        assert_string_equal(buf_cstr(&got), rows[i].text);
+        chat_check_release(&k);
+        fixture_release(&f);
+    }
+}
+
 #define BASH(id, command)                                                                          \
     ANSWERS("{\"type\":\"tool_use\",\"id\":\"" id                                                  \
             "\",\"name\":\"Bash\",\"input\":{\"command\":\"" command "\"}}")
@@ -465,10 +501,15 @@ static void history_cut_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),           cmocka_unit_test(keys),
-        cmocka_unit_test(closes),          cmocka_unit_test(changes),
-        cmocka_unit_test(lines_of_a_file), cmocka_unit_test(text),
-        cmocka_unit_test(history),         cmocka_unit_test(history_cut_off),
+        cmocka_unit_test(whole),
+        cmocka_unit_test(keys),
+        cmocka_unit_test(closes),
+        cmocka_unit_test(changes),
+        cmocka_unit_test(lines_of_a_file),
+        cmocka_unit_test(text),
+        cmocka_unit_test(history),
+        cmocka_unit_test(history_cut_off),
+        cmocka_unit_test(history_reminders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
