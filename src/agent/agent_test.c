@@ -565,6 +565,7 @@ struct test_asker {
     const char *input;
     bool interrupt;
     bool waits; /* until the cancel */
+    int64_t ms; /* it takes to answer */
 };
 
 static int test_put(struct asker *self, const struct ask *ask, struct cancel *cancel,
@@ -581,6 +582,11 @@ static int test_put(struct asker *self, const struct ask *ask, struct cancel *ca
         r = mailbox_take(never, cancel, -1, &m, err);
         mailbox_unref(never);
         return r;
+    }
+    if (t->ms) {
+        never = mailbox_new();
+        (void)mailbox_take(never, /*cancel=*/NULL, clock_mono_ms() + t->ms, &m, /*err=*/NULL);
+        mailbox_unref(never);
     }
     ret->allowed = !t->message;
     ret->interrupt = t->interrupt;
@@ -608,7 +614,7 @@ static void answers_count(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct test_asker asker = {
-            {test_put}, cases[i].message, cases[i].input, cases[i].interrupt, false};
+            {test_put}, cases[i].message, cases[i].input, cases[i].interrupt, false, 0};
         struct bench b;
 
         bench_begin(&b, "step\n  call Asked {\"say\":\"x\"}\nstep\n  text ok\n");
@@ -621,6 +627,30 @@ static void answers_count(void **state)
         assert_int_equal(atomic_load(&effects), cases[i].effects);
         bench_end(&b);
     }
+}
+
+/* Who thinks about a question for a minute has not made the call slow. */
+static void asking_is_not_the_calls_time(void **state)
+{
+    struct test_asker asker = {.asker = {test_put}, .ms = 300};
+    int64_t start_ms = clock_mono_ms();
+    struct event *e = NULL;
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Asked {}\nstep\n  text ok\n");
+    b.spec.asker = &asker.asker;
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    do {
+        event_unref(e);
+        e = bench_event(&b);
+    } while (e->kind != EVENT_TOOL_DONE);
+    /* Both fit into the time that has passed; 2: of rounding. */
+    assert_true(e->duration_ms + asker.ms <= clock_mono_ms() - start_ms + 2);
+    event_unref(e);
+    bench_until(&b, EVENT_TURN_DONE);
+    bench_end(&b);
 }
 
 /* ---- Hooks ---- */
@@ -1208,6 +1238,7 @@ int main(void)
         cmocka_unit_test(a_denied_call_is_reported),
         cmocka_unit_test(long_results_are_kept_whole_elsewhere),
         cmocka_unit_test(answers_count),
+        cmocka_unit_test(asking_is_not_the_calls_time),
         cmocka_unit_test(hooks_have_their_say),
         cmocka_unit_test(an_interrupt_during_stop_hooks),
         cmocka_unit_test(a_hook_allows_where_nobody_is_asked),

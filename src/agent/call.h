@@ -46,9 +46,9 @@ struct call {
     struct rule_subject subject; /* as the permit was asked about it last */
     bool is_free; /* allowed without asking or hooks: may start while the stream goes on */
     struct cancel *cancel;
-    enum call_state state; /* the agent's view */
-    int64_t start_ms, duration_ms;
-    int64_t run_ms; /* its handler alone took: without leave and hooks */
+    enum call_state state;         /* the agent's view */
+    int64_t start_ms, duration_ms; /* without the time that somebody took to give leave */
+    int64_t run_ms;                /* its handler alone took: without leave and hooks */
 
     const char *changed_file; /* absolute; NULL: none */
     struct tool_result result;

@@ -9,6 +9,7 @@
 #include "agent/inside.h"
 #include "agent/permit.h"
 #include "agent/workspace.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "json/json.h"
@@ -213,6 +214,7 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
         .needs_person = c->flags & TOOL_PERSON,
     };
     struct err err = {0};
+    int64_t asked_ms;
     int by_hook;
 
     if (call_is_vain(c, subject))
@@ -226,10 +228,12 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
     ask.suggestions = buf_str(&suggestions);
     if (asker)
         call_tell_asked(c, asker);
+    asked_ms = clock_mono_ms();
     if (asker)
         asker->put(asker, &ask, c->cancel, &answer, &err);
     else
         err_set(&err, ERR_UNSUPPORTED, "nobody can be asked");
+    c->start_ms += clock_mono_ms() - asked_ms; /* the time of who was asked is not the call's */
     switch (err.code) {
     case ERR_NONE:
         break;

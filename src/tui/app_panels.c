@@ -60,8 +60,11 @@ static void panel_end(struct app *a, struct app_panel *p, bool was_left)
         p->done(a, p, was_left);
     panel_free(p->panel);
     panel_log_forget(&a->panel_log);
-    if (p->ask)
-        mail_free(&p->ask->mail);
+    if (!p->ask)
+        return;
+    if (p->ask->ask->kind == ASK_PERMISSION)
+        chat_answered(a->chat, p->ask->ask->tool_use_id, clock_mono_ms());
+    mail_free(&p->ask->mail);
 }
 
 /* The first one has come to this. */

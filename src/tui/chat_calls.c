@@ -67,6 +67,14 @@ void calls_started(struct chat *c, const struct event *e, int64_t now_ms)
     call->begun_ms = now_ms;
 }
 
+void chat_answered(struct chat *c, struct str id, int64_t now_ms)
+{
+    struct chat_call *call = calls_find(c, id);
+
+    if (call)
+        call->begun_ms = now_ms;
+}
+
 void calls_progress(struct chat *c, const struct event *e)
 {
     struct chat_call *call = calls_find(c, e->id);
