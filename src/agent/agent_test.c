@@ -493,6 +493,30 @@ static void looks_do_not_wait_for_each_other(void **state)
     bench_end(&b);
 }
 
+/* Of a look that has ended nobody has to believe that it runs, although its result has to wait for
+ * that of the one before it. */
+static void the_end_of_a_look_is_told(void **state)
+{
+    struct event *e = NULL;
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Echo {\"ms\":60000}\n  call Echo {\"say\":\"x\"}\n");
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    do {
+        event_unref(e);
+        e = bench_event(&b);
+    } while (e->kind != EVENT_TOOL_PROGRESS);
+    assert_true(e->ended);
+    assert_false(e->is_error);
+    assert_null(strchr(buf_cstr(&b.trace), 'r')); /* no result has come */
+    event_unref(e);
+    agent_interrupt(b.agent, false);
+    bench_until(&b, EVENT_TURN_DONE);
+    bench_end(&b);
+}
+
 /* A call that was killed takes those with it that run beside it, not those of the next step. */
 static void a_killed_call_stops_its_neighbours(void **state)
 {
@@ -1234,6 +1258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_happens_next),
         cmocka_unit_test(looks_do_not_wait_for_each_other),
+        cmocka_unit_test(the_end_of_a_look_is_told),
         cmocka_unit_test(a_killed_call_stops_its_neighbours),
         cmocka_unit_test(a_denied_call_is_reported),
         cmocka_unit_test(long_results_are_kept_whole_elsewhere),

@@ -78,26 +78,40 @@ void batch_add(struct batch *b, const struct block *block)
         b->early++;
 }
 
-bool batch_mail(struct batch *b, const struct mail *m)
+/* The call whose end the mail was; NULL: none of these. */
+static struct call *batch_collect(struct batch *b, const struct mail *m)
 {
     VEC_EACH(&b->calls, c) {
         if (call_mail_is(m, *c)) {
             call_collect(*c);
-            return true;
+            return *c;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool batch_mail(struct batch *b, const struct mail *m)
+{
+    struct call *c = batch_collect(b, m);
+
+    if (c)
+        call_emit_ended(c); /* its result waits for the end of the answer */
+    return c;
 }
 
 /* One mail: the end of a call, or something that only had to wake us. */
 static int batch_wait(struct batch *b, struct cancel *cancel, int64_t deadline_ms, struct err *err)
 {
+    struct call *c;
     struct mail *m;
 
     if (mailbox_take(b->agent->mail, cancel, deadline_ms, &m, err) < 0)
         return -1;
-    if (!batch_mail(b, m))
+    c = batch_collect(b, m);
+    if (!c)
         agent_reap(b->agent, m);
+    else if (c != b->calls.ptr[b->settled]) /* those before it have results first */
+        call_emit_ended(c);
     mail_free(m);
     return 0;
 }

@@ -444,6 +444,16 @@ void call_collect(struct call *c)
               c->duration_ms, c->result.is_error ? ", error" : "");
 }
 
+void call_emit_ended(const struct call *c)
+{
+    struct event *e = call_event(c, EVENT_TOOL_PROGRESS);
+
+    e->ended = true;
+    e->is_error = c->result.is_error;
+    e->duration_ms = c->duration_ms;
+    agent_emit(c->agent, e, c->cancel);
+}
+
 void call_start_skipped(struct call *c, struct str because)
 {
     c->start_ms = clock_mono_ms();

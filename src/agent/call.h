@@ -81,6 +81,8 @@ struct call *call_new(const struct agent *a, const struct block *block, struct m
                       struct cancel *cancel);
 void call_start(struct call *c);   /* CALL_READY → CALL_RUNNING, or CALL_ENDED on failure */
 void call_collect(struct call *c); /* its mail has come: CALL_ENDED */
+/* It has ended, and its result waits for that of others. */
+void call_emit_ended(const struct call *c);
 /* For one that never ran and never will: TOOL_STARTED, and CALL_ENDED with the reason. */
 void call_start_skipped(struct call *c, struct str because);
 /* The tool_result for the conversation; slices live in the call. */

@@ -12,7 +12,8 @@
  * somebody has interrupted it, its texts stay and all its other blocks are void, and the turn ends.
  * Each call of a step has one TOOL_STARTED (which may come before STEP_DONE) and one TOOL_DONE, but
  * for calls that are void with their step or that a hook has deferred. TOOL_DONE events come in the
- * order of the calls, behind STEP_DONE.
+ * order of the calls, behind STEP_DONE; of a call that has to wait for that a TOOL_PROGRESS says
+ * that it has ended.
  */
 #pragma once
 
@@ -39,7 +40,8 @@ enum event_kind {
     EVENT_STEP_VOID,     /* text: why */
     EVENT_STEP_CUT,      /* message_id, model, request_id */
     EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
-    EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms */
+    EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms; ended, and then
+                            is_error: nothing runs any more, TOOL_DONE comes in its turn */
     EVENT_TOOL_DONE,     /* id, name, is_error, error: ERR_DENIED: it was not allowed to run, json:
                             the tool_result block, text: its text,
                             data: structured result (JSON) or empty, duration_ms */
@@ -175,7 +177,7 @@ struct event {
     struct str id, tool_id, name;
     struct str text, json, data;
     struct str show; /* of hooks, tasks and input: for people */
-    bool is_error, aborted;
+    bool is_error, aborted, ended;
     bool has_code; /* of a hook's command */
     int code;
     enum event_user user;

@@ -274,7 +274,7 @@ static void render_progress(struct stream_json *r, const struct event *e, struct
     struct stream_line l;
     struct jw *w;
 
-    if ((intptr_t)map_get(&r->progress, e->id) >= seconds)
+    if (e->ended || (intptr_t)map_get(&r->progress, e->id) >= seconds)
         return;
     map_set(&r->progress, e->id, (void *)seconds);
     w = line_begin(&l, out, e, 0, "tool_progress", NULL);

@@ -489,6 +489,14 @@ static const struct row {
       .duration_ms = 1500},
      "{\"type\":\"tool_progress\",\"tool_use_id\":\"t\",\"tool_name\":\"Bash\"" PARENT
      ",\"elapsed_time_seconds\":1.5" END},
+    {"the end of a call whose result comes later",
+     {0},
+     {.kind = EVENT_TOOL_PROGRESS,
+      .id = STR_INIT("t"),
+      .name = STR_INIT("Read"),
+      .duration_ms = 1500,
+      .ended = true},
+     ""},
 };
 
 static void test_rows(void **state)

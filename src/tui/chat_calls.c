@@ -81,6 +81,8 @@ void calls_progress(struct chat *c, const struct event *e)
 
     if (!call)
         return;
+    call->has_ended = e->ended;
+    call->has_failed = e->ended && e->is_error;
     buf_clear(&call->progress);
     buf_add(&call->progress, str_clip(e->text, CALLS_MAX_PROGRESS));
 }
@@ -98,6 +100,20 @@ void calls_done(struct chat *c, const struct event *e)
     call_release(call);
     memmove(call, call + 1, (size_t)(c->calls.ptr + c->calls.len - (call + 1)) * sizeof(*call));
     c->calls.len--;
+}
+
+const struct chat_call *calls_running(const struct chat *c, size_t *ret_count)
+{
+    const struct chat_call *first = NULL;
+
+    *ret_count = 0;
+    VEC_EACH(&c->calls, it) {
+        if (it->has_ended)
+            continue;
+        first = first ? first : it;
+        ++*ret_count;
+    }
+    return first;
 }
 
 void calls_clear(struct chat *c)
@@ -125,7 +141,7 @@ static const struct chat_call *calls_long(const struct chat *c, const struct vie
     if (v->plain || c->needs_person)
         return NULL;
     VEC_EACH(&c->calls, it) {
-        if (it->started && strcmp(it->name, "Bash") == 0 &&
+        if (it->started && !it->has_ended && strcmp(it->name, "Bash") == 0 &&
             v->now_ms - it->begun_ms >= CALLS_LONG_MS)
             return it;
     }
@@ -153,6 +169,8 @@ void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, str
             .is_partial = !it->started,
             .input_bytes = it->input_bytes,
             .progress = buf_str(&it->progress),
+            .has_ended = it->has_ended,
+            .is_error = it->has_failed,
             .elapsed_ms = it->started ? v->now_ms - it->begun_ms : 0,
             .dir = c->dir,
             .hint = it == slow ? STR("ctrl+b to run in the background") : STR(""),

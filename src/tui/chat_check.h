@@ -301,6 +301,10 @@ static bool play_more(struct chat_check *k, struct str verb, struct str rest)
     } else if (str_is(verb, "state")) {
         e = event_new(EVENT_STATE);
         e->state = (enum event_state)number(&rest);
+    } else if (str_is(verb, "ended") || str_is(verb, "ended-badly")) {
+        e = call_event(EVENT_TOOL_PROGRESS, word(&rest), STR(""));
+        e->ended = true;
+        e->is_error = str_is(verb, "ended-badly");
     } else if (str_is(verb, "progress")) {
         e = call_event(EVENT_TOOL_PROGRESS, word(&rest), STR(""));
         e->text = unescaped(e, rest);

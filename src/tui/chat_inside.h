@@ -63,6 +63,7 @@ struct chat_call {
     struct buf progress;
     struct event *started; /* NULL: its input is still coming in */
     int64_t begun_ms;
+    bool has_ended, has_failed; /* its result waits for those of the calls before it */
 };
 
 /* What the agent is doing, for the line that says so. */
@@ -153,6 +154,8 @@ void calls_input(struct chat *c, struct str part); /* of the one begun last */
 void calls_started(struct chat *c, const struct event *e, int64_t now_ms);
 void calls_progress(struct chat *c, const struct event *e);
 void calls_done(struct chat *c, const struct event *e);
+/* How many have not ended, and the first of them; NULL: none. */
+const struct chat_call *calls_running(const struct chat *c, size_t *ret_count);
 void calls_clear(struct chat *c);
 /* Those that run, at most max_rows. */
 void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, struct lines *ret);

@@ -27,10 +27,15 @@ static int64_t seconds_to(int64_t then_ms, int64_t now_ms)
 
 static void say_calls(const struct chat *c, struct buf *ret)
 {
-    if (c->calls.len == 1)
-        buf_addf(ret, "Running %s", c->calls.ptr[0].name);
+    size_t n;
+    const struct chat_call *first = calls_running(c, &n);
+
+    if (n == 1)
+        buf_addf(ret, "Running %s", first->name);
+    else if (n)
+        buf_addf(ret, "Running %zu calls", n);
     else
-        buf_addf(ret, "Running %zu calls", c->calls.len);
+        buf_adds(ret, "Waiting for the model"); /* all have ended, its answer has not */
 }
 
 static void say_retry(const struct chat *c, int64_t now_ms, struct buf *ret)

@@ -176,7 +176,11 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
     CLEANUP(buf_release) struct buf figures = BUF_INIT(100);
     CLEANUP(hanging_release) struct hanging h = {0};
 
-    hanging_init(&h, ret, v->cols, STYLE(ROLE_ACCENT), view_mark(v), /*rest=*/NULL);
+    hanging_init(&h, ret, v->cols,
+                 STYLE(!t->has_ended ? ROLE_ACCENT
+                       : t->is_error ? ROLE_BAD
+                                     : ROLE_GOOD),
+                 view_mark(v), /*rest=*/NULL);
     h.cut = true;
     h.ascii = v->ascii;
     if (t->is_partial)
@@ -188,7 +192,9 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
         buf_addc(&figures, ' ');
         tool_view_bytes(t->input_bytes, &figures);
     }
-    if (t->elapsed_ms >= VIEW_SHOWS_MS) {
+    if (t->has_ended) {
+        buf_adds(&figures, t->is_error ? " failed" : " done");
+    } else if (t->elapsed_ms >= VIEW_SHOWS_MS) {
         buf_addc(&figures, ' ');
         tool_view_elapsed(t->elapsed_ms, &figures);
     }

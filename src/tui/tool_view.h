@@ -26,6 +26,7 @@ struct tool_view {
     bool is_partial;     /* the input is still coming in */
     size_t input_bytes;  /* of it so far */
     struct str progress; /* the last lines of its output while it runs */
+    bool has_ended;      /* it runs no more, and its result is told later; is_error counts */
     int64_t elapsed_ms;
     struct str hint; /* a row behind all of it; empty: none */
     const char *dir; /* paths below it are shown without it; may be NULL */
