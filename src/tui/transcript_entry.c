@@ -3,6 +3,7 @@
  */
 #include "tui/transcript_entry.h"
 
+#include "agent/tool_about.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -19,6 +20,7 @@
 
 struct entry {
     const struct view *view;
+    const struct transcript_calls *calls;
     const struct json *json;
     struct lines *ret;
 };
@@ -145,6 +147,39 @@ static void draw_image(const struct entry *e, struct hanging *h, const struct js
     hanging_end(h);
 }
 
+/* "● Bash(make test)" once more, above a result that stands apart from it. */
+static void draw_whose(const struct entry *e, struct str id)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT); /* of a file's line */
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(hanging_release) struct hanging h = {0};
+    const struct json *json = NULL;
+
+    if (!e->calls || !id.len || !e->calls->find(e->calls->arg, id, &line) ||
+        json_parse(&arena, buf_str(&line), &json, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(json_path(json, "message.content"), it) {
+        struct str about;
+
+        if (!str_eq(json_get_str(it, "id"), id))
+            continue;
+        about = tool_about(json_get(it, "input"), /*dir=*/NULL);
+        lines_end(e->ret);
+        hanging_init(&h, e->ret, e->view->cols, STYLE(ROLE_FAINT), mark(e, "● ", "* "),
+                     /*rest=*/NULL);
+        h.cut = true;
+        h.ascii = e->view->ascii;
+        hanging_put(&h, STYLE(ROLE_FAINT), str_clip(json_get_str(it, "name"), 200));
+        if (about.len) {
+            hanging_puts(&h, ROLE_FAINT, "(");
+            hanging_put(&h, STYLE(ROLE_FAINT), about);
+            hanging_puts(&h, ROLE_FAINT, ")");
+        }
+        hanging_end(&h);
+        return;
+    }
+}
+
 static void draw_result(const struct entry *e, const struct json *block)
 {
     bool is_error = json_get_bool(block, "is_error", false);
@@ -153,6 +188,7 @@ static void draw_result(const struct entry *e, const struct json *block)
     struct style style = STYLE(is_denied ? ROLE_WARNING : is_error ? ROLE_BAD : ROLE_FAINT);
     CLEANUP(hanging_release) struct hanging h = {0};
 
+    draw_whose(e, json_get_str(block, "tool_use_id"));
     if (!is_error && draw_change(e))
         return;
     hanging_init(&h, e->ret, e->view->cols, STYLE(ROLE_FAINT), mark(e, "  ⎿  ", "  |  "),
@@ -283,10 +319,11 @@ static void draw_attachment(const struct entry *e)
     draw_behind(e, STYLE(ROLE_GOAL), mark(e, "◎ ", "o "), buf_str(&text), /*anywhere=*/false);
 }
 
-void transcript_entry_draw(struct str line, const struct view *v, struct lines *ret)
+void transcript_entry_draw(struct str line, const struct transcript_calls *calls,
+                           const struct view *v, struct lines *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct entry e = {.view = v, .ret = ret};
+    struct entry e = {.view = v, .calls = calls, .ret = ret};
 
     if (!str_trim(line).len)
         return;

@@ -13,6 +13,11 @@
 #include "tui/transcript_entry.h"
 #include "tui/transcript_file.h"
 
+#define VIEW_BACK_LINES 400 /* a call is looked for in so many above its result */
+#define VIEW_BACK_BYTES ((uint64_t)4 << 20)
+#define VIEW_CALL STR("\"type\":\"tool_use\"")
+#define VIEW_RESULT STR("\"type\":\"tool_result\"")
+
 struct transcript_view {
     struct panel panel;
     struct transcript_file file;
@@ -34,12 +39,48 @@ static bool source_prev(void *arg, uint64_t at, uint64_t *ret)
     return transcript_file_prev(arg, at, ret);
 }
 
+/* Where a result stands in its file. */
+struct view_place {
+    struct transcript_file *file;
+    uint64_t at;
+};
+
+static bool place_find(void *arg, struct str id, struct buf *ret)
+{
+    const struct view_place *p = arg;
+    CLEANUP(buf_release) struct buf bytes = BUF_INIT(1 << 10);
+    bool is_apart = false;
+    uint64_t at = p->at;
+
+    buf_addf(&bytes, "\"id\":\"%.*s\"", STR_ARG(str_clip(id, 512)));
+    for (size_t i = 0; i < VIEW_BACK_LINES && transcript_file_prev(p->file, at, &at); i++) {
+        struct str line;
+        struct str rest;
+
+        if (p->at - at > VIEW_BACK_BYTES || !transcript_file_line(p->file, at, &line))
+            return false;
+        rest = str_from(line, str_find(line, VIEW_CALL));
+        if (rest.len && str_has(line, buf_str(&bytes))) {
+            is_apart |= str_has(str_from(rest, VIEW_CALL.len), VIEW_CALL);
+            if (is_apart)
+                buf_add(ret, line);
+            return is_apart;
+        }
+        is_apart |= rest.len || str_has(line, VIEW_RESULT);
+    }
+    return false;
+}
+
 static void source_draw(void *arg, uint64_t at, const struct view *v, struct lines *ret)
 {
+    CLEANUP(buf_release) struct buf copy = BUF_INIT(BUF_NO_LIMIT); /* of a file's line */
+    struct view_place place = {arg, at};
+    struct transcript_calls calls = {place_find, &place};
     struct str line;
 
     if (transcript_file_line(arg, at, &line)) {
-        transcript_entry_draw(line, v, ret);
+        buf_add(&copy, line); /* looking for a call reads others */
+        transcript_entry_draw(buf_str(&copy), &calls, v, ret);
         return;
     }
     lines_puts(ret, ROLE_WARNING, "[a line that cannot be shown]");

@@ -187,6 +187,68 @@ static void whole(void **state)
     fixture_release(&f);
 }
 
+#define CALLS(id, name, input)                                                                     \
+    "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"" name "\",\"input\":" input "}"
+#define RESULT(id, text)                                                                           \
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"" text "\"}"
+
+/* Several calls, then their results: each says whose it is. */
+static void beside_each_other(void **state)
+{
+    static const char *const lines[] = {
+        ENTRY("assistant", "a1", "null", ANSWERS(CALLS("t1", "Bash", "{\"command\":\"make\"}"))),
+        ENTRY("assistant", "a2", "\"a1\"", ANSWERS(CALLS("t2", "Read", "{\"file_path\":\"a.c\"}"))),
+        ENTRY("user", "u1", "\"a1\"", SAYS("[" RESULT("t1", "built") "]")),
+        "{\"type\":\"file-history-snapshot\",\"snapshot\":{}}\n",
+        ENTRY("user", "u2", "\"a2\"", SAYS("[" RESULT("t2", "text") "]")),
+        ENTRY("assistant", "a3", "\"u2\"",
+              ANSWERS(CALLS("t3", "Glob", "{}") "," CALLS("t4", "Grep", "{\"pattern\":\"x\"}"))),
+        ENTRY("user", "u3", "\"a3\"", SAYS("[" RESULT("t3", "one") "," RESULT("t4", "two") "]")),
+        ENTRY("assistant", "a4", "\"u3\"", ANSWERS(CALLS("t5", "Bash", "{\"command\":\"true\"}"))),
+        ENTRY("user", "u4", "\"a4\"", SAYS("[" RESULT("t5", "alone") "]")),
+        ENTRY("user", "u5", "\"u4\"", SAYS("[" RESULT("t0", "nobody's") "]")),
+    };
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 16);
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
+    struct fixture f;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        buf_adds(&text, lines[i]);
+    fixture_init(&f, buf_cstr(&text));
+    open_at(&f, "");
+    draw(&f, &got);
+    assert_true(str_starts(buf_str(&got), STR("\n"
+                                              "● Bash\n"
+                                              "    command: make\n"
+                                              "\n"
+                                              "● Read\n"
+                                              "    file_path: a.c\n"
+                                              "\n"
+                                              "● Bash(make)\n"
+                                              "  ⎿  built\n"
+                                              "\n"
+                                              "● Read(a.c)\n"
+                                              "  ⎿  text\n"
+                                              "\n"
+                                              "● Glob\n"
+                                              "\n"
+                                              "● Grep\n"
+                                              "    pattern: x\n"
+                                              "\n"
+                                              "● Glob\n"
+                                              "  ⎿  one\n"
+                                              "\n"
+                                              "● Grep(x)\n"
+                                              "  ⎿  two\n"
+                                              "\n"
+                                              "● Bash\n"
+                                              "    command: true\n"
+                                              "  ⎿  alone\n"
+                                              "  ⎿  nobody's\n")));
+    fixture_release(&f);
+}
+
 static const struct key_case {
     const char *at;
     const char *keys;
@@ -502,6 +564,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole),
+        cmocka_unit_test(beside_each_other),
         cmocka_unit_test(keys),
         cmocka_unit_test(closes),
         cmocka_unit_test(changes),

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     t.input = t.text = t.result = t.data = t.progress = text;
     t.elapsed_ms = data[0] * 1000;
 
-    transcript_entry_draw(text, &v, &out);
+    transcript_entry_draw(text, /*calls=*/NULL, &v, &out);
     check_rows(&out, v.cols);
     lines_clear(&out);
     (void)tool_view_done(&t, &v, &out);
