@@ -45,6 +45,7 @@ struct chat *chat_new(const struct chat_spec *spec)
     buf_init(&c->hook, 1 << 12);
     buf_init(&c->hook_id, 1 << 10);
     buf_init(&c->wait, 1 << 14);
+    buf_init(&c->told_goal, 1 << 14);
     return c;
 }
 
@@ -81,6 +82,7 @@ void chat_free(struct chat *c)
     buf_release(&c->hook);
     buf_release(&c->hook_id);
     buf_release(&c->wait);
+    buf_release(&c->told_goal);
     mem_freep(&c->dir);
     mem_freep(&c);
 }

@@ -28,6 +28,7 @@ static void on_turn_started(struct chat *c, const struct event *e, int64_t now_m
     c->tokens = 0;
     c->bytes = 0;
     c->told_verdict = c->told_command = c->told_interrupt = false;
+    buf_clear(&c->told_goal);
     buf_clear(&c->wait);
     buf_clear(&c->hook);
 }
@@ -117,11 +118,12 @@ static void tell_end(struct chat *c, const struct turn_report *r)
     if (aborted) {
         tell_interrupt(c);
     } else if (r->is_error && !c->told_command) {
-        (void)chat_add_text(c, ITEM_NOTE, ROLE_BAD,
-                            c->plain   ? "Error: "
-                            : c->ascii ? "x "
-                                       : "✗ ",
-                            r->error.len ? r->error : str_of(turn_end_name(r->end)));
+        if (!r->error.len || !str_has(buf_str(&c->told_goal), r->error)) /* "goal blocked: …" */
+            (void)chat_add_text(c, ITEM_NOTE, ROLE_BAD,
+                                c->plain   ? "Error: "
+                                : c->ascii ? "x "
+                                           : "✗ ",
+                                r->error.len ? r->error : str_of(turn_end_name(r->end)));
         if (hint)
             (void)chat_add_text(c, ITEM_NOTE, ROLE_FAINT, "  ", str_of(hint));
     } else if (r->error.len && !c->told_command) {

@@ -77,6 +77,8 @@ void goal_event_shown(struct chat *c, const struct event *e, int64_t now_ms)
     c->told_verdict |= str_is(e->name, "goal_verdict");
     if (!goal_told(e->name, v, &text, &tone))
         return;
+    buf_clear(&c->told_goal);
+    buf_add(&c->told_goal, buf_str(&text));
     if (c->ascii || c->plain)
         in_letters(&text);
     goal_line(c, roles[tone], buf_str(&text));

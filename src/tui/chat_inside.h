@@ -130,6 +130,7 @@ struct chat {
     struct buf wait; /* what the goal waits for; empty: nothing */
     int64_t wait_ms; /* until when; 0: nobody knows */
     bool told_verdict, told_command, told_interrupt;
+    struct buf told_goal; /* the last line about it in this turn */
 };
 
 /* chat.c: the queue. */
