@@ -226,12 +226,13 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
     CLEANUP(buf_release) struct buf reason = BUF_INIT(1 << 14);
+    CLEANUP(buf_release) struct buf memory = BUF_INIT(GOAL_MAX_TEXT);
     enum goal_status was = g->row.status;
     struct goal_update u = {.from = from, .has_status = true, .status = to};
     struct goal_event status = {.kind = STR("status")};
     struct goal_event judged = {.kind = STR("verdict"), .data = verdict, .next = &status};
     struct str nothing = STR("");
-    struct str text;
+    struct str text, kept;
     struct jw w;
     int r;
 
@@ -248,6 +249,11 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
     text = buf_str(&reason);
     if (to != GOAL_ACTIVE && (to != GOAL_PAUSED || strcmp(by, "engine") == 0) && why.len)
         u.last_reason = &text;
+    if (verdict.len) { /* the criteria are a part of it */
+        memory_write(&g->memory, &memory);
+        kept = buf_str(&memory);
+        u.memory = &kept;
+    }
     r = update_with(g, &u, verdict.len ? &judged : &status, err);
     if (r <= 0)
         return r;

@@ -22,16 +22,33 @@ static void tell_verdict(struct goal *g, const struct ladder *l, bool stale)
     goal_tell(g, "goal_verdict", buf_str(&data));
 }
 
+/* What the verdict says of each criterion is what is shown from now on. Where the goal is met
+ * without a word about them, nothing is left that an earlier one called unmet. */
+static void keep_criteria(struct goal *g, const struct ladder *l)
+{
+    if (!l->criteria.len && l->end != LADDER_MET)
+        return;
+    buf_clear(&g->memory.criteria);
+    buf_add(&g->memory.criteria, buf_str(&l->criteria));
+}
+
 /* The verdict and what becomes of the goal by it, in one transaction. 0: somebody has stopped the
  * goal meanwhile, and the verdict came too late. */
 static int set_status_judged(struct goal *g, const struct ladder *l, enum goal_status to,
                              unsigned from, struct str why, struct err *err)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    CLEANUP(buf_release) struct buf before = BUF_INIT(64 << 10);
     int r;
 
+    buf_add(&before, buf_str(&g->memory.criteria));
+    keep_criteria(g, l);
     ladder_write(g, l, /*stale=*/false, &data);
     r = goal_set_status_by(g, to, from, why, "engine", buf_str(&data), err);
+    if (r <= 0) {
+        buf_clear(&g->memory.criteria);
+        buf_add(&g->memory.criteria, buf_str(&before));
+    }
     if (r == 0)
         tell_verdict(g, l, /*stale=*/true);
     return r;
@@ -88,10 +105,7 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
 
     if (!is_silent)
         u.last_reason = &reason;
-    if (l->criteria.len) {
-        buf_clear(&g->memory.criteria);
-        buf_add(&g->memory.criteria, buf_str(&l->criteria));
-    }
+    keep_criteria(g, l);
     memory_write(&g->memory, &memory);
     text = buf_str(&memory);
     u.memory = &text;
