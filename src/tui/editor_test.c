@@ -346,7 +346,28 @@ static const struct edit_case vim_cases[] = {
     {"'hELLO' esc '0vl~'", "|HeLLO"},
     {"'a\nb\nc' esc 'ggVjJ'", "a| b~c"},
     {"'one two' esc '0yiwwviwp'", "one on|e"},
+    {"'one two x' esc '0yiwwviwp'", "one on|e x"},
+    {"'one two' esc '0yiwwviwpp'", "one onetw|o"}, /* what stood there is cut */
+    {"'one two' esc '0yiwwviwPp'", "one oneon|e"}, /* but not by P */
+    {"'a\nbc' esc 'ggyyj0vp'", "a~~|a~c"},         /* lines among characters */
+    {"'a\nb\nc' esc 'ggyyjVp'", "a~|a~c"},         /* lines for lines */
+    {"'ab\ncd' esc '0ylkVp'", "|c~cd"},            /* characters for lines */
+    {"'a\nb\n\nc' esc 'ggvipyGp'", "a~b~~c~|a~b"}, /* vip is of lines */
+    {"'a\nb\n\nc' esc 'ggjyip'", "|a~b~~c"},
+    {"'a\nb\n\nc' esc 'ggcipx' esc", "|x~~c"},
+    {"'a\nb\n\nc' esc 'ggcapx' esc", "|x~c"},
+    {"'a\nb\n\nc' esc 'ggd}'", "|~c"},
+    {"'a\nb\n\nc' esc 'ggc}x' esc", "|x~~c"},
+    {"'ab\n\nc' esc 'gg0ld}'", "|a~~c"},
+    {"'ab\n\nc' esc 'gg0lc}x' esc", "a|x~~c"},
+    {"'a\n  b\nc' esc 'G0db'", "a~|c"},
+    {"'f {\n  a\n  b\n}' esc 'kdi{'", "f {~|}"},
+    {"'f {\n  a\n  b\n}' esc 'kci{x' esc", "f {~|x~}"},
+    {"'f {a\n}' esc 'ggfadi{'", "f |{~}"},
+    {"'{\n}' esc 'di{'", "{~|}"},
+    {"'a\n  b\nc' esc '2Gd2w'", "|a"},
     {"'hello' esc '0vlrx'", "|xxllo"},
+    {"'a\nb\nc' esc 'ggvJ'", "a| b~c"},
     {"'hello' esc '0vlcx' esc", "|xllo"},
     {"'hello' esc '0vlod'", "|llo"},
     {"'hello' esc 'v' esc", "hell|o"},

@@ -112,6 +112,37 @@ static size_t vim_stop_at_line(const struct editor *e, size_t from, size_t to)
     return to;
 }
 
+static size_t vim_spaces_end(const struct editor_text *t, size_t at)
+{
+    size_t end = editor_move_line_end(t, at);
+
+    while (at < end && editor_move_class(t, at) == CLASS_SPACE)
+        at++;
+    return at;
+}
+
+/* The operator on [from, to), as vim bends it where the range has several lines. */
+static void vim_over(struct editor *e, char op, size_t from, size_t to, bool is_exclusive)
+{
+    const struct editor_text *t = &e->text;
+    bool at_start = from <= editor_move_indent(t, from);
+    bool lines = false;
+
+    if (is_exclusive && to > from && to == editor_move_line_start(t, to)) {
+        to--; /* the line it ends before stays a line: d}, c}, di{ */
+        lines = at_start && to > from;
+    }
+    if (to <= from && op != 'c')
+        return; /* nothing to cut, and what was cut stays */
+    if (op == 'd' && at_start && to > editor_move_line_end(t, from) &&
+        vim_spaces_end(t, to) == editor_move_line_end(t, to))
+        lines = true; /* all that these lines have */
+    if (lines || op == '>' || op == '<')
+        vim_operate_lines(e, op, from, to);
+    else
+        vim_operate(e, op, from, to, /*lines=*/false);
+}
+
 /* Where a motion leads: the cursor goes there, or the operator works up to there. */
 static void vim_go(struct editor *e, char key, enum vim_reach reach, size_t to)
 {
@@ -141,10 +172,7 @@ static void vim_go(struct editor *e, char key, enum vim_reach reach, size_t to)
         to = editor_move_next(t, to);
     if (key == 'w' || key == 'W')
         to = vim_stop_at_line(e, from, to);
-    if (op == '>' || op == '<')
-        vim_operate_lines(e, op, from, to);
-    else
-        vim_operate(e, op, from, to, /*lines=*/false);
+    vim_over(e, op, from, to, reach == REACH_TO);
 }
 
 /* --- single commands ------------------------------------------------------------------------- */
@@ -265,13 +293,16 @@ static void vim_awaited(struct editor *e, struct str c)
             return;
         }
         vim_reset(v);
-        if (op && key == 'p' && op != 'c') {
+        if (op && key == 'p') {
+            t->cursor = from;
             vim_operate_lines(e, op, from, editor_move_prev(t, to));
         } else if (op) {
-            vim_operate(e, op, from, to, /*lines=*/false);
+            vim_over(e, op, from, to, /*is_exclusive=*/true);
         } else if (to > from) {
             v->anchor = from;
             t->cursor = editor_move_prev(t, to);
+            if (key == 'p')
+                v->mode = VIM_VISUAL_LINE;
         }
         return;
     default: /* f F t T */

@@ -88,6 +88,8 @@ void vim_operate_lines(struct editor *e, char op, size_t a, size_t b); /* those 
 /* Whole lines are kept with a newline. */
 void vim_yank(struct editor *e, size_t from, size_t to, bool lines);
 void vim_put(struct editor *e, bool behind, unsigned count);
+/* In place of [from, to), which is cut unless the register is to be kept. */
+void vim_put_over(struct editor *e, size_t from, size_t to, bool lines, bool keep);
 void vim_join(struct editor *e, unsigned count);
 enum letter_case {
     CASE_OTHER,

@@ -140,6 +140,27 @@ void vim_put(struct editor *e, bool behind, unsigned count)
         t->cursor = editor_move_indent(t, behind ? at + 1 : at);
 }
 
+void vim_put_over(struct editor *e, size_t from, size_t to, bool lines, bool keep)
+{
+    struct editor_text *t = &e->text;
+    const struct editor_kill *k = editor_kills_get(&e->kills, false);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(EDITOR_MAX_TEXT);
+    bool puts_lines = k && k->is_lines;
+
+    if (!k)
+        return;
+    if (puts_lines && !lines) /* between what stays of the line */
+        buf_addc(&text, '\n');
+    buf_add(&text, str_first(str_make(k->text, k->len), k->len - (puts_lines && lines)));
+    if (!keep)
+        vim_yank(e, from, to, lines);
+    editor_text_replace(t, from, to, buf_str(&text));
+    if (puts_lines || lines)
+        t->cursor = editor_move_indent(t, from + !lines);
+    else if (text.len)
+        t->cursor = editor_move_prev(t, t->cursor);
+}
+
 void vim_join(struct editor *e, unsigned count)
 {
     struct editor_text *t = &e->text;

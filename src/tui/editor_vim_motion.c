@@ -397,6 +397,10 @@ static bool object_brackets(const struct editor_text *t, bool around, char open,
         return false;
     *ret_from = around ? from : from + 1;
     *ret_to = around ? to + 1 : to;
+    if (!around && byte_at(t, from + 1) == '\n' && from + 2 < to)
+        ++*ret_from; /* the lines between those of the brackets */
+    if (!around && editor_move_indent(t, to) == to && editor_move_line_start(t, to) > *ret_from)
+        *ret_to = editor_move_line_start(t, to);
     return true;
 }
 

@@ -57,18 +57,17 @@ bool vim_on_selection(struct editor *e, char key)
         v->wait = 'r';
         return true;
     case 'p':
-    case 'P': {
-        const struct editor_kill *k = editor_kills_get(&e->kills, false);
-
+    case 'P':
         vim_normal(e);
-        if (k)
-            editor_text_replace(t, from, end,
-                                str_first(str_make(k->text, k->len), k->len - k->is_lines));
+        vim_put_over(e, from, end, lines, /*keep=*/key == 'P');
         return true;
-    }
     case 'J':
         vim_normal(e);
         t->cursor = from;
+        if (editor_move_line_end(t, from) + 1 >= to) { /* one line: the next one joins it */
+            vim_join(e, 2);
+            return true;
+        }
         for (size_t at = from; at < to && from < to; at++) {
             size_t next = editor_move_line_end(t, t->cursor);
 
