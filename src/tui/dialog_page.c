@@ -341,6 +341,8 @@ static enum dialog_act choose(struct dialog_page *p)
 
 static enum dialog_act page_key(struct dialog_page *p, const struct keypress *k)
 {
+    size_t at = menu_at(p->menu);
+
     if (p->editor)
         return words_key(p, k);
     if (scroll_key(p, k))
@@ -349,6 +351,7 @@ static enum dialog_act page_key(struct dialog_page *p, const struct keypress *k)
     case MENU_CHOSEN:
         return choose(p);
     case MENU_USED:
+        p->has_moved = p->has_moved || menu_at(p->menu) != at;
         return DIALOG_USED;
     default:
         return dialog_is_escape(k) ? DIALOG_LEFT : DIALOG_UNUSED;
@@ -382,13 +385,32 @@ static enum dialog_act held_key(struct dialog_page *p)
     return act;
 }
 
+/* Words for the row that takes some, by somebody who went there. A number still answers. */
+static bool begins_words(const struct dialog_page *p, const struct keypress *k)
+{
+    char first = k->text.len ? k->text.ptr[0] : ' ';
+
+    if (!p->has_moved || p->held || p->text_row == MENU_NOWHERE || k->mods ||
+        menu_at(p->menu) != p->text_row)
+        return false;
+    if (k->code == KEY_PASTE)
+        return k->text.len > 0;
+    return k->code == KEY_TEXT && first != ' ' && (first < '0' || first > '9');
+}
+
 enum dialog_act dialog_page_key(struct dialog_page *p, const struct keypress *k)
 {
     enum dialog_act act;
 
     if (!p->is_guarded || p->editor)
         return page_keys(p, k);
-    if (is_too_early(p, k) || is_typing(p, k))
+    if (is_too_early(p, k))
+        return pass_over(p, k);
+    if (begins_words(p, k)) {
+        dialog_page_write(p);
+        return words_key(p, k);
+    }
+    if (is_typing(p, k))
         return pass_over(p, k);
     if (p->held && k->code == KEY_ENTER)
         return held_key(p);

@@ -30,7 +30,8 @@
  *   middle of words; Enter and digits included,
  *
  * and whatever comes in one piece: a paste, or several letters at once. A letter that is an answer
- * is held for DIALOG_HOLD_MS and is none when more is typed within that time. UI thread.
+ * is held for DIALOG_HOLD_MS and is none when more is typed within that time. Whoever has moved to
+ * the row that takes words writes there: what is typed then opens its line. UI thread.
  */
 #pragma once
 
@@ -88,6 +89,7 @@ struct dialog_page {
     int64_t open_ms;       /* it has been there long enough; -1: it was not drawn yet */
     int64_t rest_ms;       /* until then somebody is typing something else */
     bool has_typed;        /* words were: it says how to answer */
+    bool has_moved;        /* the cursor was, by the person */
     char held;             /* a letter that waits for what comes behind it; 0: none */
     int64_t held_ms;       /* since then */
 };
