@@ -267,6 +267,7 @@ static void app_event(struct app *a, const struct event *e)
     case EVENT_REWOUND:
         if (!e->is_error)
             event_usage(a, &e->usage);
+        app_status_happened(a, STATUS_CHANGED);
         break;
     case EVENT_TASK_STARTED:
     case EVENT_TASK_DONE:

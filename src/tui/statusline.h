@@ -46,7 +46,7 @@ struct statusline_seen {
 
 enum status_reason {
     STATUS_MESSAGE,  /* a new message of the assistant */
-    STATUS_CHANGED,  /* mode, model, vim */
+    STATUS_CHANGED,  /* mode, model, vim, what is left of the conversation */
     STATUS_SETTINGS, /* at once when the command is another one */
 };
 

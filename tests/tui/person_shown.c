@@ -214,6 +214,35 @@ static void case_own_status(void)
     window_close(&w);
 }
 
+/* The person's own line hears of it when the window has become emptier. */
+static void case_own_status_compact(void)
+{
+#define WORDS "word word word word word word word word word word word word word word word word "
+#define MANY_WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS WORDS
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  sticky\n  usage input=100000 output=10\n"
+                    "  text " MANY_WORDS MANY_WORDS MANY_WORDS "Hello.\n",
+        .settings = "{\"statusLine\":{\"command\":\"grep -o -e 'output_tokens..[0-9]*' "
+                    "-e 'used_percentage..[0-9]*'\"}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until_shown(&w, "used_percentage\":0");
+    window_type(&w, "hi" ENTER);
+    window_until_shown(&w, "used_percentage\":50");
+    until_idle(&w);
+    window_type(&w, "go on" ENTER);
+    window_until_shown(&w, "output_tokens\":20"); /* no run is to come */
+    window_type(&w, "/compact" ENTER);
+    window_until(&w, "Compacted");
+    window_until_gone(&w, "used_percentage\":50");
+    window_type(&w, CTRL_D);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
 /* What a command behind "!" says is seen while it runs, and once when it has ended. */
 static void case_shell_tail(void)
 {
@@ -431,6 +460,7 @@ const struct person_case person_shown[] = {
     {"settings-appear", case_settings_appear},
     {"wide-calls", case_wide_calls},
     {"own-status", case_own_status},
+    {"own-status-compact", case_own_status_compact},
     {"shell-tail", case_shell_tail},
     {"title", case_title},
     {"notified", case_notified},
