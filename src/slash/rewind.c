@@ -104,6 +104,8 @@ static int rewind_run(struct slash_call *call, struct err *err)
         return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
     slash_words(call->args, &words);
     if (call->front && !words.len) {
+        if (host_in_turn(call->host)) /* rather than after the choice */
+            return err_set(err, ERR_BUSY, "a turn is running; interrupt it, or wait for its end");
         call->after = AFTER_REWIND;
         return 0;
     }

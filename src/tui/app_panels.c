@@ -318,7 +318,7 @@ static void rewind_done(struct app *a, struct app_panel *p, bool was_left)
     dialog_rewind_chosen(p->panel, &choice);
     if (!choice.files && !choice.conversation)
         return;
-    if (choice.conversation)
+    if (choice.conversation && !host_in_turn(app_host(a))) /* else it says why not */
         chat_rule(a->chat, STR("going back"));
     r = rewind_chore_new(a, rewind_go, rewind_gone);
     buf_add(&r->uuid, choice.uuid);

@@ -353,6 +353,22 @@ static void case_rewind(void)
     leave(&w);
 }
 
+/* Not while something is worked on: it says so before one has chosen where to. */
+static void case_rewind_at_work(void)
+{
+    struct window w;
+
+    start(&w, endless);
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "esc to interrupt");
+    window_type(&w, "/rewind" ENTER);
+    window_until(&w, "⎿  a turn is running; interrupt it");
+    CHECK(!window_count(&w, "Back to before"), "%s", window_text(&w));
+    window_type(&w, ESC);
+    window_until(&w, "nterrupted");
+    leave(&w);
+}
+
 /* A disk that takes nothing: stopping is under the cursor; one can go on without keeping it. */
 static void case_disk_full(void)
 {
@@ -469,6 +485,7 @@ const struct person_case person_turns[] = {
     {"resume-budget", case_resume_budget},
     {"instead-budget", case_instead_budget},
     {"rewind", case_rewind},
+    {"rewind-at-work", case_rewind_at_work},
     {"disk-full", case_disk_full},
     {"background-key", case_background_key},
     {"shell", case_shell},
