@@ -24,6 +24,8 @@
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
+#define SOCKET_SHORT_MS 100 /* until there may be descriptors again */
+
 struct socket_conn {
     struct conn lines;
     int fd;
@@ -39,6 +41,7 @@ struct socket {
     char *home, *dir, *path;
     bool made_home, made_dir;
     int fd;
+    bool is_short; /* of descriptors: who wants to connect waits */
     const struct socket_speaker *speaker;
     void *arg;
     struct cancel *stop;
@@ -105,8 +108,10 @@ static void socket_accept(struct socket *s)
     struct socket_conn *c;
     pid_t pid;
 
-    if (fd < 0)
+    if (fd < 0) {
+        s->is_short = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
         return;
+    }
     if (s->conns.len == SOCKET_MAX_CONNS || !socket_who(fd, &pid)) {
         log_debug("socket", "connection refused");
         fd_closep(&fd);
@@ -193,9 +198,12 @@ static void socket_round(struct socket *s)
 {
     struct pollfd fds[2 + 2 * SOCKET_MAX_CONNS];
     size_t count = s->conns.len;
+    bool is_short = s->is_short;
 
+    s->is_short = false;
     fds[0] = (struct pollfd){.fd = cancel_fd(s->stop), .events = POLLIN};
-    fds[1] = (struct pollfd){.fd = s->fd, .events = POLLIN};
+    /* One that cannot be taken would be told of again at once. */
+    fds[1] = (struct pollfd){.fd = is_short ? -1 : s->fd, .events = POLLIN};
     for (size_t i = 0; i < count; i++) {
         struct socket_conn *c = s->conns.ptr[i];
         short events = c->ended ? 0 : POLLIN;
@@ -205,7 +213,7 @@ static void socket_round(struct socket *s)
         fds[2 + 2 * i] = (struct pollfd){.fd = c->fd, .events = events};
         fds[3 + 2 * i] = (struct pollfd){.fd = mailbox_fd(c->mailbox), .events = POLLIN};
     }
-    if (poll(fds, 2 + 2 * count, -1) < 0)
+    if (poll(fds, 2 + 2 * count, is_short ? SOCKET_SHORT_MS : -1) < 0)
         return; /* EINTR */
     for (size_t i = 0; i < count; i++) {
         if (fds[2 + 2 * i].revents)

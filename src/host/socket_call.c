@@ -23,6 +23,7 @@
 #define CALL_ID "call"
 #define CALL_MAX_QUEUE ((size_t)2 << 20)
 #define CALL_MAX_LINE ((size_t)32 << 20)
+#define CALL_NO_ANSWER "the process that works on it does not answer"
 
 struct call {
     struct conn conn;
@@ -61,10 +62,15 @@ static int call_connect(const char *path, struct err *err)
     if (strlen(path) >= sizeof(at.sun_path))
         return err_set(err, ERR_NOT_FOUND, "'%s' is too long for a socket", path);
     memcpy(at.sun_path, path, strlen(path));
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    /* Else, with many who wait already (a process that was stopped takes none of them), connecting
+     * would wait as long. */
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
         return fd;
-    err_sys(err, ERR_NOT_FOUND, "nobody listens on '%s'", path);
+    if (fd >= 0 && errno == EAGAIN)
+        err_set(err, ERR_TIMEOUT, CALL_NO_ANSWER);
+    else
+        err_sys(err, ERR_NOT_FOUND, "nobody listens on '%s'", path);
     fd_closep(&fd);
     return -1;
 }
@@ -78,7 +84,7 @@ static int call_round(struct call *c, int64_t due_ms, struct cancel *cancel, str
     };
 
     if (left_ms <= 0)
-        return err_set(err, ERR_TIMEOUT, "the process that works on it does not answer");
+        return err_set(err, ERR_TIMEOUT, CALL_NO_ANSWER);
     if (poll(fds, ARRAY_LEN(fds), (int)left_ms) < 0 && errno != EINTR)
         return err_sys(err, ERR_IO, "cannot wait");
     if (cancel_check(cancel, err) < 0)

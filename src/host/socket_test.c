@@ -6,17 +6,22 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "host/socket.h"
+#include "host/socket_call.h"
 #include "sync/thread.h"
 
 static char home[] = "/tmp/tenax-socket-XXXXXX";
@@ -24,7 +29,8 @@ static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
 static void *open_peer(struct socket_conn *c, void *arg)
 {
-    (void)arg;
+    if (arg)
+        sem_post(arg);
     return c;
 }
 
@@ -93,10 +99,72 @@ static void test_answers_from_the_start(void **state)
     assert_int_equal(atomic_load(&refused), 0);
 }
 
+/* Somebody connects while the process has no descriptor left: heard once it has one again. */
+static void test_short_of_descriptors(void **state)
+{
+    struct rlimit before;
+    struct rlimit few;
+    struct err err = {0};
+    struct socket *s = NULL;
+    sem_t opened;
+    int client;
+    int next;
+
+    (void)state;
+    sem_init(&opened, 0, 0);
+    if (socket_start(home, &speaker, &opened, &s, &err) < 0)
+        fail_msg("%s", err.text);
+    client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    next = fcntl(client, F_DUPFD_CLOEXEC, 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)next;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)&where, sizeof(where)), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    while (sem_wait(&opened) < 0)
+        continue;
+    close(client);
+    socket_stop(s);
+    sem_destroy(&opened);
+}
+
+/* A process that was stopped takes nobody, and so many wait already that one more cannot: the call
+ * ends all the same. */
+static void test_too_many_wait(void **state)
+{
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(1000);
+    struct sockaddr_un deaf = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct err err = {0};
+    int waiting[8];
+    size_t n = 0;
+
+    (void)state;
+    snprintf(deaf.sun_path, sizeof(deaf.sun_path), "%s/deaf.sock", home);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&deaf, sizeof(deaf)), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    do {
+        assert_true(n < ARRAY_LEN(waiting));
+        waiting[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    } while (connect(waiting[n++], (const struct sockaddr *)&deaf, sizeof(deaf)) == 0);
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(socket_call(deaf.sun_path, STR("{}"), 60000, /*cancel=*/NULL, &answer, &err),
+                     -1);
+    assert_int_equal(err.code, ERR_TIMEOUT);
+    while (n > 0)
+        close(waiting[--n]);
+    close(listener);
+    (void)unlink(deaf.sun_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers_from_the_start),
+        cmocka_unit_test(test_short_of_descriptors),
+        cmocka_unit_test(test_too_many_wait),
     };
     int rc;
 
