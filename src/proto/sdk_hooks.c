@@ -7,6 +7,7 @@
 #include "proto/sdk_hooks.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "agent/hook_sight.h"
 #include "base/arena.h"
@@ -37,13 +38,14 @@ struct hook_row {
     bool blocks; /* when it fails */
 };
 
-/* One callback that was asked. */
+/* One callback that was asked. Its row may be gone: a client may say anew which it has. */
 struct hook_wait {
     char request_id[32];
-    const struct hook_row *row;
-    const char *callback; /* the row's */
+    char *callback;
     struct hook_sight sight;
+    int64_t time_ms;
     int64_t deadline_ms;
+    bool blocks; /* when it fails */
     bool done;
     bool is_over;      /* done, or not waited for any more */
     struct buf output; /* JSON; empty when it failed */
@@ -54,7 +56,7 @@ typedef VEC(struct hook_wait) hook_waits;
 struct sdk_hooks {
     struct hook_runner runner; /* first: it is what the agent holds */
     struct gate gate;          /* of everything below */
-    VEC(struct hook_row) rows; /* set before the first input, the same from then on */
+    VEC(struct hook_row) rows;
     VEC(struct hook_wait *) waiting;
     uint64_t last;
     bool closed;
@@ -144,7 +146,11 @@ static void collect(struct sdk_hooks *s, const struct hook_input *in, hook_waits
         for (size_t i = 0; i < row->ids.len; i++) {
             struct hook_wait *w = vec_add(waits);
 
-            *w = (struct hook_wait){.row = row, .callback = row->ids.ptr[i]};
+            *w = (struct hook_wait){
+                .callback = mem_dup(row->ids.ptr[i], strlen(row->ids.ptr[i])),
+                .time_ms = row_time(row, in),
+                .blocks = row->blocks,
+            };
             buf_init(&w->output, HOOK_MAX_TEXT);
             buf_init(&w->error, HOOK_MAX_TEXT);
             (void)snprintf(w->request_id, sizeof(w->request_id), "hook-%" PRIu64, ++s->last);
@@ -158,7 +164,7 @@ static void start(struct sdk_hooks *s, const struct hook_input *in, hook_waits *
     int64_t now = clock_mono_ms();
 
     VEC_EACH(waits, w) {
-        w->deadline_ms = now + row_time(w->row, in);
+        w->deadline_ms = now + w->time_ms;
         vec_push(&s->waiting, w);
         send_request(s, w, in);
     }
@@ -254,7 +260,7 @@ static int merge(const struct hook_wait *w, enum hook_event event, struct hook_o
     int r = 0;
 
     if (!w->done || w->error.len) {
-        bool blocks = w->done ? w->row->blocks : may_block(event);
+        bool blocks = w->done ? w->blocks : may_block(event);
 
         return err_set(err, blocks ? ERR_DENIED : ERR_IO, "%s hook: %s", hook_event_name(event),
                        buf_cstr(&w->error));
@@ -263,7 +269,7 @@ static int merge(const struct hook_wait *w, enum hook_event event, struct hook_o
         r = err_prefix(err, "%s hook", hook_event_name(event));
     else if (!json_get_bool(output, "async", false) && json_len(output))
         r = hook_outcome_merge(io, event, output, err);
-    if (r < 0 && err && w->row->blocks)
+    if (r < 0 && err && w->blocks)
         err->code = ERR_DENIED;
     arena_release(&arena);
     return r;
@@ -306,6 +312,7 @@ static int sdk_hooks_run(struct hook_runner *self, const struct hook_input *in,
                 *err = one;
             r = -1;
         }
+        mem_freep(&w->callback);
         hook_sight_release(&w->sight);
         buf_release(&w->output);
         buf_release(&w->error);
