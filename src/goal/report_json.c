@@ -164,11 +164,7 @@ static void write_figures(const struct store_goal *g, const struct tally *t, str
     jw_object(w);
     write_usd(w, "usd", g->cost_usd);
     jw_kbool(w, "unknown", g->cost_unknown);
-    jw_key(w, "limit_usd");
-    if (g->max_cost_usd > 0)
-        jw_double(w, g->max_cost_usd);
-    else
-        jw_null(w);
+    goal_row_write_usd_limit(w, "limit_usd", g->max_cost_usd);
     jw_object_end(w);
     jw_key(w, "time");
     jw_object(w);
@@ -179,11 +175,7 @@ static void write_figures(const struct store_goal *g, const struct tally *t, str
     jw_object(w);
     goal_row_write_limit(w, "token_budget", g->token_budget);
     goal_row_write_limit(w, "max_turns", g->max_turns);
-    jw_key(w, "max_cost_usd");
-    if (g->max_cost_usd > 0)
-        jw_double(w, g->max_cost_usd);
-    else
-        jw_null(w);
+    goal_row_write_usd_limit(w, "max_cost_usd", g->max_cost_usd);
     goal_row_write_limit(w, "deadline_ms", g->deadline_ms);
     jw_object_end(w);
 }

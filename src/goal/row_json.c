@@ -15,6 +15,15 @@ void goal_row_write_limit(struct jw *w, const char *key, int64_t limit)
         jw_null(w);
 }
 
+void goal_row_write_usd_limit(struct jw *w, const char *key, double usd)
+{
+    jw_key(w, key);
+    if (usd > 0)
+        jw_double(w, usd);
+    else
+        jw_null(w);
+}
+
 static void write_text(struct jw *w, const char *key, struct str text)
 {
     if (text.len)
@@ -53,11 +62,7 @@ void goal_row_write(const struct store_goal *g, struct jw *w)
     goal_row_write_status(g, w);
     write_raw(w, "phase_detail", g->phase_detail);
     goal_row_write_limit(w, "max_turns", g->max_turns);
-    jw_key(w, "max_cost_usd");
-    if (g->max_cost_usd > 0)
-        jw_double(w, g->max_cost_usd);
-    else
-        jw_null(w);
+    goal_row_write_usd_limit(w, "max_cost_usd", g->max_cost_usd);
     goal_row_write_limit(w, "deadline_ms", g->deadline_ms);
     write_raw(w, "checks", g->checks);
     write_raw(w, "protect", g->protect);

@@ -18,3 +18,4 @@ void goal_row_write_status(const struct store_goal *g, struct jw *w);
 void goal_row_write(const struct store_goal *g, struct jw *w);
 /* One limit of it: a number, or null for none (0). */
 void goal_row_write_limit(struct jw *w, const char *key, int64_t limit);
+void goal_row_write_usd_limit(struct jw *w, const char *key, double usd);

@@ -274,7 +274,6 @@ static int record_snipped(struct journal *self, const struct str *entries, size_
     return record_attempt(r, parent, err);
 }
 
-/* It waits for the first message in a session that nobody has spoken in. */
 /* A line of its own, or, while there is no file, one that waits for it. */
 static int record_line_beside(struct record *r, struct str uuid, struct err *err)
 {
