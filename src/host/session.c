@@ -309,7 +309,7 @@ int session_open(const struct conf *conf, const struct args *args, const char *i
     buf_init(&s->seed, BUF_NO_LIMIT);
     buf_init(&s->title, BUF_NO_LIMIT);
     lock_init(&s->naming);
-    buf_init(&s->name, SESSION_MAX_TITLE);
+    buf_init(&s->name, BUF_NO_LIMIT); /* session_rename() has the limit */
     buf_init(&s->ai_name, SESSION_MAX_TITLE);
     r = check_options(args, id, err);
     if (r == 0)
@@ -383,14 +383,22 @@ static enum transcript_sync session_sync(const struct conf *conf)
     return str_is(how, "never") ? SYNC_NEVER : SYNC_TURN;
 }
 
-/* What it was to be called before there was anything to write it into. */
+/* What it was to be called before there was anything to write it into is its name from here on. */
 static void session_take_title(struct session *s)
 {
+    CLEANUP(buf_release) struct buf title = BUF_INIT(BUF_NO_LIMIT);
+
     lock_take(&s->naming);
-    if (s->title.len)
-        (void)record_title(s->record, buf_str(&s->title), /*err=*/NULL);
+    buf_add(&title, buf_str(&s->title));
     buf_clear(&s->title);
+    if (title.len) {
+        s->is_named = true;
+        buf_clear(&s->name);
+        buf_add(&s->name, buf_str(&title));
+    }
     lock_give(&s->naming);
+    if (title.len)
+        (void)record_title(s->record, buf_str(&title), /*err=*/NULL);
 }
 
 struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
