@@ -41,6 +41,17 @@ static int host_is_bad(struct str text, struct err *err)
     return err_set(err, ERR_BAD_INPUT, "'%.*s' is not a host", STR_ARG(str_clip(text, 80)));
 }
 
+/* One of IPv4 in the clothes of IPv6 (::ffff:10.0.0.1) leads to the same host, and is spelt as
+ * that.
+ */
+static bool host_set_ipv6(const struct in6_addr *v6, struct host_name *ret)
+{
+    *ret = (struct host_name){.is_address = true, .is_ipv6 = !IN6_IS_ADDR_V4MAPPED(v6)};
+    if (!ret->is_ipv6)
+        return inet_ntop(AF_INET, &v6->s6_addr[12], ret->text, sizeof(ret->text));
+    return inet_ntop(AF_INET6, v6, ret->text, sizeof(ret->text));
+}
+
 static int host_parse_ipv6(struct str text, struct host_name *ret, struct err *err)
 {
     char inner[INET6_ADDRSTRLEN];
@@ -52,8 +63,7 @@ static int host_parse_ipv6(struct str text, struct host_name *ret, struct err *e
     inner[text.len - 2] = '\0';
     if (strlen(inner) != text.len - 2 || inet_pton(AF_INET6, inner, &v6) != 1)
         return host_is_bad(text, err);
-    *ret = (struct host_name){.is_address = true, .is_ipv6 = true};
-    inet_ntop(AF_INET6, &v6, ret->text, sizeof(ret->text));
+    (void)host_set_ipv6(&v6, ret);
     return 0;
 }
 
@@ -91,9 +101,7 @@ bool host_name_of(const struct sockaddr *address, struct host_name *ret)
     *ret = (struct host_name){.is_address = true};
     if (address->sa_family == AF_INET)
         return inet_ntop(AF_INET, &v4->sin_addr, ret->text, sizeof(ret->text));
-    ret->is_ipv6 = true;
-    return address->sa_family == AF_INET6 &&
-           inet_ntop(AF_INET6, &v6->sin6_addr, ret->text, sizeof(ret->text));
+    return address->sa_family == AF_INET6 && host_set_ipv6(&v6->sin6_addr, ret);
 }
 
 /* Where the host ends: behind the bracket, or at the colon. */

@@ -3,6 +3,8 @@
  */
 #include "net/host_list.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +52,10 @@ static const struct has_case has_cases[] = {
     {"127.0.0.1", "2130706433", 80, true, true},
     {"127.1", "127.0.0.1", 80, true, true},
     {"127.0.0.1", "127.0.0.2", 80, false, false},
-    {"127.0.0.1", "[::ffff:127.0.0.1]", 80, false, false},
+    {"127.0.0.1", "[::ffff:127.0.0.1]", 80, true, true}, /* where it leads */
+    {"127.0.0.1", "[::ffff:7f00:1]", 80, true, true},
+    {"[::ffff:10.0.0.1]", "10.0.0.1", 80, true, true},
+    {"127.0.0.1", "[::127.0.0.1]", 80, false, false},
     {"[::1]", "[0:0:0:0:0:0:0:1]", 80, true, true},
     {"[::1]:8080", "[::1]", 8080, true, true},
     {"[::1]:8080", "[::1]", 80, false, false},
@@ -123,11 +128,32 @@ static void bad(void **state)
     host_list_free(l);
 }
 
+/* An address that a name leads to, as the lists see it. */
+static void found(void **state)
+{
+    static const char *const rows[][2] = {
+        {"::ffff:10.0.0.1", "10.0.0.1"},
+        {"2606:4700:0::1111", "2606:4700::1111"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct sockaddr_in6 at = {.sin6_family = AF_INET6};
+        struct host_name host;
+
+        assert_int_equal(inet_pton(AF_INET6, rows[i][0], &at.sin6_addr), 1);
+        assert_true(host_name_of((const struct sockaddr *)&at, &host));
+        assert_true(host.is_address);
+        assert_string_equal(host.text, rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has),
         cmocka_unit_test(bad),
+        cmocka_unit_test(found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
