@@ -199,8 +199,7 @@ static int choose_base(const struct conf *conf, struct door *d, struct err *err)
     return 0;
 }
 
-/* Whether the base is, but for slashes, the one of the row. */
-static bool base_is_ours(const struct door *d)
+bool door_is_home(const struct door *d)
 {
     struct str base = d->base_url;
 
@@ -220,7 +219,7 @@ static int choose_dialect(struct door *d, struct err *err)
     if (!name.len && !d->row)
         name = STR("openai-chat");
     if (!name.len)
-        name = str_of(d->row->elsewhere && !base_is_ours(d) ? d->row->elsewhere : d->row->dialect);
+        name = str_of(d->row->elsewhere && !door_is_home(d) ? d->row->elsewhere : d->row->dialect);
     d->dialect = dialect_find(name);
     if (!d->dialect)
         return bad_setting(d, "dialect", "anthropic, openai-chat, openai-responses or gemini", err);
@@ -262,7 +261,7 @@ int door_open(const struct conf *conf, struct str name, struct door *ret, struct
     /* Behind somebody else's door the server knows whether it wants a key; who names a variable for
      * one knows it, too. */
     d.no_key =
-        json_get_bool(d.settings, "noKey", !env.len && ((row && row->no_key) || !base_is_ours(&d)));
+        json_get_bool(d.settings, "noKey", !env.len && ((row && row->no_key) || !door_is_home(&d)));
     d.bearer = json_get_bool(d.settings, "bearer", false);
     *ret = d;
     return 0;

@@ -63,6 +63,8 @@ struct door {
  * sense (and say which). */
 int door_open(const struct conf *conf, struct str name, struct door *ret, struct err *err);
 bool door_exists(const struct conf *conf, struct str name);
+/* Whether the base URL is the vendor's own, but for slashes at its end. */
+bool door_is_home(const struct door *d);
 
 /* The i-th variable that may hold the key; its name is NULL past the last. Lent by the door. */
 struct door_key_env door_key_env(const struct door *d, size_t i);

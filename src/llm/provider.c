@@ -125,6 +125,52 @@ static struct str provider_in_settings(const struct conf *conf, struct str model
     return (struct str){0};
 }
 
+/* Whether it could be asked at all, with a key from wherever. */
+static bool can_be_asked(const struct conf *conf, struct str name)
+{
+    CLEANUP(strv_release) struct strv stored = STRV_INIT;
+    struct door d;
+
+    if (is_set_up(conf, name) || (door_open(conf, name, &d, /*err=*/NULL) == 0 && d.no_key))
+        return true;
+    return auth_list(conf_home(conf), &stored, /*err=*/NULL) == 0 && strv_has(&stored, name);
+}
+
+/* Whether somebody else answers behind this vendor's name (ANTHROPIC_BASE_URL). */
+static bool is_gateway(const struct conf *conf, struct str name)
+{
+    struct door d;
+
+    return door_open(conf, name, &d, /*err=*/NULL) == 0 && d.base_from && !door_is_home(&d);
+}
+
+/*
+ * A gateway has the models of anybody: makers other than Anthropic tell people to set
+ * ANTHROPIC_BASE_URL, a token and ANTHROPIC_MODEL=theirs. So a name that comes this way is meant
+ * for the gateway, and so is any other, of a provider for which there is no key. An alias is the
+ * word of one provider alone.
+ */
+static void choose_gateway(const struct conf *conf, struct choice *c)
+{
+    static const char *const names[] = {"anthropic", "openai"};
+    bool is_alias = !str_eq(model_alias(c->provider, c->model), c->model);
+
+    if (is_alias)
+        return;
+    if (str_is(c->from, "$ANTHROPIC_MODEL") && is_gateway(conf, STR("anthropic"))) {
+        c->provider = STR("anthropic");
+        return;
+    }
+    if (!c->provider.len || can_be_asked(conf, c->provider))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (is_gateway(conf, str_of(names[i]))) {
+            c->provider = str_of(names[i]);
+            return;
+        }
+    }
+}
+
 static int no_such_provider(const struct conf *conf, struct str name, const struct choice *c,
                             struct err *err)
 {
@@ -174,10 +220,12 @@ static int choose_named(const struct conf *conf, struct str want, struct choice 
 
     c->model = want;
     c->provider = provider_in_settings(conf, want);
-    if (!c->provider.len)
-        c->provider = provider_with(conf, want, /*loosely=*/false);
+    if (c->provider.len)
+        return 0;
+    c->provider = provider_with(conf, want, /*loosely=*/false);
     if (!c->provider.len)
         c->provider = provider_with(conf, want, /*loosely=*/true);
+    choose_gateway(conf, c);
     if (!c->provider.len && str_is(c->from, "$ANTHROPIC_MODEL"))
         c->provider = STR("anthropic");
     return c->provider.len ? 0 : default_provider(conf, &c->provider, err);

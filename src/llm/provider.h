@@ -9,8 +9,9 @@
  * (also bearer, noKey, apiKeyHelper, idleTimeoutMs; door.h). Selection, first that answers: --model
  * (provider/name, an alias, or a bare name), TENAX_MODEL, ANTHROPIC_MODEL, `model` of the
  * settings, whichever key or base URL is in the environment (in the order of door.c's table), a
- * stored key. Keys: environment, `apiKeyHelper`, `tenax auth login` (cred.h). Every key read is
- * registered as a secret.
+ * stored key. A bare name is looked for in the table of models; where nobody who has it can be
+ * asked, a gateway is (ANTHROPIC_BASE_URL, OPENAI_BASE_URL). Keys: environment, `apiKeyHelper`,
+ * `tenax auth login` (cred.h). Every key read is registered as a secret.
  *
  * A provider belongs to one thread: the calls made through it may renew its key.
  */

@@ -299,6 +299,59 @@ static const struct {
      .source_name = "OPENAI_API_KEY",
      .key = "sk-oai-222"},
 
+    /* Behind a gateway are the models of others. */
+    {.env = "ANTHROPIC_BASE_URL=http://127.0.0.1:9/anthropic\nANTHROPIC_AUTH_TOKEN=tok-555\n"
+            "ANTHROPIC_MODEL=kimi-k2.6",
+     .provider = "anthropic",
+     .dialect = "anthropic",
+     .base_url = "http://127.0.0.1:9/anthropic",
+     .model = "kimi-k2.6",
+     .source = KEY_ENV,
+     .source_name = "ANTHROPIC_AUTH_TOKEN",
+     .key = "tok-555",
+     .bearer = true,
+     .note = "a relative of kimi-k2.6"},
+    {.env = "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nANTHROPIC_AUTH_TOKEN=tok-555\n"
+            "ANTHROPIC_MODEL=gpt-5.4\nOPENAI_API_KEY=sk-oai-222",
+     .provider = "anthropic", /* not at OpenAI: nobody has asked it */
+     .dialect = "anthropic",
+     .base_url = "http://127.0.0.1:9",
+     .model = "gpt-5.4",
+     .source = KEY_ENV,
+     .source_name = "ANTHROPIC_AUTH_TOKEN",
+     .key = "tok-555",
+     .bearer = true,
+     .note = "a relative of gpt-5.4"},
+    {.env = "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nANTHROPIC_AUTH_TOKEN=tok-555",
+     .settings = "{\"model\":\"glm-4.7\"}",
+     .provider = "anthropic",
+     .dialect = "anthropic",
+     .base_url = "http://127.0.0.1:9",
+     .model = "glm-4.7",
+     .source = KEY_ENV,
+     .source_name = "ANTHROPIC_AUTH_TOKEN",
+     .key = "tok-555",
+     .bearer = true,
+     .note = "a relative of glm-4.7"},
+    {.env =
+         "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nANTHROPIC_AUTH_TOKEN=tok-555\nZAI_API_KEY=z-666",
+     .want = "glm-4.7", /* its maker has a key */
+     .provider = "zai",
+     .dialect = "openai-chat",
+     .base_url = "https://api.z.ai/api/paas/v4",
+     .model = "glm-4.7",
+     .source = KEY_ENV,
+     .source_name = "ZAI_API_KEY",
+     .key = "z-666"},
+    {.env = "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nANTHROPIC_AUTH_TOKEN=tok-555",
+     .want = "flash", /* an alias is nobody else's name */
+     .error = "no key for gemini",
+     .code = ERR_AUTH},
+    {.env = "ANTHROPIC_API_KEY=sk-ant-111", /* no gateway */
+     .want = "glm-4.7",
+     .error = "no key for zai",
+     .code = ERR_AUTH},
+
     /* Providers of the settings. */
     {.env = "LOCAL_KEY=lk-777",
      .settings = "{\"providers\":{\"local\":{\"baseUrl\":\"http://127.0.0.1:9/v1\",\"keyEnv\":"
