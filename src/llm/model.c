@@ -260,6 +260,27 @@ struct str model_default(struct str provider)
     return str_eq(found, name) ? (struct str){0} : found;
 }
 
+/* "gpt" of "gpt-6-sol". */
+static struct str make_of(struct str name)
+{
+    size_t n = 0;
+
+    while (n < name.len && name.ptr[n] >= 'a' && name.ptr[n] <= 'z')
+        n++;
+    return str_first(name, n);
+}
+
+bool model_is_kin(struct str provider, struct str name)
+{
+    struct str make = make_of(name);
+
+    for (size_t i = 0; make.len && i < ARRAY_LEN(rows); i++) {
+        if (str_eq(rows[i].provider, provider) && str_eq(make_of(rows[i].name), make))
+            return true;
+    }
+    return false;
+}
+
 bool model_is_listed(struct str provider, struct str name, bool loosely)
 {
     return !str_eq(model_alias(provider, name), name) || row_find(provider, name, loosely);

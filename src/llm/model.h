@@ -75,6 +75,8 @@ struct str model_default(struct str provider); /* empty when the provider has no
 
 /* Whether the provider's rows or aliases name this model; loosely: also as something like one. */
 bool model_is_listed(struct str provider, struct str name, bool loosely);
+/* Whether it has one that begins with the same word: "gpt-7" is newer than the table. */
+bool model_is_kin(struct str provider, struct str name);
 /* Row number i, for lists and completion; false past the end. */
 bool model_at(size_t i, struct model *ret);
 

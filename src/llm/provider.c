@@ -136,6 +136,19 @@ static bool can_be_asked(const struct conf *conf, struct str name)
     return auth_list(conf_home(conf), &stored, /*err=*/NULL) == 0 && strv_has(&stored, name);
 }
 
+/* Who makes models of that name, of those that can be asked: of one that is newer than the table.
+ */
+static struct str provider_by_make(const struct conf *conf, struct str model)
+{
+    for (size_t i = 0; door_row(i); i++) {
+        struct str name = str_of(door_row(i)->name);
+
+        if (model_is_kin(name, model) && can_be_asked(conf, name))
+            return name;
+    }
+    return (struct str){0};
+}
+
 /* Whether somebody else answers behind this vendor's name (ANTHROPIC_BASE_URL). */
 static bool is_gateway(const struct conf *conf, struct str name)
 {
@@ -228,6 +241,8 @@ static int choose_named(const struct conf *conf, struct str want, struct choice 
     choose_gateway(conf, c);
     if (!c->provider.len && str_is(c->from, "$ANTHROPIC_MODEL"))
         c->provider = STR("anthropic");
+    if (!c->provider.len)
+        c->provider = provider_by_make(conf, want);
     return c->provider.len ? 0 : default_provider(conf, &c->provider, err);
 }
 
