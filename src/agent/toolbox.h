@@ -22,7 +22,9 @@ struct toolbox;
 
 struct toolbox_spec {
     const struct tool_entry *const *table; /* NULL-terminated */
-    const struct strv *only; /* the names that may be used; NULL: all. Unknown ones are an error */
+    /* The names that may be used; NULL: all. Those of others (rule_knows_tool()) are passed over,
+     * unknown ones are an error. */
+    const struct strv *only;
     const struct conf *conf;
     const struct provider *provider;
     struct permit *permit; /* NULL: offers everything */

@@ -66,6 +66,8 @@ struct str rule_text(const struct rule *r); /* as it was written */
 /* Whether the rule takes the whole tool, so that a deny removes it from the model's list. */
 bool rule_covers_tool(const struct rule *r, struct str tool);
 
+/* Whether a tool of ours or of Claude Code has this name, or may have: one of an MCP server. */
+bool rule_knows_tool(struct str name);
 /* Whether there is no tool of its name, and never was one: what it says counts for nothing.
  * *ret_near is the nearest name, or empty. Tools of MCP servers come and go, and count as there. */
 bool rule_names_nobody(const struct rule *r, struct str *ret_near);

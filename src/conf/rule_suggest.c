@@ -142,15 +142,20 @@ void rule_split_list(struct str text, struct strv *ret)
     "EnterWorktree ExitWorktree CronCreate CronDelete CronList TaskCreate TaskGet TaskList "       \
     "TaskUpdate TeamCreate TeamDelete ListMcpResourcesTool ReadMcpResourceTool "                   \
     "ListMcpResources ReadMcpResource StructuredOutput Brief Config RemoteTrigger REPL Sleep "     \
-    "SendUserMessage UpdateGoal update_goal get_goal"
+    "SendUserMessage UpdateGoal update_goal get_goal create_goal"
+
+bool rule_knows_tool(struct str name)
+{
+    return str_starts(name, STR("mcp__")) || str_is_word_of(name, KNOWN_TOOLS) ||
+           str_is_word_of(name, OTHERS_TOOLS);
+}
 
 bool rule_names_nobody(const struct rule *r, struct str *ret_near)
 {
     struct nearest near;
 
     *ret_near = (struct str){0};
-    if (str_chr(r->tool, '*') < r->tool.len || str_starts(r->tool, STR("mcp__")) ||
-        str_is_word_of(r->tool, KNOWN_TOOLS) || str_is_word_of(r->tool, OTHERS_TOOLS))
+    if (str_chr(r->tool, '*') < r->tool.len || rule_knows_tool(r->tool))
         return false;
     nearest_init(&near, r->tool);
     nearest_offer_words(&near, KNOWN_TOOLS);

@@ -82,6 +82,20 @@ int host_make_toolbox(struct host *h, struct err *err)
     return 0;
 }
 
+/* --tools with names that only Claude Code has: less is offered than was asked for. */
+static void host_note_missing_tools(const struct host *h, struct strv *ret_notes)
+{
+    for (size_t i = 0; i < h->only_tools.len; i++) {
+        const char *name = h->only_tools.ptr[i];
+        bool found = str_starts(str_of(name), STR("mcp__")); /* there are no servers yet */
+
+        for (size_t j = 0; h->tools[j] && !found; j++)
+            found = strcmp(h->tools[j]->name, name) == 0;
+        if (!found)
+            strv_addf(ret_notes, "--tools: there is no tool '%s' here; left out", name);
+    }
+}
+
 static void host_make_workspace(struct host *h)
 {
     const struct recall *past = session_recall(h->session);
@@ -290,9 +304,10 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
-    if (host_make_goals(h, ret_notes, err) < 0)
+    if (host_make_goals(h, ret_notes, err) < 0 || host_make_toolbox(h, err) < 0)
         return -1;
-    return host_make_toolbox(h, err);
+    host_note_missing_tools(h, ret_notes);
+    return 0;
 }
 
 /* ---- life ---- */

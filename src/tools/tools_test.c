@@ -91,6 +91,7 @@ static void some_of_it(void **state)
         {"", "", "[]", NULL},
         {"Raed", "", NULL, "there is no tool 'Raed'; did you mean Read?"},
         {"mcp__x__y", "", "[]", NULL},
+        {"Read LS SlashCommand TaskList", "", "[\"Read\"]", NULL}, /* Claude Code's */
         {"Bash", "{\"type\":\"object\"}", "[\"Bash\",\"StructuredOutput\"]", NULL},
         {"Bash", "{\"type\":\"array\"}", NULL, "JSON schema: its \"type\" must be \"object\""},
         {"Bash", "{", NULL, NULL},
