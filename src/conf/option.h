@@ -29,8 +29,8 @@ enum option_flags {
     OPTION_HIDDEN = 4,      /* not in --help */
     OPTION_MAYBE_ARG = 8,   /* the value is optional and only taken from "--name=value" */
     OPTION_MAYBE_NEXT = 32, /* the value is optional: the next argument unless that is an option */
-    OPTION_RULES = 16, /* permission rules, split at commas and spaces outside parentheses; more
-                          arguments that can be nothing but rules are taken too */
+    OPTION_RULES = 16, /* permission rules or tools, split at commas and spaces outside parentheses;
+                          more arguments that can be nothing but rules are taken too */
 };
 
 struct option {
