@@ -22,6 +22,7 @@
 #include "llm/message.h"
 #include "proto/control.h"
 #include "proto/sdk_hooks.h"
+#include "proto/stream_line.h"
 #include "slash/slash.h"
 
 #define PEER_MAX_OUT ((size_t)256 << 20)
@@ -128,12 +129,19 @@ void peer_free(struct peer *p)
     mem_freep(&p);
 }
 
+static void peer_put(struct peer *p, struct str lines)
+{
+    CLEANUP(buf_release) struct buf escaped = BUF_INIT(BUF_NO_LIMIT);
+
+    p->spec.send(p->spec.arg, line_escape_breaks(lines, &escaped) ? buf_str(&escaped) : lines);
+}
+
 static void peer_send(struct peer *p, struct buf *lines)
 {
     if (!lines->len)
         return;
     secret_scrub(lines);
-    p->spec.send(p->spec.arg, buf_str(lines));
+    peer_put(p, buf_str(lines));
 }
 
 static void peer_complain(struct peer *p, const char *text)
@@ -206,7 +214,7 @@ bool peer_pump(struct peer *p)
         p->last_is_error = e->report->is_error;
     event_unref(e);
     if (lines.len)
-        p->spec.send(p->spec.arg, buf_str(&lines)); /* the renderer has taken secrets out */
+        peer_put(p, buf_str(&lines)); /* the renderer has taken secrets out */
     return true;
 }
 

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "json/json.h"
+#include "proto/stream_line.h"
 
 #define UUID "00000000-1111-4222-8333-444444444444"
 #define USAGE0                                                                                     \
@@ -603,12 +604,33 @@ static void test_results(void **state)
     }
 }
 
+/* NULL: nothing is to be done. */
+static const char *const break_rows[][2] = {
+    {"", NULL},
+    {"\xe2\x80", NULL},
+    {"\xe2\x80\x9cquoted\xe2\x80\x9d \xe2\x82\xac", NULL},
+    {"\xe2\x80\xa8", "\\u2028"},
+    {"a\xe2\x80\xa8\xe2\x80\xa9z", "a\\u2028\\u2029z"},
+    {"\xe2\x80\x9c\xe2\x80\xa9\n\xe2\x80\xa8\n", "\xe2\x80\x9c\\u2029\n\\u2028\n"},
+};
+
+static void test_breaks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(break_rows); i++) {
+        CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+        bool any = line_escape_breaks(str_of(break_rows[i][0]), &got);
+
+        if (any != !!break_rows[i][1] || (any && strcmp(buf_cstr(&got), break_rows[i][1]) != 0))
+            fail_msg("row %zu: %s", i, buf_cstr(&got));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks_are_held),
-        cmocka_unit_test(test_partial_messages),
-        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_breaks),           cmocka_unit_test(test_blocks_are_held),
+        cmocka_unit_test(test_partial_messages), cmocka_unit_test(test_rows),
         cmocka_unit_test(test_results),
     };
 

@@ -92,3 +92,36 @@ void line_empty_list(struct jw *w, const char *key)
     jw_array(w);
     jw_array_end(w);
 }
+
+/* Where the next of both begins; lines.len: there is none. */
+static size_t line_next_break(struct str lines)
+{
+    size_t at = 0;
+
+    while (lines.len - at >= 3) {
+        const char *p = memchr(lines.ptr + at, '\xe2', lines.len - at - 2);
+
+        if (!p)
+            break;
+        at = (size_t)(p - lines.ptr);
+        if (memcmp(p, "\xe2\x80\xa8", 3) == 0 || memcmp(p, "\xe2\x80\xa9", 3) == 0)
+            return at;
+        at++;
+    }
+    return lines.len;
+}
+
+bool line_escape_breaks(struct str lines, struct buf *ret)
+{
+    size_t at = line_next_break(lines);
+
+    if (at == lines.len)
+        return false;
+    for (; at < lines.len; at = line_next_break(lines)) {
+        buf_add(ret, str_first(lines, at));
+        buf_adds(ret, lines.ptr[at + 2] == '\xa8' ? "\\u2028" : "\\u2029");
+        lines = str_from(lines, at + 3);
+    }
+    buf_add(ret, lines);
+    return true;
+}

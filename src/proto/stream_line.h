@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/str.h"
 #include "json/jw.h"
 
@@ -32,3 +34,7 @@ void line_empty_list(struct jw *w, const char *key);
 /* Values. A block goes out as the API has it: without the keys that are only ours. Results that
  * would make the line too long are shortened. */
 void line_block(struct jw *w, struct str json);
+
+/* U+2028 and U+2029 may stand in JSON as they are, but clients in JavaScript take them for the end
+ * of a line. False: there are none; else the same lines with both escaped are appended. */
+bool line_escape_breaks(struct str lines, struct buf *ret);
