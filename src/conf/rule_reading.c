@@ -135,6 +135,35 @@ static bool is_quote(char c)
            c == ';' || c == '&' || c == ':';
 }
 
+/* Words that what follows is run by: make's $(shell rm x), sqlite's .shell rm x, ssh's
+ * ProxyCommand.
+ */
+#define RUN_WORDS "shell .shell .system exec spawn ProxyCommand LocalCommand q qq qw qx"
+
+/* Behind perl's quotes: qx/rm x/, q#rm x#. */
+static size_t perl_quote_len(struct str word)
+{
+    size_t n = 1;
+
+    if (!str_starts(word, STR("q")))
+        return 0;
+    if (word.len > 1 && strchr("qxw", word.ptr[1]))
+        n++;
+    return n + 1 < word.len && strchr("/#~<^%@", word.ptr[n]) ? n + 1 : 0;
+}
+
+static void read_perl_quotes(struct rule_command *c, struct str flat)
+{
+    struct str rest = flat;
+    struct str word;
+
+    while (str_cut(&rest, ' ', &word) && !c->too_big) {
+        if (perl_quote_len(word))
+            add(c, READING_LINE,
+                str_from(flat, (size_t)(word.ptr - flat.ptr) + perl_quote_len(word)));
+    }
+}
+
 /* os.system('rm x'), ["rm", "x"], ext::rm x: what stands in strings, with the marks of other
  * languages taken for spaces. */
 static void read_strings(struct rule_command *c, struct str text)
@@ -168,7 +197,13 @@ static void read_strings(struct rule_command *c, struct str text)
         add(c, READING_LINE, rest);
         if (str_chr(name, '/') < name.len)
             add(c, READING_LINE, str_from(rest, name.len - shell_base_name(name).len));
+        while (words_have(name, RUN_WORDS)) { /* exec q{rm x} */
+            rest = str_trim(str_from(rest, name.len));
+            name = str_first(rest, str_chr(rest, ' '));
+            add(c, READING_LINE, rest);
+        }
     }
+    read_perl_quotes(c, str_make(flat, n));
     if (starts.len > MAX_STRINGS)
         c->too_big = true;
     vec_release(&starts);
@@ -184,17 +219,22 @@ static bool runs_scripts(const struct shell *s)
             words_have(name, "chmod ssh su crontab at batch"))
             return true;
         for (size_t i = shell_part_runs_from(p); i < p->words.len; i++) {
-            if (shell_name_is_shell(shell_base_name(p->words.ptr[i].text)))
+            struct str inner = shell_base_name(p->words.ptr[i].text);
+
+            if (shell_name_is_shell(inner) ||
+                (words_have(name, "xargs parallel") && words_have(inner, "env nice sudo {}")))
                 return true;
         }
     }
     return false;
 }
 
-static bool runs_languages(const struct shell *s)
+/* filters: those count, too, that mostly change a text on its way. */
+static bool runs_languages(const struct shell *s, bool filters)
 {
     VEC_EACH(&s->parts, p) {
-        if (shell_part_is_language(p))
+        if (shell_part_is_language(p) &&
+            (filters || !words_have(shell_part_program(p), "sed gsed awk gawk mawk nawk")))
             return true;
     }
     return false;
@@ -206,8 +246,20 @@ static bool runs_its_words(const struct shell_part *p)
 {
     struct str name = shell_part_program(p);
 
-    return words_have(name, "hash mapfile readarray complete") ||
+    return words_have(name, "hash mapfile readarray complete compgen jobs history") ||
            str_starts(name, STR("ld-linux")) || str_starts(name, STR("ld-musl"));
+}
+
+/* sed's command e: 1e rm x, $erm x, /a/e rm x. */
+static void read_sed(struct rule_command *c, struct str script, unsigned depth)
+{
+    for (size_t i = 0; i + 1 < script.len; i++) {
+        struct str rest = str_from(script, i + 1);
+
+        if (script.ptr[i] == 'e' &&
+            (!i || (script.ptr[i - 1] && strchr("0123456789$/;{}!,\n", script.ptr[i - 1]))))
+            read_text(c, str_trim(str_first(rest, str_chr(rest, '\n'))), depth + 1);
+    }
 }
 
 /* Builtins that take the name of a variable run the commands in its subscript: 'a[$(rm x)]'. */
@@ -250,6 +302,8 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
             read_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1);
         if (i > p->first)
             read_strings(c, shell_part_runs_word(p, i, runner));
+        if (i > p->first && words_have(shell_part_program(p), "sed gsed"))
+            read_sed(c, w->text, depth);
     }
     for (size_t i = 0; i < p->first; i++) {
         size_t n = shell_assignment_len(p->words.ptr[i].raw);
@@ -257,7 +311,7 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
 
         /* GIT_SSH_COMMAND='rm x', PAGER=…: programs run what is in these. */
         if (value.len && !shell_is_safe_assignment(&p->words.ptr[i]))
-            read_text(c, value, depth + 1);
+            read_text(c, str_from(value, str_starts(value, STR("!"))), depth + 1);
     }
 }
 
@@ -297,17 +351,84 @@ static void read_broken(struct rule_command *c, struct str text)
     }
 }
 
+/* Programs that are fed one: echo 'system("rm x")' | perl. */
+static void read_fed(struct rule_command *c, const struct shell_part *p)
+{
+    for (size_t i = p->first + 1; i < p->words.len; i++) {
+        struct str text = p->words.ptr[i].text;
+
+        if (str_has(text, STR("(\"")) || str_has(text, STR("('")))
+            read_strings(c, text);
+    }
+}
+
+/* Some command's name comes out of a variable or a substitution: words that go into these could be
+ * it. set -- rm; f rm; $(which rm) */
+static void read_names(struct rule_command *c, const struct shell_part *p)
+{
+    if (!p->defined && !words_have(shell_part_program(p), ": set echo printf which type basename"))
+        return;
+    for (size_t i = p->first + 1; i < p->words.len; i++)
+        add(c, READING_WORD, arena_str(&c->arena, shell_base_name(p->words.ptr[i].text)));
+}
+
+#define MAX_TRIED 64 /* values in the place of names */
+
+/* Whether each name that comes out of a variable is one of the text's values, as they are. */
+static bool names_are_values(const struct shell *s)
+{
+    size_t names = 0;
+
+    VEC_EACH(&s->parts, p) {
+        const struct shell_word *name = shell_word_at(p, 0);
+
+        if (name->expands &&
+            (name->unknown || name->computed || !shell_is_variable_alone(name->raw)))
+            return false;
+        names += name->expands;
+    }
+    VEC_EACH(&s->values, w) {
+        if (w->unknown || w->computed || w->globs)
+            return false;
+    }
+    return names * s->values.len <= MAX_TRIED;
+}
+
+/* for c in git npm; do $c --version; done: each of them, with the words behind it. */
+static void read_value(struct rule_command *c, const struct shell *s, struct str value,
+                       unsigned depth)
+{
+    VEC_EACH(&s->parts, p) {
+        CLEANUP(buf_release) struct buf line = BUF_INIT(SHELL_MAX_TEXT);
+
+        if (!shell_word_at(p, 0)->expands)
+            continue;
+        buf_add(&line, value);
+        for (size_t i = p->first + 1; i < p->words.len; i++) {
+            buf_addc(&line, ' ');
+            buf_add(&line, p->words.ptr[i].text);
+        }
+        read_text(c, buf_str(&line), depth + 1);
+    }
+}
+
 static void read_shell(struct rule_command *c, const struct shell *s, struct str text,
                        unsigned depth)
 {
+    bool tries = s->loose && names_are_values(s);
+    bool interprets = runs_languages(s, /*filters=*/false);
     bool shells = runs_scripts(s);
-    bool languages = s->given.len && runs_languages(s);
+    bool languages = s->given.len && runs_languages(s, /*filters=*/true);
 
     if (s->too_big)
         c->too_big = true;
     add(c, READING_LINE, str_trim(text));
     VEC_EACH(&s->parts, p) {
         read_part(c, p, shells, depth);
+        if (interprets && words_have(shell_part_program(p), "echo printf"))
+            read_fed(c, p);
+        if (s->loose)
+            read_names(c, p);
     }
     VEC_EACH(&s->given, w) {
         if (shells)
@@ -318,10 +439,17 @@ static void read_shell(struct rule_command *c, const struct shell *s, struct str
     VEC_EACH(&s->values, w) {
         struct str first = shell_base_name(str_first(w->text, str_chr(w->text, ' ')));
 
-        if (s->loose)
+        if (tries)
+            read_value(c, s, w->text, depth);
+        else if (s->loose)
             add(c, READING_NAME, arena_str(&c->arena, first));
         if (shells && w->text.len)
             read_text(c, w->text, depth + 1);
+    }
+    VEC_EACH(&s->given, w) {
+        if (s->loose) /* read x <<< rm; $x y */
+            add(c, READING_WORD,
+                arena_str(&c->arena, shell_base_name(str_first(w->text, str_chr(w->text, ' ')))));
     }
     if (s->broken)
         read_broken(c, text);
@@ -374,6 +502,10 @@ bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
             break;
         case READING_NAME:
             matches = r->head.len && str_eq(r->head, reading->text);
+            break;
+        case READING_WORD:
+            matches =
+                r->head.len && r->head.len == r->pattern.len && str_eq(r->head, reading->text);
             break;
         case READING_GLOB:
             matches = glob_takes(reading->text.ptr, r->head);

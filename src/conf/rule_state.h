@@ -45,7 +45,8 @@ static inline bool rule_may_match(const struct rule *r, struct str text)
 enum reading_kind {
     READING_LINE, /* words with spaces between: the rule's pattern must match */
     READING_NAME, /* a word that may become a command's name: the pattern's first word is enough */
-    READING_GLOB, /* the same, with * ? and [ in it; NUL-terminated */
+    READING_WORD, /* one that is less likely to: for patterns that are a program's name alone */
+    READING_GLOB, /* as READING_NAME, with * ? and [ in it; NUL-terminated */
 };
 
 struct reading {

@@ -92,6 +92,9 @@ bool shell_word_is_option(const struct shell_word *w);
 /* Whether the shell could make an option of it that is not seen here. */
 bool shell_word_could_be_option(const struct shell_word *w);
 
+/* "$f" as it is written, and nothing else. */
+bool shell_is_variable_alone(struct str raw);
+
 /* "NAME=", "NAME+=" at the start of a word as written: how many bytes, or 0. */
 size_t shell_assignment_len(struct str raw);
 /* A name that no program looks at: setting it changes nothing but what this text does with it. */

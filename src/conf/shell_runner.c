@@ -154,21 +154,28 @@ bool shell_part_is(const struct shell_part *p, const char *name)
     return shell_part_unwrap(p, &bare, &fed) && str_is(shell_word_at(&bare, 0)->text, name);
 }
 
-#define SHELLS "sh bash zsh dash ksh mksh ash rbash fish csh tcsh eval source . busybox toybox"
+#define SHELLS                                                                                     \
+    "sh bash zsh dash ksh mksh ash rbash fish csh tcsh eval source . busybox toybox pwsh nu "      \
+    "elvish "                                                                                      \
+    "xonsh yash newgrp"
 /* Programs that run what follows them. */
 #define RUNNERS                                                                                    \
-    SHELLS " sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "    \
-           "timeout stdbuf xargs parallel watch flock chroot unshare nsenter strace ltrace gdb "   \
-           "valgrind script ssh noglob nocorrect trap coproc find fd fdfind firejail bwrap "       \
-           "systemd-run runuser setarch linux32 linux64 entr faketime fakeroot unbuffer rlwrap "   \
-           "chronic alias sg pkexec run0 setpriv capsh prlimit cgexec dbus-run-session "           \
-           "xvfb-run perf hyperfine tmux screen at batch crontab start-stop-daemon daemonize "     \
-           "ssh-agent npx pnpx bunx uvx pipx"
+    SHELLS                                                                                         \
+    " sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "           \
+    "timeout stdbuf xargs parallel watch flock chroot unshare nsenter strace ltrace gdb "          \
+    "valgrind script ssh noglob nocorrect trap coproc find fd fdfind firejail bwrap "              \
+    "systemd-run runuser setarch linux32 linux64 entr faketime fakeroot unbuffer rlwrap "          \
+    "chronic alias sg pkexec run0 setpriv capsh prlimit cgexec dbus-run-session "                  \
+    "xvfb-run perf hyperfine tmux screen at batch crontab start-stop-daemon daemonize "            \
+    "ssh-agent npx pnpx bunx uvx pipx choom uclampset numactl cpulimit schedtool chpst "           \
+    "gosu su-exec proot torsocks tsocks proxychains proxychains4 eatmydata dbus-launch "           \
+    "systemd-inhibit dotenv dotenvx cross-env cross-env-shell concurrently watchexec nodemon "     \
+    "xterm gnome-terminal konsole alacritty kitty mosh envdir catchsegv ld.so"
 /* Programs that are given texts in a language of their own, which can run others. */
 #define LANGUAGES                                                                                  \
     "python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect awk gawk mawk nawk "   \
     "sed gsed vi vim nvim view ex ed emacs gdb m4 R Rscript julia osascript tcpdump socat nc "     \
-    "ncat sqlite3 psql mysql"
+    "ncat sqlite3 psql mysql dc ghc sftp ftp"
 /* Options whose value is run, whosever they are. */
 #define RUN_OPTIONS                                                                                \
     "--exec --exec-path --upload-pack --receive-pack --extcmd --open-files-in-pager --to-command " \
@@ -176,7 +183,8 @@ bool shell_part_is(const struct shell_part *p, const char *name)
     "--new-volume-script --rmt-command --rsh-command --compress-program --pre --hostname-bin "     \
     "--use-askpass --eval --filter --config-env --run --command --shell --editor --browser "       \
     "--preprocessor --unzip-command --split-string --tree-filter --index-filter --msg-filter "     \
-    "--env-filter --commit-filter --parent-filter --tag-name-filter"
+    "--env-filter --commit-filter --parent-filter --tag-name-filter --script-shell --preview "     \
+    "--bind --to-cmd --cc-cmd --sendmail-cmd --entrypoint --prepare --setup --cleanup"
 
 struct str shell_base_name(struct str path)
 {
@@ -215,7 +223,9 @@ static struct {
     {WORDS_INIT("git"), "submodule", "foreach"},
     {WORDS_INIT("npm pnpm yarn bun"), "", "exec x dlx"},
     {WORDS_INIT("uv uvx poetry pipenv pdm rye hatch conda mamba micromamba"), "", "run"},
-    {WORDS_INIT("bundle direnv mise asdf rbenv pyenv devbox"), "", "exec"},
+    {WORDS_INIT("bundle direnv mise asdf rbenv pyenv devbox aws-vault chamber ip"), "", "exec x"},
+    {WORDS_INIT("op doppler infisical zellij"), "", "run"},
+    {WORDS_INIT("cargo"), "watch", "-s -x"},
     {WORDS_INIT("docker podman nerdctl docker-compose podman-compose"), "", "exec run"},
     {WORDS_INIT("kubectl oc"), "", "exec run debug"},
     {WORDS_INIT("lxc incus flatpak toolbox distrobox"), "", "exec run enter"},
@@ -257,6 +267,10 @@ size_t shell_part_runs_from(const struct shell_part *p)
 
     if (!shell_part_is_runner(p))
         return verb_runs_from(p);
+    /* Says where a program is. */
+    if (str_is(shell_part_program(p), "command") &&
+        (str_is(shell_word_at(p, 1)->raw, "-v") || str_is(shell_word_at(p, 1)->raw, "-V")))
+        return p->words.len;
     if (!words_have(shell_part_program(p), "find fd fdfind"))
         return i;
     while (i < p->words.len && !words_have(p->words.ptr[i].text, FIND_RUNS) &&
@@ -288,13 +302,16 @@ static struct {
     bool settings;      /* NAME=value: the value */
 } option_runners[] = {
     {WORDS_INIT("env"), "-S -iS -vS -ivS -viS", "", false},
-    {WORDS_INIT("git"), "-c -x", "ext::", false},
+    {WORDS_INIT("git"), "-c -x -O", "ext::", false},
+    {WORDS_INIT("git"), "", "!", false}, /* what an alias or a helper is set to */
     {WORDS_INIT("tar bsdtar"), "-I -F", "", false},
     {WORDS_INIT("rsync"), "-e", "", false},
     {WORDS_INIT("ssh scp sftp sshfs"), "-o -S -J -F", "", false},
     {WORDS_INIT("man"), "-P -H", "", false},
     {WORDS_INIT("less more most view vim vi nvim"), "-k -c", "+", false},
-    {WORDS_INIT("make gmake ninja"), "-f -C", "", true},
+    {WORDS_INIT("make gmake ninja"), "-f -C -E", "", true},
+    {WORDS_INIT("gcc g++ cc c++"), "-wrapper", "", false},
+    {WORDS_INIT("apt apt-get"), "-o", "", false},
     {WORDS_INIT("zip"), "-TT", "", false},
     {WORDS_INIT("npm pnpm yarn npx bunx"), "-c", "", false},
 };
@@ -310,6 +327,36 @@ static struct str glued_value(struct str text, const char *options)
             return str_from(text, one.len);
     }
     return (struct str){"", 0};
+}
+
+/* "-ave": the last of them has its value in the next word. */
+static bool ends_in_option(struct str cluster, const char *options)
+{
+    struct str rest = str_of(options);
+    struct str one;
+
+    if (cluster.len < 3 || cluster.ptr[0] != '-' || cluster.ptr[1] == '-')
+        return false;
+    while (str_cut(&rest, ' ', &one)) {
+        if (one.len == 2 && cluster.ptr[cluster.len - 1] == one.ptr[1])
+            return true;
+    }
+    return false;
+}
+
+/* Also when it is cut short, as many programs take it: --use-compress. */
+static bool is_run_option(struct str option)
+{
+    struct str rest = STR(RUN_OPTIONS);
+    struct str one;
+
+    if (option.len < 5 || !str_starts(option, STR("--")))
+        return false;
+    while (str_cut(&rest, ' ', &one)) {
+        if (str_starts(one, option))
+            return true;
+    }
+    return false;
 }
 
 _Static_assert(ARRAY_LEN(option_runners) <= 32, "a bit for each");
@@ -330,10 +377,9 @@ struct str shell_part_runs_word(const struct shell_part *p, size_t i, struct she
     struct str before = i > p->first + 1 ? p->words.ptr[i - 1].text : STR("");
     size_t equals = str_chr(text, '=');
 
-    if (runner.language || (str_starts(before, STR("--")) && words_have(before, RUN_OPTIONS)))
+    if (runner.language || is_run_option(before))
         return text;
-    if (equals < text.len && str_starts(text, STR("--")) &&
-        words_have(str_first(text, equals), RUN_OPTIONS))
+    if (equals < text.len && is_run_option(str_first(text, equals)))
         return str_from(text, equals + 1);
     for (size_t k = 0; runner.options >> k; k++) {
         struct str start = str_of(option_runners[k].starts);
@@ -341,6 +387,7 @@ struct str shell_part_runs_word(const struct shell_part *p, size_t i, struct she
         if (!(runner.options >> k & 1))
             continue;
         if (str_is_word_of(before, option_runners[k].valued) ||
+            ends_in_option(before, option_runners[k].valued) ||
             (start.len && str_starts(text, start)))
             return text;
         if (option_runners[k].settings && equals < text.len)

@@ -114,8 +114,6 @@ void shell_scan_heredocs(struct shell_scan *c);
 void shell_scan_word(struct shell_scan *c, struct shell_word *ret);
 void shell_scan_double(struct shell_scan *c, struct shell_word *w, struct buf *text);
 void shell_scan_single(struct shell_scan *c, struct shell_word *w, struct buf *text);
-/* "$f" as it is written, and nothing else. */
-bool shell_is_variable_alone(struct str raw);
 
 /* --- shell_expand.c ------------------------------------------------------------------------- */
 
