@@ -64,6 +64,17 @@ static const struct reader readers[] = {
     "node npm npx yarn pnpm python python3 pip pip3 gcc g++ cc clang clang++ make cmake ninja "    \
     "meson cargo rustc go java javac ruby perl php bash git docker"
 
+/* ... with what else they may be asked; "python3 -v" would run what it is fed. */
+static bool tells_version(struct str name, struct str option)
+{
+    if (str_is(option, "-v"))
+        return words_have(name, "node npm yarn pnpm ruby perl php gcc clang make");
+    if (str_is(option, "-V"))
+        return words_have(name, "python python3 pip pip3 cargo rustc");
+    return str_is(option, "version") ? words_have(name, "go")
+                                     : str_is(option, "-version") && words_have(name, "java javac");
+}
+
 static bool has_letter(struct str cluster, const char *letters)
 {
     for (size_t i = 1; i < cluster.len; i++) {
@@ -88,6 +99,61 @@ static bool reader_takes(const struct reader *r, const struct shell_part *p)
     }
     return !r->max_words || words <= r->max_words;
 }
+
+/* --- test and printf ------------------------------------------------------------------------ */
+
+/* One word whatever is in it: "$x", "$(…)", $?, but not "$@" and what an unquoted $x is split into.
+ */
+static bool is_one_word(const struct shell_word *w)
+{
+    struct str inner = str_from(w->raw, 1);
+
+    if (!w->expands)
+        return !shell_word_could_be_option(w);
+    if (str_is_word_of(w->raw, "$? $# $$ $!"))
+        return true;
+    if (w->raw.len < 3 || w->raw.ptr[0] != '"' || w->raw.ptr[w->raw.len - 1] != '"')
+        return false;
+    inner.len--;
+    return str_chr(inner, '"') == inner.len && str_chr(inner, '@') == inner.len;
+}
+
+#define TEST_UNARY "-n -z -f -d -e -r -w -x -s -L -h -S -p -b -c -g -u -k -O -G -N"
+#define TEST_BINARY "= == != -eq -ne -lt -le -gt -ge -nt -ot -ef"
+
+/* Where the operator is written out, no word becomes the -v that evaluates a subscript. */
+static bool test_reads(const struct shell_part *p)
+{
+    size_t count = p->words.len - p->first - 1;
+    size_t at = 1;
+
+    if (str_is(shell_word_at(p, 0)->text, "[") &&
+        (!count || !str_is(shell_word_at(p, count--)->raw, "]")))
+        return false;
+    if (count > 1 && str_is(shell_word_at(p, at)->raw, "!")) {
+        at++;
+        count--;
+    }
+    if (count == 1)
+        return is_one_word(shell_word_at(p, at));
+    if (count == 2)
+        return str_is_word_of(shell_word_at(p, at)->raw, TEST_UNARY) &&
+               is_one_word(shell_word_at(p, at + 1));
+    return count == 3 && is_one_word(shell_word_at(p, at)) &&
+           str_is_word_of(shell_word_at(p, at + 1)->raw, TEST_BINARY) &&
+           is_one_word(shell_word_at(p, at + 2));
+}
+
+/* Behind a format that is written out there are no options. */
+static bool printf_reads(const struct shell_part *p)
+{
+    const struct shell_word *format = shell_word_at(p, 1);
+
+    return format->text.len && !format->expands && !format->globs && format->text.ptr[0] != '-' &&
+           !str_has(format->text, STR("%n"));
+}
+
+/* --- date and find -------------------------------------------------------------------------- */
 
 #define DATE_TAKES_VALUE "-d -r -f --date --reference --file"
 
@@ -314,10 +380,17 @@ bool shell_part_is_read_only(const struct shell_part *part)
         return declares_own(&p);
     if (str_is(name, "command"))
         return str_is(shell_word_at(&p, 1)->text, "-v") || str_is(shell_word_at(&p, 1)->text, "-V");
+    if ((words_have(name, "[ test") && test_reads(&p)) ||
+        (str_is(name, "printf") && printf_reads(&p)))
+        return true;
     for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
         if (str_is(name, readers[i].name))
             return reader_takes(&readers[i], &p);
     }
+    if (words_have(name, "env hostname umask jobs wait")) /* bare, they only tell */
+        return p.words.len - p.first == 1;
+    if (p.words.len - p.first == 2 && tells_version(name, shell_word_at(&p, 1)->raw))
+        return true;
     return p.words.len - p.first == 2 && words_have(name, VERSION_TELLERS) &&
            words_have(shell_word_at(&p, 1)->text, "--version");
 }
