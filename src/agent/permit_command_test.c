@@ -373,6 +373,10 @@ static void beside_forbidden_files(void **state)
         {'+', "i=0; while true; do echo \"n$i\"; i=$((i + 1)); done"},
         {'+', "x=3; echo $((x <= 4)); cat a$x"},
         {'~', "cat {1..100}"},
+        {'~', "bash x.sh 'not .env'"},
+        {'~', "bash -c 'cat a'"},
+        {'~', "bash x.sh <<< 'not .env'"},
+        {'~', "git commit -c x; python3 -c 'not .env'"},
     };
     CLEANUP(setting_release) struct setting s;
 
