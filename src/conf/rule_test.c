@@ -809,6 +809,11 @@ static void file_work(void **state)
 /* '!' must be asked for, ' ' need not. cwd is /w/a, the home /h/u. */
 static const char *const critical_rows[] = {
     "!rm -rf /",
+    "!d=/; false && d=tmp; rm -rf $d",
+    "!d=/; (d=tmp); rm -rf \"$d\"",
+    "!d=/; (d=tmp); rm -rf \"${d}\"usr",
+    "!d=tmp; while true; do rm -rf $d/; d=..; done",
+    " d=tmp; rm -rf $d; d=out; rm -rf \"$d/x\"",
     "!rm -rf /*",
     "!rm -rf /usr",
     "!rm -rf ~",

@@ -17,11 +17,13 @@
 
 #define MAX_NESTING 4 /* of commands inside words */
 #define MAX_FOLDERS 32
-#define MAX_BRACES 64 /* words that one is expanded to */
+#define MAX_BRACES 64   /* words that one is expanded to */
+#define MAX_LOOKS 50000 /* at values of variables; what has more counts */
 
 struct loss {
     const char *cwd, *home;
     struct strv dirs; /* where a path may begin: cwd and what a cd leads to */
+    size_t looks;
 };
 
 static bool loss_in(struct loss *l, const struct shell *s, unsigned depth);
@@ -93,6 +95,53 @@ static bool word_is_critical(const struct loss *l, const struct shell_word *w)
     return w->globs ? braces_are_critical(l, w->text) : text_is_critical(l, w->text);
 }
 
+/* The name behind "$x" or "${x}" that a word starts with, and what follows it as written. */
+static struct str leading_variable(struct str raw, struct str *ret_rest)
+{
+    bool braced;
+    size_t n = 0;
+
+    if (str_starts(raw, STR("\"")))
+        raw = str_from(raw, 1);
+    if (!str_starts(raw, STR("$")))
+        return STR("");
+    braced = str_starts(raw, STR("${"));
+    raw = str_from(raw, 1 + braced);
+    while (n < raw.len && (str_is_alnum(raw.ptr[n]) || raw.ptr[n] == '_'))
+        n++;
+    if (braced && (n == raw.len || raw.ptr[n] != '}'))
+        return STR("");
+    *ret_rest = str_from(raw, n + braced);
+    return str_first(raw, n);
+}
+
+/* d=/; (d=tmp); rm -rf "$d"/x: with each value that the text gives to it. */
+static bool values_are_critical(struct loss *l, const struct shell *s, const struct shell_word *w)
+{
+    struct str rest = {0};
+    struct str name = leading_variable(w->raw, &rest);
+
+    if (!name.len || str_chr(rest, '$') < rest.len || str_chr(rest, '`') < rest.len)
+        return false;
+    l->looks += s->variables.len;
+    if (l->looks > MAX_LOOKS)
+        return true;
+    VEC_EACH(&s->variables, v) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(SHELL_MAX_TEXT);
+
+        if (!str_eq(v->name, name) || !v->value.len)
+            continue;
+        buf_add(&text, v->value);
+        for (size_t i = 0; i < rest.len; i++) {
+            if (rest.ptr[i] != '"')
+                buf_addc(&text, rest.ptr[i]);
+        }
+        if (text_is_critical(l, buf_str(&text)))
+            return true;
+    }
+    return false;
+}
+
 /* --- parts ---------------------------------------------------------------------------------- */
 
 static bool is_removal(struct str word)
@@ -112,7 +161,7 @@ static bool part_names_removal(const struct shell_part *p)
 }
 
 /* rm, also behind sudo, env, xargs and the like. */
-static bool part_removes(const struct loss *l, const struct shell_part *p)
+static bool part_removes(struct loss *l, const struct shell *s, const struct shell_part *p)
 {
     bool runs = shell_part_is_runner(p);
     bool removes = false;
@@ -120,7 +169,8 @@ static bool part_removes(const struct loss *l, const struct shell_part *p)
     for (size_t i = p->first; i < p->words.len; i++) {
         const struct shell_word *w = &p->words.ptr[i];
 
-        if (removes && !shell_word_is_option(w) && word_is_critical(l, w))
+        if (removes && !shell_word_is_option(w) &&
+            (word_is_critical(l, w) || (w->expands && values_are_critical(l, s, w))))
             return true;
         removes |= (i == p->first || runs) && is_removal(w->text);
     }
@@ -222,7 +272,7 @@ static bool loss_in(struct loss *l, const struct shell *s, unsigned depth)
             continue; /* as mostly */
         if (shell_part_is_read_only(p))
             continue; /* find . -name rm */
-        if (removes && part_removes(l, p))
+        if (removes && part_removes(l, s, p))
             return true;
         if (shell_part_unwrap(p, &bare, &fed) && fed && removes && fed_is_critical(l, s))
             return true;
