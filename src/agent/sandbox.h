@@ -81,6 +81,9 @@ enum sandbox_side {
 enum sandbox_side sandbox_side(const struct sandbox *s, struct str command,
                                const struct json *args);
 
+/* The environment of a program that tenax itself runs outside (outside.h). */
+void sandbox_outside_environ(const struct sandbox *s, char *const *given, struct strv *ret);
+
 /* What the model is told about it; nothing unless it is on. */
 void sandbox_describe(struct sandbox *s, struct buf *ret);
 /* For `tenax sandbox`: {"state","backend","write":[…],"read_only":[…],"hidden":[…],…}. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "agent/denied_files.h"
+#include "agent/outside.h"
 #include "agent/permit.h"
 #include "agent/sandbox_state.h"
 #include "agent/workspace.h"
@@ -279,6 +280,17 @@ void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv 
         return;
     sandbox_paths_gather(s, /*temp=*/NULL, &now);
     read_list(s, conf, "sandbox.network.allowUnixSockets", false, &now, &p->sockets, ret_warnings);
+}
+
+void sandbox_outside_environ(const struct sandbox *s, char *const *given, struct strv *ret)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+
+    if (s) {
+        workspace_dirs(s->workspace, &dirs);
+        strv_add_all(&dirs, &s->given.write);
+    }
+    outside_environ(given, &dirs, ret);
 }
 
 /* ---- a job ---- */

@@ -10,6 +10,7 @@
 
 #include "agent/branch.h"
 #include "agent/commits.h"
+#include "agent/outside.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -87,8 +88,12 @@ static bool surroundings_is_sure(const struct surroundings *s)
 
 static void surroundings_environ(const struct surroundings *s, struct strv *ret)
 {
-    for (char *const *e = s->spec.environ; e && *e; e++)
-        strv_adds(ret, *e);
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+
+    strv_adds(&dirs, s->spec.dir);
+    if (s->branch.tree)
+        strv_adds(&dirs, s->branch.tree);
+    outside_environ(s->spec.environ, &dirs, ret);
     strv_adds(ret, "GIT_ALLOW_PROTOCOL=none");
     strv_adds(ret, "GIT_NO_LAZY_FETCH=1");
     if (!surroundings_is_sure(s))

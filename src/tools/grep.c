@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "agent/denied.h"
+#include "agent/outside.h"
+#include "agent/sandbox.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/err.h"
@@ -76,15 +78,19 @@ static bool grep_uses_ripgrep(const struct conf *conf)
 
 void grep_engine_name(const struct conf *conf, struct cancel *cancel, struct buf *ret)
 {
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
     struct proc_spec spec = {
         .argv = (const char *const[]){"rg", "-P", "--version", NULL},
-        .envp = (const char *const *)conf_environ(conf),
         .timeout_ms = 5000,
     };
     struct proc_result r = {0};
     uint32_t jit = 0;
     char version[64] = "";
 
+    strv_adds(&dirs, conf_dir(conf));
+    outside_environ(conf_environ(conf), &dirs, &env);
+    spec.envp = (const char *const *)strv_get(&env);
     if (grep_uses_ripgrep(conf) && proc_run(&spec, cancel, &r, NULL) == 0) {
         struct str said = buf_str(&r.out);
         bool there = r.how == PROC_EXITED && r.code == 0;
@@ -294,6 +300,7 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
     const struct json *args = call->args;
     CLEANUP(grep_pattern_freep) struct grep_pattern *pattern = NULL;
     CLEANUP(strv_release) struct strv globs = STRV_INIT;
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
     CLEANUP(search_root_release) struct search_root root = {0};
     CLEANUP(denied_freep) struct denied *denied = call->permit ? denied_new(call->permit) : NULL;
     size_t around = grep_number(args, "-C", 0);
@@ -304,7 +311,6 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
         .git = search_respects_git(call),
         .denied = denied,
         .timeout_ms = GREP_TIMEOUT_MS,
-        .environ = workspace_environ(call->workspace),
         .cancel = call->cancel,
         .job =
             {
@@ -323,6 +329,8 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
          grep_type_globs(json_get_str(args, "type"), &s.type_globs, err) < 0) ||
         grep_pattern_new(s.pattern, s.caseless, s.job.multiline, &pattern, err) < 0)
         return -1;
+    sandbox_outside_environ(call->sandbox, workspace_environ(call->workspace), &env);
+    s.environ = strv_get(&env);
     s.root = root.real;
     s.root_is_file = root.is_file;
     s.job.pattern = pattern;

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/sandbox.h"
 #include "agent/tool.h"
 #include "agent/workspace.h"
 #include "base/err.h"
+#include "base/strv.h"
 #include "proc/proc.h"
 
 #define PDF_MAX_TEXT ((size_t)8 << 20)
@@ -52,14 +54,16 @@ static int pdf_run(struct tool_call *call, const char *path, int fd, size_t firs
     char to[24];
     const char *argv[] = {"pdftotext", "-layout", "-enc",    "UTF-8", "-f", from,
                           "-l",        to,        open_file, "-",     NULL};
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
     struct proc_spec spec = {
         .argv = argv,
-        .envp = (const char *const *)workspace_environ(call->workspace),
         .dir = "/",
         .max_output = PDF_MAX_TEXT,
         .timeout_ms = PDF_TIMEOUT_MS,
     };
 
+    sandbox_outside_environ(call->sandbox, workspace_environ(call->workspace), &env);
+    spec.envp = (const char *const *)strv_get(&env);
     snprintf(open_file, sizeof(open_file), "/proc/%ld/fd/%d", (long)getpid(), fd);
     snprintf(from, sizeof(from), "%zu", first);
     snprintf(to, sizeof(to), "%zu", last);
