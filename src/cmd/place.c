@@ -8,6 +8,7 @@
 #include "agent/workspace.h"
 #include "conf/conf.h"
 #include "host/connect.h"
+#include "llm/door.h"
 #include "net/net.h"
 
 void place_release(struct place *p)
@@ -23,6 +24,7 @@ int place_make(struct place *p, const struct conf *conf, const char *dir, bool i
     struct sandbox_spec spec = {.conf = conf, .insists = insists};
     struct net_options network;
 
+    door_hide_keys(conf); /* which no command gets */
     p->conf = conf;
     p->workspace = workspace_new(dir, conf_home(conf), conf_environ(conf));
     if (permit_new(conf, p->workspace, ret_notes, &p->permit, err) < 0)
