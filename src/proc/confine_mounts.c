@@ -200,7 +200,13 @@ static bool mounts_hide(struct mounts_empty *empty, const char *path,
     return mounts_cover(empty, path, step->is_dir);
 }
 
-/* Below a hidden folder that has become an empty one: where to mount. */
+/* Below shared memory, which is another now. */
+static bool mounts_is_in_shm(const char *path)
+{
+    return strncmp(path, MOUNTS_SHM "/", strlen(MOUNTS_SHM "/")) == 0;
+}
+
+/* Below a folder that has become an empty one: where to mount. */
 static void mounts_make_place(const struct confine_image *image, size_t i)
 {
     const struct confine_image_step *step = mounts_step((struct confine_image *)image, i);
@@ -233,14 +239,14 @@ static bool mounts_take_steps(struct confine_image *image, struct mounts_empty *
         struct confine_image_step *step = mounts_step(image, i);
         const char *path = mounts_path(image, step);
 
+        if (mounts_is_in_shm(path) || (has_opened && step->what != STEP_HIDE))
+            mounts_make_place(image, i);
         if (step->what == STEP_HIDE) {
             if (!mounts_hide(empty, path, step))
                 return false;
             has_opened = has_opened || step->has_inner;
             continue;
         }
-        if (has_opened)
-            mounts_make_place(image, i);
         if (!mounts_attach(step->tree, path))
             return false;
         close(step->tree);
