@@ -89,8 +89,8 @@ static void doctor_confinement(struct doctor *d)
     }
     if (is_none)
         doctor_add(d, HEALTH_WARN, "sandbox",
-                   "to have one: Linux 5.13 or newer with Landlock and user namespaces (in a "
-                   "container, let it make them), or install bubblewrap; until then commands ask");
+                   "to have one: Linux 6.12 or newer with Landlock, or bubblewrap installed, and "
+                   "user namespaces (in a container, let it make them); until then commands ask");
 }
 
 static void doctor_libraries(struct doctor *d, struct net *net, const struct err *net_err)

@@ -23,6 +23,12 @@ const char *bubblewrap_path(void)
     return NULL;
 }
 
+/* It makes one by itself for everybody but root; root of a container may have no other right. */
+bool bubblewrap_needs_user(void)
+{
+    return geteuid() == 0 && !confine_is_privileged();
+}
+
 static void bubblewrap_add(struct strv *argv, const char *option, const char *a, const char *b)
 {
     strv_adds(argv, option);
@@ -83,6 +89,8 @@ int bubblewrap_argv(const struct confine_map *m, const struct proc_spec *spec, b
     else
         bubblewrap_add(ret, "--dev-bind", "/dev", "/dev");
     bubblewrap_add(ret, "--unshare-ipc", NULL, NULL);
+    if (bubblewrap_needs_user())
+        bubblewrap_add(ret, "--unshare-user", NULL, NULL);
     if (own_pids) {
         bubblewrap_add(ret, "--unshare-pid", NULL, NULL);
         bubblewrap_add(ret, "--proc", "/proc", NULL);

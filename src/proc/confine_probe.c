@@ -118,16 +118,10 @@ bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving)
 bool confine_probe_bubblewrap(char *ret_why, size_t size, pid_t *ret_leaving)
 {
     const char *path = bubblewrap_path();
-    const char *argv[] = {path,
-                          "--ro-bind",
-                          "/",
-                          "/",
-                          "--dev",
-                          "/dev",
-                          "--unshare-ipc",
-                          "--unshare-pid",
-                          "--unshare-net",
-                          "true",
+    const char *argv[] = {path, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-ipc",
+                          "--unshare-pid", "--unshare-net",
+                          /* or something that is said already */
+                          bubblewrap_needs_user() ? "--unshare-user" : "--unshare-net", "true",
                           NULL};
     const struct proc_spec spec = {.argv = argv, .timeout_ms = PROBE_TIMEOUT_MS};
     struct proc_result result = {0};
