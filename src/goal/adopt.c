@@ -301,8 +301,9 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     if (rests || is_gone) {
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("the session was resumed"),
                               "resume", &err);
-        strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume goes on");
         g->asks = !is_gone && is_to_be_asked(g);
+        if (!g->asks) /* the question says the same */
+            strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume goes on");
         return;
     }
     g->spec.host.arm(g->spec.host.arg, g->row.objective);
