@@ -137,6 +137,20 @@ static void tell_entry(struct chat *c, const struct load_entry *at, const struct
     }
 }
 
+/* A verdict on a goal; a sentinel only says whether there is one. */
+static void tell_goal(struct chat *c, const struct json *entry)
+{
+    const struct json *a = json_get(entry, "attachment");
+    struct event *e;
+
+    if (!str_is(json_get_str(a, "type"), "goal_status") || json_get_bool(a, "sentinel", false))
+        return;
+    e = event_new(EVENT_GOAL);
+    e->name = STR("goal_verdict");
+    e->json = arena_str(&e->arena, json_raw(a));
+    tell(c, e);
+}
+
 /* A call that a hook has put off is taken up when the session goes on: it was not cut off. */
 static bool ends_deferred(const struct json *entry)
 {
@@ -172,7 +186,8 @@ static int history_entries(struct chat *c, struct load *load, size_t from, struc
         const struct json *entry = NULL;
         struct str line;
 
-        if ((at->kind != ENTRY_USER && at->kind != ENTRY_ASSISTANT && at->kind != ENTRY_SYSTEM) ||
+        if ((at->kind != ENTRY_USER && at->kind != ENTRY_ASSISTANT && at->kind != ENTRY_SYSTEM &&
+             at->kind != ENTRY_ATTACHMENT) ||
             at->len > HISTORY_LINE)
             continue;
         if (load_read(load, at->offset, at->len, &line, err) < 0)
@@ -180,7 +195,9 @@ static int history_entries(struct chat *c, struct load *load, size_t from, struc
         arena_reset(&arena);
         if (json_parse(&arena, line, &entry, /*ret_info=*/NULL, /*err=*/NULL) < 0)
             continue;
-        if (at->kind != ENTRY_SYSTEM)
+        if (at->kind == ENTRY_ATTACHMENT)
+            tell_goal(c, entry);
+        else if (at->kind != ENTRY_SYSTEM)
             tell_entry(c, at, entry);
         else if (ends_deferred(entry))
             calls_clear(c);

@@ -521,6 +521,41 @@ static void history_reminders(void **state)
 #define ENDS(reason) "\"subtype\":\"turn_duration\",\"durationMs\":1,\"reason\":\"" reason "\""
 #define CUT "\n  ⎿  Interrupted: tenax ended before it was done\n"
 
+#define JUDGED(what) "\"attachment\":{\"type\":\"goal_status\"," what "\"condition\":\"x\"}"
+
+/* What was said about a goal is what the answers between were about. */
+static void history_verdicts(void **state)
+{
+    static const char *const lines[] = {
+        ENTRY("attachment", "g1", "null", JUDGED("\"met\":false,\"sentinel\":true,")),
+        ENTRY("user", "u1", "\"g1\"", SAYS("\"go\"")),
+        ENTRY("assistant", "a1", "\"u1\"", ANSWERS("{\"type\":\"text\",\"text\":\"Done.\"}")),
+        ENTRY("attachment", "g2", "\"a1\"", JUDGED("\"met\":false,\"reason\":\"no flag\",")),
+        ENTRY("user", "u2", "\"g2\"", "\"isMeta\":true," SAYS("\"Stop hook feedback\"")),
+        ENTRY("assistant", "a2", "\"u2\"", ANSWERS("{\"type\":\"text\",\"text\":\"Now.\"}")),
+        ENTRY("attachment", "g3", "\"a2\"", JUDGED("\"met\":true,\"reason\":\"a flag\",")),
+    };
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 16);
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 16);
+    struct chat_check k;
+    struct fixture f;
+    struct err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        buf_adds(&text, lines[i]);
+    fixture_init(&f, buf_cstr(&text));
+    chat_check_init(&k, 80, 20);
+    if (chat_history(k.chat, f.path, /*turns=*/9, /*cancel=*/NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    chat_check_take(&k);
+    chat_check_text(&k, /*with_live=*/false, &got);
+    assert_string_equal(buf_cstr(&got), "\n> go\n\n● Done.\n\n✗ not met: no flag\n\n● Now.\n\n"
+                                        "✓ met: a flag\n");
+    chat_check_release(&k);
+    fixture_release(&f);
+}
+
 /* A call without a result was cut off, in the last turn or in one that was left behind; one that a
  * hook has put off was not. */
 static void history_cut_off(void **state)
@@ -573,6 +608,7 @@ int main(void)
         cmocka_unit_test(history),
         cmocka_unit_test(history_cut_off),
         cmocka_unit_test(history_reminders),
+        cmocka_unit_test(history_verdicts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
