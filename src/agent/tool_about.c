@@ -30,15 +30,35 @@ static struct str about_short(size_t member, struct str value, const char *dir)
     return str_first(value, str_chr(value, '\n'));
 }
 
+/* The argument that is there and says most; ARRAY_LEN(about_members): none. */
+static size_t about_member(const struct json *input, struct str *ret)
+{
+    size_t i = 0;
+
+    while (i < ARRAY_LEN(about_members)) {
+        *ret = json_get_str(input, about_members[i]);
+        if (ret->len)
+            break;
+        i++;
+    }
+    return i;
+}
+
 struct str tool_about(const struct json *input, const char *dir)
 {
-    for (size_t i = 0; i < ARRAY_LEN(about_members); i++) {
-        struct str value = json_get_str(input, about_members[i]);
+    struct str value;
+    size_t member = about_member(input, &value);
 
-        if (value.len)
-            return about_short(i, value, dir);
-    }
-    return STR("");
+    return member < ARRAY_LEN(about_members) ? about_short(member, value, dir) : STR("");
+}
+
+bool tool_about_goes_on(const struct json *input)
+{
+    struct str value;
+
+    (void)about_member(input, &value);
+    value = str_trim(value);
+    return str_chr(value, '\n') < value.len;
 }
 
 /* ---- An input without its end ---- */

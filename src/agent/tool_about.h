@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 struct buf;
@@ -10,5 +12,7 @@ struct json;
 
 /* Its first line; of a path below dir (may be NULL) what is below. Empty: no argument says much. */
 struct str tool_about(const struct json *input, const char *dir);
-/* The same of an input that is still coming in: JSON without its end. */
+/* There are lines behind that first one: whoever shows it says so. */
+bool tool_about_goes_on(const struct json *input);
+/* The first line of an input that is still coming in: JSON without its end. */
 void tool_about_partial(struct str json, const char *dir, struct buf *ret);

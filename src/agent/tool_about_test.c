@@ -43,6 +43,7 @@ static void whole(void **state)
         tool_about_partial(str_of(cases[i].input), "/home/me/p", &partial);
         if (!str_is(buf_str(&partial), cases[i].about))
             fail_msg("row %zu, as parts: %s", i, buf_cstr(&partial));
+        assert_int_equal(tool_about_goes_on(v), strstr(cases[i].input, "make\\ntest") != NULL);
     }
 }
 

@@ -52,7 +52,9 @@ void activity_started(const struct activity *a, const struct event *e)
     buf_addf(&line, "%.*s", STR_ARG(str_clip(e->name, 60)));
     if (about.len)
         buf_addf(&line, " %.*s%s", STR_ARG(str_clip(about, ACTIVITY_ABOUT)),
-                 about.len > ACTIVITY_ABOUT ? "…" : "");
+                 about.len > ACTIVITY_ABOUT  ? "…"
+                 : tool_about_goes_on(input) ? " …"
+                                             : "");
     activity_line(a, DIM, "• ", buf_str(&line));
 }
 

@@ -21,6 +21,7 @@
 #define VIEW_ABOUT 2000    /* bytes of its argument */
 #define VIEW_TITLE_ROWS 3  /* of a call that is done */
 #define VIEW_AROUND 5      /* cells of a title: its mark, brackets */
+#define VIEW_MORE 4        /* cells that tell of further lines, at most */
 #define VIEW_LEAST 10      /* cells of what it is about */
 #define VIEW_SHOWS_MS 1000 /* from here on the time is worth a figure */
 #define VIEW_LONG_MS 10000 /* and this, when it is over */
@@ -119,7 +120,8 @@ static void put_name(struct hanging *h, const struct tool_view *t)
     hanging_put(h, STYLE_WITH(ROLE_TEXT, STYLE_BOLD), str_clip(name, VIEW_NAME));
 }
 
-static void put_about(struct hanging *h, struct str about)
+/* goes_on: more lines of it are not shown here. */
+static void put_about(struct hanging *h, struct str about, bool goes_on)
 {
     if (!about.len)
         return;
@@ -127,22 +129,24 @@ static void put_about(struct hanging *h, struct str about)
     hanging_put(h, STYLE(ROLE_TEXT), str_clip(about, VIEW_ABOUT));
     if (about.len > VIEW_ABOUT)
         hanging_puts(h, ROLE_TEXT, h->ascii ? "..." : "…");
+    else if (goes_on)
+        hanging_puts(h, ROLE_FAINT, h->ascii ? " ..." : " …");
     hanging_puts(h, ROLE_TEXT, ")");
 }
 
 /* What has figures behind it is cut before them: they tell that it still runs. */
-static void put_about_within(struct hanging *h, struct str about, int cells)
+static void put_about_within(struct hanging *h, struct str about, bool goes_on, int cells)
 {
     CLEANUP(buf_release) struct buf cut = BUF_INIT(BUF_NO_LIMIT);
     struct str first = str_first(about, str_chr(about, '\n'));
 
-    if (cells < VIEW_LEAST || width_of(first) <= cells) {
-        put_about(h, about);
+    if (cells < VIEW_LEAST || width_of(first) + (goes_on ? VIEW_MORE : 0) <= cells) {
+        put_about(h, about, goes_on);
         return;
     }
     buf_add(&cut, width_first(first, cells - 3));
     buf_adds(&cut, h->ascii ? "..." : "…");
-    put_about(h, buf_str(&cut));
+    put_about(h, buf_str(&cut), /*goes_on=*/false);
 }
 
 static void put_elapsed(struct hanging *h, int64_t ms, int64_t from_ms)
@@ -175,6 +179,7 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
     CLEANUP(buf_release) struct buf about = BUF_INIT(BUF_NO_LIMIT); /* of one argument */
     CLEANUP(buf_release) struct buf figures = BUF_INIT(100);
     CLEANUP(hanging_release) struct hanging h = {0};
+    const struct json *input = t->is_partial ? NULL : view_parse(&arena, t->input);
 
     hanging_init(&h, ret, v->cols,
                  STYLE(!t->has_ended ? ROLE_ACCENT
@@ -186,7 +191,7 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
     if (t->is_partial)
         tool_about_partial(t->input, t->dir, &about);
     else
-        buf_add(&about, tool_about(view_parse(&arena, t->input), t->dir));
+        buf_add(&about, tool_about(input, t->dir));
     put_name(&h, t);
     if (t->is_partial && t->input_bytes >= 1024) {
         buf_addc(&figures, ' ');
@@ -198,7 +203,7 @@ static void running_title(const struct tool_view *t, const struct view *v, struc
         buf_addc(&figures, ' ');
         tool_view_elapsed(t->elapsed_ms, &figures);
     }
-    put_about_within(&h, buf_str(&about),
+    put_about_within(&h, buf_str(&about), tool_about_goes_on(input),
                      v->cols - VIEW_AROUND - width_of(t->name) - width_of(buf_str(&figures)));
     hanging_put(&h, STYLE(ROLE_FAINT), buf_str(&figures));
     hanging_end(&h);
@@ -274,7 +279,7 @@ static void done_title(const struct tool_result_view *r, struct lines *ret)
                  t->is_denied ? denied_mark(v) : view_mark(v), v->plain ? "  " : NULL);
     h.ascii = v->ascii;
     put_name(&h, t);
-    put_about(&h, tool_about(r->input, t->dir));
+    put_about(&h, tool_about(r->input, t->dir), tool_about_goes_on(r->input));
     if (t->is_denied)
         hanging_puts(&h, ROLE_WARNING, " not allowed");
     else if (t->is_error && v->plain)

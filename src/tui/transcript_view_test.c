@@ -454,7 +454,7 @@ static void history(void **state)
     } rows[] = {
         {1, "\n7 earlier messages (Ctrl-O)\n\n> and now?\n  [image 640×480 png 33 bytes]\n\n"
             "● All done.\n"},
-        {9, "\n> fix the *test*\n  please\n\n● I look.\n\n● Bash(make)\n  ⎿  Exit code 2\n"
+        {9, "\n> fix the *test*\n  please\n\n● I look.\n\n● Bash(make …)\n  ⎿  Exit code 2\n"
             "     it failed\n\n● Edit(a.c) +1 -1\n     1 - x\n     1 + y\n\n"
             "> and now?\n  [image 640×480 png 33 bytes]\n\n● All done.\n"},
     };
