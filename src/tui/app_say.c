@@ -118,7 +118,7 @@ static void send_free(struct chore *e)
 /* '!' and '#' have their own ways; 0: for the model, or a command that is said to it. */
 static char say_kind(struct str text)
 {
-    return text.len > 1 && (text.ptr[0] == '!' || text.ptr[0] == '#') ? text.ptr[0] : '\0';
+    return text.len && (text.ptr[0] == '!' || text.ptr[0] == '#') ? text.ptr[0] : '\0';
 }
 
 static void say_send(struct app *a, struct sent *sent)

@@ -422,6 +422,10 @@ static void case_shell(void)
     struct window w;
 
     start(&w, "step\n  if-prompt \"forty-two\"\n  text I have seen it.\n");
+    window_type(&w, "!" ENTER); /* nothing for the model either */
+    window_until(&w, "⎿  which command?");
+    window_type(&w, "#" ENTER);
+    window_until(&w, "⎿  which note?");
     window_type(&w, "!echo forty-two" ENTER);
     window_until(&w, "⎿  forty-two");
     window_type(&w, "look" ENTER);
