@@ -240,6 +240,8 @@ static void put_in(void **state)
         {"@cd", "tab", "@\"a b/c d.txt\" "},
         {"@\"a b/c", "tab", "@\"a b/c d.txt\" "},
         {"@docs", "tab", "@docs/"},
+        {"@src/", "tab", "@src/tui/"}, /* on into it */
+        {"@src/", "down", "@src/"},
         {"@a b/", "tab", "@a b/"}, /* not a name any more */
         {"mail me@main", "tab", "mail me@main"},
         {"(@main", "tab", "(@src/main.c "},

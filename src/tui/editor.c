@@ -85,6 +85,8 @@ static bool list_key(struct editor *e, const struct keypress *k, enum editor_act
         bool is_whole;
 
         editor_step(e);
+        if (!is_enter)
+            editor_list_enter(l, &e->text);
         is_whole = editor_list_take(l, &e->text);
         editor_step(e);
         if (is_enter && is_whole)

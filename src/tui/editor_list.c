@@ -163,6 +163,16 @@ bool editor_list_is_typed(const struct editor_list *l, const struct editor_text 
            (str_eq(typed, c.text) || (c.alias.len && str_eq(typed, c.alias)));
 }
 
+void editor_list_enter(struct editor_list *l, const struct editor_text *t)
+{
+    struct str typed = word_typed(editor_text_str(t), l->from, t->cursor);
+    size_t next = list_chosen(l) + 1;
+
+    if (l->kind == '@' && next < completer_count(l->completer) && editor_list_is_typed(l, t) &&
+        str_starts(completer_at(l->completer, next).text, typed))
+        l->chosen = next;
+}
+
 /* Whether what is typed can be nothing but the beginning of it. */
 static bool list_is_meant(const struct editor_list *l, const struct editor_text *t,
                           const struct completion *c)

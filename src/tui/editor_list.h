@@ -37,6 +37,8 @@ void editor_list_reset(struct editor_list *l);
 /* Whether there is something to choose from. */
 bool editor_list_shows(const struct editor_list *l);
 void editor_list_move(struct editor_list *l, int by);
+/* Where a folder is chosen that stands there already: the first name in it. */
+void editor_list_enter(struct editor_list *l, const struct editor_text *t);
 /* Puts in what is chosen. True: that is a whole command, which Enter may send: the person has moved
  * to it, or typed how it begins. One that merely has the letters in it was perhaps not meant. */
 bool editor_list_take(struct editor_list *l, struct editor_text *t);
