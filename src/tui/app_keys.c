@@ -86,6 +86,14 @@ static bool is_twice(int64_t *last_ms, int64_t now_ms)
     return twice;
 }
 
+/* Another key: the second one would not count any more, and nothing says that it would. */
+static void key_once(struct app *a, int64_t *last_ms)
+{
+    if (*last_ms)
+        buf_clear(&a->hint);
+    *last_ms = 0;
+}
+
 /* Ctrl-C: what was written goes, else what runs stops, else a second one quits. */
 static void key_ctrl_c(struct app *a)
 {
@@ -111,6 +119,7 @@ static void key_escape(struct app *a)
         app_interrupt(a, /*take_back=*/false);
         a->escape_ms = 0;
     } else if (is_twice(&a->escape_ms, clock_mono_ms())) {
+        buf_clear(&a->hint); /* it was heeded */
         if (editor_is_empty(a->editor))
             app_rewind(a);
         else
@@ -277,9 +286,9 @@ void app_key(struct app *a, const struct keypress *k)
     a->is_dirty = true;
     app_notify_typed(a);
     if (!keypress_is(k, "ctrl+c"))
-        a->ctrl_c_ms = 0;
+        key_once(a, &a->ctrl_c_ms);
     if (k->code != KEY_ESCAPE)
-        a->escape_ms = 0;
+        key_once(a, &a->escape_ms);
     if (!app_panel(a)) {
         if (editor_is_empty(a->editor) && keypress_is(k, "?")) /* it may be the first word, too */
             app_hint(a, "Esc interrupts · Shift-Tab mode · Ctrl-O transcript · \\ Enter new line · "

@@ -44,6 +44,7 @@ static void case_ctrl_c(void)
     window_until(&w, "nterrupted");
     window_type(&w, "text that goes");
     window_until(&w, "text that goes");
+    CHECK(!strstr(window_screen(&w), "again quits"), "it does not:\n%s", window_screen(&w));
     window_type(&w, CTRL_C);
     window_until_gone(&w, "text that goes");
     window_type(&w, BACKSPACE CTRL_C CTRL_C); /* two within a second, whenever that begins */
