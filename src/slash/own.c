@@ -172,17 +172,21 @@ static void add_rules(const struct json *v, struct strv *ret)
     }
 }
 
+/* "file line", "file, line" or a list. */
 static void add_names(const struct json *v, struct strv *ret)
 {
     struct str rest = json_str(v);
+    struct str part;
     struct str word;
 
     JSON_EACH(json_is(v, JSON_ARRAY) ? v : NULL, one) {
         strv_add(ret, json_str(one));
     }
-    while (rest.len && str_cut(&rest, ' ', &word)) {
-        if (word.len)
-            strv_add(ret, word);
+    while (rest.len && str_cut(&rest, ',', &part)) {
+        while (part.len && str_cut(&part, ' ', &word)) {
+            if (word.len)
+                strv_add(ret, word);
+        }
     }
 }
 

@@ -175,9 +175,10 @@ static void test_frontmatter(void **state)
         "---\ndescription: Do it\nwhen_to_use: When\nargument-hint: [file] [line]\n"
         "allowed-tools: Bash(git add *), Bash(git commit -m *) Read\n"
         "disallowed-tools:\n  - WebFetch\n  - Edit\nmodel: opus\neffort: high\n"
-        "arguments: file line\n---\nThe body.\n");
+        "arguments: file, line\n---\nThe body.\n");
     put("w/.claude/commands/hidden.md",
-        "---\nuser-invocable: false\nmodel: inherit\nargument-hint: [one]\n---\nx");
+        "---\nuser-invocable: false\nmodel: inherit\nargument-hint: [one]\narguments: a  b\n"
+        "---\nx");
     put("w/.claude/commands/bad.md", "---\na:\n  - [\n---\n");
     conf = load();
     l = own_read(conf, /*keeps_texts=*/false);
@@ -191,6 +192,8 @@ static void test_frontmatter(void **state)
     assert_string_equal(c->allow.ptr[2], "Read");
     assert_int_equal(c->deny.len, 2);
     assert_int_equal(c->names.len, 2);
+    assert_string_equal(c->names.ptr[0], "file");
+    assert_string_equal(c->names.ptr[1], "line");
     assert_true(str_is(c->model, "opus"));
     assert_int_equal(c->effort, EFFORT_HIGH);
     assert_false(c->is_hidden);
@@ -198,6 +201,7 @@ static void test_frontmatter(void **state)
     assert_true(str_is(body, "The body.\n"));
     c = own_find(l, STR("hidden"));
     assert_true(c && c->is_hidden && !c->model.len && str_is(c->hint, "[one]"));
+    assert_int_equal(c->names.len, 2);
     assert_null(own_find(l, STR("bad")));
     assert_true(is_noted(l, "bad.md", "frontmatter, line"));
 }
