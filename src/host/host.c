@@ -476,6 +476,8 @@ int host_rename(struct host *h, struct str title, struct err *err)
     host_built(h, a);
     if (!is_later)
         return session_rename(h->session, title, err);
+    if (session_check_title(title, err) < 0)
+        return -1;
     session_title(h->session, title);
     return 0;
 }

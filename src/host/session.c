@@ -436,12 +436,20 @@ void session_mode(struct session *s, struct str mode)
         (void)record_mode(s->record, mode, /*err=*/NULL); /* not worth ending a turn for */
 }
 
-int session_rename(struct session *s, struct str title, struct err *err)
+int session_check_title(struct str title, struct err *err)
 {
     title = str_trim(title);
     if (!title.len || title.len > SESSION_MAX_TITLE || str_chr(title, '\n') < title.len)
         return err_set(err, ERR_BAD_INPUT, "a title is one line of at most %d bytes",
                        SESSION_MAX_TITLE);
+    return 0;
+}
+
+int session_rename(struct session *s, struct str title, struct err *err)
+{
+    title = str_trim(title);
+    if (session_check_title(title, err) < 0)
+        return -1;
     if (!s->is_kept)
         return err_set(err, ERR_UNSUPPORTED, "nothing of this session is kept");
     if (!s->record)

@@ -60,6 +60,7 @@ const char *session_forked_from(const struct session *s); /* a session's id; NUL
 /* The permission mode has changed; a person gives the session a name. Any thread. */
 void session_mode(struct session *s, struct str mode);
 int session_rename(struct session *s, struct str title, struct err *err);
+int session_check_title(struct str title, struct err *err); /* whether it can be one */
 void session_name(struct session *s, struct buf *ret); /* its title; nothing when it has none */
 /* A title, one line, for a session that has none; one that has not begun gets it when it does. */
 void session_title(struct session *s, struct str title);
