@@ -167,6 +167,17 @@ static void note_left_out(struct control_call *call)
         host_notice(call->session->host, LEVEL_WARNING, buf_str(&text));
 }
 
+/* A name that cannot be had is no reason to have no session. */
+static void take_title(struct control_call *call, struct str title)
+{
+    struct err err = {0};
+
+    if (host_rename(call->session->host, title, &err) == 0)
+        return;
+    err_prefix(&err, "title");
+    host_notice(call->session->host, LEVEL_WARNING, str_of(err.text));
+}
+
 static int take_initialize(struct control_call *call, struct err *err)
 {
     const struct json *hooks = json_get(call->request, "hooks");
@@ -180,8 +191,8 @@ static int take_initialize(struct control_call *call, struct err *err)
         return -1;
     if (hooks && call->session->hooks && sdk_hooks_set(call->session->hooks, hooks, err) < 0)
         return -1;
-    if (title.len && host_rename(call->session->host, title, err) < 0)
-        return -1;
+    if (title.len)
+        take_title(call, title);
     note_servers(call);
     note_left_out(call);
     return 0;
