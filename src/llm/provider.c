@@ -219,6 +219,12 @@ static int choose_named(const struct conf *conf, struct str want, struct choice 
     if (slash < want.len) {
         c->provider = str_first(want, slash);
         c->model = str_from(want, slash + 1);
+        /* Gateways have names such as "bedrock/claude": theirs as a whole. */
+        if (!door_exists(conf, c->provider) && str_is(c->from, "$ANTHROPIC_MODEL") &&
+            is_gateway(conf, STR("anthropic"))) {
+            c->provider = STR("anthropic");
+            c->model = want;
+        }
         if (!door_exists(conf, c->provider))
             return no_such_provider(conf, c->provider, c, err);
         if (!c->model.len)
