@@ -474,6 +474,8 @@ bool provider_small(const struct conf *conf, struct str now, struct buf *ret)
 
     if (str_is(provider, "anthropic") && haiku.len)
         small = without_window(haiku);
+    else if (is_gateway(conf, provider) && !model_is_kin(provider, str_from(now, provider.len + 1)))
+        return false; /* a server with models of its own need not have the vendor's */
     if (str_is(small, "small"))
         return false;
     buf_addf(ret, "%.*s/%.*s", STR_ARG(provider), STR_ARG(small));

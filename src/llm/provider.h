@@ -67,7 +67,7 @@ struct provider {
 void provider_release(struct provider *p);
 
 /* The small model for work on the side, "provider/name", by the provider of the one in use
- * ("provider/ name"). False: the provider has none. */
+ * ("provider/name"). False: the provider has none, or nobody knows whether it has. */
 bool provider_small(const struct conf *conf, struct str now, struct buf *ret);
 
 /* want: what --model said, or empty. Fails with ERR_AUTH (no key; says which variables were looked

@@ -561,6 +561,40 @@ static void test_select(void **state)
     }
 }
 
+static const struct {
+    const char *env;
+    const char *now;
+    const char *small; /* NULL: none is known */
+} small_rows[] = {
+    {"", "anthropic/claude-opus-5", "anthropic/claude-haiku-4-5"},
+    {"", "openai/gpt-9", "openai/gpt-5.4-mini"},
+    {"", "ollama/qwen3", NULL},
+    {"ANTHROPIC_DEFAULT_HAIKU_MODEL=glm-air", "anthropic/glm-5", "anthropic/glm-air"},
+    {"ANTHROPIC_DEFAULT_HAIKU_MODEL=claude-haiku-4-5[1m]", "anthropic/claude-opus-5",
+     "anthropic/claude-haiku-4-5"},
+    {"ANTHROPIC_BASE_URL=http://127.0.0.1:9", "anthropic/claude-opus-5",
+     "anthropic/claude-haiku-4-5"},
+    {"ANTHROPIC_BASE_URL=http://127.0.0.1:9", "anthropic/kimi-k2.6", NULL},
+    {"ANTHROPIC_BASE_URL=http://127.0.0.1:9\nANTHROPIC_DEFAULT_HAIKU_MODEL=kimi-small",
+     "anthropic/kimi-k2.6", "anthropic/kimi-small"},
+    {"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "openai/qwen3-coder", NULL},
+};
+
+static void test_small(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(small_rows); i++) {
+        CLEANUP(strv_release) struct strv env = STRV_INIT;
+        CLEANUP(conf_unrefp) struct conf *conf = load(small_rows[i].env, NULL, &env);
+        CLEANUP(buf_release) struct buf small = BUF_INIT(1000);
+        bool found = provider_small(conf, str_of(small_rows[i].now), &small);
+
+        print_message("row %zu: %s\n", i, small_rows[i].now);
+        assert_int_equal(found, small_rows[i].small != NULL);
+        assert_string_equal(buf_cstr(&small), found ? small_rows[i].small : "");
+    }
+}
+
 static void test_headers(void **state)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
@@ -679,10 +713,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_select),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_url),
+        cmocka_unit_test(test_select), cmocka_unit_test(test_small), cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_idle),   cmocka_unit_test(test_url),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
