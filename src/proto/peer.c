@@ -403,7 +403,7 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
         return err_set(err, ERR_DENIED, CONTROL_LOOKS_ONLY);
     if (message_parse(json_get(line, "message"), &m, err) < 0 || check_blocks(m, err) < 0)
         return -1;
-    if (uuid.len == ID_UUID_LEN)
+    if (id_is_uuid(uuid)) /* it names a line of the transcript, whose readers want one */
         memcpy(input.uuid, uuid.ptr, ID_UUID_LEN);
     else
         id_uuid(input.uuid);
