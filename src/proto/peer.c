@@ -413,14 +413,12 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
 
 /* A client that has sent a prompt waits for a result, and some wait before they end the input: for
  * one that cannot be taken, too, or both sides would wait for ever. */
-static void peer_leave_out(struct peer *p, const struct json *line, struct err *err)
+static void peer_leave_out(struct peer *p, bool is_waited_for, const char *text)
 {
-    struct host_answer answer = {.command = "", .is_error = true};
+    struct host_answer answer = {.command = "", .text = str_of(text), .is_error = true};
 
-    err_prefix(err, "user message left out");
-    peer_complain(p, err->text);
-    answer.text = str_of(err->text);
-    if (p->spec.owner && json_get_bool(line, "shouldQuery", true))
+    peer_complain(p, text);
+    if (p->spec.owner && is_waited_for)
         host_answer(p->spec.session->host, &answer);
 }
 
@@ -430,8 +428,10 @@ static void peer_parsed(struct peer *p, const struct json *line)
     struct err err = {0};
 
     if (str_is(type, "user")) {
-        if (peer_user(p, line, &err) < 0)
-            peer_leave_out(p, line, &err);
+        if (peer_user(p, line, &err) < 0) {
+            err_prefix(&err, "user message left out");
+            peer_leave_out(p, json_get_bool(line, "shouldQuery", true), err.text);
+        }
     } else if (str_is(type, "control_request")) {
         peer_request(p, line);
     } else if (str_is(type, "control_response")) {
@@ -451,7 +451,8 @@ void peer_line(struct peer *p, struct str line)
     struct err err = {0};
 
     if (!line.ptr) {
-        peer_complain(p, "input line left out: it is too long");
+        /* Nothing but a message is so long. */
+        peer_leave_out(p, /*is_waited_for=*/true, "input line left out: it is too long");
         return;
     }
     if (!str_trim(line).len)
