@@ -28,10 +28,23 @@ void shell_scan_backtick(struct shell_scan *c, struct shell_word *w, bool in_quo
 
 /* --- arithmetic ----------------------------------------------------------------------------- */
 
-/* Where the "))" stands that closes the "((" before `at`; in.len when a ')' alone closes it. */
-static size_t find_arithmetic_end(struct str in, size_t at)
+/* Behind the quote at `at`: where it is closed, or the text's end. */
+static size_t find_quote_end(struct str in, size_t at)
+{
+    char quote = in.ptr[at];
+
+    for (at++; at < in.len && in.ptr[at] != quote; at++)
+        at += in.ptr[at] == '\\' && quote == '"';
+    return at;
+}
+
+/* Where the "))" stands that closes the "((" before `at`; in.len when a ')' alone closes it.
+ * skips: over what is quoted, and not only over the quotes. */
+static size_t find_arithmetic_end(struct str in, size_t at, bool skips, bool *ret_quotes)
 {
     size_t depth = 0;
+
+    *ret_quotes = false;
 
     for (; at < in.len; at++) {
         switch (in.ptr[at]) {
@@ -40,7 +53,10 @@ static size_t find_arithmetic_end(struct str in, size_t at)
             break;
         case '\'':
         case '"':
-            return in.len; /* nobody computes with those */
+            *ret_quotes = true;
+            if (skips)
+                at = find_quote_end(in, at);
+            break;
         case '(':
             depth++;
             break;
@@ -103,8 +119,17 @@ static void arithmetic_change(struct shell *s, struct str text)
 
 bool shell_scan_arithmetic(struct shell_scan *c)
 {
-    size_t end = find_arithmetic_end(c->in, c->at);
+    bool quotes, has_quotes;
+    size_t end = find_arithmetic_end(c->in, c->at, /*skips=*/false, &quotes);
+    size_t other = find_arithmetic_end(c->in, c->at, /*skips=*/true, &has_quotes);
 
+    /* Nobody computes with those; but to the shell it is arithmetic, and there single quotes hold
+     * nothing back: (( echo '$(rm x)' )). */
+    if (quotes || has_quotes) {
+        if (end < c->in.len || other < c->in.len)
+            shell_break(c->s, "it has quotes inside of arithmetic");
+        return false;
+    }
     if (end >= c->in.len)
         return false;
     if (arithmetic_sets(str_from(str_first(c->in, end), c->at)))
