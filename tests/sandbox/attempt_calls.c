@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/fs.h>
 #include <linux/io_uring.h>
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
@@ -46,6 +47,9 @@
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
+#endif
+#ifndef SYS_setxattrat
+#define SYS_setxattrat 463
 #endif
 #ifndef SYS_open_tree_attr
 #define SYS_open_tree_attr 467
@@ -942,6 +946,30 @@ int call_xattr(void)
 
     path_in(out, sizeof(out), "OUT", "canary");
     return refused(setxattr(out, "user.escaped", "x", 1, 0));
+}
+
+int call_xattr_at(void)
+{
+    struct {
+        uint64_t value;
+        uint32_t size;
+        uint32_t flags;
+    } args = {.value = (uint64_t)(uintptr_t) "x", .size = 1};
+    char path[256];
+
+    path_in(path, sizeof(path), "OUT", "canary");
+    return refused(syscall(SYS_setxattrat, AT_FDCWD, path, 0, "user.escape", &args, sizeof(args)));
+}
+
+int call_file_flags(void)
+{
+    char path[256];
+    int flags = 0;
+    int fd;
+
+    path_in(path, sizeof(path), "OUT", "canary");
+    fd = open(path, O_RDONLY);
+    return fd < 0 ? errno : refused(ioctl(fd, FS_IOC_SETFLAGS, &flags));
 }
 
 int call_inotify(void)

@@ -130,6 +130,8 @@
     X(call_link, "a hard link into the workspace", 0)                                              \
     X(call_utimes, "times of a file outside", 0)                                                   \
     X(call_xattr, "an attribute of a file outside", 0)                                             \
+    X(call_xattr_at, "an attribute of a file outside, the new way", 0)                             \
+    X(call_file_flags, "flags of a file outside", 0)                                               \
     X(call_inotify, "inotify on a file outside", ATTEMPT_MAY_PASS)                                 \
     X(call_landlock, "a Landlock domain of its own that allows all", 0)
 
