@@ -167,6 +167,8 @@ void app_ask(struct app *a, struct ask_mail *m)
     }
     p.panel = dialog_ask_new(m->ask, conf_dir(a->conf));
     app_show(a, &p);
+    if (m->ask->kind == ASK_PERMISSION)
+        chat_asked(a->chat, m->ask->tool_use_id);
     app_notify(a, m->ask->kind == ASK_PERMISSION ? "Permission is needed" : "A question");
 }
 

@@ -71,6 +71,7 @@ void chat_free(struct chat *c)
     calls_clear(c);
     vec_release(&c->calls);
     strv_release(&c->said);
+    strv_release(&c->asked);
     lines_release(&c->leads);
     lines_release(&c->scratch);
     lines_release(&c->tail);

@@ -34,7 +34,8 @@ void chat_free(struct chat *c);
 void chat_set_verbose(struct chat *c, bool verbose); /* what comes from now on */
 
 void chat_event(struct chat *c, const struct event *e, int64_t now_ms);
-/* Somebody has said whether this call may run: its time begins now. */
+/* Somebody is asked whether this call may run; has said so: its time begins then. */
+void chat_asked(struct chat *c, struct str id);
 void chat_answered(struct chat *c, struct str id, int64_t now_ms);
 /* What the person sent, shown at once; its EVENT_USER is then not shown again. */
 void chat_said(struct chat *c, struct str text, struct str uuid);

@@ -67,10 +67,23 @@ void calls_started(struct chat *c, const struct event *e, int64_t now_ms)
     call->begun_ms = now_ms;
 }
 
+void chat_asked(struct chat *c, struct str id)
+{
+    strv_add(&c->asked, id);
+}
+
 void chat_answered(struct chat *c, struct str id, int64_t now_ms)
 {
     struct chat_call *call = calls_find(c, id);
 
+    for (size_t i = 0; i < c->asked.len; i++) {
+        if (!str_is(id, c->asked.ptr[i]))
+            continue;
+        mem_freep(&c->asked.ptr[i]);
+        c->asked.ptr[i] = c->asked.ptr[--c->asked.len];
+        c->asked.ptr[c->asked.len] = NULL;
+        break;
+    }
     if (call)
         call->begun_ms = now_ms;
 }
@@ -171,7 +184,8 @@ void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, str
             .progress = buf_str(&it->progress),
             .has_ended = it->has_ended,
             .is_error = it->has_failed,
-            .elapsed_ms = it->started ? v->now_ms - it->begun_ms : 0,
+            .elapsed_ms =
+                it->started && !strv_has(&c->asked, str_of(it->id)) ? v->now_ms - it->begun_ms : 0,
             .dir = c->dir,
             .hint = it == slow ? STR("ctrl+b to run in the background") : STR(""),
         };

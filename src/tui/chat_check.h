@@ -392,6 +392,8 @@ static void play_line(struct chat_check *k, struct str rest)
         play_end(k, (struct turn_report){.end = END_ABORTED_STREAMING, .is_error = true});
     else if (str_is(verb, "end-error"))
         play_error(k, rest);
+    else if (str_is(verb, "asked"))
+        chat_asked(k->chat, rest);
     else if (str_is(verb, "answered"))
         chat_answered(k->chat, rest, k->now_ms);
     else if (str_is(verb, "wait"))

@@ -110,6 +110,7 @@ struct chat {
     int64_t thought_ms; /* since when */
 
     VEC(struct chat_call) calls;
+    struct strv asked; /* ids of those that somebody is asked about; it may be told before them */
 
     int64_t drawn_ms; /* when chat_live() was called last; 0: never */
 
