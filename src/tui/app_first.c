@@ -186,11 +186,13 @@ void app_first_choice(struct app *a, bool has_seen)
 void app_no_key(struct app *a, const char *why)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    bool is_none = str_starts(str_of(why), STR("no provider is set up"));
 
     buf_addf(&text, "tenax %s needs a model to talk to, and none is set up yet.", a->spec->version);
     chat_note(a->chat, ROLE_TEXT, buf_str(&text));
-    chat_note(a->chat, ROLE_WARNING, str_of(why));
-    if (!str_has(str_of(why), STR("tenax auth login"))) /* said once is enough */
+    if (!is_none) /* said once is enough */
+        chat_note(a->chat, ROLE_WARNING, str_of(why));
+    if (is_none || !str_has(str_of(why), STR("tenax auth login")))
         chat_note(a->chat, ROLE_TEXT,
                   STR("Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run: tenax auth "
                       "login"));
