@@ -24,7 +24,11 @@ void app_commands_take(struct app *a, const slash_item_vec *items)
     size_t n = 0;
 
     VEC_EACH(items, it) {
-        commands[n++] = (struct completer_command){it->name, it->aliases, it->hint, it->summary};
+        /* "[…]" of a person's own command is often an argument it cannot do without */
+        bool runs_bare = !it->is_own && str_starts(it->hint, STR("["));
+
+        commands[n++] =
+            (struct completer_command){it->name, it->aliases, it->hint, it->summary, runs_bare};
     }
     completer_commands(a->completer, commands, n);
     mem_freep(&commands);

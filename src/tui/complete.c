@@ -94,6 +94,7 @@ void completer_commands(struct completer *c, const struct completer_command *com
                                    .aliases = arena_str(&c->command_arena, commands[i].aliases),
                                    .hint = arena_str(&c->command_arena, commands[i].hint),
                                    .summary = arena_str(&c->command_arena, commands[i].summary),
+                                   .runs_bare = commands[i].runs_bare,
                                }));
     }
 }

@@ -26,7 +26,7 @@ struct completion {
     struct str detail;        /* faint, behind it */
     const unsigned short *at; /* bytes of text that matched */
     size_t at_count;
-    bool goes_on; /* more can follow: a folder, a command with arguments */
+    bool goes_on; /* more follows: a folder, a command that needs arguments */
 };
 
 /* A command that can be completed: lent; the name with or without its slash. With a hint it takes
@@ -35,6 +35,7 @@ struct completer_command {
     struct str name;
     struct str aliases; /* other names, a blank between two; they are found as well */
     struct str hint, summary;
+    bool runs_bare; /* means something without its arguments: Enter may send it as it is */
 };
 
 struct completer_spec {

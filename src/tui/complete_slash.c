@@ -61,7 +61,7 @@ void complete_slash(const struct completer_command *commands, size_t count, stru
 {
     for (size_t i = 0; i < count; i++) {
         const struct completer_command *cmd = &commands[i];
-        struct found f = {.text = cmd->name, .goes_on = cmd->hint.len > 0};
+        struct found f = {.text = cmd->name, .goes_on = cmd->hint.len && !cmd->runs_bare};
 
         if (!typed.len)
             f.score = -(int)i; /* in the order they were given */

@@ -30,7 +30,8 @@ struct fixture {
 static const struct completer_command commands[] = {
     {STR_INIT("help"), STR_INIT("commands"), STR_INIT(""), STR_INIT("what there is")},
     {STR_INIT("goal"), STR_INIT(""), STR_INIT("[condition]"), STR_INIT("work until it holds")},
-    {STR_INIT("model"), STR_INIT(""), STR_INIT("[name]"), STR_INIT("another model")},
+    {STR_INIT("model"), STR_INIT(""), STR_INIT("[name]"), STR_INIT("another model"),
+     .runs_bare = true},
     {STR_INIT("memory"), STR_INIT("notes keeps"), STR_INIT(""), STR_INIT("what is remembered")},
     {STR_INIT("theme"), STR_INIT(""), STR_INIT(""), STR_INIT("colors")},
 };
@@ -185,6 +186,8 @@ static void slashes(void **state)
     assert_true(completer_at(f->completer, 0).goes_on);
     assert_true(str_is(completer_at(f->completer, 0).detail, "[condition]  work until it holds"));
     assert_int_equal(completer_at(f->completer, 0).at_count, 2);
+    completer_ask(f->completer, '/', STR("mo"));
+    assert_false(completer_at(f->completer, 0).goes_on); /* its argument may be left out */
     completer_ask(f->completer, '/', STR("no"));
     assert_true(str_is(completer_at(f->completer, 0).alias, "notes"));
     assert_true(str_is(completer_at(f->completer, 0).detail, "(notes)  what is remembered"));

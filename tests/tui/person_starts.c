@@ -121,6 +121,17 @@ static void case_misspelt(void)
     window_until_shown(&w, "/cost");
     window_type(&w, ENTER);
     window_until(&w, "Nothing has been used yet.");
+    window_type(&w, "/permis"); /* its arguments may be left out */
+    window_until_shown(&w, "/permissions");
+    window_type(&w, ENTER);
+    window_until(&w, "/permissions add asks");
+    window_type(&w, "/renam"); /* it needs some */
+    window_until_shown(&w, "/rename");
+    window_type(&w, ENTER);
+    window_until_shown(&w, "\xe2\x9d\xaf /rename");
+    window_settle(&w, 300);
+    CHECK(!strstr(window_text(&w), "has no name"), "it was run:\n%s", window_text(&w));
+    window_type(&w, CTRL_C);
     leave(&w);
 }
 
