@@ -347,6 +347,8 @@ static const struct edit_case vim_cases[] = {
     {"'a\nb\nc' esc 'ggVjJ'", "a| b~c"},
     {"'one two' esc '0yiwwviwp'", "one on|e"},
     {"'one two x' esc '0yiwwviwp'", "one on|e x"},
+    {"'a\nb' esc '\"ayy\"ap'", "a~b~|b"}, /* the name of a register is no command */
+    {"'a b c' esc '0v\"+y$\"+p'", "a b c|a"},
     {"'one two' esc '0yiwwviwpp'", "one onetw|o"}, /* what stood there is cut */
     {"'one two' esc '0yiwwviwPp'", "one oneon|e"}, /* but not by P */
     {"'a\nbc' esc 'ggyyj0vp'", "a~~|a~c"},         /* lines among characters */

@@ -258,7 +258,7 @@ static void vim_repeat(struct editor *e, unsigned count)
 
 /* --- commands -------------------------------------------------------------------------------- */
 
-/* The character that f, t, r, g, i or a waited for. */
+/* The character that f, t, r, g, i, a or " waited for. */
 static void vim_awaited(struct editor *e, struct str c)
 {
     struct editor_vim *v = &e->vim;
@@ -272,6 +272,8 @@ static void vim_awaited(struct editor *e, struct str c)
 
     v->wait = 0;
     switch (wait) {
+    case '"': /* a register: there is one, and the command comes yet */
+        return;
     case 'r':
         vim_reset(v);
         if (editor_vim_selection(e, &from, &to)) {
@@ -442,6 +444,10 @@ static enum editor_act vim_char(struct editor *e, struct str c)
         count = vim_times(v);
         vim_reset(v);
         vim_whole_lines(e, key, count);
+        return EDITOR_NOTHING;
+    }
+    if (key == '"' && !v->op) {
+        v->wait = key;
         return EDITOR_NOTHING;
     }
     if (key && (strchr("fFtTg", key) || ((v->op || vim_is_visual(v)) && strchr("ia", key)) ||

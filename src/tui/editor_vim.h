@@ -43,7 +43,7 @@ struct editor_vim {
     unsigned count;    /* being typed; 0: none */
     unsigned op_count; /* in front of the operator */
     char op;           /* d c y > < or 0 */
-    char wait;         /* f F t T r g i a: one more character */
+    char wait;         /* f F t T r g i a ": one more character */
     /* the last f, F, t, T */
     char find;
     char find_char[VIM_MAX_CHAR];
