@@ -133,6 +133,8 @@ static int start_block(struct decoder *d, const struct json *v, struct err *err)
         /* Always {} at Anthropic; others put the whole input here and send no deltas. */
         if (json_len(json_get(v, "input")))
             d->seed = arena_str(&d->kept, json_raw(json_get(v, "input")));
+    } else if (block_type_is_ours(type)) {
+        return err_set(err, ERR_PROTOCOL, "the server sent a block of type %.*s", STR_ARG(type));
     } else {
         seed.kind = BLOCK_OTHER;
         seed.raw = json_raw(v);

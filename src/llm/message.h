@@ -91,6 +91,9 @@ size_t message_count(const struct message *m, enum block_kind kind);
 void message_write(const struct message *m, struct buf *out);
 void block_write(const struct block *b, struct buf *out); /* one block of it */
 int message_parse(const struct json *v, struct message **ret, struct err *err);
+/* Types under which nothing of a server's own can be kept whole: read again, it would be a call, a
+ * result or somebody's words. */
+bool block_type_is_ours(struct str type);
 
 /* Whether these bytes are no input for a tool: not a JSON object, one behind a byte order mark, or
  * one nested too deep to be written down (REPLY_MAX_DEPTH). White space alone counts as {}. */

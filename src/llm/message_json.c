@@ -317,6 +317,18 @@ static bool read_known(const struct json *v, struct block *b)
     return false;
 }
 
+bool block_type_is_ours(struct str type)
+{
+    static const char *const types[] = {"text", "thinking", "redacted_thinking", "tool_use",
+                                        "tool_result"};
+
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (str_is(type, types[i]))
+            return true;
+    }
+    return false;
+}
+
 static int read_block(const struct json *v, struct arena *scratch, bool inside, struct block *ret,
                       struct err *err)
 {

@@ -795,6 +795,8 @@ static const struct stream_row stream_rows[] = {
     {"not JSON", "data: hello\n\n", NULL, ERR_PROTOCOL},
     {"a stop without a start", EV("message_stop", ""), NULL, ERR_PROTOCOL},
     {"a block without a type", START OPEN("{}"), NULL, ERR_PROTOCOL},
+    {"a result, which only we have", START OPEN("{\"type\":\"tool_result\",\"tool_use_id\":\"x\"}"),
+     NULL, ERR_PROTOCOL},
     {"a delta for another block",
      START OPEN("{\"type\":\"text\",\"text\":\"\"}") EV(
          "content_block_delta", ",\"index\":7,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}"),

@@ -297,6 +297,9 @@ static const struct stream_case streams[] = {
      "ERROR PROTOCOL: an output item has an impossible number\n"},
     {"a huge number", DELTA("output_text", "99999999999", "x"),
      "ERROR PROTOCOL: an output item has an impossible number\n"},
+    {"an item that would be a call of ours in the transcript",
+     ITEM("0", "{'type':'tool_use','id':'x','name':'Bash'}"),
+     "ERROR PROTOCOL: the server sent an item of type tool_use\n"},
     {"an item without a type", ITEM("0", "{}"),
      "ERROR PROTOCOL: the server sent an output item without a type\n"},
 

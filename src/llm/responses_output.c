@@ -259,7 +259,11 @@ static int finish_custom_call(struct responses_output *o, const struct json *ite
 
 static int finish_hosted(struct responses_output *o, const struct json *item, struct err *err)
 {
-    if (str_is(json_get_str(item, "type"), "web_search_call"))
+    struct str type = json_get_str(item, "type");
+
+    if (block_type_is_ours(type))
+        return err_set(err, ERR_PROTOCOL, "the server sent an item of type %.*s", STR_ARG(type));
+    if (str_is(type, "web_search_call"))
         o->searches++;
     return open_block(o, &(struct block){.kind = BLOCK_OTHER, .raw = json_raw(item)}, STR(""), err);
 }
