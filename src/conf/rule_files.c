@@ -16,11 +16,11 @@
 
 /* Where what is named may lie, besides the folder that the command starts in. */
 struct places {
-    const struct rule_command *command;
     struct arena *arena;
     struct rule_files *files;
     size_t named; /* in words; what is a filter is none of these */
     bool quotes;  /* the word that is added is written out */
+    bool changes; /* the command may do more than read */
     struct str dirs[MAX_PLACES];
     size_t dirs_len;
 };
@@ -181,18 +181,18 @@ static void places_add_script(struct places *at, struct str text, unsigned depth
     shell_split(&s, arena_str(at->arena, text));
     places_find(at, &s);
     VEC_EACH(&s.parts, p) {
-        bool reads = shell_part_is_read_only(p);
+        bool writes = at->changes && !shell_part_is_read_only(p);
 
         VEC_EACH(&p->words, w) {
-            places_add(at, arena_str(at->arena, w->text), !reads);
-            places_add(at, arena_str(at->arena, word_value(w->text)), !reads);
+            places_add(at, arena_str(at->arena, w->text), writes);
+            places_add(at, arena_str(at->arena, word_value(w->text)), writes);
         }
     }
     VEC_EACH(&s.reads, w) {
         places_add(at, arena_str(at->arena, w->text), /*writes=*/false);
     }
     VEC_EACH(&s.writes, w) {
-        places_add(at, arena_str(at->arena, w->text), /*writes=*/true);
+        places_add(at, arena_str(at->arena, w->text), at->changes);
     }
     places_add_scripts(at, &s, depth + 1);
     shell_release(&s);
@@ -215,19 +215,19 @@ static void places_add_scripts(struct places *at, const struct shell *s, unsigne
 
 void rule_command_files(const struct rule_command *c, struct arena *arena, struct rule_files *ret)
 {
-    struct places at = {.command = c, .arena = arena, .files = ret};
-    bool changes = !rule_command_is_read_only(c);
+    struct places at = {.arena = arena, .files = ret};
 
+    at.changes = !rule_command_is_read_only(c);
     places_find(&at, &c->shell);
     places_add_scripts(&at, &c->shell, 0);
     for (size_t k = 0; k < c->shell.parts.len; k++) {
         const struct shell_part *p = &c->shell.parts.ptr[k];
 
         for (size_t i = p->first; i < p->words.len; i++)
-            places_add_word(&at, p, i, !changes || c->lines[k].reads);
+            places_add_word(&at, p, i, !at.changes || c->lines[k].reads);
     }
     VEC_EACH(&c->shell.values, w) {
-        places_add(&at, w->text, changes);
+        places_add(&at, w->text, at.changes);
     }
     VEC_EACH(&c->shell.reads, w) {
         places_add(&at, w->text, /*writes=*/false);
