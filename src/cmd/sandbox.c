@@ -24,6 +24,7 @@
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
+#include "sync/signals.h"
 
 #define OUT_MAX ((size_t)4 << 20)
 #define PIECE ((size_t)16 << 10)
@@ -221,6 +222,17 @@ static void trial_watch(struct trial *t)
     }
 }
 
+/* The window has another size. Signal thread. */
+static void trial_resize(int signo, void *arg)
+{
+    struct trial *t = arg;
+    struct winsize size;
+
+    (void)signo;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        proc_resize(t->proc, size.ws_row, size.ws_col);
+}
+
 /* On a terminal every key is the command's, Ctrl-C too. */
 static bool terminal_take(struct termios *before, struct proc_spec *spec)
 {
@@ -270,10 +282,16 @@ static int run_inside(const struct place *p, struct cmd *c)
     on_terminal = terminal_take(&before, &spec);
     t.proc = proc_start(&spec, t.mail, &err);
     sandbox_job_started(job);
+    if (t.proc && on_terminal) {
+        signals_watch(SIGWINCH, trial_resize, &t);
+        trial_resize(SIGWINCH, &t); /* one that came while it was started */
+    }
     if (t.proc)
         trial_watch(&t);
-    if (on_terminal)
+    if (on_terminal) {
+        signals_watch(SIGWINCH, NULL, NULL);
         tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    }
     if (!t.proc) {
         say_error(&err);
         t.code = err.code == ERR_NOT_FOUND ? 127 : err.code == ERR_DENIED ? 126 : EXIT_FAILED;

@@ -19,7 +19,7 @@
 static const int signals_read[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
 
 /* Written by signals_start() before there are other threads, read-only afterwards; but for whom
- * signals are diverted to. */
+ * signals are diverted to, and who watches one. */
 static struct {
     signals_fn fn;
     void *arg;
@@ -31,6 +31,9 @@ static struct {
     struct lock lock; /* of what follows; held while it is called */
     signals_fn diverted;
     void *diverted_arg;
+    int watched; /* signo */
+    signals_fn watcher;
+    void *watcher_arg;
 } signals = {.fd = -1, .stop_fd = -1, .lock = LOCK_INIT};
 
 static void signals_tell(int signo)
@@ -38,6 +41,8 @@ static void signals_tell(int signo)
     bool taken;
 
     lock_take(&signals.lock);
+    if (signals.watcher && signo == signals.watched)
+        signals.watcher(signo, signals.watcher_arg);
     taken = signals.diverted;
     if (taken)
         signals.diverted(signo, signals.diverted_arg);
@@ -51,6 +56,15 @@ void signals_divert(signals_fn fn, void *arg)
     lock_take(&signals.lock);
     signals.diverted = fn;
     signals.diverted_arg = arg;
+    lock_give(&signals.lock);
+}
+
+void signals_watch(int signo, signals_fn fn, void *arg)
+{
+    lock_take(&signals.lock);
+    signals.watched = signo;
+    signals.watcher = fn;
+    signals.watcher_arg = arg;
     lock_give(&signals.lock);
 }
 

@@ -21,6 +21,9 @@ void signals_stop(void);
  * NULL: that of signals_start() again, and when this returns the other one is not running and never
  * will. Not from within either. */
 void signals_divert(signals_fn fn, void *arg);
+/* Somebody who wants to hear of one signal besides (a pty's keeper, of WINCH). NULL: nobody, under
+ * the same promise. */
+void signals_watch(int signo, signals_fn fn, void *arg);
 /* Stops the process as SIGTSTP does; returns when it is continued. Any thread. */
 void signals_suspend(void);
 const sigset_t *signals_original(void); /* the mask before signals_start(); else empty */

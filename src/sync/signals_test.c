@@ -139,12 +139,35 @@ static void test_diverted(void **state)
     mailbox_unref(screen);
 }
 
+/* Of one signal, besides whoever gets it. */
+static void test_watched(void **state)
+{
+    struct mailbox *usual = mailbox_new();
+    struct mailbox *watcher = mailbox_new();
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(signals_start(forward, usual, &err), 0);
+    signals_watch(SIGWINCH, forward, watcher);
+    send_and_take(usual, SIGWINCH);
+    mail_free(mailbox_try(watcher));
+    send_and_take(usual, SIGTERM);
+    assert_null(mailbox_try(watcher));
+    signals_watch(0, NULL, NULL);
+    send_and_take(usual, SIGWINCH);
+    assert_null(mailbox_try(watcher));
+    signals_stop();
+    mailbox_unref(usual);
+    mailbox_unref(watcher);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_ignored_stays_ignored),
         cmocka_unit_test(test_diverted),
+        cmocka_unit_test(test_watched),
     };
 
     signal(SIGHUP, SIG_DFL); /* also when the tests themselves run under nohup */

@@ -211,6 +211,32 @@ static void case_resize(void)
     leave(&w);
 }
 
+/* A command that is tried in the sandbox has a window that grows and shrinks with ours. */
+static void case_sandbox_resize(void)
+{
+    static const char *const args[] = {
+        "sandbox",
+        "--",
+        "bash",
+        "-c",
+        "trap 'echo now $(stty size)' WINCH; trap 'exit 7' INT; echo at first $(stty size); "
+        "while :; do sleep 100 & wait $!; done",
+        NULL};
+    struct window_spec spec = {.build = build, .args = args};
+    struct window w;
+
+    window_open(&w, &spec);
+    while (!w.is_over && !strstr(window_text(&w), "at first 24 80"))
+        (void)window_wait(&w, 100);
+    if (!w.is_over) { /* else no sandbox works here */
+        window_resize(&w, 90, 30);
+        window_until(&w, "now 30 90");
+        window_type(&w, CTRL_C);
+        CHECK(window_end(&w) == 7, "%s", window_text(&w));
+    }
+    window_close(&w);
+}
+
 /* A long draft is seen as it was written, whatever a narrow window would make of it. */
 static void case_draft(void)
 {
@@ -487,6 +513,7 @@ const struct person_case person_starts[] = {
     {"modes", case_modes},
     {"transcript", case_transcript},
     {"resize", case_resize},
+    {"sandbox-resize", case_sandbox_resize},
     {"draft", case_draft},
     {"paste", case_paste},
     {"memory", case_memory},
