@@ -15,6 +15,7 @@
 #include "base/secret.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "conf/nearest.h"
 #include "json/jw.h"
 #include "llm/auth.h"
 #include "llm/door.h"
@@ -103,6 +104,19 @@ static int auth_ask_provider(struct cmd *c, struct buf *ret_provider, struct err
     return 0;
 }
 
+static void auth_say_unknown(const struct conf *conf, const char *provider)
+{
+    struct nearest near;
+
+    nearest_init(&near, str_of(provider));
+    door_offer(conf, &near);
+    if (near.best.len)
+        say("no provider is called '%s'; did you mean %.*s?", provider, STR_ARG(near.best));
+    else
+        say("no provider is called '%s'; add it under \"providers\" in settings.json first",
+            provider);
+}
+
 static int auth_login_named(struct cmd *c, const struct conf *conf, const char *provider)
 {
     CLEANUP(mem_freep) char *name = NULL;
@@ -111,8 +125,7 @@ static int auth_login_named(struct cmd *c, const struct conf *conf, const char *
 
     if (door_open(conf, str_of(provider), &door, &err) < 0) {
         if (err.code == ERR_NOT_FOUND)
-            say("no provider is called '%s'; add it under \"providers\" in settings.json first",
-                provider);
+            auth_say_unknown(conf, provider);
         else
             say_error(&err);
         return EXIT_USAGE;

@@ -10,6 +10,7 @@
 #include "base/secret.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "conf/nearest.h"
 #include "json/json.h"
 #include "llm/auth.h"
 #include "llm/dialect.h"
@@ -144,6 +145,17 @@ static const struct door_row *row_named(struct str name)
 static const struct json *settings_of(const struct conf *conf, struct str name)
 {
     return json_get_key(conf_get(conf, "providers"), name);
+}
+
+void door_offer(const struct conf *conf, struct nearest *near)
+{
+    for (size_t i = 0; i < ARRAY_LEN(door_rows); i++) {
+        nearest_offer(near, str_of(door_rows[i].name));
+        if (door_rows[i].also)
+            nearest_offer(near, str_of(door_rows[i].also));
+    }
+    JSON_EACH(conf_get(conf, "providers"), it)
+        nearest_offer(near, json_key(it));
 }
 
 bool door_exists(const struct conf *conf, struct str name)

@@ -19,6 +19,7 @@ struct conf;
 struct dialect;
 struct err;
 struct json;
+struct nearest;
 struct strv;
 
 #define DOOR_KEY_ENVS 3
@@ -63,6 +64,8 @@ struct door {
  * sense (and say which). */
 int door_open(const struct conf *conf, struct str name, struct door *ret, struct err *err);
 bool door_exists(const struct conf *conf, struct str name);
+/* Every name of a door, for somebody who has mistyped one. */
+void door_offer(const struct conf *conf, struct nearest *near);
 /* Whether the base URL is the vendor's own, but for slashes at its end. */
 bool door_is_home(const struct door *d);
 

@@ -191,6 +191,19 @@ static int call_again(struct llm_call *c, const struct llm_fault *fault, int64_t
     return 0;
 }
 
+/* Of several keys that somebody may have, the one that was refused. */
+static void call_tell_key(const struct provider *p, char *out, size_t size)
+{
+    if (p->source == KEY_ENV && p->source_name)
+        snprintf(out, size, "; the key is from %.100s", p->source_name);
+    else if (p->source == KEY_HELPER)
+        snprintf(out, size, "; the key is from apiKeyHelper");
+    else if (p->source == KEY_STORED)
+        snprintf(out, size, "; the key is the stored one (tenax auth)");
+    else
+        out[0] = '\0';
+}
+
 /* The page of agent-loop's faults. */
 static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, struct err *err)
 {
@@ -221,6 +234,10 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
     if (fault->no_tools) {
         snprintf(why, sizeof(why), "; %.*s cannot use tools here, so choose another model",
                  STR_ARG(str_clip(c->provider->model.name, 100)));
+        return call_give_up(c, fault, why, err);
+    }
+    if (!fault->retry && fault->code == ERR_AUTH) {
+        call_tell_key(c->provider, why, sizeof(why));
         return call_give_up(c, fault, why, err);
     }
     if (!fault->retry)

@@ -190,10 +190,7 @@ static int no_such_provider(const struct conf *conf, struct str name, const stru
     struct nearest near;
 
     nearest_init(&near, name);
-    for (size_t i = 0; door_row(i); i++)
-        nearest_offer(&near, str_of(door_row(i)->name));
-    JSON_EACH(conf_get(conf, "providers"), it)
-        nearest_offer(&near, json_key(it));
+    door_offer(conf, &near);
     if (near.best.len)
         return err_set(err, ERR_BAD_INPUT, "%.*s: there is no provider '%.*s'; did you mean %.*s?",
                        STR_ARG(c->from), STR_ARG(name), STR_ARG(near.best));
