@@ -222,13 +222,16 @@ static void case_sandbox_resize(void)
         "trap 'echo now $(stty size)' WINCH; trap 'exit 7' INT; echo at first $(stty size); "
         "while :; do sleep 100 & wait $!; done",
         NULL};
-    struct window_spec spec = {.build = build, .args = args};
+    struct window_spec spec = {.build = build, .args = args, .sandbox = true};
     struct window w;
 
     window_open(&w, &spec);
     while (!w.is_over && !strstr(window_text(&w), "at first 24 80"))
         (void)window_wait(&w, 100);
-    if (!w.is_over) { /* else no sandbox works here */
+    if (w.is_over) {
+        printf("no sandbox works here: %s\n", window_text(&w));
+        CHECK(window_end(&w) == 1, "%s", window_text(&w));
+    } else {
         window_resize(&w, 90, 30);
         window_until(&w, "now 30 90");
         window_type(&w, CTRL_C);

@@ -252,7 +252,8 @@ static void run_child(const struct window *w, const struct window_spec *spec)
     strv_addf(&env, "TENAX_HOME=%s/home/.tenax", w->top);
     strv_addf(&env, "TERM=%s", spec->term ? spec->term : "xterm-256color");
     strv_adds(&env, "LANG=C.UTF-8");
-    strv_adds(&env, "TENAX_TEST_SANDBOX=none");
+    if (!spec->sandbox)
+        strv_adds(&env, "TENAX_TEST_SANDBOX=none");
     for (const char *const *e = spec->env; e && *e; e++)
         strv_adds(&env, *e);
     for (const char *const *name =
@@ -261,6 +262,9 @@ static void run_child(const struct window *w, const struct window_spec *spec)
         if (getenv(*name))
             strv_addf(&env, "%s=%s", *name, getenv(*name));
     }
+    /* Ignored in the background of a script, which no terminal is. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
     if (spec->shell) {
         const char *const shell[] = {"bash", "--norc", "--noprofile", "-i", NULL};
         CLEANUP(buf_release) struct buf command = BUF_INIT(BUF_NO_LIMIT);

@@ -27,6 +27,7 @@ struct window_spec {
     const char *term;        /* NULL: xterm-256color */
     bool untrusted;          /* nobody has been asked about the folder */
     bool shell;              /* a shell; "$TENAX" in it is the command */
+    bool sandbox;            /* commands are confined, where that works */
     const char *home;        /* of an earlier window: its sessions are there; NULL: a new one */
 };
 
