@@ -4,11 +4,13 @@
 #include "net/curl_table.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "net/curl_first.h"
+#include "net/link_pages.h"
 #include "sync/thread.h"
 
 #define CURL_LIBRARY "libcurl.so.4"
@@ -21,6 +23,11 @@ struct curl_table curl;
 static struct lock load_lock = LOCK_INIT;
 static bool loaded;
 static bool started;
+
+/* Libraries that were there before, and those that came before libcurl itself. */
+static size_t first_loaded;
+static size_t count_loaded;
+static atomic_flag slimmed = ATOMIC_FLAG_INIT;
 
 /* libcurl brings GnuTLS along, for protocols that are never spoken here. Its constructor would set
  * itself up, which costs 0.7 MB and a third of a millisecond; it asks for a function of this name
@@ -67,7 +74,9 @@ static int load_library(struct err *err)
 {
     void *library;
 
+    first_loaded = link_pages_count();
     load_first();
+    count_loaded = link_pages_count() - first_loaded;
     /* Lazily: of what its 33 libraries refer to, most is never called. */
     library = dlopen(CURL_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
     if (!library)
@@ -88,6 +97,12 @@ int curl_table_load(struct err *err)
         loaded = true;
     lock_give(&load_lock);
     return r;
+}
+
+void curl_table_slim(void)
+{
+    if (!atomic_flag_test_and_set(&slimmed)) /* the lock is held while the library starts */
+        link_pages_drop(first_loaded, count_loaded);
 }
 
 int curl_table_start(struct err *err)

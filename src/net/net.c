@@ -446,7 +446,11 @@ static int net_wait(struct net *n, bool is_loaded_enough, struct err *err)
 
 int net_loaded(struct net *n, struct err *err)
 {
-    return net_wait(n, /*is_loaded_enough=*/true, err);
+    int rc = net_wait(n, /*is_loaded_enough=*/true, err);
+
+    if (rc == 0)
+        curl_table_slim(); /* the network thread sets libcurl up meanwhile */
+    return rc;
 }
 
 int net_ready(struct net *n, struct err *err)

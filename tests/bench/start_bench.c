@@ -186,9 +186,14 @@ static void bench_memory(const struct bench *b)
     char *ask[] = {b->tenax, (char *)"-p", (char *)"hello", (char *)"-C", (char *)b->plain, NULL};
     int runs = b->runs < 10 ? b->runs : 10;
 
-    for (int i = 0; i < runs; i++)
-        b->other[i] = (double)run(b, ask, /*watch=*/true).pss_kb / 1024;
+    for (int i = 0; i < runs; i++) {
+        struct sample s = run(b, ask, /*watch=*/true);
+
+        b->other[i] = (double)s.pss_kb / 1024;
+        b->wall[i] = (double)s.max_rss_kb / 1024;
+    }
     row("-p hello, peak PSS", b->other, runs, "MB", "(aim 10)");
+    row("-p hello, peak RSS, shared or not", b->wall, runs, "MB", "");
 }
 
 /* Runs a shell command in a folder. */
