@@ -95,7 +95,7 @@ const char *turn_end_subtype(enum turn_end end)
     return ends[end].subtype;
 }
 
-const char *event_error_name(enum err_code code, int status)
+const char *event_error_name(enum err_code code, bool is_overloaded)
 {
     switch (code) {
     case ERR_AUTH:
@@ -104,7 +104,7 @@ const char *event_error_name(enum err_code code, int status)
     case ERR_BUDGET:
         return "billing_error";
     case ERR_RETRY_LATER:
-        return status == 429 ? "rate_limit" : "overloaded";
+        return is_overloaded ? "overloaded" : "rate_limit";
     case ERR_NOT_FOUND:
         return "model_not_found";
     case ERR_BAD_INPUT:

@@ -49,7 +49,8 @@ enum event_kind {
                             beside tool results; text; id: uuid of the input it came with; user;
                             show: which files went along with it, a line each, or empty */
     EVENT_WAITING,       /* processed, total, cached: the server reads the prompt */
-    EVENT_RETRY,         /* attempt, max_tries, delay_ms, status, error (enum err_code), text */
+    EVENT_RETRY,         /* attempt, max_tries, delay_ms, status, error (enum err_code),
+                            is_overloaded, text */
     EVENT_STATE,         /* state */
     EVENT_MODE,          /* mode */
     EVENT_HOOK_STARTED,  /* all handlers of an event: id, name: "PreToolUse:Bash", text:
@@ -190,6 +191,7 @@ struct event {
     double usd; /* of the session so far; NAN: something has no price */
     int attempt, max_tries, status;
     enum err_code error;
+    bool is_overloaded;
     int64_t processed, total, cached;
     int64_t pre_tokens, post_tokens; /* about */
     const struct turn_report *report;
@@ -198,8 +200,9 @@ struct event {
     struct arena arena; /* of all slices */
 };
 
-/* What the reference calls a failure of the provider: "rate_limit", "overloaded", … */
-const char *event_error_name(enum err_code code, int status);
+/* What the reference calls a failure of the provider: "rate_limit", "overloaded", … The HTTP status
+ * cannot tell these two apart: both also come inside an answer that began with 200. */
+const char *event_error_name(enum err_code code, bool is_overloaded);
 
 struct event *event_new(enum event_kind kind);
 struct event *event_ref(struct event *e);

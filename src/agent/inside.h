@@ -86,6 +86,7 @@ struct turn {
     struct buf note;     /* why it ended, for a person */
     struct buf tail;     /* of the next request, behind the history */
     int api_status;
+    bool is_overloaded;
     int64_t asked_ms; /* of the call that failed: how long its server asked to wait; or -1 */
     struct err err;
 };

@@ -202,6 +202,7 @@ static void step_retry(struct step *s, const struct llm_event *ev)
     e->delay_ms = ev->delay_ms;
     e->status = ev->status;
     e->error = ev->error;
+    e->is_overloaded = ev->overloaded;
     e->text = arena_str(&e->arena, ev->text);
     agent_emit(s->agent, e, s->turn->cancel);
 }
@@ -494,6 +495,7 @@ int step_call(struct step *s, struct err *err)
         r = step_wait(s, call, err);
     s->turn->api_ms += clock_mono_ms() - s->start_ms;
     s->api_status = llm_call_status(call);
+    s->is_overloaded = llm_call_overloaded(call);
     s->asked_ms = llm_call_asked_ms(call);
     s->blames_media = llm_call_blames_media(call);
     if (r > 0)

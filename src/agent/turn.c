@@ -208,6 +208,7 @@ static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end
 static enum turn_end turn_failed(struct agent *a, struct turn *t, struct step *s)
 {
     t->api_status = s->api_status;
+    t->is_overloaded = s->is_overloaded;
     t->asked_ms = s->asked_ms;
     switch (t->err.code) {
     case ERR_CANCELLED:
@@ -485,7 +486,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     log_debug("agent", "turn %" PRId64 " ended: %s, %" PRId64 " steps", (int64_t)a->turn,
               turn_end_name(end), t->steps);
     if (end == END_API_ERROR || end == END_PROMPT_TOO_LONG)
-        turn_tell_failure(a, t, event_error_name(t->err.code, t->api_status), t->err.text);
+        turn_tell_failure(a, t, event_error_name(t->err.code, t->is_overloaded), t->err.text);
     else if (end == END_MODEL_ERROR && t->err.code == ERR_TOO_BIG && t->stop == STOP_MAX_TOKENS)
         turn_tell_failure(a, t, "max_output_tokens", t->err.text);
     if (a->spec.referee)

@@ -74,7 +74,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
                   end != END_TOOL_DEFERRED;
     r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
     r->result = api ? r->error : arena_str(&e->arena, t->last_text);
-    r->category = api ? str_of(event_error_name(t->err.code, t->api_status)) : STR("");
+    r->category = api ? str_of(event_error_name(t->err.code, t->is_overloaded)) : STR("");
     r->api_status = api ? t->api_status : 0;
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;

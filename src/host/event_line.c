@@ -124,7 +124,7 @@ static void put_retry(struct event_line *l, const struct event *e, struct jw *w)
     jw_ki64(w, "of", e->max_tries);
     jw_ki64(w, "wait_ms", e->delay_ms);
     jw_ki64(w, "status", e->status);
-    jw_kcstr(w, "error", event_error_name(e->error, e->status));
+    jw_kcstr(w, "error", event_error_name(e->error, e->is_overloaded));
 }
 
 static void put_state(struct event_line *l, const struct event *e, struct jw *w)

@@ -61,7 +61,8 @@ enum llm_event_kind {
     LLM_BLOCK_STOP,    /* index, block: complete; replaced: its text is not what the deltas said */
     LLM_MESSAGE_DELTA, /* stop, usage, text: why it refused, where the provider says */
     LLM_MESSAGE_STOP,
-    LLM_RETRY, /* attempt (the one to come), max_tries, delay_ms, status, error, text: the reason */
+    LLM_RETRY,    /* attempt (the one to come), max_tries, delay_ms, status, error, overloaded,
+                     text: the reason */
     LLM_FALLBACK, /* text: "model A is overloaded; going on with B" */
     LLM_WAITING,  /* processed, total, cached prompt tokens, where a server reports them */
 };
@@ -83,6 +84,7 @@ struct llm_event {
     int64_t delay_ms;
     int status;
     enum err_code error;
+    bool overloaded; /* ERR_RETRY_LATER: the server has too much to do, not you asked too often */
     int64_t processed, total, cached;
 };
 

@@ -58,6 +58,7 @@ struct llm_call {
     bool whole_tried;
     bool key_renewed;
     int status;       /* of the last failed answer */
+    bool too_busy;    /* its server had too much to do */
     bool media;       /* an image or a file was to blame for it */
     int64_t asked_ms; /* its server asked to wait so long, or -1 */
 };
@@ -148,7 +149,8 @@ static int call_fall_back(struct llm_call *c, struct err *err)
     struct provider *next = &c->options.fallbacks[c->fallen++];
     const struct model *to = &next->model;
     char text[300];
-    struct llm_event ev = {.kind = LLM_FALLBACK, .status = c->status, .error = ERR_RETRY_LATER};
+    struct llm_event ev = {
+        .kind = LLM_FALLBACK, .status = c->status, .error = ERR_RETRY_LATER, .overloaded = true};
 
     snprintf(text, sizeof(text), "%.*s is overloaded; going on with %.*s", STR_ARG(from->name),
              STR_ARG(to->name));
@@ -177,6 +179,7 @@ static int call_again(struct llm_call *c, const struct llm_fault *fault, int64_t
         .delay_ms = delay_ms,
         .status = c->status,
         .error = fault->code,
+        .overloaded = fault->overloaded,
     };
     char text[sizeof(fault->text)];
 
@@ -213,6 +216,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
     int64_t delay_ms;
 
     c->status = facts->status;
+    c->too_busy = fault->overloaded;
     c->media = fault->media;
     c->asked_ms = fault->code ? fault->wait_ms : -1;
     if (!fault->code) /* the listener's own error stands in err */
@@ -404,6 +408,11 @@ int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *e
 int llm_call_status(const struct llm_call *c)
 {
     return c->status;
+}
+
+bool llm_call_overloaded(const struct llm_call *c)
+{
+    return c->too_busy;
 }
 
 int64_t llm_call_asked_ms(const struct llm_call *c)

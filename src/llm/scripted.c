@@ -188,6 +188,14 @@ static size_t fault_parts(const struct scenario_fault *f)
     }
 }
 
+/* The status that an error in the middle of the stream would have come with. */
+static int error_status(struct str type)
+{
+    if (str_has(type, STR("overloaded")))
+        return 529;
+    return str_has(type, STR("rate_limit")) ? 429 : 500;
+}
+
 /* What the fault looks like to whoever decides about a retry. */
 static int fault_strike(const struct scenario_fault *f, struct llm_fault *ret, struct err *err)
 {
@@ -202,8 +210,7 @@ static int fault_strike(const struct scenario_fault *f, struct llm_fault *ret, s
             fault_text(ret, f->text);
         break;
     case FAULT_ERROR:
-        fault_from_status(ret, str_has(f->type, STR("overloaded")) ? 529 : 500, f->text, STR(""),
-                          STR(""));
+        fault_from_status(ret, error_status(f->type), f->text, STR(""), STR(""));
         fault_text(ret, f->text);
         break;
     case FAULT_STALL:

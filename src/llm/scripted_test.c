@@ -181,6 +181,7 @@ static const struct fault_row {
     {"refuse", -1, ERR_NETWORK, true, -1, 0, ""},
     {"tls expired", -1, ERR_NETWORK, true, -1, 0, ""},
     {"error \"boom\" type=overloaded_error", -1, ERR_RETRY_LATER, true, -1, 0, "start m"},
+    {"error \"slow\" type=rate_limit_error", -1, ERR_RETRY_LATER, true, -1, 0, "start m"},
     {"redirect 302 http://x/", -1, ERR_PROTOCOL, false, -1, 0, ""},
     {"gzip", 1, ERR_NONE, false, 0, 0, "stop end_turn"},
     {"slow 1 5ms", 1, ERR_NONE, false, 0, 0, "stop end_turn"},

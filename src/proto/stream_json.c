@@ -101,7 +101,7 @@ static void render_retry(const struct event *e, struct buf *out)
         jw_i64(w, e->status);
     else
         jw_null(w);
-    jw_kcstr(w, "error", event_error_name(e->error, e->status));
+    jw_kcstr(w, "error", event_error_name(e->error, e->is_overloaded));
     jw_kstr(w, "message", e->text);
     line_end(&l);
 }

@@ -346,6 +346,7 @@ static const struct row {
       .delay_ms = 500,
       .status = 529,
       .error = ERR_RETRY_LATER,
+      .is_overloaded = true,
       .text = STR_INIT("busy")},
      "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,\"max_retries\":10,"
      "\"retry_delay_ms\":500,\"error_status\":529,\"error\":\"overloaded\",\"message\":"

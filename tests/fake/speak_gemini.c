@@ -353,11 +353,14 @@ static void stream(const struct answer *a, struct tape *tape)
         jw_object_end(&w);
         end_response(&t, finish_reason(a, memory.malformed), &w);
     } else {
+        bool limit = str_is(a->error->type, "rate_limit_error"); /* here it has another name */
+        int code = limit ? 429 : 503;
+
         jw_key(&w, "error");
         jw_object(&w);
-        jw_ki64(&w, "code", 503);
+        jw_ki64(&w, "code", code);
         jw_kstr(&w, "message", a->error->text);
-        jw_kstr(&w, "status", error_type(error_names, 503, a->error->type));
+        jw_kstr(&w, "status", error_type(error_names, code, limit ? STR("") : a->error->type));
         jw_object_end(&w);
         end(&t, &w);
     }
