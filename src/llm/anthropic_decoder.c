@@ -75,22 +75,34 @@ static void read_figure(struct llm_usage *u, const struct json *v, int64_t *to)
     u->known = llm_figure(v, to) || u->known;
 }
 
-static void read_usage(struct decoder *d, const struct json *v)
+static void read_input(struct llm_usage *u, const struct json *v)
 {
-    struct llm_usage *u = &d->usage;
     int64_t write_5m = 0;
 
     read_figure(u, json_get(v, "input_tokens"), &u->input);
-    read_figure(u, json_get(v, "output_tokens"), &u->output);
     read_figure(u, json_get(v, "cache_read_input_tokens"), &u->cache_read);
     read_figure(u, json_path(v, "cache_creation.ephemeral_5m_input_tokens"), &write_5m);
     read_figure(u, json_path(v, "cache_creation.ephemeral_1h_input_tokens"), &u->cache_write_1h);
     read_figure(u, json_get(v, "cache_creation_input_tokens"), &u->cache_write);
-    read_figure(u, json_path(v, "output_tokens_details.thinking_tokens"), &u->thinking);
-    read_figure(u, json_path(v, "server_tool_use.web_search_requests"), &u->web_searches);
     /* Some servers send only the split. */
     if (u->cache_write < u->cache_write_1h || u->cache_write < write_5m)
         u->cache_write = write_5m + u->cache_write_1h;
+}
+
+static void read_usage(struct decoder *d, const struct json *v)
+{
+    struct llm_usage *u = &d->usage;
+    struct llm_usage told = {0};
+
+    /* No request is without input: a server whose last event says 0 has told it in the first one,
+     * and has nothing to say of it now. */
+    read_input(&told, v);
+    if (told.input + told.cache_read + told.cache_write > 0)
+        read_input(u, v);
+    u->known = u->known || told.known;
+    read_figure(u, json_get(v, "output_tokens"), &u->output);
+    read_figure(u, json_path(v, "output_tokens_details.thinking_tokens"), &u->thinking);
+    read_figure(u, json_path(v, "server_tool_use.web_search_requests"), &u->web_searches);
     reply_usage(d->reply, u);
 }
 

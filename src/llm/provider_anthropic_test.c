@@ -772,6 +772,17 @@ static const struct stream_row stream_rows[] = {
             ",\"delta\":{},\"usage\":{\"input_tokens\":\"x\",\"output_tokens\":-1}")
              EV("message_stop", ""),
      "start m\nstop end_turn in=3 out=9 read=0 write=3/1 think=4\n"},
+    {"an input of 0 at the end does not undo what the start said",
+     START EV("message_delta", ",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{"
+                               "\"input_tokens\":0,\"cache_creation_input_tokens\":0,"
+                               "\"cache_read_input_tokens\":0,\"output_tokens\":42}")
+         EV("message_stop", ""),
+     "start claude-x\nstop end_turn" FIGURES},
+    {"other figures of the input at the end count, also a 0 among them",
+     START EV("message_delta", ",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{"
+                               "\"input_tokens\":0,\"cache_read_input_tokens\":15,"
+                               "\"output_tokens\":42}") EV("message_stop", ""),
+     "start claude-x\nstop end_turn in=0 out=42 read=15 write=7/3 think=0\n"},
     {"overloaded in the middle",
      START OPEN("{\"type\":\"text\",\"text\":\"\"}")
          DELTA("{\"type\":\"text_delta\",\"text\":\"a\"}")
