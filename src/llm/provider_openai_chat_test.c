@@ -295,6 +295,10 @@ static const struct stream_case streams[] = {
      D("{'content':'x'}") END("stop") USAGE(
          "{'prompt_tokens':1,'completion_tokens':-5,'prompt_tokens_details':{'cached_tokens':9}}"),
      "start m\n0 text [x]\n" STOP("end_turn", "in=0 out=0 read=9 write=0/0 think=0")},
+    {"figures that are all 0 are none",
+     D("{'content':'x'}") END("stop")
+         USAGE("{'prompt_tokens':0,'completion_tokens':0,'total_tokens':0}"),
+     "start m\n0 text [x]\n" STOP("end_turn", NO_FIGURES)},
     {"figures beyond all sense do not overflow",
      D("{'content':'x'}") END("length")
          USAGE("{'prompt_tokens':9223372036854775807,'completion_tokens':9223372036854775807,"

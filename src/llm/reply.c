@@ -501,6 +501,9 @@ void reply_data_last(struct reply *r, const char *name, struct str json)
 void reply_usage(struct reply *r, const struct llm_usage *usage)
 {
     r->usage = *usage;
+    /* A gateway that counts nothing may fill in zeros; believed, it would cost nothing. */
+    if (!usage->input && !usage->cache_read && !usage->cache_write && !usage->output)
+        r->usage.known = false;
 }
 
 void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence)
