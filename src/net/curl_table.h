@@ -52,7 +52,7 @@ extern struct curl_table curl;
 
 /* Takes some milliseconds, in which nobody can start a thread. */
 int curl_table_load(struct err *err);
-/* Behind it, the first time: gives back 2 MB that only loading has needed. In a tenth of a
+/* Behind it, the first time: gives back 2 MB that only loading has needed. In a fifth of a
  * millisecond, in which the library may be used: best by a thread that nobody waits for. */
 void curl_table_slim(void);
 /* Behind it, and before anything but version() and version_info() is called: sets up what libcurl

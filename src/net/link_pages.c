@@ -1,61 +1,73 @@
 /*
- * link_pages: the segments of each library, as the dynamic linker tells them. Those that nobody
- * may write are as they are in the file. All others are left alone, also what is protected only
- * when it has been relocated.
+ * link_pages: the segments of each library, as the dynamic linker tells them, and of each page
+ * whether it is still the file's, as the kernel tells it. A segment that may be written is left
+ * alone, and so is one of which somebody has changed a page: the linker (relocations of code), a
+ * debugger (breakpoints), or a preloaded library that hooks functions. The file's page in its place
+ * would undo that.
  */
 #include "net/link_pages.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 /* Each call costs some microseconds, because other threads may run on other processors. */
 #define WORTH_BYTES ((size_t)256 << 10)
+
+/* What /proc/self/pagemap says of a page (pagemap.rst of the kernel). */
+#define PAGE_IS_THERE (UINT64_C(3) << 62) /* in memory, or swapped out */
+#define PAGE_IS_FILE (UINT64_C(1) << 61)  /* not a copy, which only a change makes */
+#define PAGES_AT_ONCE 256
 
 struct range {
     size_t first, end;
     size_t at; /* how many we have seen */
+    uintptr_t page_bytes;
+    int pagemap;
 };
 
-/* Its code was changed while it was loaded: what is in the file is not what has to run. */
-static bool is_patched(const struct dl_phdr_info *info, const ElfW(Phdr) * dynamic)
+static bool is_unchanged(const struct range *range, uintptr_t start, uintptr_t end)
 {
-    const ElfW(Dyn) *d = (const ElfW(Dyn) *)(info->dlpi_addr + dynamic->p_vaddr);
+    uint64_t pages[PAGES_AT_ONCE];
 
-    for (; d->d_tag != DT_NULL; d++) {
-        if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && (d->d_un.d_val & DF_TEXTREL)))
-            return true;
+    while (start < end) {
+        size_t count = (end - start) / range->page_bytes;
+        off_t at = (off_t)(start / range->page_bytes * sizeof(pages[0]));
+
+        count = count < PAGES_AT_ONCE ? count : PAGES_AT_ONCE;
+        if (pread(range->pagemap, pages, count * sizeof(pages[0]), at) !=
+            (ssize_t)(count * sizeof(pages[0])))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            if ((pages[i] & PAGE_IS_THERE) && !(pages[i] & PAGE_IS_FILE))
+                return false;
+        }
+        start += count * range->page_bytes;
     }
-    return false;
+    return true;
 }
 
-static bool is_droppable(const struct dl_phdr_info *info)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            return !is_patched(info, &info->dlpi_phdr[i]);
-    }
-    return false;
-}
-
-static void drop(uintptr_t start, uintptr_t end)
+static void drop(const struct range *range, uintptr_t start, uintptr_t end)
 {
     /* Only for a little less memory: whether it succeeds makes no difference. */
-    if (end - start >= WORTH_BYTES)
+    if (end - start >= WORTH_BYTES && is_unchanged(range, start, end))
         (void)madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
 static int drop_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct range *range = arg;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t page = range->page_bytes;
     uintptr_t start = 0; /* of neighbours that go together */
     uintptr_t end = 0;
 
     (void)size;
-    if (range->at++ < range->first || range->at > range->end || !is_droppable(info))
+    if (range->at++ < range->first || range->at > range->end)
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -66,12 +78,12 @@ static int drop_object(struct dl_phdr_info *info, size_t size, void *arg)
         if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W))
             continue;
         if (from != end) {
-            drop(start, end);
+            drop(range, start, end);
             start = from;
         }
         end = to;
     }
-    drop(start, end);
+    drop(range, start, end);
     return 0;
 }
 
@@ -95,7 +107,14 @@ size_t link_pages_count(void)
 
 void link_pages_drop(size_t first, size_t count)
 {
-    struct range range = {.first = first, .end = first + count};
+    CLEANUP(fd_closep) int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    struct range range = {
+        .first = first,
+        .end = first + count,
+        .page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE),
+        .pagemap = pagemap,
+    };
 
-    dl_iterate_phdr(drop_object, &range);
+    if (pagemap >= 0) /* else nobody can say what was changed */
+        dl_iterate_phdr(drop_object, &range);
 }

@@ -3,8 +3,9 @@
  *
  * Whoever loads a library has its tables of names and relocations read, once: of libcurl's 33
  * libraries that is 2.3 MB, which count as the process's own from then on. link_pages_drop() gives
- * back every page that is as it is in its file; one that is needed after all is mapped again
- * when it is touched, from the memory in which the system keeps the file anyway.
+ * back what is as it is in its file; a page that is needed after all is mapped again when it is
+ * touched, from the memory in which the system keeps the file anyway. Where the kernel does not
+ * tell which pages were changed (/proc/self/pagemap), nothing is given back.
  */
 #pragma once
 

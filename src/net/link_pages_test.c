@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -89,10 +91,42 @@ static void gives_back_what_is_in_the_file(void **state)
     dlclose(library);
 }
 
+/* As a debugger sets a breakpoint, or a preloaded library hooks a function. */
+static void write_code(unsigned char *code, unsigned char byte)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *start = (void *)((uintptr_t)code & ~(page - 1));
+
+    assert_int_equal(mprotect(start, page, PROT_READ | PROT_WRITE), 0);
+    *code = byte;
+    assert_int_equal(mprotect(start, page, PROT_READ | PROT_EXEC), 0);
+}
+
+static void leaves_code_that_somebody_has_changed(void **state)
+{
+    size_t before = link_pages_count();
+    void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+    unsigned char *code;
+    unsigned char was;
+
+    (void)state;
+    assert_non_null(library);
+    *(void **)&code = dlsym(library, "sqlite3_libversion");
+    assert_non_null(code);
+    was = *code;
+    write_code(code, (unsigned char)~was);
+
+    link_pages_drop(before, link_pages_count() - before);
+    assert_int_equal(*code, (unsigned char)~was);
+    write_code(code, was);
+    dlclose(library);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_back_what_is_in_the_file),
+        cmocka_unit_test(leaves_code_that_somebody_has_changed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
