@@ -26,7 +26,7 @@ const struct command cmd_permissions = {
     .usage =
         {
             .name = "permissions",
-            .args = "[list | check 'TOOL(…)' | check -- COMMAND]",
+            .args = "[list | check 'TOOL(...)' | check -- COMMAND]",
             .words = "list check",
             .summary = "List the permission rules of this folder and where they are written, or "
                        "say which one decides on a call",

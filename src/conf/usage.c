@@ -2,7 +2,7 @@
  * usage: --help, and which command takes which option.
  *
  * Text is laid out in two columns: names on the left, sentences on the right, wrapped at words. A
- * name too long for its column gets a line of its own. Main thread.
+ * name too long for its column gets a line of its own, or several. Main thread.
  */
 #include "conf/usage.h"
 
@@ -11,6 +11,7 @@
 #include "base/mem.h"
 
 #define USAGE_INDENT 2
+#define USAGE_HANG 6    /* where names that fill a line of their own go on */
 #define USAGE_LEFT 28   /* where sentences start */
 #define USAGE_NARROW 64 /* below this they start further left, on a line of their own */
 #define USAGE_NARROW_LEFT 8
@@ -70,10 +71,12 @@ static void usage_row(struct buf *out, struct str left, const char *right, size_
     size_t start = columns < USAGE_NARROW ? USAGE_NARROW_LEFT : USAGE_LEFT;
     size_t at = USAGE_INDENT + left.len;
 
-    buf_addf(out, "%*s%.*s", USAGE_INDENT, "", STR_ARG(left));
+    buf_addf(out, "%*s", USAGE_INDENT, "");
     if (at + 2 > start) {
-        buf_addc(out, '\n');
+        usage_wrap(out, left, USAGE_INDENT, USAGE_HANG, columns);
         at = 0;
+    } else {
+        buf_add(out, left);
     }
     buf_addf(out, "%*s", (int)(start - at), "");
     usage_wrap(out, str_of(right), start, start, columns);

@@ -36,8 +36,15 @@ static const struct usage_command doctor = {
     .summary = ".dots and 'quotes' at the start",
     .options = (const enum option_id[]){OPT_MODEL, OPT_EFFORT, OPT_JSON, OPT_COUNT},
 };
+static const struct usage_command steer = {
+    .name = "steer",
+    .args =
+        "CONDITION... | status | list | pause | resume | clear | edit TEXT | budget N|+N|none | "
+        "check COMMAND | undo [yes]",
+    .summary = "Has more to say than one line holds",
+};
 static const struct usage_command bare = {.name = "bare", .summary = "Takes nothing of its own"};
-static const struct usage_command *const commands[] = {&auth, &doctor, &bare};
+static const struct usage_command *const commands[] = {&auth, &doctor, &steer, &bare};
 static const struct usage usage = {commands, ARRAY_LEN(commands), "anthropic/a-1 openai/b-2"};
 
 static char folder[4096]; /* for the generated files */
