@@ -19,7 +19,6 @@ const struct command cmd_help = {
         {
             .name = "help",
             .args = "[COMMAND | slash]",
-            .words = "goal sessions rewind auth doctor completion man slash",
             .summary = "Say what tenax, or one of its commands, can do; slash: what can be typed "
                        "in a session",
         },
@@ -52,13 +51,16 @@ const struct command cmd_completion = {
 /* The rows as conf/usage.h wants them. */
 struct rows {
     const struct usage_command *list[HELP_MAX_COMMANDS];
-    struct buf models; /* "anthropic/claude-sonnet-5 …" */
+    struct buf models;         /* "anthropic/claude-sonnet-5 …" */
+    struct buf topics;         /* "goal sessions … slash" */
+    struct usage_command help; /* the row of cmd_help, which has them behind it */
     struct usage usage;
 };
 
 static void rows_release(struct rows *r)
 {
     buf_release(&r->models);
+    buf_release(&r->topics);
 }
 
 static void rows_fill(struct rows *r)
@@ -66,10 +68,16 @@ static void rows_fill(struct rows *r)
     size_t n = cmd_count();
     struct model m;
 
+    r->help = cmd_help.usage;
     if (n > HELP_MAX_COMMANDS)
         BUG("more commands than help has room for");
-    for (size_t i = 0; i < n; i++)
-        r->list[i] = &cmd_at(i)->usage;
+    buf_init(&r->topics, HELP_MAX_BYTES);
+    for (size_t i = 0; i < n; i++) {
+        r->list[i] = cmd_at(i) == &cmd_help ? &r->help : &cmd_at(i)->usage;
+        buf_addf(&r->topics, "%s ", r->list[i]->name);
+    }
+    buf_adds(&r->topics, "slash");
+    r->help.words = buf_cstr(&r->topics);
     buf_init(&r->models, HELP_MAX_BYTES);
     for (size_t i = 0; model_at(i, &m); i++)
         buf_addf(&r->models, "%s%.*s/%.*s", i ? " " : "", STR_ARG(m.provider), STR_ARG(m.name));
