@@ -138,6 +138,8 @@ static struct str main_nearest(struct str word)
     nearest_init(&near, word);
     for (size_t i = 0; i < cmd_count(); i++)
         nearest_offer(&near, str_of(cmd_at(i)->usage.name));
+    if (str_is(word, "version")) /* a command of many programs, an option here */
+        return STR("--version");
     return near.best;
 }
 

@@ -198,6 +198,17 @@ static int args_long(struct args *a, int argc, char *const *argv, int *i, struct
     return 0;
 }
 
+/* Other programs have the same letters in the other case: -V, -H. */
+static int args_unknown_letter(const char *at, struct err *err)
+{
+    struct str letter = str_clip(str_of(at), 4);
+    char other = (char)(*at ^ 0x20);
+
+    if (!at[1] && option_find_letter(other))
+        return err_set(err, ERR_BAD_INPUT, "unknown option -%c; did you mean -%c?", *at, other);
+    return err_set(err, ERR_BAD_INPUT, "unknown option -%.*s", STR_ARG(letter));
+}
+
 /* "-p", "-pd", "-mNAME", "-m NAME", "-m=NAME". */
 static int args_short(struct args *a, int argc, char *const *argv, int *i, struct err *err)
 {
@@ -213,8 +224,7 @@ static int args_short(struct args *a, int argc, char *const *argv, int *i, struc
         const char *value = NULL;
 
         if (!o)
-            return err_set(err, ERR_BAD_INPUT, "unknown option -%.*s",
-                           (int)str_clip(str_of(at), 4).len, at);
+            return args_unknown_letter(at, err);
         if (at[1] == '=')
             attached = at + 2;
         else if (at[1] && o->arg && !(o->flags & OPTION_MAYBE_ARG))

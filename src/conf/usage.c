@@ -41,6 +41,9 @@ int usage_check(const struct usage_command *command, const struct args *args, st
         if (args->given[i] && !usage_takes(command, (enum option_id)i))
             return err_set(err, ERR_BAD_INPUT, "'%s' does not take --%s", command->name,
                            option_table()[i].name);
+    if (!command->args && args->words.len > 1)
+        return err_set(err, ERR_BAD_INPUT, "'%s' takes no words, and there is '%.*s'",
+                       command->name, STR_ARG(str_clip(str_of(args->words.ptr[1]), 40)));
     return 0;
 }
 

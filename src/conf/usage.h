@@ -44,5 +44,6 @@ int usage_completion(const struct usage *u, struct str shell, struct buf *out, s
 /* Whether a command takes an option: those of its row, and the ones every command takes. */
 bool usage_takes(const struct usage_command *command, enum option_id id);
 
-/* ERR_BAD_INPUT when an option was given that this command has no use for. */
+/* ERR_BAD_INPUT when an option was given that this command has no use for, or a word behind one
+ * that takes none. */
 int usage_check(const struct usage_command *command, const struct args *args, struct err *err);

@@ -409,14 +409,42 @@ static void options_of_a_command(void **state)
     args_release(&args);
 }
 
+static void words_of_a_command(void **state)
+{
+    static const struct {
+        const struct usage_command *command;
+        const char *word;
+        const char *error; /* NULL: it is taken */
+    } cases[] = {
+        {&auth, "login", NULL},
+        {&auth, "nonsense", NULL}, /* its own affair */
+        {&doctor, "anthropic", "'doctor' takes no words, and there is 'anthropic'"},
+        {&bare, "x", "'bare' takes no words, and there is 'x'"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *argv[] = {"tenax", cases[i].command->name, cases[i].word};
+        struct args args;
+        struct err err = {0};
+
+        assert_int_equal(args_parse(ARRAY_LEN(argv), (char *const *)argv, &args, NULL), 0);
+        assert_int_equal(usage_check(cases[i].command, &args, &err), cases[i].error ? -1 : 0);
+        if (cases[i].error)
+            assert_string_equal(err.text, cases[i].error);
+        args_release(&args);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_fits),       cmocka_unit_test(help_of_a_command),
-        cmocka_unit_test(other_shells),    cmocka_unit_test(nothing_is_forgotten),
-        cmocka_unit_test(man_page),        cmocka_unit_test(bash_completion),
-        cmocka_unit_test(bash_files),      cmocka_unit_test(zsh_completion),
-        cmocka_unit_test(fish_completion), cmocka_unit_test(options_of_a_command),
+        cmocka_unit_test(help_fits),          cmocka_unit_test(help_of_a_command),
+        cmocka_unit_test(other_shells),       cmocka_unit_test(nothing_is_forgotten),
+        cmocka_unit_test(man_page),           cmocka_unit_test(bash_completion),
+        cmocka_unit_test(bash_files),         cmocka_unit_test(zsh_completion),
+        cmocka_unit_test(fish_completion),    cmocka_unit_test(options_of_a_command),
+        cmocka_unit_test(words_of_a_command),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
