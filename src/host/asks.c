@@ -28,6 +28,7 @@ struct ask_entry {
     struct ask_copy *copy;
     struct ask_answer *answer; /* the asker's */
     struct err *err;           /* the asker's */
+    struct cancel *cancel;     /* the asker's; NULL: none */
     bool shown;                /* to the fronts that are there */
     bool done;
     int result;
@@ -161,7 +162,7 @@ static int asks_put(struct asker *self, const struct ask *ask, struct cancel *ca
                     struct ask_answer *ret, struct err *err)
 {
     struct asks *a = (struct asks *)self;
-    struct ask_entry e = {.answer = ret, .err = err};
+    struct ask_entry e = {.answer = ret, .err = err, .cancel = cancel};
     struct cancel_hook *hook;
 
     if (cancel_check(cancel, err) < 0)
@@ -290,6 +291,18 @@ static struct ask_entry *asks_find(struct asks *a, uint64_t id)
             return *it;
     }
     return NULL;
+}
+
+bool asks_is_waiting(struct asks *a, uint64_t id)
+{
+    const struct ask_entry *e;
+    bool waits;
+
+    gate_take(&a->gate);
+    e = asks_find(a, id);
+    waits = e && !cancel_is_set(e->cancel);
+    gate_give(&a->gate);
+    return waits;
 }
 
 bool asks_answer(struct asks *a, struct ask_front *by, uint64_t id, struct ask_answer *answer)

@@ -47,5 +47,7 @@ uint64_t ask_front_number(const struct ask_front *f); /* no two of a process hav
 /* Takes the content of *answer. False when the ask is no longer there: somebody was faster. The
  * front that answers gets no withdrawal. */
 bool asks_answer(struct asks *a, struct ask_front *by, uint64_t id, struct ask_answer *answer);
+/* False: it is over, or will be as soon as its asker, whose cancel is set, has woken up. */
+bool asks_is_waiting(struct asks *a, uint64_t id);
 /* The front end could not say: the ask fails with ERR_DENIED and this text. */
 bool asks_fail(struct asks *a, struct ask_front *by, uint64_t id, struct str text);

@@ -153,7 +153,9 @@ static void test_cancel_and_failure(void **state)
     id = expect(mb, ASK_PUT);
     other = asks_join(asks, late); /* is asked too */
     assert_int_equal(expect(late, ASK_PUT), id);
+    assert_true(asks_is_waiting(asks, id));
     cancel_set(q.cancel);
+    assert_false(asks_is_waiting(asks, id)); /* whether or not the asker has woken up */
     question_end(&q);
     assert_int_equal(q.err.code, ERR_CANCELLED);
     assert_int_equal(expect(mb, ASK_WITHDRAWN), id);

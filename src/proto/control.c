@@ -280,6 +280,7 @@ static int do_interrupt(struct control_call *call, struct jw *w, struct err *err
     /* What waits behind a command comes to the agent only then, so it is looked for first. */
     slash_queued(call->session->slash, drop, &behind);
     host_interrupt(call->session->host, drop, &queued);
+    peer_take_back_asks(call->peer); /* clients expect that before the answer */
     strv_add_all(&queued, &behind);
     for (size_t i = 0; drop && i < queued.len; i++)
         tell_dropped(call, str_of(queued.ptr[i]));

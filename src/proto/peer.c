@@ -233,21 +233,24 @@ void peer_answer_asks(struct peer *p)
 
 #define ASK_PREFIX "ask-"
 
-static void peer_forget_ask(struct peer *p, uint64_t id)
+/* False: it is not one that waits for this client's answer. */
+static bool peer_forget_ask(struct peer *p, uint64_t id)
 {
     for (size_t i = 0; i < p->asked.len; i++) {
         if (p->asked.ptr[i] == id) {
             p->asked.ptr[i] = p->asked.ptr[--p->asked.len];
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 static void peer_cancel_ask(struct peer *p, uint64_t id)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
 
-    peer_forget_ask(p, id);
+    if (!peer_forget_ask(p, id)) /* taken back already */
+        return;
     buf_addf(&line,
              "{\"type\":\"control_cancel_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64 "\"}\n",
              id);
@@ -260,6 +263,21 @@ void peer_stop_asks(struct peer *p)
     p->front = NULL;
     while (p->asked.len)
         peer_cancel_ask(p, p->asked.ptr[0]);
+}
+
+void peer_take_back_asks(struct peer *p)
+{
+    struct asks *asks = host_asks(p->spec.session->host);
+    size_t i = 0;
+
+    while (i < p->asked.len) {
+        uint64_t id = p->asked.ptr[i];
+
+        if (asks_is_waiting(asks, id))
+            i++;
+        else
+            peer_cancel_ask(p, id);
+    }
 }
 
 static void peer_show_ask(struct peer *p, const struct ask_mail *m)
@@ -300,8 +318,8 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
 }
 
 /* {"behavior":"allow","updatedInput"?,"updatedPermissions"?} or {"behavior":"deny","message"?,
- * "interrupt"?}. */
-static void peer_take_answer(struct peer *p, uint64_t id, const struct json *answer)
+ * "interrupt"?}. False: it comes too late. */
+static bool peer_take_answer(struct peer *p, uint64_t id, const struct json *answer)
 {
     struct asks *asks = host_asks(p->spec.session->host);
     struct ask_answer a = ASK_ANSWER_INIT;
@@ -309,10 +327,9 @@ static void peer_take_answer(struct peer *p, uint64_t id, const struct json *ans
     const struct json *input = json_get(answer, "updatedInput");
     const struct json *permissions = json_get(answer, "updatedPermissions");
 
-    if (!str_is(behavior, "allow") && !str_is(behavior, "deny")) {
-        asks_fail(asks, p->front, id, STR("the answer has no behavior \"allow\" or \"deny\""));
-        return;
-    }
+    if (!str_is(behavior, "allow") && !str_is(behavior, "deny"))
+        return asks_fail(asks, p->front, id,
+                         STR("the answer has no behavior \"allow\" or \"deny\""));
     a.allowed = str_is(behavior, "allow");
     a.interrupt = json_get_bool(answer, "interrupt", false);
     buf_add(&a.message, json_get_str(answer, "message"));
@@ -322,10 +339,9 @@ static void peer_take_answer(struct peer *p, uint64_t id, const struct json *ans
         buf_add(&a.permissions, json_raw(permissions));
     if (a.input.over || a.permissions.over || a.message.over) {
         ask_answer_release(&a);
-        asks_fail(asks, p->front, id, STR("the answer is too long"));
-        return;
+        return asks_fail(asks, p->front, id, STR("the answer is too long"));
     }
-    asks_answer(asks, p->front, id, &a);
+    return asks_answer(asks, p->front, id, &a);
 }
 
 /* ---- lines ---- */
@@ -341,11 +357,12 @@ static void peer_response(struct peer *p, const struct json *response)
 
     if (str_starts(id, STR(ASK_PREFIX)) && p->front &&
         str_to_i64(str_from(id, strlen(ASK_PREFIX)), &number, NULL) == 0) {
-        peer_forget_ask(p, (uint64_t)number);
-        if (failed)
-            asks_fail(host_asks(p->spec.session->host), p->front, (uint64_t)number, error);
-        else
-            peer_take_answer(p, (uint64_t)number, output);
+        bool counts =
+            failed ? asks_fail(host_asks(p->spec.session->host), p->front, (uint64_t)number, error)
+                   : peer_take_answer(p, (uint64_t)number, output);
+
+        if (counts) /* a client that was too slow is still told that the question is over */
+            peer_forget_ask(p, (uint64_t)number);
         return;
     }
     if (hooks && sdk_hooks_answer(hooks, id, output, failed ? error : STR("no response")))

@@ -76,6 +76,9 @@ void peer_observe(struct peer *p, uint64_t from, unsigned flags);
 void peer_answer_asks(struct peer *p);
 /* Is not asked any more; what it was asked and has not answered is taken back. */
 void peer_stop_asks(struct peer *p);
+/* What it was asked and nobody wants to know any more is taken back now, not when the mail about it
+ * is read. */
+void peer_take_back_asks(struct peer *p);
 
 /* Its session ends, and it is not asked any more; what that still tells is seen until
  * peer_enter(): there is another one. */
