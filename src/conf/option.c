@@ -8,6 +8,7 @@
 #include "conf/option.h"
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "conf/nearest.h"
 #include "conf/rule.h"
@@ -176,6 +177,14 @@ static int args_take_value(const struct option *o, const char *attached, int arg
     return 0;
 }
 
+/* Whether an argument behind the value is one more: --allowedTools "Bash(git *)" Edit "and now the
+ * prompt", --add-dir ../a ../b "and now the prompt". */
+static bool args_is_more(const struct option *o, const char *arg)
+{
+    return (o->flags & OPTION_RULES && rule_is_list(str_of(arg))) ||
+           (o->flags & OPTION_FOLDERS && arg[0] != '-' && file_is_dir(arg));
+}
+
 static int args_long(struct args *a, int argc, char *const *argv, int *i, struct err *err)
 {
     const char *text = argv[*i] + 2;
@@ -190,9 +199,7 @@ static int args_long(struct args *a, int argc, char *const *argv, int *i, struct
         return -1;
     if (args_add(a, o, value, err) < 0)
         return -1;
-    /* --allowedTools "Bash(git *)" Edit "and now the prompt" */
-    while (o->flags & OPTION_RULES && !equals && *i + 1 < argc &&
-           rule_is_list(str_of(argv[*i + 1])))
+    while (!equals && *i + 1 < argc && args_is_more(o, argv[*i + 1]))
         if (args_add(a, o, argv[++*i], err) < 0)
             return -1;
     return 0;

@@ -31,6 +31,7 @@ enum option_flags {
     OPTION_MAYBE_NEXT = 32, /* the value is optional: the next argument unless that is an option */
     OPTION_RULES = 16, /* permission rules or tools, split at commas and spaces outside parentheses;
                           more arguments that can be nothing but rules are taken too */
+    OPTION_FOLDERS = 64, /* a folder; more arguments that are folders are taken too */
 };
 
 struct option {

@@ -71,6 +71,11 @@ static const struct parse_case parse_cases[] = {
     {{"--tools", "default"}, "tools=default |"},
     {{"--permission-mode", "plan"}, "permission-mode=plan |"},
     {{"--add-dir=a", "--add-dir", "b,c"}, "add-dir=a add-dir=b,c |"},
+    {{"--add-dir", "a", "/", "..", "fix it"}, "add-dir=a add-dir=/ add-dir=.. | fix it"},
+    {{"--add-dir", "a", "/nosuch"}, "add-dir=a | /nosuch"},
+    {{"--add-dir", "a", "--", "/"}, "add-dir=a | /"},
+    {{"--add-dir", "a", "-p", "/"}, "print add-dir=a | /"},
+    {{"--add-dir=a", "/"}, "add-dir=a | /"},
     {{"--permission-prompt-tool=stdio", "--dangerously-skip-permissions"},
      "permission-prompt-tool=stdio dangerously-skip-permissions |"},
 
