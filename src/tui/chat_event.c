@@ -74,17 +74,18 @@ static void on_step_void(struct chat *c, const struct event *e, int64_t now_ms)
 }
 
 /* What to do about an error that its text may not say. */
-static const char *hint_for(const struct turn_report *r)
+static const char *hint_for(const struct chat *c, const struct turn_report *r)
 {
     static const struct {
         const char *category;
         const char *hint;
+        bool passes; /* a goal that waits tries again by itself */
     } hints[] = {
         {"authentication_failed", "Store a key that is good: tenax auth login PROVIDER"},
         {"billing_error", "The account has nothing left: /model chooses another provider"},
-        {"rate_limit", "Send it again in a while, or choose another model with /model"},
-        {"overloaded", "Send it again in a while, or choose another model with /model"},
-        {"server_error", "Send it again, or choose another model with /model"},
+        {"rate_limit", "Send it again in a while, or choose another model with /model", true},
+        {"overloaded", "Send it again in a while, or choose another model with /model", true},
+        {"server_error", "Send it again, or choose another model with /model", true},
         {"model_not_found", "/model chooses another one"},
     };
 
@@ -94,7 +95,7 @@ static const char *hint_for(const struct turn_report *r)
         return "Say \"go on\" to let it continue";
     for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
         if (str_is(r->category, hints[i].category))
-            return hints[i].hint;
+            return hints[i].passes && c->wait.len ? NULL : hints[i].hint;
     }
     return NULL;
 }
@@ -113,7 +114,7 @@ static void tell_interrupt(struct chat *c)
 static void tell_end(struct chat *c, const struct turn_report *r)
 {
     bool aborted = r->end == END_ABORTED_STREAMING || r->end == END_ABORTED_TOOLS;
-    const char *hint = r->is_error ? hint_for(r) : NULL;
+    const char *hint = r->is_error ? hint_for(c, r) : NULL;
 
     if (aborted) {
         tell_interrupt(c);
