@@ -289,6 +289,36 @@ static int64_t read_reset(const struct json *error)
     return ms;
 }
 
+/* What one server says of an error: its words, as far as they are looked at. */
+static void add_words(const struct json *error, struct str message, struct buf *words)
+{
+    buf_add(words, message);
+    buf_addc(words, '\n');
+    buf_add(words, json_get_str(error, "type"));
+    buf_addc(words, '\n');
+    buf_add(words, json_get_str(error, "code"));
+    buf_addc(words, '\n');
+}
+
+/*
+ * A router's own words may be no more than "Provider returned error": what the server behind it
+ * said is in metadata.raw, as a text or as that server's JSON. It is told and looked at, too.
+ */
+static void read_behind(struct llm_fault *f, const struct json *error, struct arena *arena,
+                        struct buf *words)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2000);
+    struct str raw = str_trim(json_get_str(json_get(error, "metadata"), "raw"));
+    const struct json *inner = raw.len ? fault_find(raw, arena) : NULL;
+    struct str message = inner ? fault_message(inner) : raw;
+
+    if (!message.len || looks_like_html(message))
+        return;
+    buf_addf(&text, "%.200s: %.*s", f->text, STR_ARG(str_clip(message, 1000)));
+    fault_text(f, buf_str(&text));
+    add_words(inner, str_first(message, 4096), words);
+}
+
 void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
                        struct str retry_after_ms_value)
 {
@@ -304,11 +334,8 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
     fault_text(f, message);
     if (!f->text[0])
         say_body(f, status, body);
-    buf_add(&words, message);
-    buf_addc(&words, '\n');
-    buf_add(&words, json_get_str(error, "type"));
-    buf_addc(&words, '\n');
-    buf_add(&words, json_get_str(error, "code"));
+    add_words(error, message, &words);
+    read_behind(f, error, &arena, &words);
     if (!error)
         buf_add(&words, str_first(body, 4096));
     read_words(f, status, buf_str(&words));
@@ -322,6 +349,6 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
     }
     if (f->wait_ms < 0)
         f->wait_ms = read_reset(error);
-    if (f->wait_ms < 0 && (f->retry || f->code == ERR_QUOTA))
-        f->wait_ms = retry_text_ms(message);
+    if (f->wait_ms < 0 && error && (f->retry || f->code == ERR_QUOTA))
+        f->wait_ms = retry_text_ms(buf_str(&words));
 }

@@ -132,10 +132,9 @@ int openai_error(const struct json *error, struct llm_fault *fault, struct err *
     *fault = (struct llm_fault){.wait_ms = -1};
     fault_from_status(fault, status ? status : 500, json_raw(error), STR(""), STR(""));
     refine(fault, error, status);
-    if (!text.len)
-        text = fault_message(error);
-    fault_text(fault, text);
-    if (!fault->text[0]) /* nothing that can be read, at least */
+    if (text.len)
+        fault_text(fault, text);
+    else if (!fault_message(error).len)
         fault_text(fault, STR("the server did not say what went wrong"));
     return err_set(err, fault->code, "%s", fault->text);
 }

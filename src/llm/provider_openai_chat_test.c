@@ -266,6 +266,10 @@ static const struct stream_case streams[] = {
      "'code':400}\n",
      "ERROR CONTEXT_FULL: maximum context length is 10 tokens\n"},
     {"quota", "{'error':{'message':'pay','code':'insufficient_quota'}}\n", "ERROR QUOTA: pay\n"},
+    {"an error of the server behind a router",
+     "{'error':{'message':'Provider returned error','code':502,'metadata':{'raw':'upstream died'}},"
+     "'choices':[{'delta':{},'finish_reason':'error'}]}\n",
+     "ERROR NETWORK retry: Provider returned error: upstream died\n"},
 
     /* Usage. */
     {"usage on every chunk, the last counts",
@@ -389,6 +393,21 @@ static const struct fault_case faults[] = {
     {"stream_options, pydantic", 422,
      "{'detail':[{'loc':['body','stream_options'],'msg':'extra fields not permitted'}]}", "",
      "BAD_INPUT drop: extra fields not permitted"},
+    {"a router that tells what was said behind it", 429,
+     "{'error':{'message':'Provider returned error','code':429,'metadata':{'raw':'glm is "
+     "rate-limited upstream. Please retry in 3s','provider_name':'X'}}}",
+     "",
+     "RETRY_LATER retry 3000ms: Provider returned error: glm is rate-limited upstream. Please "
+     "retry in 3s"},
+    {"and in that server's JSON", 400,
+     "{'error':{'message':'Provider returned error','code':400,'metadata':{'raw':'{\\'type\\':"
+     "\\'error\\',\\'error\\':{\\'type\\':\\'invalid_request_error\\',\\'message\\':\\'prompt is "
+     "too "
+     "long: 2 tokens > 1 maximum\\'}}'}}}",
+     "", "CONTEXT_FULL: Provider returned error: prompt is too long: 2 tokens > 1 maximum"},
+    {"and without anything in it", 400,
+     "{'error':{'message':'Provider returned error','code':400,'metadata':{'raw':'','x':1}}}", "",
+     "BAD_INPUT: Provider returned error"},
     {"policy", 400, "{'error':{'message':'no','code':'cyber_policy'}}", "", "DENIED: no"},
     {"timeout", 408, "{'error':{'code':408,'message':'late'}}", "", "NETWORK retry: late"},
 };
