@@ -56,6 +56,12 @@ static const struct phrase quota_phrases[] = {
     {"billing_error", NULL},
     {"usage_not_included", NULL},
     {"reached your specified", "usage limits"}, /* Anthropic: a limit the organisation set */
+    {"exceeded_current_quota_error", NULL},     /* Kimi, type; comes with 429 and 403 */
+    {"usage limit reached", NULL},              /* z.ai: of five hours */
+    {"limit exhausted", "will reset at"},       /* z.ai: of a week or a month */
+    {"have reached your", "usage limit"},       /* Ollama's cloud */
+    {"used all available credits", NULL},       /* xAI; comes with 429 and 403 */
+    {"free-models-per-day", NULL},              /* OpenRouter */
 };
 
 static const struct phrase tool_phrases[] = {
@@ -256,6 +262,8 @@ static void read_words(struct llm_fault *f, int status, struct str words)
             str_find_nocase(words, STR("reduce the length of the messages")) < words.len) {
             f->code = ERR_CONTEXT_FULL;
             f->retry = false;
+        } else if (str_find_nocase(words, STR("overloaded")) < words.len) {
+            f->overloaded = true; /* Kimi, z.ai: not the caller's pace, but the server's */
         }
     } else if (status != 401 && status != 403 && status != 404 && fault_is_context_text(words)) {
         f->code = ERR_CONTEXT_FULL;
@@ -274,7 +282,8 @@ static void read_words(struct llm_fault *f, int status, struct str words)
     }
 }
 
-/* A quota that begins anew by itself says when: "resets_in_seconds": 4711 or "resets_at". */
+/* A quota that begins anew by itself says when: "resets_in_seconds": 4711 or "resets_at"; at
+ * OpenRouter a header inside the error does. */
 static int64_t read_reset(const struct json *error)
 {
     static const char *const names[] = {"resets_in_seconds", "resets_at"};
@@ -286,6 +295,9 @@ static int64_t read_reset(const struct json *error)
         if (json_is(v, JSON_NUMBER))
             ms = retry_reset_ms(json_raw(v), clock_wall_ms());
     }
+    if (ms < 0)
+        ms = retry_reset_ms(json_str(json_path(error, "metadata.headers.X-RateLimit-Reset")),
+                            clock_wall_ms());
     return ms;
 }
 

@@ -40,6 +40,36 @@ static const struct {
      false, NULL},
     {429, "{\"error\":{\"message\":\"Request too large for model x\"}}", ERR_CONTEXT_FULL, false,
      false, NULL},
+    {429,
+     "{\"error\":{\"message\":\"You exceeded your current token quota: x\","
+     "\"type\":\"exceeded_current_quota_error\"}}",
+     ERR_QUOTA, false, false, NULL},
+    {403,
+     "{\"error\":{\"message\":\"Your account is not active, organization exceeded current quota\","
+     "\"type\":\"exceeded_current_quota_error\"}}",
+     ERR_QUOTA, false, false, NULL},
+    {429,
+     "{\"error\":{\"code\":\"1308\",\"message\":\"Usage limit reached for 5 hour. Your limit will "
+     "reset at 2026-09-09 05:38:28\"}}",
+     ERR_QUOTA, false, false, NULL},
+    {429,
+     "{\"error\":{\"code\":\"1310\",\"message\":\"Weekly/Monthly Limit Exhausted. Your limit will "
+     "reset at 2026-09-09 05:38:28\"}}",
+     ERR_QUOTA, false, false, NULL},
+    {429, "{\"error\":\"you (me) have reached your session usage limit, please wait or upgrade\"}",
+     ERR_QUOTA, false, false, NULL},
+    {429,
+     "{\"code\":\"x\",\"error\":\"Your team y has either used all available credits or reached its "
+     "monthly spending limit.\"}",
+     ERR_QUOTA, false, false, NULL},
+    {429, "{\"error\":{\"message\":\"Rate limit exceeded: free-models-per-day.\",\"code\":429}}",
+     ERR_QUOTA, false, false, NULL},
+    {429, "{\"error\":{\"message\":\"Rate limit exceeded: free-models-per-min.\",\"code\":429}}",
+     ERR_RETRY_LATER, true, false, NULL},
+    {429,
+     "{\"error\":{\"message\":\"The engine is currently overloaded, please try again later\","
+     "\"type\":\"engine_overloaded_error\"}}",
+     ERR_RETRY_LATER, true, true, NULL},
     {400, "{\"error\":{\"message\":\"Your credit balance is too low to access the API\"}}",
      ERR_QUOTA, false, false, NULL},
     {400, "{\"error\":{\"message\":\"gemma does not support tools\"}}", ERR_UNSUPPORTED, false,
@@ -122,6 +152,10 @@ static void test_wait(void **state)
         {503, "{}", "7", "", 7000},
         {429, "{\"error\":{\"message\":\"Please try again in 11.054s\"}}", "", "", 11054},
         {400, "{\"error\":{\"message\":\"Please try again in 11.054s\"}}", "", "", -1},
+        {429,
+         "{\"error\":{\"message\":\"free-models-per-min\",\"metadata\":{\"headers\":{"
+         "\"X-RateLimit-Reset\":\"7\"}}}}",
+         "", "", 7000},
     };
 
     (void)state;
