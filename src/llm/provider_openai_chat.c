@@ -65,6 +65,10 @@ static const struct reason_row reason_rows[] = {
     {"tool_calls", STOP_TOOL_USE},
     {"function_call", STOP_TOOL_USE},
     {"length", STOP_MAX_TOKENS},
+    {"max_tokens", STOP_MAX_TOKENS},     /* gateways to Anthropic's models that do not translate */
+    {"MAX_TOKENS", STOP_MAX_TOKENS},     /* … to Google's */
+    {"model_length", STOP_CONTEXT_FULL}, /* Mistral */
+    {"refusal", STOP_REFUSAL},
     {"content_filter", STOP_REFUSAL},
     {"sensitive", STOP_REFUSAL},
     {"model_context_window_exceeded", STOP_CONTEXT_FULL},
