@@ -42,6 +42,11 @@ static const struct phrase context_phrases[] = {
     {"prompt is too long", NULL},                           /* Anthropic */
     {"input length and", "exceed context limit"},           /* Anthropic, older models */
     {"model_context_window_exceeded", NULL},                /* GLM */
+    {"prompt exceeds max length", NULL},                    /* z.ai */
+    {"range of input length should be", NULL},              /* Qwen */
+    {"input length", "exceeds the maximum"},                /* SGLang, Volcano */
+    {"input token length too long", NULL},                  /* Kimi */
+    {"`inputs` tokens + `max_new_tokens`", NULL}, /* Together, text-generation-inference */
     {"context length exceeded", NULL},
     {"too many tokens", NULL},
     {"token limit exceeded", NULL},

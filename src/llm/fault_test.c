@@ -174,6 +174,12 @@ static void test_context_texts(void **state)
 {
     static const char *const full[] = {
         "context_length_exceeded",
+        "Prompt exceeds max length",
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 204800]",
+        "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).",
+        "Input length 203743 exceeds the maximum length 202752",
+        "Invalid request: Input token length too long",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 32769. Given: 40000",
         "This model's maximum context length is 8192 tokens. However, your messages resulted in "
         "9000 tokens",
         "Your input exceeds the context window of this model",
