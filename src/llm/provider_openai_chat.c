@@ -51,6 +51,7 @@ struct decoder {
     bool has_reason; /* a finish_reason came */
     bool refused;
     bool said; /* anything */
+    bool has_deltas;
 };
 
 struct reason_row {
@@ -324,8 +325,11 @@ static int read_choice(struct decoder *d, const struct json *choice, struct llm_
 {
     const struct json *delta = json_get(choice, "delta");
 
-    if (!json_is(delta, JSON_OBJECT)) /* a whole answer, streamed or not */
-        delta = json_get(choice, "message");
+    /* A whole answer, streamed or not; behind deltas it is what they said, once more. */
+    if (json_is(delta, JSON_OBJECT))
+        d->has_deltas = true;
+    else
+        delta = d->has_deltas ? NULL : json_get(choice, "message");
     if (read_reasoning(d, delta, err) < 0 || read_content(d, delta, err) < 0 ||
         read_calls(d, delta, err) < 0)
         return -1;

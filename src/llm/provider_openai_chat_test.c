@@ -259,6 +259,11 @@ static const struct stream_case streams[] = {
     {"a reason nobody knows", D("{'content':'x'}") END("eos"),
      "start m\n0 text [x]\n" STOP("end_turn", NO_FIGURES)},
 
+    {"the whole answer again, behind its pieces",
+     D("{'content':'x'}") "{'choices':[{'delta':null,'message':{'content':'x'},"
+                          "'finish_reason':'stop'}]}\n",
+     "start m\n0 text [x]\n" STOP("end_turn", NO_FIGURES)},
+
     /* Errors inside a stream. */
     {"an error object", D("{'content':'x'}") "{'error':{'message':'boom','type':'server_error'}}\n",
      "ERROR NETWORK retry: boom\n"},
