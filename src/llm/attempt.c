@@ -417,8 +417,12 @@ static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err
                          "the server answered with nothing (HTTP %d, empty body)", a->facts.status);
     }
     if (a->body_kind == BODY_WHOLE) {
-        if (a->dialect->whole(a->decoder, buf_str(&a->body), &a->event_fault, err) < 0)
+        if (a->dialect->whole(a->decoder, buf_str(&a->body), &a->event_fault, err) < 0) {
+            /* No answer of this dialect, nor an error of it; some gateways have their own. */
+            if (!a->event_fault.code && err->code == ERR_PROTOCOL)
+                fault_from_answer(&a->event_fault, buf_str(&a->body));
             return fault_from_body(a, fault, err);
+        }
     } else {
         if (sse_end(a->sse, err) < 0)
             return fault_from_body(a, fault, err);

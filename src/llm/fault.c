@@ -156,6 +156,8 @@ const struct json *fault_find(struct str body, struct arena *arena)
     if (json_is(v, JSON_ARRAY)) /* Gemini without alt=sse */
         v = json_first(v);
     error = json_get(v, "error");
+    if (!error && json_get_i64(json_get(v, "base_resp"), "status_code", 0)) /* MiniMax */
+        error = json_get(v, "base_resp");
     if (json_is(error, JSON_OBJECT))
         return error;
     return json_is(v, JSON_OBJECT) ? v : NULL;
@@ -163,7 +165,7 @@ const struct json *fault_find(struct str body, struct arena *arena)
 
 struct str fault_message(const struct json *error)
 {
-    static const char *const names[] = {"message", "error", "detail", "msg"};
+    static const char *const names[] = {"message", "error", "detail", "msg", "status_msg"};
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         const struct json *v = json_get(error, names[i]);
@@ -174,6 +176,16 @@ struct str fault_message(const struct json *error)
             return json_get_str(json_first(v), "msg");
     }
     return STR("");
+}
+
+int fault_status(const struct json *error)
+{
+    const struct json *code = json_get(error, "code");
+    int64_t n = 0;
+
+    if (!json_i64(code, &n) && str_to_i64(json_str(code), &n, /*err=*/NULL) < 0)
+        return 0;
+    return n >= 400 && n <= 599 ? (int)n : 0;
 }
 
 /* A page meant for browsers says most in its title. */
@@ -368,4 +380,17 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
         f->wait_ms = read_reset(error);
     if (f->wait_ms < 0 && error && (f->retry || f->code == ERR_QUOTA))
         f->wait_ms = retry_text_ms(buf_str(&words));
+}
+
+bool fault_from_answer(struct llm_fault *f, struct str body)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *error = fault_find(body, &arena);
+    int status = fault_status(error);
+
+    if (!str_trim(fault_message(error)).len)
+        return false;
+    *f = (struct llm_fault){.wait_ms = -1};
+    fault_from_status(f, status ? status : 500, body, STR(""), STR(""));
+    return true;
 }

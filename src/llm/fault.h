@@ -39,8 +39,13 @@ void fault_text(struct llm_fault *f, struct str text); /* cleaned to one line, c
  * none. */
 const struct json *fault_find(struct str body, struct arena *arena);
 struct str fault_message(const struct json *error);
+int fault_status(const struct json *error); /* {"code":429} or {"code":"429"}; 0: none in it */
 
 /* The plain reading of status, headers and body; dialects refine it. Starts from a
  * zeroed struct. */
 void fault_from_status(struct llm_fault *f, int status, struct str body, struct str retry_after,
                        struct str retry_after_ms);
+
+/* A body that came with 200 and is no answer, but may say why: {"code":401,"msg":"…"}. False: it
+ * says nothing, and *f is untouched. */
+bool fault_from_answer(struct llm_fault *f, struct str body);

@@ -74,17 +74,6 @@ const struct json *openai_error_in(const struct json *v)
     return NULL;
 }
 
-/* A status of its own inside the error: {"code":429} or {"code":"429"}. */
-static int error_status(const struct json *error)
-{
-    const struct json *code = json_get(error, "code");
-    int64_t n = 0;
-
-    if (!json_i64(code, &n) && str_to_i64(json_str(code), &n, /*err=*/NULL) < 0)
-        return 0;
-    return n >= 400 && n <= 599 ? (int)n : 0;
-}
-
 /* The code, or else the type, is more exact than the status; but what the words were found to mean
  * (a full context, no tools, nothing left to spend) stands. */
 static void refine(struct llm_fault *f, const struct json *error, int status)
@@ -126,7 +115,7 @@ void openai_fault(int status, struct str body, struct str retry_after, struct st
 
 int openai_error(const struct json *error, struct llm_fault *fault, struct err *err)
 {
-    int status = error_status(error);
+    int status = fault_status(error); /* of its own, inside the error */
     struct str text = json_str(error);
 
     *fault = (struct llm_fault){.wait_ms = -1};
