@@ -190,20 +190,23 @@ static int on_reasoning_delta(struct decoder *d, const struct event *e, struct e
                                       json_get_str(e->v, "delta"), err);
 }
 
+static int on_failed(struct decoder *d, const struct event *e, struct err *err)
+{
+    (void)d;
+    return openai_error(json_path(e->v, "response.error"), e->fault, err);
+}
+
 static int on_completed(struct decoder *d, const struct event *e, struct err *err)
 {
+    /* Some servers end every stream so, and say only inside that it failed. */
+    if (json_len(json_path(e->v, "response.error")))
+        return on_failed(d, e, err);
     return finish(d, json_get(e->v, "response"), /*complete=*/true, err);
 }
 
 static int on_incomplete(struct decoder *d, const struct event *e, struct err *err)
 {
     return finish(d, json_get(e->v, "response"), /*complete=*/false, err);
-}
-
-static int on_failed(struct decoder *d, const struct event *e, struct err *err)
-{
-    (void)d;
-    return openai_error(json_path(e->v, "response.error"), e->fault, err);
 }
 
 /* Everything not listed is progress of hosted tools, or says what output_item.done says again. */

@@ -324,6 +324,10 @@ static const struct stream_case streams[] = {
     {"unknown", FAILED("gremlins", "oops"), "ERROR NETWORK retry: oops\n"},
     {"failed without a word", "{'type':'response.failed','response':{}}\n",
      "ERROR NETWORK retry: the server did not say what went wrong\n"},
+    {"completed, but failed inside",
+     "{'type':'response.completed','response':{'status':'failed','output':[],'error':"
+     "{'code':'rate_limit_exceeded','message':'Please try again in 28ms.'}}}\n",
+     "ERROR RETRY_LATER retry 28ms: Please try again in 28ms.\n"},
     {"error event", "{'type':'error','code':'server_error','message':'oops','param':null}\n",
      "ERROR NETWORK retry: oops\n"},
     {"error event, nested", "{'type':'error','error':{'code':'slow_down','message':'busy'}}\n",
