@@ -238,19 +238,27 @@ static int remove_locked(const char *path, const char *key, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
     CLEANUP(buf_release) struct buf changed = BUF_INIT(SOURCE_MAX_BYTES);
+    bool is_there = false;
     struct stat st;
     int found;
 
     if (file_slurp(path, SOURCE_MAX_BYTES, &text, err) < 0)
         return -1;
-    found = settings_text_remove(buf_str(&text), key, &changed, err);
-    if (found < 0)
-        return err_prefix(err, "%s", path);
-    if (found == 0)
+    /* A key that is there twice: the last one counts, and the other would, were it left. */
+    for (;;) {
+        found = settings_text_remove(buf_str(&text), key, &changed, err);
+        if (found < 0)
+            return err_prefix(err, "%s", path);
+        if (found == 0)
+            break;
+        is_there = true;
+        buf_move(&text, &changed);
+    }
+    if (!is_there)
         return 0;
     if (stat(path, &st) < 0)
         return err_sys(err, ERR_IO, "cannot look at '%s'", path);
-    return file_replace_like(path, buf_str(&changed), &st, err) < 0 ? -1 : 1;
+    return file_replace_like(path, buf_str(&text), &st, err) < 0 ? -1 : 1;
 }
 
 int settings_file_remove(const char *path, const char *key, struct err *err)

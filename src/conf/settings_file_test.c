@@ -168,6 +168,38 @@ static void changes(void **state)
     assert_int_equal(settings_file_change(odd, "a", count_up, NULL, &err), -1);
 }
 
+static const struct {
+    const char *text;
+    const char *key;
+    int found;
+    const char *expect;
+} remove_rows[] = {
+    {"{\"a\":1}", "a", 1, "{}"},
+    {"{\"a\":1,\"b\":2}", "a", 1, "{\"b\":2}"},
+    {"{\"a\":1,\"b\":2}", "b", 1, "{\"a\":1}"},
+    {"{\"a\":1,\"b\":{\"c\":2}}", "b.c", 1, "{\"a\":1,\"b\":{}}"},
+    {"{\"a\":1}", "b", 0, "{\"a\":1}"},
+    {"", "a", 0, ""},
+    {"{\"a\":1,\"a\":2}", "a", 1, "{}"},
+    {"{\"a\":1,\"b\":2,\"a\":3}", "a", 1, "{\"b\":2}"},
+    {"{\"b\":1,\"a\":1,\"c\":2,\"a\":3}", "a", 1, "{\"b\":1,\"c\":2}"},
+    {"{\"a\":{\"x\":1},\"b\":2,\"a\":{\"y\":3}}", "a.x", 0,
+     "{\"a\":{\"x\":1},\"b\":2,\"a\":{\"y\":3}}"},
+};
+
+static void removals(void **state)
+{
+    CLEANUP(mem_freep) char *path = below("to.json");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(remove_rows); i++) {
+        assert_int_equal(file_replace(path, str_of(remove_rows[i].text), 0600, NULL), 0);
+        assert_int_equal(settings_file_remove(path, remove_rows[i].key, NULL),
+                         remove_rows[i].found);
+        assert_text(path, remove_rows[i].expect);
+    }
+}
+
 #define PROCESSES 6
 #define ROUNDS 15
 
@@ -205,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts),
         cmocka_unit_test(changes),
+        cmocka_unit_test(removals),
         cmocka_unit_test(at_once),
     };
 
