@@ -149,6 +149,11 @@ static const struct check_case check_cases[] = {
     {"{'$ref':'#/$defs/n','$defs':{'n':{'type':'integer'}}}", "'x'",
      "the input must be an integer, not the string \"x\""},
     {"{'$defs':{'a/b~':{'type':'null'}},'items':{'$ref':'#/$defs/a~1b~0'}}", "[null]", NULL},
+    {"{'properties':{'a':{'anyOf':[{'type':'null'},{'type':'integer'}]},"
+     "'b':{'$ref':'#/properties/a/anyOf/1'}}}",
+     "{'b':'x'}", "'b' must be an integer, not the string \"x\""},
+    {"{'$defs':{'a^%':{'type':'null'}},'items':{'$ref':'#/$defs/a%5e%25'}}", "[1]",
+     "'[0]' must be null, not the number 1"},
     {"{'properties':{'next':{'$ref':'#'},'n':{'type':'integer'}},'required':['n']}",
      "{'n':1,'next':{'n':2,'next':{}}}", "'next.next.n' is required"},
     {"{'$ref':'#'}", "1", NULL}, /* says nothing, and ends */
@@ -361,6 +366,11 @@ static void unknown_keywords(void **state)
         {"{'properties':{'a':{'$ref':'#'},'b':{'items':{'odd':true}}}}", "b[]: odd\n"},
         {"{'$ref':'#/$defs/b','$defs':{'a':{'odd':1}}}",
          "(top): $ref (points to nothing in this schema)\na: odd\n"},
+        {"{'anyOf':[{'$ref':'#/anyOf/1'},{}]}", ""},
+        {"{'anyOf':[{'$ref':'#/anyOf/2'},{}]}", "(top): $ref (points to nothing in this schema)\n"},
+        {"{'anyOf':[{'$ref':'#/anyOf/-1'},{}]}",
+         "(top): $ref (points to nothing in this schema)\n"},
+        {"{'$ref':'#/$defs/50%','$defs':{'50%':{}}}", ""},
         {"{'$ref':'other.json'}", "(top): $ref (points to nothing in this schema)\n"},
         {"{'allOf':[{'odd':1}],'oneOf':[{'odder':1}],'not':{'oddest':1}}",
          "(top): odd\n(top): odder\n(top): oddest\n"},
