@@ -22,7 +22,7 @@ void map_release(struct map *m)
 static size_t map_slot(const struct map *m, struct str key)
 {
     size_t mask = m->slot_count - 1;
-    size_t at = (size_t)str_hash(key) & mask;
+    size_t at = (size_t)str_table_hash(key) & mask;
 
     while (m->slots[at] && !str_eq(m->entries[m->slots[at] - 1].key, key))
         at = (at + 1) & mask;

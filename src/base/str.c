@@ -6,7 +6,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -229,11 +231,42 @@ size_t str_distance(struct str a, struct str b, size_t limit)
     return last[b.len] > limit ? limit + 1 : last[b.len];
 }
 
-uint64_t str_hash(struct str s)
+static uint64_t hash_from(uint64_t basis, struct str s)
 {
-    uint64_t h = 1469598103934665603u;
+    uint64_t h = basis;
 
     for (size_t i = 0; i < s.len; i++)
         h = (h ^ (unsigned char)s.ptr[i]) * 1099511628211u;
+    return h;
+}
+
+uint64_t str_hash(struct str s)
+{
+    uint64_t h = hash_from(1469598103934665603u, s);
+
     return h ^ (h >> 32);
+}
+
+/* Threads that come first together may both draw; the one that stores it decides for all. */
+static uint64_t hash_seed(void)
+{
+    static _Atomic uint64_t seed;
+    uint64_t now = atomic_load_explicit(&seed, memory_order_relaxed);
+    uint64_t drawn;
+
+    if (now)
+        return now;
+    if (getentropy(&drawn, sizeof(drawn)) < 0)
+        BUG("the system has no random numbers");
+    drawn |= 1; /* 0 means not drawn yet */
+    return atomic_compare_exchange_strong(&seed, &now, drawn) ? drawn : now;
+}
+
+/* Tables look at the low bits: these are what the whole of the hash has become. */
+uint64_t str_table_hash(struct str s)
+{
+    uint64_t seed = hash_seed();
+    uint64_t h = hash_from(seed, s) * (seed * 0x9e3779b97f4a7c15u | 1);
+
+    return h >> 32 | h << 32;
 }

@@ -80,4 +80,7 @@ struct str str_clip(struct str s, size_t max);
 /* Edit distance (insert, delete, replace, swap), never more than limit + 1. */
 size_t str_distance(struct str a, struct str b, size_t limit);
 
+/* The same in every process, for what is kept or sent. */
 uint64_t str_hash(struct str s);
+/* Another one in every process, for tables: nobody outside can choose keys that collide. */
+uint64_t str_table_hash(struct str s);

@@ -1,6 +1,7 @@
 /* str: slices, numbers, clipping, distance. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -170,12 +171,40 @@ static void word_of(void **state)
     assert_false(str_is_word_of(STR("a"), ""));
 }
 
+#define HASH_SLOTS 1024
+#define HASH_KEYS 500
+
+/* Keys that were chosen to fall into one slot of str_hash(), as somebody's settings file may have
+ * them: in a table they are spread like any others. */
+static void spreads_chosen_keys(void **state)
+{
+    bool taken[HASH_SLOTS] = {false};
+    size_t slots = 0;
+    char key[32];
+
+    (void)state;
+    for (int i = 0, found = 0; found < HASH_KEYS; i++) {
+        size_t slot;
+
+        snprintf(key, sizeof(key), "Bash(%d)", i);
+        if (str_hash(str_of(key)) % HASH_SLOTS)
+            continue;
+        found++;
+        slot = str_table_hash(str_of(key)) % HASH_SLOTS;
+        assert_int_equal(slot, str_table_hash(str_of(key)) % HASH_SLOTS);
+        slots += !taken[slot];
+        taken[slot] = true;
+    }
+    assert_true(slots > HASH_KEYS / 2); /* 396 on average */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(word_of),  cmocka_unit_test(numbers), cmocka_unit_test(doubles),
-        cmocka_unit_test(clips),    cmocka_unit_test(cuts),    cmocka_unit_test(distances),
-        cmocka_unit_test(searches),
+        cmocka_unit_test(word_of),  cmocka_unit_test(numbers),
+        cmocka_unit_test(doubles),  cmocka_unit_test(clips),
+        cmocka_unit_test(cuts),     cmocka_unit_test(distances),
+        cmocka_unit_test(searches), cmocka_unit_test(spreads_chosen_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ void snapshot_table_release(struct snapshot_table *t)
 /* Where this path is, or would be. */
 static uint32_t *find_slot(const struct snapshot_table *t, struct str path)
 {
-    size_t at = (size_t)str_hash(path) & (t->slot_count - 1);
+    size_t at = (size_t)str_table_hash(path) & (t->slot_count - 1);
 
     while (t->slots[at] && !str_eq(t->entries.ptr[t->slots[at] - 1].path, path))
         at = (at + 1) & (t->slot_count - 1);

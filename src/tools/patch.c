@@ -57,7 +57,7 @@ static uint32_t *patch_number(const struct patch *p, size_t *ret_numbers)
     table = mem_zalloc(slots * sizeof(*table));
     for (size_t i = 0; i < total; i++) {
         struct str line = i < p->olds.len ? p->olds.ptr[i] : p->news.ptr[i - p->olds.len];
-        size_t slot = (size_t)str_hash(line) & (slots - 1);
+        size_t slot = (size_t)str_table_hash(line) & (slots - 1);
 
         while (table[slot]) {
             size_t j = table[slot] - 1;
