@@ -51,6 +51,19 @@ static void check_add(struct check *c, const char *line)
         c->unlisted++;
 }
 
+static bool check_only_logs(const struct check_walk *w, bool quiet)
+{
+    return quiet && !w->s->ours;
+}
+
+/* To find line and column takes as long as the file is: not for what nobody reads. */
+static bool check_is_heard(const struct check_walk *w, bool quiet)
+{
+    if (check_only_logs(w, quiet))
+        return atomic_load(&log_enabled);
+    return w->c->warnings.len < CHECK_MAX_WARNINGS;
+}
+
 /* "file:3:12: 'permissions.defaultMode' <what>". A file of Claude's is only logged when quiet. */
 static void check_say(struct check_walk *w, const struct json *v, struct str name, bool quiet,
                       const char *fmt, ...) PRINTF_LIKE(5, 6);
@@ -61,13 +74,17 @@ static void check_say(struct check_walk *w, const struct json *v, struct str nam
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT); /* a path and clipped names */
     va_list args;
 
+    if (!check_is_heard(w, quiet)) {
+        w->c->unlisted += !check_only_logs(w, quiet);
+        return;
+    }
     source_add_where(w->s, v, &line);
     buf_addf(&line, ": '%s%s%.*s' ", buf_cstr(&w->path), w->path.len ? "." : "",
              STR_ARG(str_clip(name, 80)));
     va_start(args, fmt);
     buf_addv(&line, fmt, args);
     va_end(args);
-    if (quiet && !w->s->ours)
+    if (check_only_logs(w, quiet))
         log_debug("conf", "%s", buf_cstr(&line));
     else
         check_add(w->c, buf_cstr(&line));
@@ -75,7 +92,8 @@ static void check_say(struct check_walk *w, const struct json *v, struct str nam
 
 static void check_unknown(struct check_walk *w, const struct key *parent, const struct json *v)
 {
-    struct str near = key_suggest(parent, json_key(v));
+    struct str near =
+        check_is_heard(w, /*quiet=*/true) ? key_suggest(parent, json_key(v)) : STR("");
 
     check_leave_out(w->c, v);
     if (near.len)

@@ -771,6 +771,11 @@ static void many_mistakes(void **state)
     buf_adds(&text, "]}}");
     tree_add("etc/tenax/managed-settings.json", buf_cstr(&text));
     tree_add("etc/tenax/managed-settings.d/1.json", buf_cstr(&text));
+    buf_clear(&text); /* names that another program may know: no problems */
+    for (int i = 0; i < 20000; i++)
+        buf_addf(&text, "%c\"name%d\":0", i ? ',' : '{', i);
+    buf_adds(&text, "}");
+    tree_add(".claude/settings.json", buf_cstr(&text));
     from.dir = tree;
     from.etc = path_join(tree, "etc");
     assert_int_equal(conf_load(&from, &conf, NULL), 0);
