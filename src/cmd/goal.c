@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/print.h"
 #include "cmd/print_goal.h"
+#include "conf/nearest.h"
 #include "goal/argument.h"
 
 #define GOAL_MAX_WORDS ((size_t)2 << 20)
@@ -134,6 +135,21 @@ static int read_verb(const struct args *args, struct goal_act *ret, struct err *
     return goal_argument_read(buf_str(&ret->text), clock_wall_ms(), &ret->argument, err);
 }
 
+/* One word that is nearly a verb ("statsu") was meant to be one, and would be worked for as a
+ * condition, at a cost. */
+static int check_typo(const char *word, struct err *err)
+{
+    struct nearest near;
+
+    nearest_init(&near, str_of(word));
+    nearest_offer_words(&near, cmd_goal.usage.words);
+    if (!near.best.len)
+        return 0;
+    return err_set(err, ERR_BAD_INPUT,
+                   "did you mean 'tenax goal %.*s'? For a condition of this name: tenax goal -- %s",
+                   STR_ARG(near.best), word);
+}
+
 /* 1: the words are a verb with its arguments; 0: a condition; -1: a verb that makes no sense. */
 static int find_verb(const struct args *args, struct goal_act *ret, struct err *err)
 {
@@ -163,7 +179,7 @@ static int find_verb(const struct args *args, struct goal_act *ret, struct err *
                        "tenax goal -- %s",
                        words->ptr[1], words->ptr[1]);
     if (!str_is_word_of(str_of(words->ptr[1]), "stop off reset none cancel"))
-        return 0;
+        return check_typo(words->ptr[1], err);
     return read_verb(args, ret, err) < 0 ? -1 : 1;
 }
 
