@@ -28,6 +28,7 @@ const struct command cmd_auth = {
             .name = "auth",
             .args = "login [PROVIDER] | status | logout PROVIDER",
             .words = "login status logout",
+            .only_words = true,
             .summary = "Store an API key in a private file, list the stored ones, or forget one",
             .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
         },

@@ -31,6 +31,7 @@ const struct command cmd_config = {
             .name = "config",
             .args = "[list] | get KEY | set KEY VALUE... | unset KEY | path",
             .words = "list get set unset path",
+            .only_words = true,
             .summary = "Show settings and where each comes from; change one in your own file (or "
                        "the project's, --project, or yours for this project, --local); list the "
                        "files",

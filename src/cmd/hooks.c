@@ -27,6 +27,7 @@ const struct command cmd_hooks = {
             .name = "hooks",
             .args = "[list]",
             .words = "list",
+            .only_words = true,
             .summary = "List the hooks of this folder: event, matcher, what runs, where it is "
                        "written, and whether it runs",
             .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},

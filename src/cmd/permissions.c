@@ -28,6 +28,7 @@ const struct command cmd_permissions = {
             .name = "permissions",
             .args = "[list | check 'TOOL(...)' | check -- COMMAND]",
             .words = "list check",
+            .only_words = true,
             .summary = "List the permission rules of this folder and where they are written, or "
                        "say which one decides on a call",
             .options = (const enum option_id[]){OPT_JSON, OPT_PERMISSION_MODE, OPT_ALLOWED_TOOLS,

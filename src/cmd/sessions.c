@@ -36,6 +36,7 @@ const struct command cmd_sessions = {
             .name = "sessions",
             .args = "list | show ID | export ID | rename ID TITLE | rm ID...",
             .words = "list show export rename rm",
+            .only_words = true,
             .summary = "List the sessions of this folder, look at one, export, name or remove it; "
                        "ID is an id or its beginning, a title or a part of it, or a .jsonl file",
             .options = (const enum option_id[]){OPT_ALL, OPT_OLDER_THAN, OPT_FORMAT, OPT_OUTPUT,

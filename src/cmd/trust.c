@@ -25,6 +25,7 @@ const struct command cmd_trust = {
             .name = "trust",
             .args = "[status | add | remove] [DIR] | list",
             .words = "status add remove list",
+            .only_words = true,
             .summary = "Trust a folder and all inside (this one, unless named): its settings may "
                        "then run programs and give permissions; or take that back, or list such "
                        "folders. Exit code of status: 0 trusted, 1 not",

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "conf/nearest.h"
 
 #define USAGE_INDENT 2
 #define USAGE_HANG 6    /* where names that fill a line of their own go on */
@@ -35,15 +36,32 @@ bool usage_takes(const struct usage_command *command, enum option_id id)
     return false;
 }
 
+/* "auth lgin" */
+static int usage_check_word(const struct usage_command *command, struct str word, struct err *err)
+{
+    struct nearest near;
+
+    if (!command->args)
+        return err_set(err, ERR_BAD_INPUT, "'%s' takes no words, and there is '%.*s'",
+                       command->name, STR_ARG(str_clip(word, 40)));
+    if (!command->only_words || str_is_word_of(word, command->words))
+        return 0;
+    nearest_init(&near, word);
+    nearest_offer_words(&near, command->words);
+    if (!near.best.len)
+        return 0;
+    return err_set(err, ERR_BAD_INPUT, "unknown command '%s %.*s'; did you mean '%s %.*s'?",
+                   command->name, STR_ARG(word), command->name, STR_ARG(near.best));
+}
+
 int usage_check(const struct usage_command *command, const struct args *args, struct err *err)
 {
     for (size_t i = 0; i < OPT_COUNT; i++)
         if (args->given[i] && !usage_takes(command, (enum option_id)i))
             return err_set(err, ERR_BAD_INPUT, "'%s' does not take --%s", command->name,
                            option_table()[i].name);
-    if (!command->args && args->words.len > 1)
-        return err_set(err, ERR_BAD_INPUT, "'%s' takes no words, and there is '%.*s'",
-                       command->name, STR_ARG(str_clip(str_of(args->words.ptr[1]), 40)));
+    if (args->words.len > 1)
+        return usage_check_word(command, str_of(args->words.ptr[1]), err);
     return 0;
 }
 

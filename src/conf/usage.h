@@ -20,6 +20,7 @@ struct usage_command {
     const char *name;              /* "auth" */
     const char *args;              /* "login|logout|status [PROVIDER]", or NULL */
     const char *words;             /* "login logout status": what may follow, or NULL */
+    bool only_words;               /* what follows is one of them, and nothing else */
     const char *summary;           /* one sentence, no full stop */
     const enum option_id *options; /* what it takes besides the common ones, ended by OPT_COUNT;
                                       NULL: nothing */
@@ -44,6 +45,7 @@ int usage_completion(const struct usage *u, struct str shell, struct buf *out, s
 /* Whether a command takes an option: those of its row, and the ones every command takes. */
 bool usage_takes(const struct usage_command *command, enum option_id id);
 
-/* ERR_BAD_INPUT when an option was given that this command has no use for, or a word behind one
- * that takes none. */
+/* ERR_BAD_INPUT when an option was given that this command has no use for, a word behind one that
+ * takes none, or one that is nearly what may follow. A word that is near to nothing is left to the
+ * command, which knows what to say of it. */
 int usage_check(const struct usage_command *command, const struct args *args, struct err *err);

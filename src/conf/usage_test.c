@@ -28,6 +28,7 @@ static const struct usage_command auth = {
     .name = "auth",
     .args = "login|logout|status [PROVIDER]",
     .words = "login logout status",
+    .only_words = true,
     .summary = "Keep keys: in a [file] that isn't \"public\", `ever` \\ $HOME ~ ^ never",
     .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
 };
@@ -418,6 +419,8 @@ static void words_of_a_command(void **state)
     } cases[] = {
         {&auth, "login", NULL},
         {&auth, "nonsense", NULL}, /* its own affair */
+        {&auth, "lgin", "unknown command 'auth lgin'; did you mean 'auth login'?"},
+        {&steer, "statsu", NULL}, /* may be a condition */
         {&doctor, "anthropic", "'doctor' takes no words, and there is 'anthropic'"},
         {&bare, "x", "'bare' takes no words, and there is 'x'"},
     };
