@@ -204,8 +204,12 @@ static void doctor_status(struct doctor *d, const struct provider *p, const stru
     if (m->status == 401 || m->status == 403)
         doctor_add(d, HEALTH_BAD, "key", "%s %s (HTTP %d)", p->base_url,
                    p->source == KEY_NOT_NEEDED ? "wants a key" : "refuses the key", m->status);
+    else if (m->status >= 300 && m->status < 400)
+        doctor_add(d, HEALTH_BAD, "network",
+                   "that is a redirect, which is not followed, so that the key stays where it was "
+                   "sent; is the base URL right?");
     else if (m->status < 300 && str_starts(type, STR("text/html")))
-        doctor_add(d, HEALTH_WARN, "network", "that is a web page; is the base URL right?");
+        doctor_add(d, HEALTH_BAD, "network", "that is a web page; is the base URL right?");
 }
 
 static int doctor_reach(struct doctor *d, struct net *net, const struct provider *p,
