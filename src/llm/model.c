@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "conf/nearest.h"
 #include "json/json.h"
 #include "llm/dialect.h"
 #include "llm/event.h"
@@ -284,6 +285,16 @@ bool model_is_kin(struct str provider, struct str name)
 bool model_is_listed(struct str provider, struct str name, bool loosely)
 {
     return !str_eq(model_alias(provider, name), name) || row_find(provider, name, loosely);
+}
+
+void model_offer(struct str provider, struct nearest *near)
+{
+    for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
+        if (str_eq(aliases[i].provider, provider) && !str_is(aliases[i].alias, "default"))
+            nearest_offer(near, aliases[i].alias);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (str_eq(rows[i].provider, provider))
+            nearest_offer(near, rows[i].name);
 }
 
 bool model_at(size_t i, struct model *ret)

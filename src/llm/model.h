@@ -22,6 +22,7 @@
 struct err;
 struct json;
 struct llm_usage;
+struct nearest;
 
 enum model_thinking {
     MODEL_THINKS_NOT,
@@ -77,6 +78,8 @@ struct str model_default(struct str provider); /* empty when the provider has no
 bool model_is_listed(struct str provider, struct str name, bool loosely);
 /* Whether it has one that begins with the same word: "gpt-7" is newer than the table. */
 bool model_is_kin(struct str provider, struct str name);
+/* Offers the provider's names and aliases for what may have been meant. */
+void model_offer(struct str provider, struct nearest *near);
 /* Row number i, for lists and completion; false past the end. */
 bool model_at(size_t i, struct model *ret);
 

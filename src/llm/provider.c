@@ -295,6 +295,22 @@ static struct str resolve_alias(const struct conf *conf, struct str provider, st
     return model_alias(provider, name);
 }
 
+/* It is asked for all the same: the table may be older than the model. */
+static void note_stranger(struct provider *p)
+{
+    CLEANUP(buf_release) struct buf meant = BUF_INIT(200);
+    struct nearest near;
+
+    nearest_init(&near, str_of(p->model_name));
+    model_offer(str_of(p->name), &near);
+    if (near.best.len)
+        buf_addf(&meant, " (did you mean %.*s?)", STR_ARG(near.best));
+    strv_addf(&p->notes,
+              "%s/%s is not in the table of models%s; assuming a window of %" PRId64
+              " and answers of up to %" PRId64 " tokens, price unknown",
+              p->name, p->model_name, buf_cstr(&meant), p->model.window, p->model.max_output);
+}
+
 static void note_model(struct provider *p)
 {
     const struct model *m = &p->model;
@@ -307,10 +323,7 @@ static void note_model(struct provider *p)
                   "unknown",
                   p->name, p->model_name, STR_ARG(m->like));
     else
-        strv_addf(&p->notes,
-                  "%s/%s is not in the table of models; assuming a window of %" PRId64
-                  " and answers of up to %" PRId64 " tokens, price unknown",
-                  p->name, p->model_name, m->window, m->max_output);
+        note_stranger(p);
 }
 
 /* By its full name, or the short one: a gateway may know it as something else. */

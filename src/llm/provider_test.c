@@ -237,6 +237,16 @@ static const struct {
      .source_name = "ANTHROPIC_API_KEY",
      .key = "sk-ant-111",
      .note = "a relative of claude-haiku-4-5, price unknown"},
+    {.env = "ANTHROPIC_API_KEY=sk-ant-111", /* an alias with a letter lost */
+     .want = "anthropic/sonet",
+     .provider = "anthropic",
+     .dialect = "anthropic",
+     .base_url = "https://api.anthropic.com",
+     .model = "sonet",
+     .source = KEY_ENV,
+     .source_name = "ANTHROPIC_API_KEY",
+     .key = "sk-ant-111",
+     .note = "not in the table of models (did you mean sonnet?); assuming"},
     {.env = "", /* local servers need no key, but a model */
      .want = "ollama/qwen3:8b",
      .provider = "ollama",
