@@ -233,8 +233,10 @@ void usage_man(const struct usage *u, struct buf *out)
     man_rows(out, "FILES", man_files, ARRAY_LEN(man_files));
     man_rows(out, "EXIT STATUS", man_exit, ARRAY_LEN(man_exit));
     man_rows(out, "EXAMPLES", man_examples, ARRAY_LEN(man_examples));
-    buf_adds(out, ".SH SEE ALSO\n"
-                  ".BR git (1)\n"
-                  ".PP\n"
-                  "The manual is in docs/ of the source and in /usr/share/doc/tenax.\n");
+    buf_adds(out,
+             ".SH SEE ALSO\n"
+             ".BR git (1)\n"
+             ".PP\n"
+             "The manual is in docs/ of the source, and installed in share/doc/tenax beside the\n"
+             "folder of the program: /usr/share/doc/tenax, or /usr/local/share/doc/tenax.\n");
 }

@@ -197,7 +197,7 @@ void app_no_key(struct app *a, const char *why)
                   STR("Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run: tenax auth "
                       "login"));
     chat_note(a->chat, ROLE_TEXT,
-              STR("A local server does as well: docs/providers.md says how (installed: "
-                  "/usr/share/doc/tenax). Then start tenax again."));
+              STR("A local server does as well: docs/providers.md says how ('man tenax' says where "
+                  "the manual is installed). Then start tenax again."));
     app_first_choice(a, /*has_seen=*/false);
 }
