@@ -6,6 +6,7 @@
  *
  * UPDATE_SCREENS=1 writes the golden file anew. tests/tui/README.md describes both.
  */
+#include <limits.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -450,10 +451,11 @@ int main(int argc, char **argv)
     struct driver d = {.fresh = BUF_INIT(DRIVER_MAX)};
     CLEANUP(buf_release) struct buf golden = BUF_INIT(4096);
     struct err err = {0};
+    char build[PATH_MAX];
 
-    if (argc < 3)
+    if (argc < 3 || !realpath(argv[1], build)) /* the program is started in another folder */
         return 2;
-    d.build = argv[1];
+    d.build = build;
     d.updates = getenv("UPDATE_SCREENS");
     d.play.name = argv[2];
     if (script_load(argv[2], &d.script, &err) < 0)
