@@ -101,6 +101,12 @@ static void list_json(const struct setting *s, const struct json *rules, struct 
     buf_addc(out, '\n');
 }
 
+/* Where a rule is written, for people; programs know it by the name that Claude Code gives it. */
+static struct str shown_source(struct str source)
+{
+    return str_is(source, "cliArg") ? STR("the command line") : source;
+}
+
 /* deny   Bash(rm *)
  *     ~/.tenax/settings.json:3:12 */
 static void list_text(const struct setting *s, const struct json *rules, struct buf *out)
@@ -113,7 +119,8 @@ static void list_text(const struct setting *s, const struct json *rules, struct 
         buf_addf(out, "%s %s\n", i ? "      " : "folder", dirs.ptr[i]);
     JSON_EACH(rules, r) {
         buf_addf(out, "%-6.*s %.*s\n    %.*s\n", STR_ARG(json_get_str(r, "behavior")),
-                 STR_ARG(json_get_str(r, "rule")), STR_ARG(json_get_str(r, "source")));
+                 STR_ARG(json_get_str(r, "rule")),
+                 STR_ARG(shown_source(json_get_str(r, "source"))));
     }
     if (!json_len(rules))
         buf_adds(out, "There are no rules here.\n");
@@ -229,7 +236,7 @@ static int permissions_check(const struct setting *s, struct str text, bool is_c
     } else {
         buf_addf(out, "%s: %s\n", verdicts[answer.verdict], answer.reason);
         if (answer.rule[0])
-            buf_addf(out, "    %s\n", answer.source);
+            buf_addf(out, "    %.*s\n", STR_ARG(shown_source(str_of(answer.source))));
     }
     return answer.verdict == PERMIT_ALLOW ? EXIT_OK : EXIT_FAILED;
 }
