@@ -239,6 +239,8 @@ static const struct completion_case completion_cases[] = {
     {"tenax --json a", "auth"},
     {"tenax --model doctor a", "auth"}, /* a value is not a command */
     {"tenax auth l", "login logout"},
+    {"tenax auth login l", ""}, /* a verb stands there once */
+    {"tenax auth login --j", "--json"},
     {"tenax auth --j", "--json"},
     {"tenax auth --effo", ""}, /* not its option */
     {"tenax doctor --effo", "--effort"},
