@@ -46,7 +46,7 @@ struct slash {
 
 enum job_kind {
     JOB_COMMAND,
-    JOB_OWN,   /* "/name": a command of the person's own, or none at all */
+    JOB_OWN,   /* "/name": a command of the person's own, or none at all; "/ name": name is empty */
     JOB_INPUT, /* said behind a command */
     JOB_FINISH,
     JOB_STOP,

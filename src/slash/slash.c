@@ -320,7 +320,8 @@ static void job_of_input(struct job *j, const struct agent_input *in)
 
     j->kind = JOB_INPUT;
     if (!m || m->len != 1 || m->blocks[0].kind != BLOCK_TEXT ||
-        !slash_split(m->blocks[0].text, &name, &args) || !is_name(name))
+        !slash_split(m->blocks[0].text, &name, &args) ||
+        !is_name(name.len ? name : slash_word(args)))
         return;
     j->command = slash_find(m->blocks[0].text, /*ret_args=*/NULL);
     if (j->command && !j->command->run)

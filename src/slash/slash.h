@@ -101,6 +101,7 @@ typedef VEC(struct slash_item) slash_item_vec;
 void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret);
 /* "/goal all tests pass" → "goal", "all tests pass"; false: it does not begin with a slash. */
 bool slash_split(struct str text, struct str *ret_name, struct str *ret_args);
+struct str slash_word(struct str text); /* up to the first blank */
 /* The command of the table that a text means ("/goal", "/goal all tests pass"); NULL: there is
  * none of that name. */
 const struct slash_command *slash_find(struct str text, struct str *ret_args);

@@ -204,6 +204,27 @@ static bool slash_is_path(struct str name)
     return access(buf_cstr(&path), F_OK) == 0;
 }
 
+/* "/ help" is a command with a blank too many, "/ is full" is about a folder. */
+static void slash_run_apart(struct slash *s, struct job *j, const struct own_list *own)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_ANSWER);
+    struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct str word = slash_word(buf_str(&j->args));
+    const struct own_command *c = own_find(own, word);
+    struct err err = {0};
+
+    buf_addf(&text, "/%.*s", STR_ARG(word));
+    if (!slash_find(buf_str(&text), /*ret_args=*/NULL) && (!c || c->is_hidden)) {
+        slash_run_input(s, j);
+        return;
+    }
+    err_set(&err, ERR_BAD_INPUT, "a command has no blank behind its slash; did you mean %s?",
+            buf_cstr(&text));
+    buf_add(&j->name, word);
+    slash_tell(s, j, &none, &err);
+    buf_release(&none.text);
+}
+
 static void slash_run_own(struct slash *s, struct job *j)
 {
     CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
@@ -212,6 +233,10 @@ static void slash_run_own(struct slash *s, struct job *j)
     struct nearest near;
     struct err err = {0};
 
+    if (!j->name.len) {
+        slash_run_apart(s, j, own);
+        return;
+    }
     if (c && !c->is_hidden) {
         slash_run_call(s, j, c);
         return;

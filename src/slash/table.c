@@ -27,17 +27,22 @@ bool slash_is_listed(const struct slash_command *c, const struct conf *conf)
     return !c->setting || conf_get_bool(conf, c->setting, true);
 }
 
+struct str slash_word(struct str text)
+{
+    size_t end = 0;
+
+    while (end < text.len && !strchr(" \t\r\n", text.ptr[end]))
+        end++;
+    return str_first(text, end);
+}
+
 bool slash_split(struct str text, struct str *ret_name, struct str *ret_args)
 {
-    size_t end = 1;
-
     text = str_trim(text);
     if (!str_starts(text, STR("/")))
         return false;
-    while (end < text.len && !strchr(" \t\r\n", text.ptr[end]))
-        end++;
-    *ret_name = str_from(str_first(text, end), 1);
-    *ret_args = str_trim(str_from(text, end));
+    *ret_name = slash_word(str_from(text, 1));
+    *ret_args = str_trim(str_from(text, 1 + ret_name->len));
     return true;
 }
 

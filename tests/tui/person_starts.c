@@ -117,6 +117,8 @@ static void case_misspelt(void)
     CHECK(!strstr(window_text(&w), "new session"), "it was run:\n%s", window_text(&w));
     window_type(&w, ENTER);
     window_until(&w, "new session");
+    window_type(&w, "/ help" ENTER); /* a blank too many */
+    window_until(&w, "did you mean /help?");
     window_type(&w, "/stats");
     window_until_shown(&w, "/cost");
     window_type(&w, ENTER);
