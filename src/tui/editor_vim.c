@@ -290,7 +290,7 @@ static void vim_awaited(struct editor *e, struct str c)
         return;
     case 'i':
     case 'a':
-        if (!vim_object(t, wait, key, &from, &to) || to < from) {
+        if (!vim_object(t, wait, key, count, &from, &to) || to < from) {
             vim_reset(v);
             return;
         }

@@ -117,5 +117,7 @@ size_t vim_word_rest(const struct editor_text *t, unsigned count, bool big);
 /* f F t T and a character. */
 enum vim_reach vim_find(const struct editor_vim *v, const struct editor_text *t, char key,
                         unsigned count, size_t *ret_to);
-/* A text object: i or a, and w W " ' ` ( ) b [ ] { } B < > p. */
-bool vim_object(const struct editor_text *t, char kind, char key, size_t *ret_from, size_t *ret_to);
+/* A text object: i or a, and w W " ' ` ( ) b [ ] { } B < > p; so many of them, or so far out, but
+ * for quotes. False: there is none, or there are not so many. */
+bool vim_object(const struct editor_text *t, char kind, char key, unsigned count, size_t *ret_from,
+                size_t *ret_to);

@@ -313,34 +313,43 @@ enum vim_reach vim_motion(struct editor_vim *v, const struct editor_text *t, cha
 
 /* --- text objects ---------------------------------------------------------------------------- */
 
-static bool object_word(const struct editor_text *t, bool around, bool big, size_t *ret_from,
-                        size_t *ret_to)
+/* Where the word that begins here ends, or the space between two; in the same line. */
+static size_t run_end(const struct editor_text *t, size_t at, bool big)
+{
+    size_t end = editor_move_line_end(t, at);
+    enum editor_class class = class_at(t, at, big);
+
+    while (at < end && class_at(t, at, big) == class)
+        at = editor_move_next(t, at);
+    return at;
+}
+
+/* So many words of one line, each with the space on one side, or words and spaces alike. */
+static bool object_word(const struct editor_text *t, bool around, bool big, unsigned count,
+                        size_t *ret_from, size_t *ret_to)
 {
     size_t start = editor_move_line_start(t, t->cursor);
     size_t end = editor_move_line_end(t, t->cursor);
     size_t from = t->cursor;
     size_t to = t->cursor;
     enum editor_class class = class_at(t, from, big);
+    bool space_first = class == CLASS_SPACE;
+    bool has_space = false;
 
-    if (start == end)
-        return false;
     while (from > start && class_at(t, editor_move_prev(t, from), big) == class)
         from = editor_move_prev(t, from);
-    while (to < end && class_at(t, to, big) == class)
-        to = editor_move_next(t, to);
-    if (around && class == CLASS_SPACE) {
-        enum editor_class next = class_at(t, to, big);
-
-        while (to < end && class_at(t, to, big) == next)
-            to = editor_move_next(t, to);
-    } else if (around) {
-        size_t had = to;
-
-        while (to < end && is_blank(t, to))
-            to = editor_move_next(t, to);
-        while (to == had && from > start && is_blank(t, editor_move_prev(t, from)))
-            from = editor_move_prev(t, from);
+    while (count--) {
+        if (to == end)
+            return false;
+        has_space = is_blank(t, to);
+        to = run_end(t, to, big);
+        if (around && to < end && is_blank(t, to) != space_first && has_space == space_first) {
+            has_space = true;
+            to = run_end(t, to, big);
+        }
     }
+    while (around && !has_space && from > start && is_blank(t, editor_move_prev(t, from)))
+        from = editor_move_prev(t, from);
     *ret_from = from;
     *ret_to = to;
     return true;
@@ -376,15 +385,16 @@ static bool object_quotes(const struct editor_text *t, bool around, char quote, 
     return false;
 }
 
-static bool object_brackets(const struct editor_text *t, bool around, char open, size_t *ret_from,
-                            size_t *ret_to)
+/* The pair around the cursor, or the one so many further out. */
+static bool object_brackets(const struct editor_text *t, bool around, char open, unsigned count,
+                            size_t *ret_from, size_t *ret_to)
 {
     char close = strchr(brackets, open)[1];
-    size_t depth = 1;
     size_t from = t->cursor;
+    size_t depth = byte_at(t, from) == open ? count - 1 : count; /* pairs that are open here */
     size_t to;
 
-    while (byte_at(t, t->cursor) != open && depth) { /* the one that is open here */
+    while (depth) {
         if (!from)
             return false;
         from--;
@@ -404,8 +414,9 @@ static bool object_brackets(const struct editor_text *t, bool around, char open,
     return true;
 }
 
-static bool object_paragraph(const struct editor_text *t, bool around, size_t *ret_from,
-                             size_t *ret_to)
+/* So many, each with the empty lines behind it, or paragraphs and empty lines alike. */
+static bool object_paragraph(const struct editor_text *t, bool around, unsigned count,
+                             size_t *ret_from, size_t *ret_to)
 {
     size_t from = editor_move_line_start(t, t->cursor);
     size_t to;
@@ -414,7 +425,11 @@ static bool object_paragraph(const struct editor_text *t, bool around, size_t *r
     while (from && line_is_empty(t, editor_move_line_start(t, from - 1)) == empty)
         from = editor_move_line_start(t, from - 1);
     to = editor_move_line_end(t, t->cursor);
-    for (int runs = around ? 2 : 1; runs; runs--) {
+    for (unsigned i = 0; i < count * (around ? 2 : 1); i++) {
+        bool is_due = i && !(around && i % 2); /* the last one may have nothing behind it */
+
+        if (is_due && to == t->bytes.len)
+            return false;
         while (to < t->bytes.len && line_is_empty(t, to + 1) == empty)
             to = editor_move_line_end(t, to + 1);
         empty = !empty;
@@ -424,7 +439,8 @@ static bool object_paragraph(const struct editor_text *t, bool around, size_t *r
     return *ret_to > *ret_from;
 }
 
-bool vim_object(const struct editor_text *t, char kind, char key, size_t *ret_from, size_t *ret_to)
+bool vim_object(const struct editor_text *t, char kind, char key, unsigned count, size_t *ret_from,
+                size_t *ret_to)
 {
     bool around = kind == 'a';
     const char *p;
@@ -432,21 +448,21 @@ bool vim_object(const struct editor_text *t, char kind, char key, size_t *ret_fr
     switch (key) {
     case 'w':
     case 'W':
-        return object_word(t, around, key == 'W', ret_from, ret_to);
+        return object_word(t, around, key == 'W', count, ret_from, ret_to);
     case '"':
     case '\'':
     case '`':
         return object_quotes(t, around, key, ret_from, ret_to);
     case 'b':
-        return object_brackets(t, around, '(', ret_from, ret_to);
+        return object_brackets(t, around, '(', count, ret_from, ret_to);
     case 'B':
-        return object_brackets(t, around, '{', ret_from, ret_to);
+        return object_brackets(t, around, '{', count, ret_from, ret_to);
     case 'p':
-        return object_paragraph(t, around, ret_from, ret_to);
+        return object_paragraph(t, around, count, ret_from, ret_to);
     default:
         p = key ? strchr(brackets, key) : NULL;
         if (!p)
             return false;
-        return object_brackets(t, around, brackets[(p - brackets) & ~1], ret_from, ret_to);
+        return object_brackets(t, around, brackets[(p - brackets) & ~1], count, ret_from, ret_to);
     }
 }
