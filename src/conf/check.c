@@ -146,7 +146,7 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
     if ((k->flags & KEY_GRANT) && s->level == LEVEL_PROJECT && w->c->headless)
         untrusted = w->c->lacks_grants = true;
     if ((k->flags & KEY_MANAGED) && s->level != LEVEL_MANAGED) {
-        check_say(w, v, json_key(v), later, "counts only in managed settings; ignored");
+        check_say(w, v, json_key(v), false, "counts only in managed settings; ignored");
         return false;
     }
     if ((k->flags & KEY_OWN) && s->level == LEVEL_PROJECT) {
@@ -169,12 +169,17 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
 
 static void check_unused(struct check_walk *w, const struct key *k, const struct json *v)
 {
+    /* Whoever manages a machine counts on it, in a file of Claude's, too. */
+    bool is_missed = k->flags & KEY_MANAGED;
+
+    if (is_missed && w->s->level != LEVEL_MANAGED)
+        return; /* it would not count anyway, and that is said */
     if (w->s->ours && map_has(&w->c->said, str_of(k->path)))
         return;
     if (k->flags & KEY_MOOT)
         check_say(w, v, json_key(v), true, "has no effect: %s", k->help);
     else
-        check_say(w, v, json_key(v), true, "is known, but not used by this version yet");
+        check_say(w, v, json_key(v), !is_missed, "is known, but not used by this version yet");
     if (w->s->ours)
         map_set(&w->c->said, str_of(k->path), NULL);
 }
