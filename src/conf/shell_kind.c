@@ -206,12 +206,20 @@ struct git_lister {
     bool words;          /* names may follow */
 };
 
+/* Written out: --sort=signature runs gpg. */
+#define GIT_SORTS                                                                                  \
+    "--sort=committerdate --sort=-committerdate --sort=authordate --sort=-authordate "             \
+    "--sort=creatordate --sort=-creatordate --sort=refname --sort=-refname "                       \
+    "--sort=version:refname --sort=-version:refname --sort=v:refname --sort=-v:refname"
+
 static const struct git_lister git_listers[] = {
-    {"branch", "-a -r -v -vv -av -avv -rv --all --remotes --show-current",
-     "-v -vv --no-color -a -r", false},
+    {"branch", "-a -r -v -vv -av -avv -rv --all --remotes --show-current " GIT_SORTS,
+     "-v -vv --no-color -a -r " GIT_SORTS, false},
     {"branch", "--list --contains --no-contains --merged --no-merged --points-at",
-     "-v -vv --no-color -a -r", true},
-    {"tag", "-l --list --contains --points-at --merged --no-merged -n", "-n --no-color", true},
+     "-v -vv --no-color -a -r " GIT_SORTS, true},
+    {"tag", "-l --list --contains --points-at --merged --no-merged -n", "-n --no-color " GIT_SORTS,
+     true},
+    {"tag", GIT_SORTS, GIT_SORTS, false},
     {"remote", "-v --verbose", "", false},
     {"remote", "get-url", "--all --push", true},
     {"stash", "list show", "-p --stat --oneline --name-only --name-status", true},
