@@ -128,6 +128,20 @@ bool shell_is_safe_assignment(const struct shell_word *w)
            words_have(str_first(w->raw, n - 1), SAFE_VARIABLES);
 }
 
+/* xargs with options that only say how it reads. A rule that allows a command means it with bare
+ * xargs alone, so this is no wrapper. */
+static size_t feeder_len(const struct shell_part *p, size_t from)
+{
+    size_t i = from + 1;
+
+    if (from >= p->words.len || !str_is(p->words.ptr[from].raw, "xargs"))
+        return 0;
+    while (i < p->words.len &&
+           str_is_word_of(p->words.ptr[i].raw, "-0 --null -r --no-run-if-empty"))
+        i++;
+    return i < p->words.len && !str_starts(p->words.ptr[i].raw, STR("-")) ? i - from : 0;
+}
+
 bool shell_part_unwrap(const struct shell_part *p, struct shell_part *ret, bool *ret_fed)
 {
     *ret = *p;
@@ -139,6 +153,8 @@ bool shell_part_unwrap(const struct shell_part *p, struct shell_part *ret, bool 
     for (;;) {
         size_t n = shell_wrapper_len(ret, ret->first);
 
+        if (!n)
+            n = feeder_len(ret, ret->first);
         if (!n)
             return ret->first < ret->words.len;
         *ret_fed |= str_is(ret->words.ptr[ret->first].raw, "xargs");

@@ -21,8 +21,8 @@ size_t shell_wrapper_len(const struct shell_part *p, size_t from);
  * run. */
 bool shell_is_safe_assignment(const struct shell_word *w);
 
-/* The same part without safe assignments and wrappers; its words are those of p. fed: xargs gives
- * it more. False when other variables are set, or nothing is left. */
+/* The same part without safe assignments and wrappers, xargs -0 among them; its words are those of
+ * p. fed: xargs gives it more. False when other variables are set, or nothing is left. */
 bool shell_part_unwrap(const struct shell_part *p, struct shell_part *ret, bool *ret_fed);
 /* Whether this program is what it comes down to. */
 bool shell_part_is(const struct shell_part *p, const char *program);
