@@ -17,6 +17,7 @@
 #include "conf/rule_state.h"
 #include "conf/rule_wild.h"
 #include "conf/shell_brace.h"
+#include "conf/shell_kind.h"
 #include "conf/shell_runner.h"
 
 #define MAX_NESTING 4      /* of commands inside words: sh -c "sh -c '…'" */
@@ -240,6 +241,18 @@ static bool runs_languages(const struct shell *s, bool filters)
     return false;
 }
 
+/* Whatever its words hold, none of them is run: neither here nor by what is made of them. */
+static bool only_reads(const struct shell *s)
+{
+    if (!s->certain || s->loose || s->broken || s->writes.len || s->given.len || s->values.len)
+        return false;
+    VEC_EACH(&s->parts, p) {
+        if (p->first || p->defined || !shell_part_is_read_only(p))
+            return false;
+    }
+    return true;
+}
+
 /* Builtins that run what an option of theirs holds, or make one name another program; and the
  * loader, which is given the program. */
 static bool runs_its_words(const struct shell_part *p)
@@ -276,12 +289,13 @@ static bool runs_subscript(const struct shell_part *p, const struct shell_word *
 
 /* shells: some part of the text is one, and may be fed by any other. */
 static void read_part(struct rule_command *c, const struct shell_part *p, bool shells,
-                      unsigned depth)
+                      bool harmless, unsigned depth)
 {
     size_t *starts = arena_alloc(&c->arena, (p->words.len + 1) * sizeof(*starts));
     struct part_line line = {.part = p, .text = join_texts(&c->arena, p, starts), .starts = starts};
     struct shell_runner runner = shell_part_runner(p);
     size_t runs_from = shell_part_runs_from(p);
+    bool filters = harmless && str_is(shell_word_at(p, 0)->text, "sed"); /* sed '/rm -rf/p' x */
 
     /* echo rm x | sh */
     if (runs_its_words(p) || (shells && words_have(shell_part_program(p), "echo printf")))
@@ -300,9 +314,10 @@ static void read_part(struct rule_command *c, const struct shell_part *p, bool s
             read_text(c, w->text, depth + 1);
         if (runs && shell_assignment_len(w->raw)) /* alias ls=rm */
             read_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1);
-        if (i > p->first)
-            read_strings(c, shell_part_runs_word(p, i, runner));
-        if (i > p->first && words_have(shell_part_program(p), "sed gsed"))
+        if (i == p->first || filters)
+            continue;
+        read_strings(c, shell_part_runs_word(p, i, runner));
+        if (words_have(shell_part_program(p), "sed gsed"))
             read_sed(c, w->text, depth);
     }
     for (size_t i = 0; i < p->first; i++) {
@@ -419,12 +434,13 @@ static void read_shell(struct rule_command *c, const struct shell *s, struct str
     bool interprets = runs_languages(s, /*filters=*/false);
     bool shells = runs_scripts(s);
     bool languages = s->given.len && runs_languages(s, /*filters=*/true);
+    bool harmless = !depth && only_reads(s); /* what is around a nested text may run it */
 
     if (s->too_big)
         c->too_big = true;
     add(c, READING_LINE, str_trim(text));
     VEC_EACH(&s->parts, p) {
-        read_part(c, p, shells, depth);
+        read_part(c, p, shells, harmless, depth);
         if (interprets && words_have(shell_part_program(p), "echo printf"))
             read_fed(c, p);
         if (s->loose)
