@@ -160,7 +160,7 @@ void goal_lines_as_command(struct buf *text, const char *session)
 
 static void add_figures(const struct store_goal *g, struct buf *out)
 {
-    buf_addf(out, " · %" PRId64 " %s", g->steps, g->steps == 1 ? "turn" : "turns");
+    buf_addf(out, " · %" PRId64 " %s", g->steps, g->steps == 1 ? "step" : "steps");
     if (g->iterations)
         buf_addf(out, ", sent back %" PRId64 "×", g->iterations);
     buf_adds(out, " · ");
