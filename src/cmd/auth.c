@@ -1,5 +1,5 @@
 /*
- * auth: keep a key, say which keys are kept, forget one.
+ * auth: keep a key, say which keys there are, forget one.
  *
  * A key is typed without echo, or piped in; never an argument, which `ps` and the shell's history
  * would show. Main thread.
@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "conf/nearest.h"
+#include "json/json.h"
 #include "json/jw.h"
 #include "llm/auth.h"
 #include "llm/door.h"
@@ -29,7 +30,8 @@ const struct command cmd_auth = {
             .args = "login [PROVIDER] | status | logout PROVIDER",
             .words = "login status logout",
             .only_words = true,
-            .summary = "Store an API key in a private file, list the stored ones, or forget one",
+            .summary =
+                "Store an API key in a private file, say which keys there are, or forget one",
             .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
         },
     .run = auth_run,
@@ -189,6 +191,48 @@ static int auth_masked(const struct conf *conf, const char *provider, struct buf
     return 0;
 }
 
+/* A key that a variable holds, which counts before a stored one. */
+typedef void (*auth_variable_fn)(struct str provider, struct str variable, void *arg);
+
+static void auth_variable(const struct conf *conf, struct str provider, struct str name,
+                          auth_variable_fn fn, void *arg)
+{
+    CLEANUP(mem_freep) char *variable = mem_dup(name.ptr, name.len);
+    const char *value = name.len ? conf_env(conf, variable) : NULL;
+
+    if (value && *value)
+        fn(provider, name, arg);
+}
+
+static void auth_variables(const struct conf *conf, auth_variable_fn fn, void *arg)
+{
+    const struct door_row *row;
+
+    for (size_t i = 0; (row = door_row(i)); i++) {
+        for (size_t k = 0; k < DOOR_KEY_ENVS && row->key_envs[k].name; k++)
+            auth_variable(conf, str_of(row->name), str_of(row->key_envs[k].name), fn, arg);
+    }
+    JSON_EACH(conf_get(conf, "providers"), p)
+        auth_variable(conf, json_key(p), json_get_str(p, "keyEnv"), fn, arg);
+}
+
+static void write_variable(struct str provider, struct str variable, void *arg)
+{
+    struct jw *w = arg;
+
+    jw_object(w);
+    jw_kstr(w, "provider", provider);
+    jw_kstr(w, "variable", variable);
+    jw_object_end(w);
+}
+
+static void show_variable(struct str provider, struct str variable, void *arg)
+{
+    struct buf *out = arg;
+
+    buf_addf(out, "%-12.*s in the environment: %.*s\n", STR_ARG(provider), STR_ARG(variable));
+}
+
 static int auth_status_json(const struct conf *conf, const struct strv *names, struct buf *out,
                             struct err *err)
 {
@@ -209,6 +253,10 @@ static int auth_status_json(const struct conf *conf, const struct strv *names, s
         jw_object_end(&w);
     }
     jw_array_end(&w);
+    jw_key(&w, "environment");
+    jw_array(&w);
+    auth_variables(conf, write_variable, &w);
+    jw_array_end(&w);
     jw_object_end(&w);
     buf_addc(out, '\n');
     return 0;
@@ -217,6 +265,7 @@ static int auth_status_json(const struct conf *conf, const struct strv *names, s
 static int auth_status_text(const struct conf *conf, const struct strv *names, struct buf *out,
                             struct err *err)
 {
+    auth_variables(conf, show_variable, out);
     if (!names->len)
         buf_adds(out, "No stored keys. `tenax auth login PROVIDER` stores one.\n");
     for (size_t i = 0; i < names->len; i++) {
