@@ -124,6 +124,8 @@ int openai_error(const struct json *error, struct llm_fault *fault, struct err *
     if (text.len)
         fault_text(fault, text);
     else if (!fault_message(error).len)
+        fault->text[0] = '\0'; /* only the body is left, which says no more */
+    if (!fault->text[0])       /* nothing that can be read, at least */
         fault_text(fault, STR("the server did not say what went wrong"));
     return err_set(err, fault->code, "%s", fault->text);
 }

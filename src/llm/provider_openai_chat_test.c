@@ -271,6 +271,8 @@ static const struct stream_case streams[] = {
      "{'error':{'code':429,'message':'Rate limited, try again in 2s'},"
      "'choices':[{'delta':{},'finish_reason':'error'}]}\n",
      "ERROR RETRY_LATER retry 2000ms: Rate limited, try again in 2s\n"},
+    {"an error without a word", "{'error':' '}\n",
+     "ERROR NETWORK retry: the server did not say what went wrong\n"},
     {"an error that is a text", "{'error':'out of memory'}\n",
      "ERROR NETWORK retry: out of memory\n"},
     {"a flat error",
