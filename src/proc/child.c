@@ -23,8 +23,12 @@ const char *child_lacks(enum child_stage stage)
         return "no namespaces of its own";
     case CHILD_NETWORK:
         return "no network of its own";
+    case CHILD_OVERLAY:
+        return "no overlay can be mounted on these folders";
     case CHILD_MOUNTS:
         return "no mounts of its own";
+    case CHILD_PROCESSES:
+        return "no /proc of its own";
     case CHILD_RIGHTS:
         return "no Landlock, or rights that cannot be dropped";
     default:

@@ -14,9 +14,11 @@ struct launch_plan;
 
 enum child_stage {
     CHILD_FORK,
-    CHILD_NAMESPACES, /* this and the next two in the warden, before there is a child */
+    CHILD_NAMESPACES, /* this and the next three in the warden, before there is a child */
     CHILD_NETWORK,
+    CHILD_OVERLAY,
     CHILD_MOUNTS,
+    CHILD_PROCESSES,
     CHILD_RIGHTS,
     CHILD_CALLS,
     CHILD_TERMINAL,

@@ -30,6 +30,12 @@ const struct confine_backend confine_backends[] = {
 };
 const size_t confine_backend_count = ARRAY_LEN(confine_backends);
 
+/* What a view needs, found out in the same way. */
+static const struct confine_backend confine_views[] = {
+    {"overlay", "folders seen through an overlay", confine_probe_overlay},
+    {"observe", "programs and files recorded", confine_probe_observe},
+};
+
 static struct confine_state {
     enum {
         CONFINE_UNASKED,
@@ -39,7 +45,7 @@ static struct confine_state {
     bool works;
     char why[CONFINE_WHY_BYTES];
     pid_t leaving; /* whoever has tried it, until it is reaped; 0: nobody */
-} confine_states[ARRAY_LEN(confine_backends)];
+} confine_states[ARRAY_LEN(confine_backends) + ARRAY_LEN(confine_views)];
 static struct gate confine_gate = GATE_INIT; /* of their stages */
 
 const struct confine_backend *confine_backend_named(const char *name)
@@ -65,7 +71,7 @@ static void confine_find_out(const struct confine_backend *by, struct confine_st
 
 void confine_reap(bool waits)
 {
-    for (size_t i = 0; i < confine_backend_count; i++) {
+    for (size_t i = 0; i < ARRAY_LEN(confine_states); i++) {
         struct confine_state *state = &confine_states[i];
         pid_t leaving;
         pid_t gone = 0;
@@ -86,9 +92,9 @@ void confine_reap(bool waits)
     }
 }
 
-bool confine_works(const struct confine_backend *by, const char **ret_why)
+static bool confine_know(const struct confine_backend *by, struct confine_state *state,
+                         const char **ret_why)
 {
-    struct confine_state *state = &confine_states[by - confine_backends];
     bool is_first;
 
     gate_take(&confine_gate);
@@ -105,6 +111,21 @@ bool confine_works(const struct confine_backend *by, const char **ret_why)
     if (ret_why)
         *ret_why = state->why;
     return state->works;
+}
+
+bool confine_works(const struct confine_backend *by, const char **ret_why)
+{
+    return confine_know(by, &confine_states[by - confine_backends], ret_why);
+}
+
+bool confine_overlay_works(const char **ret_why)
+{
+    return confine_know(&confine_views[0], &confine_states[confine_backend_count], ret_why);
+}
+
+bool confine_observe_works(const char **ret_why)
+{
+    return confine_know(&confine_views[1], &confine_states[confine_backend_count + 1], ret_why);
 }
 
 static bool confine_is_none(const struct confine_backend *by)
@@ -128,7 +149,8 @@ const struct confine_backend *confine_backend(void)
 
 bool confine_is_asked(const struct confinement *c)
 {
-    return c && (c->write || c->read_only || c->hidden || c->net != CONFINE_NET_OPEN);
+    return c && (c->write || c->read_only || c->hidden || c->net != CONFINE_NET_OPEN ||
+                 c->overlay_count || c->own_processes || c->observe);
 }
 
 static int confine_check_paths(const char *const *list, size_t *count, struct err *err)
@@ -153,6 +175,52 @@ static bool confine_has_root(const char *const *list)
     return false;
 }
 
+static int confine_check_overlay(const struct confine_overlay *o, struct err *err)
+{
+    const char *paths[CONFINE_MAX_LOWER + 4] = {o->at, o->upper, o->work};
+    size_t count = 0;
+
+    while (o->lower && o->lower[count] && count <= CONFINE_MAX_LOWER) {
+        paths[3 + count] = o->lower[count];
+        count++;
+    }
+    if (!count || count > CONFINE_MAX_LOWER)
+        return err_set(err, ERR_BAD_INPUT, "an overlay has 1 to %d lower folders, not %zu",
+                       CONFINE_MAX_LOWER, count);
+    for (size_t i = 0; i < 3 + count; i++) {
+        if (!paths[i] || paths[i][0] != '/' || !paths[i][1])
+            return err_set(err, ERR_BAD_INPUT, "cannot use '%s' in an overlay",
+                           paths[i] ? paths[i] : "");
+    }
+    return 0;
+}
+
+static int confine_check_overlays(const struct confinement *c, struct err *err)
+{
+    const char *why;
+
+    if (c->overlay_count > CONFINE_MAX_OVERLAYS)
+        return err_set(err, ERR_TOO_BIG, "more than %d overlays", CONFINE_MAX_OVERLAYS);
+    for (size_t i = 0; i < c->overlay_count; i++) {
+        if (confine_check_overlay(&c->overlays[i], err) < 0)
+            return -1;
+    }
+    if (c->overlay_count && !confine_overlay_works(&why))
+        return err_set(err, ERR_UNSUPPORTED, "overlays cannot be mounted here: %s", why);
+    return 0;
+}
+
+static int confine_check_view(const struct confinement *c, const struct confine_backend *by,
+                              struct err *err)
+{
+    bool wants_more = c->overlay_count || c->own_processes || c->observe;
+
+    if (wants_more && strcmp(by->name, "bubblewrap") == 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "overlays, own processes and observing do not work with bubblewrap");
+    return 0;
+}
+
 int confine_check(const struct confinement *c, struct err *err)
 {
     const struct confine_backend *by;
@@ -172,11 +240,19 @@ int confine_check(const struct confinement *c, struct err *err)
         return err_set(err, ERR_BAD_INPUT, "sockets by path need a network that is closed");
     if (confine_has_root(c->read_only) || confine_has_root(c->hidden))
         return err_set(err, ERR_BAD_INPUT, "the root can neither be hidden nor read-only");
+    if (confine_check_paths(c->observed, &count, err) < 0 || confine_check_overlays(c, err) < 0)
+        return -1;
+    if (c->own_processes || c->observe)
+        return err_set(err, ERR_UNSUPPORTED, "own processes and observing are not available");
+    if (c->is_view && c->net != CONFINE_NET_OPEN)
+        return err_set(err, ERR_BAD_INPUT, "a view has the network that is outside");
+    if (c->is_view)
+        return 0;
     by = c->by ? c->by : confine_backend();
     if (confine_is_none(by))
         return err_set(err, ERR_UNSUPPORTED, "commands cannot be confined here");
     if (!confine_works(by, &why))
         return err_set(err, ERR_UNSUPPORTED, "commands cannot be confined by %s: %s", by->name,
                        why);
-    return 0;
+    return confine_check_view(c, by, err);
 }

@@ -71,6 +71,36 @@ enum confine_net {
     CONFINE_NET_PROXY,
 };
 
+/* A folder that the job sees through an overlay: `lower` is never changed, what the job changes
+ * goes to `upper`. */
+struct confine_overlay {
+    const char *at;           /* absolute, without links, exists; not the root */
+    const char *const *lower; /* ends with NULL, topmost first; usually {at, NULL} */
+    /* A private folder, neither in a lower one nor above it. It may already hold files, and
+     * whiteouts (character devices 0:0) that hide what is below. "y" as the extended attribute
+     * user.overlay.opaque hides everything below a folder. */
+    const char *upper;
+    const char *work; /* an empty private folder on the file system of upper */
+};
+
+#define CONFINE_MAX_OVERLAYS 4
+#define CONFINE_MAX_LOWER 4
+
+/*
+ * Records of observe, each followed by a NUL byte; <pid> is the process as tenax sees it:
+ *
+ *     X <pid> <path>\x1f<argv[1]>\x1f<argv[2]>...   a program is executed; up to 8 arguments, each
+ *                                                  cut at 512 bytes, \x1f in one becomes '?'
+ *     R <pid> <path>                               a file below `observed` is opened
+ *     M <pid> <path>                               the same, but there is no such file yet
+ *     T                                            more than CONFINE_MAX_RECORDS bytes: the end
+ *
+ * A path is the one that the program gave, made absolute, without "." and ".."; links in it are not
+ * followed. A record is written once per process, not once per open. It is a report, not a barrier:
+ * a program that changes a path after the call has begun deceives it.
+ */
+#define CONFINE_MAX_RECORDS ((size_t)64 << 20)
+
 /* Lists end with NULL; a NULL list is empty, but for write. */
 struct confinement {
     /* Folders and files that may be written, as far as the user may; missing ones are skipped.
@@ -103,6 +133,23 @@ struct confinement {
     const char *const *sockets;
 
     const struct confine_backend *by; /* NULL: confine_backend() */
+
+    /* Mounted in this order of depth, before any other rule is applied: the rules above are about
+     * what is seen through them. Below an overlay a missing path of read_only is skipped, and no
+     * folder is made for it. */
+    const struct confine_overlay *overlays;
+    size_t overlay_count;
+    /* A PID namespace and a /proc of its own: the job sees no other process, and none of its
+     * processes outlives its leader, whatever linger_ms says. ptrace works within the job. */
+    bool own_processes;
+    /* Nothing but the view is wanted: overlays, own_processes, observe, and mounts for write,
+     * read_only and hidden. No Landlock, no system call is refused, no capability is dropped,
+     * network and sockets are as outside, and so are /dev and IPC. It needs no backend. */
+    bool is_view;
+    /* A file open for appending, which stays the caller's; gets the records below. 0: nothing is
+     * observed. */
+    int observe;
+    const char *const *observed; /* folders: files opened below these are recorded */
 };
 
 struct confine_backend {
@@ -132,6 +179,13 @@ void confine_reap(bool waits);
 
 /* The first that works, "none" when none does. Tests choose by TENAX_TEST_SANDBOX=<name>. */
 const struct confine_backend *confine_backend(void);
+
+/* Whether overlays can be mounted here, which the first call finds out by trying in a child. False:
+ * *ret_why, which may be NULL, says why not. One on an unusual file system may still fail:
+ * proc_start() then gives ERR_UNSUPPORTED. */
+bool confine_overlay_works(const char **ret_why);
+/* The same for observe. */
+bool confine_observe_works(const char **ret_why);
 
 /* Whether it asks for anything at all. NULL does not. */
 bool confine_is_asked(const struct confinement *c);

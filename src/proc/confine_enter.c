@@ -170,7 +170,7 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     *ret_stage = CHILD_NAMESPACES;
     if (!enter_namespaces(image->namespaces & ~ahead->namespaces))
         return false;
-    if (!image->keeps_rights && !ahead->is_bound)
+    if (!image->keeps_rights && !image->is_view && !ahead->is_bound)
         enter_bound_capabilities(image->capabilities);
     *ret_stage = CHILD_NETWORK;
     if (image->loopback && !enter_raise_loopback())
@@ -178,8 +178,11 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     if (image->has_fd[CONFINE_PROXY] && !enter_listen(image))
         return false;
     *ret_stage = CHILD_CALLS;
-    if (image->socket_count &&
+    if ((image->socket_count || image->has_fd[CONFINE_RECORDS]) &&
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, image->hand) < 0)
+        return false;
+    *ret_stage = CHILD_OVERLAY;
+    if (!confine_mounts_overlay(image, &ahead->rules))
         return false;
     *ret_stage = CHILD_MOUNTS;
     if (image->pins)
@@ -218,6 +221,8 @@ CHILD_FN static bool enter_drop_capabilities(uint64_t keep)
 
 CHILD_FN bool confine_drop_rights(const struct confine_image *image)
 {
+    if (image->is_view)
+        return true;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return false;
     if (!image->keeps_rights && !enter_drop_capabilities(image->capabilities))
@@ -234,6 +239,8 @@ CHILD_FN bool confine_drop_calls(const struct confine_image *image)
 
     if (image->hand[1] >= 0 && !broker_install(image->hand[1]))
         return false;
+    if (image->is_view)
+        return true;
     if (image->has_fd[CONFINE_FILTER])
         return dup2(image->fds[CONFINE_FILTER], CONFINE_FILTER_FD) >= 0;
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;

@@ -10,6 +10,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -92,6 +93,55 @@ static void image_add_sockets(struct buf *image, const struct strv *list)
         buf_add(image, str_make(list->ptr[i], strlen(list->ptr[i]) + 1));
 }
 
+static size_t image_add_path(struct buf *image, const char *path)
+{
+    size_t at = image->len;
+
+    buf_add(image, str_make(path, strlen(path) + 1));
+    return at;
+}
+
+static void image_add_observed(struct buf *image, const char *const *list)
+{
+    size_t at = image->len;
+    size_t count = 0;
+
+    for (; list && list[count]; count++)
+        image_add_path(image, list[count]);
+    ((struct confine_image *)image->ptr)->observed = at;
+    ((struct confine_image *)image->ptr)->observed_count = count;
+}
+
+/* By paths: a folder comes before what is in it. */
+static int image_cmp_overlays(const void *a, const void *b)
+{
+    return strcmp((*(const struct confine_overlay *const *)a)->at,
+                  (*(const struct confine_overlay *const *)b)->at);
+}
+
+static void image_add_overlays(struct buf *image, const struct confinement *c)
+{
+    const struct confine_overlay *sorted[CONFINE_MAX_OVERLAYS];
+    struct confine_image_overlay packed[CONFINE_MAX_OVERLAYS] = {0};
+    size_t at = image->len;
+
+    for (size_t i = 0; i < c->overlay_count; i++)
+        sorted[i] = &c->overlays[i];
+    qsort(sorted, c->overlay_count, sizeof(sorted[0]), image_cmp_overlays);
+    buf_add(image, str_make((const char *)packed, c->overlay_count * sizeof(packed[0])));
+    for (size_t i = 0; i < c->overlay_count; i++) {
+        packed[i].at = image_add_path(image, sorted[i]->at);
+        packed[i].upper = image_add_path(image, sorted[i]->upper);
+        packed[i].work = image_add_path(image, sorted[i]->work);
+        packed[i].lower = image->len;
+        for (; sorted[i]->lower[packed[i].lower_count]; packed[i].lower_count++)
+            image_add_path(image, sorted[i]->lower[packed[i].lower_count]);
+    }
+    memcpy(image->ptr + at, packed, c->overlay_count * sizeof(packed[0]));
+    ((struct confine_image *)image->ptr)->overlays = at;
+    ((struct confine_image *)image->ptr)->overlay_count = c->overlay_count;
+}
+
 static void image_align(struct buf *image)
 {
     while (image->len % _Alignof(max_align_t))
@@ -103,7 +153,9 @@ static void image_set_namespaces(struct confine_image *head, const struct confin
     bool privileged = confine_is_privileged();
 
     if (head->mounts)
-        head->namespaces |= CLONE_NEWNS | CLONE_NEWIPC;
+        head->namespaces |= CLONE_NEWNS | (head->is_view ? 0 : CLONE_NEWIPC);
+    if (c->own_processes) /* and the mounts of its /proc, which the warden does without */
+        head->namespaces |= CLONE_NEWPID | CLONE_NEWNS;
     if (head->pins)
         head->namespaces |= CLONE_NEWNS;
     if (c->net != CONFINE_NET_OPEN)
@@ -121,6 +173,27 @@ static int kit_add_proxy(struct confine_kit *kit, const struct confinement *c, s
     if (kit->fds[CONFINE_PROXY] < 0)
         return err_sys(err, ERR_IO, "cannot copy the proxy's socket");
     return 0;
+}
+
+static int kit_add_records(struct confine_kit *kit, const struct confinement *c, struct err *err)
+{
+    if (!c->observe)
+        return 0;
+    kit->fds[CONFINE_RECORDS] = fcntl(c->observe, F_DUPFD_CLOEXEC, 3);
+    if (kit->fds[CONFINE_RECORDS] < 0)
+        return err_sys(err, ERR_IO, "cannot copy the descriptor for records");
+    return 0;
+}
+
+/* A view: mounts where there is anything to mount, and nothing else. */
+static void kit_by_view(struct confine_kit *kit, const struct confinement *c,
+                        const struct confine_map *m)
+{
+    struct confine_image *head = (struct confine_image *)kit->image.ptr;
+
+    head->is_view = true;
+    head->mounts = c->overlay_count || m->steps.len || !m->all_writable;
+    head->all_writable = m->all_writable;
 }
 
 /* All by ourselves. */
@@ -168,13 +241,15 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
                     struct err *err)
 {
     const struct confine_image empty = {
-        .fds = {-1, -1}, .ruleset = -1, .listener = -1, .hand = {-1, -1}, .asks = -1};
+        .fds = {-1, -1, -1}, .ruleset = -1, .listener = -1, .hand = {-1, -1}, .asks = -1};
     struct confine_image *head;
 
-    if (kit_add_proxy(kit, c, err) < 0)
+    if (kit_add_proxy(kit, c, err) < 0 || kit_add_records(kit, c, err) < 0)
         return -1;
     buf_add(&kit->image, str_make((const char *)&empty, sizeof(empty)));
-    if (!kit_is_by_bubblewrap(c))
+    if (c->is_view)
+        kit_by_view(kit, c, m);
+    else if (!kit_is_by_bubblewrap(c))
         kit_by_landlock(kit, m, filter);
     else if (kit_by_bubblewrap(kit, m, filter, spec, err) < 0)
         return -1;
@@ -195,6 +270,12 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
     if (head->mounts || head->pins)
         image_add_steps(&kit->image, m, /*only_links=*/head->pins);
     image_add_sockets(&kit->image, &kit->sockets);
+    if (c->observe)
+        image_add_observed(&kit->image, c->observed);
+    if (c->overlay_count) {
+        image_align(&kit->image);
+        image_add_overlays(&kit->image, c);
+    }
     return 0;
 }
 
@@ -222,12 +303,14 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
                      const struct proc_spec *spec, struct err *err)
 {
     struct confine_map map;
-    struct str filter;
-    int rc;
+    struct str filter = STR("");
+    int rc = 0;
 
     confine_map_init(&map, c);
-    kit_take_sockets(kit, c, &map);
-    rc = syscall_filter_get(c->net, kit_unix(kit, c), &filter, err);
+    if (!c->is_view) {
+        kit_take_sockets(kit, c, &map);
+        rc = syscall_filter_get(c->net, kit_unix(kit, c), c->own_processes, &filter, err);
+    }
     if (rc == 0)
         rc = kit_fill(kit, c, spec, &map, filter, err);
     confine_map_release(&map);
@@ -242,6 +325,20 @@ int confine_kit_init_try(struct confine_kit *kit, struct err *err)
     const struct confine_map map = {0};
 
     return kit_fill(kit, &c, &spec, &map, str_make((const char *)all, sizeof(all)), err);
+}
+
+int confine_kit_init_try_view(struct confine_kit *kit, struct err *err)
+{
+    const struct confinement c = {.is_view = true};
+    const struct proc_spec spec = {0};
+    const struct confine_map map = {0}; /* nothing is writable: there is something to mount */
+    struct confine_image *head;
+
+    if (kit_fill(kit, &c, &spec, &map, STR(""), err) < 0)
+        return -1;
+    head = (struct confine_image *)kit->image.ptr;
+    head->mounts = false;
+    return 0;
 }
 
 void confine_kit_close(struct confine_kit *kit)

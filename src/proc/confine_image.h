@@ -15,12 +15,14 @@
 
 struct confinement;
 struct err;
+struct observer;
 struct proc_spec;
 
 /* As they are sent; what is not needed is left out. */
 enum confine_fd {
-    CONFINE_PROXY,  /* where connections are passed on */
-    CONFINE_FILTER, /* the seccomp program, for somebody else to install */
+    CONFINE_PROXY,   /* where connections are passed on */
+    CONFINE_FILTER,  /* the seccomp program, for somebody else to install */
+    CONFINE_RECORDS, /* where is written what the job does */
     CONFINE_FDS,
 };
 
@@ -39,8 +41,18 @@ struct confine_image_step {
     size_t path; /* from the image's start */
 };
 
+/* Paths, from the image's start. The lower ones follow each other, each with its end. */
+struct confine_image_overlay {
+    size_t at;
+    size_t upper;
+    size_t work;
+    size_t lower;
+    size_t lower_count;
+};
+
 struct confine_image {
     int namespaces; /* flags of unshare(2) */
+    bool is_view;   /* nothing is refused and no right is dropped */
     bool mounts;    /* the steps are taken */
     bool pins;      /* they are links, kept as they are for a program that does the rest */
     bool all_writable;
@@ -61,6 +73,11 @@ struct confine_image {
     size_t socket_count;  /* 0: nothing asks, and the filter lets nobody have such sockets */
     int hand[2];          /* the warden's: the leader gives it `asks` by the second */
     int asks;             /* the warden's; -1: nobody asks */
+    size_t overlays;      /* from the image's start; what is in others comes later */
+    size_t overlay_count;
+    size_t observed; /* from the image's start: folders, each with its end */
+    size_t observed_count;
+    struct observer *observer; /* the warden's; NULL: nothing is recorded */
 };
 
 #define CONFINE_FILTER_FD 10 /* where a leader that installs the filter itself finds it */
@@ -75,7 +92,7 @@ struct confine_kit {
 
 #define CONFINE_KIT_INIT                                                                           \
     {                                                                                              \
-        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1 }                                         \
+        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1, -1 }                                     \
     }
 
 /* confine_check() has let it pass. */
@@ -84,6 +101,8 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
 /* For a try by ourselves, to be had fast: one of each kind of limit that a job may get, but no rule
  * for any file, and a filter of one instruction. */
 int confine_kit_init_try(struct confine_kit *kit, struct err *err);
+/* The same for a view: mounts of its own, and none of them made. */
+int confine_kit_init_try_view(struct confine_kit *kit, struct err *err);
 void confine_kit_close(struct confine_kit *kit); /* the descriptors, once they are sent */
 void confine_kit_release(struct confine_kit *kit);
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -32,12 +33,77 @@ static bool map_is_in(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
+static const struct confine_overlay *map_overlay(const struct confine_map *m, const char *path)
+{
+    const struct confine_overlay *deepest = NULL;
+
+    for (size_t i = 0; i < m->overlay_count; i++) {
+        const struct confine_overlay *o = &m->overlays[i];
+
+        if (map_is_in(path, o->at) && (!deepest || strlen(o->at) > strlen(deepest->at)))
+            deepest = o;
+    }
+    return deepest;
+}
+
+enum map_layer {
+    MAP_ABSENT, /* a layer below may have it */
+    MAP_PRESENT,
+    MAP_GONE, /* and so it is in all layers below */
+};
+
+/* Looks for a path, which begins with a slash, in one layer; room then holds where it is. */
+static enum map_layer map_look_in_layer(const char *layer, const char *path, char *room)
+{
+    size_t len = (size_t)snprintf(room, PATH_MAX, "%s", layer);
+    bool is_opaque = false;
+    struct stat st;
+    char mark;
+
+    while (*path) {
+        size_t name = strcspn(path + 1, "/") + 1;
+
+        if (len + name >= PATH_MAX)
+            return MAP_GONE;
+        memcpy(room + len, path, name);
+        len += name;
+        room[len] = '\0';
+        path += name;
+        if (lstat(room, &st) < 0)
+            return is_opaque ? MAP_GONE : MAP_ABSENT;
+        if ((S_ISCHR(st.st_mode) && st.st_rdev == 0) || (*path && !S_ISDIR(st.st_mode)))
+            return MAP_GONE;
+        is_opaque =
+            is_opaque || (S_ISDIR(st.st_mode) &&
+                          lgetxattr(room, "user.overlay.opaque", &mark, 1) == 1 && mark == 'y');
+    }
+    return MAP_PRESENT;
+}
+
+/* Where the file is that the job finds at a path, which has no links on the way. NULL: nowhere. */
+static const char *map_find(const struct confine_map *m, const char *path,
+                            char room[static PATH_MAX])
+{
+    const struct confine_overlay *o = map_overlay(m, path);
+    const char *inner = o ? path + strlen(o->at) : "";
+    enum map_layer found;
+
+    if (!*inner)
+        return path;
+    found = map_look_in_layer(o->upper, inner, room);
+    for (const char *const *lower = o->lower; *lower && found == MAP_ABSENT; lower++)
+        found = map_look_in_layer(*lower, inner, room);
+    return found == MAP_PRESENT ? room : NULL;
+}
+
 /* False: there is no such thing. */
 static bool map_add(struct confine_map *m, enum confine_step_what what, const char *path)
 {
+    char room[PATH_MAX];
+    const char *file = map_find(m, path, room);
     struct stat st;
 
-    if (lstat(path, &st) < 0)
+    if (!file || lstat(file, &st) < 0)
         return false;
     vec_push(&m->steps, ((struct confine_step){
                             .what = what,
@@ -191,6 +257,7 @@ enum map_links {
 static bool map_walk(struct confine_map *m, enum map_links links, struct buf *at, struct buf *rest)
 {
     char target[PATH_MAX];
+    char room[PATH_MAX];
     struct str left = buf_str(rest);
     int count = MAP_MAX_LINKS;
     struct str name;
@@ -198,13 +265,15 @@ static bool map_walk(struct confine_map *m, enum map_links links, struct buf *at
     while (str_cut(&left, '/', &name)) {
         CLEANUP(mem_freep) char *link = NULL;
         size_t before = at->len;
+        const char *file;
         bool is_writable;
         ssize_t len;
 
         path_walk(at, name);
         if (!at->len || map_is_walked(m, at))
             continue;
-        len = readlink(buf_cstr(at), target, sizeof(target));
+        file = map_find(m, buf_cstr(at), room);
+        len = file ? readlink(file, target, sizeof(target)) : -1;
         if (len < 0)
             continue;
         link = mem_dup(at->ptr, at->len);
@@ -280,7 +349,9 @@ static void map_add_opened(struct confine_map *m, struct confine_map *by,
  * rules could mean is the safe side. */
 static void map_add_writable(struct confine_map *m, const char *const *list)
 {
-    struct confine_map most = {.walked = BUF_INIT(BUF_NO_LIMIT)};
+    struct confine_map most = {.walked = BUF_INIT(BUF_NO_LIMIT),
+                               .overlays = m->overlays,
+                               .overlay_count = m->overlay_count};
 
     map_add_all(&most, STEP_WRITE, list); /* nothing is writable yet: all links are followed */
     map_sort(&most);
@@ -354,6 +425,8 @@ static void map_add_read_only(struct confine_map *m, const char *const *list)
 
         if (map_add(m, STEP_READ_ONLY, found.ptr[i]) || len >= sizeof(path))
             continue; /* no file has a name that long */
+        if (map_overlay(m, found.ptr[i]))
+            continue; /* what the job makes there is in the upper folder only */
         memcpy(path, list[i], len + 1);
         is_folder = len > 1 && path[len - 1] == '/';
         while (len > 1 && path[len - 1] == '/')
@@ -380,7 +453,10 @@ static void map_mark_inner(struct confine_map *m)
 
 void confine_map_init(struct confine_map *m, const struct confinement *c)
 {
-    *m = (struct confine_map){.all_writable = !c->write, .walked = BUF_INIT(BUF_NO_LIMIT)};
+    *m = (struct confine_map){.all_writable = !c->write,
+                              .walked = BUF_INIT(BUF_NO_LIMIT),
+                              .overlays = c->overlays,
+                              .overlay_count = c->overlay_count};
     map_add_writable(m, c->write);
     map_add_read_only(m, c->read_only);
     map_add_hidden(m, c->hidden);

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 
+struct confine_overlay;
 struct confinement;
 
 /* For one and the same path the later one wins. */
@@ -34,8 +35,10 @@ struct confine_step {
 
 struct confine_map {
     VEC(struct confine_step) steps;
-    bool all_writable; /* else what no step is about is read-only */
-    struct buf walked; /* the last path that was followed: no links in it */
+    bool all_writable;                      /* else what no step is about is read-only */
+    struct buf walked;                      /* the last path that was followed: no links in it */
+    const struct confine_overlay *overlays; /* the confinement's: files are looked for in these */
+    size_t overlay_count;
 };
 
 /* Folders that a rule wants to be there are made (confine.h). */

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "proc/confine.h"
 #include "proc/confine_image.h"
 #include "proc/confine_rules.h"
 
@@ -86,6 +87,168 @@ static bool mounts_make_read_only(int dir, const char *path, unsigned flags)
     return syscall(SYS_mount_setattr, dir, path, flags, &attr, sizeof(attr)) == 0;
 }
 
+/* ---- overlays ---- */
+
+#define MOUNTS_LAYERS (CONFINE_MAX_LOWER + 2) /* upper and work, too */
+
+static const struct confine_image_overlay *mounts_overlay(const struct confine_image *image,
+                                                          size_t i)
+{
+    return (const struct confine_image_overlay *)(const void *)((const char *)image +
+                                                                image->overlays) +
+           i;
+}
+
+static int mounts_open_layer(const char *path)
+{
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* An overlay's layers, all opened before the first overlay is mounted: a lower folder in another
+ * overlay is the one underneath. */
+struct mounts_layers {
+    int upper;
+    int work;
+    int lower[CONFINE_MAX_LOWER];
+};
+
+static bool mounts_open_layers(const struct confine_image *image, struct mounts_layers *ret)
+{
+    for (size_t i = 0; i < image->overlay_count; i++) {
+        const struct confine_image_overlay *o = mounts_overlay(image, i);
+        const char *path = (const char *)image + o->lower;
+
+        ret[i].upper = mounts_open_layer((const char *)image + o->upper);
+        ret[i].work = mounts_open_layer((const char *)image + o->work);
+        if (ret[i].upper < 0 || ret[i].work < 0)
+            return false;
+        for (size_t k = 0; k < o->lower_count; k++, path += strlen(path) + 1) {
+            ret[i].lower[k] = mounts_open_layer(path);
+            if (ret[i].lower[k] < 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+static size_t mounts_put(char *text, size_t at, const char *more)
+{
+    memcpy(text + at, more, strlen(more) + 1);
+    return at + strlen(more);
+}
+
+/* A descriptor as a path: no character in it has a meaning for the parser of options. */
+static size_t mounts_put_fd(char *text, size_t at, const char *before, int fd)
+{
+    char digits[12];
+    size_t len = 0;
+
+    at = mounts_put(text, mounts_put(text, at, before), "/proc/self/fd/");
+    do {
+        digits[len++] = (char)('0' + fd % 10);
+        fd /= 10;
+    } while (fd);
+    while (len)
+        text[at++] = digits[--len];
+    text[at] = '\0';
+    return at;
+}
+
+/* What the kernel leaves in the folder, so that its owner can remove it: a folder without any mode,
+ * and a mark against a second mount of what was not synced. */
+static void mounts_open_work(int work)
+{
+    int rc;
+
+    unlinkat(work, "work/incompat/volatile/dirty", 0);
+    unlinkat(work, "work/incompat/volatile", AT_REMOVEDIR);
+    unlinkat(work, "work/incompat", AT_REMOVEDIR);
+    rc = fchmodat(work, "work", 0700, 0);
+    (void)rc; /* there is none yet */
+}
+
+/* Nothing is synced to the disk: the job's results are thrown away. Extended attributes are the
+ * same for root and ordinary users. */
+static bool mounts_add_overlay(const struct confine_image *image, size_t i,
+                               const struct mounts_layers *layers)
+{
+    const struct confine_image_overlay *o = mounts_overlay(image, i);
+    char options[(MOUNTS_LAYERS + 1) * 48];
+    char target[48];
+    int at = mounts_open((const char *)image + o->at);
+    size_t len = mounts_put(options, 0, "userxattr,volatile,lowerdir=");
+    bool mounted;
+    int sys;
+
+    if (at < 0)
+        return false;
+    for (size_t k = 0; k < o->lower_count; k++)
+        len = mounts_put_fd(options, len, k ? ":" : "", layers->lower[k]);
+    len = mounts_put_fd(options, len, ",upperdir=", layers->upper);
+    mounts_put_fd(options, len, ",workdir=", layers->work);
+    mounts_put_fd(target, 0, "", at);
+    mounts_open_work(layers->work); /* of a job before this one */
+    mounted = mount("overlay", target, "overlay", 0, options) == 0;
+    sys = errno;
+    if (mounted)
+        mounts_open_work(layers->work);
+    close(at);
+    errno = sys;
+    return mounted;
+}
+
+static void mounts_close_layers(const struct confine_image *image,
+                                const struct mounts_layers *layers)
+{
+    for (size_t i = 0; i < image->overlay_count; i++) {
+        close(layers[i].upper);
+        close(layers[i].work);
+        for (size_t k = 0; k < mounts_overlay(image, i)->lower_count; k++)
+            close(layers[i].lower[k]);
+    }
+}
+
+/* What is in an overlay can be read wherever it is mounted. */
+static bool mounts_allow_overlay(const struct confine_image *image, size_t i,
+                                 const struct confine_rules *rules)
+{
+    int at = mounts_open((const char *)image + mounts_overlay(image, i)->at);
+    bool allowed = at >= 0 && confine_rules_add(rules, at, /*is_dir=*/true, /*is_writable=*/false);
+    int sys = errno;
+
+    if (at >= 0)
+        close(at);
+    errno = sys;
+    return allowed;
+}
+
+bool confine_mounts_overlay(const struct confine_image *image, const struct confine_rules *rules)
+{
+    struct mounts_layers layers[CONFINE_MAX_OVERLAYS];
+
+    if (!image->overlay_count)
+        return true;
+    /* Otherwise what is mounted here would show outside, wherever that is shared. */
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || !mounts_open_layers(image, layers))
+        return false;
+    for (size_t i = 0; i < image->overlay_count; i++) {
+        if (!mounts_add_overlay(image, i, &layers[i]))
+            return false;
+        if (image->rules == CONFINE_RULES_FILES && !mounts_allow_overlay(image, i, rules))
+            return false;
+    }
+    mounts_close_layers(image, layers);
+    return true;
+}
+
+/* ---- steps ---- */
+
+/* Below overlays a path may have gone since it was looked at. */
+static bool mounts_is_missing(const struct confine_image *image)
+{
+    return image->overlay_count && (errno == ENOENT || errno == ENOTDIR);
+}
+
 /* By one and the same descriptor, so that what is written is what the rule is about. */
 static bool mounts_copy_step(const struct confine_image *image, const struct confine_rules *rules,
                              struct confine_image_step *step)
@@ -95,7 +258,7 @@ static bool mounts_copy_step(const struct confine_image *image, const struct con
     int sys;
 
     if (at < 0)
-        return false;
+        return mounts_is_missing(image);
     if (is_opened && image->rules == CONFINE_RULES_FILES &&
         !confine_rules_add(rules, at, step->is_dir, step->what == STEP_WRITE))
         step->tree = -1;
@@ -118,6 +281,8 @@ static bool mounts_copy_steps(struct confine_image *image, const struct confine_
             continue;
         if (!mounts_copy_step(image, rules, step))
             return false;
+        if (step->tree < 0)
+            continue;
         if (!writable && image->all_writable &&
             !mounts_make_read_only(step->tree, "", AT_EMPTY_PATH | AT_RECURSIVE))
             return false;
@@ -192,11 +357,32 @@ static bool mounts_cover(struct mounts_empty *empty, const char *path, bool is_d
     return covers;
 }
 
-static bool mounts_hide(struct mounts_empty *empty, const char *path,
-                        const struct confine_image_step *step)
+/* Where shared memory is the machine's, nothing can be made in it. */
+static bool mounts_cover_in_view(const char *path, bool is_dir)
+{
+    int null;
+    int tree;
+    bool covers;
+
+    if (is_dir)
+        return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "mode=0000") == 0;
+    null = mounts_open("/dev/null");
+    tree = null >= 0 ? mounts_copy(null) : -1;
+    covers = tree >= 0 && mounts_attach(tree, path);
+    if (null >= 0)
+        close(null);
+    if (tree >= 0)
+        close(tree);
+    return covers;
+}
+
+static bool mounts_hide(const struct confine_image *image, struct mounts_empty *empty,
+                        const char *path, const struct confine_image_step *step)
 {
     if (step->has_inner)
         return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") == 0;
+    if (image->is_view)
+        return mounts_cover_in_view(path, step->is_dir);
     return mounts_cover(empty, path, step->is_dir);
 }
 
@@ -239,11 +425,16 @@ static bool mounts_take_steps(struct confine_image *image, struct mounts_empty *
         struct confine_image_step *step = mounts_step(image, i);
         const char *path = mounts_path(image, step);
 
-        if (mounts_is_in_shm(path) || (has_opened && step->what != STEP_HIDE))
+        if (step->what != STEP_HIDE && step->tree < 0)
+            continue; /* it is missing */
+        if ((!image->is_view && mounts_is_in_shm(path)) || (has_opened && step->what != STEP_HIDE))
             mounts_make_place(image, i);
         if (step->what == STEP_HIDE) {
-            if (!mounts_hide(empty, path, step))
-                return false;
+            if (!mounts_hide(image, empty, path, step)) {
+                if (!mounts_is_missing(image))
+                    return false;
+                continue;
+            }
             has_opened = has_opened || step->has_inner;
             continue;
         }
@@ -297,7 +488,8 @@ bool confine_mounts_take(struct confine_image *image, const struct confine_rules
         return false;
     if (!image->all_writable && !mounts_make_read_only(AT_FDCWD, "/", AT_RECURSIVE))
         return false;
-    if (!mounts_copy_steps(image, rules, /*writable=*/false) || !mounts_add_devices())
+    if (!mounts_copy_steps(image, rules, /*writable=*/false) ||
+        (!image->is_view && !mounts_add_devices()))
         return false;
     taken = mounts_take_steps(image, &empty);
     sys = errno;

@@ -1,6 +1,6 @@
 /*
- * confine_probe: a child that confines itself and does nothing else; a bwrap that runs "true". Any
- * thread.
+ * confine_probe: a child that confines itself and does nothing else, or mounts an overlay; a bwrap
+ * that runs "true"; a job that is observed. Any thread.
  */
 #include "proc/confine_probe.h"
 
@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -31,7 +33,8 @@
 
 struct probe {
     const struct confine_kit *kit;
-    bool is_over; /* the child has come to its end */
+    bool (*then)(void); /* what else is tried, in the child; NULL: nothing */
+    bool is_over;       /* the child has come to its end */
     struct child_failure failure;
 };
 
@@ -54,6 +57,10 @@ static int probe_try(void *arg)
         stage = CHILD_CALLS;
         works = confine_drop_calls(image);
     }
+    if (works && p->then) {
+        stage = CHILD_OVERLAY;
+        works = p->then();
+    }
     p->failure = (struct child_failure){.failed = !works, .stage = (int)stage, .sys = errno};
     p->is_over = true;
     return 0;
@@ -61,7 +68,8 @@ static int probe_try(void *arg)
 
 /* The child runs in our memory, on a part of our stack, while this thread stands still: the others
  * go on, and none of their pages is copied. */
-static bool probe_run(const struct confine_kit *kit, char *ret_why, size_t size, pid_t *ret_leaving)
+static bool probe_run(const struct confine_kit *kit, bool (*then)(void), char *ret_why, size_t size,
+                      pid_t *ret_leaving)
 {
     _Alignas(64) char stack[PROBE_STACK];
     struct probe *p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -72,6 +80,7 @@ static bool probe_run(const struct confine_kit *kit, char *ret_why, size_t size,
 
     if (p != MAP_FAILED) {
         p->kit = kit;
+        p->then = then;
         child = clone(probe_try, stack + sizeof(stack), PROBE_MEMORY | CLONE_VFORK | SIGCHLD, p);
     }
     if (child < 0) {
@@ -108,11 +117,61 @@ bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving)
         return false;
     }
     if (confine_kit_init_try(&kit, &err) == 0)
-        works = probe_run(&kit, ret_why, size, ret_leaving);
+        works = probe_run(&kit, /*then=*/NULL, ret_why, size, ret_leaving);
     else
         snprintf(ret_why, size, "%s", err.text);
     confine_kit_release(&kit);
     return works;
+}
+
+/* In a file system of its own, over a folder that every machine has. */
+static bool probe_mount_overlay(void)
+{
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("tmpfs", "/dev", "tmpfs", 0, "mode=0755,size=1m") == 0 &&
+           mkdir("/dev/lower", 0755) == 0 && mkdir("/dev/upper", 0755) == 0 &&
+           mkdir("/dev/work", 0755) == 0 &&
+           mount("overlay", "/dev/lower", "overlay", 0,
+                 "userxattr,volatile,lowerdir=/dev/lower,upperdir=/dev/upper,workdir=/dev/work") ==
+               0;
+}
+
+bool confine_probe_overlay(char *ret_why, size_t size, pid_t *ret_leaving)
+{
+    struct confine_kit kit = CONFINE_KIT_INIT;
+    struct err err = {0};
+    bool works = false;
+
+    *ret_leaving = 0;
+    if (confine_kit_init_try_view(&kit, &err) == 0)
+        works = probe_run(&kit, probe_mount_overlay, ret_why, size, ret_leaving);
+    else
+        snprintf(ret_why, size, "%s", err.text);
+    confine_kit_release(&kit);
+    return works;
+}
+
+/* A whole job, because every part of it can be forbidden. */
+bool confine_probe_observe(char *ret_why, size_t size, pid_t *ret_leaving)
+{
+    static const char *const argv[] = {"/bin/sh", "-c", ":", NULL};
+    CLEANUP(fd_closep) int fd = memfd_create("tenax-observed", MFD_CLOEXEC);
+    const struct confinement c = {.is_view = true, .observe = fd};
+    const struct proc_spec spec = {.argv = argv, .confine = &c, .timeout_ms = PROBE_TIMEOUT_MS};
+    struct proc_result result = {0};
+    struct err err = {0};
+    struct stat st;
+    int rc = fd > 0 ? proc_run(&spec, /*cancel=*/NULL, &result, &err) : -1;
+
+    *ret_leaving = 0;
+    proc_result_release(&result);
+    if (rc < 0)
+        snprintf(ret_why, size, "%s", fd > 0 ? err.text : "no file in memory");
+    else if (fstat(fd, &st) == 0 && st.st_size > 0)
+        return true;
+    else
+        snprintf(ret_why, size, "the memory of other processes cannot be read");
+    return false;
 }
 
 bool confine_probe_bubblewrap(char *ret_why, size_t size, pid_t *ret_leaving)

@@ -210,7 +210,9 @@ static void job_not_started(struct proc *p, int stage, int sys)
         break;
     case CHILD_NAMESPACES:
     case CHILD_NETWORK:
+    case CHILD_OVERLAY:
     case CHILD_MOUNTS:
+    case CHILD_PROCESSES:
     case CHILD_RIGHTS:
     case CHILD_CALLS:
         err_sys(&err, ERR_UNSUPPORTED, "cannot confine '%s': %s", name, child_lacks(stage));

@@ -219,12 +219,24 @@ static int launch_write_plan(struct launch *l, const struct proc_spec *spec, str
     return fd_write_all(l->file, buf_str(&l->plan), err);
 }
 
+/* From the folder that we are in, another path leads to what an overlay covers. */
+static void launch_make_absolute(struct launch *l)
+{
+    CLEANUP(mem_freep) char *here = getcwd(NULL, 0);
+    char *dir = here ? path_join(here, l->dir) : NULL;
+
+    mem_freep(&l->dir);
+    l->dir = dir;
+}
+
 /* Where a confined job is to be has to be said: its mounts lie over the folder that it would
  * inherit. */
 static int launch_confine(struct launch *l, const struct proc_spec *spec, struct err *err)
 {
     if (!l->dir)
         l->dir = getcwd(NULL, 0);
+    else if (l->dir[0] != '/' && spec->confine->overlay_count)
+        launch_make_absolute(l);
     if (!l->dir)
         return err_sys(err, ERR_IO, "the working folder is gone");
     return confine_kit_init(&l->kit, spec->confine, spec, err);
@@ -293,9 +305,12 @@ int launch_namespaces(const struct launch *l)
 {
     const struct confine_image *image = (const struct confine_image *)l->kit.image.ptr;
 
-    if (!l->confined)
+    int namespaces;
+
+    if (!l->confined || image->is_view) /* views are too rare */
         return 0;
-    return image->mounts ? image->namespaces : image->namespaces & ~CLONE_NEWNS;
+    namespaces = image->namespaces & ~CLONE_NEWPID; /* the same spare does for those without */
+    return image->mounts ? namespaces : namespaces & ~CLONE_NEWNS;
 }
 
 /* Those that are needed, in a packet of their own. */

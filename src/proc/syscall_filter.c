@@ -40,9 +40,6 @@ static const struct {
     {"io_uring_enter", ENOSYS},
     {"io_uring_register", ENOSYS},
     /* Other processes. */
-    {"ptrace", EPERM},
-    {"process_vm_readv", EPERM},
-    {"process_vm_writev", EPERM},
     {"process_madvise", EPERM},
     {"process_mrelease", EPERM},
     {"pidfd_getfd", EPERM},
@@ -105,6 +102,9 @@ static const struct {
     {"nfsservctl", EPERM},
     {"_sysctl", EPERM},
 };
+
+/* The same, for jobs that may not trace. */
+static const char *const filter_tracing[] = {"ptrace", "process_vm_readv", "process_vm_writev"};
 
 #define FILTER_NAMESPACES                                                                          \
     (CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
@@ -286,13 +286,16 @@ static int filter_add_limits(scmp_filter_ctx ctx)
     return filter_refuse(ctx, "prlimit64", EPERM, args, 2);
 }
 
-static int filter_fill(scmp_filter_ctx ctx, enum confine_net net, enum filter_unix unix_sockets)
+static int filter_fill(scmp_filter_ctx ctx, enum confine_net net, enum filter_unix unix_sockets,
+                       bool may_trace)
 {
     int rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 
     seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree; only speed depends on it */
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(filter_calls); i++)
         rc = filter_refuse(ctx, filter_calls[i].name, filter_calls[i].error, NULL, 0);
+    for (size_t i = 0; rc == 0 && !may_trace && i < ARRAY_LEN(filter_tracing); i++)
+        rc = filter_refuse(ctx, filter_tracing[i], EPERM, NULL, 0);
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(filter_bits); i++)
         rc = filter_add_bits(ctx, i);
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(filter_ioctls); i++) {
@@ -315,18 +318,19 @@ static int filter_export(scmp_filter_ctx ctx, struct buf *ret)
     return buf_add_fd(ret, fd, NULL);
 }
 
-static int filter_make(enum confine_net net, enum filter_unix unix_sockets, struct buf *ret)
+static int filter_make(enum confine_net net, enum filter_unix unix_sockets, bool may_trace,
+                       struct buf *ret)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
     int rc = -1;
 
-    if (ctx && filter_fill(ctx, net, unix_sockets) == 0)
+    if (ctx && filter_fill(ctx, net, unix_sockets, may_trace) == 0)
         rc = filter_export(ctx, ret);
     seccomp_release(ctx);
     return rc;
 }
 
-static struct buf filter_made[CONFINE_NET_PROXY + 1][FILTER_UNIX_OPEN + 1];
+static struct buf filter_made[CONFINE_NET_PROXY + 1][FILTER_UNIX_OPEN + 1][2];
 static struct lock filter_lock = LOCK_INIT;
 
 static bool filter_find(struct buf *at, struct str *ret)
@@ -337,15 +341,15 @@ static bool filter_find(struct buf *at, struct str *ret)
     return ret->len > 0;
 }
 
-int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, struct str *ret,
-                       struct err *err)
+int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, bool may_trace,
+                       struct str *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf made = BUF_INIT(FILTER_MAX_BYTES);
-    struct buf *at = &filter_made[net][unix_sockets];
+    struct buf *at = &filter_made[net][unix_sockets][may_trace];
 
     if (filter_find(at, ret))
         return 0;
-    if (filter_make(net, unix_sockets, &made) < 0)
+    if (filter_make(net, unix_sockets, may_trace, &made) < 0)
         return err_set(err, ERR_IO, "cannot make the system call filter");
     lock_take(&filter_lock);
     if (!at->len) /* two threads may have made it; the first one's stays where it is */

@@ -1,0 +1,302 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "proc/confine.h"
+#include "proc/proc.h"
+#include "sync/cancel.h"
+#include "sync/mailbox.h"
+#include "sync/thread.h"
+
+/* Everything here runs twice when started by root: as root, and as an ordinary user. */
+
+#define LONG_MS 60000 /* nothing here takes that long unless it hangs */
+#define NOBODY 65534
+
+/* ---- a folder to work in ---- */
+
+static char scratch[] = "/var/tmp/tenax-view-XXXXXX";
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memcpy(scratch + strlen(scratch) - 6, "XXXXXX", 6);
+    return mkdtemp(scratch) ? 0 : -1;
+}
+
+/* All that jobs have left can be removed by plain means. */
+static int teardown(void **state)
+{
+    (void)state;
+    proc_shutdown();
+    return nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static char *in_scratch(const char *name)
+{
+    return path_join(scratch, name);
+}
+
+/* "w/a" holds "text of w/a\n"; with a slash at its end it is a folder. */
+static void make_path(const char *name)
+{
+    CLEANUP(mem_freep) char *path = in_scratch(name);
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (path[strlen(path) - 1] == '/') {
+        assert_int_equal(file_mkdirs(path, 0755, NULL), 0);
+        return;
+    }
+    assert_int_equal(file_mkdirs(dir, 0755, NULL), 0);
+    buf_addf(&text, "text of %s\n", name);
+    assert_int_equal(file_replace(path, buf_str(&text), 0644, NULL), 0);
+}
+
+static void make_paths(const char *const *names)
+{
+    for (; *names; names++)
+        make_path(*names);
+}
+
+static bool is_there(const char *name)
+{
+    CLEANUP(mem_freep) char *path = in_scratch(name);
+    struct stat st;
+
+    return lstat(path, &st) == 0;
+}
+
+/* ---- overlays by short names ---- */
+
+struct view {
+    char *paths[CONFINE_MAX_OVERLAYS][3];
+    const char *lower[CONFINE_MAX_OVERLAYS][2];
+    struct confine_overlay overlays[CONFINE_MAX_OVERLAYS];
+    struct confinement c;
+};
+
+/* Over the folder `name`, with `up` and `work` of that number beside it. */
+static void view_add(struct view *v, const char *name)
+{
+    size_t i = v->c.overlay_count++;
+    char upper[16];
+    char work[16];
+
+    snprintf(upper, sizeof(upper), "up%zu/", i);
+    snprintf(work, sizeof(work), "work%zu/", i);
+    make_path(upper);
+    make_path(work);
+    v->paths[i][0] = in_scratch(name);
+    v->paths[i][1] = in_scratch(upper);
+    v->paths[i][2] = in_scratch(work);
+    v->lower[i][0] = v->paths[i][0];
+    v->overlays[i] = (struct confine_overlay){
+        .at = v->paths[i][0],
+        .lower = v->lower[i],
+        .upper = v->paths[i][1],
+        .work = v->paths[i][2],
+    };
+    v->c.overlays = v->overlays;
+}
+
+static void view_release(struct view *v)
+{
+    for (size_t i = 0; i < v->c.overlay_count; i++) {
+        for (size_t k = 0; k < ARRAY_LEN(v->paths[i]); k++)
+            free(v->paths[i][k]);
+    }
+}
+
+/* Both ways to have a view: confined, with a write list, and alone. */
+enum way {
+    WAY_CONFINED,
+    WAY_VIEW,
+    WAYS,
+};
+
+static bool way_works(enum way way)
+{
+    const char *why = "";
+
+    if (!confine_overlay_works(&why)) {
+        print_message("  skipped: %s\n", why);
+        return false;
+    }
+    return way == WAY_VIEW || confine_works(confine_backend_named("landlock"), NULL);
+}
+
+static void view_go(struct view *v, enum way way, const char *const *write)
+{
+    v->c.is_view = way == WAY_VIEW;
+    v->c.write = way == WAY_VIEW ? NULL : write;
+    v->c.net = way == WAY_VIEW ? CONFINE_NET_OPEN : CONFINE_NET_NONE;
+    v->c.by = way == WAY_VIEW ? NULL : confine_backend_named("landlock");
+}
+
+struct told {
+    struct proc_result r;
+    struct err err;
+    int rc;
+};
+
+static void told_release(struct told *t)
+{
+    proc_result_release(&t->r);
+}
+
+/* In the folder `dir`, a name in the scratch folder. */
+static void run(struct told *ret, const struct confinement *c, const char *dir, const char *script)
+{
+    CLEANUP(mem_freep) char *path = in_scratch(dir);
+    const char *argv[] = {"/bin/sh", "-c", script, NULL};
+    const struct proc_spec spec = {.argv = argv, .dir = path, .confine = c, .timeout_ms = LONG_MS};
+
+    *ret = (struct told){0};
+    ret->rc = proc_run(&spec, NULL, &ret->r, &ret->err);
+}
+
+static void expect(const char *what, enum way way, const struct told *t, int code, const char *out)
+{
+    if (t->rc < 0)
+        fail_msg("%s, way %d: %s", what, way, t->err.text);
+    if (t->r.how != PROC_EXITED || t->r.code != code || strcmp(buf_cstr(&t->r.out), out) != 0)
+        fail_msg("%s, way %d: how %d, code %d, '%s', '%s'", what, way, t->r.how, t->r.code,
+                 buf_cstr(&t->r.out), buf_cstr(&t->r.err));
+}
+
+/* ---- what is seen through an overlay ---- */
+
+static const struct overlay_case {
+    const char *name;
+    const char *script; /* in w, which has the files a, b, d/x and d/y */
+    const char *out;
+    const char *upper; /* what is in up0 afterwards; NULL: does not matter */
+} overlay_cases[] = {
+    {"reads", "cat a d/x", "text of w/a\ntext of w/d/x\n", NULL},
+    {"writes", "echo new > a; echo more > n; cat a n", "new\nmore\n", "up0/n"},
+    {"appends", "echo more >> d/x; cat d/x", "text of w/d/x\nmore\n", "up0/d/x"},
+    {"removes", "rm a && ls", "b\nd\n", "up0/a"},
+    {"removes a folder", "rm -r d && ls && mkdir d && ls -A d", "a\nb\n", NULL},
+    {"renames", "mv a z && ls && cat z", "b\nd\nz\ntext of w/a\n", "up0/z"},
+    {"renames a folder", "mv d e && ls e", "x\ny\n", NULL},
+    {"changes modes", "chmod 600 a && stat -c %a a", "600\n", NULL},
+    {"links", "ln -s a l && ln b h && cat l h", "text of w/a\ntext of w/b\n", "up0/l"},
+    {"is where it says", "pwd && cd .. && cd w && pwd -P", NULL, NULL},
+    {"writes by its path", "echo p > $PWD/p && cat p", "p\n", "up0/p"},
+};
+
+static void test_overlay_rows(void **state)
+{
+    static const char *const there[] = {"w/a", "w/b", "w/d/x", "w/d/y", NULL};
+
+    for (int i = 0; i < (int)ARRAY_LEN(overlay_cases) * WAYS; i++) {
+        const struct overlay_case *row = &overlay_cases[i / WAYS];
+        enum way way = (enum way)(i % WAYS);
+        const char *write[] = {NULL, NULL};
+        CLEANUP(view_release) struct view v = {0};
+        CLEANUP(told_release) struct told t;
+        CLEANUP(buf_release) struct buf where = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(told_release) struct told outside = {0};
+
+        if (!way_works(way))
+            continue;
+        if (i) {
+            teardown(state);
+            setup(state);
+        }
+        make_paths(there);
+        view_add(&v, "w");
+        write[0] = v.overlays[0].at;
+        view_go(&v, way, write);
+        buf_addf(&where, "%s/w\n%s/w\n", scratch, scratch);
+        run(&t, &v.c, "w", row->script);
+        expect(row->name, way, &t, 0, row->out ? row->out : buf_cstr(&where));
+        if (row->upper && !is_there(row->upper))
+            fail_msg("%s, way %d: no %s", row->name, way, row->upper);
+        run(&outside, NULL, "w", "cat * d/* 2>/dev/null; stat -c %a a; ls -A . d");
+        expect(row->name, way, &outside, 0,
+               "text of w/a\ntext of w/b\ntext of w/d/x\ntext of w/d/y\n644\n.:\na\nb\nd\n\nd:\nx\n"
+               "y\n");
+    }
+}
+
+/* What the caller has put into the upper folder. */
+static void test_prepared(void **state)
+{
+    static const char *const there[] = {"w/a", "w/b", "w/d/x", NULL};
+    static const char *const prepared[] = {"up0/b", "up0/only", "up0/d/z", NULL};
+
+    for (int way = 0; way < WAYS; way++) {
+        const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+        const char *write[] = {NULL, NULL};
+        CLEANUP(mem_freep) char *hidden = NULL;
+        CLEANUP(mem_freep) char *old = NULL;
+        CLEANUP(view_release) struct view v = {0};
+        CLEANUP(told_release) struct told t = {0};
+
+        if (!way_works((enum way)way))
+            continue;
+        teardown(state);
+        setup(state);
+        make_paths(there);
+        view_add(&v, "w");
+        make_paths(prepared);
+        hidden = in_scratch("up0/a");
+        old = in_scratch("up0/only");
+        assert_int_equal(mknod(hidden, S_IFCHR, 0), 0);
+        assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+        write[0] = v.overlays[0].at;
+        view_go(&v, (enum way)way, write);
+        run(&t, &v.c, "w", "ls . d; cat b; stat -c %Y only; test -e a || echo gone");
+        expect("prepared", (enum way)way, &t, 0,
+               ".:\nb\nd\nonly\n\nd:\nx\nz\ntext of up0/b\n1000000000\ngone\n");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_overlay_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_prepared, setup, teardown),
+    };
+    int status = 0;
+    pid_t child = geteuid() == 0 ? fork() : -1;
+
+    if (child == 0) {
+        if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+            _exit(1);
+        print_message("as an ordinary user\n");
+        _exit(cmocka_run_group_tests_name("user", tests, NULL, NULL));
+    }
+    if (child > 0 && (waitpid(child, &status, 0) < 0 || status))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
