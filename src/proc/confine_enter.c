@@ -195,6 +195,7 @@ void confine_take_asks(struct confine_image *image)
     if (image->hand[1] < 0)
         return;
     close(image->hand[1]); /* else a leader that has failed would be waited for */
+    image->hand[1] = -1;
     if (packet_receive(image->hand[0], &image->asks, 1) < 0)
         image->asks = -1;
     close(image->hand[0]);

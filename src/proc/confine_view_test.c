@@ -281,11 +281,116 @@ static void test_prepared(void **state)
     }
 }
 
+/* ---- processes of its own ---- */
+
+static const struct process_case {
+    const char *name;
+    const char *script;
+    enum proc_how how;
+    int code;
+    const char *out; /* NULL: does not matter */
+    int64_t timeout_ms;
+    bool ended_rest;
+} process_cases[] = {
+    {"exits", "exit 3", PROC_EXITED, 3, "", 0, false},
+    {"kills itself", "kill -9 $$", PROC_SIGNALLED, SIGKILL, "", 0, false},
+    {"aborts", "kill -ABRT $$", PROC_SIGNALLED, SIGABRT, "", 0, false},
+    {"terminates itself", "kill -TERM $$", PROC_SIGNALLED, SIGTERM, "", 0, false},
+    {"sees two processes", "cd /proc; echo [0-9]*", PROC_EXITED, 0, "1 2\n", 0, false},
+    {"has its number", "echo $$ $PPID; readlink /proc/self > /dev/null && echo ok", PROC_EXITED, 0,
+     "2 1\nok\n", 0, false},
+    {"reads about itself", "grep -c ^Pid: /proc/$$/status", PROC_EXITED, 0, "1\n", 0, false},
+    {"cannot end the first", "kill -9 1; kill -STOP 1; kill -TERM 1; echo on", PROC_EXITED, 0,
+     "on\n", 0, false},
+    {"does not see into the first", "cat /proc/1/environ 2>/dev/null | wc -c", PROC_EXITED, 0, NULL,
+     0, false},
+    {"orphans are reaped", "(sh -c 'sleep 0.05 & exit 0'); sleep 0.2; cd /proc; echo [0-9]*",
+     PROC_EXITED, 0, NULL, 0, false},
+    {"leaves a process", "sleep 6543 & echo done", PROC_EXITED, 0, "done\n", 0, true},
+    {"leaves a daemon",
+     "setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep 1; done' >/dev/null 2>&1 & "
+     "sleep 0.1; exit 4",
+     PROC_EXITED, 4, "", 0, true},
+    {"runs out of time", "sleep 6543", PROC_TIMED_OUT, 128 + SIGTERM, "", 100, false},
+    {"ignores the end", "trap '' TERM; while :; do sleep 1; done", PROC_TIMED_OUT, 128 + SIGKILL,
+     "", 100, false},
+    {"traces", "exec /bin/sh -c :", PROC_EXITED, 0, "", 0, false},
+};
+
+/* Whether a process of this machine has this in its command line. The pattern must not match
+ * itself. */
+static bool is_running(const char *pattern)
+{
+    CLEANUP(told_release) struct told t = {0};
+    const char *argv[] = {"/bin/sh", "-c", "grep -q -a -s -e \"$0\" /proc/[0-9]*/cmdline", pattern,
+                          NULL};
+    const struct proc_spec spec = {.argv = argv, .timeout_ms = LONG_MS};
+
+    assert_int_equal(proc_run(&spec, NULL, &t.r, &t.err), 0);
+    return t.r.code == 0;
+}
+
+static void run_process_case(const struct process_case *row, enum way way)
+{
+    const char *argv[] = {"/bin/sh", "-c", row->script, NULL};
+    struct confinement c = {.own_processes = true, .is_view = way == WAY_VIEW};
+    const char *write[] = {scratch, NULL};
+    struct proc_spec spec = {.argv = argv,
+                             .dir = scratch,
+                             .confine = &c,
+                             .timeout_ms = row->timeout_ms ? row->timeout_ms : LONG_MS,
+                             .grace_ms = 100,
+                             .linger_ms = -1};
+    CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct mailbox *mb = mailbox_new();
+    struct err err = {0};
+    struct proc *p;
+    bool over = false;
+
+    c.write = way == WAY_VIEW ? NULL : write;
+    c.net = way == WAY_VIEW ? CONFINE_NET_OPEN : CONFINE_NET_NONE;
+    p = proc_start(&spec, mb, &err);
+    if (!p)
+        fail_msg("%s, way %d: %s", row->name, way, err.text);
+    while (!over) {
+        struct proc_mail *pm;
+        struct mail *m = NULL;
+
+        if (mailbox_take(mb, NULL, clock_mono_ms() + LONG_MS, &m, &err) < 0)
+            fail_msg("%s, way %d: %s", row->name, way, err.text);
+        pm = (struct proc_mail *)m;
+        over = pm->what == PROC_EXIT;
+        if (!over && pm->fd == 1)
+            buf_add(&out, buf_str(&pm->bytes));
+        if (over &&
+            (pm->how != row->how || pm->code != row->code || pm->ended_rest != row->ended_rest ||
+             (row->out && strcmp(buf_cstr(&out), row->out) != 0)))
+            fail_msg("%s, way %d: how %d, code %d, rest %d, '%s'", row->name, way, pm->how,
+                     pm->code, pm->ended_rest, buf_cstr(&out));
+        mail_free(m);
+    }
+    proc_unref(p);
+    mailbox_close(mb);
+    mailbox_unref(mb);
+}
+
+static void test_processes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < (int)ARRAY_LEN(process_cases) * WAYS; i++) {
+        if (way_works((enum way)(i % WAYS)))
+            run_process_case(&process_cases[i / WAYS], (enum way)(i % WAYS));
+    }
+    assert_false(is_running("[w]hile :; do sleep 1"));
+    assert_false(is_running("[6]543"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_overlay_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_prepared, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
     };
     int status = 0;
     pid_t child = geteuid() == 0 ? fork() : -1;

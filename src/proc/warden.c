@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -27,6 +28,7 @@
 #include "proc/child.h"
 #include "proc/confine_enter.h"
 #include "proc/confine_image.h"
+#include "proc/first.h"
 #include "proc/launch.h"
 #include "proc/shed.h"
 #include "proc/tree.h"
@@ -48,8 +50,10 @@ struct warden {
     struct warden_place place;
     bool is_over; /* nobody is left of the job, and the next one may come */
 
-    pid_t leader; /* 0 once reaped */
+    pid_t leader; /* 0 once reaped; of a PID namespace the first process, which ends with it */
     pid_t group;  /* the leader's pid, for good */
+    struct first_report *apart; /* of one that does not run in our memory; NULL: it does */
+    bool is_first;              /* leader is the first process of a PID namespace */
     bool tell_dir;
     bool is_last;                  /* what this job leaves us as is not fit for another */
     struct confine_image *confine; /* NULL: none */
@@ -179,6 +183,78 @@ CHILD_FN static int warden_become_leader(void *arg)
     child_exec(leader->plan, leader->warden, &leader->failure);
 }
 
+void warden_drop_fds(void)
+{
+    close(WARDEN_SOCKET);
+    close(WARDEN_SIGNALS);
+    close(WARDEN_HOME);
+}
+
+/* Until the leader has exec'ed, or failed to, which is when the pipe ends. Its exec is among what
+ * is asked for. */
+static void warden_await_exec(struct confine_image *image, int started)
+{
+    struct pollfd fds[] = {
+        {.fd = started, .events = POLLIN},
+        {.fd = -1, .events = POLLIN},
+    };
+
+    for (;;) {
+        fds[1].fd = image->hand[1] >= 0 ? image->hand[0] : image->asks;
+        if (poll(fds, ARRAY_LEN(fds), -1) < 0)
+            continue;
+        if (fds[1].revents & POLLIN && image->hand[1] >= 0)
+            confine_take_asks(image);
+        else if (fds[1].revents & POLLIN)
+            broker_answer(image);
+        else if (fds[0].revents)
+            break;
+    }
+    confine_take_asks(image);
+    close(started);
+}
+
+/* In a process with memory of its own: the first one of a PID namespace, which outlives the exec of
+ * the leader, or a leader whose exec we are asked about. */
+static int warden_start_apart(struct warden *w, const struct launch_plan *plan)
+{
+    char *stack_end = warden_room.leader + sizeof(warden_room.leader);
+    pid_t warden = getpid();
+    int started[2];
+    int flags = SIGCHLD;
+
+    w->is_first = plan->confine->namespaces & CLONE_NEWPID;
+    w->apart = mmap(NULL, sizeof(*w->apart), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                    /*fd=*/-1, 0);
+    if (w->apart == MAP_FAILED || pipe2(started, O_CLOEXEC) < 0)
+        return -1;
+    if (plan->tell_dir && !w->is_first)
+        flags |= CLONE_FS;
+    w->leader = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
+    if (w->leader < 0)
+        return -1;
+    if (w->leader == 0 && w->is_first)
+        first_main(plan, started, stack_end, w->apart);
+    if (w->leader == 0)
+        child_exec(plan, warden, &w->apart->failure);
+    close(started[1]);
+    warden_await_exec(plan->confine, started[0]);
+    w->group = w->is_first ? w->apart->leader : w->leader;
+    return 0;
+}
+
+static void warden_report_start(struct warden *w, const struct child_failure *failure)
+{
+    struct warden_report report = {.what = WARDEN_STARTED, .a = w->group};
+
+    w->is_last = w->is_last || failure->failed;
+    if (failure->failed)
+        warden_report_failure(failure->stage, failure->sys);
+    else
+        warden_report(&report);
+    warden_close_stdio(); /* else the job's pipes would never end */
+}
+
 /* Returns when the leader has exec'ed, or failed to. Until then it runs in our memory, on a stack
  * of its own, while we stand still: far cheaper than a second copy of tenax's page tables, and an
  * error needs no pipe to come back. */
@@ -186,7 +262,6 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
 {
     char *stack_end = warden_room.leader + sizeof(warden_room.leader);
     struct warden_leader leader = {.plan = plan, .warden = getpid()};
-    struct warden_report report = {.what = WARDEN_STARTED};
     bool in_between = plan->confine && plan->confine->keeps_rights;
     int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
 
@@ -200,19 +275,20 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
     if (plan->tell_dir && in_between && (chdir)(plan->dir) < 0)
         w->tell_dir = false;
     w->confine = plan->confine;
+    if (w->confine &&
+        (w->confine->namespaces & CLONE_NEWPID || w->confine->has_fd[CONFINE_RECORDS])) {
+        if (warden_start_apart(w, plan) < 0)
+            return -1;
+        warden_report_start(w, &w->apart->failure);
+        return 0;
+    }
     w->leader = clone(warden_become_leader, stack_end, flags, &leader);
     if (w->leader < 0)
         return -1;
     if (w->confine)
         confine_take_asks(w->confine);
     w->group = w->leader;
-    report.a = w->leader;
-    w->is_last = w->is_last || leader.failure.failed;
-    if (leader.failure.failed)
-        warden_report_failure(leader.failure.stage, leader.failure.sys);
-    else
-        warden_report(&report);
-    warden_close_stdio(); /* else the job's pipes would never end */
+    warden_report_start(w, &leader.failure);
     return 0;
 }
 
@@ -222,6 +298,17 @@ static void warden_get_dir(char ret[static PATH_MAX])
 {
     if (syscall(SYS_getcwd, ret, PATH_MAX) < 0 || ret[0] != '/')
         ret[0] = '\0';
+}
+
+/* What the first process of a namespace says; if it was killed itself, the leader was, too. */
+static void warden_fill_from_first(const struct warden *w, struct warden_report *ret)
+{
+    if (!w->apart->is_over)
+        return;
+    ret->a = w->apart->code;
+    ret->b = w->apart->status;
+    ret->ended_rest = w->apart->ended_rest;
+    memcpy(ret->dir, w->apart->dir, sizeof(ret->dir));
 }
 
 /* Reaps all there is to reap; ends the process when no child is left. */
@@ -251,7 +338,9 @@ static void warden_reap(struct warden *w)
     alone = rc < 0 && errno == ECHILD;
     if (leader_ended) {
         report.alone = alone;
-        if (w->tell_dir)
+        if (w->is_first)
+            warden_fill_from_first(w, &report);
+        else if (w->tell_dir)
             warden_get_dir(report.dir);
         w->is_over = alone && !w->is_last && !w->killing &&
                      (!w->tell_dir || warden_restore_place(&w->place));
@@ -319,7 +408,9 @@ static void warden_kill(struct warden *w)
     w->killing = true;
     w->pause_ms = 1;
     w->look_at_ms = warden_now_ms() + 1;
-    if (w->leader)
+    if (w->leader && w->is_first)
+        kill(w->leader, SIGKILL); /* and with it the kernel kills all others */
+    else if (w->leader)
         kill(-w->group, SIGKILL);
     else
         tree_kill(&w->tree, warden_mark, NULL);

@@ -39,6 +39,7 @@ struct warden_report {
     int b;
     bool alone;         /* LEADER: no other is left */
     bool stays;         /* LEADER: and the warden waits for another launch */
+    bool ended_rest;    /* LEADER: others outlived it and were killed (first.h) */
     char dir[PATH_MAX]; /* LEADER: where it was in the end; "" unless tell_dir. Sent as far as it is
                          * used, NUL included */
 };
@@ -54,6 +55,9 @@ struct warden_order {
     int what;
     int signo; /* PREPARE: flags of unshare(2) */
 };
+
+/* In a copy of a warden: closes what is the warden's alone. */
+void warden_drop_fds(void);
 
 /* Runs in a process of its own (zygote.h), with signals reset, and never returns; exits with 0 when
  * nobody is left. */
