@@ -41,6 +41,8 @@ const struct command cmd_goal = {
                 (const enum option_id[]){
                     OPT_CHECK,
                     OPT_PROTECT,
+                    OPT_KEEP,
+                    OPT_CHECK_IN,
                     OPT_BUDGET,
                     OPT_MAX_COST,
                     OPT_MAX_TURNS,
@@ -225,7 +227,8 @@ static int check_options(const struct args *args, bool runs, bool is_next)
 {
     static const enum option_id of_verbs[] = {OPT_ALL, OPT_JSON};
     static const enum option_id of_runs[] = {
-        OPT_CHECK,   OPT_PROTECT, OPT_BUDGET,      OPT_MAX_COST, OPT_MAX_TURNS, OPT_DEADLINE,
+        OPT_CHECK,   OPT_PROTECT, OPT_KEEP,        OPT_CHECK_IN, OPT_BUDGET,    OPT_MAX_COST,
+        OPT_MAX_TURNS, OPT_DEADLINE,
         OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME, OPT_REPORT,   OPT_CONTINUE,  OPT_RESUME,
     };
     const enum option_id *wrong = runs ? of_verbs : of_runs;

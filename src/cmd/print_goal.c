@@ -24,7 +24,7 @@
 #define REPORT_MAX ((size_t)64 << 20)
 
 static const enum option_id goal_only[] = {
-    OPT_CHECK,   OPT_PROTECT, OPT_BUDGET,      OPT_MAX_COST, OPT_DEADLINE,
+    OPT_CHECK,   OPT_PROTECT, OPT_KEEP,        OPT_CHECK_IN, OPT_BUDGET,      OPT_MAX_COST, OPT_DEADLINE,
     OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME, OPT_REPORT,
 };
 
@@ -49,7 +49,7 @@ void print_goal_release(struct print_goal *g)
 int print_goal_options(const struct args *args, struct goal_options *o, struct err *err)
 {
     static const enum option_id ids[] = {
-        OPT_CHECK,    OPT_PROTECT, OPT_BUDGET,  OPT_MAX_TURNS,   OPT_MAX_COST,
+        OPT_CHECK,    OPT_PROTECT, OPT_KEEP, OPT_CHECK_IN, OPT_BUDGET,  OPT_MAX_TURNS,   OPT_MAX_COST,
         OPT_DEADLINE, OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME,
     };
     int64_t now_ms = clock_wall_ms();

@@ -14,7 +14,6 @@
 #include "goal/display.h"
 #include "goal/draft.h"
 #include "goal/inside.h"
-#include "goal/protect.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -137,41 +136,24 @@ static void adopt_fork_paused(struct goal *g, struct strv *ret_notes)
     strv_adds(ret_notes, "the goal was copied and is paused here; /goal resume works on it");
 }
 
-/* The list of protected files, under the copy's own name. One that cannot be trusted stays what it
- * is; the ladder will say so. */
+/* Where the goal began, as a copy of its own. One that cannot be trusted stays what it is; the
+ * ladder will say so. */
 static void fork_protect(struct goal *g, struct store_goal *row, struct buf *column)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
-    CLEANUP(mem_freep) char *path = NULL;
+    CLEANUP(mem_freep) char *folder = goal_folder(g, arena_cstr(&arena, row->goal_id));
     const struct json *v = NULL;
-    char sha256[SHA256_HEX + 1];
-    struct protect *p = NULL;
-    struct jw w;
+    struct origin *o = NULL;
 
     if (!row->protect.len || json_parse(&arena, row->protect, &v, /*ret_info=*/NULL, NULL) < 0 ||
-        !json_get(v, "manifest") ||
-        protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"), &p,
-                     /*err=*/NULL) < 0)
+        origin_read(arena_cstr(&arena, json_get_str(v, "manifest")), g->spec.environ,
+                    json_get_str(v, "sha256"), &o, /*err=*/NULL) < 0)
         return;
-    buf_addf(&name, "goal-%.*s.protect", STR_ARG(row->goal_id));
-    path = path_join(g->spec.folder, buf_cstr(&name));
-    if (file_mkdirs(g->spec.folder, 0700, /*err=*/NULL) == 0 &&
-        protect_write(p, path, sha256, /*err=*/NULL) == 0) {
-        jw_init(&w, column, 0);
-        jw_object(&w);
-        JSON_EACH(v, it) {
-            if (str_is(json_key(it), "manifest"))
-                jw_kcstr(&w, "manifest", path);
-            else if (str_is(json_key(it), "sha256"))
-                jw_kcstr(&w, "sha256", sha256);
-            else
-                jw_kraw(&w, arena_cstr(&arena, json_key(it)), json_raw(it));
-        }
-        jw_object_end(&w);
+    origin_move(o, folder);
+    if (file_mkdirs(folder, 0700, /*err=*/NULL) == 0 &&
+        goal_write_origin(o, column, /*err=*/NULL) == 0)
         row->protect = buf_str(column);
-    }
-    protect_free(p);
+    origin_free(o);
 }
 
 /* A long text, too, is the copy's own. */

@@ -68,7 +68,9 @@ const char *goal_referee_name(enum goal_referee r);
 /* How a goal is set, whoever sets it. */
 struct goal_options {
     struct strv checks, protect;
+    struct strv keep; /* ignored files that count as work */
     bool protect_none;
+    bool in_workspace; /* --check-in workspace: no clean room */
     int64_t token_budget; /* 0: none */
     int64_t max_turns;    /* 0: the default, GOAL_MAX_TURNS */
     double max_cost_usd;  /* 0: none */
@@ -88,7 +90,7 @@ int goal_option_set(struct goal_options *o, struct str name, struct str value, i
 bool goal_option_is_known(struct str name);
 bool goal_option_takes_value(struct str name);
 const char *goal_option_nearest(struct str name); /* what was meant; NULL: nothing is close */
-/* {"checks":[…],"protect":[…],"protect_none","token_budget","max_turns","max_cost_usd",
+/* {"checks":[…],"protect":[…],"keep":[…],"protect_none","check_in","token_budget","max_turns","max_cost_usd",
  * "deadline_ms","lasts_ms","referee","on_deny","auto_resume"}; what is not set is left out. */
 void goal_options_write(const struct goal_options *o, struct buf *ret);
 /* Other keys are passed over; ERR_BAD_INPUT names the key whose value makes no sense. */

@@ -64,6 +64,12 @@ int baseline_diff(const struct baseline *b, const char *commit, struct cancel *c
                   struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
                   struct err *err);
 
+/* The same between two trees, by a git of the caller's. */
+struct git;
+int baseline_diff_trees(const struct git *git, const char *from, const char *to,
+                        struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks,
+                        size_t max_hunks, struct err *err);
+
 struct baseline_undone {
     char kept[BASELINE_ID]; /* the state before, as refs/tenax/<session>/undo-<n> */
     char ref[BASELINE_REF];

@@ -246,21 +246,17 @@ static int diff_check(const char *commit, struct err *err)
     return 0;
 }
 
-int baseline_diff(const struct baseline *b, const char *commit, struct cancel *cancel,
-                  struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
-                  struct err *err)
+int baseline_diff_trees(const struct git *git, const char *from, const char *to,
+                        struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks,
+                        size_t max_hunks, struct err *err)
 {
-    struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
     CLEANUP(git_said_release) struct git_said stat = {0};
     CLEANUP(git_said_release) struct git_said hunks = {0};
-    char tree[BASELINE_ID];
 
-    if (diff_check(commit, err) < 0 || staging_tree(b, git.deadline_ms, cancel, tree, err) < 0)
+    if (ret_stat && diff_ask(git, "--stat=120,90", "--compact-summary", from, to, DIFF_MAX_STAT,
+                             &stat, err) < 0)
         return -1;
-    if (ret_stat && diff_ask(&git, "--stat=120,90", "--compact-summary", commit, tree,
-                             DIFF_MAX_STAT, &stat, err) < 0)
-        return -1;
-    if (ret_hunks && diff_ask(&git, "-p", "--text", commit, tree, DIFF_MAX_HUNKS, &hunks, err) < 0)
+    if (ret_hunks && diff_ask(git, "-p", "--text", from, to, DIFF_MAX_HUNKS, &hunks, err) < 0)
         return -1;
     if (ret_stat) {
         buf_release(ret_stat);
@@ -272,6 +268,18 @@ int baseline_diff(const struct baseline *b, const char *commit, struct cancel *c
         cut_hunks(buf_str(&hunks.out), hunks.cut, max_hunks, ret_hunks);
     }
     return 0;
+}
+
+int baseline_diff(const struct baseline *b, const char *commit, struct cancel *cancel,
+                  struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
+                  struct err *err)
+{
+    struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
+    char tree[BASELINE_ID];
+
+    if (diff_check(commit, err) < 0 || staging_tree(b, git.deadline_ms, cancel, tree, err) < 0)
+        return -1;
+    return baseline_diff_trees(&git, commit, tree, ret_stat, max_stat, ret_hunks, max_hunks, err);
 }
 
 /* ---- the plan of an undo ---- */

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "goal/display.h"
 #include "goal/inside.h"
-#include "goal/protect.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
@@ -53,18 +52,18 @@ static size_t show_protected(const struct goal *g, struct strv *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *v = NULL;
-    struct protect *p = NULL;
+    struct origin *o = NULL;
     int64_t count;
 
     if (!g->has || !g->row.protect.len ||
         json_parse(&arena, g->row.protect, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
         return 0;
     count = json_get_i64(v, "count", 0);
-    if (count > 0 && protect_read(arena_cstr(&arena, json_get_str(v, "manifest")),
-                                  json_get_str(v, "sha256"), &p, /*err=*/NULL) == 0) {
-        count = (int64_t)protect_count(p);
-        protect_names(p, GOAL_SHOWN_PROTECTED, ret);
-        protect_free(p);
+    if (count > 0 && origin_read(arena_cstr(&arena, json_get_str(v, "manifest")), g->spec.environ,
+                                 json_get_str(v, "sha256"), &o, /*err=*/NULL) == 0) {
+        count = (int64_t)origin_count(o);
+        origin_names(o, GOAL_SHOWN_PROTECTED, ret);
+        origin_free(o);
     }
     return count > 0 ? (size_t)count : 0;
 }

@@ -14,6 +14,7 @@
 #include "base/secret.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "goal/origin/room.h"
 #include "json/jw.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
@@ -28,6 +29,8 @@ void check_result_release(struct check_result *r)
 {
     buf_release(&r->command);
     buf_release(&r->tail);
+    trace_release(&r->trace);
+    strv_release(&r->touched);
 }
 
 /* ---- the environment ---- */
@@ -172,6 +175,7 @@ static struct proc *check_start(const struct check_spec *spec, const char *comma
 {
     CLEANUP(strv_release) struct strv plain = STRV_INIT;
     CLEANUP(strv_release) struct strv env = STRV_INIT;
+    CLEANUP(strv_release) struct strv room_env = STRV_INIT;
     const char *const argv[] = {"/bin/sh", "-c", "--", command, NULL};
     struct proc_spec job = {
         .argv = argv,
@@ -188,6 +192,12 @@ static struct proc *check_start(const struct check_spec *spec, const char *comma
     check_environ(spec->environ, &plain);
     sandbox_job_environ(inside, strv_get(&plain), &env);
     job.envp = (const char *const *)strv_get(&env);
+    if (spec->room) {
+        room_environ(spec->room, strv_get(&env), &room_env);
+        job.envp = (const char *const *)strv_get(&room_env);
+        job.dir = room_dir(spec->room);
+        job.confine = room_confine(spec->room, job.confine);
+    }
     p = proc_start(&job, to, &why);
     sandbox_job_started(inside);
     if (!p)
@@ -267,6 +277,8 @@ int check_run(const struct check_spec *spec, struct cancel *cancel, struct check
     if (rc < 0)
         return -1;
     check_output_end(&output, &r);
+    if (spec->room && room_look(spec->room, &r.trace, &r.touched, cancel, err) < 0)
+        return -1;
     if (!r.passed && !r.timed_out)
         check_add_sandbox(inside, spec->dir, &r.tail);
     *ret = r;

@@ -15,12 +15,14 @@
 #include "base/buf.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "base/strv.h"
+#include "goal/origin/trace.h"
 
 struct cancel;
 struct err;
 struct jw;
+struct room;
 struct sandbox;
-struct strv;
 
 #define CHECK_TIMEOUT_MS ((int64_t)10 * 60 * 1000)
 #define CHECK_TAIL ((size_t)4 << 10) /* bytes of the output's end that are kept */
@@ -33,6 +35,7 @@ struct check_spec {
     char *const *environ;    /* as tenax was started */
     int64_t timeout_ms;      /* 0: CHECK_TIMEOUT_MS */
     struct sandbox *sandbox; /* it runs inside; NULL: as the user's own commands do */
+    struct room *room;       /* a clean room (origin/room.h); NULL: the workspace itself */
 };
 
 struct check_result {
@@ -48,6 +51,9 @@ struct check_result {
      * had to do with a failure. */
     struct buf tail;
     char sha256[SHA256_HEX + 1]; /* of all the output */
+    /* In a clean room. */
+    struct trace trace;  /* what it did */
+    struct strv touched; /* protected files that it changed while it ran */
 };
 void check_result_release(struct check_result *r);
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "goal/origin/room.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -43,6 +44,7 @@ void draft_release(struct draft *d)
     ladder_release(&d->first);
     strv_release(&d->weak_checks);
     strv_release(&d->notes);
+    origin_free(d->origin);
 }
 
 size_t goal_count_points(struct str s)
@@ -89,90 +91,112 @@ int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
     return 0;
 }
 
-int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
+/* How a check that fails before any work fails: because of the work, or because it cannot run. */
+static const char *draft_complaint(const struct check_result *r)
+{
+    struct str tail = buf_str(&r->tail);
+
+    if (r->code == 127)
+        return "a command of it is not found";
+    if (r->code == 126)
+        return "a file of it cannot be executed";
+    if (r->timed_out)
+        return "it took longer than its time limit";
+    if (r->code == 2 && (str_has(tail, STR("yntax error")) || str_has(tail, STR("unterminated"))))
+        return "the shell cannot read it";
+    return NULL;
+}
+
+/* One check in a clean room of its own, before any work. Without a room it runs in the workspace.
+ */
+static int draft_check(struct goal *g, struct draft *d, const char *command,
+                       const struct goal_options *o, struct cancel *cancel, struct err *err)
+{
+    CLEANUP(buf_release) struct buf why = BUF_INIT(1 << 12);
+    struct check_result *r = vec_add(&d->first.checks);
+    struct check_spec spec = {
+        .command = str_of(command),
+        .dir = g->spec.dir,
+        .environ = g->spec.environ,
+        .sandbox = goal_sandbox(g),
+    };
+    const char *complaint;
+    int rc = 0;
+
+    *r = (struct check_result){0};
+    if (!o->in_workspace)
+        rc = goal_room(g, d->origin, /*now=*/NULL, /*hides_built=*/false, cancel, &spec.room, &why,
+                       err);
+    if (rc == 0)
+        rc = check_run(&spec, cancel, r, err);
+    room_free(spec.room);
+    if (rc < 0) {
+        d->first.checks.len--;
+        return -1;
+    }
+    if (why.len && !d->says_weaker)
+        strv_addf(&d->notes, "verdicts are weaker here: there is no clean room (%s)",
+                  buf_cstr(&why));
+    d->says_weaker = d->says_weaker || why.len;
+    complaint = draft_complaint(r);
+    if (complaint)
+        strv_addf(&d->notes, "the check '%s' cannot be run as it is: %s. Is it right?", command,
+                  complaint);
+    return origin_add_check(d->origin, command, &r->trace, &r->touched, cancel, err);
+}
+
+int draft_checks(struct goal *g, struct draft *d, const struct goal_options *o,
                  struct cancel *cancel, struct err *err)
 {
     struct jw w;
 
-    if (commands->len > CHECK_MAX)
+    if (o->checks.len > CHECK_MAX)
         return err_set(err, ERR_TOO_BIG, "a goal has at most %d checks", CHECK_MAX);
     jw_init(&w, &d->checks, 0);
     jw_array(&w);
-    for (size_t i = 0; i < commands->len; i++) {
-        struct check_spec spec = {
-            .command = str_of(commands->ptr[i]),
-            .dir = g->spec.dir,
-            .environ = g->spec.environ,
-            .sandbox = goal_sandbox(g),
-        };
-        struct check_result *r;
+    for (size_t i = 0; i < o->checks.len; i++) {
+        const char *command = o->checks.ptr[i];
+        bool passed;
 
-        if (!str_trim(spec.command).len)
+        if (!str_trim(str_of(command)).len)
             return err_set(err, ERR_BAD_INPUT, "a check needs a command");
-        if (spec.command.len > CHECK_MAX_COMMAND)
+        if (strlen(command) > CHECK_MAX_COMMAND)
             return err_set(err, ERR_TOO_BIG, "a check has at most %zu bytes", CHECK_MAX_COMMAND);
-        r = vec_add(&d->first.checks);
-        *r = (struct check_result){0};
-        if (check_run(&spec, cancel, r, err) < 0) {
-            check_result_release(r);
-            d->first.checks.len--;
+        if (draft_check(g, d, command, o, cancel, err) < 0)
             return -1;
-        }
-        if (r->code == 127 || r->code == 126)
-            strv_addf(&d->notes, "the check '%s' cannot be run as it is (exit code %d): %.*s",
-                      commands->ptr[i], r->code, STR_ARG(str_trim(buf_str(&r->tail))));
-        if (r->passed)
-            strv_adds(&d->weak_checks, commands->ptr[i]);
+        passed = d->first.checks.ptr[i].passed;
+        if (passed)
+            strv_adds(&d->weak_checks, command);
         jw_object(&w);
-        jw_kcstr(&w, "command", commands->ptr[i]);
-        jw_kbool(&w, "weak", r->passed);
+        jw_kcstr(&w, "command", command);
+        jw_kbool(&w, "weak", passed);
         jw_object_end(&w);
     }
     jw_array_end(&w);
     return buf_check(&d->checks, err);
 }
 
-int draft_protect(struct goal *g, struct draft *d, const struct goal_options *o,
-                  struct cancel *cancel, struct err *err)
+int draft_origin(struct goal *g, struct draft *d, const struct goal_options *o,
+                 struct cancel *cancel, struct err *err)
 {
-    struct protect_spec spec = {
+    CLEANUP(mem_freep) char *folder = goal_folder(g, d->goal_id);
+    struct origin_spec spec = {
         .dir = g->spec.dir,
-        .globs = &o->protect,
-        .checks = &o->checks,
+        .folder = folder,
         .environ = g->spec.environ,
+        .globs = &o->protect,
+        .keep = &o->keep,
+        .checks = &o->checks,
+        .protects_nothing = o->protect_none,
     };
-    CLEANUP(buf_release) struct buf name = BUF_INIT(1 << 10);
-    CLEANUP(mem_freep) char *path = NULL;
-    char sha256[SHA256_HEX + 1];
-    struct protect *p = NULL;
-    struct jw w;
-    int r;
 
-    jw_init(&w, &d->protect, 0);
-    jw_object(&w);
-    if (o->protect_none) {
-        jw_kbool(&w, "none", true);
-        jw_object_end(&w);
-        return 0;
-    }
-    buf_addf(&name, "goal-%s.protect", d->goal_id);
-    path = path_join(g->spec.folder, buf_cstr(&name));
-    if (file_mkdirs(g->spec.folder, 0700, err) < 0 ||
-        protect_take(&spec, cancel, &p, &d->notes, err) < 0)
-        return -1;
-    d->protected_files = protect_count(p);
-    r = protect_write(p, path, sha256, err);
-    protect_free(p);
-    jw_kcstr(&w, "manifest", path);
-    jw_kcstr(&w, "sha256", sha256);
-    jw_ki64(&w, "count", (int64_t)d->protected_files);
-    jw_key(&w, "globs");
-    jw_array(&w);
-    for (size_t i = 0; i < o->protect.len; i++)
-        jw_cstr(&w, o->protect.ptr[i]);
-    jw_array_end(&w);
-    jw_object_end(&w);
-    return r;
+    return origin_take(&spec, cancel, &d->origin, &d->notes, err);
+}
+
+int draft_protect(struct draft *d, struct err *err)
+{
+    d->protected_files = origin_count(d->origin);
+    return goal_write_origin(d->origin, &d->protect, err);
 }
 
 int draft_baseline(struct goal *g, struct draft *d, struct cancel *cancel, struct err *err)

@@ -21,6 +21,8 @@ struct draft {
     struct ladder first; /* what the checks say before any work */
     size_t weak, protected_files;
     struct strv weak_checks, notes;
+    struct origin *origin;
+    bool says_weaker; /* a note tells that there is no clean room */
 };
 void draft_init(struct draft *d);
 void draft_release(struct draft *d);
@@ -32,11 +34,14 @@ int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
 /* An objective that is such a line, written by somebody else: the options name the file, which is
  * looked for in this session's folder. False: it is none. */
 bool draft_refer(struct goal *g, struct draft *d, struct str objective);
-/* Each check once, before any work: one that passes already says little. */
-int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
+/* The workspace as it is now; before the checks. */
+int draft_origin(struct goal *g, struct draft *d, const struct goal_options *o,
                  struct cancel *cancel, struct err *err);
-int draft_protect(struct goal *g, struct draft *d, const struct goal_options *o,
-                  struct cancel *cancel, struct err *err);
+/* Each check once, before any work, in a clean room: one that passes already says little. */
+int draft_checks(struct goal *g, struct draft *d, const struct goal_options *o,
+                 struct cancel *cancel, struct err *err);
+/* The column that refers to the origin, which is written. */
+int draft_protect(struct draft *d, struct err *err);
 int draft_baseline(struct goal *g, struct draft *d, struct cancel *cancel, struct err *err);
 /* via: who sets it, a word. */
 void draft_options(struct goal *g, struct draft *d, const struct goal_options *o, const char *via);

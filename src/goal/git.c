@@ -35,6 +35,7 @@ static const char *const git_variables[] = {
     "GIT_AUTHOR_EMAIL=tenax@localhost",
     "GIT_COMMITTER_NAME=tenax",
     "GIT_COMMITTER_EMAIL=tenax@localhost",
+    "GIT_NO_REPLACE_OBJECTS=1",
 };
 
 int64_t git_now_ms(void)
@@ -84,8 +85,18 @@ static void git_environ(const struct git *g, struct strv *ret)
 
     check_environ(g->environ, &given);
     for (size_t i = 0; i < given.len; i++) {
-        if (!git_is_unwanted(str_of(given.ptr[i]), g->index != NULL))
-            strv_adds(ret, given.ptr[i]);
+        struct str variable = str_of(given.ptr[i]);
+
+        if (!git_is_unwanted(variable, g->index != NULL) &&
+            !(g->git_dir && str_starts(variable, STR("GIT_"))))
+            strv_add(ret, variable);
+    }
+    if (g->git_dir) {
+        strv_addf(ret, "GIT_DIR=%s", g->git_dir);
+        strv_addf(ret, "GIT_WORK_TREE=%s", g->work_tree);
+        strv_adds(ret, "GIT_CONFIG_NOSYSTEM=1");
+        strv_adds(ret, "GIT_CONFIG_GLOBAL=/dev/null");
+        strv_adds(ret, "GIT_ATTR_NOSYSTEM=1");
     }
     for (size_t i = 0; i < ARRAY_LEN(git_variables); i++)
         strv_adds(ret, git_variables[i]);

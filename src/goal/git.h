@@ -21,6 +21,9 @@ struct sandbox;
 struct git {
     const char *dir;
     char *const *environ;
+    /* A repository of our own, whose work tree is another's: nothing in the workspace decides how
+     * git reads it but the .gitignore files. NULL: the workspace's own. */
+    const char *git_dir, *work_tree;
     const char *index;   /* a file of ours; NULL: the user's, to be read only */
     int64_t deadline_ms; /* real time, git_now_ms(); 0: none */
     struct cancel *cancel;

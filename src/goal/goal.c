@@ -504,6 +504,17 @@ static int report_read(struct goal *g, struct str which, struct goal_report *r,
     return r->is_past ? past_goal(events, which, r->now_ms, arena, row, err) : 0;
 }
 
+static int report_origin(const struct goal *g, const struct store_goal *row, struct arena *arena,
+                         struct origin **ret)
+{
+    const struct json *v = NULL;
+
+    if (json_parse(arena, row->protect, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return -1;
+    return origin_read(arena_cstr(arena, json_get_str(v, "manifest")), g->spec.environ,
+                       json_get_str(v, "sha256"), ret, /*err=*/NULL);
+}
+
 int goal_report(struct goal *g, struct str which, bool json, struct cancel *cancel, struct buf *ret,
                 struct err *err)
 {
@@ -519,20 +530,16 @@ int goal_report(struct goal *g, struct str which, bool json, struct cancel *canc
         .dir = str_of(g->spec.dir),
         .now_ms = clock_wall_ms(),
     };
-    struct baseline b = goal_baseline(g);
+    struct origin *o = NULL;
     int r = report_read(g, which, &report, &row, &events, &arena, cancel, err);
 
     if (r == 0) {
-        b.spare = goal_report_path(&events, &arena);
         goal_objective(g, &row, &text);
         /* The workspace has moved on since one that is past. */
-        if (row.baseline.len && !report.is_past) {
-            const struct json *v = NULL;
-
-            if (json_parse(&arena, row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-                (void)baseline_diff(&b, arena_cstr(&arena, json_get_str(v, "commit")), cancel,
-                                    &stat, 32 << 10, /*ret_hunks=*/NULL, 0, /*err=*/NULL);
-        }
+        if (!report.is_past && report_origin(g, &row, &arena, &o) == 0)
+            (void)goal_diff(o, /*now=*/NULL, goal_report_path(&events, &arena), cancel, &stat,
+                            32 << 10, /*ret_hunks=*/NULL, 0, /*err=*/NULL);
+        origin_free(o);
         report.objective = buf_str(&text);
         report.diff_stat = buf_str(&stat);
         if (json)
@@ -666,6 +673,7 @@ void goal_free(struct goal *g)
     memory_release(&g->memory);
     wait_release(&g->wait);
     snapshot_free(g->snapshot);
+    origin_free(g->origin);
     buf_release(&g->text);
     buf_release(&g->woken);
     buf_release(&g->denied_what);

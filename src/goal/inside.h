@@ -20,13 +20,14 @@
 #include "goal/check.h"
 #include "goal/goal.h"
 #include "goal/judge.h"
+#include "goal/origin/origin.h"
 #include "goal/prompt.h"
-#include "goal/protect.h"
 #include "goal/wait.h"
 #include "store/goals.h"
 #include "sync/thread.h"
 
 struct jw;
+struct room;
 struct snapshot;
 struct wait_watch;
 
@@ -158,6 +159,8 @@ struct goal {
     /* One verdict at a time; taken before the permit, never while it is held. */
     struct lock bench;
     struct snapshot *snapshot; /* of the bench */
+    struct origin *origin;     /* of the bench: where the goal began; NULL: not read yet */
+    char origin_sha256[SHA256_HEX + 1];
 };
 
 static inline struct goal *goal_of(struct referee *r)
@@ -320,7 +323,12 @@ struct ladder {
     struct buf reason, criteria;
     struct buf step; /* why this state is worth keeping; empty: it is not */
     VEC(struct check_result) checks;
-    protect_change_vec changes;
+    objection_vec objections;
+    struct strv unrun;     /* what checks ran when the goal was set and do not now, in part */
+    struct strv hidden;    /* files that the clean room left out */
+    struct origin_now now; /* the workspace as it was compared */
+    const char *where;     /* checks were confirmed: "overlay", "copy", "workspace" */
+    bool is_observed;
     VEC(struct tool_spend) spends;
     int steps;
     char model[128];
@@ -337,6 +345,28 @@ void ladder_release(struct ladder *l);
 int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
 /* {"round","by","met",…} for the ledger and for observers; with_text: also what may not leave. */
 void ladder_write(struct goal *g, const struct ladder *l, bool stale, struct buf *ret);
+/* ladder_room.c: checks that pass, confirmed in a clean room, and what changed since the goal was
+ * set. 1: nothing speaks against it; 0: something does, the reason says what; -1. */
+int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands, struct str column,
+                   struct cancel *cancel, struct err *err);
+/* Where the goal began, by the column of the row. The bench is held. */
+int goal_origin(struct goal *g, struct str column, struct origin **ret, struct err *err);
+/* Takes it, for the goal whose row has this column. The bench is held. */
+void goal_keep_origin(struct goal *g, struct origin **o, struct str column);
+/* The folder of a goal below $TENAX_HOME/goals. Yours to free. */
+char *goal_folder(const struct goal *g, const char *goal_id);
+/* {"manifest","sha256","count","globs","none"?}: the column; the origin is written. */
+int goal_write_origin(const struct origin *o, struct buf *ret_column, struct err *err);
+/* What changed since the goal was set, as baseline_diff() tells it; also of ignored files that
+ * changed, when now names them. spare: a file that does not count, may be NULL. Not for two threads
+ * of one process at a time. ERR_UNSUPPORTED: there is no git. */
+int goal_diff(const struct origin *o, const struct origin_now *now, const char *spare,
+              struct cancel *cancel, struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks,
+              size_t max_hunks, struct err *err);
+/* A room for checks; NULL and a note in `ret_why` where there can be none. */
+int goal_room(struct goal *g, const struct origin *o, const struct origin_now *now,
+              bool hides_built, struct cancel *cancel, struct room **ret, struct buf *ret_why,
+              struct err *err);
 /* ladder_judge.c: the last step. */
 int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
 /* The state of the workspace, for claims. */

@@ -24,6 +24,8 @@ void ladder_init(struct ladder *l)
         .criteria = BUF_INIT(64 << 10),
         .step = BUF_INIT(16 << 10),
         .objective = BUF_INIT(BUF_NO_LIMIT),
+        .now = ORIGIN_NOW_INIT,
+        .where = "workspace",
     };
 }
 
@@ -37,7 +39,10 @@ void ladder_release(struct ladder *l)
         check_result_release(it);
     }
     vec_release(&l->checks);
-    protect_changes_release(&l->changes);
+    objections_release(&l->objections);
+    strv_release(&l->unrun);
+    strv_release(&l->hidden);
+    origin_now_release(&l->now);
     vec_release(&l->spends);
 }
 
@@ -82,40 +87,6 @@ static int ladder_check(struct goal *g, struct ladder *l, const struct strv *com
         return 0;
     }
     return 1;
-}
-
-/* ---- 2. Protection ---- */
-
-static int ladder_protect(struct goal *g, struct ladder *l, struct str column,
-                          struct cancel *cancel, struct err *err)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct protect *p = NULL;
-    const struct json *v = NULL;
-    struct err why = {0};
-    int r;
-
-    if (!column.len || json_parse(&arena, column, &v, /*ret_info=*/NULL, err) < 0 ||
-        json_get_bool(v, "none", false))
-        return column.len && !v ? -1 : 1;
-    l->by = "protect";
-    if (protect_read(arena_cstr(&arena, json_get_str(v, "manifest")), json_get_str(v, "sha256"), &p,
-                     &why) < 0) {
-        buf_addf(&l->reason,
-                 "The list of protected files cannot be trusted any more: %s. The goal cannot be "
-                 "complete until the user accepts that (/goal accept).",
-                 why.text);
-        return 0;
-    }
-    r = protect_verify(p, cancel, &l->changes, err);
-    protect_free(p);
-    if (r < 0)
-        return -1;
-    if (!l->changes.len)
-        return 1;
-    protect_explain(&l->changes, &l->reason);
-    (void)g;
-    return 0;
 }
 
 /* ---- All of it ---- */
@@ -189,7 +160,7 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
         (void)snapshot_forgive(g->snapshot, cancel, /*err=*/NULL);
     if (r <= 0)
         return r;
-    r = ladder_protect(g, l, buf_str(&protect), cancel, err);
+    r = ladder_confirm(g, l, &commands, buf_str(&protect), cancel, err);
     if (r <= 0)
         return r;
     if (ladder_must_wait(g, l, mode))
@@ -234,20 +205,33 @@ int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct
     return r;
 }
 
+/* Anything that happens to a file after a claim was accepted voids it, in ignored folders, too. */
 int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err)
 {
-    CLEANUP(strv_release) struct strv wrote = STRV_INIT;
+    CLEANUP(origin_now_release) struct origin_now now = ORIGIN_NOW_INIT;
+    CLEANUP(buf_release) struct buf protect = BUF_INIT(GOAL_MAX_TEXT);
+    struct origin *o = NULL;
+    struct sha256 hash;
+    char files[SHA256_HEX + 1];
     int r;
 
     lock_take(&g->permit);
-    strv_add_all(&wrote, &g->wrote);
+    buf_add(&protect, g->row.protect);
     lock_give(&g->permit);
     lock_take(&g->bench);
-    if (!g->snapshot)
-        g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
-    r = snapshot_look(g->snapshot, /*walk=*/true, &wrote, cancel, ret, /*ret_whole=*/NULL, err);
+    r = goal_origin(g, buf_str(&protect), &o, err);
+    if (r == 0)
+        r = origin_look(o, cancel, &now, err);
     lock_give(&g->bench);
-    return r;
+    if (r < 0)
+        return -1;
+    inventory_digest(&now.files, files);
+    sha256_init(&hash);
+    sha256_add(&hash, str_of(files));
+    for (size_t i = 0; i < now.git.len; i++)
+        sha256_add(&hash, str_of(now.git.ptr[i]));
+    sha256_end(&hash, ret);
+    return 0;
 }
 
 /* The output of one that passed is not worth keeping; its hash is. */
@@ -265,6 +249,17 @@ static void write_check(struct jw *w, const struct check_result *r)
     jw_kcstr(w, "output_sha256", r->sha256);
     jw_ki64(w, "output_bytes", (int64_t)r->bytes);
     jw_object_end(w);
+}
+
+static void write_names(struct jw *w, const char *key, const struct strv *list)
+{
+    if (!list->len)
+        return;
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list->len && i < LADDER_MAX_CHANGES; i++)
+        jw_cstr(w, list->ptr[i]);
+    jw_array_end(w);
 }
 
 void ladder_write(struct goal *g, const struct ladder *l, bool stale, struct buf *ret)
@@ -287,15 +282,19 @@ void ladder_write(struct goal *g, const struct ladder *l, bool stale, struct buf
     jw_array_end(&w);
     jw_key(&w, "changed");
     jw_array(&w);
-    for (size_t i = 0; i < l->changes.len && i < LADDER_MAX_CHANGES; i++) {
-        const struct protect_change *it = &l->changes.ptr[i];
+    for (size_t i = 0; i < l->objections.len && i < LADDER_MAX_CHANGES; i++) {
+        const struct objection *it = &l->objections.ptr[i];
 
         jw_object(&w);
         jw_kcstr(&w, "path", it->path);
-        jw_kcstr(&w, "what", protect_what_name(it->what));
+        jw_kcstr(&w, "what", objection_name(it->what));
         jw_object_end(&w);
     }
     jw_array_end(&w);
+    jw_kcstr(&w, "checked_in", l->where);
+    jw_kbool(&w, "observed", l->is_observed);
+    write_names(&w, "not_run", &l->unrun);
+    write_names(&w, "hidden", &l->hidden);
     if (l->criteria.len)
         jw_kraw(&w, "criteria", buf_str(&l->criteria));
     if (l->model[0]) {

@@ -37,11 +37,8 @@ static void exhibits_release(struct exhibits *x)
 }
 
 /* What the goal itself knows; copied, so that the permit is not held while the judge thinks. */
-static void exhibits_take(struct goal *g, struct exhibits *x, char *ret_commit)
+static void exhibits_take(struct goal *g, struct exhibits *x)
 {
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *v = NULL;
-
     lock_take(&g->permit);
     buf_add(&x->last_reason, g->row.last_reason);
     buf_add(&x->criteria, buf_str(&g->memory.criteria));
@@ -55,17 +52,12 @@ static void exhibits_take(struct goal *g, struct exhibits *x, char *ret_commit)
             .is_error = it->is_error,
         };
     }
-    ret_commit[0] = '\0';
-    if (g->row.baseline.len &&
-        json_parse(&arena, g->row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
-        snprintf(ret_commit, BASELINE_ID, "%.*s", STR_ARG(json_get_str(v, "commit")));
     lock_give(&g->permit);
 }
 
-static void exhibits_make(struct goal *g, struct exhibits *x, struct cancel *cancel)
+static void exhibits_make(struct goal *g, struct exhibits *x, const struct origin_now *now,
+                          struct cancel *cancel)
 {
-    struct baseline b = goal_baseline(g);
-    char commit[BASELINE_ID];
     int64_t last_ms = 0;
     struct err err = {0};
 
@@ -76,12 +68,11 @@ static void exhibits_make(struct goal *g, struct exhibits *x, struct cancel *can
         .last_reason = BUF_INIT(BUF_NO_LIMIT),
         .criteria = BUF_INIT(64 << 10),
     };
-    exhibits_take(g, x, commit);
+    exhibits_take(g, x);
     (void)g->spec.host.background(g->spec.host.arg, &x->services, &last_ms);
-    if (!commit[0])
-        return;
-    x->has_baseline = baseline_diff(&b, commit, cancel, &x->stat, LADDER_MAX_STAT, &x->hunks,
-                                    LADDER_MAX_HUNKS, &err) == 0;
+    x->has_baseline = g->origin && goal_diff(g->origin, now, /*spare=*/NULL, cancel, &x->stat,
+                                             LADDER_MAX_STAT, &x->hunks, LADDER_MAX_HUNKS,
+                                             &err) == 0;
     if (!x->has_baseline)
         log_debug("goal", "no diff for the judge: %s", err.text);
 }
@@ -174,7 +165,7 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
     struct judge_case c;
     int r;
 
-    exhibits_make(g, &x, cancel);
+    exhibits_make(g, &x, &l->now, cancel);
     c = (struct judge_case){
         .objective = buf_str(&l->objective),
         .checks = l->checks.ptr,

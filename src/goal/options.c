@@ -48,6 +48,7 @@ void goal_options_release(struct goal_options *o)
 {
     strv_release(&o->checks);
     strv_release(&o->protect);
+    strv_release(&o->keep);
     *o = (struct goal_options){0};
 }
 
@@ -82,6 +83,32 @@ static int option_protect(struct goal_options *o, struct str value, int64_t now_
     if (o->protect.len == MAX_PROTECT)
         return err_set(err, ERR_TOO_BIG, "there are more than %d globs", MAX_PROTECT);
     strv_add(&o->protect, glob);
+    return 0;
+}
+
+static int option_keep(struct goal_options *o, struct str value, int64_t now_ms, struct err *err)
+{
+    struct str glob = str_trim(value);
+
+    (void)now_ms;
+    if (!glob.len || glob.len > MAX_GLOB)
+        return err_set(err, ERR_BAD_INPUT, "give a path or a glob of ignored files, such as dist/");
+    if (o->keep.len == MAX_PROTECT)
+        return err_set(err, ERR_TOO_BIG, "there are more than %d globs", MAX_PROTECT);
+    strv_add(&o->keep, glob);
+    return 0;
+}
+
+static int option_check_in(struct goal_options *o, struct str value, int64_t now_ms,
+                           struct err *err)
+{
+    struct str word = str_trim(value);
+
+    (void)now_ms;
+    if (!str_is(word, "room") && !str_is(word, "workspace"))
+        return err_set(err, ERR_BAD_INPUT, "'%.*s' is neither room nor workspace",
+                       STR_ARG(str_clip(word, 60)));
+    o->in_workspace = str_is(word, "workspace");
     return 0;
 }
 
@@ -160,6 +187,8 @@ static const struct goal_option {
 } option_rows[] = {
     {"check", true, option_check},
     {"protect", true, option_protect},
+    {"keep", true, option_keep},
+    {"check-in", true, option_check_in},
     {"budget", true, option_budget},
     {"max-turns", true, option_max_turns},
     {"max-cost", true, option_max_cost},
@@ -236,8 +265,11 @@ void goal_options_write(const struct goal_options *o, struct buf *ret)
     jw_object(&w);
     write_list(&w, "checks", &o->checks);
     write_list(&w, "protect", &o->protect);
+    write_list(&w, "keep", &o->keep);
     if (o->protect_none)
         jw_kbool(&w, "protect_none", true);
+    if (o->in_workspace)
+        jw_kcstr(&w, "check_in", "workspace");
     if (o->token_budget)
         jw_ki64(&w, "token_budget", o->token_budget);
     if (o->max_turns)
@@ -327,6 +359,10 @@ static int read_key(const struct json *v, struct goal_options *o, struct err *er
         return read_list(v, "check", o, err);
     if (str_is(key, "protect"))
         return read_list(v, "protect", o, err);
+    if (str_is(key, "keep"))
+        return read_list(v, "keep", o, err);
+    if (str_is(key, "check_in"))
+        return read_word(v, "check-in", o, err);
     if (str_is(key, "protect_none"))
         return read_flag(v, &o->protect_none, err);
     if (str_is(key, "token_budget"))

@@ -117,8 +117,10 @@ static void goal_take_options(struct goal_options *to, const struct goal_options
     *to = *from;
     to->checks = (struct strv)STRV_INIT;
     to->protect = (struct strv)STRV_INIT;
+    to->keep = (struct strv)STRV_INIT;
     strv_add_all(&to->checks, &from->checks);
     strv_add_all(&to->protect, &from->protect);
+    strv_add_all(&to->keep, &from->keep);
 }
 
 /* What is known of the old one is forgotten, and its end written down. */
@@ -188,7 +190,9 @@ static void say_set(struct goal *g, const struct draft *d, const struct goal_opt
     buf_addf(ret, "Goal set: %.*s%s", STR_ARG(line), line.len < text.len ? "…" : "");
     VEC_EACH(&d->first.checks, it) {
         buf_addf(ret, "\n  check: %s (%s)", buf_cstr(&it->command),
-                 it->passed ? "weak: passes before any work" : "fails now, as it should");
+                 it->passed                           ? "weak: passes before any work"
+                 : it->code == 126 || it->code == 127 ? "cannot be run, see the note"
+                                                      : "fails now, as it should");
     }
     switch (o->referee) {
     case REFEREE_JUDGE:
@@ -283,12 +287,13 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
         return -1;
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND, "the folder %s is gone", g->spec.dir);
-    if (draft_checks(g, d, &o->checks, cancel, err) < 0 ||
-        draft_protect(g, d, o, cancel, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
+    if (draft_origin(g, d, o, cancel, err) < 0 || draft_checks(g, d, o, cancel, err) < 0 ||
+        draft_protect(d, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
         return -1;
     lock_take(&g->bench);
     snapshot_free(g->snapshot);
     g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
+    goal_keep_origin(g, &d->origin, buf_str(&d->protect));
     (void)snapshot_look(g->snapshot, /*walk=*/true, &(struct strv){0}, cancel, d->first.state,
                         /*ret_whole=*/NULL, /*err=*/NULL);
     lock_give(&g->bench);

@@ -44,8 +44,8 @@ static void stall_fingerprint(const struct ladder *l, char ret[static SHA256_HEX
     VEC_EACH(&l->checks, it) {
         buf_addf(&all, "%s %d\n", buf_cstr(&it->command), it->code);
     }
-    VEC_EACH(&l->changes, it) {
-        buf_addf(&all, "%s %s\n", protect_what_name(it->what), it->path);
+    VEC_EACH(&l->objections, it) {
+        buf_addf(&all, "%s %s\n", objection_name(it->what), it->path);
     }
     criteria_met(buf_str(&l->criteria), &all);
     sha256_hex(buf_str(&all), ret);

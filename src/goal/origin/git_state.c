@@ -1,0 +1,386 @@
+/*
+ * git_state: small files read whole, and a few questions to git. Any thread.
+ */
+#include "goal/origin/git_state.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "goal/git.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+#define STATE_MS 20000
+#define STATE_MAX_REFS ((size_t)16 << 20)
+#define STATE_MAX_LIST ((size_t)256 << 20)
+#define STATE_MAX_HOOKS 200
+
+/* Below the folder of git, where each counts. */
+static const char *const state_files[] = {
+    "config",          "config.worktree",         "info/exclude",
+    "info/attributes", "info/grafts",             "info/sparse-checkout",
+    "shallow",         "objects/info/alternates",
+};
+
+/* Below the user's home. */
+static const char *const home_files[] = {
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+};
+
+void git_state_release(struct git_state *s)
+{
+    vec_release(&s->files);
+    vec_release(&s->pins);
+    strv_release(&s->marked);
+    arena_release(&s->arena);
+    *s = (struct git_state)GIT_STATE_INIT;
+}
+
+static struct git git_for(const char *dir, char *const *environ, struct cancel *cancel)
+{
+    return (struct git){
+        .dir = dir, .environ = environ, .deadline_ms = git_now_ms() + STATE_MS, .cancel = cancel};
+}
+
+/* ---- files ---- */
+
+void git_file_read(struct arena *arena, const char *path, struct git_file *ret)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(GIT_STATE_MAX_FILE);
+    struct stat st;
+
+    *ret = (struct git_file){.path = arena_str(arena, str_of(path))};
+    if (stat(path, &st) < 0)
+        return;
+    ret->exists = true;
+    ret->mode = st.st_mode & 0777;
+    if (S_ISREG(st.st_mode) && file_slurp(path, GIT_STATE_MAX_FILE, &text, NULL) == 0)
+        ret->content = arena_str(arena, buf_str(&text));
+}
+
+bool git_file_same(const struct git_file *a, const struct git_file *b)
+{
+    return a->exists == b->exists &&
+           (!a->exists || (a->mode == b->mode && str_eq(a->content, b->content)));
+}
+
+static void add_file(struct git_state *s, const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+
+    VEC_EACH(&s->files, f) {
+        if (str_is(f->path, path))
+            return;
+    }
+    git_file_read(&s->arena, path, vec_add(&s->files));
+}
+
+static void add_hooks(struct git_state *s, const char *folder)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, "hooks");
+    DIR *dir = opendir(path);
+    const struct dirent *e;
+    size_t count = 0;
+
+    while (dir && count < STATE_MAX_HOOKS && (e = readdir(dir))) {
+        if (e->d_name[0] == '.' || str_ends(str_of(e->d_name), STR(".sample")))
+            continue;
+        add_file(s, path, e->d_name);
+        count++;
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static const char *home_of(char *const *environ)
+{
+    for (; *environ; environ++) {
+        if (strncmp(*environ, "HOME=", 5) == 0)
+            return *environ + 5;
+    }
+    return path_home();
+}
+
+static void add_files(struct git_state *s, char *const *environ)
+{
+    const struct str folders[] = {s->git_dir, s->common_dir};
+
+    for (size_t i = 0; i < ARRAY_LEN(folders) && s->has_git; i++) {
+        for (size_t j = 0; j < ARRAY_LEN(state_files); j++)
+            add_file(s, folders[i].ptr, state_files[j]);
+        add_hooks(s, folders[i].ptr);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(home_files); i++)
+        add_file(s, home_of(environ), home_files[i]);
+}
+
+/* ---- refs and marks ---- */
+
+/* Whether a command has the name as a word, or as a part of "main..HEAD", "main:file", "main~1". */
+static bool names_ref(struct str command, struct str name)
+{
+    size_t from = 0;
+
+    for (;;) {
+        struct str rest = str_from(command, from);
+        size_t at = str_find(rest, name);
+        char before, behind;
+
+        if (at == rest.len)
+            return false;
+        before = from + at ? command.ptr[from + at - 1] : ' ';
+        behind = at + name.len < rest.len ? rest.ptr[at + name.len] : ' ';
+        if (!strchr("_-/", before) && !str_is_alnum(before) && !strchr("_-/", behind) &&
+            !str_is_alnum(behind) &&
+            (behind != '.' || str_starts(str_from(rest, at + name.len), STR(".."))))
+            return true;
+        from += at + 1;
+    }
+}
+
+static bool has_pin(const struct git_state *s, struct str ref)
+{
+    VEC_EACH(&s->pins, p) {
+        if (str_eq(p->ref, ref))
+            return true;
+    }
+    return false;
+}
+
+static void pin_ref(struct git_state *s, struct str ref, struct str id, const struct strv *checks)
+{
+    static const char *const prefixes[] = {"refs/heads/", "refs/tags/", "refs/remotes/", "refs/"};
+
+    if (has_pin(s, ref))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+        struct str prefix = str_of(prefixes[i]);
+
+        for (size_t j = 0; str_starts(ref, prefix) && j < checks->len; j++) {
+            if (!names_ref(str_of(checks->ptr[j]), str_from(ref, prefix.len)))
+                continue;
+            vec_push(&s->pins, ((struct git_pin){.ref = arena_str(&s->arena, ref),
+                                                 .id = arena_str(&s->arena, id)}));
+            return;
+        }
+    }
+}
+
+static int read_refs(struct git_state *s, const struct git *git, const struct strv *checks,
+                     struct err *err)
+{
+    static const char *const args[] = {"for-each-ref", "--format=%(refname) %(objectname)", NULL};
+    CLEANUP(buf_release) struct buf out = {0};
+    struct str rest, line, ref;
+
+    if (git_ask(git, args, STR(""), STATE_MAX_REFS, &out, err) < 0)
+        return -1;
+    rest = buf_str(&out);
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        if (!str_cut(&line, ' ', &ref) || str_starts(ref, STR("refs/tenax/")))
+            continue;
+        s->has_replace = s->has_replace || str_starts(ref, STR("refs/replace/"));
+        pin_ref(s, ref, line, checks);
+    }
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int git_state_marked(const char *dir, char *const *environ, struct cancel *cancel, struct strv *ret,
+                     struct err *err)
+{
+    static const char *const args[] = {"ls-files", "-v", "-z", NULL};
+    CLEANUP(buf_release) struct buf out = {0};
+    struct git git = git_for(dir, environ, cancel);
+    struct str rest, line;
+
+    if (git_ask(&git, args, STR(""), STATE_MAX_LIST, &out, err) < 0)
+        return -1;
+    rest = buf_str(&out);
+    while (rest.len && str_cut(&rest, '\0', &line)) {
+        if (line.len > 2 && (line.ptr[0] == 'S' || (line.ptr[0] >= 'a' && line.ptr[0] <= 'z')))
+            strv_add(ret, str_from(line, 2));
+    }
+    if (ret->len)
+        qsort(ret->ptr, ret->len, sizeof(*ret->ptr), by_text);
+    return 0;
+}
+
+/* ---- taking ---- */
+
+static int find_folders(struct git_state *s, const struct git *git, struct err *err)
+{
+    static const char *const args[] = {
+        "rev-parse",        "--path-format=absolute", "--git-dir",
+        "--git-common-dir", "--show-toplevel",        NULL};
+    static const char *const head[] = {"rev-parse", "--quiet", "--verify", "HEAD^{commit}", NULL};
+    CLEANUP(buf_release) struct buf out = {0};
+    CLEANUP(git_said_release) struct git_said said = {0};
+    struct str rest, line;
+
+    if (git_ask(git, args, STR(""), 64 << 10, &out, err) < 0)
+        return -1;
+    rest = buf_str(&out);
+    str_cut(&rest, '\n', &line);
+    s->git_dir = arena_str(&s->arena, line);
+    str_cut(&rest, '\n', &line);
+    s->common_dir = arena_str(&s->arena, line);
+    str_cut(&rest, '\n', &line);
+    s->top = arena_str(&s->arena, line);
+    if (git_run(git, head, STR(""), 64 << 10, &said, err) < 0)
+        return -1;
+    if (said.code == 0)
+        s->head = arena_str(&s->arena, str_trim(buf_str(&said.out)));
+    s->has_git = true;
+    return 0;
+}
+
+int git_state_take(struct git_state *s, const char *dir, char *const *environ,
+                   const struct strv *checks, struct cancel *cancel, struct err *err)
+{
+    struct git git = git_for(dir, environ, cancel);
+    struct err why = {0};
+
+    if (find_folders(s, &git, &why) < 0) {
+        if (why.code == ERR_CANCELLED)
+            return err_set(err, ERR_CANCELLED, "%s", why.text);
+        add_files(s, environ);
+        return 0;
+    }
+    add_files(s, environ);
+    if (read_refs(s, &git, checks, err) < 0)
+        return -1;
+    return git_state_marked(dir, environ, cancel, &s->marked, err);
+}
+
+int git_state_pin(struct git_state *s, const char *dir, char *const *environ, const char *check,
+                  struct cancel *cancel, struct err *err)
+{
+    CLEANUP(strv_release) struct strv checks = STRV_INIT;
+    struct git git = git_for(dir, environ, cancel);
+
+    strv_adds(&checks, check);
+    return s->has_git ? read_refs(s, &git, &checks, err) : 0;
+}
+
+/* ---- comparing ---- */
+
+int git_state_compare(const struct git_state *s, const char *dir, char *const *environ,
+                      struct cancel *cancel, struct strv *ret, struct err *err)
+{
+    CLEANUP(git_state_release) struct git_state now = GIT_STATE_INIT;
+    struct git git = git_for(dir, environ, cancel);
+    struct strv none = STRV_INIT;
+    struct err why = {0};
+
+    VEC_EACH(&s->files, was) {
+        struct git_file is;
+
+        git_file_read(&now.arena, was->path.ptr, &is);
+        if (!git_file_same(was, &is))
+            strv_add(ret, was->path);
+    }
+    if (!s->has_git)
+        return 0;
+    now.git_dir = s->git_dir;
+    now.common_dir = s->common_dir;
+    add_hooks(&now, s->common_dir.ptr);
+    VEC_EACH(&now.files, is) {
+        bool is_known = false;
+
+        VEC_EACH(&s->files, was) {
+            is_known = is_known || str_eq(was->path, is->path);
+        }
+        if (!is_known)
+            strv_add(ret, is->path);
+    }
+    if (read_refs(&now, &git, &none, &why) < 0 ||
+        git_state_marked(dir, environ, cancel, &now.marked, &why) < 0) {
+        if (why.code == ERR_CANCELLED)
+            return err_set(err, ERR_CANCELLED, "%s", why.text);
+        strv_addf(ret, "the repository cannot be read any more: %s", why.text);
+        return 0;
+    }
+    if (now.has_replace && !s->has_replace)
+        strv_adds(ret, "refs/replace");
+    for (size_t i = 0; i < now.marked.len; i++) {
+        if (!strv_has(&s->marked, str_of(now.marked.ptr[i])))
+            strv_addf(ret, "%s (git is told to look past it)", now.marked.ptr[i]);
+    }
+    return 0;
+}
+
+/* ---- on disk ---- */
+
+void git_state_write(const struct git_state *s, struct jw *w)
+{
+    jw_object(w);
+    jw_kbool(w, "git", s->has_git);
+    jw_kstr(w, "git_dir", s->git_dir);
+    jw_kstr(w, "common_dir", s->common_dir);
+    jw_kstr(w, "top", s->top);
+    jw_kstr(w, "head", s->head);
+    jw_kbool(w, "replace", s->has_replace);
+    jw_key(w, "files");
+    jw_array(w);
+    VEC_EACH(&s->files, f) {
+        jw_object(w);
+        jw_kstr(w, "path", f->path);
+        jw_kbool(w, "exists", f->exists);
+        jw_ki64(w, "mode", f->mode);
+        jw_kstr(w, "content", f->content);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+    jw_key(w, "pins");
+    jw_object(w);
+    VEC_EACH(&s->pins, p) {
+        jw_kstr(w, p->ref.ptr, p->id);
+    }
+    jw_object_end(w);
+    jw_key(w, "marked");
+    jw_array(w);
+    for (size_t i = 0; i < s->marked.len; i++)
+        jw_cstr(w, s->marked.ptr[i]);
+    jw_array_end(w);
+    jw_object_end(w);
+}
+
+int git_state_parse(struct git_state *s, const struct json *v, struct err *err)
+{
+    if (!json_is(v, JSON_OBJECT))
+        return err_set(err, ERR_PROTOCOL, "the state of git cannot be read");
+    s->has_git = json_get_bool(v, "git", false);
+    s->git_dir = arena_str(&s->arena, json_get_str(v, "git_dir"));
+    s->common_dir = arena_str(&s->arena, json_get_str(v, "common_dir"));
+    s->top = arena_str(&s->arena, json_get_str(v, "top"));
+    s->head = arena_str(&s->arena, json_get_str(v, "head"));
+    s->has_replace = json_get_bool(v, "replace", false);
+    JSON_EACH(json_get(v, "files"), f) {
+        vec_push(&s->files,
+                 ((struct git_file){.path = arena_str(&s->arena, json_get_str(f, "path")),
+                                    .exists = json_get_bool(f, "exists", false),
+                                    .mode = (unsigned)json_get_i64(f, "mode", 0),
+                                    .content = arena_str(&s->arena, json_get_str(f, "content"))}));
+    }
+    JSON_EACH(json_get(v, "pins"), p) {
+        vec_push(&s->pins, ((struct git_pin){.ref = arena_str(&s->arena, json_key(p)),
+                                             .id = arena_str(&s->arena, json_str(p))}));
+    }
+    JSON_EACH(json_get(v, "marked"), m) {
+        strv_add(&s->marked, json_str(m));
+    }
+    return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * What decides how git behaves in a workspace, and is no file of it: configuration, hooks,
+ * excludes, attributes, grafts, replace refs, marks in the index, and the refs that a check names.
+ *
+ * Taken when a goal is set. Later it says what was changed since, and what a clean room must put in
+ * its place. Any thread; waits for git and the disk.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "base/vec.h"
+
+struct cancel;
+struct err;
+struct json;
+struct jw;
+
+#define GIT_STATE_MAX_FILE ((size_t)1 << 20)
+
+struct git_file {
+    struct str path; /* absolute */
+    bool exists;
+    unsigned mode;
+    struct str content; /* cut at GIT_STATE_MAX_FILE */
+};
+
+struct git_pin {
+    struct str ref; /* "refs/heads/main" */
+    struct str id;
+};
+
+struct git_state {
+    struct arena arena;
+    bool has_git;
+    struct str git_dir, common_dir; /* absolute; the same unless it is a linked work tree */
+    struct str top;                 /* of the work tree */
+    struct str head;                /* the commit; empty: none yet */
+    VEC(struct git_file) files;
+    VEC(struct git_pin) pins;
+    struct strv marked; /* files that git was told to look past; sorted */
+    bool has_replace;
+};
+#define GIT_STATE_INIT                                                                             \
+    {                                                                                              \
+        .arena = ARENA_INIT                                                                        \
+    }
+void git_state_release(struct git_state *s);
+
+/* Outside of git, or without it, has_git is false and nothing else is set. */
+int git_state_take(struct git_state *s, const char *dir, char *const *environ,
+                   const struct strv *checks, struct cancel *cancel, struct err *err);
+/* Further refs that this command names, as they are now. */
+int git_state_pin(struct git_state *s, const char *dir, char *const *environ, const char *check,
+                  struct cancel *cancel, struct err *err);
+
+/* Absolute paths of the files that are not what they were, and the names of refs and marks. */
+int git_state_compare(const struct git_state *s, const char *dir, char *const *environ,
+                      struct cancel *cancel, struct strv *ret, struct err *err);
+/* A file as it is now. */
+void git_file_read(struct arena *arena, const char *path, struct git_file *ret);
+bool git_file_same(const struct git_file *a, const struct git_file *b);
+/* Files of the index that git is told to look past ("assume unchanged"). */
+int git_state_marked(const char *dir, char *const *environ, struct cancel *cancel, struct strv *ret,
+                     struct err *err);
+
+void git_state_write(const struct git_state *s, struct jw *w);
+int git_state_parse(struct git_state *s, const struct json *v, struct err *err);

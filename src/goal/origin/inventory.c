@@ -1,0 +1,456 @@
+/*
+ * inventory: a walk into one sorted array, and a merge of two of them. Any thread.
+ */
+#include "goal/origin/inventory.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "goal/digest.h"
+#include "goal/git.h"
+#include "goal/survey.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "sync/cancel.h"
+
+#define YOUNG_NS ((int64_t)50 * 1000 * 1000) /* the steps in which time stamps move, and some */
+#define MODE_COUNTS 0500 /* readable and executable for the owner: git keeps no more of a mode */
+#define ORDERS_MAX ((size_t)2 << 20)
+
+void inventory_release(struct inventory *v)
+{
+    vec_release(&v->entries);
+    strv_release(&v->nested);
+    arena_release(&v->arena);
+    *v = (struct inventory)INVENTORY_INIT;
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+    struct inventory *v;
+    int64_t young_ns; /* what changed after this is young */
+};
+
+static int64_t ns_of(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void add_nested(struct inventory *v, struct str path)
+{
+    if (path.len > 4) /* not that of the workspace itself */
+        strv_add(&v->nested, str_first(path, path.len - 4));
+}
+
+static bool enter(void *arg, struct str path, struct str name)
+{
+    struct walk *w = arg;
+
+    if (!str_is(name, ".git"))
+        return true;
+    add_nested(w->v, path);
+    return false;
+}
+
+static int add_file(void *arg, int folder_fd, const char *name, struct str path, struct err *err)
+{
+    struct walk *w = arg;
+    struct inventory_entry *e;
+    struct stat st;
+
+    (void)err;
+    if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0; /* it went away meanwhile */
+    if (strcmp(name, ".git") == 0) {
+        add_nested(w->v, path);
+        if (path.len == 4)
+            return 0; /* of a linked work tree */
+    }
+    e = vec_add(&w->v->entries);
+    *e = (struct inventory_entry){
+        .path = arena_str(&w->v->arena, path),
+        .type = S_ISREG(st.st_mode)   ? INVENTORY_FILE
+                : S_ISLNK(st.st_mode) ? INVENTORY_LINK
+                                      : INVENTORY_OTHER,
+        .mode = st.st_mode & 07777,
+        .size = st.st_size,
+        .mtime_ns = ns_of(st.st_mtim),
+        .ctime_ns = ns_of(st.st_ctim),
+        .ino = st.st_ino,
+    };
+    e->is_young = e->ctime_ns > w->young_ns;
+    return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct inventory_entry *x = a;
+    const struct inventory_entry *y = b;
+
+    return str_cmp(x->path, y->path);
+}
+
+void inventory_sort(struct inventory *v)
+{
+    if (v->entries.len)
+        qsort(v->entries.ptr, v->entries.len, sizeof(*v->entries.ptr), by_path);
+}
+
+int inventory_walk(struct inventory *v, const char *dir, struct cancel *cancel, struct err *err)
+{
+    struct timespec now;
+    struct walk w = {.v = v};
+    struct survey survey = {
+        .dir = dir,
+        .max_files = INVENTORY_MAX_FILES,
+        .deadline_ms = git_now_ms() + INVENTORY_MAX_MS,
+        .enter = enter,
+        .file = add_file,
+        .arg = &w,
+    };
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    w.young_ns = ns_of(now) - YOUNG_NS;
+    if (survey_run(&survey, cancel, &v->is_whole, err) < 0)
+        return -1;
+    inventory_sort(v);
+    for (size_t i = 0; v->nested.len && i < v->entries.len; i++) {
+        if (inventory_is_nested(v, v->entries.ptr[i].path))
+            v->entries.ptr[i].flags |= INVENTORY_NESTED;
+    }
+    return 0;
+}
+
+bool inventory_is_nested(const struct inventory *v, struct str path)
+{
+    for (size_t i = 0; i < v->nested.len; i++) {
+        if (str_starts(path, str_of(v->nested.ptr[i])))
+            return true;
+    }
+    return false;
+}
+
+size_t inventory_at(const struct inventory *v, struct str path)
+{
+    size_t low = 0;
+    size_t high = v->entries.len;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (str_cmp(v->entries.ptr[mid].path, path) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+struct inventory_entry *inventory_find(const struct inventory *v, struct str path)
+{
+    size_t i = inventory_at(v, path);
+
+    return i < v->entries.len && str_eq(v->entries.ptr[i].path, path) ? &v->entries.ptr[i] : NULL;
+}
+
+/* ---- content ---- */
+
+/* Of a package.json everything but its dependencies and its version. */
+static bool hash_json_orders(struct str text, struct sha256 *hash)
+{
+    static const char free_keys[] = "dependencies devDependencies peerDependencies "
+                                    "optionalDependencies bundledDependencies version";
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *root;
+
+    if (json_parse(&arena, text, &root, NULL, NULL) < 0 || !json_is(root, JSON_OBJECT))
+        return false;
+    JSON_EACH(root, member) {
+        if (str_is_word_of(json_key(member), free_keys))
+            continue;
+        sha256_add(hash, json_key(member));
+        sha256_add(hash, STR("\0:"));
+        sha256_add(hash, json_raw(member));
+        sha256_add(hash, STR("\n"));
+    }
+    return true;
+}
+
+/* Of a TOML file every table but those of dependencies. */
+static void hash_toml_orders(struct str text, struct sha256 *hash)
+{
+    bool is_free = false;
+    struct str line;
+
+    while (text.len && str_cut(&text, '\n', &line)) {
+        struct str head = str_trim(line);
+
+        if (str_starts(head, STR("[")))
+            is_free = str_has(head, STR("dependencies")) || str_has(head, STR("dependency-groups"));
+        if (is_free || !head.len)
+            continue;
+        sha256_add(hash, line);
+        sha256_add(hash, STR("\n"));
+    }
+}
+
+static void hash_orders(const char *path, char ret[static SHA256_HEX + 1])
+{
+    CLEANUP(buf_release) struct buf text = {0};
+    struct sha256 hash;
+
+    if (file_slurp(path, ORDERS_MAX, &text, NULL) < 0)
+        return;
+    sha256_init(&hash);
+    if (str_ends(str_of(path), STR(".toml")))
+        hash_toml_orders(buf_str(&text), &hash);
+    else if (!hash_json_orders(buf_str(&text), &hash))
+        return; /* it counts byte by byte */
+    sha256_end(&hash, ret);
+}
+
+int inventory_read(const char *dir, const struct inventory_entry *e, struct cancel *cancel,
+                   char ret_sha256[static SHA256_HEX + 1], struct err *err)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, e->path.ptr);
+    struct digest d;
+
+    ret_sha256[0] = '\0';
+    if (digest_read(AT_FDCWD, path, cancel, &d, err) < 0)
+        return -1;
+    if ((d.kind != DIGEST_FILE && d.kind != DIGEST_LINK) || strcmp(d.sha256, "-") == 0)
+        return 0;
+    memcpy(ret_sha256, d.sha256, sizeof(d.sha256));
+    if (e->flags & INVENTORY_ORDERS && d.kind == DIGEST_FILE)
+        hash_orders(path, ret_sha256);
+    return 0;
+}
+
+static int hash_entry(struct inventory *v, const char *dir, struct inventory_entry *e,
+                      struct cancel *cancel, struct err *err)
+{
+    char hex[SHA256_HEX + 1];
+
+    if (inventory_read(dir, e, cancel, hex, err) < 0)
+        return -1;
+    e->sha256 = arena_str(&v->arena, str_of(hex));
+    return 0;
+}
+
+int inventory_hash(struct inventory *v, const char *dir, struct cancel *cancel, size_t *ret_unread,
+                   struct err *err)
+{
+    int64_t left = INVENTORY_MAX_HASHED;
+
+    *ret_unread = 0;
+    for (size_t i = 0; i < v->entries.len; i++) {
+        struct inventory_entry *e = &v->entries.ptr[i];
+        bool is_protected = e->flags & INVENTORY_PROTECTED;
+
+        if (e->type == INVENTORY_OTHER || (!is_protected && e->size > INVENTORY_SMALL) ||
+            e->sha256.len)
+            continue;
+        if (!is_protected && e->size > left) {
+            ++*ret_unread;
+            continue;
+        }
+        if (hash_entry(v, dir, e, cancel, err) < 0)
+            return -1;
+        if (!is_protected)
+            left -= e->size;
+    }
+    return 0;
+}
+
+/* ---- comparing ---- */
+
+const char *inventory_how_name(enum inventory_how h)
+{
+    static const char *const names[] = {"new", "gone", "changed", "mode"};
+
+    return names[h];
+}
+
+static bool looks_same(const struct inventory_entry *a, const struct inventory_entry *b)
+{
+    return a->type == b->type && a->mode == b->mode && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->ino == b->ino;
+}
+
+static int compare_entry(const struct inventory_entry *was, struct inventory *now,
+                         struct inventory_entry *is, const char *dir, struct cancel *cancel,
+                         inventory_change_vec *ret, struct err *err)
+{
+    bool is_same = looks_same(was, is) && !was->is_young;
+
+    is->flags |= was->flags;
+    if (is_same) {
+        is->sha256 = was->sha256;
+        return 0;
+    }
+    if (was->type == is->type && was->sha256.len) {
+        if (hash_entry(now, dir, is, cancel, err) < 0)
+            return -1;
+        is_same = str_eq(was->sha256, is->sha256);
+    } else {
+        is_same = looks_same(was, is); /* a young file without a hash: all that is known */
+    }
+    if (is_same && !((was->mode ^ is->mode) & MODE_COUNTS))
+        return 0;
+    vec_push(ret, ((struct inventory_change){
+                      .how = is_same ? INVENTORY_MODE : INVENTORY_CHANGED, .was = was, .is = is}));
+    return 0;
+}
+
+int inventory_compare(const struct inventory *was, struct inventory *now, const char *dir,
+                      struct cancel *cancel, inventory_change_vec *ret, struct err *err)
+{
+    size_t i = 0;
+    size_t j = 0;
+
+    while (i < was->entries.len || j < now->entries.len) {
+        const struct inventory_entry *a = i < was->entries.len ? &was->entries.ptr[i] : NULL;
+        struct inventory_entry *b = j < now->entries.len ? &now->entries.ptr[j] : NULL;
+        int order = !a ? 1 : !b ? -1 : str_cmp(a->path, b->path);
+
+        if (order == 0 && compare_entry(a, now, b, dir, cancel, ret, err) < 0)
+            return -1;
+        if (order < 0 && now->is_whole)
+            vec_push(ret, ((struct inventory_change){.how = INVENTORY_GONE, .was = a}));
+        if (order > 0 && was->is_whole)
+            vec_push(ret, ((struct inventory_change){.how = INVENTORY_NEW, .is = b}));
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return 0;
+}
+
+void inventory_digest(const struct inventory *v, char ret[static SHA256_HEX + 1])
+{
+    struct sha256 hash;
+
+    sha256_init(&hash);
+    for (size_t i = 0; i < v->entries.len; i++) {
+        const struct inventory_entry *e = &v->entries.ptr[i];
+        int64_t look[] = {e->type, e->mode, e->size, e->mtime_ns, e->ctime_ns, (int64_t)e->ino};
+
+        sha256_add(&hash, str_make(e->path.ptr, e->path.len + 1));
+        sha256_add(&hash, str_make((const char *)look, sizeof(look)));
+    }
+    sha256_end(&hash, ret);
+}
+
+/* ---- on disk ---- */
+
+/* Paths are any bytes, JSON is not: what is no plain ASCII is written as %XX. */
+static void write_path(struct jw *w, struct str path)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < path.len; i++) {
+        unsigned char c = (unsigned char)path.ptr[i];
+
+        if (c < ' ' || c > '~' || c == '%')
+            buf_addf(&text, "%%%02X", c);
+        else
+            buf_addc(&text, (char)c);
+    }
+    jw_str(w, buf_str(&text));
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static struct str parse_path(struct arena *arena, struct str text)
+{
+    char *out = arena_alloc(arena, text.len + 1);
+    size_t len = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        int high = i + 2 < text.len && text.ptr[i] == '%' ? hex_digit(text.ptr[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
+
+        if (low >= 0) {
+            out[len++] = (char)(high * 16 + low);
+            i += 2;
+        } else {
+            out[len++] = text.ptr[i];
+        }
+    }
+    out[len] = '\0';
+    return str_make(out, len);
+}
+
+void inventory_write(const struct inventory *v, struct jw *w)
+{
+    jw_array(w);
+    for (size_t i = 0; i < v->entries.len; i++) {
+        const struct inventory_entry *e = &v->entries.ptr[i];
+
+        jw_array(w);
+        write_path(w, e->path);
+        jw_i64(w, e->type);
+        jw_i64(w, e->flags);
+        jw_i64(w, e->mode);
+        jw_i64(w, e->size);
+        jw_i64(w, e->mtime_ns);
+        jw_i64(w, e->ctime_ns);
+        jw_i64(w, (int64_t)e->ino);
+        jw_bool(w, e->is_young);
+        jw_str(w, e->sha256);
+        jw_str(w, e->why);
+        jw_array_end(w);
+    }
+    jw_array_end(w);
+}
+
+static bool parse_numbers(const struct json **at, int64_t *const *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!json_i64(*at, to[i]))
+            return false;
+        *at = json_next(*at);
+    }
+    return true;
+}
+
+int inventory_parse(struct inventory *v, const struct json *list, struct err *err)
+{
+    JSON_EACH(list, item) {
+        const struct json *at = json_first(item);
+        int64_t type, flags, mode, ino;
+        struct inventory_entry e = {0};
+        int64_t *const numbers[] = {&type,       &flags,      &mode, &e.size,
+                                    &e.mtime_ns, &e.ctime_ns, &ino};
+
+        if (json_len(item) != 11 || !json_is(at, JSON_STRING))
+            return err_set(err, ERR_PROTOCOL, "the list of files cannot be read");
+        e.path = parse_path(&v->arena, json_str(at));
+        at = json_next(at);
+        if (!parse_numbers(&at, numbers, ARRAY_LEN(numbers)) || type < INVENTORY_FILE ||
+            type > INVENTORY_OTHER)
+            return err_set(err, ERR_PROTOCOL, "the list of files cannot be read");
+        e.type = (enum inventory_type)type;
+        e.flags = (unsigned)flags;
+        e.mode = (unsigned)mode;
+        e.ino = (uint64_t)ino;
+        e.is_young = json_bool(at, false);
+        at = json_next(at);
+        e.sha256 = arena_str(&v->arena, json_str(at));
+        e.why = arena_str(&v->arena, json_str(json_next(at)));
+        vec_push(&v->entries, e);
+    }
+    v->is_whole = true;
+    return 0;
+}

@@ -1,0 +1,271 @@
+/*
+ * What stands between a check that passes and a goal that is met: protected files that changed,
+ * programs that were exchanged, a check that no longer does what it did. Any thread.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "goal/digest.h"
+#include "goal/origin/names.h"
+#include "goal/origin/origin.h"
+
+#define EXPLAIN_MAX 40 /* objections that are named */
+
+void objections_release(objection_vec *v)
+{
+    VEC_EACH(v, o) {
+        mem_freep(&o->path);
+        mem_freep(&o->why);
+    }
+    vec_release(v);
+}
+
+void objection_add(objection_vec *v, enum objection_what what, struct str path, const char *why)
+{
+    VEC_EACH(v, o) {
+        if (o->what == what && str_is(path, o->path))
+            return;
+    }
+    vec_push(v, ((struct objection){.what = what,
+                                    .path = mem_dup(path.ptr, path.len),
+                                    .why = mem_dup(why, strlen(why))}));
+}
+
+const char *objection_name(enum objection_what w)
+{
+    static const char *const names[] = {
+        [OBJECTION_CHANGED] = "changed",
+        [OBJECTION_GONE] = "gone",
+        [OBJECTION_MODE] = "has other permissions",
+        [OBJECTION_NEW] = "is new",
+        [OBJECTION_PROGRAM] = "is another program now",
+        [OBJECTION_OUTSIDE] = "changed after the goal was set",
+        [OBJECTION_UNRUN] = "no longer runs",
+        [OBJECTION_TOUCHED] = "is changed by the run of the check",
+        [OBJECTION_MOVED] = "changed while the check ran",
+    };
+
+    return names[w];
+}
+
+/* ---- protected files ---- */
+
+void origin_protected(const struct origin *o, const struct origin_now *now, objection_vec *ret)
+{
+    (void)o;
+    VEC_EACH(&now->changes, c) {
+        CLEANUP(mem_freep) char *why = NULL;
+
+        if (!c->was || !(c->was->flags & INVENTORY_PROTECTED))
+            continue;
+        why = mem_dup(c->was->why.ptr, c->was->why.len);
+        objection_add(ret,
+                      c->how == INVENTORY_GONE   ? OBJECTION_GONE
+                      : c->how == INVENTORY_MODE ? OBJECTION_MODE
+                                                 : OBJECTION_CHANGED,
+                      c->was->path, why);
+    }
+}
+
+/* ---- a check that does less ---- */
+
+/* Tests that were read, and whatever was run in the workspace. */
+static bool counts(const struct origin *o, struct str path)
+{
+    const struct inventory_entry *e = inventory_find(&o->files, path);
+
+    return e && e->flags & INVENTORY_TREE && !name_is_derived(path);
+}
+
+static bool is_done(const struct trace *trace, struct str path)
+{
+    return trace_has(&trace->ran, path) || trace_has(&trace->read, path);
+}
+
+/* A program that was built runs under a name that may change with its content. */
+static size_t count_built(const struct origin *o, const struct strv *ran)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ran->len; i++)
+        count += !counts(o, str_of(ran->ptr[i]));
+    return count;
+}
+
+static void compare_runs(const struct origin *o, const struct origin_check *first,
+                         const struct trace *trace, objection_vec *ret, struct strv *ret_partial)
+{
+    const struct strv *lists[] = {&first->trace.ran, &first->trace.read};
+    CLEANUP(strv_release) struct strv missing = STRV_INIT;
+    size_t left = 0;
+
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        for (size_t i = 0; i < lists[l]->len; i++) {
+            struct str path = str_of(lists[l]->ptr[i]);
+
+            if (!counts(o, path) || (l == 1 && name_kind(path) != NAME_TEST) ||
+                strv_has(&missing, path))
+                continue;
+            if (is_done(trace, path))
+                left++;
+            else
+                strv_add(&missing, path);
+        }
+    }
+    if (count_built(o, &first->trace.ran) && !count_built(o, &trace->ran)) {
+        if (left)
+            strv_adds(ret_partial, "(a program that was built)");
+        else
+            objection_add(ret, OBJECTION_UNRUN, str_of(first->command),
+                          "the check ran a program that it had built; now it runs none");
+    }
+    for (size_t i = 0; i < missing.len; i++) {
+        if (left)
+            strv_adds(ret_partial, missing.ptr[i]);
+        else
+            objection_add(ret, OBJECTION_UNRUN, str_of(missing.ptr[i]),
+                          "the check ran it when the goal was set, and does nothing of that now");
+    }
+}
+
+/* ---- what has a say in the check and had none ---- */
+
+/* A makefile that make finds by itself, where it found none before, is the work. */
+static bool had_makefile(const struct origin_check *first)
+{
+    return first->trace.made.len > 0;
+}
+
+/* "make test" does nothing where a file called "test" is in its way. */
+static bool is_target(struct str command, struct str path)
+{
+    struct str word;
+    bool is_make = false;
+
+    if (str_chr(path, '/') < path.len)
+        return false;
+    while (str_cut(&command, ' ', &word)) {
+        word = str_trim(word);
+        if (is_make && str_eq(word, path))
+            return true;
+        is_make = is_make || str_is_word_of(word, "make gmake");
+    }
+    return false;
+}
+
+static void compare_new(const struct origin *o, const struct origin_now *now, struct str command,
+                        const struct origin_check *first, const struct trace *trace,
+                        objection_vec *ret)
+{
+    VEC_EACH(&now->changes, c) {
+        struct str path = change_entry(c)->path;
+        bool is_read = trace_has(&trace->read, path) || !trace->is_seen;
+        enum name_kind kind;
+
+        if (c->how != INVENTORY_NEW || name_is_derived(path))
+            continue;
+        kind = name_kind(path);
+        if (is_target(command, path))
+            objection_add(ret, OBJECTION_NEW, path, "make takes it for its target");
+        else if (kind == NAME_RUNNER && is_read)
+            objection_add(ret, OBJECTION_NEW, path, "the test runner reads it");
+        else if (str_ends(path, STR("/__init__.py")) && kind == NAME_TEST && is_read)
+            objection_add(ret, OBJECTION_NEW, path, "the test runner reads it");
+        else if (trace->is_seen && trace_has(&trace->made, path) && had_makefile(first))
+            objection_add(ret, OBJECTION_NEW, path, "make reads it");
+    }
+    (void)o;
+}
+
+static bool is_accepted(const struct origin *o, struct str path)
+{
+    for (size_t i = 0; i < o->accepted.len; i++) {
+        struct str accepted = str_of(o->accepted.ptr[i]);
+
+        if (str_eq(path, accepted) ||
+            (str_starts(path, accepted) && path.ptr[accepted.len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* Files elsewhere, such as a module in the user's home, that came after the goal was set. */
+static void compare_outside(const struct origin *o, const struct strv *files, const char *why,
+                            objection_vec *ret)
+{
+    for (size_t i = 0; i < files->len; i++) {
+        struct stat st;
+        int64_t ctime_ns;
+
+        if (stat(files->ptr[i], &st) < 0 || !S_ISREG(st.st_mode))
+            continue;
+        ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+        if (ctime_ns > o->taken_ns && !is_accepted(o, str_of(files->ptr[i])))
+            objection_add(ret, OBJECTION_OUTSIDE, str_of(files->ptr[i]), why);
+    }
+}
+
+void origin_compare(const struct origin *o, const struct origin_now *now, struct str command,
+                    const struct trace *trace, const struct strv *touched, objection_vec *ret,
+                    struct strv *ret_partial)
+{
+    static const struct origin_check nothing;
+    const struct origin_check *first = origin_check_of(o, command);
+
+    if (!first)
+        first = &nothing;
+    for (size_t i = 0; i < touched->len; i++) {
+        if (!strv_has(&first->touched, str_of(touched->ptr[i])))
+            objection_add(ret, OBJECTION_TOUCHED, str_of(touched->ptr[i]),
+                          "protected files stay as they are while the check runs");
+    }
+    compare_new(o, now, command, first, trace, ret);
+    if (!trace->is_seen)
+        return;
+    compare_outside(o, &trace->programs, "the check runs it", ret);
+    compare_outside(o, &trace->outside, "the check reads it", ret);
+    if (first->trace.is_seen)
+        compare_runs(o, first, trace, ret, ret_partial);
+}
+
+int origin_programs(const struct origin *o, struct cancel *cancel, objection_vec *ret,
+                    struct err *err)
+{
+    VEC_EACH(&o->programs, p) {
+        CLEANUP(mem_freep) char *real = path_real(p->path.ptr);
+        struct digest d;
+
+        digest_look(AT_FDCWD, real ? real : p->path.ptr, &d);
+        if (d.size == p->size && d.ctime_ns == p->ctime_ns && d.ino == p->ino)
+            continue;
+        if (digest_read(AT_FDCWD, real ? real : p->path.ptr, cancel, &d, err) < 0)
+            return -1;
+        if (strcmp(d.sha256, p->sha256) != 0)
+            objection_add(ret, OBJECTION_PROGRAM, p->path, "a check runs it");
+    }
+    return 0;
+}
+
+/* ---- in words ---- */
+
+void objections_explain(const objection_vec *v, const char *session, struct buf *ret)
+{
+    buf_adds(ret, v->len == 1 ? "The goal cannot be complete because of a file that decides it:\n"
+                              : "The goal cannot be complete because of files that decide it:\n");
+    for (size_t i = 0; i < v->len && i < EXPLAIN_MAX; i++) {
+        const struct objection *o = &v->ptr[i];
+
+        buf_addf(ret, "- %s: %s (%s)\n", o->path, objection_name(o->what), o->why);
+    }
+    if (v->len > EXPLAIN_MAX)
+        buf_addf(ret, "- and %zu more\n", v->len - EXPLAIN_MAX);
+    buf_addf(ret,
+             "Put it back as it was. Only the user can accept the change: /goal accept %s, or "
+             "tenax goal accept %s --session %s.\n",
+             v->len == 1 ? v->ptr[0].path : "PATH", v->len == 1 ? v->ptr[0].path : "PATH", session);
+}

@@ -1,0 +1,61 @@
+/*
+ * A clean room: the workspace as a check of a verdict sees it.
+ *
+ * The same files at the same path, through an overlay whose upper layer is private and thrown away.
+ * Hidden in it are ignored and derived files that changed or appeared since the goal was set, so
+ * that build outputs, caches and stamps are made again or are as they were. What decides how git
+ * behaves is as it was, and so are the refs that a check names. HOME, XDG_* and TMPDIR are empty
+ * folders, but for links to the caches that the settings name. The check sees no process of the
+ * agent, and none of its own outlives it.
+ *
+ * Where no overlay can be mounted the room is a copy of the workspace at another path. One thread
+ * at a time; waits for the disk and for git.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+#include "base/strv.h"
+#include "goal/origin/origin.h"
+#include "proc/confine.h"
+
+struct cancel;
+struct err;
+struct sandbox_job;
+
+#define ROOM_MAX_COPY ((int64_t)2 << 30) /* bytes of a room that is a copy */
+
+struct room_spec {
+    const struct origin *origin;
+    const struct origin_now *now; /* NULL: the goal is being set, and nothing is hidden */
+    const char *temp;             /* where rooms are made: "/tmp" */
+    const char *home;             /* the user's */
+    const struct strv *caches;    /* folders of the home that are linked into the room's, absolute */
+    bool hides_built;             /* also hides compiled files that git does not ignore */
+};
+
+struct room;
+
+/* ERR_UNSUPPORTED: neither an overlay nor a copy is possible here, with the reason. */
+int room_open(const struct room_spec *spec, struct cancel *cancel, struct room **ret,
+              struct err *err);
+void room_free(struct room *r); /* removes everything of it; NULL is fine */
+
+const char *room_dir(const struct room *r); /* where checks run */
+bool room_is_copy(const struct room *r);
+const struct strv *room_hidden(const struct room *r); /* files that are left out */
+
+/* The confinement of a check: that of the session (NULL: none) with the room put into it. Lent by
+ * the room until the next call. */
+const struct confinement *room_confine(struct room *r, const struct confinement *session);
+/* The environment inside, of the one that the session's sandbox gives. */
+void room_environ(const struct room *r, char *const *given, struct strv *ret);
+
+/* After a check: what it did, and the protected files that it changed while it ran. */
+int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
+              struct cancel *cancel, struct err *err);
+
+/* Whether verdicts can be had in a clean room here, and how: "overlay", "copy" with the reason. */
+const char *room_kind(const char **ret_why);

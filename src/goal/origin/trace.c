@@ -1,0 +1,224 @@
+/*
+ * trace: records of the supervisor, sorted into lists. A process is what it last executed; a file
+ * that an interpreter opens and was given as an argument is a script that it runs. Pure.
+ */
+#include "goal/origin/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "goal/origin/names.h"
+#include "json/json.h"
+#include "json/jw.h"
+
+#define ARGUMENT_SEP '\x1f'
+
+void trace_release(struct trace *t)
+{
+    strv_release(&t->programs);
+    strv_release(&t->ran);
+    strv_release(&t->read);
+    strv_release(&t->made);
+    strv_release(&t->outside);
+    strv_release(&t->missing);
+    *t = (struct trace){0};
+}
+
+/* ---- reading ---- */
+
+struct reader {
+    struct trace *t;
+    struct str dir, room;
+    struct map programs; /* by process id: its last X record, as text */
+};
+
+static struct str base_of(struct str path)
+{
+    size_t at = path.len;
+
+    while (at > 0 && path.ptr[at - 1] != '/')
+        at--;
+    return str_from(path, at);
+}
+
+/* Relative to the workspace; false: it lies elsewhere. */
+static bool is_inside(const struct reader *r, struct str path, struct str *ret)
+{
+    if (!str_starts(path, r->dir) || path.len <= r->dir.len || path.ptr[r->dir.len] != '/')
+        return false;
+    *ret = str_from(path, r->dir.len + 1);
+    return true;
+}
+
+static void add_program(struct reader *r, struct str pid, struct str text)
+{
+    struct str rest = text;
+    struct str path;
+    struct str inside;
+
+    str_cut(&rest, ARGUMENT_SEP, &path);
+    map_set(&r->programs, pid, (void *)text.ptr); /* ended by the record's NUL */
+    if (is_inside(r, path, &inside))
+        strv_add(&r->t->ran, inside);
+    else if (!str_starts(path, r->room))
+        strv_add(&r->t->programs, path);
+}
+
+/* Whether the process is an interpreter that was given a file of this name. */
+static bool is_script(const char *program, struct str path)
+{
+    struct str rest = str_of(program);
+    struct str word;
+
+    if (!str_cut(&rest, ARGUMENT_SEP, &word) || !name_is_interpreter(base_of(word)))
+        return false;
+    while (rest.len && str_cut(&rest, ARGUMENT_SEP, &word)) {
+        if (str_eq(base_of(word), base_of(path)))
+            return true;
+    }
+    return false;
+}
+
+static void add_file(struct reader *r, struct str pid, struct str path)
+{
+    const char *program = map_get(&r->programs, pid);
+    CLEANUP(buf_release) struct buf source = BUF_INIT(BUF_NO_LIMIT);
+    struct str inside;
+
+    if (!is_inside(r, path, &inside)) {
+        if (!str_starts(path, r->room))
+            strv_add(&r->t->outside, path);
+        return;
+    }
+    strv_add(&r->t->read, inside);
+    if (name_of_source(inside, &source))
+        strv_add(&r->t->read, buf_str(&source));
+    if (program && is_script(program, inside))
+        strv_add(&r->t->ran, inside);
+    if (program) {
+        struct str name = str_of(program);
+
+        if (name_is_make(base_of(str_first(name, str_chr(name, ARGUMENT_SEP)))))
+            strv_add(&r->t->made, inside);
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void sort(struct strv *list)
+{
+    size_t kept = 0;
+
+    if (!list->len)
+        return;
+    qsort(list->ptr, list->len, sizeof(*list->ptr), by_text);
+    for (size_t i = 1; i < list->len; i++) {
+        if (strcmp(list->ptr[kept], list->ptr[i]) == 0)
+            free(list->ptr[i]);
+        else
+            list->ptr[++kept] = list->ptr[i];
+    }
+    for (size_t i = kept + 1; i < list->len; i++)
+        list->ptr[i] = NULL;
+    list->len = kept + 1;
+}
+
+static void sort_all(struct trace *t)
+{
+    sort(&t->programs);
+    sort(&t->ran);
+    sort(&t->read);
+    sort(&t->made);
+    sort(&t->outside);
+    sort(&t->missing);
+}
+
+void trace_read(struct trace *t, struct str records, const char *dir, const char *room)
+{
+    struct reader r = {.t = t, .dir = str_of(dir), .room = str_of(room)};
+    struct str record;
+
+    t->is_seen = true;
+    while (records.len && str_chr(records, '\0') < records.len &&
+           str_cut(&records, '\0', &record)) {
+        struct str rest = record;
+        struct str kind, pid;
+
+        if (str_is(record, "T"))
+            t->is_cut = true;
+        if (!str_cut(&rest, ' ', &kind) || !str_cut(&rest, ' ', &pid) || !rest.len)
+            continue;
+        if (str_is(kind, "X"))
+            add_program(&r, pid, rest);
+        else if (str_is(kind, "R"))
+            add_file(&r, pid, rest);
+        else if (str_is(kind, "M") && is_inside(&r, rest, &rest))
+            strv_add(&t->missing, rest);
+    }
+    map_release(&r.programs);
+    sort_all(t);
+}
+
+bool trace_has(const struct strv *list, struct str path)
+{
+    CLEANUP(mem_freep) char *key = mem_dup(path.ptr, path.len);
+
+    return list->len && bsearch(&key, list->ptr, list->len, sizeof(*list->ptr), by_text) != NULL;
+}
+
+bool trace_builds(const struct trace *t)
+{
+    for (size_t i = 0; i < t->programs.len; i++) {
+        if (name_is_builder(base_of(str_of(t->programs.ptr[i]))))
+            return true;
+    }
+    return false;
+}
+
+/* ---- on disk ---- */
+
+static void write_list(struct jw *w, const char *key, const struct strv *list)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list->len; i++)
+        jw_cstr(w, list->ptr[i]);
+    jw_array_end(w);
+}
+
+void trace_write(const struct trace *t, struct jw *w)
+{
+    jw_object(w);
+    jw_kbool(w, "seen", t->is_seen);
+    jw_kbool(w, "cut", t->is_cut);
+    write_list(w, "programs", &t->programs);
+    write_list(w, "ran", &t->ran);
+    write_list(w, "read", &t->read);
+    write_list(w, "made", &t->made);
+    jw_object_end(w);
+}
+
+static void parse_list(const struct json *list, struct strv *ret)
+{
+    JSON_EACH(list, v) {
+        strv_add(ret, json_str(v));
+    }
+}
+
+void trace_parse(struct trace *t, const struct json *v)
+{
+    t->is_seen = json_get_bool(v, "seen", false);
+    t->is_cut = json_get_bool(v, "cut", false);
+    parse_list(json_get(v, "programs"), &t->programs);
+    parse_list(json_get(v, "ran"), &t->ran);
+    parse_list(json_get(v, "read"), &t->read);
+    parse_list(json_get(v, "made"), &t->made);
+    sort_all(t);
+}

@@ -1,0 +1,40 @@
+/*
+ * What a check was seen to do: the programs that it ran and the files that it opened.
+ *
+ * The sandbox's supervisor writes a record for each program and each file (proc/confine.h); this
+ * reads them. Paths in the workspace are relative to it. The lists are sorted, without duplicates.
+ * Pure; any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+#include "base/strv.h"
+
+struct json;
+struct jw;
+
+#define TRACE_MAX_BYTES ((size_t)64 << 20)
+
+struct trace {
+    bool is_seen;         /* false: nothing could be observed here */
+    bool is_cut;          /* not everything was recorded */
+    struct strv programs; /* outside of the workspace, by their paths */
+    struct strv ran;      /* in the workspace: programs, and scripts given to an interpreter */
+    struct strv read;     /* in the workspace: files that were opened */
+    struct strv made;     /* in the workspace: files that make itself opened */
+    struct strv outside;  /* other files that were opened */
+    struct strv missing;  /* in the workspace: files that were looked for in vain */
+};
+
+void trace_release(struct trace *t);
+/* dir: the workspace as the check saw it. room: a folder of the check's own that does not count. */
+void trace_read(struct trace *t, struct str records, const char *dir, const char *room);
+bool trace_has(const struct strv *list, struct str path);
+/* A build tool was among the programs. */
+bool trace_builds(const struct trace *t);
+
+void trace_write(const struct trace *t, struct jw *w);
+void trace_parse(struct trace *t, const struct json *v);

@@ -1,0 +1,312 @@
+/*
+ * tree: a bare-bones repository written by hand, `git add`, `git write-tree`. Any thread.
+ */
+#include "goal/origin/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "goal/origin/git_state.h"
+#include "goal/origin/inventory.h"
+
+#define TREE_MS 120000
+#define TREE_SMALL ((size_t)64 << 10)
+#define TREE_MAX_LIST ((size_t)256 << 20)
+#define TREE_MAX_ATTRIBUTES ((size_t)256 << 10)
+
+static const char tree_config[] = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+                                  "\tattributesFile = /dev/null\n\tautocrlf = false\n"
+                                  "\tfileMode = true\n\tsymlinks = true\n\tignoreCase = false\n"
+                                  "\tsparseCheckout = false\n\tuntrackedCache = false\n"
+                                  "\tcompression = 1\n";
+/* This file wins over all that lie in the work tree. */
+static const char tree_attributes[] =
+    "* -text !eol -filter -ident !working-tree-encoding diff -merge\n";
+
+struct git tree_git(const struct tree *t, struct cancel *cancel)
+{
+    return (struct git){.dir = t->dir,
+                        .environ = t->environ,
+                        .git_dir = t->git_dir,
+                        .work_tree = t->top,
+                        .index = t->index,
+                        .deadline_ms = git_now_ms() + TREE_MS,
+                        .cancel = cancel};
+}
+
+/* ---- making it ---- */
+
+static int put(const struct tree *t, const char *name, struct str text, struct err *err)
+{
+    CLEANUP(mem_freep) char *path = path_join(t->git_dir, name);
+
+    return file_replace(path, text, 0600, err);
+}
+
+/* What was left out when the goal was set stays left out: later lines of these files do not count.
+ */
+static int put_excludes(const struct tree *t, const struct git_state *state, struct cancel *cancel,
+                        struct err *err)
+{
+    static const char *const args[] = {"config", "--path", "--get", "core.excludesFile", NULL};
+    CLEANUP(buf_release) struct buf all = BUF_INIT(4 * GIT_STATE_MAX_FILE);
+    CLEANUP(git_said_release) struct git_said said = {0};
+    struct git user = {.dir = t->dir,
+                       .environ = t->environ,
+                       .deadline_ms = git_now_ms() + TREE_MS,
+                       .cancel = cancel};
+
+    if (git_run(&user, args, STR(""), TREE_SMALL, &said, err) < 0)
+        return -1;
+    if (said.code == 0 && said.out.len) {
+        CLEANUP(buf_release) struct buf text = {0};
+        CLEANUP(mem_freep) char *path = NULL;
+        struct str name = str_trim(buf_str(&said.out));
+
+        path = mem_dup(name.ptr, name.len);
+        if (file_slurp(path, GIT_STATE_MAX_FILE, &text, NULL) == 0)
+            buf_addf(&all, "%.*s\n", STR_ARG(buf_str(&text)));
+    }
+    VEC_EACH(&state->files, f) {
+        if (str_ends(f->path, STR("/info/exclude")) ||
+            (said.code != 0 && str_ends(f->path, STR("/git/ignore"))))
+            buf_addf(&all, "%.*s\n", STR_ARG(f->content));
+    }
+    return put(t, "info/exclude", buf_str(&all), err);
+}
+
+/* One folder of objects; false: a file could not be linked. */
+static bool link_folder(const char *from, const char *to)
+{
+    DIR *dir = opendir(from);
+    const struct dirent *e;
+    bool linked = true;
+
+    if (!dir || (mkdir(to, 0700) < 0 && errno != EEXIST)) {
+        if (dir)
+            closedir(dir);
+        return false;
+    }
+    while (linked && (e = readdir(dir))) {
+        CLEANUP(mem_freep) char *source = path_join(from, e->d_name);
+        CLEANUP(mem_freep) char *target = path_join(to, e->d_name);
+
+        if (e->d_name[0] != '.' && e->d_type == DT_REG)
+            linked = link(source, target) == 0 || errno == EEXIST || errno == ENOENT;
+    }
+    closedir(dir);
+    return linked;
+}
+
+static bool link_objects(const struct tree *t, const char *common_dir)
+{
+    CLEANUP(mem_freep) char *from = path_join(common_dir, "objects");
+    CLEANUP(mem_freep) char *to = path_join(t->git_dir, "objects");
+    DIR *dir = opendir(from);
+    const struct dirent *e;
+    bool linked = dir != NULL;
+
+    while (linked && (e = readdir(dir))) {
+        CLEANUP(mem_freep) char *source = path_join(from, e->d_name);
+        CLEANUP(mem_freep) char *target = path_join(to, e->d_name);
+
+        if (e->d_name[0] != '.' && strcmp(e->d_name, "info") != 0 && file_is_dir(source))
+            linked = link_folder(source, target);
+    }
+    if (dir)
+        closedir(dir);
+    return linked;
+}
+
+/* Attributes by which the objects of the workspace's repository differ from its files. */
+static bool has_filters(const struct tree *t, const struct git_state *state,
+                        const struct inventory *files)
+{
+    static const char *const words[] = {"filter", "working-tree-encoding", "ident", "eol", "crlf"};
+
+    for (size_t i = 0; i < files->entries.len + state->files.len; i++) {
+        bool is_state = i >= files->entries.len;
+        struct str path = is_state ? state->files.ptr[i - files->entries.len].path
+                                   : files->entries.ptr[i].path;
+        CLEANUP(buf_release) struct buf text = {0};
+        CLEANUP(mem_freep) char *full = NULL;
+
+        if (!str_ends(path, STR("attributes")))
+            continue;
+        full = is_state ? mem_dup(path.ptr, path.len) : path_join(t->dir, path.ptr);
+        if (file_slurp(full, TREE_MAX_ATTRIBUTES, &text, NULL) < 0)
+            continue;
+        for (size_t j = 0; j < ARRAY_LEN(words); j++) {
+            if (str_has(buf_str(&text), str_of(words[j])))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The index that ours begins with: without it every file is read once. Its time goes with it,
+ * because git takes a file as old as its index for one that may have changed. */
+static void borrow_index(const struct tree *t, const struct git_state *state,
+                         const struct inventory *files)
+{
+    CLEANUP(mem_freep) char *from = path_join(state->git_dir.ptr, "index");
+    CLEANUP(mem_freep) char *to = path_join(t->git_dir, "index");
+    CLEANUP(mem_freep) char *alternates = NULL;
+    CLEANUP(buf_release) struct buf text = {0};
+    struct stat st;
+
+    if (!state->has_git || state->marked.len || stat(from, &st) < 0 || has_filters(t, state, files))
+        return;
+    alternates = path_join(state->common_dir.ptr, "objects/info/alternates");
+    if (file_exists(alternates) || file_slurp(from, TREE_MAX_LIST, &text, NULL) < 0 ||
+        !link_objects(t, state->common_dir.ptr))
+        return;
+    if (file_replace(to, buf_str(&text), 0600, /*err=*/NULL) == 0) {
+        const struct timespec times[2] = {st.st_atim, st.st_mtim};
+
+        utimensat(AT_FDCWD, to, times, 0);
+    }
+}
+
+int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
+              struct cancel *cancel, struct err *err)
+{
+    static const char *const folders[] = {"objects/pack", "objects/info", "refs/heads", "info"};
+
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        CLEANUP(mem_freep) char *path = path_join(t->git_dir, folders[i]);
+
+        if (file_mkdirs(path, 0700, err) < 0)
+            return -1;
+    }
+    if (put(t, "HEAD", STR("ref: refs/heads/none\n"), err) < 0 ||
+        put(t, "config", str_of(tree_config), err) < 0 ||
+        put(t, "info/attributes", str_of(tree_attributes), err) < 0 ||
+        put_excludes(t, state, cancel, err) < 0)
+        return -1;
+    borrow_index(t, state, files);
+    return 0;
+}
+
+/* ---- using it ---- */
+
+/* What git may complain about: files that cannot be read, and nested repositories without a commit.
+ * They are left out; everything else fails. */
+static bool is_forgivable(struct str complaint)
+{
+    struct str line;
+
+    while (complaint.len && str_cut(&complaint, '\n', &line)) {
+        if (!line.len || str_starts(line, STR("warning:")) || str_starts(line, STR("hint:")) ||
+            str_starts(line, STR("error: unable to index file")) ||
+            str_starts(line, STR("fatal: adding files failed")) ||
+            (str_starts(line, STR("error: open(")) && str_ends(line, STR(": Permission denied"))) ||
+            str_ends(line, STR("does not have a commit checked out")))
+            continue;
+        return false;
+    }
+    return true;
+}
+
+static int add_all(const struct tree *t, const struct git *git, struct err *err)
+{
+    CLEANUP(buf_release) struct buf spare = BUF_INIT(BUF_NO_LIMIT);
+    const char *args[] = {"add", "-A", "--ignore-errors", "--", ".", NULL, NULL};
+    CLEANUP(git_said_release) struct git_said said = {0};
+
+    if (t->spare) {
+        buf_addf(&spare, ":(exclude,literal)%s", t->spare);
+        args[5] = buf_cstr(&spare);
+    }
+    if (git_run(git, args, STR(""), TREE_SMALL, &said, err) < 0)
+        return -1;
+    return said.code && !is_forgivable(buf_str(&said.complaint)) ? git_failed(&said, "add", err)
+                                                                 : 0;
+}
+
+static int add_more(const struct git *git, const struct strv *more, struct err *err)
+{
+    static const char *const args[] = {
+        "add", "-f", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul", NULL};
+    CLEANUP(buf_release) struct buf paths = BUF_INIT(TREE_MAX_LIST);
+    CLEANUP(git_said_release) struct git_said said = {0};
+
+    for (size_t i = 0; more && i < more->len; i++) {
+        buf_addf(&paths, ":(literal)%s", more->ptr[i]);
+        buf_addc(&paths, '\0');
+    }
+    return paths.len ? git_run(git, args, buf_str(&paths), TREE_SMALL, &said, err) : 0;
+}
+
+static int take_once(const struct tree *t, const struct strv *more, struct cancel *cancel,
+                     char ret_id[static TREE_ID], struct err *err)
+{
+    static const char *const write_tree[] = {"write-tree", NULL};
+    CLEANUP(buf_release) struct buf out = {0};
+    struct git git = tree_git(t, cancel);
+    struct str id;
+
+    if (add_all(t, &git, err) < 0 || add_more(&git, more, err) < 0 ||
+        git_ask(&git, write_tree, STR(""), TREE_SMALL, &out, err) < 0)
+        return -1;
+    id = str_trim(buf_str(&out));
+    if (!id.len || id.len >= TREE_ID)
+        return err_set(err, ERR_PROTOCOL, "git write-tree gave no hash");
+    memcpy(ret_id, id.ptr, id.len);
+    ret_id[id.len] = '\0';
+    return 0;
+}
+
+int tree_take(const struct tree *t, const struct strv *more, struct cancel *cancel,
+              char ret_id[static TREE_ID], struct err *err)
+{
+    CLEANUP(mem_freep)
+    char *index = t->index ? mem_dup(t->index, strlen(t->index)) : path_join(t->git_dir, "index");
+    CLEANUP(buf_release) struct buf lock = BUF_INIT(BUF_NO_LIMIT);
+    struct err why = {0};
+
+    buf_addf(&lock, "%s.lock", index);
+    (void)unlink(buf_cstr(&lock)); /* of a process that was killed: one verdict runs at a time */
+    if (take_once(t, more, cancel, ret_id, &why) == 0)
+        return 0;
+    if (why.code == ERR_CANCELLED || why.code == ERR_TIMEOUT || why.code == ERR_UNSUPPORTED ||
+        unlink(index) < 0) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    return take_once(t, more, cancel, ret_id, err); /* the index was of no use: read every file */
+}
+
+int tree_ignored(const struct tree *t, struct str paths, struct cancel *cancel, struct buf *ret,
+                 struct err *err)
+{
+    static const char *const args[] = {"check-ignore", "--no-index", "--stdin", "-z", NULL};
+    CLEANUP(git_said_release) struct git_said said = {0};
+    struct git git = tree_git(t, cancel);
+
+    if (!paths.len)
+        return 0;
+    if (git_run(&git, args, paths, TREE_MAX_LIST, &said, err) < 0)
+        return -1;
+    if (said.code > 1)
+        return git_failed(&said, "check-ignore", err);
+    buf_move(ret, &said.out);
+    return 0;
+}
+
+int tree_list(const struct tree *t, struct cancel *cancel, struct buf *ret, struct err *err)
+{
+    static const char *const args[] = {"ls-files", "-z", NULL};
+    struct git git = tree_git(t, cancel);
+
+    return git_ask(&git, args, STR(""), TREE_MAX_LIST, ret, err);
+}

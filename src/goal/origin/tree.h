@@ -1,0 +1,49 @@
+/*
+ * The content of a workspace as git objects, in a repository of our own.
+ *
+ * The repository lies outside of the workspace, so that nothing in there can prune, replace or
+ * re-attribute what it holds: no filter, no attribute, no hook and no configuration of the
+ * workspace has a say, only its .gitignore files. Where the workspace is a repository, its object
+ * files are linked into ours and its index is where ours begins, which makes this cheap. Any
+ * thread; waits for git.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+#include "base/strv.h"
+#include "goal/git.h"
+
+struct cancel;
+struct err;
+struct git_state;
+struct inventory;
+
+#define TREE_ID 65 /* a hash in hex with its NUL */
+
+struct tree {
+    const char *dir;      /* the workspace */
+    const char *top;      /* of its work tree: dir, or a folder above it */
+    const char *git_dir;  /* ours */
+    char *const *environ; /* as tenax was started */
+    const char *index;    /* another than the repository's own; NULL: that */
+    const char *spare;    /* a file that does not count, relative to dir; NULL: none */
+};
+
+/* Makes the repository. files: of the workspace, to find attributes that change content. */
+int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
+              struct cancel *cancel, struct err *err);
+/* The present content of the workspace as a tree. more: ignored files that belong to it all the
+ * same, relative to the workspace; may be NULL. */
+int tree_take(const struct tree *t, const struct strv *more, struct cancel *cancel,
+              char ret_id[static TREE_ID], struct err *err);
+/* Which of these files the .gitignore files leave out. paths: relative to the workspace, each with
+ * a NUL behind it. The answer has the same form. */
+int tree_ignored(const struct tree *t, struct str paths, struct cancel *cancel, struct buf *ret,
+                 struct err *err);
+/* The files of the last tree_take(), relative to the workspace, each with a NUL behind it. */
+int tree_list(const struct tree *t, struct cancel *cancel, struct buf *ret, struct err *err);
+/* For questions of others. */
+struct git tree_git(const struct tree *t, struct cancel *cancel);
