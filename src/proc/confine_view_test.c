@@ -385,12 +385,141 @@ static void test_processes(void **state)
     assert_false(is_running("[6]543"));
 }
 
+/* ---- what is observed ---- */
+
+static const struct observe_case {
+    const char *name;
+    const char *script; /* in w, with the files a, b.sh and d/x */
+    /* Records, with the scratch folder as "@" and without numbers; all of them are there. */
+    const char *want;
+    const char *lacks; /* and none of these */
+} observe_cases[] = {
+    {"a file", "cat a", "X /bin/sh|-c|cat a\nX /usr/bin/cat|a\nR @/w/a\n", "M @/w/a\n"},
+    {"a script", "sh b.sh", "|b.sh\nR @/w/b.sh\n", NULL},
+    {"one that is missing", "cat missing; :", "|missing\nM @/w/missing\n", "R @/w/missing\n"},
+    {"relative", "cd d && cat ../a ./x", "R @/w/a\nR @/w/d/x\n", "../a\nR"},
+    {"absolute", "cat $PWD/d//./x", "R @/w/d/x\n", NULL},
+    {"a new one", "echo 1 > new; cat new", "M @/w/new\nR @/w/new\n", NULL},
+    {"by a folder's descriptor",
+     "python3 -c 'import os\nd = os.open(\"d\", os.O_RDONLY)\n"
+     "os.open(\"x\", os.O_RDONLY, dir_fd=d)'",
+     "R @/w/d\nR @/w/d/x\n", NULL},
+    {"by a thread",
+     "python3 -c 'import threading\n"
+     "t = threading.Thread(target=lambda: open(\"d/x\").read())\nt.start()\nt.join()'",
+     "R @/w/d/x\n", NULL},
+    {"elsewhere", "cat ../out; cat /etc/passwd >/dev/null", "cat|../out\n", "R @/out\n"},
+    {"a program of its own", "cp /bin/true d/prog && ./d/prog one two", "X @/w/d/prog|one|two\n",
+     NULL},
+    {"not along the path", "PATH=$PWD/d:/usr/bin:/bin; cat a", "R @/w/a\n", "X @/w/d/cat"},
+    {"a script by its name", "chmod +x b.sh && ./b.sh arg", "X @/w/b.sh|arg\n", NULL},
+    {"often", "i=0; while [ $i -lt 300 ]; do read x < a; i=$((i+1)); done", "R @/w/a\n",
+     "R @/w/a\nR @/w/a\n"},
+};
+
+/* Reads records as observe_case has them. */
+static void read_records(int fd, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest;
+    struct str record;
+
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(buf_add_fd(&raw, fd, NULL), 0);
+    rest = buf_str(&raw);
+    while (rest.len && str_cut(&rest, '\0', &record)) {
+        struct str kind;
+        struct str pid;
+
+        if (!record.len)
+            continue;
+        assert_true(str_cut(&record, ' ', &kind));
+        assert_true(str_cut(&record, ' ', &pid));
+        buf_addf(ret, "%.*s ", STR_ARG(kind));
+        for (size_t i = 0; i < record.len; i++) {
+            if (strncmp(record.ptr + i, scratch, strlen(scratch)) == 0) {
+                buf_addc(ret, '@');
+                i += strlen(scratch) - 1;
+            } else {
+                buf_addc(ret, record.ptr[i] == '\x1f' ? '|' : record.ptr[i]);
+            }
+        }
+        buf_addc(ret, '\n');
+    }
+}
+
+/* Whether each line of `want` is there, or the end of one that is longer. */
+static bool has_lines(const char *text, const char *want)
+{
+    struct str rest = str_of(want);
+    struct str line;
+    char end[256];
+
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        snprintf(end, sizeof(end), "%.*s\n", STR_ARG(line));
+        if (line.len && !strstr(text, end))
+            return false;
+    }
+    return true;
+}
+
+static void run_observe_case(const struct observe_case *row, enum way way, bool own)
+{
+    static const char *const there[] = {"w/a", "w/d/x", "out", NULL};
+    CLEANUP(fd_closep) int fd = -1;
+    CLEANUP(mem_freep) char *path = in_scratch("records");
+    CLEANUP(mem_freep) char *workspace = in_scratch("w");
+    CLEANUP(mem_freep) char *script = in_scratch("w/b.sh");
+    CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(view_release) struct view v = {0};
+    CLEANUP(told_release) struct told t = {0};
+    const char *write[] = {workspace, NULL};
+
+    make_paths(there);
+    assert_int_equal(file_replace(script, STR("#!/bin/sh\necho b\n"), 0644, NULL), 0);
+    fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(fd > 0);
+    if (own)
+        view_add(&v, "w");
+    view_go(&v, way, write);
+    v.c.own_processes = own;
+    v.c.observe = fd;
+    v.c.observed = write;
+    run(&t, &v.c, "w", row->script);
+    if (t.rc < 0 || t.r.how != PROC_EXITED || t.r.code != 0)
+        fail_msg("%s, way %d, own %d: %s code %d '%s'", row->name, way, own, t.err.text, t.r.code,
+                 buf_cstr(&t.r.err));
+    read_records(fd, &got);
+    if (!has_lines(buf_cstr(&got), row->want) || (row->lacks && strstr(buf_cstr(&got), row->lacks)))
+        fail_msg("%s, way %d, own %d:\n%s", row->name, way, own, buf_cstr(&got));
+}
+
+static void test_observed(void **state)
+{
+    const char *why = "";
+
+    if (!confine_observe_works(&why)) {
+        print_message("  skipped: %s\n", why);
+        return;
+    }
+    for (int i = 0; i < (int)ARRAY_LEN(observe_cases) * WAYS * 2; i++) {
+        enum way way = (enum way)(i / 2 % WAYS);
+
+        if (!way_works(way))
+            continue;
+        teardown(state);
+        setup(state);
+        run_observe_case(&observe_cases[i / 2 / WAYS], way, i % 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_overlay_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_prepared, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_observed, setup, teardown),
     };
     int status = 0;
     pid_t child = geteuid() == 0 ? fork() : -1;
