@@ -31,6 +31,11 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
 #define BROKER_WAIT_MS 50
 #define BROKER_PAUSE_MS 5
 #define BROKER_STATUS_BYTES 512
@@ -353,6 +358,11 @@ static int broker_answer_connect(const struct confine_image *image,
     if (q.root >= 0)
         close(q.root);
     return rc;
+}
+
+void broker_hurry(const struct confine_image *image)
+{
+    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
 
 bool broker_answer(const struct confine_image *image)

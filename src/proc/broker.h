@@ -29,6 +29,10 @@ struct confine_image;
  * image->hand. False: errno says why. */
 bool broker_install(const struct confine_image *image);
 
+/* In the warden of a job that asks a lot: question and answer stay on one processor, which need not
+ * wake up another. Before Linux 6.6 they do not. */
+void broker_hurry(const struct confine_image *image);
+
 /* In the warden: one question, answered. Returns false when there will be no more. */
 bool broker_answer(const struct confine_image *image);
 

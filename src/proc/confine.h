@@ -76,7 +76,7 @@ enum confine_net {
 struct confine_overlay {
     const char *at;           /* absolute, without links, exists; not the root */
     const char *const *lower; /* ends with NULL, topmost first; usually {at, NULL} */
-    /* A private folder, neither in a lower one nor above it. It may already hold files, and
+    /* A private folder, which holds no lower one. It may already hold files, and
      * whiteouts (character devices 0:0) that hide what is below. "y" as the extended attribute
      * user.overlay.opaque hides everything below a folder. */
     const char *upper;

@@ -204,6 +204,8 @@ void confine_take_asks(struct confine_image *image)
     if (packet_receive(image->hand[0], &image->asks, 1) < 0)
         image->asks = -1;
     close(image->hand[0]);
+    if (image->observer)
+        broker_hurry(image);
 }
 
 /* ---- in the leader ---- */

@@ -190,8 +190,7 @@ static bool mounts_add_overlay(const struct confine_image *image, size_t i,
     mounts_open_work(layers->work); /* of a job before this one */
     mounted = mount("overlay", target, "overlay", 0, options) == 0;
     sys = errno;
-    if (mounted)
-        mounts_open_work(layers->work);
+    mounts_open_work(layers->work); /* which a mount that failed may have begun, too */
     close(at);
     errno = sys;
     return mounted;

@@ -281,6 +281,121 @@ static void test_prepared(void **state)
     }
 }
 
+/* Names that options of mounts give a meaning to, several overlays, one in another. */
+static void test_several(void **state)
+{
+    static const char *const there[] = {"w, a:b\\c d/f", "w, a:b\\c d/in/g", "other/h", NULL};
+
+    for (int way = 0; way < WAYS; way++) {
+        const char *write[] = {scratch, NULL};
+        CLEANUP(view_release) struct view v = {0};
+        CLEANUP(told_release) struct told t = {0};
+        CLEANUP(told_release) struct told again = {0};
+
+        if (!way_works((enum way)way))
+            continue;
+        teardown(state);
+        setup(state);
+        make_paths(there);
+        view_add(&v, "w, a:b\\c d/in");
+        view_add(&v, "w, a:b\\c d");
+        view_add(&v, "other");
+        make_path("up1/in/hidden by the one inside");
+        view_go(&v, (enum way)way, write);
+        run(&t, &v.c, "w, a:b\\c d",
+            "echo 1 > f; echo 2 > in/g; echo 3 > ../other/h; echo 4 > n; ls in; cat f in/g "
+            "../other/h");
+        expect("several", (enum way)way, &t, 0, "g\n1\n2\n3\n");
+        assert_true(is_there("up0/g"));
+        assert_true(is_there("up1/f") && is_there("up1/n") && !is_there("up1/in/g"));
+        assert_true(is_there("up2/h"));
+        assert_false(is_there("w, a:b\\c d/n"));
+        /* The same folders serve another job, which finds what the first has left. */
+        run(&again, &v.c, "w, a:b\\c d", "cat n f in/g");
+        expect("again", (enum way)way, &again, 0, "4\n1\n2\n");
+    }
+}
+
+/* Rules about what is seen through the overlay. */
+static void test_rules(void **state)
+{
+    static const char *const there[] = {"w/keep",  "w/gone",   "w/secret",
+                                        "w/dir/x", "w/hide/y", NULL};
+    static const char *const names[] = {"w/keep", "w/gone", "w/new", "w/never", "w/dir"};
+    static const char *const hidden_names[] = {"w/secret", "w/hide", "w/gone"};
+
+    for (int way = 0; way < WAYS; way++) {
+        struct strv read_only = STRV_INIT;
+        struct strv hidden = STRV_INIT;
+        const char *write[] = {NULL, NULL};
+        CLEANUP(mem_freep) char *gone = NULL;
+        CLEANUP(view_release) struct view v = {0};
+        CLEANUP(told_release) struct told t = {0};
+
+        if (!way_works((enum way)way))
+            continue;
+        teardown(state);
+        setup(state);
+        make_paths(there);
+        view_add(&v, "w");
+        make_path("up0/new"); /* is not in the folder below */
+        gone = in_scratch("up0/gone");
+        assert_int_equal(mknod(gone, S_IFCHR, 0), 0);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+            strv_addf(&read_only, "%s/%s", scratch, names[i]);
+        for (size_t i = 0; i < ARRAY_LEN(hidden_names); i++)
+            strv_addf(&hidden, "%s/%s", scratch, hidden_names[i]);
+        write[0] = v.overlays[0].at;
+        view_go(&v, (enum way)way, write);
+        v.c.read_only = (const char *const *)strv_get(&read_only);
+        v.c.hidden = (const char *const *)strv_get(&hidden);
+        run(&t, &v.c, "w",
+            "for f in keep new dir/x; do (echo x > $f) 2>/dev/null && echo wrote $f; done; "
+            "rm -f keep new 2>/dev/null && echo removed; mv dir d2 2>/dev/null && echo moved; "
+            "echo ok > free && cat free; cat keep new; ls gone 2>/dev/null; "
+            "cat secret hide/y 2>/dev/null; echo x > gone && echo made");
+        expect("rules", (enum way)way, &t, 0, "ok\ntext of w/keep\ntext of up0/new\nmade\n");
+        assert_false(is_there("w/free"));
+        strv_release(&read_only);
+        strv_release(&hidden);
+    }
+}
+
+/* What cannot be mounted is refused, and so is what makes no sense. */
+static void test_refused(void **state)
+{
+    static const char *const there[] = {"w/in/", "up/", "work/", NULL};
+    const struct {
+        const char *name;
+        const char *at, *lower, *upper, *work;
+        enum err_code code;
+    } rows[] = {
+        {"missing", "none", "w", "up", "work", ERR_UNSUPPORTED},
+        {"missing lower", "w", "none", "up", "work", ERR_UNSUPPORTED},
+        {"lower in upper", "w/in", "w/in", "w", "work", ERR_UNSUPPORTED},
+        {"the root", "/", "w", "up", "work", ERR_BAD_INPUT},
+        {"no lower", "w", NULL, "up", "work", ERR_BAD_INPUT},
+    };
+
+    (void)state;
+    make_paths(there);
+    for (size_t i = 0; i < ARRAY_LEN(rows) && way_works(WAY_VIEW); i++) {
+        CLEANUP(mem_freep)
+        char *at = rows[i].at[0] == '/' ? mem_dup("/", 1) : in_scratch(rows[i].at);
+        CLEANUP(mem_freep) char *lower = rows[i].lower ? in_scratch(rows[i].lower) : NULL;
+        CLEANUP(mem_freep) char *upper = in_scratch(rows[i].upper);
+        CLEANUP(mem_freep) char *work = in_scratch(rows[i].work);
+        const char *list[] = {lower, NULL};
+        const struct confine_overlay o = {at, list, upper, work};
+        const struct confinement c = {.overlays = &o, .overlay_count = 1, .is_view = true};
+        CLEANUP(told_release) struct told t = {0};
+
+        run(&t, &c, "w", "echo ran");
+        if (t.rc == 0 || t.err.code != rows[i].code)
+            fail_msg("%s: %s", rows[i].name, t.rc == 0 ? "ran" : t.err.text);
+    }
+}
+
 /* ---- processes of its own ---- */
 
 static const struct process_case {
@@ -513,13 +628,60 @@ static void test_observed(void **state)
     }
 }
 
+/* Cancelled while it is observed, with a process that waits for nothing. */
+static void cancel_soon(void *arg)
+{
+    const struct timespec moment = {.tv_nsec = 200 * 1000 * 1000};
+
+    nanosleep(&moment, NULL);
+    cancel_set(arg);
+}
+
+static void test_cancelled(void **state)
+{
+    const char *argv[] = {"/bin/sh", "-c", "trap '' TERM; while :; do cat a >/dev/null; done",
+                          NULL};
+
+    (void)state;
+    make_path("a");
+    for (int way = 0; way < WAYS; way++) {
+        CLEANUP(fd_closep) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        const char *list[] = {scratch, NULL};
+        struct confinement c = {.own_processes = true,
+                                .is_view = way == WAY_VIEW,
+                                .write = way == WAY_VIEW ? NULL : list,
+                                .observe = fd,
+                                .observed = list};
+        const struct proc_spec spec = {
+            .argv = argv, .dir = scratch, .confine = &c, .grace_ms = 50, .timeout_ms = LONG_MS};
+        struct cancel *cancel = cancel_new(NULL);
+        struct proc_result r = {0};
+        struct err err = {0};
+        struct thread *soon;
+
+        if (!way_works((enum way)way))
+            continue;
+        soon = thread_start("soon", cancel_soon, cancel, &err);
+        assert_int_equal(proc_run(&spec, cancel, &r, &err), -1);
+        assert_int_equal(err.code, ERR_CANCELLED);
+        thread_join(soon);
+        cancel_unref(cancel);
+        proc_shutdown();
+        assert_false(is_running("[d]o cat a >/dev/null"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_overlay_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_prepared, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_several, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_observed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
     };
     int status = 0;
     pid_t child = geteuid() == 0 ? fork() : -1;
