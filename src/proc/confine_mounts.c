@@ -1,9 +1,9 @@
 /*
- * confine_mounts: what is to stay writable is copied first, all of the rest is made read-only in
- * one call, what is to be read-only or shown is copied then; after that the copies are mounted over
- * where they came from, folders before what is in them, and hidden places get something empty over
- * them. Paths have no symbolic links any more, and none is followed: a job that runs beside this
- * one could have put one there.
+ * confine_mounts: overlays come first. Then what is to stay writable is copied, all of the rest is
+ * made read-only in one call, what is to be read-only or shown is copied then; after that the
+ * copies are mounted over where they came from, folders before what is in them, and hidden places
+ * get something empty over them. Paths have no symbolic links any more, and none is followed: a job
+ * that runs beside this one could have put one there.
  *
  * Runs in the warden; plain system calls only.
  */
