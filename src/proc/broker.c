@@ -1,5 +1,5 @@
 /*
- * broker: a seccomp filter of four instructions, and the answers to what it asks. Nothing here
+ * broker: a seccomp filter of a few instructions, and the answers to what it asks. Nothing here
  * waits for long: the warden has a job to end, too.
  */
 #include "proc/broker.h"
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,10 +24,16 @@
 
 #include "proc/child.h"
 #include "proc/confine_image.h"
+#include "proc/observe.h"
 #include "proc/packet.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
 #define BROKER_WAIT_MS 50
@@ -41,24 +48,69 @@ static const struct sock_filter broker_filter[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-CHILD_FN bool broker_install(int hand)
+/* The same with what is observed. From the third instruction on it is one without connect(2). */
+#define BROKER_WITHOUT_CONNECT 2
+#ifdef SYS_open
+#define BROKER_OPENS 2
+#else
+#define BROKER_OPENS 0
+#endif
+static const struct sock_filter broker_filter_observing[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 6 + BROKER_OPENS, 0),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 4 + BROKER_OPENS, 0),
+#ifdef SYS_open
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 5, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_creat, 4, 0),
+#endif
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+};
+
+CHILD_FN static struct sock_fprog broker_program(const struct confine_image *image)
 {
-    const struct sock_fprog program = {
-        .len = sizeof(broker_filter) / sizeof(broker_filter[0]),
-        .filter = (struct sock_filter *)(void *)broker_filter,
+    const struct sock_filter *filter = broker_filter;
+    size_t len = sizeof(broker_filter) / sizeof(broker_filter[0]);
+
+    if (image->has_fd[CONFINE_RECORDS]) {
+        size_t skip = image->socket_count ? 0 : BROKER_WITHOUT_CONNECT;
+
+        filter = broker_filter_observing + skip;
+        len = sizeof(broker_filter_observing) / sizeof(broker_filter_observing[0]) - skip;
+    }
+    return (struct sock_fprog){
+        .len = (unsigned short)len,
+        .filter = (struct sock_filter *)(void *)(uintptr_t)filter,
     };
+}
+
+CHILD_FN static int broker_listen(const struct sock_fprog *program)
+{
     /* A signal must not have a program connect a second time what is connected already. Before
      * Linux 5.19 it may. */
-    long asks = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                        SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
-                        &program);
-    int fd;
+    long asks =
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, program);
 
     if (asks < 0 && errno == EINVAL)
         asks = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-                       &program);
-    fd = (int)asks;
-    return fd >= 0 && packet_send(hand, &fd, 1) == 0;
+                       program);
+    return (int)asks;
+}
+
+CHILD_FN bool broker_install(const struct confine_image *image)
+{
+    const struct sock_fprog program = broker_program(image);
+    int fd = broker_listen(&program);
+
+    /* An ordinary user in a view without a user namespace. */
+    if (fd < 0 && errno == EACCES && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+        fd = broker_listen(&program);
+    return fd >= 0 && packet_send(image->hand[1], &fd, 1) == 0;
 }
 
 /* ---- who asks ---- */
@@ -72,8 +124,7 @@ struct broker_question {
     socklen_t len;
 };
 
-/* "/proc/", the number, and a name. */
-static void broker_proc_path(pid_t pid, const char *name, char ret[static 64])
+void broker_proc_path(pid_t pid, const char *name, char ret[static 64])
 {
     char digits[12];
     size_t len = 0;
@@ -89,8 +140,9 @@ static void broker_proc_path(pid_t pid, const char *name, char ret[static 64])
     memcpy(ret + at, name, strlen(name) + 1);
 }
 
-/* The process of a thread, which alone has a pidfd on every kernel; 0: none. */
-static pid_t broker_process_of(pid_t thread)
+/* Of most it is the first thread, which a signal that is none tells for less than a file does. Only
+ * a process has a pidfd on every kernel. */
+pid_t broker_process_of(pid_t thread)
 {
     char text[BROKER_STATUS_BYTES];
     char path[64];
@@ -99,6 +151,8 @@ static pid_t broker_process_of(pid_t thread)
     ssize_t len;
     int fd;
 
+    if (syscall(SYS_tgkill, thread, thread, 0) == 0 || errno != ESRCH)
+        return thread;
     broker_proc_path(thread, "/status", path);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -289,26 +343,47 @@ static int broker_decide(const struct confine_image *image, const struct broker_
     return broker_connect_unix(image, q);
 }
 
-bool broker_answer(const struct confine_image *image)
+/* Whether it may connect, which is done for it: 0, or the errno that the program gets. */
+static int broker_answer_connect(const struct confine_image *image,
+                                 const struct seccomp_notif *asked)
 {
     struct broker_question q = {.socket = -1, .root = -1};
-    struct seccomp_notif asked;
-    struct seccomp_notif_resp answer = {0};
-    int rc;
+    int rc = broker_read(&q, asked);
 
-    memset(&asked, 0, sizeof(asked)); /* or the kernel refuses */
-    if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)
-        return errno == ENOENT || errno == EINTR; /* whoever asked is gone */
-    rc = broker_read(&q, &asked);
     /* Its number may mean somebody else by now. */
-    if (rc == 0 && ioctl(image->asks, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0)
+    if (rc == 0 && ioctl(image->asks, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) == 0)
         rc = broker_decide(image, &q);
     if (q.socket >= 0)
         close(q.socket);
     if (q.root >= 0)
         close(q.root);
+    return rc;
+}
+
+void broker_hurry(const struct confine_image *image)
+{
+    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
+bool broker_answer(const struct confine_image *image)
+{
+    struct seccomp_notif asked;
+    struct seccomp_notif_resp answer = {0};
+    bool is_observed;
+
+    memset(&asked, 0, sizeof(asked)); /* or the kernel refuses */
+    if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)
+        return errno == ENOENT || errno == EINTR; /* whoever asked is gone */
+    is_observed = image->observer && !(asked.data.nr == SYS_connect && image->socket_count);
     answer.id = asked.id;
-    answer.error = -rc;
-    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails when nobody waits any more */
+    if (is_observed) {
+        observe_look(image, &asked);
+        answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    } else {
+        answer.error = -broker_answer_connect(image, &asked);
+    }
+    /* Fails when nobody waits any more. */
+    if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 && is_observed)
+        observe_keep(image);
     return true;
 }

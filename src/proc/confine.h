@@ -25,7 +25,8 @@
  *     is always there, for streams and packets; for datagrams, which could be sent to anybody, only
  *     with unix_sockets. No abstract name of a socket reaches out of the job;
  *   - signals nobody but itself, and traces or looks into nobody's memory: EPERM. Within the job
- *     there is no ptrace either, so that debuggers and strace do not work;
+ *     there is no ptrace either, so that debuggers and strace do not work, unless it has
+ *     own_processes;
  *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf or perf, gives no
  *     setuid bits and file capabilities, types nothing into terminals: EPERM, or ENOSYS where
  *     programs then go on without;
@@ -76,7 +77,7 @@ enum confine_net {
 struct confine_overlay {
     const char *at;           /* absolute, without links, exists; not the root */
     const char *const *lower; /* ends with NULL, topmost first; usually {at, NULL} */
-    /* A private folder, neither in a lower one nor above it. It may already hold files, and
+    /* A private folder, which holds no lower one. It may already hold files, and
      * whiteouts (character devices 0:0) that hide what is below. "y" as the extended attribute
      * user.overlay.opaque hides everything below a folder. */
     const char *upper;
@@ -134,9 +135,9 @@ struct confinement {
 
     const struct confine_backend *by; /* NULL: confine_backend() */
 
-    /* Mounted in this order of depth, before any other rule is applied: the rules above are about
-     * what is seen through them. Below an overlay a missing path of read_only is skipped, and no
-     * folder is made for it. */
+    /* Mounted before any other rule is applied, so that the rules above are about what is seen
+     * through them; the one at the deepest path wins. Below an overlay a missing path of read_only
+     * is skipped. Not with "bubblewrap", nor are the next ones: ERR_UNSUPPORTED. */
     const struct confine_overlay *overlays;
     size_t overlay_count;
     /* A PID namespace and a /proc of its own: the job sees no other process, and none of its

@@ -26,6 +26,7 @@
 #include "proc/confine_image.h"
 #include "proc/confine_mounts.h"
 #include "proc/landlock.h"
+#include "proc/observe.h"
 #include "proc/packet.h"
 
 #define ENTER_LAST_CAPABILITY 63
@@ -170,6 +171,8 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     *ret_stage = CHILD_NAMESPACES;
     if (!enter_namespaces(image->namespaces & ~ahead->namespaces))
         return false;
+    if (image->is_view) /* no Landlock keeps other jobs from looking into us */
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (!image->keeps_rights && !image->is_view && !ahead->is_bound)
         enter_bound_capabilities(image->capabilities);
     *ret_stage = CHILD_NETWORK;
@@ -180,6 +183,8 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     *ret_stage = CHILD_CALLS;
     if ((image->socket_count || image->has_fd[CONFINE_RECORDS]) &&
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, image->hand) < 0)
+        return false;
+    if (image->has_fd[CONFINE_RECORDS] && !observe_init(image))
         return false;
     *ret_stage = CHILD_OVERLAY;
     if (!confine_mounts_overlay(image, &ahead->rules))
@@ -199,6 +204,8 @@ void confine_take_asks(struct confine_image *image)
     if (packet_receive(image->hand[0], &image->asks, 1) < 0)
         image->asks = -1;
     close(image->hand[0]);
+    if (image->observer)
+        broker_hurry(image);
 }
 
 /* ---- in the leader ---- */
@@ -238,7 +245,7 @@ CHILD_FN bool confine_drop_calls(const struct confine_image *image)
         .filter = (struct sock_filter *)((char *)(uintptr_t)image + image->filter),
     };
 
-    if (image->hand[1] >= 0 && !broker_install(image->hand[1]))
+    if (image->hand[1] >= 0 && !broker_install(image))
         return false;
     if (image->is_view)
         return true;

@@ -1,9 +1,9 @@
 /*
- * confine_mounts: what is to stay writable is copied first, all of the rest is made read-only in
- * one call, what is to be read-only or shown is copied then; after that the copies are mounted over
- * where they came from, folders before what is in them, and hidden places get something empty over
- * them. Paths have no symbolic links any more, and none is followed: a job that runs beside this
- * one could have put one there.
+ * confine_mounts: overlays come first. Then what is to stay writable is copied, all of the rest is
+ * made read-only in one call, what is to be read-only or shown is copied then; after that the
+ * copies are mounted over where they came from, folders before what is in them, and hidden places
+ * get something empty over them. Paths have no symbolic links any more, and none is followed: a job
+ * that runs beside this one could have put one there.
  *
  * Runs in the warden; plain system calls only.
  */
@@ -190,8 +190,7 @@ static bool mounts_add_overlay(const struct confine_image *image, size_t i,
     mounts_open_work(layers->work); /* of a job before this one */
     mounted = mount("overlay", target, "overlay", 0, options) == 0;
     sys = errno;
-    if (mounted)
-        mounts_open_work(layers->work);
+    mounts_open_work(layers->work); /* which a mount that failed may have begun, too */
     close(at);
     errno = sys;
     return mounted;

@@ -90,8 +90,8 @@ static bool probe_run(const struct confine_kit *kit, bool (*then)(void), char *r
         return false;
     }
     *ret_leaving = child;
-    if (dumpable == 0) /* which belongs to the memory, and so to us both */
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (dumpable == 0 || dumpable == 1) /* which belongs to the memory, and so to us both */
+        prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0);
     works = p->is_over && !p->failure.failed;
     if (!p->is_over)
         snprintf(ret_why, size, "a process that confined itself did not survive it");

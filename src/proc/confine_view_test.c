@@ -281,6 +281,121 @@ static void test_prepared(void **state)
     }
 }
 
+/* Names that options of mounts give a meaning to, several overlays, one in another. */
+static void test_several(void **state)
+{
+    static const char *const there[] = {"w, a:b\\c d/f", "w, a:b\\c d/in/g", "other/h", NULL};
+
+    for (int way = 0; way < WAYS; way++) {
+        const char *write[] = {scratch, NULL};
+        CLEANUP(view_release) struct view v = {0};
+        CLEANUP(told_release) struct told t = {0};
+        CLEANUP(told_release) struct told again = {0};
+
+        if (!way_works((enum way)way))
+            continue;
+        teardown(state);
+        setup(state);
+        make_paths(there);
+        view_add(&v, "w, a:b\\c d/in");
+        view_add(&v, "w, a:b\\c d");
+        view_add(&v, "other");
+        make_path("up1/in/hidden by the one inside");
+        view_go(&v, (enum way)way, write);
+        run(&t, &v.c, "w, a:b\\c d",
+            "echo 1 > f; echo 2 > in/g; echo 3 > ../other/h; echo 4 > n; ls in; cat f in/g "
+            "../other/h");
+        expect("several", (enum way)way, &t, 0, "g\n1\n2\n3\n");
+        assert_true(is_there("up0/g"));
+        assert_true(is_there("up1/f") && is_there("up1/n") && !is_there("up1/in/g"));
+        assert_true(is_there("up2/h"));
+        assert_false(is_there("w, a:b\\c d/n"));
+        /* The same folders serve another job, which finds what the first has left. */
+        run(&again, &v.c, "w, a:b\\c d", "cat n f in/g");
+        expect("again", (enum way)way, &again, 0, "4\n1\n2\n");
+    }
+}
+
+/* Rules about what is seen through the overlay. */
+static void test_rules(void **state)
+{
+    static const char *const there[] = {"w/keep",  "w/gone",   "w/secret",
+                                        "w/dir/x", "w/hide/y", NULL};
+    static const char *const names[] = {"w/keep", "w/gone", "w/new", "w/never", "w/dir"};
+    static const char *const hidden_names[] = {"w/secret", "w/hide", "w/gone"};
+
+    for (int way = 0; way < WAYS; way++) {
+        struct strv read_only = STRV_INIT;
+        struct strv hidden = STRV_INIT;
+        const char *write[] = {NULL, NULL};
+        CLEANUP(mem_freep) char *gone = NULL;
+        CLEANUP(view_release) struct view v = {0};
+        CLEANUP(told_release) struct told t = {0};
+
+        if (!way_works((enum way)way))
+            continue;
+        teardown(state);
+        setup(state);
+        make_paths(there);
+        view_add(&v, "w");
+        make_path("up0/new"); /* is not in the folder below */
+        gone = in_scratch("up0/gone");
+        assert_int_equal(mknod(gone, S_IFCHR, 0), 0);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+            strv_addf(&read_only, "%s/%s", scratch, names[i]);
+        for (size_t i = 0; i < ARRAY_LEN(hidden_names); i++)
+            strv_addf(&hidden, "%s/%s", scratch, hidden_names[i]);
+        write[0] = v.overlays[0].at;
+        view_go(&v, (enum way)way, write);
+        v.c.read_only = (const char *const *)strv_get(&read_only);
+        v.c.hidden = (const char *const *)strv_get(&hidden);
+        run(&t, &v.c, "w",
+            "for f in keep new dir/x; do (echo x > $f) 2>/dev/null && echo wrote $f; done; "
+            "rm -f keep new 2>/dev/null && echo removed; mv dir d2 2>/dev/null && echo moved; "
+            "echo ok > free && cat free; cat keep new; ls gone 2>/dev/null; "
+            "cat secret hide/y 2>/dev/null; echo x > gone && echo made");
+        expect("rules", (enum way)way, &t, 0, "ok\ntext of w/keep\ntext of up0/new\nmade\n");
+        assert_false(is_there("w/free"));
+        strv_release(&read_only);
+        strv_release(&hidden);
+    }
+}
+
+/* What cannot be mounted is refused, and so is what makes no sense. */
+static void test_refused(void **state)
+{
+    static const char *const there[] = {"w/in/", "up/", "work/", NULL};
+    const struct {
+        const char *name;
+        const char *at, *lower, *upper, *work;
+        enum err_code code;
+    } rows[] = {
+        {"missing", "none", "w", "up", "work", ERR_UNSUPPORTED},
+        {"missing lower", "w", "none", "up", "work", ERR_UNSUPPORTED},
+        {"lower in upper", "w/in", "w/in", "w", "work", ERR_UNSUPPORTED},
+        {"the root", "/", "w", "up", "work", ERR_BAD_INPUT},
+        {"no lower", "w", NULL, "up", "work", ERR_BAD_INPUT},
+    };
+
+    (void)state;
+    make_paths(there);
+    for (size_t i = 0; i < ARRAY_LEN(rows) && way_works(WAY_VIEW); i++) {
+        CLEANUP(mem_freep)
+        char *at = rows[i].at[0] == '/' ? mem_dup("/", 1) : in_scratch(rows[i].at);
+        CLEANUP(mem_freep) char *lower = rows[i].lower ? in_scratch(rows[i].lower) : NULL;
+        CLEANUP(mem_freep) char *upper = in_scratch(rows[i].upper);
+        CLEANUP(mem_freep) char *work = in_scratch(rows[i].work);
+        const char *list[] = {lower, NULL};
+        const struct confine_overlay o = {at, list, upper, work};
+        const struct confinement c = {.overlays = &o, .overlay_count = 1, .is_view = true};
+        CLEANUP(told_release) struct told t = {0};
+
+        run(&t, &c, "w", "echo ran");
+        if (t.rc == 0 || t.err.code != rows[i].code)
+            fail_msg("%s: %s", rows[i].name, t.rc == 0 ? "ran" : t.err.text);
+    }
+}
+
 /* ---- processes of its own ---- */
 
 static const struct process_case {
@@ -385,12 +500,188 @@ static void test_processes(void **state)
     assert_false(is_running("[6]543"));
 }
 
+/* ---- what is observed ---- */
+
+static const struct observe_case {
+    const char *name;
+    const char *script; /* in w, with the files a, b.sh and d/x */
+    /* Records, with the scratch folder as "@" and without numbers; all of them are there. */
+    const char *want;
+    const char *lacks; /* and none of these */
+} observe_cases[] = {
+    {"a file", "cat a", "X /bin/sh|-c|cat a\nX /usr/bin/cat|a\nR @/w/a\n", "M @/w/a\n"},
+    {"a script", "sh b.sh", "|b.sh\nR @/w/b.sh\n", NULL},
+    {"one that is missing", "cat missing; :", "|missing\nM @/w/missing\n", "R @/w/missing\n"},
+    {"relative", "cd d && cat ../a ./x", "R @/w/a\nR @/w/d/x\n", "../a\nR"},
+    {"absolute", "cat $PWD/d//./x", "R @/w/d/x\n", NULL},
+    {"a new one", "echo 1 > new; cat new", "M @/w/new\nR @/w/new\n", NULL},
+    {"by a folder's descriptor",
+     "python3 -c 'import os\nd = os.open(\"d\", os.O_RDONLY)\n"
+     "os.open(\"x\", os.O_RDONLY, dir_fd=d)'",
+     "R @/w/d\nR @/w/d/x\n", NULL},
+    {"by a thread",
+     "python3 -c 'import threading\n"
+     "t = threading.Thread(target=lambda: open(\"d/x\").read())\nt.start()\nt.join()'",
+     "R @/w/d/x\n", NULL},
+    {"elsewhere", "cat ../out; cat /etc/passwd >/dev/null", "cat|../out\n", "R @/out\n"},
+    {"a program of its own", "cp /bin/true d/prog && ./d/prog one two", "X @/w/d/prog|one|two\n",
+     NULL},
+    {"not along the path", "PATH=$PWD/d:/usr/bin:/bin; cat a", "R @/w/a\n", "X @/w/d/cat"},
+    {"a script by its name", "chmod +x b.sh && ./b.sh arg", "X @/w/b.sh|arg\n", NULL},
+    {"often", "i=0; while [ $i -lt 300 ]; do read x < a; i=$((i+1)); done", "R @/w/a\n",
+     "R @/w/a\nR @/w/a\n"},
+};
+
+/* Reads records as observe_case has them. */
+static void read_records(int fd, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest;
+    struct str record;
+
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(buf_add_fd(&raw, fd, NULL), 0);
+    rest = buf_str(&raw);
+    while (rest.len && str_cut(&rest, '\0', &record)) {
+        struct str kind;
+        struct str pid;
+
+        if (!record.len)
+            continue;
+        assert_true(str_cut(&record, ' ', &kind));
+        assert_true(str_cut(&record, ' ', &pid));
+        buf_addf(ret, "%.*s ", STR_ARG(kind));
+        for (size_t i = 0; i < record.len; i++) {
+            if (strncmp(record.ptr + i, scratch, strlen(scratch)) == 0) {
+                buf_addc(ret, '@');
+                i += strlen(scratch) - 1;
+            } else {
+                buf_addc(ret, record.ptr[i] == '\x1f' ? '|' : record.ptr[i]);
+            }
+        }
+        buf_addc(ret, '\n');
+    }
+}
+
+/* Whether each line of `want` is there, or the end of one that is longer. */
+static bool has_lines(const char *text, const char *want)
+{
+    struct str rest = str_of(want);
+    struct str line;
+    char end[256];
+
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        snprintf(end, sizeof(end), "%.*s\n", STR_ARG(line));
+        if (line.len && !strstr(text, end))
+            return false;
+    }
+    return true;
+}
+
+static void run_observe_case(const struct observe_case *row, enum way way, bool own)
+{
+    static const char *const there[] = {"w/a", "w/d/x", "out", NULL};
+    CLEANUP(fd_closep) int fd = -1;
+    CLEANUP(mem_freep) char *path = in_scratch("records");
+    CLEANUP(mem_freep) char *workspace = in_scratch("w");
+    CLEANUP(mem_freep) char *script = in_scratch("w/b.sh");
+    CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(view_release) struct view v = {0};
+    CLEANUP(told_release) struct told t = {0};
+    const char *write[] = {workspace, NULL};
+
+    make_paths(there);
+    assert_int_equal(file_replace(script, STR("#!/bin/sh\necho b\n"), 0644, NULL), 0);
+    fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(fd > 0);
+    if (own)
+        view_add(&v, "w");
+    view_go(&v, way, write);
+    v.c.own_processes = own;
+    v.c.observe = fd;
+    v.c.observed = write;
+    run(&t, &v.c, "w", row->script);
+    if (t.rc < 0 || t.r.how != PROC_EXITED || t.r.code != 0)
+        fail_msg("%s, way %d, own %d: %s code %d '%s'", row->name, way, own, t.err.text, t.r.code,
+                 buf_cstr(&t.r.err));
+    read_records(fd, &got);
+    if (!has_lines(buf_cstr(&got), row->want) || (row->lacks && strstr(buf_cstr(&got), row->lacks)))
+        fail_msg("%s, way %d, own %d:\n%s", row->name, way, own, buf_cstr(&got));
+}
+
+static void test_observed(void **state)
+{
+    const char *why = "";
+
+    if (!confine_observe_works(&why)) {
+        print_message("  skipped: %s\n", why);
+        return;
+    }
+    for (int i = 0; i < (int)ARRAY_LEN(observe_cases) * WAYS * 2; i++) {
+        enum way way = (enum way)(i / 2 % WAYS);
+
+        if (!way_works(way))
+            continue;
+        teardown(state);
+        setup(state);
+        run_observe_case(&observe_cases[i / 2 / WAYS], way, i % 2);
+    }
+}
+
+/* Cancelled while it is observed, with a process that waits for nothing. */
+static void cancel_soon(void *arg)
+{
+    const struct timespec moment = {.tv_nsec = 200 * 1000 * 1000};
+
+    nanosleep(&moment, NULL);
+    cancel_set(arg);
+}
+
+static void test_cancelled(void **state)
+{
+    const char *argv[] = {"/bin/sh", "-c", "trap '' TERM; while :; do cat a >/dev/null; done",
+                          NULL};
+
+    (void)state;
+    make_path("a");
+    for (int way = 0; way < WAYS; way++) {
+        CLEANUP(fd_closep) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        const char *list[] = {scratch, NULL};
+        struct confinement c = {.own_processes = true,
+                                .is_view = way == WAY_VIEW,
+                                .write = way == WAY_VIEW ? NULL : list,
+                                .observe = fd,
+                                .observed = list};
+        const struct proc_spec spec = {
+            .argv = argv, .dir = scratch, .confine = &c, .grace_ms = 50, .timeout_ms = LONG_MS};
+        struct cancel *cancel = cancel_new(NULL);
+        struct proc_result r = {0};
+        struct err err = {0};
+        struct thread *soon;
+
+        if (!way_works((enum way)way))
+            continue;
+        soon = thread_start("soon", cancel_soon, cancel, &err);
+        assert_int_equal(proc_run(&spec, cancel, &r, &err), -1);
+        assert_int_equal(err.code, ERR_CANCELLED);
+        thread_join(soon);
+        cancel_unref(cancel);
+        proc_shutdown();
+        assert_false(is_running("[d]o cat a >/dev/null"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_overlay_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_prepared, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_several, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_observed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
     };
     int status = 0;
     pid_t child = geteuid() == 0 ? fork() : -1;

@@ -30,6 +30,7 @@
 #include "proc/confine_image.h"
 #include "proc/first.h"
 #include "proc/launch.h"
+#include "proc/observe.h"
 #include "proc/shed.h"
 #include "proc/tree.h"
 
@@ -211,6 +212,7 @@ static void warden_await_exec(struct confine_image *image, int started)
             break;
     }
     confine_take_asks(image);
+    observe_started(image);
     close(started);
 }
 
@@ -336,6 +338,8 @@ static void warden_reap(struct warden *w)
         }
     }
     alone = rc < 0 && errno == ECHILD;
+    if (w->confine && !w->leader) /* before anyone hears of the end */
+        observe_flush(w->confine);
     if (leader_ended) {
         report.alone = alone;
         if (w->is_first)
@@ -454,6 +458,18 @@ static void warden_obey(struct warden *w)
     }
 }
 
+/* An observed job asks a lot: as long as nothing else happens, it gets its answers here. */
+static bool warden_answer(struct warden *w, struct pollfd *fds, size_t count)
+{
+    struct pollfd *asks = &fds[count - 1];
+    bool goes_on = broker_answer(w->confine);
+
+    while (goes_on && w->confine->observer && !w->killing && poll(fds, count, -1) == 1 &&
+           asks->revents == POLLIN)
+        goes_on = broker_answer(w->confine);
+    return goes_on;
+}
+
 /* One wait. While killing, the socket has nothing more to say (and at its end is always
  * readable). */
 static void warden_step(struct warden *w)
@@ -471,7 +487,7 @@ static void warden_step(struct warden *w)
     if (fds[2].revents)
         confine_forward(w->confine);
     if (w->confine && fds[3].revents &&
-        (!(fds[3].revents & POLLIN) || !broker_answer(w->confine))) {
+        (!(fds[3].revents & POLLIN) || !warden_answer(w, fds, ARRAY_LEN(fds)))) {
         close(w->confine->asks); /* none of those who could ask is left */
         w->confine->asks = -1;
     }

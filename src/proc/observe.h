@@ -1,0 +1,29 @@
+/*
+ * What an observed job executes and opens, recorded as confine.h says.
+ *
+ * The kernel stops the job's calls that open and execute, and asks the warden (broker.h), which
+ * reads the path from the job's memory and lets the call go on. Everything that is needed for it
+ * lies in memory that is mapped before the job starts. Private to this folder; plain system calls
+ * only.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct confine_image;
+struct observer;
+struct seccomp_notif;
+
+/* In the warden, before there is a leader. False: errno says why. */
+bool observe_init(struct confine_image *image);
+
+/* In the warden, once the leader has exec'ed. */
+void observe_started(struct confine_image *image);
+
+/* Reads what is asked for, while whoever asks waits; then, once it is known that this one was still
+ * there, keeps it. */
+void observe_look(const struct confine_image *image, const struct seccomp_notif *asked);
+void observe_keep(const struct confine_image *image);
+
+/* Writes down what is kept. */
+void observe_flush(const struct confine_image *image);
