@@ -84,7 +84,7 @@ static bool counts(const struct origin *o, struct str path)
 
 static bool is_done(const struct trace *trace, struct str path)
 {
-    return trace_has(&trace->ran, path) || trace_has(&trace->read, path);
+    return trace_has(&trace->ran, path) || trace_has(&trace->used, path);
 }
 
 /* A program that was built runs under a name that may change with its content. */
@@ -100,7 +100,7 @@ static size_t count_built(const struct origin *o, const struct strv *ran)
 static void compare_runs(const struct origin *o, const struct origin_check *first,
                          const struct trace *trace, objection_vec *ret, struct strv *ret_partial)
 {
-    const struct strv *lists[] = {&first->trace.ran, &first->trace.read};
+    const struct strv *lists[] = {&first->trace.ran, &first->trace.used};
     CLEANUP(strv_release) struct strv missing = STRV_INIT;
     size_t left = 0;
 

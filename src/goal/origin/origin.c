@@ -610,7 +610,7 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
     accept_programs(o, path, &count, &known);
     VEC_EACH(&o->checks, c) { /* it need not run or be read any more */
         forget(&c->trace.ran, name, &known);
-        forget(&c->trace.read, name, &known);
+        forget(&c->trace.used, name, &known);
     }
     if (path.len && path.ptr[0] == '/' && str_starts(name, STR("/")) && !known) {
         strv_add(&o->accepted, name);

@@ -22,6 +22,7 @@ void trace_release(struct trace *t)
     strv_release(&t->programs);
     strv_release(&t->ran);
     strv_release(&t->read);
+    strv_release(&t->used);
     strv_release(&t->made);
     strv_release(&t->outside);
     strv_release(&t->missing);
@@ -97,13 +98,19 @@ static void add_file(struct reader *r, struct str pid, struct str path)
     strv_add(&r->t->read, inside);
     if (name_of_source(inside, &source))
         strv_add(&r->t->read, buf_str(&source));
-    if (program && is_script(program, inside))
+    if (!program)
+        return;
+    if (is_script(program, inside))
         strv_add(&r->t->ran, inside);
-    if (program) {
-        struct str name = str_of(program);
-
-        if (name_is_make(base_of(str_first(name, str_chr(name, ARGUMENT_SEP)))))
-            strv_add(&r->t->made, inside);
+    path = str_of(program);
+    path = str_first(path, str_chr(path, ARGUMENT_SEP));
+    if (name_is_make(base_of(path)))
+        strv_add(&r->t->made, inside);
+    if (name_is_interpreter(base_of(path)) || name_is_builder(base_of(path)) ||
+        str_starts(path, r->dir)) {
+        strv_add(&r->t->used, inside);
+        if (source.len)
+            strv_add(&r->t->used, buf_str(&source));
     }
 }
 
@@ -135,6 +142,7 @@ static void sort_all(struct trace *t)
     sort(&t->programs);
     sort(&t->ran);
     sort(&t->read);
+    sort(&t->used);
     sort(&t->made);
     sort(&t->outside);
     sort(&t->missing);
@@ -201,6 +209,7 @@ void trace_write(const struct trace *t, struct jw *w)
     write_list(w, "programs", &t->programs);
     write_list(w, "ran", &t->ran);
     write_list(w, "read", &t->read);
+    write_list(w, "used", &t->used);
     write_list(w, "made", &t->made);
     jw_object_end(w);
 }
@@ -219,6 +228,7 @@ void trace_parse(struct trace *t, const struct json *v)
     parse_list(json_get(v, "programs"), &t->programs);
     parse_list(json_get(v, "ran"), &t->ran);
     parse_list(json_get(v, "read"), &t->read);
+    parse_list(json_get(v, "used"), &t->used);
     parse_list(json_get(v, "made"), &t->made);
     sort_all(t);
 }
