@@ -429,7 +429,17 @@ static const struct process_case {
     {"runs out of time", "sleep 6543", PROC_TIMED_OUT, 128 + SIGTERM, "", 100, false},
     {"ignores the end", "trap '' TERM; while :; do sleep 1; done", PROC_TIMED_OUT, 128 + SIGKILL,
      "", 100, false},
-    {"traces", "exec /bin/sh -c :", PROC_EXITED, 0, "", 0, false},
+    /* PTRACE_TRACEME of a child, and a look into its memory by process_vm_readv(2). */
+    {"traces",
+     "python3 -c 'import ctypes, os\n"
+     "c = ctypes.CDLL(None)\n"
+     "print(c.ptrace(0, 0, 0, 0))\n"
+     "b = ctypes.create_string_buffer(b\"seen\")\n"
+     "r = ctypes.create_string_buffer(5)\n"
+     "class v(ctypes.Structure): _fields_ = [(\"a\", ctypes.c_void_p), (\"n\", ctypes.c_size_t)]\n"
+     "h, t = v(ctypes.addressof(r), 5), v(ctypes.addressof(b), 5)\n"
+     "print(c.process_vm_readv(os.getpid(), ctypes.byref(h), 1, ctypes.byref(t), 1, 0))'",
+     PROC_EXITED, 0, "0\n5\n", 0, false},
 };
 
 /* Whether a process of this machine has this in its command line. The pattern must not match
