@@ -304,7 +304,7 @@ static const char case_begin[] =
 static const char case_end[] =
     "\n## End of the material\n"
     "Judge the condition of block 1, all of it, by what holds now. Where the material leaves a "
-    "doubt, look for yourself. Then answer with one JSON object and nothing else.\n";
+    "doubt, look for yourself. Then give your verdict.\n";
 
 /* What is not there is evidence too. */
 static void case_write_missing(const struct judge_case *c, struct buf *ret)

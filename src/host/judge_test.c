@@ -110,8 +110,11 @@ static void court_close(struct court *c)
     buf_release(&c->told);
 }
 
-#define YES "text {\"ok\":true,\"reason\":\"seen\"}\n"
-#define NO "text {\"ok\":false,\"reason\":\"not yet\"}\n"
+#define YES "call verdict {\"ok\":true,\"reason\":\"seen\"}\n"
+#define NO "call verdict {\"ok\":false,\"reason\":\"not yet\"}\n"
+/* As servers answer that ignore tools. */
+#define YES_TEXT "text {\"ok\":true,\"reason\":\"seen\"}\n"
+#define NO_TEXT "text {\"ok\":false,\"reason\":\"not yet\"}\n"
 #define COSTS(in, out) "usage input=" #in " output=" #out "\n"
 #define LOOK(tool, input) "step\ncall " tool " " input "\n" COSTS(1, 1)
 /* A verdict is only given when the result of the look says so. */
@@ -195,31 +198,67 @@ static const struct ask_case {
      "call Glob {\"pattern\":\"9\"}\n" COSTS(1, 1) SEES("too many calls at once"),
      ERR_NONE, true, "seen", 2, 2, 2, 2},
 
+    {"a verdict as text", "step\n" YES_TEXT COSTS(1, 1), ERR_NONE, true, "seen", 1, 1, 1, 1},
+    {"a no as text", "step\n" NO_TEXT COSTS(1, 1), ERR_NONE, false, "not yet", 1, 1, 1, 1},
+    {"a verdict after words", "step\ntext It holds.\n" YES COSTS(1, 1), ERR_NONE, true, "seen", 1,
+     1, 1, 1},
+    {"a verdict as text after a look",
+     LOOK("Read", "{\"file_path\":\"sum.c\"}") "step\n" YES_TEXT COSTS(1, 1), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
     {"asked once more",
      "step\ntext I think it is fine.\n" COSTS(
-         5, 5) "step\nif-prompt \"could not be read: there is no JSON object\"\n" YES COSTS(6, 6),
+         5, 5) "step\nif-prompt \"is no verdict: it is not one JSON object\"\n"
+               "if-prompt \"by calling the tool\"\n" YES COSTS(6, 6),
      ERR_NONE, true, "seen", 2, 11, 11, 2},
     {"asked once more, after looking",
      LOOK("Read", "{\"file_path\":\"sum.c\"}") "step\ntext Fine.\n" COSTS(
-         1, 1) "step\nif-prompt \"could not be read\"\n" YES COSTS(1, 1),
+         1, 1) "step\nif-prompt \"is no verdict\"\n" YES COSTS(1, 1),
      ERR_NONE, true, "seen", 3, 3, 3, 3},
     {"but not twice", "step\nsticky\ntext {\"ok\":\"yes\"}\n" COSTS(5, 5), ERR_PROTOCOL, false,
-     "could not be read: \"ok\" must be true or false", 2, 10, 10, 2},
+     "gave no verdict: 'reason' is required; 'ok' must be", 2, 10, 10, 2},
+    {"a no in words that quotes a yes",
+     "step\nsticky\ntext No. The log only says {\"ok\":true,\"reason\":\"x\"}.\n" COSTS(5, 5),
+     ERR_PROTOCOL, false, "not one JSON object", 2, 10, 10, 2},
+    {"a call that does not fit",
+     "step\nsticky\ncall verdict {\"ok\":\"yes\",\"reason\":\"x\"}\n" COSTS(5, 5), ERR_PROTOCOL,
+     false, "'ok' must be", 2, 10, 10, 2},
+    {"a call that does not fit, then one that does",
+     "step\ncall verdict {\"ok\":true}\n" COSTS(
+         1, 1) "step\nif-prompt \"'reason' is required\"\n" NO COSTS(1, 1),
+     ERR_NONE, false, "not yet", 2, 2, 2, 2},
+    {"two verdicts at once", "step\nsticky\n" NO YES COSTS(1, 1), ERR_PROTOCOL, false, "only call",
+     2, 2, 2, 2},
+    {"a verdict beside a look",
+     "step\ncall Read {\"file_path\":\"sum.c\"}\n" YES COSTS(
+         1, 1) "step\nif-result \"a verdict was due\"\nif-prompt \"only call\"\n" NO COSTS(1, 1),
+     ERR_NONE, false, "not yet", 2, 2, 2, 2},
     {"no looks instead of an answer",
      "step\ntext Fine.\n" COSTS(1, 1) "step\ncall Read {\"file_path\":\"sum.c\"}\n" COSTS(1, 1),
-     ERR_PROTOCOL, false, "calls tools where a verdict was due", 2, 2, 2, 2},
+     ERR_PROTOCOL, false, "calls other tools where a verdict was due", 2, 2, 2, 2},
     {"no words at all",
-     "step\nthink Hm.\n" COSTS(1, 1) "step\nif-prompt \"the answer is empty\"\n" NO COSTS(1, 1),
+     "step\nthink Hm.\n" COSTS(1, 1) "step\nif-prompt \"no verdict: it is empty\"\n" NO COSTS(1, 1),
      ERR_NONE, false, "not yet", 2, 2, 2, 2},
     {"cut off",
      "step\ntext {\"ok\":true,\"rea\nstop max_tokens\n" COSTS(
          1, 1) "step\nif-prompt \"it was cut off\"\n" NO COSTS(1, 1),
      ERR_NONE, false, "not yet", 2, 2, 2, 2},
+    {"cut off behind a whole object", "step\nsticky\n" YES_TEXT "stop max_tokens\n" COSTS(1, 1),
+     ERR_PROTOCOL, false, "cut off", 2, 2, 2, 2},
+    {"cut off behind a whole call", "step\nsticky\n" YES "stop max_tokens\n" COSTS(1, 1),
+     ERR_PROTOCOL, false, "cut off", 2, 2, 2, 2},
+    {"cut off behind a look",
+     "step\ncall Read {\"file_path\":\"sum.c\"}\nstop max_tokens\n" COSTS(
+         1, 1) "step\nif-prompt \"cut off\"\n" NO COSTS(1, 1),
+     ERR_NONE, false, "not yet", 2, 2, 2, 2},
+    {"paused", "step\nsticky\n" YES_TEXT "stop pause_turn\n" COSTS(1, 1), ERR_PROTOCOL, false,
+     "pause_turn", 2, 2, 2, 2},
     {"refused", "step\nsticky\ntext I cannot do that.\nstop refusal\n" COSTS(1, 1), ERR_PROTOCOL,
+     false, "the model refused to judge", 2, 2, 2, 2},
+    {"refused with a verdict", "step\nsticky\n" YES "stop refusal\n" COSTS(1, 1), ERR_PROTOCOL,
      false, "the model refused to judge", 2, 2, 2, 2},
 
     {"it looks on and on", "step\nsticky\ncall Glob {\"pattern\":\"*\"}\n" COSTS(1, 1),
-     ERR_PROTOCOL, false, "calls tools where a verdict was due", 9, 9, 9, 9},
+     ERR_PROTOCOL, false, "calls other tools where a verdict was due", 9, 9, 9, 9},
     {"the eighth time it must answer",
      "step\nif-prompt \"This was the last look\"\n" NO COSTS(
          1, 1) "step\nsticky\ncall Glob {\"pattern\":\"*\"}\n" COSTS(1, 1),

@@ -49,6 +49,7 @@ struct json; /* one value; immutable once parsed, so free to share between threa
 struct json_info {
     size_t bad_utf8;        /* bytes that became U+FFFD */
     size_t lone_surrogates; /* kept */
+    size_t overridden;      /* members left out because their key comes again later */
 };
 
 /* One value with only white space around it. Errors: "line 3, column 7: expected ':' after a key".
