@@ -49,17 +49,46 @@ struct judge_item {
     struct str input;  /* JSON */
     struct str result; /* text, perhaps cut already */
     bool is_error;
+    struct str note; /* the parts of the input that matter; empty: all of it */
+    int64_t times;   /* the same call was made; 0 counts as 1 */
+};
+
+/* Calls that are not shown, by tool. */
+struct judge_left_out {
+    struct str tool;
+    size_t count;
+};
+
+/* A file that differs from when the goal was set. */
+struct judge_change {
+    struct str path;
+    struct str how; /* "changed", "new", "gone", "mode", "type" */
+    struct str why; /* its group: "the check reads it", "protected", "configuration", "git state",
+                     * "ignored by git", "submodule", "tracked" */
 };
 
 struct judge_case {
-    struct str objective; /* the whole text, also of one kept as a file */
+    struct str objective;     /* the whole text, also of one kept as a file */
+    struct str objections;    /* what tenax noticed and the judge must settle; may be empty */
+    struct str part_of_check; /* files that the check runs or names and the agent may change, one a
+                               * line; may be empty */
+    const struct judge_change *changes; /* in any order */
+    size_t change_count;
+    size_t changes_left_out; /* that are not in the list */
     const struct check_result *checks;
     size_t check_count;
     struct str diff_stat, diff_hunks; /* empty: not in git, or nothing */
     bool has_baseline;
+    struct str diff_error;          /* why no diff could be made; empty: it was, or there is none */
     struct str claim;               /* the agent's last words, or the reason of its claim */
     const struct judge_item *items; /* oldest first */
     size_t item_count;
+    const struct judge_item *touched; /* calls that may have bent what the goal is judged by, of the
+                                       * whole goal, oldest first */
+    size_t touched_count;
+    size_t touched_left_out;
+    const struct judge_left_out *left_out; /* other calls that are not shown */
+    size_t left_out_count;
     struct str services;    /* processes that still run, for the evidence; may be empty */
     struct str last_reason; /* of the verdict before; may be empty */
     struct str criteria; /* JSON array of the verdict before: the same names again; may be empty */

@@ -19,8 +19,10 @@
 #define JUDGE_DOWN 5   /* and that could not be had */
 
 struct exhibits {
-    struct buf stat, hunks, services, last_reason, criteria;
-    VEC(struct judge_item) items;
+    struct buf stat, hunks, diff_error, services, last_reason, criteria;
+    VEC(struct judge_item) items, touched;
+    VEC(struct judge_left_out) left_out;
+    size_t touched_left_out;
     struct arena arena;
     bool has_baseline;
 };
@@ -29,11 +31,26 @@ static void exhibits_release(struct exhibits *x)
 {
     buf_release(&x->stat);
     buf_release(&x->hunks);
+    buf_release(&x->diff_error);
     buf_release(&x->services);
     buf_release(&x->last_reason);
     buf_release(&x->criteria);
     vec_release(&x->items);
+    vec_release(&x->touched);
+    vec_release(&x->left_out);
     arena_release(&x->arena);
+}
+
+static struct judge_item exhibits_item(struct exhibits *x, const struct goal_item *it)
+{
+    return (struct judge_item){
+        .tool = arena_str(&x->arena, str_of(it->tool)),
+        .input = arena_str(&x->arena, str_of(it->input)),
+        .result = arena_str(&x->arena, str_of(it->result)),
+        .note = arena_str(&x->arena, str_of(it->note)),
+        .is_error = it->is_error,
+        .times = it->times,
+    };
 }
 
 /* What the goal itself knows; copied, so that the permit is not held while the judge thinks. */
@@ -45,16 +62,21 @@ static void exhibits_take(struct goal *g, struct exhibits *x, char *ret_commit)
     lock_take(&g->permit);
     buf_add(&x->last_reason, g->row.last_reason);
     buf_add(&x->criteria, buf_str(&g->memory.criteria));
-    VEC_EACH(&g->items, it) {
-        struct judge_item *item = vec_add(&x->items);
-
-        *item = (struct judge_item){
-            .tool = arena_str(&x->arena, str_of(it->tool)),
-            .input = arena_str(&x->arena, str_of(it->input)),
-            .result = arena_str(&x->arena, str_of(it->result)),
-            .is_error = it->is_error,
-        };
+    VEC_EACH(&g->kept, it) {
+        vec_push(&x->touched, exhibits_item(x, it));
     }
+    VEC_EACH(&g->items, it) {
+        struct judge_item item = exhibits_item(x, it);
+
+        vec_push(&x->items, item);
+        if (it->is_sensitive)
+            vec_push(&x->touched, item);
+    }
+    VEC_EACH(&g->left_out, it) {
+        vec_push(&x->left_out,
+                 ((struct judge_left_out){arena_str(&x->arena, str_of(it->tool)), it->count}));
+    }
+    x->touched_left_out = g->kept_left_out;
     ret_commit[0] = '\0';
     if (g->row.baseline.len &&
         json_parse(&arena, g->row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
@@ -72,6 +94,7 @@ static void exhibits_make(struct goal *g, struct exhibits *x, struct cancel *can
     *x = (struct exhibits){
         .stat = BUF_INIT(LADDER_MAX_STAT + 4096),
         .hunks = BUF_INIT(LADDER_MAX_HUNKS + 4096),
+        .diff_error = BUF_INIT(4096),
         .services = BUF_INIT(16 << 10),
         .last_reason = BUF_INIT(BUF_NO_LIMIT),
         .criteria = BUF_INIT(64 << 10),
@@ -82,8 +105,10 @@ static void exhibits_make(struct goal *g, struct exhibits *x, struct cancel *can
         return;
     x->has_baseline = baseline_diff(&b, commit, cancel, &x->stat, LADDER_MAX_STAT, &x->hunks,
                                     LADDER_MAX_HUNKS, &err) == 0;
-    if (!x->has_baseline)
+    if (!x->has_baseline) {
         log_debug("goal", "no diff for the judge: %s", err.text);
+        buf_addf(&x->diff_error, "%s", err.text[0] ? err.text : "git gave no reason");
+    }
 }
 
 static void judge_progress(void *arg, struct str text)
@@ -182,9 +207,15 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
         .diff_stat = buf_str(&x.stat),
         .diff_hunks = buf_str(&x.hunks),
         .has_baseline = x.has_baseline,
+        .diff_error = buf_str(&x.diff_error),
         .claim = l->claim,
         .items = x.items.ptr,
         .item_count = x.items.len,
+        .touched = x.touched.ptr,
+        .touched_count = x.touched.len,
+        .touched_left_out = x.touched_left_out,
+        .left_out = x.left_out.ptr,
+        .left_out_count = x.left_out.len,
         .services = buf_str(&x.services),
         .last_reason = buf_str(&x.last_reason),
         .criteria = buf_str(&x.criteria),

@@ -101,6 +101,20 @@ const struct recipe *recipe_of(struct str program)
     return NULL;
 }
 
+bool recipe_is_order(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(recipes); i++) {
+        struct str files = str_of(recipes[i].files);
+        struct str pattern;
+
+        while (files.len && str_cut(&files, ' ', &pattern)) {
+            if (pattern.len && !str_is(pattern, "*") && recipe_name_fits(pattern, name))
+                return true;
+        }
+    }
+    return false;
+}
+
 bool recipe_is_runner(struct str program)
 {
     return str_is_word_of(

@@ -31,6 +31,8 @@ bool recipe_inspects(struct str program);
 /* Part of the shell: not looked up in PATH. */
 bool recipe_is_builtin(struct str program);
 
+/* A name of a file that some program reads its orders from: Makefile, package.json, … */
+bool recipe_is_order(struct str name);
 /* A test file by the usual names; path relative to the workspace. */
 bool recipe_is_test(struct str path);
 /* A folder that holds what others wrote or made: node_modules, target, build, .venv, … */
