@@ -38,6 +38,7 @@ struct asking {
     struct judge_verdict *verdict;
     int64_t deadline_ms;
     VEC(struct message *) messages;
+    struct arena arena;         /* of the tools' descriptions */
     VEC(struct llm_tool) tools; /* to look with, and last the verdict; none: text is asked for */
     bool no_force;              /* the server refuses a forced call */
     int steps;                  /* answers given in this conversation */
@@ -54,6 +55,7 @@ static void asking_release(struct asking *a)
     }
     vec_release(&a->messages);
     vec_release(&a->tools);
+    arena_release(&a->arena);
 }
 
 static void asking_tell(const struct asking *a, struct str text)
@@ -177,8 +179,17 @@ static void asking_offer_tools(struct asking *a)
 
     if (!spec->provider->model.tools)
         return;
-    for (size_t i = 0; i < count; i++)
-        vec_push(&a->tools, tools[i]);
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the tool's own text */
+        struct llm_tool *t = vec_add(&a->tools);
+
+        buf_add(&text, tools[i].description);
+        buf_adds(&text, " For you, ignored, hidden and binary files are included; what is in .git, "
+                        "where the path names it.");
+        *t = tools[i];
+        t->description = arena_str(&a->arena, buf_str(&text));
+        t->description_json = STR("");
+    }
     vec_push(&a->tools,
              ((struct llm_tool){
                  .name = STR(JUDGE_TOOL),

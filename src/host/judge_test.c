@@ -191,6 +191,67 @@ static const struct ask_case {
      ERR_NONE, true, "seen", 2, 2, 2, 2},
     {"a file that is too long", LOOK("Read", "{\"file_path\":\"long.txt\"}") SEES("3# cut here"),
      ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what .rgignore hides", LOOK("Grep", "{\"pattern\":\"needle_blind\"}") SEES("3| blind.c"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what .ignore hides", LOOK("Grep", "{\"pattern\":\"needle_ignore\"}") SEES("3| blind2.c"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what git ignores",
+     LOOK("Grep", "{\"pattern\":\"needle_module\"}") SEES("3| node_modules/.bin/jest"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"what is hidden", LOOK("Grep", "{\"pattern\":\"needle_hidden\"}") SEES("3| .hidden/x"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what has a NUL",
+     LOOK("Grep", "{\"pattern\":\"needle_nul\",\"output_mode\":\"content\"}")
+         SEES("3| nul.py:2:[binary file matches] a.b needle_nul"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what has a NUL, counted",
+     LOOK("Grep", "{\"pattern\":\"needle_nul\",\"output_mode\":\"count\"}") SEES("3| nul.py:2"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what has a NUL, over lines",
+     LOOK("Grep", "{\"pattern\":\"needle_nul.x\",\"output_mode\":\"content\",\"multiline\":true}")
+         SEES("binary file matches"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"one file that is hidden",
+     LOOK("Grep", "{\"pattern\":\"needle\",\"path\":\".hidden/x\"}") SEES("3| .hidden/x"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"by a kind of file",
+     LOOK("Grep", "{\"pattern\":\"needle_blind\",\"type\":\"c\"}") SEES("3| blind.c"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"by a glob", LOOK("Grep", "{\"pattern\":\"needle\",\"glob\":\"jest\"}") SEES("bin/jest"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"not .git by itself",
+     LOOK("Grep", "{\"pattern\":\"needle_git\"}") SEES("(.git was not searched: name it as path"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {".git when it is named",
+     LOOK("Grep", "{\"pattern\":\"needle_git\",\"path\":\".git\"}")
+         SEES("3| .git/hooks/pre-commit"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what a rule denies is said",
+     LOOK("Grep", "{\"pattern\":\"nowhere\"}") SEES("1 files or folders were left out: a rule"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"links are said", LOOK("Grep", "{\"pattern\":\"nowhere\"}") SEES("is a link"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"ignored files by name",
+     LOOK("Glob", "{\"pattern\":\"**/jest\"}") SEES("3| node_modules/.bin/jest"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"hidden files by name", LOOK("Glob", "{\"pattern\":\"**/x\"}") SEES("3| .hidden/x"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"blinded files by name", LOOK("Glob", "{\"pattern\":\"blind*\"}") SEES("3| blind2.c"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"links by name", LOOK("Glob", "{\"pattern\":\"lea*\"}") SEES("3| leak"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"hooks by name",
+     LOOK("Glob", "{\"pattern\":\".git/hooks/*\"}") SEES("3| .git/hooks/pre-commit"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"reads what has a NUL", LOOK("Read", "{\"file_path\":\"nul.py\"}") SEES("b needle_nul"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"reads what begins like a picture",
+     LOOK("Read", "{\"file_path\":\"pic.js\"}") SEES("GIF89a=1; needle_pic"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"reads what begins like a PDF", LOOK("Read", "{\"file_path\":\"doc.sh\"}") SEES("needle_doc"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"reads hooks", LOOK("Read", "{\"file_path\":\".git/hooks/pre-commit\"}") SEES("needle_git"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
     {"too many looks at once",
      "step\ncall Glob {\"pattern\":\"1\"}\ncall Glob {\"pattern\":\"2\"}\n"
      "call Glob {\"pattern\":\"3\"}\ncall Glob {\"pattern\":\"4\"}\ncall Glob {\"pattern\":\"5\"}\n"
@@ -479,6 +540,25 @@ static void test_timeout(void **state)
     }
 }
 
+/* What a search of the agent's own does not show. */
+static const struct {
+    const char *path;
+    struct str text;
+} unseen[] = {
+    {"w/.git/HEAD", STR_INIT("ref: refs/heads/main\n")},
+    {"w/.git/hooks/pre-commit", STR_INIT("needle_git\n")},
+    {"w/.gitignore", STR_INIT("node_modules\n")},
+    {"w/.rgignore", STR_INIT("blind.c\n")},
+    {"w/.ignore", STR_INIT("blind2.c\n")},
+    {"w/blind.c", STR_INIT("needle_blind\n")},
+    {"w/blind2.c", STR_INIT("needle_ignore\n")},
+    {"w/node_modules/.bin/jest", STR_INIT("needle_module\n")},
+    {"w/.hidden/x", STR_INIT("needle_hidden\n")},
+    {"w/nul.py", STR_INIT("one\na\0b needle_nul\nxx\nneedle_nul again\n")},
+    {"w/pic.js", STR_INIT("GIF89a=1; needle_pic\n")},
+    {"w/doc.sh", STR_INIT("%PDF-=1; needle_doc\n")},
+};
+
 static int setup(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
@@ -505,6 +585,13 @@ static int setup(void **state)
         file_replace(scratch("w/.claude/settings.json"),
                      STR("{\"permissions\":{\"deny\":[\"Read(private.txt)\"]}}"), 0644, &err) < 0)
         fail_msg("%s", err.text);
+    for (size_t i = 0; i < ARRAY_LEN(unseen); i++) {
+        CLEANUP(mem_freep) char *folder = path_dirname(scratch(unseen[i].path));
+
+        if (file_mkdirs(folder, 0755, &err) < 0 ||
+            file_replace(scratch(unseen[i].path), unseen[i].text, 0644, &err) < 0)
+            fail_msg("%s", err.text);
+    }
     assert_int_equal(symlink("../secret", scratch("w/leak")), 0);
     assert_int_equal(symlink("../elsewhere", scratch("w/out")), 0);
     return 0;
