@@ -148,24 +148,9 @@ static int read_object(struct str text, struct judge_verdict *ret, struct err *e
 
 /* ---- The reply ---- */
 
-/* What stands between one pair of fences, or the text itself. */
-static struct str without_fence(struct str s)
-{
-    struct str rest = s;
-    struct str line;
-
-    if (!str_starts(s, STR("```")) || !str_ends(s, STR("```")) || !str_cut(&rest, '\n', &line) ||
-        rest.len < 3)
-        return s;
-    line = str_trim(str_from(line, 3));
-    if (line.len && !str_is(line, "json"))
-        return s;
-    return str_trim(str_first(rest, rest.len - 3));
-}
-
 int judge_read_text(struct str answer, struct judge_verdict *ret, struct err *err)
 {
-    struct str text = without_fence(str_trim(answer));
+    struct str text = json_unfenced(answer);
 
     if (!text.len)
         return err_set(err, ERR_PROTOCOL, "it is empty");

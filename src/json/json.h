@@ -59,6 +59,9 @@ int json_parse(struct arena *arena, struct str text, const struct json **ret,
 int json_parse_copy(struct arena *arena, struct str text, const struct json **ret,
                     struct json_info *ret_info, struct err *err);
 
+/* A model's answer without the one fence ("```json") that may stand around all of it; trimmed. */
+struct str json_unfenced(struct str text);
+
 /* The text a root was parsed from; after json_parse_copy() that is the copy. */
 struct str json_text(const struct json *root);
 
