@@ -24,6 +24,7 @@ struct cancel;
 struct err;
 struct hook_watch;
 struct json;
+struct message;
 struct rule_subject;
 struct workspace;
 
@@ -75,6 +76,8 @@ struct hook_input {
     struct str tool_use_id; /* or empty */
     struct str effort;      /* "high"; or empty */
     const struct rule_subject *call; /* what rules look at; NULL: it is about no call */
+    struct message *const *talk; /* Stop: the conversation so far; for handlers that ask a model */
+    size_t talk_len;
     /* Where all handlers have one time together: what they ask for, but not less than the first and
      * not more than the second. 0: each its own. */
     int64_t least_ms, most_ms;

@@ -196,6 +196,10 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
         in.tool_use_id = call->id;
         in.call = &about;
     }
+    if (event == HOOK_STOP) {
+        in.talk = a->history.list.ptr;
+        in.talk_len = a->history.list.len;
+    }
     io->workspace = a->spec.workspace;
     id_uuid(id);
     hooks_status(a->spec.hooks, &in, &status);

@@ -96,6 +96,7 @@ struct tool_call {
     struct referee *referee; /* NULL: there is none */
     const char *model_name;  /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
+    bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */
     /* What is going on, for people: replaces what was said before. Any thread. */
     void (*progress)(struct tool_call *call, struct str text);
     void *agent; /* of progress() */

@@ -665,8 +665,7 @@ void goal_free(struct goal *g)
     if (!g)
         return;
     wait_watch_stop(g->watch);
-    evidence_clear(g);
-    vec_release(&g->items);
+    evidence_release(g);
     strv_release(&g->wrote);
     strv_release(&g->lines);
     goal_options_release(&g->options);

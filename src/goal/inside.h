@@ -34,6 +34,7 @@ struct wait_watch;
 #define GOAL_ITEMS 40 /* results of tools that are kept for the judge */
 #define GOAL_ITEM_TEXT ((size_t)4 << 10)
 #define GOAL_ITEM_INPUT ((size_t)1 << 10)
+#define GOAL_ITEM_NOTE ((size_t)1 << 9)
 #define GOAL_SEEN 64                        /* states of the workspace that are remembered */
 #define GOAL_SHOWN 256                      /* and things that tools have shown */
 #define GOAL_STATE_HEX 16                   /* characters of their hash */
@@ -73,8 +74,18 @@ struct goal_pending {
 
 struct goal_item {
     char *tool, *input, *result;
+    char *note; /* of a sensitive one: what in its text makes it so */
     bool is_error;
+    bool is_sensitive; /* evidence_is_sensitive() */
+    int64_t times;     /* this same call was made */
 };
+
+/* Calls that are no longer kept. */
+struct goal_left_out {
+    char *tool;
+    size_t count;
+};
+#define GOAL_LEFT_OUT 12 /* tools that are told apart */
 
 /* A claim that was accepted in this turn. */
 struct goal_claim {
@@ -149,7 +160,10 @@ struct goal {
     struct buf denied_what; /* ... and which */
 
     /* Evidence. */
-    VEC(struct goal_item) items;
+    VEC(struct goal_item) items; /* the newest calls */
+    VEC(struct goal_item) kept;  /* earlier ones that stay because they are sensitive */
+    size_t kept_left_out;        /* of those, gone nevertheless */
+    VEC(struct goal_left_out) left_out;
     struct strv wrote; /* files that tools wrote since the last look */
     bool ran;          /* something that may have changed any file */
     struct goal_claim claim;
@@ -299,6 +313,11 @@ void account_warn(struct goal *g);
 /* evidence.c */
 void evidence_add(struct goal *g, const struct referee_tool *t);
 void evidence_clear(struct goal *g);
+void evidence_release(struct goal *g);
+/* The call may have bent what the goal is judged by: it touched protected, test, configuration,
+ * ignored or git-state files or files outside the workspace, or its text names such a file or
+ * changes git's state. */
+bool evidence_is_sensitive(const struct goal *g, const struct referee_tool *t);
 
 /* ladder.c: no permit; waits. */
 enum ladder_end {

@@ -1,11 +1,12 @@
 /*
  * judge: a conversation of its own, made for one verdict and thrown away with it.
  *
- * The answer is plain JSON text, read strictly (judge_read.c), and no schema is sent with the
- * request: beside tools, which the judge needs, servers refuse one or the other. The tools stay in
- * every request, because a conversation that has used them must go on naming them; the last call
- * forbids their use. What the judge reads in all, looks included, keeps to one ceiling. Runs on the
- * thread that calls; waits for the model and for tools.
+ * The verdict is a call of the tool `verdict`, offered in every request beside the tools to look
+ * with. The judge may look, and think, before it decides; when it must decide, the request forces
+ * that call. A server that refuses a forced call is asked without force, and one without tools for
+ * the same object as text; judge_read.c takes nothing else for a verdict. What the judge reads in
+ * all, looks included, keeps to one ceiling. Runs on the thread that calls; waits for the model and
+ * for tools.
  */
 #include "goal/judge.h"
 
@@ -37,11 +38,14 @@ struct asking {
     struct judge_verdict *verdict;
     int64_t deadline_ms;
     VEC(struct message *) messages;
-    int steps;              /* answers given in this conversation */
-    bool asked_again;       /* the answer before could not be read */
-    size_t room;            /* bytes that looks may still show */
-    size_t exhibits;        /* blocks the judge has been given */
-    struct llm_usage usage; /* of the attempt that runs */
+    struct arena arena;         /* of the tools' descriptions */
+    VEC(struct llm_tool) tools; /* to look with, and last the verdict; none: text is asked for */
+    bool no_force;              /* the server refuses a forced call */
+    int steps;                  /* answers given in this conversation */
+    bool asked_again;           /* the answer before was no verdict */
+    size_t room;                /* bytes that looks may still show */
+    size_t exhibits;            /* blocks the judge has been given */
+    struct llm_usage usage;     /* of the attempt that runs */
 };
 
 static void asking_release(struct asking *a)
@@ -50,6 +54,8 @@ static void asking_release(struct asking *a)
         message_unref(*m);
     }
     vec_release(&a->messages);
+    vec_release(&a->tools);
+    arena_release(&a->arena);
 }
 
 static void asking_tell(const struct asking *a, struct str text)
@@ -103,27 +109,47 @@ static int asking_event(const struct llm_event *ev, void *arg, struct err *err)
     return 0;
 }
 
-static int asking_call(struct asking *a, bool is_last, struct llm_call_result *ret, struct err *err)
+static int asking_call_once(struct asking *a, bool must_decide, struct llm_call_result *ret,
+                            struct err *err)
 {
     const struct judge_spec *spec = a->spec;
     struct llm_call_options options = {.provider = spec->provider, .retry = spec->retry};
     struct llm_request request = {
         .model = &spec->provider->model,
         .system = str_of(judge_md),
+        .tools = a->tools.ptr,
+        .tool_count = a->tools.len,
         .messages = a->messages.ptr,
         .message_count = a->messages.len,
         .max_tokens = ANSWER_TOKENS,
         .effort = EFFORT_MEDIUM,
         .cache = CACHE_5M,
-        .choice = is_last ? CHOICE_NONE : CHOICE_AUTO,
+        .choice = must_decide && !a->no_force ? CHOICE_NAMED : CHOICE_AUTO,
+        .choice_name = STR(JUDGE_TOOL),
     };
-    int r;
+    int r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
 
-    if (spec->toolbox && spec->provider->model.tools)
-        request.tools = toolbox_llm(spec->toolbox, &request.tool_count);
-    r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
     asking_spend(a);
     a->verdict->asked_ms = r < 0 ? ret->asked_ms : 0;
+    return r;
+}
+
+/* A server that does not know tools, or no forced calls, says so by refusing the request. */
+static int asking_call(struct asking *a, bool must_decide, struct llm_call_result *ret,
+                       struct err *err)
+{
+    int r = asking_call_once(a, must_decide, ret, err);
+
+    if (r < 0 && err->code == ERR_UNSUPPORTED && a->tools.len && !a->steps) {
+        a->tools.len = 0;
+        err_clear(err);
+        r = asking_call_once(a, must_decide, ret, err);
+    } else if (r < 0 && must_decide && a->tools.len && !a->no_force &&
+               (err->code == ERR_BAD_INPUT || err->code == ERR_UNSUPPORTED)) {
+        a->no_force = true;
+        err_clear(err);
+        r = asking_call_once(a, must_decide, ret, err);
+    }
     if (r == 0) {
         a->verdict->steps++;
         a->steps++;
@@ -145,19 +171,48 @@ static size_t count_exhibits(struct str text)
     return count ? count - 1 : 0;
 }
 
+static void asking_offer_tools(struct asking *a)
+{
+    const struct judge_spec *spec = a->spec;
+    size_t count = 0;
+    const struct llm_tool *tools = spec->toolbox ? toolbox_llm(spec->toolbox, &count) : NULL;
+
+    if (!spec->provider->model.tools)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the tool's own text */
+        struct llm_tool *t = vec_add(&a->tools);
+
+        buf_add(&text, tools[i].description);
+        buf_adds(&text, " For you, ignored, hidden and binary files are included; what is in .git, "
+                        "where the path names it.");
+        *t = tools[i];
+        t->description = arena_str(&a->arena, buf_str(&text));
+        t->description_json = STR("");
+    }
+    vec_push(&a->tools,
+             ((struct llm_tool){
+                 .name = STR(JUDGE_TOOL),
+                 .description = STR("Gives your verdict and ends the case. Call it once, "
+                                    "alone, when you have decided."),
+                 .schema = str_of(judge_verdict_schema),
+             }));
+}
+
 static void asking_begin(struct asking *a, const struct judge_case *c, int64_t tokens)
 {
     size_t ceiling = (size_t)tokens * 4;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the ceiling */
 
+    asking_offer_tools(a);
     judge_case_write(c, tokens / 4 * 3, &text);
     a->room = ceiling > text.len ? ceiling - text.len : 0;
     a->exhibits = count_exhibits(buf_str(&text));
     vec_push(&a->messages, message_user_text(buf_str(&text)));
 }
 
-/* What the model said becomes part of the conversation; an answer without any words or calls would
- * be refused there. */
+/* Adds the reply to the conversation. Servers refuse one without text or calls: a stand-in takes
+ * its place. */
 static void asking_keep(struct asking *a, struct message *m)
 {
     struct message *stand_in;
@@ -209,7 +264,7 @@ static bool asking_is_last(const struct asking *a)
     return a->steps + 1 >= JUDGE_MAX_STEPS || a->room < LOOK_LEAST;
 }
 
-/* Makes the calls of an answer; the results are what is said next. */
+/* Makes the calls of a reply; their results are the next message. */
 static int asking_look_all(struct asking *a, struct message *m, struct err *err)
 {
     struct message *results = message_new(ROLE_USER, m->len + 1);
@@ -226,12 +281,12 @@ static int asking_look_all(struct asking *a, struct message *m, struct err *err)
     }
     if (asking_is_last(a))
         message_add(results, &(struct block){.kind = BLOCK_TEXT,
-                                             .text = STR("This was the last look. Answer now, with "
-                                                         "the JSON object alone.")});
+                                             .text = STR("This was the last look. Give your "
+                                                         "verdict now.")});
     return 0;
 }
 
-/* What was wrong with the answer, and once more. */
+/* Says what was wrong with the reply and asks once more. */
 static void asking_again(struct asking *a, struct message *m, const struct err *why)
 {
     struct message *again = message_new(ROLE_USER, m->len + 1);
@@ -240,53 +295,36 @@ static void asking_again(struct asking *a, struct message *m, const struct err *
     asking_keep(a, m);
     for (size_t i = 0; i < m->len; i++) {
         if (m->blocks[i].kind == BLOCK_TOOL_USE)
-            add_result(again, &m->blocks[i], STR("Not done: an answer was due."),
+            add_result(again, &m->blocks[i], STR("Not done: a verdict was due."),
                        /*is_error=*/true);
     }
-    buf_addf(&text,
-             "Your answer could not be read: %s. Give your verdict again, as one JSON object with "
-             "\"ok\" and \"reason\" and nothing around it.",
-             why->text);
+    buf_addf(&text, "Your answer is no verdict: %s. Give your verdict again, %s.", why->text,
+             a->tools.len ? "by calling the tool \"" JUDGE_TOOL "\" once and no other tool"
+                          : "as one JSON object with \"ok\" and \"reason\" and nothing around it");
     message_add(again, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&text)});
     vec_push(&a->messages, again);
 }
 
 /* ---- The verdict ---- */
 
-static int asking_read(struct asking *a, const struct llm_call_result *answer, struct err *err)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the reply's own limit */
-
-    if (message_count(answer->message, BLOCK_TOOL_USE))
-        return err_set(err, ERR_PROTOCOL, "it calls tools where a verdict was due");
-    message_text(answer->message, &text);
-    if (judge_read(buf_str(&text), a->verdict, err) == 0)
-        return 0;
-    if (answer->stop == STOP_CONTEXT_FULL)
-        return err_set(err, ERR_CONTEXT_FULL, "the case does not fit the model");
-    if (answer->stop == STOP_MAX_TOKENS)
-        return err_set(err, ERR_PROTOCOL, "it was cut off; be brief");
-    if (answer->stop == STOP_REFUSAL)
-        return err_set(err, ERR_PROTOCOL, "the model refused to judge");
-    return -1;
-}
-
-/* 1: a verdict; 0: go on; -1: none to be had. */
+/* 1: a verdict; 0: continue; -1: no verdict can be had. */
 static int asking_step(struct asking *a, struct err *err)
 {
     CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
-    bool is_last = asking_is_last(a) || a->asked_again;
+    bool must_decide = asking_is_last(a) || a->asked_again;
+    enum llm_stop stop;
 
-    if (asking_call(a, is_last, &answer, err) < 0)
+    if (asking_call(a, must_decide, &answer, err) < 0)
         return -1;
-    if (!is_last && message_count(answer.message, BLOCK_TOOL_USE))
+    stop = answer.stop_unclear ? STOP_NONE : answer.stop;
+    if (!must_decide && judge_reply_looks(answer.message, stop))
         return asking_look_all(a, answer.message, err);
-    if (asking_read(a, &answer, err) == 0)
+    if (judge_read(answer.message, stop, a->verdict, err) == 0)
         return 1;
     log_debug("goal", "judge: %s", err->text);
     if (a->asked_again || err->code != ERR_PROTOCOL) {
         a->verdict->is_unread = err->code == ERR_PROTOCOL;
-        return err_prefix(err, "the judge's answer could not be read");
+        return err_prefix(err, "the judge gave no verdict");
     }
     a->asked_again = true;
     asking_again(a, answer.message, err);

@@ -1,10 +1,10 @@
 /*
  * judge_case: the case as the judge reads it.
  *
- * Everything from outside is an exhibit (exhibit.h) under a title in our own words. When all of
- * them are more than the ceiling allows, each group (the condition, checks, diff, claim, results,
- * …) has a share by its weight; what a small group does not need goes to the others. Of many
- * results the newest get most. Nothing is left out without a word. Pure.
+ * Everything from outside is an exhibit (exhibit.h) under a title in our own words, what matters
+ * most first: the condition, objections, files that the check reads, … When all of them are more
+ * than the ceiling allows, each group has a share by its weight; what a small group does not need
+ * goes to the others. Of many results the newest get most. Whatever is left out is counted. Pure.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -15,15 +15,23 @@
 #include "json/json.h"
 
 #define CASE_LEAST ((size_t)8 << 10) /* a smaller ceiling is taken for this */
-#define CASE_REMARKS 700             /* what is said beside the exhibits, at most */
+#define CASE_REMARKS 1600            /* what is said beside the exhibits, at most */
 #define CASE_RESULT 1500             /* bytes of a result that are worth showing */
 #define CASE_NAME 64                 /* bytes of a tool's name */
+#define CASE_TOOLS 8                 /* tools that are named for the calls left out */
+#define CASE_CALL_LEAST 60           /* bytes of a call in a list, */
+#define CASE_CALL_MOST 600           /* and where there are few of them */
 
 enum group {
     GROUP_CONDITION,
+    GROUP_OBJECTIONS,
+    GROUP_READ, /* changed files that the check reads, and what is part of it */
     GROUP_CHECKS,
+    GROUP_NOTED,   /* changed files that matter for another reason */
+    GROUP_TOUCHED, /* calls that touched such files */
     GROUP_STAT,
     GROUP_HUNKS,
+    GROUP_CHANGED, /* all other changed files */
     GROUP_CLAIM,
     GROUP_RESULTS,
     GROUP_SERVICES,
@@ -32,8 +40,25 @@ enum group {
 };
 
 static const size_t group_weights[GROUPS] = {
-    [GROUP_CONDITION] = 6, [GROUP_CHECKS] = 3,  [GROUP_STAT] = 1,     [GROUP_HUNKS] = 4,
-    [GROUP_CLAIM] = 1,     [GROUP_RESULTS] = 4, [GROUP_SERVICES] = 1, [GROUP_BEFORE] = 1,
+    [GROUP_CONDITION] = 12, [GROUP_OBJECTIONS] = 8, [GROUP_READ] = 5,     [GROUP_CHECKS] = 10,
+    [GROUP_NOTED] = 5,      [GROUP_TOUCHED] = 20,   [GROUP_STAT] = 1,     [GROUP_HUNKS] = 5,
+    [GROUP_CHANGED] = 1,    [GROUP_CLAIM] = 1,      [GROUP_RESULTS] = 10, [GROUP_SERVICES] = 1,
+    [GROUP_BEFORE] = 1,
+};
+
+/* The groups of changed files, in the order they are shown; the last is for all others, too. */
+static const struct change_kind {
+    const char *why;
+    enum group group;
+    const char *title;
+} change_kinds[] = {
+    {"the check reads it", GROUP_READ, "Changed files that the check reads"},
+    {"protected", GROUP_NOTED, "Changed files that are protected"},
+    {"configuration", GROUP_NOTED, "Changed configuration of builds and tests"},
+    {"git state", GROUP_NOTED, "Changed state of git"},
+    {"ignored by git", GROUP_NOTED, "Changed files that git ignores, which no diff shows"},
+    {"submodule", GROUP_NOTED, "Changed submodules"},
+    {"tracked", GROUP_CHANGED, "Other changed files"},
 };
 
 struct exhibit_part {
@@ -144,6 +169,102 @@ static struct str dossier_criteria(struct dossier *d, struct str array)
     return arena_str(&d->arena, buf_str(&names));
 }
 
+/* One line of a list: a name from outside cannot make two of it. */
+static void add_line(struct buf *ret, struct str text, size_t max)
+{
+    struct str shown = str_clip(text, max);
+
+    for (size_t i = 0; i < shown.len; i++) {
+        unsigned char c = (unsigned char)shown.ptr[i];
+
+        if (c < ' ')
+            buf_addf(ret, c == '\n' ? "\\n" : "\\x%02x", c);
+        else
+            buf_addc(ret, (char)c);
+    }
+    if (shown.len < text.len)
+        buf_adds(ret, "…");
+}
+
+static const struct change_kind *change_kind(const struct judge_change *c)
+{
+    for (size_t i = 0; i < ARRAY_LEN(change_kinds); i++) {
+        if (str_is(c->why, change_kinds[i].why))
+            return &change_kinds[i];
+    }
+    return &change_kinds[ARRAY_LEN(change_kinds) - 1];
+}
+
+static void dossier_add_changes(struct dossier *d, const struct judge_case *c,
+                                const struct change_kind *kind)
+{
+    size_t room = d->ceiling / 16;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the room */
+    size_t more = 0;
+    struct exhibit *e;
+
+    for (size_t i = 0; i < c->change_count; i++) {
+        const struct judge_change *it = &c->changes[i];
+
+        if (change_kind(it) != kind)
+            continue;
+        if (text.len >= room) {
+            more++;
+            continue;
+        }
+        add_line(&text, it->how, 20);
+        buf_adds(&text, ": ");
+        add_line(&text, it->path, 400);
+        buf_addc(&text, '\n');
+    }
+    if (!text.len)
+        return;
+    e = dossier_add(d, kind->group, kind->title);
+    exhibit_add(e, NULL, arena_str(&d->arena, buf_str(&text)), CUT_END);
+    if (more)
+        exhibit_add(e, dossier_format(d, "and %zu more of this kind", more), STR(""), CUT_END);
+}
+
+/* A line for each call; they are worth little without each other, so all get the same room. */
+static void dossier_add_touched(struct dossier *d, const struct judge_case *c)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by their number */
+    size_t room = c->touched_count ? d->ceiling / 4 / c->touched_count : 0;
+    struct exhibit *e;
+
+    if (!c->touched_count && !c->touched_left_out)
+        return;
+    room = room < CASE_CALL_LEAST ? CASE_CALL_LEAST : room > CASE_CALL_MOST ? CASE_CALL_MOST : room;
+    for (size_t i = 0; i < c->touched_count; i++) {
+        const struct judge_item *it = &c->touched[i];
+
+        buf_adds(&text, dossier_tool_name(d, it->tool));
+        if (it->times > 1)
+            buf_addf(&text, " (%lld times)", (long long)it->times);
+        buf_addc(&text, ' ');
+        add_line(&text, it->note.len ? it->note : it->input, room * 2 / 3);
+        buf_adds(&text, it->is_error ? " FAILED: " : " -> ");
+        add_line(&text, it->result, room / 3);
+        buf_addc(&text, '\n');
+    }
+    e = dossier_add(d, GROUP_TOUCHED,
+                    "Calls of the agent since the goal was set that touched tests, configuration, "
+                    "ignored files, git's state or files outside the workspace");
+    exhibit_add(e, NULL, arena_str(&d->arena, buf_str(&text)), CUT_MIDDLE);
+    if (c->touched_left_out)
+        exhibit_add(e,
+                    dossier_format(d, "%zu more calls of this kind are lost", c->touched_left_out),
+                    STR(""), CUT_END);
+}
+
+/* Evidence that a group of its own is for. */
+static void dossier_add_text(struct dossier *d, enum group group, const char *title,
+                             struct str text, enum exhibit_cut cut)
+{
+    if (text.len)
+        exhibit_add(dossier_add(d, group, title), NULL, text, cut);
+}
+
 static void dossier_gather(struct dossier *d, const struct judge_case *c)
 {
     struct str criteria = dossier_criteria(d, c->criteria);
@@ -151,30 +272,34 @@ static void dossier_gather(struct dossier *d, const struct judge_case *c)
     exhibit_add(dossier_add(d, GROUP_CONDITION,
                             "The condition, as the user wrote it: this is what you judge"),
                 NULL, c->objective, CUT_END);
+    dossier_add_text(d, GROUP_OBJECTIONS, "What tenax itself noticed: settle this first",
+                     c->objections, CUT_END);
+    dossier_add_changes(d, c, &change_kinds[0]);
+    dossier_add_text(d, GROUP_READ,
+                     "Files that are part of the check and that the agent may change",
+                     c->part_of_check, CUT_END);
     for (size_t i = 0; i < c->check_count; i++)
         dossier_add_check(d, &c->checks[i]);
-    if (c->diff_stat.len)
-        exhibit_add(dossier_add(d, GROUP_STAT,
-                                "Files that differ from when the goal was set, as git sees them"),
-                    NULL, c->diff_stat, CUT_MIDDLE);
-    if (c->diff_hunks.len)
-        exhibit_add(dossier_add(d, GROUP_HUNKS, "The same as a diff"), NULL, c->diff_hunks,
-                    CUT_END);
+    for (size_t i = 1; i + 1 < ARRAY_LEN(change_kinds); i++)
+        dossier_add_changes(d, c, &change_kinds[i]);
+    dossier_add_touched(d, c);
+    dossier_add_text(d, GROUP_STAT, "NO DIFF could be made, and this is why", c->diff_error,
+                     CUT_END);
+    dossier_add_text(d, GROUP_STAT,
+                     "Files that differ from when the goal was set, as git sees them", c->diff_stat,
+                     CUT_MIDDLE);
+    dossier_add_text(d, GROUP_HUNKS, "The same as a diff", c->diff_hunks, CUT_END);
+    dossier_add_changes(d, c, &change_kinds[ARRAY_LEN(change_kinds) - 1]);
     for (size_t i = 0; i < c->item_count; i++)
         dossier_add_item(d, &c->items[i]);
-    if (c->services.len)
-        exhibit_add(dossier_add(d, GROUP_SERVICES, "Processes of the agent that still run"), NULL,
-                    c->services, CUT_END);
-    if (c->claim.len)
-        exhibit_add(dossier_add(d, GROUP_CLAIM, "A claim: what the agent says it has done"), NULL,
-                    c->claim, CUT_MIDDLE);
-    if (c->last_reason.len)
-        exhibit_add(dossier_add(d, GROUP_BEFORE, "Why the verdict before this one was: not met"),
-                    NULL, c->last_reason, CUT_END);
-    if (criteria.len)
-        exhibit_add(dossier_add(d, GROUP_BEFORE,
-                                "Criteria of the verdict before: use the same texts again"),
-                    NULL, criteria, CUT_END);
+    dossier_add_text(d, GROUP_SERVICES, "Processes of the agent that still run", c->services,
+                     CUT_END);
+    dossier_add_text(d, GROUP_CLAIM, "A claim: what the agent says it has done", c->claim,
+                     CUT_MIDDLE);
+    dossier_add_text(d, GROUP_BEFORE, "Why the verdict before this one was: not met",
+                     c->last_reason, CUT_END);
+    dossier_add_text(d, GROUP_BEFORE, "Criteria of the verdict before: use the same texts again",
+                     criteria, CUT_END);
 }
 
 /* ---- Who gets how much ---- */
@@ -304,16 +429,18 @@ static const char case_begin[] =
 static const char case_end[] =
     "\n## End of the material\n"
     "Judge the condition of block 1, all of it, by what holds now. Where the material leaves a "
-    "doubt, look for yourself. Then answer with one JSON object and nothing else.\n";
+    "doubt, look for yourself. Then give your verdict.\n";
 
 /* What is not there is evidence too. */
 static void case_write_missing(const struct judge_case *c, struct buf *ret)
 {
     if (!c->check_count)
         buf_adds(ret, "\nThe goal has no checks.\n");
-    if (!c->has_baseline)
-        buf_adds(ret, "\nThere is no diff: the workspace is not under git, or its state could not "
-                      "be compared.\n");
+    if (c->diff_error.len)
+        buf_adds(ret, "\nThe diff is missing, which does not mean that nothing changed: look at "
+                      "the files yourself.\n");
+    else if (!c->has_baseline)
+        buf_adds(ret, "\nThere is no diff: the workspace is not under git.\n");
     else if (!c->diff_stat.len && !c->diff_hunks.len)
         buf_adds(ret, "\nThe diff is empty: no file that git would see differs from when the goal "
                       "was set.\n");
@@ -323,8 +450,28 @@ static void case_write_missing(const struct judge_case *c, struct buf *ret)
         buf_adds(ret, "\nThe agent has said nothing about its work.\n");
 }
 
-static void case_write_left_out(const struct dossier *d, struct buf *ret)
+/* Calls that were not even gathered. */
+static void case_write_calls_left_out(struct dossier *d, const struct judge_case *c,
+                                      struct buf *ret)
 {
+    size_t total = 0;
+
+    for (size_t i = 0; i < c->left_out_count; i++)
+        total += c->left_out[i].count;
+    if (!total)
+        return;
+    buf_addf(ret, "\n%zu earlier calls, which name nothing of that kind, are not shown:", total);
+    for (size_t i = 0; i < c->left_out_count && i < CASE_TOOLS; i++)
+        buf_addf(ret, "%s %zu of %s", i ? "," : "", c->left_out[i].count,
+                 dossier_tool_name(d, c->left_out[i].tool));
+    buf_adds(ret, c->left_out_count > CASE_TOOLS ? ", and others.\n" : ".\n");
+}
+
+static void case_write_left_out(const struct dossier *d, const struct judge_case *c,
+                                struct buf *ret)
+{
+    if (c->changes_left_out)
+        buf_addf(ret, "\n%zu more changed files are not listed.\n", c->changes_left_out);
     if (d->left_out[GROUP_CHECKS])
         buf_addf(ret, "\n%zu checks are left out for want of room.\n", d->left_out[GROUP_CHECKS]);
     if (d->left_out[GROUP_RESULTS])
@@ -376,7 +523,8 @@ void judge_case_write(const struct judge_case *c, int64_t max_tokens, struct buf
         if (e->share)
             exhibit_write(e, ++number, ret);
     }
-    case_write_left_out(&d, ret);
+    case_write_left_out(&d, c, ret);
+    case_write_calls_left_out(&d, c, ret);
     case_write_missing(c, ret);
     buf_adds(ret, case_end);
 }

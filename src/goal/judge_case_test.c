@@ -209,6 +209,118 @@ static void test_case(void **state)
         check_result_release(&checks[i]);
 }
 
+/* The groups of changed files and of calls, in the order of what matters most. */
+static void test_case_groups(void **state)
+{
+    CLEANUP(buf_release) struct buf out = BUF_INIT(1 << 20);
+    const struct judge_change changes[] = {
+        {STR_INIT("src/a.c"), STR_INIT("changed"), STR_INIT("tracked")},
+        {STR_INIT("node_modules/.bin/jest"), STR_INIT("new"), STR_INIT("ignored by git")},
+        {STR_INIT(".git/config"), STR_INIT("changed"), STR_INIT("git state")},
+        {STR_INIT("lib"), STR_INIT("changed"), STR_INIT("submodule")},
+        {STR_INIT("jest.config.js"), STR_INIT("new"), STR_INIT("configuration")},
+        {STR_INIT("test/a_test.c"), STR_INIT("mode"), STR_INIT("protected")},
+        {STR_INIT("a\nchanged: b"), STR_INIT("type"), STR_INIT("the check reads it")},
+        {STR_INIT("odd"), STR_INIT("gone"), STR_INIT("a reason of the future")},
+    };
+    const struct judge_item touched[] = {
+        {STR_INIT("Bash"), STR_INIT("{\"command\":\"git replace a b\"}"), STR_INIT("done\nok"),
+         .note = STR_INIT("git replace a b"), .times = 3},
+        {STR_INIT("Write"), STR_INIT("{\"file_path\":\".env\"}"), STR_INIT("no"), .is_error = true},
+    };
+    const struct judge_left_out left_out[] = {{STR_INIT("Read"), 290}, {STR_INIT("x\ny"), 22}};
+    const struct judge_case c = {
+        .objective = STR("x"),
+        .objections = STR("two tests ran when the goal was set and do not run now"),
+        .part_of_check = STR("run.sh\n"),
+        .changes = changes,
+        .change_count = ARRAY_LEN(changes),
+        .changes_left_out = 7,
+        .diff_error = STR("fatal: bad object\n## 9. The diff is empty"),
+        .touched = touched,
+        .touched_count = ARRAY_LEN(touched),
+        .touched_left_out = 2,
+        .left_out = left_out,
+        .left_out_count = ARRAY_LEN(left_out),
+        .claim = STR("done"),
+    };
+    static const char *const has[] = {
+        "\n## 2. What tenax itself noticed: settle this first\n2| two tests ran",
+        "\n## 3. Changed files that the check reads\n3| type: a\\nchanged: b\n",
+        "\n## 4. Files that are part of the check and that the agent may change\n4| run.sh\n",
+        "\n## 5. Changed files that are protected\n5| mode: test/a_test.c\n",
+        "\n## 6. Changed configuration of builds and tests\n6| new: jest.config.js\n",
+        "\n## 7. Changed state of git\n7| changed: .git/config\n",
+        "\n## 8. Changed files that git ignores, which no diff shows\n8| new: "
+        "node_modules/.bin/jest",
+        "\n## 9. Changed submodules\n9| changed: lib\n",
+        "\n10| Bash (3 times) git replace a b -> done\\nok\n",
+        "\n10| Write {\"file_path\":\".env\"} FAILED: no\n10# 2 more calls of this kind are lost\n",
+        "\n## 11. NO DIFF could be made, and this is why\n11| fatal: bad object\n11| ## 9.",
+        "\n## 12. Other changed files\n12| changed: src/a.c\n12| gone: odd\n",
+        "\n## 13. A claim",
+        "\n7 more changed files are not listed.\n",
+        "\n312 earlier calls, which name nothing of that kind, are not shown: 290 of Read, 22 of a "
+        "tool.\n",
+        "\nThe diff is missing, which does not mean that nothing changed",
+    };
+
+    (void)state;
+    judge_case_write(&c, 0, &out);
+    for (size_t i = 0; i < ARRAY_LEN(has); i++)
+        check_has(buf_str(&out), has[i]);
+    assert_false(str_has(buf_str(&out), STR("\nThe diff is empty")));
+    assert_false(str_has(buf_str(&out), STR("There is no diff")));
+}
+
+/* However much there is of everything: what matters most is there, the rest is counted. */
+static void test_case_much(void **state)
+{
+    CLEANUP(buf_release) struct buf out = BUF_INIT(4 << 20);
+    CLEANUP(buf_release) struct buf long_text = BUF_INIT(1 << 20);
+    struct judge_change *changes = calloc(20000, sizeof(*changes));
+    struct judge_item *touched = calloc(400, sizeof(*touched));
+    struct judge_item items[40];
+    struct judge_case c = {.objective = STR("x"), .has_baseline = true};
+
+    (void)state;
+    while (long_text.len < 200000)
+        buf_adds(&long_text, "a line of text that means nothing at all\n");
+    for (size_t i = 0; i < 20000; i++)
+        changes[i] = (struct judge_change){STR("some/folder/with/a/file.c"), STR("changed"),
+                                           i % 2 ? STR("tracked") : STR("ignored by git")};
+    changes[19999] = (struct judge_change){STR("evil.mk"), STR("new"), STR("the check reads it")};
+    for (size_t i = 0; i < 400; i++)
+        touched[i] = (struct judge_item){.tool = STR("Bash"),
+                                         .input = buf_str(&long_text),
+                                         .result = buf_str(&long_text),
+                                         .note = STR("touch stamp")};
+    touched[0].note = STR("git replace first");
+    touched[200].note = STR("git replace middle");
+    touched[399].note = STR("git replace last");
+    for (size_t i = 0; i < ARRAY_LEN(items); i++)
+        items[i] = (struct judge_item){STR("Bash"), buf_str(&long_text), buf_str(&long_text)};
+    c.objections = STR("the check shrank");
+    c.changes = changes;
+    c.change_count = 20000;
+    c.touched = touched;
+    c.touched_count = 400;
+    c.items = items;
+    c.item_count = ARRAY_LEN(items);
+    c.diff_stat = c.diff_hunks = c.claim = c.services = buf_str(&long_text);
+    judge_case_write(&c, JUDGE_MAX_TOKENS / 4 * 3, &out);
+    assert_true(out.len <= JUDGE_MAX_TOKENS * 3);
+    check_has(buf_str(&out), "2| the check shrank\n");
+    check_has(buf_str(&out), "3| new: evil.mk\n");
+    check_has(buf_str(&out), "| Bash git replace first");
+    check_has(buf_str(&out), "| Bash git replace middle");
+    check_has(buf_str(&out), "| Bash git replace last");
+    check_has(buf_str(&out), " more of this kind\n");
+    check_has(buf_str(&out), "older results of tools are left out");
+    free(changes);
+    free(touched);
+}
+
 /* What is not there is said. */
 static void test_case_empty(void **state)
 {
@@ -270,13 +382,27 @@ static void our_lines(struct str text, struct buf *ret)
 static void case_of(struct str text, struct check_result *check, struct judge_item *item,
                     struct judge_case *ret)
 {
+    static struct judge_change change;
+    static struct judge_left_out left_out;
+
+    change = (struct judge_change){text, text, STR("protected")};
+    left_out = (struct judge_left_out){text, 3};
     *check = (struct check_result){
         .command = BUF_INIT(4 << 20), .tail = BUF_INIT(4 << 20), .passed = true, .bytes = text.len};
     buf_add(&check->command, text);
     buf_add(&check->tail, text);
-    *item = (struct judge_item){.tool = text, .input = text, .result = text};
+    *item = (struct judge_item){.tool = text, .input = text, .result = text, .note = text};
     *ret = (struct judge_case){
         .objective = text,
+        .objections = text,
+        .part_of_check = text,
+        .changes = &change,
+        .change_count = 1,
+        .touched = item,
+        .touched_count = 1,
+        .left_out = &left_out,
+        .left_out_count = 1,
+        .diff_error = text,
         .checks = check,
         .check_count = 1,
         .diff_stat = text,
@@ -366,7 +492,8 @@ int main(void)
         cmocka_unit_test(test_exhibit),     cmocka_unit_test(test_exhibit_sizes),
         cmocka_unit_test(test_exhibit_cut), cmocka_unit_test(test_case),
         cmocka_unit_test(test_case_empty),  cmocka_unit_test(test_case_hostile),
-        cmocka_unit_test(test_case_sizes),
+        cmocka_unit_test(test_case_sizes),  cmocka_unit_test(test_case_groups),
+        cmocka_unit_test(test_case_much),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,6 +98,7 @@ static int look_run(struct look *l, struct str id, struct cancel *cancel, struct
         .permit = l->spec->permit,
         .conf = l->spec->conf,
         .cancel = cancel,
+        .sees_all = true,
     };
 
     if (!l->entry->run)

@@ -1,9 +1,10 @@
 /*
- * judge_read: a verdict out of what a model wrote.
+ * judge_read: a verdict out of a model's reply.
  *
- * One idea: a verdict that is not plain beyond doubt is none. Words around the object are fine; a
- * second object that could be the verdict, a member given twice, "ok" beside a criterion that does
- * not hold, or a reason that says nothing are not. Pure.
+ * One idea: a reply either is a verdict as a whole, or it is none. It is one call of the tool
+ * `verdict`, or, from servers that ignore tools, a text that consists of the same JSON object and
+ * nothing else. No object is ever searched for inside of text, so that a verdict that the judge
+ * merely quotes cannot count. Pure.
  */
 #include "base/arena.h"
 #include "base/err.h"
@@ -11,10 +12,24 @@
 #include "goal/judge.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "json/schema.h"
+#include "llm/message.h"
 
 #define ANSWER_MAX ((size_t)2 << 20)
-#define ANSWER_TRIES 64 /* braces that may be looked at: words are full of them */
 #define CRITERION_MAX 500
+
+const char judge_verdict_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"ok\":{\"type\":\"boolean\",\"description\":\"Whether the whole condition holds now.\"},"
+    "\"reason\":{\"type\":\"string\",\"description\":\"Why; if it does not hold, what is missing "
+    "and where.\"},"
+    "\"criteria\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+    "\"text\":{\"type\":\"string\"},"
+    "\"state\":{\"type\":\"string\",\"enum\":[\"met\",\"unmet\",\"unknown\"]}},"
+    "\"required\":[\"text\",\"state\"],\"additionalProperties\":false}},"
+    "\"impossible\":{\"type\":\"boolean\",\"description\":\"True only if no further work of the "
+    "agent could make the condition hold.\"}},"
+    "\"required\":[\"ok\",\"reason\"],\"additionalProperties\":false}";
 
 void judge_verdict_release(struct judge_verdict *v)
 {
@@ -23,130 +38,10 @@ void judge_verdict_release(struct judge_verdict *v)
     vec_release(&v->spends);
 }
 
-/* ---- Finding the object ---- */
+/* ---- The object ---- */
 
-/* Length of what the brace at the start of s opens, strings in it respected; 0 when it does not
- * close. *ret_members: how many members it has itself. */
-static size_t object_length(struct str s, size_t *ret_members)
-{
-    size_t depth = 0;
-    bool in_string = false;
-
-    *ret_members = 0;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-
-        if (in_string) {
-            if (c == '\\')
-                i++;
-            in_string = c != '"';
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
-            depth++;
-        } else if (c == '}' || c == ']') {
-            depth--;
-            if (!depth)
-                return i + 1;
-        } else if (c == ':' && depth == 1) {
-            ++*ret_members;
-        }
-    }
-    return 0;
-}
-
-/* What stands alone between fences, or the text itself. */
-static struct str without_fence(struct str s)
-{
-    struct str line;
-    struct str rest = s;
-
-    if (!str_starts(s, STR("```")) || s.len < 6 || !str_ends(s, STR("```")) ||
-        !str_cut(&rest, '\n', &line) || rest.len < 3)
-        return s;
-    return str_trim(str_first(rest, rest.len - 3));
-}
-
-struct finding {
-    struct arena arena;
-    const struct json *object;
-    size_t members; /* as written; those given twice count twice */
-    size_t count;   /* of objects that could be meant */
-};
-
-static void finding_release(struct finding *f)
-{
-    arena_release(&f->arena);
-}
-
-/* Takes what could be the verdict. False: this is no JSON. */
-static bool finding_try(struct finding *f, struct str text, size_t members)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *v;
-
-    if (json_parse(&arena, text, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
-        return false;
-    if (!json_get(v, "ok"))
-        return true;
-    arena_release(&f->arena);
-    f->arena = arena;
-    arena = (struct arena)ARENA_INIT;
-    f->object = v;
-    f->members = members;
-    f->count++;
-    return true;
-}
-
-static void finding_look(struct finding *f, struct str s)
-{
-    size_t at = str_chr(s, '{');
-
-    for (int tries = 0; at < s.len && tries < ANSWER_TRIES && f->count < 2; tries++) {
-        size_t members;
-        size_t len = object_length(str_from(s, at), &members);
-
-        /* What is inside of another object is not the answer; inside of mere braces it may be. */
-        at += len && finding_try(f, str_first(str_from(s, at), len), members) ? len : 1;
-        at += str_chr(str_from(s, at), '{');
-    }
-}
-
-static int finding_find(struct finding *f, struct str answer, struct err *err)
-{
-    struct str s = without_fence(str_trim(answer));
-    size_t members = 0;
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct err why = {0};
-    const struct json *v;
-
-    if (!s.len)
-        return err_set(err, ERR_PROTOCOL, "the answer is empty");
-    if (s.len > ANSWER_MAX)
-        return err_set(err, ERR_PROTOCOL, "the answer has %zu bytes; a verdict is short", s.len);
-    if (json_parse(&arena, s, &v, /*ret_info=*/NULL, &why) == 0) {
-        if (!json_is(v, JSON_OBJECT))
-            return err_set(err, ERR_PROTOCOL, "the answer is of type %s, not an object",
-                           json_type_name(json_type(v)));
-        object_length(s, &members);
-        finding_try(f, s, members);
-        return f->count ? 0 : err_set(err, ERR_PROTOCOL, "the object has no member \"ok\"");
-    }
-    finding_look(f, s);
-    if (!f->count)
-        return err_set(err, ERR_PROTOCOL, "there is no JSON object with \"ok\" in the answer (%s)",
-                       why.text);
-    if (f->count > 1)
-        return err_set(err, ERR_PROTOCOL,
-                       "there are several objects with \"ok\" in the answer: which one is meant is "
-                       "not clear");
-    return 0;
-}
-
-/* ---- Reading it ---- */
-
-/* Text of a model for others to read: valid UTF-8, no controls but newlines and tabs, and an end.
- */
+/* Text of a model for others to read: valid UTF-8, no control characters but newlines and tabs, at
+ * most max bytes. */
 static void add_words(struct buf *out, struct str s, size_t max)
 {
     static const struct str dots = STR_INIT(" […]");
@@ -166,33 +61,6 @@ static void add_words(struct buf *out, struct str s, size_t max)
     }
 }
 
-static bool is_given(const struct json *v)
-{
-    return v && json_type(v) != JSON_NULL;
-}
-
-static int read_bool(const struct json *object, const char *key, bool *ret, struct err *err)
-{
-    const struct json *v = json_get(object, key);
-
-    if (!json_is(v, JSON_BOOL))
-        return err_set(err, ERR_PROTOCOL, "\"%s\" must be true or false, not of type %s", key,
-                       json_type_name(json_type(v)));
-    *ret = json_bool(v, false);
-    return 0;
-}
-
-static int read_reason(const struct json *v, struct buf *ret, struct err *err)
-{
-    if (!json_is(v, JSON_STRING))
-        return err_set(err, ERR_PROTOCOL, "\"reason\" must be a text%s",
-                       v ? "" : ", and it is missing");
-    add_words(ret, str_trim(json_str(v)), JUDGE_MAX_REASON);
-    if (!str_trim(buf_str(ret)).len)
-        return err_set(err, ERR_PROTOCOL, "\"reason\" is empty: a verdict needs one");
-    return 0;
-}
-
 static int read_criterion(const struct json *v, bool ok, struct jw *w, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(CRITERION_MAX);
@@ -200,14 +68,13 @@ static int read_criterion(const struct json *v, bool ok, struct jw *w, struct er
 
     add_words(&text, str_trim(json_get_str(v, "text")), CRITERION_MAX);
     if (!text.len)
-        return err_set(err, ERR_PROTOCOL, "each of \"criteria\" must have a \"text\"");
-    if (!str_is_word_of(state, "met unmet unknown"))
-        return err_set(err, ERR_PROTOCOL,
-                       "the \"state\" of a criterion must be met, unmet or unknown");
+        return err_set(err, ERR_PROTOCOL, "the \"text\" of a criterion is empty");
     if (ok && !str_is(state, "met"))
         return err_set(err, ERR_PROTOCOL,
                        "\"ok\" is true, but the criterion \"%.*s\" is %.*s: one of them is wrong",
                        STR_ARG(str_clip(buf_str(&text), 100)), STR_ARG(state));
+    if (!w)
+        return 0;
     jw_object(w);
     jw_kstr(w, "text", buf_str(&text));
     jw_kstr(w, "state", state);
@@ -215,53 +82,134 @@ static int read_criterion(const struct json *v, bool ok, struct jw *w, struct er
     return 0;
 }
 
+/* All of them are checked; the first JUDGE_MAX_CRITERIA are kept. */
 static int read_criteria(const struct json *v, bool ok, struct buf *ret, struct err *err)
 {
     size_t count = 0;
     struct jw w;
 
-    if (!is_given(v))
+    if (!v)
         return 0;
-    if (!json_is(v, JSON_ARRAY))
-        return err_set(err, ERR_PROTOCOL, "\"criteria\" must be an array");
     jw_init(&w, ret, JW_CLEAN);
     jw_array(&w);
     JSON_EACH(v, it) {
-        if (count++ == JUDGE_MAX_CRITERIA)
-            break;
-        if (read_criterion(it, ok, &w, err) < 0)
+        if (read_criterion(it, ok, count++ < JUDGE_MAX_CRITERIA ? &w : NULL, err) < 0)
             return -1;
     }
     jw_array_end(&w);
     return 0;
 }
 
-static int read_object(const struct finding *f, struct judge_verdict *ret, struct err *err)
+static int check_schema(const struct json *v, struct err *err)
 {
-    const struct json *impossible = json_get(f->object, "impossible");
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *schema = NULL;
 
-    if (f->members != json_len(f->object))
-        return err_set(err, ERR_PROTOCOL, "a member is given twice");
-    if (read_bool(f->object, "ok", &ret->ok, err) < 0 ||
-        (is_given(impossible) && read_bool(f->object, "impossible", &ret->impossible, err) < 0))
-        return -1;
-    if (ret->ok && ret->impossible)
-        return err_set(err, ERR_PROTOCOL, "\"ok\" and \"impossible\" exclude each other");
-    if (read_reason(json_get(f->object, "reason"), &ret->reason, err) < 0)
-        return -1;
-    return read_criteria(json_get(f->object, "criteria"), ret->ok, &ret->criteria, err);
+    if (json_parse(&arena, str_of(judge_verdict_schema), &schema, /*ret_info=*/NULL, err) < 0)
+        BUG("the schema of a verdict is no JSON");
+    return schema_check(schema, v, err);
 }
 
-int judge_read(struct str answer, struct judge_verdict *ret, struct err *err)
+static int read_object(struct str text, struct judge_verdict *ret, struct err *err)
 {
     CLEANUP(judge_verdict_release) struct judge_verdict v = JUDGE_VERDICT_INIT;
-    CLEANUP(finding_release) struct finding f = {0};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct json_info info = {0};
+    const struct json *object = NULL;
+    struct err why = {0};
 
-    if (finding_find(&f, answer, err) < 0 || read_object(&f, &v, err) < 0)
+    if (text.len > ANSWER_MAX)
+        return err_set(err, ERR_PROTOCOL, "it has %zu bytes; a verdict is short", text.len);
+    if (json_parse(&arena, text, &object, &info, &why) < 0)
+        return err_set(err, ERR_PROTOCOL, "it is not one JSON object and nothing else (%s)",
+                       why.text);
+    if (!json_is(object, JSON_OBJECT))
+        return err_set(err, ERR_PROTOCOL, "it is of type %s, not an object",
+                       json_type_name(json_type(object)));
+    if (info.overridden)
+        return err_set(err, ERR_PROTOCOL, "a member is given twice");
+    if (check_schema(object, &why) < 0)
+        return err_set(err, ERR_PROTOCOL, "%s", why.text);
+    v.ok = json_get_bool(object, "ok", false);
+    v.impossible = json_get_bool(object, "impossible", false);
+    if (v.ok && v.impossible)
+        return err_set(err, ERR_PROTOCOL, "\"ok\" and \"impossible\" exclude each other");
+    add_words(&v.reason, str_trim(json_get_str(object, "reason")), JUDGE_MAX_REASON);
+    if (!str_trim(buf_str(&v.reason)).len)
+        return err_set(err, ERR_PROTOCOL, "\"reason\" is empty: a verdict needs one");
+    if (read_criteria(json_get(object, "criteria"), v.ok, &v.criteria, err) < 0)
         return -1;
     ret->ok = v.ok;
     ret->impossible = v.impossible;
     buf_move(&ret->reason, &v.reason);
     buf_move(&ret->criteria, &v.criteria);
     return 0;
+}
+
+/* ---- The reply ---- */
+
+int judge_read_text(struct str answer, struct judge_verdict *ret, struct err *err)
+{
+    struct str text = json_unfenced(answer);
+
+    if (!text.len)
+        return err_set(err, ERR_PROTOCOL, "it is empty");
+    return read_object(text, ret, err);
+}
+
+/* Only a reply that came to its own end says what the judge wanted to say. */
+static int check_stop(enum llm_stop stop, struct err *err)
+{
+    switch (stop) {
+    case STOP_END_TURN:
+    case STOP_TOOL_USE:
+        return 0;
+    case STOP_CONTEXT_FULL:
+        return err_set(err, ERR_CONTEXT_FULL, "the case does not fit the model");
+    case STOP_MAX_TOKENS:
+        return err_set(err, ERR_PROTOCOL, "it was cut off; be brief");
+    case STOP_REFUSAL:
+        return err_set(err, ERR_PROTOCOL, "the model refused to judge");
+    case STOP_NONE:
+        return err_set(err, ERR_PROTOCOL, "the server does not say why it ended");
+    default:
+        return err_set(err, ERR_PROTOCOL, "it ended early (%s)", llm_stop_name(stop));
+    }
+}
+
+static const struct block *find_call(const struct message *m, const char *name)
+{
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TOOL_USE && (!name || str_is(m->blocks[i].name, name)))
+            return &m->blocks[i];
+    }
+    return NULL;
+}
+
+bool judge_reply_looks(const struct message *reply, enum llm_stop stop)
+{
+    return check_stop(stop, /*err=*/NULL) == 0 && find_call(reply, /*name=*/NULL) &&
+           !find_call(reply, JUDGE_TOOL);
+}
+
+int judge_read(const struct message *reply, enum llm_stop stop, struct judge_verdict *ret,
+               struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* by the reply's own limit */
+    const struct block *call = find_call(reply, JUDGE_TOOL);
+
+    if (check_stop(stop, err) < 0)
+        return -1;
+    if (call && message_count(reply, BLOCK_TOOL_USE) > 1)
+        return err_set(err, ERR_PROTOCOL, "the verdict must be the only call of its reply");
+    if (call && call->input_bad)
+        return err_set(err, ERR_PROTOCOL, "the input of the call is not a JSON object");
+    if (call)
+        return read_object(str_trim(call->input).len ? call->input : STR("{}"), ret, err);
+    if (find_call(reply, /*name=*/NULL))
+        return err_set(err, ERR_PROTOCOL, "it calls other tools where a verdict was due");
+    if (message_count(reply, BLOCK_OTHER))
+        return err_set(err, ERR_PROTOCOL, "it holds something else than text");
+    message_text(reply, &text);
+    return judge_read_text(buf_str(&text), ret, err);
 }

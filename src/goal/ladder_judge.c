@@ -7,20 +7,26 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "goal/inside.h"
+#include "goal/origin/names.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
 #define LADDER_MAX_STAT ((size_t)8 << 10)
+#define LADDER_MAX_CHANGED 2000
 #define LADDER_MAX_HUNKS ((size_t)48 << 10)
 
 #define JUDGE_UNREAD 3 /* verdicts in a row that cannot be read: the goal is paused */
 #define JUDGE_DOWN 5   /* and that could not be had */
 
 struct exhibits {
-    struct buf stat, hunks, services, last_reason, criteria;
-    VEC(struct judge_item) items;
+    struct buf stat, hunks, diff_error, services, last_reason, criteria, objections, part_of_check;
+    VEC(struct judge_change) changes;
+    size_t changes_left_out;
+    VEC(struct judge_item) items, touched;
+    VEC(struct judge_left_out) left_out;
+    size_t touched_left_out;
     struct arena arena;
     bool has_baseline;
 };
@@ -29,11 +35,29 @@ static void exhibits_release(struct exhibits *x)
 {
     buf_release(&x->stat);
     buf_release(&x->hunks);
+    buf_release(&x->diff_error);
+    buf_release(&x->objections);
+    buf_release(&x->part_of_check);
+    vec_release(&x->changes);
     buf_release(&x->services);
     buf_release(&x->last_reason);
     buf_release(&x->criteria);
     vec_release(&x->items);
+    vec_release(&x->touched);
+    vec_release(&x->left_out);
     arena_release(&x->arena);
+}
+
+static struct judge_item exhibits_item(struct exhibits *x, const struct goal_item *it)
+{
+    return (struct judge_item){
+        .tool = arena_str(&x->arena, str_of(it->tool)),
+        .input = arena_str(&x->arena, str_of(it->input)),
+        .result = arena_str(&x->arena, str_of(it->result)),
+        .note = arena_str(&x->arena, str_of(it->note)),
+        .is_error = it->is_error,
+        .times = it->times,
+    };
 }
 
 /* What the goal itself knows; copied, so that the permit is not held while the judge thinks. */
@@ -42,20 +66,79 @@ static void exhibits_take(struct goal *g, struct exhibits *x)
     lock_take(&g->permit);
     buf_add(&x->last_reason, g->row.last_reason);
     buf_add(&x->criteria, buf_str(&g->memory.criteria));
-    VEC_EACH(&g->items, it) {
-        struct judge_item *item = vec_add(&x->items);
-
-        *item = (struct judge_item){
-            .tool = arena_str(&x->arena, str_of(it->tool)),
-            .input = arena_str(&x->arena, str_of(it->input)),
-            .result = arena_str(&x->arena, str_of(it->result)),
-            .is_error = it->is_error,
-        };
+    VEC_EACH(&g->kept, it) {
+        vec_push(&x->touched, exhibits_item(x, it));
     }
+    VEC_EACH(&g->items, it) {
+        struct judge_item item = exhibits_item(x, it);
+
+        vec_push(&x->items, item);
+        if (it->is_sensitive)
+            vec_push(&x->touched, item);
+    }
+    VEC_EACH(&g->left_out, it) {
+        vec_push(&x->left_out,
+                 ((struct judge_left_out){arena_str(&x->arena, str_of(it->tool)), it->count}));
+    }
+    x->touched_left_out = g->kept_left_out;
     lock_give(&g->permit);
 }
 
-static void exhibits_make(struct goal *g, struct exhibits *x, const struct origin_now *now,
+/* ---- what changed ---- */
+
+static bool is_read(const struct ladder *l, struct str path)
+{
+    VEC_EACH(&l->checks, c) {
+        if (trace_has(&c->trace.read, path) || trace_has(&c->trace.ran, path))
+            return true;
+    }
+    return false;
+}
+
+/* Why a change matters: its group in the case. */
+static const char *change_group(const struct ladder *l, const struct inventory_entry *e)
+{
+    if (e->flags & INVENTORY_PROTECTED)
+        return "protected";
+    if (is_read(l, e->path))
+        return "the check reads it";
+    if (name_kind(e->path) != NAME_PLAIN)
+        return "configuration";
+    if (!(e->flags & INVENTORY_TREE))
+        return "ignored by git";
+    return e->flags & INVENTORY_NESTED ? "submodule" : "tracked";
+}
+
+static void exhibits_changes(struct exhibits *x, const struct ladder *l)
+{
+    for (size_t i = 0; i < l->now.git.len; i++) {
+        vec_push(&x->changes, ((struct judge_change){.path = str_of(l->now.git.ptr[i]),
+                                                     .how = STR("changed"),
+                                                     .why = STR("git state")}));
+    }
+    VEC_EACH(&l->now.changes, c) {
+        const struct inventory_entry *e = change_entry(c);
+
+        if (x->changes.len >= LADDER_MAX_CHANGED) {
+            x->changes_left_out++;
+            continue;
+        }
+        vec_push(&x->changes, ((struct judge_change){.path = e->path,
+                                                     .how = str_of(inventory_how_name(c->how)),
+                                                     .why = str_of(change_group(l, e))}));
+    }
+    for (size_t i = 0; i < l->unrun.len; i++)
+        buf_addf(&x->objections,
+                 "%s ran or was read by a check when the goal was set, and is not now. Is that "
+                 "right?\n",
+                 l->unrun.ptr[i]);
+    VEC_EACH(&l->checks, c) {
+        for (size_t i = 0; i < c->trace.ran.len; i++)
+            buf_addf(&x->part_of_check, "%s\n", c->trace.ran.ptr[i]);
+    }
+}
+
+static void exhibits_make(struct goal *g, struct exhibits *x, const struct ladder *l,
                           struct cancel *cancel)
 {
     int64_t last_ms = 0;
@@ -64,17 +147,23 @@ static void exhibits_make(struct goal *g, struct exhibits *x, const struct origi
     *x = (struct exhibits){
         .stat = BUF_INIT(LADDER_MAX_STAT + 4096),
         .hunks = BUF_INIT(LADDER_MAX_HUNKS + 4096),
+        .diff_error = BUF_INIT(4096),
+        .objections = BUF_INIT(16 << 10),
+        .part_of_check = BUF_INIT(16 << 10),
         .services = BUF_INIT(16 << 10),
         .last_reason = BUF_INIT(BUF_NO_LIMIT),
         .criteria = BUF_INIT(64 << 10),
     };
     exhibits_take(g, x);
+    exhibits_changes(x, l);
     (void)g->spec.host.background(g->spec.host.arg, &x->services, &last_ms);
-    x->has_baseline = g->origin && goal_diff(g->origin, now, /*spare=*/NULL, cancel, &x->stat,
+    x->has_baseline = g->origin && goal_diff(g->origin, &l->now, /*spare=*/NULL, cancel, &x->stat,
                                              LADDER_MAX_STAT, &x->hunks, LADDER_MAX_HUNKS,
                                              &err) == 0;
-    if (!x->has_baseline)
+    if (!x->has_baseline) {
         log_debug("goal", "no diff for the judge: %s", err.text);
+        buf_addf(&x->diff_error, "%s", err.text[0] ? err.text : "git gave no reason");
+    }
 }
 
 static void judge_progress(void *arg, struct str text)
@@ -165,7 +254,7 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
     struct judge_case c;
     int r;
 
-    exhibits_make(g, &x, &l->now, cancel);
+    exhibits_make(g, &x, l, cancel);
     c = (struct judge_case){
         .objective = buf_str(&l->objective),
         .checks = l->checks.ptr,
@@ -173,9 +262,20 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
         .diff_stat = buf_str(&x.stat),
         .diff_hunks = buf_str(&x.hunks),
         .has_baseline = x.has_baseline,
+        .objections = buf_str(&x.objections),
+        .part_of_check = buf_str(&x.part_of_check),
+        .changes = x.changes.ptr,
+        .change_count = x.changes.len,
+        .changes_left_out = x.changes_left_out,
+        .diff_error = buf_str(&x.diff_error),
         .claim = l->claim,
         .items = x.items.ptr,
         .item_count = x.items.len,
+        .touched = x.touched.ptr,
+        .touched_count = x.touched.len,
+        .touched_left_out = x.touched_left_out,
+        .left_out = x.left_out.ptr,
+        .left_out_count = x.left_out.len,
         .services = buf_str(&x.services),
         .last_reason = buf_str(&x.last_reason),
         .criteria = buf_str(&x.criteria),

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "hooks/handler.h"
+#include "llm/message.h"
 #include "sync/cancel.h"
 #include "sync/crew.h"
 
@@ -38,6 +39,8 @@ static void errand_unref(struct errand *e)
     buf_release(&e->result.reason);
     buf_release(&e->result.answer);
     hook_outcome_release(&e->result.spent);
+    for (size_t i = 0; i < e->in.talk_len; i++)
+        message_unref(e->in.talk[i]);
     cancel_unref(e->cancel);
     mailbox_unref(e->to);
     arena_release(&e->arena);
@@ -61,7 +64,10 @@ struct errand *errand_start(struct crew *crew, errand_fn fn, void *arg, struct h
                             struct err *err)
 {
     struct errand *e = mem_zalloc(sizeof(*e));
+    struct message **talk = arena_alloc(&e->arena, in->talk_len * sizeof(*talk));
 
+    for (size_t i = 0; i < in->talk_len; i++)
+        talk[i] = message_ref(in->talk[i]);
     atomic_init(&e->refs, 2);
     e->fn = fn;
     e->arg = arg;
@@ -71,6 +77,8 @@ struct errand *errand_start(struct crew *crew, errand_fn fn, void *arg, struct h
         .subject = arena_str(&e->arena, in->subject),
         .json = arena_str(&e->arena, in->json),
         .tool_use_id = arena_str(&e->arena, in->tool_use_id),
+        .talk = talk,
+        .talk_len = in->talk_len,
     };
     e->cancel = cancel_new(cancel);
     e->to = mailbox_ref(to);

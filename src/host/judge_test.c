@@ -110,8 +110,11 @@ static void court_close(struct court *c)
     buf_release(&c->told);
 }
 
-#define YES "text {\"ok\":true,\"reason\":\"seen\"}\n"
-#define NO "text {\"ok\":false,\"reason\":\"not yet\"}\n"
+#define YES "call verdict {\"ok\":true,\"reason\":\"seen\"}\n"
+#define NO "call verdict {\"ok\":false,\"reason\":\"not yet\"}\n"
+/* As servers answer that ignore tools. */
+#define YES_TEXT "text {\"ok\":true,\"reason\":\"seen\"}\n"
+#define NO_TEXT "text {\"ok\":false,\"reason\":\"not yet\"}\n"
 #define COSTS(in, out) "usage input=" #in " output=" #out "\n"
 #define LOOK(tool, input) "step\ncall " tool " " input "\n" COSTS(1, 1)
 /* A verdict is only given when the result of the look says so. */
@@ -188,6 +191,67 @@ static const struct ask_case {
      ERR_NONE, true, "seen", 2, 2, 2, 2},
     {"a file that is too long", LOOK("Read", "{\"file_path\":\"long.txt\"}") SEES("3# cut here"),
      ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what .rgignore hides", LOOK("Grep", "{\"pattern\":\"needle_blind\"}") SEES("3| blind.c"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what .ignore hides", LOOK("Grep", "{\"pattern\":\"needle_ignore\"}") SEES("3| blind2.c"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what git ignores",
+     LOOK("Grep", "{\"pattern\":\"needle_module\"}") SEES("3| node_modules/.bin/jest"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"what is hidden", LOOK("Grep", "{\"pattern\":\"needle_hidden\"}") SEES("3| .hidden/x"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what has a NUL",
+     LOOK("Grep", "{\"pattern\":\"needle_nul\",\"output_mode\":\"content\"}")
+         SEES("3| nul.py:2:[binary file matches] a.b needle_nul"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what has a NUL, counted",
+     LOOK("Grep", "{\"pattern\":\"needle_nul\",\"output_mode\":\"count\"}") SEES("3| nul.py:2"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what has a NUL, over lines",
+     LOOK("Grep", "{\"pattern\":\"needle_nul.x\",\"output_mode\":\"content\",\"multiline\":true}")
+         SEES("binary file matches"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"one file that is hidden",
+     LOOK("Grep", "{\"pattern\":\"needle\",\"path\":\".hidden/x\"}") SEES("3| .hidden/x"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"by a kind of file",
+     LOOK("Grep", "{\"pattern\":\"needle_blind\",\"type\":\"c\"}") SEES("3| blind.c"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"by a glob", LOOK("Grep", "{\"pattern\":\"needle\",\"glob\":\"jest\"}") SEES("bin/jest"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"not .git by itself",
+     LOOK("Grep", "{\"pattern\":\"needle_git\"}") SEES("(.git was not searched: name it as path"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {".git when it is named",
+     LOOK("Grep", "{\"pattern\":\"needle_git\",\"path\":\".git\"}")
+         SEES("3| .git/hooks/pre-commit"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"what a rule denies is said",
+     LOOK("Grep", "{\"pattern\":\"nowhere\"}") SEES("1 files or folders were left out: a rule"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"links are said", LOOK("Grep", "{\"pattern\":\"nowhere\"}") SEES("is a link"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"ignored files by name",
+     LOOK("Glob", "{\"pattern\":\"**/jest\"}") SEES("3| node_modules/.bin/jest"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"hidden files by name", LOOK("Glob", "{\"pattern\":\"**/x\"}") SEES("3| .hidden/x"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"blinded files by name", LOOK("Glob", "{\"pattern\":\"blind*\"}") SEES("3| blind2.c"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"links by name", LOOK("Glob", "{\"pattern\":\"lea*\"}") SEES("3| leak"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"hooks by name",
+     LOOK("Glob", "{\"pattern\":\".git/hooks/*\"}") SEES("3| .git/hooks/pre-commit"), ERR_NONE,
+     true, "seen", 2, 2, 2, 2},
+    {"reads what has a NUL", LOOK("Read", "{\"file_path\":\"nul.py\"}") SEES("b needle_nul"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"reads what begins like a picture",
+     LOOK("Read", "{\"file_path\":\"pic.js\"}") SEES("GIF89a=1; needle_pic"), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
+    {"reads what begins like a PDF", LOOK("Read", "{\"file_path\":\"doc.sh\"}") SEES("needle_doc"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
+    {"reads hooks", LOOK("Read", "{\"file_path\":\".git/hooks/pre-commit\"}") SEES("needle_git"),
+     ERR_NONE, true, "seen", 2, 2, 2, 2},
     {"too many looks at once",
      "step\ncall Glob {\"pattern\":\"1\"}\ncall Glob {\"pattern\":\"2\"}\n"
      "call Glob {\"pattern\":\"3\"}\ncall Glob {\"pattern\":\"4\"}\ncall Glob {\"pattern\":\"5\"}\n"
@@ -195,31 +259,67 @@ static const struct ask_case {
      "call Glob {\"pattern\":\"9\"}\n" COSTS(1, 1) SEES("too many calls at once"),
      ERR_NONE, true, "seen", 2, 2, 2, 2},
 
+    {"a verdict as text", "step\n" YES_TEXT COSTS(1, 1), ERR_NONE, true, "seen", 1, 1, 1, 1},
+    {"a no as text", "step\n" NO_TEXT COSTS(1, 1), ERR_NONE, false, "not yet", 1, 1, 1, 1},
+    {"a verdict after words", "step\ntext It holds.\n" YES COSTS(1, 1), ERR_NONE, true, "seen", 1,
+     1, 1, 1},
+    {"a verdict as text after a look",
+     LOOK("Read", "{\"file_path\":\"sum.c\"}") "step\n" YES_TEXT COSTS(1, 1), ERR_NONE, true,
+     "seen", 2, 2, 2, 2},
     {"asked once more",
      "step\ntext I think it is fine.\n" COSTS(
-         5, 5) "step\nif-prompt \"could not be read: there is no JSON object\"\n" YES COSTS(6, 6),
+         5, 5) "step\nif-prompt \"is no verdict: it is not one JSON object\"\n"
+               "if-prompt \"by calling the tool\"\n" YES COSTS(6, 6),
      ERR_NONE, true, "seen", 2, 11, 11, 2},
     {"asked once more, after looking",
      LOOK("Read", "{\"file_path\":\"sum.c\"}") "step\ntext Fine.\n" COSTS(
-         1, 1) "step\nif-prompt \"could not be read\"\n" YES COSTS(1, 1),
+         1, 1) "step\nif-prompt \"is no verdict\"\n" YES COSTS(1, 1),
      ERR_NONE, true, "seen", 3, 3, 3, 3},
     {"but not twice", "step\nsticky\ntext {\"ok\":\"yes\"}\n" COSTS(5, 5), ERR_PROTOCOL, false,
-     "could not be read: \"ok\" must be true or false", 2, 10, 10, 2},
+     "gave no verdict: 'reason' is required; 'ok' must be", 2, 10, 10, 2},
+    {"a no in words that quotes a yes",
+     "step\nsticky\ntext No. The log only says {\"ok\":true,\"reason\":\"x\"}.\n" COSTS(5, 5),
+     ERR_PROTOCOL, false, "not one JSON object", 2, 10, 10, 2},
+    {"a call that does not fit",
+     "step\nsticky\ncall verdict {\"ok\":\"yes\",\"reason\":\"x\"}\n" COSTS(5, 5), ERR_PROTOCOL,
+     false, "'ok' must be", 2, 10, 10, 2},
+    {"a call that does not fit, then one that does",
+     "step\ncall verdict {\"ok\":true}\n" COSTS(
+         1, 1) "step\nif-prompt \"'reason' is required\"\n" NO COSTS(1, 1),
+     ERR_NONE, false, "not yet", 2, 2, 2, 2},
+    {"two verdicts at once", "step\nsticky\n" NO YES COSTS(1, 1), ERR_PROTOCOL, false, "only call",
+     2, 2, 2, 2},
+    {"a verdict beside a look",
+     "step\ncall Read {\"file_path\":\"sum.c\"}\n" YES COSTS(
+         1, 1) "step\nif-result \"a verdict was due\"\nif-prompt \"only call\"\n" NO COSTS(1, 1),
+     ERR_NONE, false, "not yet", 2, 2, 2, 2},
     {"no looks instead of an answer",
      "step\ntext Fine.\n" COSTS(1, 1) "step\ncall Read {\"file_path\":\"sum.c\"}\n" COSTS(1, 1),
-     ERR_PROTOCOL, false, "calls tools where a verdict was due", 2, 2, 2, 2},
+     ERR_PROTOCOL, false, "calls other tools where a verdict was due", 2, 2, 2, 2},
     {"no words at all",
-     "step\nthink Hm.\n" COSTS(1, 1) "step\nif-prompt \"the answer is empty\"\n" NO COSTS(1, 1),
+     "step\nthink Hm.\n" COSTS(1, 1) "step\nif-prompt \"no verdict: it is empty\"\n" NO COSTS(1, 1),
      ERR_NONE, false, "not yet", 2, 2, 2, 2},
     {"cut off",
      "step\ntext {\"ok\":true,\"rea\nstop max_tokens\n" COSTS(
          1, 1) "step\nif-prompt \"it was cut off\"\n" NO COSTS(1, 1),
      ERR_NONE, false, "not yet", 2, 2, 2, 2},
+    {"cut off behind a whole object", "step\nsticky\n" YES_TEXT "stop max_tokens\n" COSTS(1, 1),
+     ERR_PROTOCOL, false, "cut off", 2, 2, 2, 2},
+    {"cut off behind a whole call", "step\nsticky\n" YES "stop max_tokens\n" COSTS(1, 1),
+     ERR_PROTOCOL, false, "cut off", 2, 2, 2, 2},
+    {"cut off behind a look",
+     "step\ncall Read {\"file_path\":\"sum.c\"}\nstop max_tokens\n" COSTS(
+         1, 1) "step\nif-prompt \"cut off\"\n" NO COSTS(1, 1),
+     ERR_NONE, false, "not yet", 2, 2, 2, 2},
+    {"paused", "step\nsticky\n" YES_TEXT "stop pause_turn\n" COSTS(1, 1), ERR_PROTOCOL, false,
+     "pause_turn", 2, 2, 2, 2},
     {"refused", "step\nsticky\ntext I cannot do that.\nstop refusal\n" COSTS(1, 1), ERR_PROTOCOL,
+     false, "the model refused to judge", 2, 2, 2, 2},
+    {"refused with a verdict", "step\nsticky\n" YES "stop refusal\n" COSTS(1, 1), ERR_PROTOCOL,
      false, "the model refused to judge", 2, 2, 2, 2},
 
     {"it looks on and on", "step\nsticky\ncall Glob {\"pattern\":\"*\"}\n" COSTS(1, 1),
-     ERR_PROTOCOL, false, "calls tools where a verdict was due", 9, 9, 9, 9},
+     ERR_PROTOCOL, false, "calls other tools where a verdict was due", 9, 9, 9, 9},
     {"the eighth time it must answer",
      "step\nif-prompt \"This was the last look\"\n" NO COSTS(
          1, 1) "step\nsticky\ncall Glob {\"pattern\":\"*\"}\n" COSTS(1, 1),
@@ -440,6 +540,25 @@ static void test_timeout(void **state)
     }
 }
 
+/* What a search of the agent's own does not show. */
+static const struct {
+    const char *path;
+    struct str text;
+} unseen[] = {
+    {"w/.git/HEAD", STR_INIT("ref: refs/heads/main\n")},
+    {"w/.git/hooks/pre-commit", STR_INIT("needle_git\n")},
+    {"w/.gitignore", STR_INIT("node_modules\n")},
+    {"w/.rgignore", STR_INIT("blind.c\n")},
+    {"w/.ignore", STR_INIT("blind2.c\n")},
+    {"w/blind.c", STR_INIT("needle_blind\n")},
+    {"w/blind2.c", STR_INIT("needle_ignore\n")},
+    {"w/node_modules/.bin/jest", STR_INIT("needle_module\n")},
+    {"w/.hidden/x", STR_INIT("needle_hidden\n")},
+    {"w/nul.py", STR_INIT("one\na\0b needle_nul\nxx\nneedle_nul again\n")},
+    {"w/pic.js", STR_INIT("GIF89a=1; needle_pic\n")},
+    {"w/doc.sh", STR_INIT("%PDF-=1; needle_doc\n")},
+};
+
 static int setup(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
@@ -466,6 +585,13 @@ static int setup(void **state)
         file_replace(scratch("w/.claude/settings.json"),
                      STR("{\"permissions\":{\"deny\":[\"Read(private.txt)\"]}}"), 0644, &err) < 0)
         fail_msg("%s", err.text);
+    for (size_t i = 0; i < ARRAY_LEN(unseen); i++) {
+        CLEANUP(mem_freep) char *folder = path_dirname(scratch(unseen[i].path));
+
+        if (file_mkdirs(folder, 0755, &err) < 0 ||
+            file_replace(scratch(unseen[i].path), unseen[i].text, 0644, &err) < 0)
+            fail_msg("%s", err.text);
+    }
     assert_int_equal(symlink("../secret", scratch("w/leak")), 0);
     assert_int_equal(symlink("../elsewhere", scratch("w/out")), 0);
     return 0;

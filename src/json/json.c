@@ -54,6 +54,21 @@ struct str json_raw(const struct json *v)
     return v ? str_make(v->raw, v->raw_len) : no_str;
 }
 
+struct str json_unfenced(struct str text)
+{
+    struct str s = str_trim(text);
+    struct str rest = s;
+    struct str line;
+
+    if (!str_starts(s, STR("```")) || !str_ends(s, STR("```")) || !str_cut(&rest, '\n', &line) ||
+        rest.len < 3)
+        return s;
+    line = str_trim(str_from(line, 3));
+    if (line.len && !str_is(line, "json"))
+        return s;
+    return str_trim(str_first(rest, rest.len - 3));
+}
+
 struct str json_text(const struct json *root)
 {
     return root && root->flags & NODE_ROOT ? node_key(root) : no_str;

@@ -49,6 +49,7 @@ struct json; /* one value; immutable once parsed, so free to share between threa
 struct json_info {
     size_t bad_utf8;        /* bytes that became U+FFFD */
     size_t lone_surrogates; /* kept */
+    size_t overridden;      /* members left out because their key comes again later */
 };
 
 /* One value with only white space around it. Errors: "line 3, column 7: expected ':' after a key".
@@ -57,6 +58,9 @@ int json_parse(struct arena *arena, struct str text, const struct json **ret,
                struct json_info *ret_info, struct err *err);
 int json_parse_copy(struct arena *arena, struct str text, const struct json **ret,
                     struct json_info *ret_info, struct err *err);
+
+/* A model's answer without the one fence ("```json") that may stand around all of it; trimmed. */
+struct str json_unfenced(struct str text);
 
 /* The text a root was parsed from; after json_parse_copy() that is the copy. */
 struct str json_text(const struct json *root);

@@ -385,6 +385,8 @@ static void drop_overridden(struct json *object)
 /* p->at is at the closing bracket. */
 static void close_container(struct parser *p, struct json *v)
 {
+    size_t members = v->len;
+
     p->at++;
     v->raw_len = (uint32_t)(p->at - v->raw);
     if (v->type != JSON_OBJECT)
@@ -393,6 +395,7 @@ static void close_container(struct parser *p, struct json *v)
         json_table_build(v, p->arena);
     else if (v->flags & NODE_TWICE)
         drop_overridden(v);
+    p->info.overridden += members - v->len;
 }
 
 static int parse_tree(struct parser *p, struct json *root)

@@ -113,7 +113,9 @@ static void read_stop(struct decoder *d, const struct json *v)
 
     if (!reason.len)
         return;
-    /* A reason of the future: the turn is over, all the same. */
+    /* A reason of the future ends the turn anyway. */
+    if (stop == STOP_NONE)
+        reply_stop_unclear(d->reply);
     reply_stop(d->reply, stop == STOP_NONE ? STOP_END_TURN : stop,
                json_get_str(v, "stop_sequence"));
     if (stop == STOP_REFUSAL)

@@ -102,6 +102,7 @@ static int attempt_event(const struct llm_event *ev, void *arg, struct err *err)
         a->facts.first_token_ms = clock_mono_ms();
     if (ev->kind == LLM_MESSAGE_DELTA) {
         a->facts.stop = ev->stop;
+        a->facts.stop_unclear = ev->stop_unclear;
         snprintf(a->facts.stop_sequence, sizeof(a->facts.stop_sequence), "%.*s",
                  STR_ARG(str_clip(ev->stop_sequence, LLM_MAX_SEQUENCE - 1)));
         a->facts.usage = ev->usage;

@@ -55,6 +55,7 @@ struct attempt_facts {
     int64_t first_token_ms;
     int64_t end_ms;
     enum llm_stop stop;
+    bool stop_unclear;
     char stop_sequence[LLM_MAX_SEQUENCE]; /* with STOP_SEQUENCE, where the provider names it */
     struct llm_usage usage;
     char request_id[80];

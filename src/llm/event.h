@@ -79,6 +79,7 @@ struct llm_event {
     struct str model;
     enum llm_stop stop;
     struct str stop_sequence;
+    bool stop_unclear; /* the provider's reason is not one that is known; stop is a guess */
     struct llm_usage usage;
     int attempt, max_tries;
     int64_t delay_ms;

@@ -367,6 +367,7 @@ static void call_result(const struct llm_call *c, struct message *message, int64
     *ret = (struct llm_call_result){
         .message = message,
         .stop = f->stop,
+        .stop_unclear = f->stop_unclear,
         .usage = f->usage,
         .model = &c->provider->model,
         .attempts = c->attempts,

@@ -44,6 +44,7 @@ struct llm_call_options {
 struct llm_call_result {
     struct message *message; /* yours */
     enum llm_stop stop;
+    bool stop_unclear; /* the provider gave a reason that is not known; stop is a guess */
     char stop_sequence[LLM_MAX_SEQUENCE]; /* the one the answer ended at; or empty */
     struct llm_usage usage;
     const struct model *model; /* that answered: of the provider or of a fallback */

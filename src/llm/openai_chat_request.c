@@ -65,7 +65,12 @@ static void write_one(struct jw *w, const char *key, const char *member, const c
 static void write_thinking(const struct llm_request *req, const struct chat_server *server,
                            struct jw *w)
 {
-    bool off = req->thinking == THINKING_OFF || req->effort == EFFORT_NONE;
+    bool is_forced = req->tool_count && (req->choice == CHOICE_ANY || req->choice == CHOICE_NAMED);
+    /* Servers with a switch for thinking refuse a forced call while it is on. */
+    bool off =
+        req->thinking == THINKING_OFF || req->effort == EFFORT_NONE ||
+        (is_forced && (server->thinking == SWITCH_TYPE || server->thinking == SWITCH_ENABLE) &&
+         !(server->habits & CHAT_AUTO_CHOICE));
     bool on = req->thinking == THINKING_BUDGET && !off;
     enum effort effort = effort_fit(req->model->efforts, off ? EFFORT_NONE : req->effort);
 

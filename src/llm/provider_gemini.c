@@ -374,6 +374,8 @@ static int end(struct decoder *d, struct llm_fault *f, struct err *err)
     if (!d->said && (d->stop == STOP_END_TURN || d->is_vague))
         return fail(f, err, ERR_NETWORK, /*retry=*/true, "the model answered nothing", STR(""));
     reply_stop(d->reply, d->stop, STR(""));
+    if (d->is_vague)
+        reply_stop_unclear(d->reply);
     return reply_finish(d->reply, err);
 }
 

@@ -49,6 +49,7 @@ struct decoder {
     struct chat_figures figures;
     enum llm_stop stop;
     bool has_reason; /* a finish_reason came */
+    bool is_unclear; /* the reason is not one that is known */
     bool refused;
     bool said; /* anything */
     bool has_deltas;
@@ -63,6 +64,11 @@ struct reason_row {
 
 static const struct reason_row reason_rows[] = {
     {"stop", STOP_END_TURN},
+    {"STOP", STOP_END_TURN}, /* gateways that do not translate, and small servers */
+    {"end_turn", STOP_END_TURN},
+    {"eos", STOP_END_TURN},
+    {"eos_token", STOP_END_TURN},
+    {"tool_use", STOP_TOOL_USE},
     {"tool_calls", STOP_TOOL_USE},
     {"function_call", STOP_TOOL_USE},
     {"length", STOP_MAX_TOKENS},
@@ -302,13 +308,15 @@ static int read_reason(struct decoder *d, struct str reason, struct llm_fault *f
     if (!reason.len)
         return 0;
     d->has_reason = true;
-    d->stop = STOP_END_TURN; /* a word nobody knows still ends the answer */
+    d->stop = STOP_END_TURN; /* an unknown reason still ends the answer */
+    d->is_unclear = true;
     for (size_t i = 0; i < ARRAY_LEN(reason_rows); i++) {
         const struct reason_row *row = &reason_rows[i];
 
         if (!str_is(reason, row->reason))
             continue;
         d->stop = row->stop;
+        d->is_unclear = false;
         if (row->stop != STOP_NONE)
             break;
         *fault = (struct llm_fault){
@@ -415,6 +423,8 @@ static int finish(struct decoder *d, bool done, struct err *err)
     attach_details(d);
     chat_figures_tell(&d->figures, d->reply);
     reply_stop(d->reply, final_stop(d), STR(""));
+    if (d->is_unclear)
+        reply_stop_unclear(d->reply);
     return reply_finish(d->reply, err);
 }
 

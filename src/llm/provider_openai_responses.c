@@ -104,6 +104,9 @@ static int finish(struct decoder *d, const struct json *response, bool complete,
         stop = STOP_REFUSAL;
     read_usage(d, json_get(response, "usage"));
     reply_stop(d->reply, stop, STR(""));
+    if (stop == STOP_END_TURN && json_get(response, "status") &&
+        !str_is(json_get_str(response, "status"), "completed"))
+        reply_stop_unclear(d->reply);
     return reply_finish(d->reply, err);
 }
 

@@ -34,6 +34,7 @@ struct reply {
     size_t bytes;            /* kept so far */
     struct llm_usage usage;
     enum llm_stop stop;
+    bool stop_unclear;
     struct str stop_sequence;
     struct str explanation;
     bool started, finished, has_calls;
@@ -514,6 +515,11 @@ void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence)
     r->stop_sequence = keep(r, sequence);
 }
 
+void reply_stop_unclear(struct reply *r)
+{
+    r->stop_unclear = true;
+}
+
 void reply_explain(struct reply *r, struct str text)
 {
     if (!r->finished)
@@ -540,11 +546,14 @@ int reply_finish(struct reply *r, struct err *err)
         check_size(r, err) < 0)
         return -1;
     r->finished = true;
-    if (r->stop == STOP_NONE)
+    if (r->stop == STOP_NONE) {
         r->stop = STOP_END_TURN;
+        r->stop_unclear = true;
+    }
     if (r->stop == STOP_END_TURN && r->has_calls)
         r->stop = STOP_TOOL_USE;
     delta.stop = r->stop;
+    delta.stop_unclear = r->stop_unclear;
     delta.stop_sequence = r->stop_sequence;
     delta.text = r->explanation;
     delta.usage = r->usage;

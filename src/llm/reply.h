@@ -100,6 +100,7 @@ int reply_close(struct reply *r, struct err *err); /* all that is open; no-op wh
 /* The figures known so far; replaces. */
 void reply_usage(struct reply *r, const struct llm_usage *usage);
 void reply_stop(struct reply *r, enum llm_stop stop, struct str sequence);
+void reply_stop_unclear(struct reply *r);             /* the stop reason is a guess */
 void reply_explain(struct reply *r, struct str text); /* why it refused; replaces */
 bool reply_has_calls(const struct reply *r);
 bool reply_is_finished(const struct reply *r);

@@ -189,6 +189,7 @@ static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct
     CLEANUP(denied_freep) struct denied *denied = call->permit ? denied_new(call->permit) : NULL;
     int64_t start = clock_mono_ms();
     struct walk walk = {
+        .all = call->sees_all,
         .hidden = search_names_hidden(rest),
         .git = search_respects_git(call),
         .denied = denied,

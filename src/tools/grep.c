@@ -251,13 +251,14 @@ static void grep_explain(const struct grep_search *s, const struct grep_results 
                  STR_ARG(grep_results_first_fault(results)));
 }
 
-/* A command in the background could put links in the place of folders just before they are looked
+/* What a judge is shown must not depend on a program that the agent may have put into PATH.
+ * A command in the background could put links in the place of folders just before they are looked
  * into, which ripgrep would follow, as it would one in the place of a file that is named. */
 static bool grep_is_for_ripgrep(struct tool_call *call, const struct grep_search *s)
 {
     int64_t last_ms;
 
-    return grep_uses_ripgrep(call->conf) && !s->root_is_file &&
+    return grep_uses_ripgrep(call->conf) && !s->root_is_file && !s->all &&
            !background_running(call->workspace, /*names=*/NULL, &last_ms);
 }
 
@@ -308,6 +309,7 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
         .pattern = json_get_str(args, "pattern"),
         .caseless = json_get_bool(args, "-i", false),
         .globs = &globs,
+        .all = call->sees_all,
         .git = search_respects_git(call),
         .denied = denied,
         .timeout_ms = GREP_TIMEOUT_MS,
@@ -320,6 +322,7 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
                 .before = grep_number(args, "-B", around),
                 .after = grep_number(args, "-A", around),
                 .max_columns = GREP_COLUMNS,
+                .binary = call->sees_all,
             },
     };
 

@@ -42,6 +42,7 @@ struct page {
     bool any;           /* something is shown */
     bool full;          /* nothing more is wanted of this file */
     bool pattern_fails; /* the pattern, not the file */
+    bool is_binary;     /* a NUL was seen, and job->binary */
 };
 
 void grep_found_release(struct grep_found *f)
@@ -127,7 +128,16 @@ static void page_show(struct page *p, char mark, size_t start, size_t end, size_
     buf_addc(out, mark);
     if (p->job->numbers)
         buf_addf(out, "%zu%c", page_number(p, start), mark);
-    grep_line_clip(line, match, p->job->max_columns, out);
+    if (p->is_binary) {
+        size_t at = out->len;
+
+        buf_adds(out, "[binary file matches] ");
+        grep_line_clip(line, match, p->job->max_columns, out);
+        for (; at < out->len; at++)
+            out->ptr[at] = (unsigned char)out->ptr[at] < ' ' ? '.' : out->ptr[at];
+    } else {
+        grep_line_clip(line, match, p->job->max_columns, out);
+    }
     buf_addc(out, '\n');
     p->found->lines++;
     p->shown = end + 1;
@@ -243,7 +253,7 @@ static int page_matches(struct page *p, struct err *err)
         if (found <= 0 || match.start >= p->text.len)
             return found < 0 ? found : 0;
         lines = page_around(p, match);
-        if (memchr(p->text.ptr + lines.start, '\0', lines.end - lines.start))
+        if (!p->job->binary && memchr(p->text.ptr + lines.start, '\0', lines.end - lines.start))
             return 0; /* what follows is binary */
         p->found->count++;
         p->full = p->job->mode == GREP_FILES;
@@ -284,7 +294,9 @@ static int page_search(struct page *p, struct str text, size_t from, bool is_asc
     const char *nul;
 
     *ret_goes_on = true;
-    if (p->job->multiline) {
+    if (p->job->binary) {
+        p->is_binary = p->is_binary || memchr(text.ptr, '\0', text.len);
+    } else if (p->job->multiline) {
         nul = memchr(text.ptr, '\0', text.len < CHUNK_BYTES ? text.len : CHUNK_BYTES);
         if (nul)
             return 0;
@@ -444,6 +456,8 @@ int grep_searcher_file(struct grep_searcher *s, int dir_fd, const char *path,
     int rc;
 
     *ret_is_pattern = false;
+    if (fd < 0 && errno == ELOOP)
+        return err_set(err, ERR_IO, "is a link, which is not followed");
     if (fd < 0)
         return err_sys(err, ERR_IO, "cannot be opened");
     rc = searcher_read(s, &page, fd, err);

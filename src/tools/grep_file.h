@@ -36,6 +36,7 @@ struct grep_job {
     size_t before, after; /* CONTENT: lines of context */
     size_t max_lines;     /* CONTENT: of one file; the rest is not looked for */
     size_t max_columns;   /* CONTENT: bytes of a line; 0: all */
+    bool binary;          /* files with NUL bytes too; their lines are marked */
 };
 
 /* What was found in a file. CONTENT: each line in text is GREP_LINE_MATCH, _CONTEXT or _GAP, then

@@ -75,6 +75,7 @@ static int engine_folder(struct engine *e, struct walk_report *ret, struct err *
     struct ignore_rules *types = rules_of(NULL, s->type_globs);
     struct walk walk = {
         .root = s->root,
+        .all = s->all,
         .hidden = s->hidden,
         .git = s->git,
         .globs = globs,

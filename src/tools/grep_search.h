@@ -27,6 +27,7 @@ struct grep_search {
     bool root_is_file;
     const struct strv *globs;    /* "*.c", "!x"; may be empty */
     struct str type_globs;       /* separated by spaces; empty: all files */
+    bool all;                    /* ignored and hidden files too; the built-in engine only */
     bool hidden;                 /* the globs name hidden files */
     const struct denied *denied; /* what may not be read; NULL: nothing */
     bool git;                    /* what git ignores is left out */

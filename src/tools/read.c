@@ -140,7 +140,7 @@ static int reading_small_text(struct reading *r, struct err *err)
     line_window_init(&window, r->first, r->limit, READ_MAX_SHOWN);
     if (textfile_load(r->real, &file, err) < 0)
         return -1;
-    if (text_is_binary(file.text))
+    if (text_is_binary(file.text) && !r->call->sees_all)
         return reading_refuse_binary(r, err);
     line_window_feed(&window, file.text);
     line_window_end(&window);
@@ -185,7 +185,7 @@ static int reading_huge_text(struct reading *r, struct err *err)
                 return err_set(err, ERR_TOO_BIG,
                                "'%s' is UTF-16 of %lld MB: convert it first (iconv)", r->path,
                                (long long)(r->st.st_size >> 20));
-            if (text_is_binary(bytes))
+            if (text_is_binary(bytes) && !r->call->sees_all)
                 return reading_refuse_binary(r, err);
             bytes = str_from(bytes, mark);
         }
@@ -285,6 +285,10 @@ static int reading_by_kind(struct reading *r, struct err *err)
 
     if (n < 0 && errno != EINVAL && errno != ESPIPE)
         return err_sys(err, ERR_IO, "cannot read '%s'", r->path);
+    /* A script may begin like a picture: who judges is shown what is there. */
+    if (r->call->sees_all)
+        return r->st.st_size > (off_t)TEXTFILE_MAX ? reading_huge_text(r, err)
+                                                   : reading_small_text(r, err);
     if (image)
         return reading_image(r, image, err);
     if (str_starts(start, STR("%PDF-")))

@@ -81,6 +81,13 @@ void search_explain(const struct walk_report *r, struct buf *ret)
         buf_addf(ret, "(Stopped after %d files: not everything was searched.)\n", WALK_MAX_ENTRIES);
     if (r->cut_depth)
         buf_addf(ret, "(Folders nested deeper than %d were left out.)\n", WALK_MAX_DEPTH);
+    if (r->git)
+        buf_adds(ret, "(.git was not searched: name it as path to look into it.)\n");
+    if (r->denied)
+        buf_addf(ret, "(%zu files or folders were left out: a rule denies reading them.)\n",
+                 r->denied);
+    if (r->special)
+        buf_addf(ret, "(%zu devices, pipes or sockets were left out.)\n", r->special);
     if (r->unreadable == 1)
         buf_addf(ret, "(The folder %s could not be read.)\n", buf_cstr(&r->unreadable1));
     else if (r->unreadable)

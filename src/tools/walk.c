@@ -65,6 +65,7 @@ struct listing {
     struct strv names;
     VEC(unsigned char) types; /* DT_… */
     unsigned files;           /* enum ignore_files */
+    size_t special;           /* neither file nor folder, nor a link that is wanted */
 };
 
 void walk_report_release(struct walk_report *r)
@@ -186,10 +187,13 @@ static unsigned char entry_type(int dir_fd, const struct dirent *e)
         return e->d_type;
     if (fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return DT_UNKNOWN;
-    return S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
+    return S_ISDIR(st.st_mode)   ? DT_DIR
+           : S_ISREG(st.st_mode) ? DT_REG
+           : S_ISLNK(st.st_mode) ? DT_LNK
+                                 : DT_UNKNOWN;
 }
 
-static int listing_read(struct listing *l, DIR *dir)
+static int listing_read(struct listing *l, DIR *dir, bool with_links)
 {
     for (;;) {
         const struct dirent *e;
@@ -205,8 +209,10 @@ static int listing_read(struct listing *l, DIR *dir)
             continue;
         type = entry_type(dirfd(dir), e);
         l->files |= ignore_file_flag(name);
-        if (type != DT_DIR && type != DT_REG)
+        if (type != DT_DIR && type != DT_REG && !(with_links && type == DT_LNK)) {
+            l->special++;
             continue;
+        }
         strv_add(&l->names, name);
         vec_push(&l->types, type);
     }
@@ -220,13 +226,13 @@ static bool walker_takes(const struct walker *w, const struct ignore_level *leve
     enum ignore_verdict verdict = ignore_rules_check(walk->globs, path, is_dir);
     bool kept;
 
-    if (w->walk->hidden && str_is(name, ".git"))
+    if ((walk->hidden || walk->all) && str_is(name, ".git"))
         return false;
     if (verdict != IGNORE_SILENT)
         return verdict == IGNORE_DROP; /* a glob without ! names what is wanted */
     if (walk->globs && ignore_rules_drops(walk->globs) && !is_dir)
         return false;
-    verdict = ignore_check(w->ignore, level, path, is_dir);
+    verdict = walk->all ? IGNORE_KEEP : ignore_check(w->ignore, level, path, is_dir);
     if (verdict == IGNORE_DROP)
         return false;
     kept = verdict == IGNORE_KEEP;
@@ -243,6 +249,16 @@ static bool walker_denies(const struct walker *w, const char *path)
     CLEANUP(mem_freep) char *full = w->walk->denied ? path_join(w->walk->root, path) : NULL;
 
     return full && denied_has(w->walk->denied, full);
+}
+
+/* Counts what is left out where that is to be reported. */
+static void walker_skip(struct walker *w, size_t *counter, size_t count)
+{
+    if (!w->walk->all || !count)
+        return;
+    gate_take(&w->gate);
+    *counter += count;
+    gate_give(&w->gate);
 }
 
 static void worker_files(struct worker *me, const struct item *item)
@@ -272,9 +288,18 @@ static void worker_listing(struct worker *me, const struct item *folder, int dir
 
         buf_clear(&path);
         buf_addf(&path, "%.*s%s%.*s", STR_ARG(dir), dir.len ? "/" : "", STR_ARG(name));
-        if (path.over || !walker_takes(w, level, buf_str(&path), name, is_dir) ||
-            walker_denies(w, buf_cstr(&path)))
+        if (path.over) {
+            walker_unreadable(w, folder->paths.ptr[0]); /* a part of it, to be exact */
             continue;
+        }
+        if (!walker_takes(w, level, buf_str(&path), name, is_dir)) {
+            walker_skip(w, &w->report.git, str_is(name, ".git"));
+            continue;
+        }
+        if (walker_denies(w, buf_cstr(&path))) {
+            walker_skip(w, &w->report.denied, 1);
+            continue;
+        }
         if (is_dir) {
             struct item *below = item_new(/*is_folder=*/true, folder->depth + 1, level);
 
@@ -314,8 +339,9 @@ static void worker_folder(struct worker *me, const struct item *folder)
         walker_unreadable(w, path);
         return;
     }
-    if (listing_read(&l, dir) < 0)
+    if (listing_read(&l, dir, w->walk->all) < 0)
         walker_unreadable(w, path);
+    walker_skip(w, &w->report.special, l.special);
     walker_count(w, l.names.len);
     worker_listing(me, folder, fd, &l);
     closedir(dir);

@@ -6,6 +6,9 @@
  * globs and types of a search weigh more than ignore files, as they do there. Files come in no
  * particular order, on the walk's own threads; the caller's thread waits.
  *
+ * With `all`, everything is handed out but what is in .git below the root: ignored and hidden
+ * files, and links, which are still not followed. What is left out is counted.
+ *
  * Bounded by entries looked at, by depth and by time; the report says when a limit ended it.
  * A cancel ends it between two files.
  */
@@ -32,6 +35,7 @@ typedef bool (*walk_fn)(int root_fd, const char *path, unsigned worker, void *ar
 
 struct walk {
     const char *root;                 /* a folder, absolute, without links */
+    bool all;                         /* ignored and hidden files and links too, but not .git */
     bool hidden;                      /* hidden files too, but not .git */
     bool git;                         /* what git ignores is left out */
     const struct ignore_rules *globs; /* "*.c", "!x": only files that fit; NULL: all */
@@ -45,8 +49,9 @@ struct walk {
 
 struct walk_report {
     bool cut_entries, cut_depth, cut_time;
-    size_t unreadable;      /* folders */
-    struct buf unreadable1; /* the first of them */
+    size_t git, denied, special; /* with `all`: left out; .git, by a rule, devices and such */
+    size_t unreadable;           /* folders */
+    struct buf unreadable1;      /* the first of them */
 };
 void walk_report_release(struct walk_report *r);
 

@@ -24,6 +24,9 @@ static const char *const our_words[] = {
     "Judge the condition of block 1, all of it",
     "The goal has no checks.",
     "There is no diff: the workspace is not under git",
+    "The diff is missing, which does not mean",
+    "9 more changed files are not listed.",
+    "3 earlier calls, which name nothing of that kind, are not shown: 3 of ",
     "The diff is empty: no file that git would see",
     "There are no results of tools: the agent has",
     "The agent has said nothing about its work.",
@@ -33,6 +36,14 @@ static const char *const our_words[] = {
 
 static const char *const our_titles[] = {
     "The condition, as the user wrote it: this is what you judge",
+    "What tenax itself noticed: settle this first",
+    "Changed files that the check reads",
+    "Files that are part of the check and that the agent may change",
+    "Changed files that are protected",
+    "Other changed files",
+    "Calls of the agent since the goal was set that touched tests, configuration, ignored files, "
+    "git's state or files outside the workspace",
+    "NO DIFF could be made, and this is why",
     "A check, run by tenax itself: passed (exit code 0, 0.0 s)",
     "Files that differ from when the goal was set, as git sees them",
     "The same as a diff",
@@ -43,7 +54,13 @@ static const char *const our_titles[] = {
 };
 
 static const char *const our_notes[] = {
-    "the command:", "its output:", "called with:", "printed:", "printed nothing", "cut here: ",
+    "the command:",
+    "its output:",
+    "called with:",
+    "printed:",
+    "printed nothing",
+    "cut here: ",
+    "2 more calls of this kind are lost",
 };
 
 static bool is_one_of(struct str line, const char *const *words, size_t count, bool whole)
@@ -134,8 +151,23 @@ static void check_case(struct str text, int64_t tokens, size_t items)
     struct judge_item list[ITEMS];
     struct buf out = BUF_INIT(8 << 20);
     struct str half = str_from(text, text.len / 2);
+    const struct judge_change changes[] = {{text, half, STR("the check reads it")},
+                                           {half, text, STR("protected")},
+                                           {half, half, text}};
+    const struct judge_left_out left_out = {text, 3};
     struct judge_case c = {
         .objective = text,
+        .objections = half,
+        .part_of_check = text,
+        .changes = changes,
+        .change_count = ARRAY_LEN(changes),
+        .changes_left_out = 9,
+        .diff_error = text.len % 3 ? half : STR(""),
+        .touched = list,
+        .touched_count = items,
+        .touched_left_out = 2,
+        .left_out = &left_out,
+        .left_out_count = 1,
         .checks = &check,
         .check_count = 1,
         .diff_stat = half,
@@ -163,7 +195,7 @@ static void check_case(struct str text, int64_t tokens, size_t items)
     while (str_cut(&rest, '\n', &line))
         check_line(line, &block);
     FUZZ_CHECK(block >= 1);
-    FUZZ_CHECK(str_ends(buf_str(&out), STR("one JSON object and nothing else.\n")));
+    FUZZ_CHECK(str_ends(buf_str(&out), STR("Then give your verdict.\n")));
     check_result_release(&check);
     buf_release(&out);
 }
@@ -175,7 +207,7 @@ static void check_read(struct str text)
     const struct json *criteria = NULL;
     struct err err = {0};
 
-    if (judge_read(text, &v, &err) < 0) {
+    if (judge_read_text(text, &v, &err) < 0) {
         FUZZ_CHECK(err.code == ERR_PROTOCOL && !v.ok && !v.reason.len && !v.criteria.len);
     } else {
         FUZZ_CHECK(v.reason.len && v.reason.len <= JUDGE_MAX_REASON && !v.reason.over);
