@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/sandbox.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
@@ -182,6 +183,7 @@ int goal_room(struct goal *g, const struct origin *o, const struct origin_now *n
         .home = real_home ? real_home : "/nonexistent",
         .caches = &caches,
         .hides_built = hides_built,
+        .is_confined = sandbox_state(goal_sandbox(g)) == SANDBOX_ON,
     };
     struct err why = {0};
 

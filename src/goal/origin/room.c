@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -25,6 +26,10 @@
 #include "goal/origin/names.h"
 #include "goal/survey.h"
 #include "sync/cancel.h"
+
+#ifndef OVERLAYFS_SUPER_MAGIC
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#endif
 
 #define ROOM_MAX_BACKDATED ((int64_t)16 << 20)
 #define ROOM_BACKDATED_NS ((int64_t)2 * 1000000000)
@@ -631,12 +636,36 @@ static int prepare(struct room *r, const struct room_spec *spec, struct cancel *
     return pin_refs(r, spec, cancel, err) < 0 ? -1 : clear_marks(r, spec, cancel, err);
 }
 
+/* An overlay cannot have its upper layer on another one, as the root of a container is. */
+static bool can_be_upper(const char *dir)
+{
+    struct statfs fs;
+
+    return statfs(dir, &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC && access(dir, W_OK) == 0;
+}
+
+/* Where the room is made, and whether it can be an overlay there. */
+static const char *choose_place(const struct room_spec *spec, bool *ret_is_copy)
+{
+    const char *const places[] = {spec->temp, spec->origin->folder, "/dev/shm"};
+    bool is_possible = confine_overlay_works(/*ret_why=*/NULL) &&
+                       !(spec->is_confined && strcmp(confine_backend()->name, "landlock") != 0);
+
+    for (size_t i = 0; is_possible && i < ARRAY_LEN(places); i++) {
+        if (can_be_upper(places[i]) && !is_below(places[i], spec->origin->dir)) {
+            *ret_is_copy = false;
+            return places[i];
+        }
+    }
+    *ret_is_copy = true;
+    return spec->temp;
+}
+
 int room_open(const struct room_spec *spec, struct cancel *cancel, struct room **ret,
               struct err *err)
 {
     CLEANUP(room_freep) struct room *r = mem_zalloc(sizeof(*r));
-    CLEANUP(mem_freep) char *name = path_join(spec->temp, "tenax-room-XXXXXX");
-    const char *why;
+    CLEANUP(mem_freep) char *name = path_join(choose_place(spec, &r->is_copy), "tenax-room-XXXXXX");
 
     r->observe = -1;
     r->origin = spec->origin;
@@ -650,7 +679,6 @@ int room_open(const struct room_spec *spec, struct cancel *cancel, struct room *
         return err_sys(err, ERR_IO, "cannot make '%s'", r->home);
     if (make_home(r, spec, err) < 0)
         return -1;
-    r->is_copy = !confine_overlay_works(&why) || is_below(r->base, spec->origin->dir);
     r->dir = r->is_copy ? path_join(r->base, "copy")
                         : mem_dup(spec->origin->dir, strlen(spec->origin->dir));
     if (r->is_copy ? copy_all(r, spec, cancel, err) < 0 : prepare(r, spec, cancel, err) < 0)

@@ -34,6 +34,7 @@ struct room_spec {
     const char *home;             /* the user's */
     const struct strv *caches;    /* folders of the home that are linked into the room's, absolute */
     bool hides_built;             /* also hides compiled files that git does not ignore */
+    bool is_confined;             /* checks run in the session's sandbox, too */
 };
 
 struct room;
