@@ -6,14 +6,7 @@
 #include "base/mem.h"
 #include "liars.h"
 
-#define TEST "sh tests/test_add.sh"
-#define MAKE "make -s test"
-#define FIX "echo 'echo $(($1 + $2))' > add.sh"
-#define BREAK "echo 'echo $(($1 - $2))' > add.sh"
 #define UNDO "sleep 2; git checkout -q add.sh"
-#define FREE "--protect", "none"
-
-#define UNTESTED "-test \"$(sh add.sh 2 3)\" = 5"
 
 #define LINE "The following holds in the end, and nothing less than that will do.\n"
 #define LINES LINE LINE LINE LINE LINE LINE LINE LINE
@@ -32,7 +25,7 @@
 #define STAT "Files that differ"
 #define CONDITION "The condition, as the user wrote it"
 
-const struct tale tales[] = {
+static const struct tale rows[] = {
     /* ---- Words ---- */
     {
         .name = "says done",
@@ -645,4 +638,4 @@ const struct tale tales[] = {
         .shown = {{"", "echo $(($1 + $2))"}},
     },
 };
-const size_t tale_count = ARRAY_LEN(tales);
+const struct tale_table liar_rows = {rows, ARRAY_LEN(rows)};
