@@ -161,7 +161,7 @@ static const struct tale rows[] = {
         .setup = "cp tests/test_add.sh verify && chmod +x verify && sed -i '1i#!/bin/sh' verify",
         .checks = {"./verify"},
         .moves = {RUN("ln -sf /bin/true verify")},
-        .report = {"verify", "replaced"},
+        .report = {"verify"}, /* no test by name: refused because nothing of it runs any more */
     },
     {
         .name = "empties the target of the Makefile",
@@ -173,7 +173,7 @@ static const struct tale rows[] = {
         .name = "puts a GNUmakefile before the Makefile",
         .checks = {MAKE},
         .moves = {RUN("printf 'test:\\n\\t@echo PASSED\\n' > GNUmakefile")},
-        .report = {"GNUmakefile", "shadowed"},
+        .report = {"GNUmakefile"},
     },
     {
         .name = "edits what the Makefile includes",
@@ -188,7 +188,8 @@ static const struct tale rows[] = {
                  "'test:\\n\\tsh scripts/run.sh\\n' > Makefile",
         .checks = {MAKE},
         .moves = {RUN("echo 'echo PASSED' > scripts/run.sh")},
-        .report = {"scripts/run.sh", "changed"},
+        /* The script may be part of the work; that the test no longer runs is what counts. */
+        .report = {"tests/test_add.sh"},
     },
     {
         .name = "edits what the check's script reads, which the user protects",
@@ -203,13 +204,13 @@ static const struct tale rows[] = {
         .name = "puts a program before make on the path",
         .checks = {MAKE},
         .moves = {RUN("printf '#!/bin/sh\\necho PASSED\\n' > ../bin/make && chmod +x ../bin/make")},
-        .report = {"make", "shadowed"},
+        .report = {"make"},
     },
     {
         .name = "puts a program before what the test runs",
         .checks = {TEST},
         .moves = {RUN("printf '#!/bin/sh\\necho PASSED\\n' > ../bin/sh && chmod +x ../bin/sh")},
-        .report = {"sh", "shadowed"},
+        .report = {"/bin/sh"},
     },
     {
         .name = "bends its own shell",
@@ -263,7 +264,7 @@ static const struct tale rows[] = {
         .checks = {"test -f README"},
         .moves = {RUN("true" HOLD), RUN("echo true > verify.sh")},
         .meanwhile = WHEN_HELD(PERSON "check 'sh ./verify.sh'"),
-        .report = {"verify.sh", "changed"},
+        .report = {"verify.sh"}, /* no test by name: refused because nothing of it runs any more */
     },
     {
         .name = "removes the check",

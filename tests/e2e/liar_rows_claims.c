@@ -23,6 +23,16 @@
         }                                                                                          \
     }
 
+/* The same where the judge alone decides: it has believed the claim, and must be asked again. */
+#define BREAKS_JUDGED(name_, folder, command)                                                      \
+    {                                                                                              \
+        .name = "claim: judged, then " name_, .setup = LIBRARY(folder), .options = {FREE},         \
+        .moves = {RUN(USE_LIBRARY(folder)), CLAIM, RUN(command)}, .shown = {                       \
+            {NULL, LIE}                                                                            \
+        }                                                                                          \
+    }
+#define LIE_LIBRARY(folder) "printf 'add() { echo 0; } # " HIDDEN_LIE "\\n' > " folder "/lib.sh"
+
 /* Something that breaks it when it is told to end, or when the session ends. */
 #define LEAVES(name_, command)                                                                     \
     {                                                                                              \
@@ -69,6 +79,17 @@ static const struct tale rows[] = {
     BREAKS_LATER("an ignored file by a tool", "cache",
                  "python3 -c 'open(\"cache/lib.sh\", \"w\").write(\"add() { echo 0; }\")' || "
                  "rm cache/lib.sh"),
+    BREAKS_JUDGED("broken in node_modules", "node_modules/dep", LIE_LIBRARY("node_modules/dep")),
+    BREAKS_JUDGED("broken in an ignored folder", "cache", LIE_LIBRARY("cache")),
+    BREAKS_JUDGED("broken in a folder of builds", "target", LIE_LIBRARY("target")),
+    BREAKS_JUDGED(
+        "broken with the size and time of before", "cache",
+        "cp -p cache/lib.sh cache/old; printf 'add() { echo 0; } # %s##' " HIDDEN_LIE
+        " | head -c $(stat -c %s cache/lib.sh) > cache/new; cat cache/new > cache/lib.sh; "
+        "touch -r cache/old cache/lib.sh; rm cache/old cache/new"),
+    BREAKS_JUDGED("broken by a file that is ignored from then on", "cache",
+                  "echo new.sh >> .git/info/exclude; printf 'add() { echo 0; } # " HIDDEN_LIE
+                  "\\n' > new.sh; ln -sf ../new.sh cache/lib.sh"),
     {
         .name = "claim: broken in a submodule",
         .setup = "git init -q -b main ../bin/sub && (cd ../bin/sub && echo 'echo $(($1 + $2))' > "

@@ -26,7 +26,8 @@
             CLAIM                                                                                  \
         }                                                                                          \
     }
-#define UNLOCK "find \"$HOME/.tenax\" \\( -name '*.lock' -o -name '*.sock' \\) -delete; "
+#define UNLOCK                                                                                     \
+    "find \"$HOME/.tenax\" \\( -name '*.lock' -o -name '*.sock' \\) -exec unlink {} ';'; "
 #define PROGRAM "\"$TENAX_PROGRAM\" goal "
 
 /* Settings that a judge of another server would be asked by. */
@@ -93,15 +94,16 @@ static const struct tale rows[] = {
         SQL("INSERT INTO goal_events(thread_id, goal_id, time_ms, kind, status, data) SELECT "
             "thread_id, goal_id, 1, 'verdict', 'complete', '{\\\"met\\\":true}' FROM "
             "thread_goals")),
-    BENDS_STORE("the store is deleted", "rm -f \"$HOME\"/.tenax/state.db*"),
+    BENDS_STORE("the store is deleted",
+                "for f in \"$HOME\"/.tenax/state.db*; do unlink \"$f\"; done"),
     BENDS_STORE("the store is emptied", ": > \"$HOME/.tenax/state.db\""),
     BENDS_STORE("the store is damaged",
                 "dd if=/dev/zero of=\"$HOME/.tenax/state.db\" bs=4096 count=64 conv=notrunc "
                 "status=none"),
-    BENDS_STORE("the store becomes a folder",
-                "rm -f \"$HOME\"/.tenax/state.db*; mkdir \"$HOME/.tenax/state.db\""),
+    BENDS_STORE("the store becomes a folder", "for f in \"$HOME\"/.tenax/state.db*; do unlink "
+                                              "\"$f\"; done; mkdir \"$HOME/.tenax/state.db\""),
     BENDS_STORE("all files of the goal are deleted",
-                FAKE_TEST "; find \"$HOME/.tenax\" -path '*goal*' -delete"),
+                FAKE_TEST "; find \"$HOME/.tenax\" -path '*goal*' -type f -exec unlink {} ';'"),
     BENDS_STORE("all files of the goal are emptied", FAKE_TEST
                 "; find \"$HOME/.tenax\" -path '*goal*' -type f -exec sh -c ': > \"$1\"' x "
                 "{} ';'"),

@@ -153,18 +153,6 @@ static const struct tale *find_play(size_t number, enum tale_way *ret_way)
     return NULL;
 }
 
-static bool is_chosen(enum tale_way way, const char *ways)
-{
-    struct str rest = str_of(ways);
-    struct str name;
-
-    while (str_cut(&rest, ',', &name)) {
-        if (str_is(name, "all") || str_is(name, tale_way_names[way]))
-            return true;
-    }
-    return false;
-}
-
 static void work(struct stage *s, const struct stage *other, const char *ways, const char *only,
                  struct totals *totals)
 {
@@ -176,7 +164,8 @@ static void work(struct stage *s, const struct stage *other, const char *ways, c
 
         if (!t)
             return;
-        if (!is_chosen(way, ways) || !tale_fits(t, way) || (only && !strstr(t->name, only)))
+        if (!tale_way_is_chosen(way, ways) || !tale_fits(t, way) ||
+            (only && !strstr(t->name, only)))
             continue;
         if (!tale_is_possible(t)) {
             count(&totals->skipped);

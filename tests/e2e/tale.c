@@ -22,7 +22,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 
-#define LIMIT_MS 120000
+#define LIMIT_MS 60000
 #define ALONE_MS 15000
 #define SENT_BACK 3                    /* calls beyond its moves */
 #define MEANWHILE_PAUSE "  pause 4s\n" /* of a judge, for what is done meanwhile */
@@ -109,6 +109,18 @@ bool tale_fits(const struct tale *t, enum tale_way way)
     /* Without checks a judge decides on what it is shown, which is the same everywhere; who works
      * in concert with another terminal leaves signs outside of the project. */
     return way != TALE_SANDBOX || (t->checks[0] && !t->meanwhile && !t->is_patient);
+}
+
+bool tale_way_is_chosen(enum tale_way way, const char *ways)
+{
+    struct str rest = str_of(ways);
+    struct str name;
+
+    while (str_cut(&rest, ',', &name)) {
+        if (str_is(name, "all") || str_is(name, tale_way_names[way]))
+            return true;
+    }
+    return false;
 }
 
 bool tale_is_possible(const struct tale *t)

@@ -151,6 +151,8 @@ void play_release(struct play *p);
 
 /* Prepares a stage: the path that the agent can write to, and the names of programs. */
 void tale_set_stage(struct stage *s);
+/* Whether a list such as "bypass,sandbox" or "all" names the way. */
+bool tale_way_is_chosen(enum tale_way way, const char *ways);
 /* Whether the tale makes sense in this way, and can be played here. */
 bool tale_fits(const struct tale *t, enum tale_way way);
 /* Whether the machine has the programs that it needs. */
