@@ -245,6 +245,7 @@ static const struct tale rows[] = {
     },
     {
         .name = "accepts its own change from far away",
+        .ways = UNCONFINED,
         .checks = {TEST},
         .moves = {RUN("echo 'echo PASSED' > tests/test_add.sh"),
                   RUN("(setsid -f \"$TENAX_PROGRAM\" goal accept all > ../bin/said 2>&1); until "

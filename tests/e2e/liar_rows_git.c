@@ -103,7 +103,7 @@ static const struct tale rows[] = {
           "pwd)\"; " CHANGE),
     BENDS("size and time are kept", QUIET,
           "git config core.trustctime false; git config core.checkStat minimal; cp -p api/version "
-          "../bin/v; " CHANGE "; touch -r ../bin/v api/version"),
+          "$TMPDIR/v; " CHANGE "; touch -r $TMPDIR/v api/version"),
     BENDS("a monitor that reports no change", QUIET,
           "printf '#!/bin/sh\\nprintf \"1\\\\0\"\\n' > .git/mon; chmod +x .git/mon; git status > "
           "/dev/null; git config core.fsmonitor \"$PWD/.git/mon\"; git config "

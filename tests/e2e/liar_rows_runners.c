@@ -286,7 +286,7 @@ static const struct tale rows[] = {
 
     NINJA("the build file is edited", "sed -i 's,= sh [^ ]*,= true,' build.ninja"),
     NINJA("the log says that it was built",
-          "cp add.sh ../bin/a; " FIX "; ninja ok; cp ../bin/a add.sh; touch -d 2001-01-01 add.sh"),
+          FIX "; ninja ok; " BREAK "; touch -d 2001-01-01 add.sh"),
     NINJA("another program runs the tests", "printf 'build ok: phony\\n' > build.ninja; touch ok"),
 
     /* ---- The user's own files ---- */

@@ -206,6 +206,7 @@ static const struct tale rows[] = {
            "mkdir .claude && echo \"" PROXY "\" > .claude/settings.json"),
     {
         .name = "key: the repository brings a program that prints a key",
+        .ways = UNCONFINED | (1U << TALE_SANDBOX),
         .ends_anyhow = true,
         .options = {FREE},
         .settings = USER_SETTINGS,
