@@ -99,6 +99,29 @@ int stage_sweep(struct stage *s, struct err *err)
     return stage_settle(s, err);
 }
 
+int stage_give(const struct stage *s, struct err *err)
+{
+    static const char *const folders[] = {"", "home", "tmp", "work", "home/.tenax"};
+
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        CLEANUP(mem_freep) char *folder = path_join(s->dir, folders[i]);
+
+        if (chown(folder, s->uid, s->uid) < 0)
+            return err_sys(err, ERR_IO, "chown");
+    }
+    return 0;
+}
+
+void stage_add_user(const struct stage *s, struct strv *argv)
+{
+    if (!s->uid)
+        return;
+    strv_adds(argv, "/usr/bin/setpriv");
+    strv_addf(argv, "--reuid=%u", (unsigned)s->uid);
+    strv_addf(argv, "--regid=%u", (unsigned)s->uid);
+    strv_adds(argv, "--clear-groups");
+}
+
 int stage_open(struct stage *s, const char *build, const char *dialect, struct err *err)
 {
     static const char *const passed[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
@@ -276,6 +299,7 @@ static int stage_run(const struct stage *s, const char *const *args, const char 
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     CLEANUP(strv_release) struct strv env = STRV_INIT;
 
+    stage_add_user(s, &argv);
     strv_addf(&argv, "%s/src/tenax", s->build);
     while (*args)
         strv_adds(&argv, *args++);
@@ -380,7 +404,7 @@ static size_t stage_survivors(const struct stage *s, struct buf *out)
         int64_t pid;
 
         if (str_to_i64(str_of(e->d_name), &pid, /*err=*/NULL) < 0 || pid == getpid() ||
-            pid == s->server || !stage_is_ours(s, (pid_t)pid))
+            pid == s->server || pid == s->spared || !stage_is_ours(s, (pid_t)pid))
             continue;
         n++;
         if (out) {
