@@ -1,10 +1,10 @@
 /*
  * goal_act: a session's goal, looked at and changed from outside.
  *
- * Who works on the session is asked (the control socket): it changes the row and acts on it at
- * once. Where nobody does, or the one who does has no ear, the change is made here, by the same
- * rules (goal_do() without an agent), in the store, which is the truth; then the holder is nudged.
- * Main thread.
+ * A change of a goal that a process works on is made by that process: it is asked over its control
+ * socket, and where it does not answer nothing is changed, because it would undo a change of the
+ * store (goal/terms.c). Where no process holds the session, the change is made here, by the same
+ * rules (goal_do() without an agent), in the store. Main thread.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -38,7 +38,6 @@
 #define ACT_ANSWER_MS 3000 /* whoever has not answered by then is busy or stopped */
 #define ACT_BEGIN_MS 2000  /* whoever begins only then would do it a second time */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
-#define ACT_NUDGE_MS 1000
 #define ACT_ID_BYTES 4   /* the beginning of an id has at least so many, as in find.h */
 #define ACT_OBJECTIVE 60 /* bytes of it in a list */
 #define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
@@ -323,19 +322,7 @@ static int act_answer(struct act *a, struct str text, struct err *err)
     return 0;
 }
 
-static void act_nudge(struct act *a, const struct holder *holder)
-{
-    CLEANUP(buf_release) struct buf answer = BUF_INIT(ACT_MAX_OUT);
-    struct err err = {0};
-
-    if (socket_call(buf_cstr((struct buf *)&holder->socket), STR("{\"subtype\":\"goal_nudge\"}"),
-                    ACT_NUDGE_MS, a->cmd->cancel, &answer, &err) < 0)
-        say("process %" PRId64 " works on it and could not be told (%s); it will see the change "
-            "with its next step",
-            holder->pid, err.text);
-}
-
-static int act_here(struct act *a, const struct holder *holder, struct err *err)
+static int act_here(struct act *a, bool held, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
     struct goal_outside o = {0};
@@ -344,11 +331,9 @@ static int act_here(struct act *a, const struct holder *holder, struct err *err)
     if (rc == 0)
         rc = goal_do(o.goal, &a->want->argument, VIA_USER, a->cmd->cancel, &answer, err);
     goal_outside_close(&o);
-    if (rc == 0 && holder)
-        act_nudge(a, holder);
     if (rc == 0)
         rc = act_answer(a, buf_str(&answer.text), err);
-    if (rc == 0 && answer.turn && !holder)
+    if (rc == 0 && answer.turn && !held)
         say("nobody works on session %.8s now: tenax goal --resume %.8s goes on with it",
             buf_cstr(&a->session), buf_cstr(&a->session));
     goal_answer_release(&answer);
@@ -398,8 +383,19 @@ static int act_may_change(const struct act *a, const struct holder *holder, stru
         !tree_is_below(getpid(), (pid_t)holder->pid))
         return 0;
     return err_set(err, ERR_DENIED,
-                   "this command was started by the agent that works for the goal; a goal is "
-                   "changed by people, from another terminal");
+                   "a command that this session runs cannot change its own goal; a goal is changed "
+                   "by the user, from another terminal");
+}
+
+/* Whoever holds it does not answer: what it does not know of would not count. */
+static int act_unreachable(const struct holder *holder, struct err *err)
+{
+    struct err why = *err;
+
+    return err_set(err, ERR_BUSY,
+                   "process %" PRId64 " works on this goal and cannot be asked to change it (%s); "
+                   "nothing was changed. Try again, or end that process first",
+                   holder->pid, why.text[0] ? why.text : "it has no control socket");
 }
 
 static int act_change(struct act *a, struct err *err)
@@ -411,15 +407,16 @@ static int act_change(struct act *a, struct err *err)
 
     if (held == 1 && act_may_change(a, &holder, err) < 0)
         held = -1;
-    if (held == 1 && holder.socket.len) {
+    if (held == 1 && holder.socket.len)
         rc = act_there(a, &holder, err);
-        if (rc == 1)
-            err_clear(err);
-    }
+    if (held == 1 && rc == 1 && a->want->argument.verb != GOAL_SHOW)
+        rc = act_unreachable(&holder, err);
+    else if (held >= 0 && rc == 1)
+        err_clear(err);
     if (held == 0 && hold_take(a->home, buf_cstr(&a->session), "", &hold, NULL) < 0)
         hold = NULL; /* where there are no locks, nobody is protected from anybody */
     if (held >= 0 && rc == 1)
-        rc = act_here(a, held ? &holder : NULL, err);
+        rc = act_here(a, held, err);
     hold_give(hold);
     holder_release(&holder);
     return held < 0 ? -1 : rc;

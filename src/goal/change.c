@@ -148,7 +148,6 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     goal_take_row(g, &none);
     goal_tell(g, "goal_cleared", buf_str(&data));
     goal_tell_active(g);
-    goal_is_heard(g);
     return 0;
 }
 
@@ -340,7 +339,6 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
         return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
-    g->heard.status = g->row.status;
     buf_addf(&ret->text, "The %s is changed. ", goal_limit_name(what->limit));
     if (u.has_status) {
         say_landed(g, ret);
@@ -430,7 +428,6 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     write_edited(g, text, /*with_text=*/false, &data);
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
-    goal_is_heard(g);
     buf_adds(&ret->text, "Goal updated: ");
     goal_show_line(text, 300, &ret->text);
     if (u.has_status && goal_is_active(g)) {

@@ -2,14 +2,16 @@
  * The goal of a session: set, worked for, judged, proven; never forgotten, never run away with.
  *
  * One struct goal lives as long as its host. It is the agent's referee (agent/referee.h), and what
- * everybody else asks for goes through goal_do(). The row in the store (store/goals.h) is the truth
- * and is written first; what is kept here is a copy of it and what need not survive: evidence of
- * the last tools, a claim that was accepted, who is being waited for.
+ * everybody else asks for goes through goal_do(). While a process holds the goal, what it knows is the
+ * truth: the row in the store (store/goals.h) is written first, but a change that another program
+ * makes to it is undone, reported, and stands against the next verdict (terms.c). Other processes
+ * send what they want to the holder's control socket.
  *
  *   set.c       a goal is set: gate.c, what is found out before (draft.c), the row
  *   change.c    clear, edit, pause, resume, budget, …: what people and clients want; criteria.c,
- *               queue.c, undo.c; nudge.c what other processes did
+ *               queue.c, undo.c
  *   adopt.c     the goal of a session that goes on
+ *   terms.c     what was agreed, and that nothing but goal_do() changes it
  *   referee.c   the agent's referee: what happens at which point of a turn, and when it is idle
  *   ladder.c    the verdict: checks, protection, judge (ladder_judge.c)
  *   verdict.c   what becomes of it; milestone.c verified steps
@@ -148,9 +150,6 @@ struct goal_answer {
 void goal_answer_release(struct goal_answer *a);
 int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
             struct cancel *cancel, struct goal_answer *ret, struct err *err);
-
-/* Somebody else has written the row: take note at once. */
-void goal_nudge(struct goal *g);
 
 /* How a run that was to work for the goal ends: its exit code (0 complete, 10 blocked, 11
  * budget_limited, 12 usage_limited, 13 paused or still active), or -1: there is no goal. */

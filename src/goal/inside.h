@@ -84,14 +84,6 @@ struct goal_claim {
     struct buf reason, criteria;
 };
 
-/* What observers have heard of the row. Where it differs, somebody else has written it since. */
-struct goal_heard {
-    bool has;
-    enum goal_status status;
-    struct buf objective;
-    struct buf gone; /* the figures of the row that went last, as events have them */
-};
-
 /* Calls of the model since it last stopped: whether they lead anywhere. */
 struct goal_stretch {
     struct strv seen; /* what tools have shown, and states of the workspace: hashes, newest last */
@@ -115,7 +107,7 @@ struct goal {
     struct buf text; /* the objective, whole */
     struct goal_options options;
     int64_t tokens_at_start;
-    struct goal_heard heard;
+    struct buf bent; /* what another program changed in the store since the last verdict */
     bool is_elsewhere;       /* what is told now was done where nobody here could see it */
     struct strv lines;       /* goal_status to be written by the agent's thread */
     const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
@@ -272,10 +264,12 @@ void goal_adopt(struct goal *g, struct strv *ret_notes);
 /* Memory, options and text, as the row has them. -1: the text is not what it was. */
 int goal_adopt_parts(struct goal *g, struct strv *ret_notes);
 
-/* nudge.c: the permit is held. Observers have heard of the row as it is now. */
-void goal_is_heard(struct goal *g);
-/* What somebody else has done to the row is told, and acted on: once, whoever reads it first. */
-void goal_catch_up(struct goal *g);
+/* terms.c: the permit is held. What the store has undone of another program's changes is reported,
+ * once, and stands against the next verdict. */
+struct ladder;
+void terms_look(struct goal *g);
+/* A verdict that would be "met" is not while something stands against it; 1: so it was. */
+int terms_object(struct goal *g, struct ladder *l);
 
 /* waiting.c: the permit is held. Takes the content of *w. */
 void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err *err);
@@ -316,7 +310,7 @@ struct ladder {
     struct buf objective;       /* whole, of then */
     /* What came of it. */
     enum ladder_end end;
-    const char *by; /* "check", "protect", "judge", "checks", "self" */
+    const char *by; /* "check", "protect", "judge", "checks", "self", "terms" */
     struct buf reason, criteria;
     struct buf step; /* why this state is worth keeping; empty: it is not */
     VEC(struct check_result) checks;

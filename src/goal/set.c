@@ -167,7 +167,6 @@ static void take_new(struct goal *g, const struct draft *d, const struct goal_op
     jw_object_end(&w);
     goal_tell(g, "goal_set", buf_str(&data));
     goal_tell_active(g);
-    goal_is_heard(g);
     account_attach(g);
     line = buf_str(&g->text);
     line = str_clip(str_first(line, str_chr(line, '\n')), SET_TITLE);
