@@ -49,6 +49,7 @@ struct act {
     const char *home;
     bool json;
     struct store *store;
+    bool is_guess;      /* the session is the newest, which may have no goal */
     struct buf project; /* this folder's key */
     struct buf session; /* which it is about */
     struct buf folder;  /* the session's */
@@ -87,17 +88,16 @@ static void act_add_path(const struct act *a, struct str session, struct buf *re
     buf_addf(ret, "%s/projects/%s/%.*s.jsonl", a->home, buf_cstr(&a->project), STR_ARG(session));
 }
 
-/* Somebody has set a goal, and nothing was said yet: its folder is there, but no transcript. */
-static bool act_has_just_begun(const struct act *a, struct str session)
+/* Its folder is there, but no transcript: that was removed, or is yet to be written. */
+static bool act_lacks_transcript(const struct act *a, struct str session)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(mem_freep) char *id = mem_dup(session.ptr, session.len);
 
     act_add_path(a, session, &path);
     if (file_exists(buf_cstr(&path)))
         return false;
     buf_cut(&path, path.len - strlen(".jsonl"), strlen(".jsonl"));
-    return file_is_dir(buf_cstr(&path)) && hold_look(a->home, id, /*ret=*/NULL, /*err=*/NULL) == 1;
+    return file_is_dir(buf_cstr(&path));
 }
 
 static bool act_is_here(const struct act *a, struct str session)
@@ -105,7 +105,7 @@ static bool act_is_here(const struct act *a, struct str session)
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
 
     act_add_path(a, session, &path);
-    return file_exists(buf_cstr(&path)) || act_has_just_begun(a, session);
+    return file_exists(buf_cstr(&path)) || act_lacks_transcript(a, session);
 }
 
 /* The newest change first; those of other folders are left out, unless all are wanted. */
@@ -150,7 +150,7 @@ static int act_newest(struct act *a, struct str begins, struct buf *ret_path, st
         struct str id = goals.ptr[i].thread_id;
 
         if (!begins.len ||
-            (begins.len >= ACT_ID_BYTES && str_starts(id, begins) && act_has_just_begun(a, id)))
+            (begins.len >= ACT_ID_BYTES && str_starts(id, begins) && act_lacks_transcript(a, id)))
             act_add_path(a, id, ret_path);
     }
     vec_release(&goals);
@@ -169,6 +169,9 @@ static int act_find(struct act *a, struct err *err)
         return -1;
     if (!path.len && act_newest(a, str_of(want ? want : ""), &path, err) < 0)
         return -1;
+    /* A store that was lost names no goal; the transcript of the last session may. */
+    if (!path.len && !want && find_newest(&scope, /*is_free=*/false, &path, /*err=*/NULL) == 0)
+        a->is_guess = true;
     if (!path.len)
         return want ? -1 : err_set(err, ERR_NOT_FOUND, ACT_NONE);
     err_clear(err);
@@ -179,14 +182,7 @@ static int act_find(struct act *a, struct err *err)
 
 /* ---- Looking ---- */
 
-static int act_get(struct act *a, struct store_goal *ret, struct err *err)
-{
-    int r = store_goal_get(a->store, buf_str(&a->session), &a->arena, ret, a->cmd->cancel, err);
-
-    if (r == 0)
-        return err_set(err, ERR_NOT_FOUND, "session %.8s has no goal", buf_cstr(&a->session));
-    return r < 0 ? -1 : 0;
-}
+static int act_get(struct act *a, struct store_goal *ret, struct err *err);
 
 static void act_write_row(struct act *a, const struct store_goal *g, struct jw *w)
 {
@@ -270,7 +266,8 @@ static int act_log(struct act *a, struct err *err)
 
 /* ---- The engine without an agent ---- */
 
-static int act_open_goal(struct act *a, bool runs, struct goal_outside *ret, struct err *err)
+static int act_open_goal(struct act *a, bool runs, bool holds, struct goal_outside *ret,
+                         struct err *err)
 {
     struct goal_outside_spec spec = {
         .session = buf_cstr(&a->session),
@@ -278,17 +275,45 @@ static int act_open_goal(struct act *a, bool runs, struct goal_outside *ret, str
         .dir = buf_cstr(&a->dir),
         .conf = a->conf,
         .cancel = a->cmd->cancel,
+        .holds = holds,
         .runs = runs,
     };
 
     return goal_outside_open(ret, &spec, err);
 }
 
+/* The store has lost the row, perhaps: the transcript has the goal's terms. */
+static void act_restore(struct act *a)
+{
+    CLEANUP(goal_outside_close) struct goal_outside o = {0};
+    struct hold *hold = NULL;
+
+    if (hold_take(a->home, buf_cstr(&a->session), "", &hold, /*err=*/NULL) == 0)
+        (void)act_open_goal(a, /*runs=*/false, /*holds=*/true, &o, /*err=*/NULL);
+    hold_give(hold);
+}
+
+static int act_get(struct act *a, struct store_goal *ret, struct err *err)
+{
+    struct str session = buf_str(&a->session);
+    int r = store_goal_get(a->store, session, &a->arena, ret, a->cmd->cancel, err);
+
+    if (r == 0) {
+        act_restore(a);
+        r = store_goal_get(a->store, session, &a->arena, ret, a->cmd->cancel, err);
+    }
+    if (r == 0)
+        return a->is_guess ? err_set(err, ERR_NOT_FOUND, ACT_NONE)
+                           : err_set(err, ERR_NOT_FOUND, "session %.8s has no goal",
+                                     buf_cstr(&a->session));
+    return r < 0 ? -1 : 0;
+}
+
 static int act_report(struct act *a, struct err *err)
 {
     CLEANUP(goal_outside_close) struct goal_outside o = {0};
 
-    if (act_open_goal(a, /*runs=*/false, &o, err) < 0)
+    if (act_open_goal(a, /*runs=*/false, /*holds=*/false, &o, err) < 0)
         return -1;
     return goal_report(o.goal, buf_str(&a->want->argument.text), a->json, a->cmd->cancel, &a->out,
                        err);
@@ -326,7 +351,7 @@ static int act_here(struct act *a, bool held, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
     struct goal_outside o = {0};
-    int rc = act_open_goal(a, a->want->argument.verb == GOAL_CHECK, &o, err);
+    int rc = act_open_goal(a, a->want->argument.verb == GOAL_CHECK, !held, &o, err);
 
     if (rc == 0)
         rc = goal_do(o.goal, &a->want->argument, VIA_USER, a->cmd->cancel, &answer, err);

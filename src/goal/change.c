@@ -132,6 +132,9 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     jw_object_end(&w);
     event.goal_id = g->row.goal_id;
     event.data = buf_str(&data);
+    /* First: a row that is gone while the transcript has its terms would be restored. */
+    if (terms_keep_cleared(g, err) < 0)
+        return -1;
     r = store_goal_delete(g->store, str_of(g->spec.session), g->row.goal_id, event.time_ms, &event,
                           &arena, &was, /*cancel=*/NULL, err);
     if (r < 0)
@@ -228,6 +231,17 @@ static int check_text(const struct goal *g, struct err *err)
                    STR_ARG(json_get_str(v, "file")));
 }
 
+/* Nor without its checks. */
+static int check_lost(const struct goal *g, struct err *err)
+{
+    if (!g->lost.len)
+        return 0;
+    return err_set(err, ERR_NOT_FOUND,
+                   "%.*s. Set the goal again with its checks and limits, or accept it as it is "
+                   "now: /goal accept terms",
+                   STR_ARG(buf_str(&g->lost)));
+}
+
 /* Behind one that is complete there may be another, which could not begin. */
 static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
 {
@@ -268,7 +282,7 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND,
                        "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
-    if (check_text(g, err) < 0)
+    if (check_text(g, err) < 0 || check_lost(g, err) < 0)
         return -1;
     r = goal_set_status(g, GOAL_ACTIVE, STOPPED, STR("resumed"), "user", err);
     if (r < 0)
@@ -327,7 +341,8 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
     u.status = GOAL_ACTIVE;
     if (check_there_is_more(g, what, err) < 0 ||
         (u.max_cost == CHANGE_SET && goal_check_price(g, u.max_cost_usd, err) < 0) ||
-        (u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_text(g, err) < 0)))
+        (u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_text(g, err) < 0 ||
+                          check_lost(g, err) < 0)))
         return -1;
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "limit", goal_limit_name(what->limit));
@@ -406,7 +421,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
         return err_set(err, ERR_BAD_INPUT, "say what it shall be: /goal edit -- <condition>");
     u.status = goal_edited_status(g->row.status);
     u.has_status = u.status != g->row.status;
-    if ((u.has_status && goal_gate(g, &ret->code, err) < 0) ||
+    if ((u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_lost(g, err) < 0)) ||
         edit_options(&what->options, &u, err) < 0 ||
         goal_reword(g, g->row.options, text, goal_may_keep(via), &column, &options, &ret->code,
                     err) < 0)
@@ -464,6 +479,24 @@ static int change_wait(struct goal *g, const struct goal_argument *what, struct 
     return 0;
 }
 
+/* ---- Terms ---- */
+
+/* The row as it is now, which is not what the transcript says. */
+static int change_terms(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    if (goal_need(g, err) < 0)
+        return -1;
+    if (!g->lost.len) {
+        buf_adds(&ret->text, "The terms of the goal are what they were; nothing is to be accepted.");
+        return 0;
+    }
+    goal_note(g, "accept", STR("{\"paths\":[\"terms\"]}"));
+    if (terms_accept(g, err) < 0)
+        return -1;
+    buf_adds(&ret->text, "The terms are accepted as the store has them now. /goal resume goes on.");
+    return 0;
+}
+
 /* ---- All of them ---- */
 
 static int do_held(struct goal *g, const struct goal_argument *what, enum goal_via via,
@@ -495,7 +528,8 @@ static int do_held(struct goal *g, const struct goal_argument *what, enum goal_v
     case GOAL_QUEUE:
         return change_queue(g, what, ret, err);
     case GOAL_ACCEPT:
-        return change_accept(g, what, cancel, ret, err);
+        return str_is(buf_str(&what->text), "terms") ? change_terms(g, ret, err)
+                                                      : change_accept(g, what, cancel, ret, err);
     case GOAL_LOG:
         return change_log(g, ret, err);
     case GOAL_SET:
@@ -548,6 +582,9 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
         g->is_elsewhere = via == VIA_ELSEWHERE && !takes_time(edit.verb);
         r = do_held(g, &edit, via, cancel, ret, err);
         g->is_elsewhere = false;
+        if (r == 0)
+            r = terms_keep(g, err);
+        terms_keep_used(g);
         lock_give(&g->permit);
         if (r == 0 && g->spec.is_outside && goal_start_next(g, cancel, err) < 0)
             r = -1; /* no agent here will be idle */

@@ -410,6 +410,8 @@ void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, boo
     jw_kstr(&w, "condition", g->row.objective);
     if (reason.len)
         jw_kstr(&w, "reason", reason);
+    if (g->kept_terms[0])
+        jw_kcstr(&w, "terms", g->kept_terms);
     if (achieved) {
         jw_ki64(&w, "iterations", g->row.iterations + 1);
         jw_ki64(&w, "durationMs", clock_wall_ms() - g->row.created_at_ms);
@@ -442,6 +444,8 @@ void goal_flush_lines(struct goal *g)
     lock_take(&g->permit);
     lines = g->lines;
     g->lines = (struct strv)STRV_INIT;
+    (void)terms_keep(g, /*err=*/NULL);
+    terms_keep_used(g);
     lock_give(&g->permit);
     for (size_t i = 0; g->journal && i < lines.len; i++) {
         if (g->journal->attach(g->journal, str_of(lines.ptr[i]), &err) < 0) {
@@ -602,6 +606,8 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->denied_what, 1 << 12);
     buf_init(&g->notice, 1 << 10);
     buf_init(&g->bent, 1 << 10);
+    buf_init(&g->lost, 1 << 12);
+    buf_init(&g->judge, 8 << 10);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
@@ -642,6 +648,7 @@ void goal_close(struct goal *g)
     if (goal_is_active(g) && cancel_is_set(g->spec.cancel))
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("tenax was told to stop"),
                               "user", &err);
+    terms_keep_used(g);
     lock_give(&g->permit);
 }
 
@@ -663,6 +670,8 @@ void goal_free(struct goal *g)
     buf_release(&g->denied_what);
     buf_release(&g->notice);
     buf_release(&g->bent);
+    buf_release(&g->lost);
+    buf_release(&g->judge);
     strv_release(&g->stretch.seen);
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);

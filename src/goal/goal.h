@@ -70,6 +70,8 @@ struct goal_host {
      * the next call; asked by one thread at a time. */
     struct provider *(*judge)(void *arg, struct err *err);
     struct net *(*net)(void *arg);
+    /* Who judges and by which settings, as text: one of the terms. NULL: unknown. */
+    void (*judge_name)(void *arg, struct buf *ret);
     /* A title for a session that has none. */
     void (*title)(void *arg, struct str text);
     bool (*is_trusted)(void *arg);
@@ -98,6 +100,7 @@ struct goal_spec {
     const char *forked_from;   /* the session it was forked from; NULL */
     int64_t output_tokens;     /* of the session so far */
     struct str anchor;         /* JSON of the newest goal_status of the transcript; empty: none */
+    struct str terms, used;    /* JSON of its newest goal-terms and goal-used lines; empty: none */
     bool resumes;              /* a session that goes on */
     bool is_outside;           /* nobody works here: the row is only looked at and changed */
     struct cancel *cancel;     /* of the process */

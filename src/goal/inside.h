@@ -92,6 +92,11 @@ struct goal_stretch {
     int stalls;       /* looks in a row that found nothing new */
 };
 
+/* What the transcript has last been told of the goal's status and use. */
+struct goal_used {
+    int64_t is_there, status, tokens, steps, iterations;
+};
+
 struct goal {
     struct referee referee; /* first */
     struct goal_spec spec;
@@ -108,6 +113,10 @@ struct goal {
     struct goal_options options;
     int64_t tokens_at_start;
     struct buf bent; /* what another program changed in the store since the last verdict */
+    struct buf lost; /* why its terms cannot be relied on; empty: they can */
+    struct buf judge; /* who judges, as it was when the goal was set */
+    char kept_terms[SHA256_HEX + 1]; /* digest of the transcript's newest terms; "": none yet */
+    struct goal_used kept_used;
     bool is_elsewhere;       /* what is told now was done where nobody here could see it */
     struct strv lines;       /* goal_status to be written by the agent's thread */
     const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
@@ -268,8 +277,23 @@ int goal_adopt_parts(struct goal *g, struct strv *ret_notes);
  * once, and stands against the next verdict. */
 struct ladder;
 void terms_look(struct goal *g);
+/* Of these terms; judge: who judges, and by which settings. */
+void terms_digest(const struct store_goal *row, struct str text, struct str judge,
+                  char ret[static SHA256_HEX + 1]);
+/* The whole text, where the objective is no more than a reference to it; else empty. */
+struct str terms_text(const struct goal *g);
 /* A verdict that would be "met" is not while something stands against it; 1: so it was. */
 int terms_object(struct goal *g, struct ladder *l);
+
+/* terms_line.c: the permit is held. The terms go into the transcript, and are on disk when this
+ * returns, unless they are there already. */
+int terms_keep(struct goal *g, struct err *err);
+int terms_keep_cleared(struct goal *g, struct err *err); /* before the row goes */
+void terms_keep_used(struct goal *g);                    /* status and use, where they changed */
+/* The row of a resumed session, held against the transcript: restored, or g->lost says why it
+ * cannot be relied on. anchor_has_terms: a goal_status line says that there were terms. */
+void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes);
+int terms_accept(struct goal *g, struct err *err); /* the user takes the row as it is */
 
 /* waiting.c: the permit is held. Takes the content of *w. */
 void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err *err);
@@ -322,8 +346,7 @@ struct ladder {
     struct err err;
     int64_t asked_ms; /* of the judge's server, with err: to wait so long; <= 0: it did not */
 };
-/* What a goal is judged by, as a hash: objective, checks, protection, who judges. A verdict counts
- * for no other. The permit is held. */
+/* All terms as one digest. A verdict counts for no other. The permit is held. */
 void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1]);
 void ladder_init(struct ladder *l);
 void ladder_release(struct ladder *l);

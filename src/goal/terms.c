@@ -7,8 +7,9 @@
  * the ledger, and an objection against the next verdict, so that a program which bends the terms
  * never gains a completed goal by it. The permit is held; any thread.
  */
+#include <inttypes.h>
+
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "goal/inside.h"
 #include "json/jw.h"
@@ -75,15 +76,16 @@ int terms_object(struct goal *g, struct ladder *l)
     return 1;
 }
 
-void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1])
+void terms_digest(const struct store_goal *row, struct str text, struct str judge,
+                  char ret[static SHA256_HEX + 1])
 {
     CLEANUP(buf_release) struct buf limits = BUF_INIT(1 << 10);
-    struct str columns[] = {g->row.objective, buf_str(&g->text), g->row.checks, g->row.protect,
-                            g->row.baseline,  g->row.options,    STR("")};
+    struct str columns[] = {row->goal_id,  row->objective, text,  row->checks, row->protect,
+                            row->baseline, row->options,   judge, STR("")};
     struct sha256 hash;
 
-    buf_addf(&limits, "%lld %lld %.17g %lld", (long long)g->row.token_budget,
-             (long long)g->row.max_turns, g->row.max_cost_usd, (long long)g->row.deadline_ms);
+    buf_addf(&limits, "%" PRId64 " %" PRId64 " %.17g %" PRId64, row->token_budget, row->max_turns,
+             row->max_cost_usd, row->deadline_ms);
     columns[ARRAY_LEN(columns) - 1] = buf_str(&limits);
     sha256_init(&hash);
     for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
@@ -91,4 +93,16 @@ void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1])
         sha256_add(&hash, STR("\0"));
     }
     sha256_end(&hash, ret);
+}
+
+struct str terms_text(const struct goal *g)
+{
+    struct str text = str_trim(buf_str(&g->text));
+
+    return str_eq(text, g->row.objective) ? STR("") : text;
+}
+
+void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1])
+{
+    terms_digest(&g->row, terms_text(g), buf_str(&g->judge), ret);
 }

@@ -18,6 +18,7 @@
 #include "host/models.h"
 #include "host/session.h"
 #include "llm/provider.h"
+#include "store/load.h"
 #include "sync/thread.h"
 #include "tools/background.h"
 #include "tools/tools.h"
@@ -28,7 +29,7 @@ struct goals {
     struct toolbox *judge_tools;
     struct provider judge;
     char *judge_name; /* what it was chosen by */
-    struct buf anchor;
+    struct buf anchor, terms, used;
 
     struct lock lock;             /* of what follows */
     struct hook_handler *handler; /* the goal's Stop hook; NULL: none */
@@ -179,12 +180,19 @@ static bool goals_has_price(void *arg)
     return model_price_known(&now);
 }
 
-/* The newest goal_status of the transcript. */
+/* The newest goal_status of the transcript, and the goal's terms there. */
 static void read_anchor(struct goals *g)
 {
+    const struct load_facts *facts = session_facts(g->spec.session);
     struct str line;
 
     buf_init(&g->anchor, BUF_NO_LIMIT);
+    buf_init(&g->terms, BUF_NO_LIMIT);
+    buf_init(&g->used, BUF_NO_LIMIT);
+    if (facts) {
+        session_fact_line(g->spec.session, &facts->goal_terms, &g->terms);
+        session_fact_line(g->spec.session, &facts->goal_used, &g->used);
+    }
     if (session_goal_line(g->spec.session, &line))
         buf_add(&g->anchor, line);
 }
@@ -265,6 +273,8 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
     }
     goal.judge_tools = g->judge_tools;
     goal.anchor = buf_str(&g->anchor);
+    goal.terms = buf_str(&g->terms);
+    goal.used = buf_str(&g->used);
     g->goal = goal_new(&goal, ret_notes);
     *ret = g;
     return 0;
@@ -280,6 +290,8 @@ void goals_free(struct goals *g)
     provider_release(&g->judge);
     mem_freep(&g->judge_name);
     buf_release(&g->anchor);
+    buf_release(&g->terms);
+    buf_release(&g->used);
     lock_release(&g->lock);
     mem_freep(&g);
 }

@@ -369,6 +369,14 @@ bool session_goal_line(struct session *s, struct str *ret)
                      /*err=*/NULL) == 0;
 }
 
+void session_fact_line(struct session *s, const struct load_line *line, struct buf *ret)
+{
+    struct str text;
+
+    if (line->len && load_read(s->load, line->offset, line->len, &text, /*err=*/NULL) == 0)
+        buf_add(ret, text);
+}
+
 const char *session_forked_from(const struct session *s)
 {
     return s->forked_from[0] ? s->forked_from : NULL;

@@ -192,6 +192,10 @@ int store_goal_usage_limit_active(struct store *s, struct str thread, int64_t no
                                   const struct goal_event *event, struct arena *arena,
                                   struct store_goal *ret, struct cancel *cancel, struct err *err);
 
+/* A row that was lost, whole and with what it had used, in place of whatever is there. */
+int store_goal_restore(struct store *s, const struct store_goal *g, int64_t now_ms,
+                       const struct goal_event *event, struct cancel *cancel, struct err *err);
+
 /* The session is gone for good: so are its goal, its ledger and its queue. 1: there was something
  * of them. */
 int store_goals_forget(struct store *s, struct str thread, struct cancel *cancel, struct err *err);

@@ -47,6 +47,9 @@ int store_library(struct str *ret, struct err *err);
 /* For the user, each once: gives away what came up since the last call. */
 void store_warnings(struct store *s, struct strv *ret);
 
+/* What was written so far is on the disk when this returns: kept through a power cut, too. */
+void store_sync(struct store *s);
+
 /* ---- The index of sessions ---- */
 
 struct store_session {

@@ -12,6 +12,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "store/goal_check.h"
+#include "store/store_goal_events.h"
 #include "store/store_sqlite.h"
 
 struct goal_guard {
@@ -264,6 +266,35 @@ int goal_guard_write(struct store *s, void *arg, struct err *err)
 }
 
 /* ---- For the holder ---- */
+
+struct goal_restore {
+    const struct store_goal *row;
+    struct goal_event event;
+};
+
+static int goal_restore(struct store *s, void *arg, struct err *err)
+{
+    const struct goal_restore *r = arg;
+
+    if (guard_put(s, r->row, err) < 0)
+        return -1;
+    goal_guard_note(s, r->row->thread_id, r->row);
+    return goal_event_insert(s, r->row->thread_id, &r->event, err);
+}
+
+int store_goal_restore(struct store *s, const struct store_goal *g, int64_t now_ms,
+                       const struct goal_event *event, struct cancel *cancel, struct err *err)
+{
+    struct goal_restore r = {g, *event};
+
+    r.event.goal_id = g->goal_id;
+    r.event.time_ms = now_ms;
+    r.event.status = g->status;
+    if (goal_check_thread(g->thread_id, err) < 0 || goal_check_row(g, err) < 0 ||
+        goal_check_event(event, err) < 0)
+        return -1;
+    return store_run(s, STORE_WRITE, STORE_GOALS, goal_restore, &r, cancel, err);
+}
 
 void store_goal_guard(struct store *s, struct str thread)
 {

@@ -511,6 +511,29 @@ int store_open(const char *backend, const char *home, struct cancel *cancel, str
     return 0;
 }
 
+void store_sync(struct store *s)
+{
+    CLEANUP(buf_release) struct buf log = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *dir = NULL;
+
+    store_enter(s);
+    if (s->path) {
+        buf_addf(&log, "%s-wal", s->path);
+        dir = path_dirname(s->path);
+    }
+    store_leave(s);
+    if (!dir)
+        return;
+    /* Of these two SQLite holds no locks that closing a descriptor would give up. */
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(fd_closep)
+        int fd = open(i ? dir : buf_cstr(&log), O_RDONLY | O_CLOEXEC | (i ? O_DIRECTORY : 0));
+
+        if (fd >= 0)
+            (void)disk_sync(fd);
+    }
+}
+
 int store_library(struct str *ret, struct err *err)
 {
     if (sqlite_table_load(err) < 0)
