@@ -370,8 +370,8 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
             terms_adopt(g, /*anchor_has_terms=*/false, ret_notes);
         if (g->has)
             (void)goal_adopt_parts(g, ret_notes);
-        if (!g->kept_terms[0] && g->has)
-            goal_terms(g, g->kept_terms);
+        if (g->has)
+            terms_are_kept(g);
         arena_release(&a.arena);
         return;
     }

@@ -264,6 +264,7 @@ static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
 
 static int change_resume(struct goal *g, struct goal_answer *ret, struct err *err)
 {
+    struct err why = {0};
     int r;
 
     if (goal_need(g, err) < 0 || goal_gate(g, &ret->code, err) < 0)
@@ -282,8 +283,13 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND,
                        "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
-    if (check_text(g, err) < 0 || check_lost(g, err) < 0)
+    if (check_text(g, err) < 0)
         return -1;
+    if (g->lost.len) { /* it stays paused, and that is an answer */
+        (void)check_lost(g, &why);
+        buf_adds(&ret->text, why.text);
+        return 0;
+    }
     r = goal_set_status(g, GOAL_ACTIVE, STOPPED, STR("resumed"), "user", err);
     if (r < 0)
         return -1;

@@ -410,6 +410,11 @@ void goal_show_stop(const struct store_goal *g, struct buf *ret)
     case GOAL_STATUS_COUNT:
         return;
     case GOAL_PAUSED:
+        if (str_starts(g->last_reason, STR(GOAL_TERMS_LOST))) {
+            buf_adds(ret, "Paused: its terms are lost. Set it again with its checks and limits, or "
+                          "take it as it is now with /goal accept terms.");
+            return;
+        }
         buf_adds(ret, "Paused; nothing is spent. /goal resume goes on where it was.");
         return;
     case GOAL_BLOCKED:

@@ -293,6 +293,7 @@ void terms_keep_used(struct goal *g);                    /* status and use, wher
 /* The row of a resumed session, held against the transcript: restored, or g->lost says why it
  * cannot be relied on. anchor_has_terms: a goal_status line says that there were terms. */
 void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes);
+void terms_are_kept(struct goal *g); /* nothing is to be written before they change */
 int terms_accept(struct goal *g, struct err *err); /* the user takes the row as it is */
 
 /* waiting.c: the permit is held. Takes the content of *w. */

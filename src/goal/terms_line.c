@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "goal/display.h"
 #include "goal/inside.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -55,13 +56,19 @@ static int line_put(const struct goal *g, struct jw *w, struct buf *line, bool d
     return transcript_add_line(buf_cstr(&path), buf_str(line), durable, err);
 }
 
-/* A fork's file is copied whole with its first message; before that no line goes there. */
-static bool may_write(const struct goal *g)
+/* Somebody has removed the transcript: what is lost with it are the messages, not the goal. */
+static bool is_transcript_gone(const struct goal *g)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
 
     transcript_of(g, &path);
-    return g->spec.is_kept && (!g->spec.is_fork || file_exists(buf_cstr(&path)));
+    return !file_exists(buf_cstr(&path));
+}
+
+/* A fork's file is copied whole with its first message; before that no line goes there. */
+static bool may_write(const struct goal *g)
+{
+    return g->spec.is_kept && !(g->spec.is_fork && is_transcript_gone(g));
 }
 
 static void write_terms(const struct goal *g, struct jw *w)
@@ -122,23 +129,33 @@ int terms_keep_cleared(struct goal *g, struct err *err)
     return line_put(g, &w, &line, /*durable=*/true, err);
 }
 
+static struct goal_used used_now(const struct goal *g)
+{
+    return (struct goal_used){
+        .is_there = true,
+        .status = g->row.status,
+        .tokens = g->row.tokens_used,
+        .steps = g->row.steps,
+        .iterations = g->row.iterations,
+    };
+}
+
 void terms_keep_used(struct goal *g)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(LINE_MAX);
     const struct store_goal *row = &g->row;
-    struct goal_used now = {
-        .is_there = true,
-        .status = row->status,
-        .tokens = row->tokens_used,
-        .steps = row->steps,
-        .iterations = row->iterations,
-    };
+    struct goal_used now = used_now(g);
     struct err err = {0};
     struct jw w;
 
     if (!g->has || !g->kept_terms[0] || memcmp(&now, &g->kept_used, sizeof(now)) == 0 ||
         !may_write(g))
         return;
+    if (is_transcript_gone(g)) {
+        g->kept_terms[0] = '\0';
+        (void)terms_keep(g, &err); /* comes here again */
+        return;
+    }
     line_begin(g, ENTRY_GOAL_USED, &w, &line);
     jw_kcstr(&w, "status", goal_status_name(row->status));
     jw_kstr(&w, "reason", str_clip(row->last_reason, 1 << 10));
@@ -229,7 +246,7 @@ static void read_kept(const struct goal *g, struct kept *k)
 static void say_lost(struct goal *g, struct strv *ret_notes, const char *what)
 {
     buf_clear(&g->lost);
-    buf_addf(&g->lost, "terms lost: %s", what);
+    buf_addf(&g->lost, GOAL_TERMS_LOST ": %s", what);
     strv_addf(ret_notes,
               "the goal is paused: %s. Set it again with its checks and limits, or accept it as it "
               "is now: /goal accept terms",
@@ -382,6 +399,13 @@ void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes)
         strv_adds(ret_notes, "the goal's terms in the transcript are damaged; those of the store "
                              "are used");
     arena_release(&k.arena);
+}
+
+void terms_are_kept(struct goal *g)
+{
+    if (!g->kept_terms[0])
+        goal_terms(g, g->kept_terms);
+    g->kept_used = used_now(g);
 }
 
 int terms_accept(struct goal *g, struct err *err)
