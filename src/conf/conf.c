@@ -506,6 +506,18 @@ int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
     return 1;
 }
 
+int conf_would_change(struct conf *c, struct err *err)
+{
+    CLEANUP(snapshot_freep) struct snapshot *s = NULL;
+
+    if (c->refreshed >= CONF_MAX_REFRESHES || (!c->is_stale && !stamps_changed(&c->stamps)))
+        return 0;
+    c->is_stale = true; /* whoever refreshes later finds it */
+    if (conf_read(c, &s, err) < 0)
+        return -1;
+    return !snapshot_same(atomic_load(&c->now), s);
+}
+
 void conf_trust(struct conf *c)
 {
     c->from.trusted = true;

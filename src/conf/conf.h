@@ -60,6 +60,8 @@ void conf_unrefp(struct conf **c);
  * as it is now; what was good stays, and it is not looked at again until it changes (or once more,
  * when it was written only now). One thread at a time. */
 int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err);
+/* 1: a refresh would change something; nothing is changed. As conf_refresh(). */
+int conf_would_change(struct conf *c, struct err *err);
 /* All files that settings may be in, there or not. While nobody refreshes it. */
 void conf_paths(const struct conf *c, struct strv *ret);
 /* Before a changed file counts, somebody may keep it from doing so, until it changes again:

@@ -472,6 +472,16 @@ int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct
     return r;
 }
 
+bool goal_is_running(struct goal *g)
+{
+    bool is;
+
+    lock_take(&g->permit);
+    is = goal_is_active(g) || g->turn_goal[0];
+    lock_give(&g->permit);
+    return is;
+}
+
 int goal_exit_code(struct goal *g)
 {
     static const int codes[GOAL_STATUS_COUNT] = {

@@ -154,6 +154,9 @@ void goal_answer_release(struct goal_answer *a);
 int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
             struct cancel *cancel, struct goal_answer *ret, struct err *err);
 
+/* It is active, or a turn that works for it still runs. */
+bool goal_is_running(struct goal *g);
+
 /* How a run that was to work for the goal ends: its exit code (0 complete, 10 blocked, 11
  * budget_limited, 12 usage_limited, 13 paused or still active), or -1: there is no goal. */
 int goal_exit_code(struct goal *g);

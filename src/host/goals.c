@@ -11,12 +11,14 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
 #include "hooks/handler.h"
 #include "hooks/registry.h"
 #include "host/models.h"
 #include "host/session.h"
+#include "json/json.h"
 #include "llm/provider.h"
 #include "store/load.h"
 #include "sync/thread.h"
@@ -134,6 +136,29 @@ static struct provider *goals_judge(void *arg, struct err *err)
     return &g->judge;
 }
 
+/* The judge, and the settings that say where it is asked and with which key. */
+static void goals_judge_name(void *arg, struct buf *ret)
+{
+    struct goals *g = arg;
+    static const char *const keys[] = {"providers", "apiKeyHelper", "modelOverrides"};
+    static const char *const names[] = {"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"};
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    struct str setting = conf_get_str(g->spec.conf, "goal.judgeModel");
+    char hash[SHA256_HEX + 1];
+
+    if (setting.len)
+        buf_add(ret, setting);
+    else
+        own_model(g, ret);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        buf_addf(&all, "%.*s\n", STR_ARG(json_raw(conf_get(g->spec.conf, keys[i]))));
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        buf_addf(&all, "%s\n", conf_env(g->spec.conf, names[i]) ? conf_env(g->spec.conf, names[i])
+                                                                : "");
+    sha256_hex(buf_str(&all), hash);
+    buf_addf(ret, " settings:%.16s", hash);
+}
+
 static struct net *goals_net(void *arg)
 {
     struct goals *g = arg;
@@ -242,6 +267,7 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
                 .background = goals_background,
                 .judge = goals_judge,
                 .net = goals_net,
+                .judge_name = goals_judge_name,
                 .title = goals_title,
                 .is_trusted = goals_is_trusted,
                 .has_price = goals_has_price,
