@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -77,11 +78,34 @@ static int trust_status(struct cmd *c, const struct conf *conf, const char *dir)
     return code;
 }
 
+/* The settings of the folder that is trusted, which need not be this one. */
+static int trust_load(struct cmd *c, const char *dir, struct conf **ret, struct err *err)
+{
+    struct conf_sources from = {.dir = dir,
+                                .environ = environ,
+                                .args = &c->args,
+                                .etc = "/etc",
+                                .trusted = true,
+                                .headless = true};
+
+    return conf_load(&from, ret, err) < 0 || trust_approve(*ret, c->cancel, err) < 0 ? -1 : 0;
+}
+
 static int trust_change(struct cmd *c, const struct conf *conf, const char *dir, enum trust trust)
 {
+    CLEANUP(conf_unrefp) struct conf *own = NULL;
     struct err err = {0};
-    int rc = trust_set(conf, dir, trust, c->cancel, &err);
+    int rc = 0;
 
+    if (trust == TRUST_YES)
+        rc = trust_load(c, dir, &own, &err);
+    if (rc == 0)
+        rc = trust_set(own ? own : conf, dir, trust, c->cancel, &err);
+    for (size_t i = 0; rc >= 0 && own && i < conf_unapproved(own)->len; i++) {
+        struct str line = str_of(conf_unapproved(own)->ptr[i]);
+
+        say("approved: %.*s", STR_ARG(str_from(line, str_chr(line, ' ') + 1)));
+    }
     if (rc < 0)
         return trust_failed(&err);
     if (trust == TRUST_UNKNOWN && !rc)

@@ -72,6 +72,12 @@ void conf_on_change(struct conf *c, conf_change_fn fn, void *arg);
 /* A person has trusted the folder: with the next refresh all of its settings count. As
  * conf_refresh(). */
 void conf_trust(struct conf *c);
+/* Entries of the repository's settings that decide where a key goes and are left out because the
+ * user has not approved them: "<digest> <where and what>" each. */
+const struct strv *conf_unapproved(const struct conf *c);
+/* The user has approved these, by digest (what follows it is ignored): with the next refresh they
+ * count. As conf_refresh(). */
+void conf_approve(struct conf *c, const struct strv *digests);
 /* Over all others but the managed ones, with the next refresh: an object whose members take the
  * place of those that were given here before; null takes one away. ERR_BAD_INPUT: something in it
  * would be left out; ERR_TOO_BIG; then nothing has changed. As conf_refresh(). */

@@ -160,8 +160,10 @@ int host_ask_trust(struct host *h, bool again, struct err *err)
         trusted = known.trust == TRUST_YES;
     else
         trusted = trust_ask(h->conf, known.trust == TRUST_NO, asks_asker(h->asks), h->cancel, err);
-    if (trusted > 0)
+    if (trusted > 0) {
+        conf_approve(h->conf, conf_unapproved(h->conf)); /* what the question has shown */
         reload_trust(h->reload);
+    }
     return trusted;
 }
 

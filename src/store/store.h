@@ -99,6 +99,13 @@ int store_trust_remove(struct store *s, struct str dir, struct cancel *cancel, s
 int store_trust_list(struct store *s, struct arena *arena, store_trust_vec *ret,
                      struct cancel *cancel, struct err *err); /* by folder */
 
+/* Entries of a folder's settings that the user has approved, by digest. They go with the folder's
+ * answer (store_trust_remove()). */
+int store_trust_approve(struct store *s, struct str dir, const struct strv *digests,
+                        int64_t time_ms, struct cancel *cancel, struct err *err);
+int store_trust_approved(struct store *s, struct str dir, struct strv *ret, struct cancel *cancel,
+                         struct err *err);
+
 /* ---- Prompts that were typed ---- */
 
 struct store_prompt {
