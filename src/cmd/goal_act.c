@@ -283,14 +283,17 @@ static int act_open_goal(struct act *a, bool runs, bool holds, struct goal_outsi
 }
 
 /* The store has lost the row, perhaps: the transcript has the goal's terms. */
-static void act_restore(struct act *a)
+static int act_restore(struct act *a, struct store_goal *ret, struct err *err)
 {
     CLEANUP(goal_outside_close) struct goal_outside o = {0};
     struct hold *hold = NULL;
+    int r = 0;
 
-    if (hold_take(a->home, buf_cstr(&a->session), "", &hold, /*err=*/NULL) == 0)
-        (void)act_open_goal(a, /*runs=*/false, /*holds=*/true, &o, /*err=*/NULL);
+    if (hold_take(a->home, buf_cstr(&a->session), "", &hold, /*err=*/NULL) == 0 &&
+        act_open_goal(a, /*runs=*/false, /*holds=*/true, &o, /*err=*/NULL) == 0)
+        r = goal_get(o.goal, &a->arena, ret, err);
     hold_give(hold);
+    return r;
 }
 
 static int act_get(struct act *a, struct store_goal *ret, struct err *err)
@@ -298,10 +301,8 @@ static int act_get(struct act *a, struct store_goal *ret, struct err *err)
     struct str session = buf_str(&a->session);
     int r = store_goal_get(a->store, session, &a->arena, ret, a->cmd->cancel, err);
 
-    if (r == 0) {
-        act_restore(a);
-        r = store_goal_get(a->store, session, &a->arena, ret, a->cmd->cancel, err);
-    }
+    if (r == 0)
+        r = act_restore(a, ret, err);
     if (r == 0)
         return a->is_guess ? err_set(err, ERR_NOT_FOUND, ACT_NONE)
                            : err_set(err, ERR_NOT_FOUND, "session %.8s has no goal",

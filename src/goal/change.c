@@ -231,15 +231,15 @@ static int check_text(const struct goal *g, struct err *err)
                    STR_ARG(json_get_str(v, "file")));
 }
 
-/* Nor without its checks. */
-static int check_lost(const struct goal *g, struct err *err)
+/* Nor without its checks: it stays as it is, and the answer says what to do. */
+static bool is_lost(const struct goal *g, struct goal_answer *ret)
 {
-    if (!g->lost.len)
-        return 0;
-    return err_set(err, ERR_NOT_FOUND,
-                   "%.*s. Set the goal again with its checks and limits, or accept it as it is "
-                   "now: /goal accept terms",
-                   STR_ARG(buf_str(&g->lost)));
+    if (g->lost.len)
+        buf_addf(&ret->text,
+                 "%.*s. Set the goal again with its checks and limits, or accept it as it is now: "
+                 "/goal accept terms",
+                 STR_ARG(buf_str(&g->lost)));
+    return g->lost.len > 0;
 }
 
 /* Behind one that is complete there may be another, which could not begin. */
@@ -264,7 +264,6 @@ static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
 
 static int change_resume(struct goal *g, struct goal_answer *ret, struct err *err)
 {
-    struct err why = {0};
     int r;
 
     if (goal_need(g, err) < 0 || goal_gate(g, &ret->code, err) < 0)
@@ -285,11 +284,8 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
                        "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
     if (check_text(g, err) < 0)
         return -1;
-    if (g->lost.len) { /* it stays paused, and that is an answer */
-        (void)check_lost(g, &why);
-        buf_adds(&ret->text, why.text);
+    if (is_lost(g, ret))
         return 0;
-    }
     r = goal_set_status(g, GOAL_ACTIVE, STOPPED, STR("resumed"), "user", err);
     if (r < 0)
         return -1;
@@ -327,6 +323,8 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
 
     if (goal_need(g, err) < 0)
         return -1;
+    if (is_lost(g, ret))
+        return 0;
     switch (what->limit) {
     case LIMIT_TOKENS:
         u.token_budget = what->budget;
@@ -347,8 +345,7 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
     u.status = GOAL_ACTIVE;
     if (check_there_is_more(g, what, err) < 0 ||
         (u.max_cost == CHANGE_SET && goal_check_price(g, u.max_cost_usd, err) < 0) ||
-        (u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_text(g, err) < 0 ||
-                          check_lost(g, err) < 0)))
+        (u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_text(g, err) < 0)))
         return -1;
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "limit", goal_limit_name(what->limit));
@@ -423,11 +420,13 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
 
     if (goal_need(g, err) < 0)
         return -1;
+    if (is_lost(g, ret))
+        return 0;
     if (!text.len)
         return err_set(err, ERR_BAD_INPUT, "say what it shall be: /goal edit -- <condition>");
     u.status = goal_edited_status(g->row.status);
     u.has_status = u.status != g->row.status;
-    if ((u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_lost(g, err) < 0)) ||
+    if ((u.has_status && goal_gate(g, &ret->code, err) < 0) ||
         edit_options(&what->options, &u, err) < 0 ||
         goal_reword(g, g->row.options, text, goal_may_keep(via), &column, &options, &ret->code,
                     err) < 0)

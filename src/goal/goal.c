@@ -491,7 +491,7 @@ int goal_exit_code(struct goal *g)
     int code;
 
     lock_take(&g->permit);
-    code = g->has ? codes[g->next_stuck ? GOAL_PAUSED : g->row.status] : -1;
+    code = g->has ? codes[g->next_stuck || g->lost.len ? GOAL_PAUSED : g->row.status] : -1;
     lock_give(&g->permit);
     return code;
 }
