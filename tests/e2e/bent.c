@@ -356,12 +356,12 @@ static int64_t status_number(struct run *r, const char *key)
 }
 
 /* Killed at its n-th write. 1: there was no such write. */
-static int play_killed(struct run *r, int64_t n, struct err *err)
+static int play_killed(struct run *r, const char *kind, int64_t n, struct err *err)
 {
     CLEANUP(buf_release) struct buf extra = BUF_INIT(100);
     int64_t steps, after;
 
-    buf_addf(&extra, "TENAX_TEST_WRITE=kill:%lld", (long long)n);
+    buf_addf(&extra, "TENAX_TEST_WRITE=%s:%lld", kind, (long long)n);
     if (write_agent(r, /*command=*/NULL, err) < 0 ||
         play(r, /*again=*/false, buf_cstr(&extra), err) < 0)
         return -1;
@@ -419,17 +419,23 @@ static void play_rows(struct run *r, const struct row *rows, size_t count, size_
 
 static void play_kills(struct run *r, size_t first, size_t workers, struct totals *totals)
 {
-    for (size_t n = first + 1; n < MAX_KILLS; n += workers) {
-        struct err err = {0};
-        char name[40];
-        int rc = stage_sweep(r->stage, &err);
+    /* Before, in the middle of and after a write; before and after a commit of the store. */
+    static const char *const kinds[] = {"kill", "torn", "after", "commit", "committed"};
 
-        if (rc == 0)
-            rc = play_killed(r, (int64_t)n, &err);
-        if (rc == 1)
-            return;
-        snprintf(name, sizeof(name), "write %zu", n);
-        settle(r, name, rc, &err, totals);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        int rc = 0;
+
+        for (size_t n = first + 1; n < MAX_KILLS && rc != 1; n += workers) {
+            struct err err = {0};
+            char name[60];
+
+            rc = stage_sweep(r->stage, &err);
+            if (rc == 0)
+                rc = play_killed(r, kinds[i], (int64_t)n, &err);
+            snprintf(name, sizeof(name), "write %s:%zu", kinds[i], n);
+            if (rc != 1)
+                settle(r, name, rc, &err, totals);
+        }
     }
 }
 
