@@ -58,6 +58,7 @@ struct goal_memory {
     unsigned warned;              /* 1 << enum goal_limit */
     struct buf criteria;          /* JSON array of the last verdict */
     struct strv held;             /* hashes of the checks that passed then */
+    struct strv changed;          /* protected files that stood against it; some of them */
 };
 
 #define LIMIT_NONE (LIMIT_DEADLINE + 1)

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "goal/display.h"
 #include "goal/inside.h"
 #include "json/jw.h"
 
@@ -59,8 +60,17 @@ void terms_look(struct goal *g)
     buf_add(&g->bent, buf_str(&parts));
 }
 
+/* The stop's message names them, with the command that accepts them. */
+static void keep_changed(struct goal *g, const struct ladder *l)
+{
+    strv_clear(&g->memory.changed);
+    for (size_t i = 0; i < l->changes.len && i < GOAL_SHOWN_CHANGED; i++)
+        strv_adds(&g->memory.changed, l->changes.ptr[i].path);
+}
+
 int terms_object(struct goal *g, struct ladder *l)
 {
+    keep_changed(g, l);
     if (!g->bent.len)
         return 0;
     if (l->end == LADDER_MET) {
