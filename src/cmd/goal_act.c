@@ -428,7 +428,7 @@ static int act_change(struct act *a, struct err *err)
 {
     struct holder holder = {0};
     struct hold *hold = NULL;
-    int held = hold_look(a->home, buf_cstr(&a->session), &holder, err);
+    int held = hold_seek(a->home, buf_cstr(&a->session), &holder, err);
     int rc = 1;
 
     if (held == 1 && act_may_change(a, &holder, err) < 0)

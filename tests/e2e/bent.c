@@ -46,6 +46,7 @@
 #define TENAX "\"$TENAX_PROGRAM\" "
 #define TRANSCRIPT "\"$TENAX_HOME\"/projects/*/*.jsonl"
 #define FOREIGN(parts) "changed by another program (" parts "); restored"
+#define REFUSED "cannot change its own goal"
 #define KEPT_BACK "settings changed while the goal runs"
 
 struct row {
@@ -53,6 +54,7 @@ struct row {
     const char *command; /* of the agent; or between the two runs */
     const char *said;    /* in what the run prints, or NULL */
     int code;            /* of the second run; 0: it is limited (11), as the first */
+    const char *told;    /* what the command itself was told, or NULL */
 };
 
 static const struct row bent_rows[] = {
@@ -91,24 +93,25 @@ static const struct row bent_rows[] = {
      FOREIGN("status, checks")},
     {"store emptied", ": > x; mv x " DB "; " UNLOG, "the row itself"},
     {"store garbage", "head -c 9000 /dev/urandom > x; mv x " DB "; " UNLOG, "the row itself"},
-    {"accept", TENAX "goal accept all 2>&1", NULL},
-    {"clear", TENAX "goal clear 2>&1", NULL},
-    {"pause", TENAX "goal pause 2>&1", NULL},
-    {"check removed", TENAX "goal check rm 1 2>&1", NULL},
-    {"lock removed, accept", UNLOCK TENAX "goal accept all", NULL},
-    {"lock removed, clear", UNLOCK TENAX "goal clear", "the row itself"},
-    {"lock removed, pause", UNLOCK TENAX "goal pause", "(status"},
-    {"lock removed, check removed", UNLOCK TENAX "goal check rm 1 2>&1", NULL},
-    {"lock removed, budget", UNLOCK TENAX "goal budget none", "(limits"},
-    {"lock removed, turns", UNLOCK TENAX "goal budget turns none", "(limits"},
-    {"lock removed, edit", UNLOCK TENAX "goal edit -- nothing", "(objective"},
-    {"lock removed, another check", UNLOCK TENAX "goal check true", "(checks"},
-    {"lock and socket removed, clear", UNSOCKET TENAX "goal clear", "the row itself"},
+    {"accept", TENAX "goal accept all 2>&1", NULL, .told = REFUSED},
+    {"clear", TENAX "goal clear 2>&1", NULL, .told = REFUSED},
+    {"pause", TENAX "goal pause 2>&1", NULL, .told = REFUSED},
+    {"check removed", TENAX "goal check rm 1 2>&1", NULL, .told = REFUSED},
+    {"lock removed, accept", UNLOCK TENAX "goal accept all 2>&1", NULL, .told = REFUSED},
+    {"lock removed, clear", UNLOCK TENAX "goal clear 2>&1", NULL, .told = REFUSED},
+    {"lock removed, pause", UNLOCK TENAX "goal pause 2>&1", NULL, .told = REFUSED},
+    {"lock removed, check removed", UNLOCK TENAX "goal check rm 1 2>&1", NULL, .told = REFUSED},
+    {"lock removed, budget", UNLOCK TENAX "goal budget none 2>&1", NULL, .told = REFUSED},
+    {"lock removed, turns", UNLOCK TENAX "goal budget turns none 2>&1", NULL, .told = REFUSED},
+    {"lock removed, edit", UNLOCK TENAX "goal edit -- nothing 2>&1", NULL, .told = REFUSED},
+    {"lock removed, another check", UNLOCK TENAX "goal check true 2>&1", NULL, .told = REFUSED},
+    {"lock and socket removed, clear", UNSOCKET TENAX "goal clear 2>&1", NULL, .told = REFUSED},
     {"lock overwritten, clear",
      "for f in \"$TENAX_HOME\"/run/*.lock; do echo '{\"pid\":1,\"socket\":\"/x\"}' > $f; done; " TENAX
      "goal clear 2>&1",
      NULL},
-    {"detached, clear", "setsid sh -c '" TENAX "goal clear' 2>&1; sleep 0.2", NULL},
+    {"trust", TENAX "trust add 2>&1", NULL, .told = "cannot trust a folder"},
+    {"detached, clear", "setsid sh -c '" TENAX "goal clear' 2>&1; sleep 0.2", NULL, .told = REFUSED},
     {"reparented, clear", "(setsid sh -c 'sleep 0.2; " TENAX "goal clear' &) ; sleep 0.6", NULL},
     {"socket spoken to",
      "cd \"$TENAX_HOME/run\" && \"$BENT\" say *.sock '{\"type\":\"control_request\",\"request_id\":"
@@ -321,6 +324,13 @@ static int play_bent(struct run *r, const struct row *row, struct err *err)
     if (write_agent(r, row->command, err) < 0 || play(r, /*again=*/false, /*extra=*/NULL, err) < 0 ||
         check_end(r, 11, row->said, err) < 0)
         return -1;
+    if (row->told) {
+        CLEANUP(buf_release) struct buf look = BUF_INIT(1 << 10);
+
+        buf_addf(&look, "grep -q '%s' " TRANSCRIPT, row->told);
+        if (shell(r->stage, buf_cstr(&look)) != 0)
+            return err_set(err, ERR_PROTOCOL, "the command was not told '%s'", row->told);
+    }
     if (file_exists(hooked))
         return err_set(err, ERR_PROTOCOL, "a hook that was written meanwhile has run");
     return check_status(r, err);
