@@ -52,6 +52,8 @@ struct strv;
 struct toolbox;
 struct workspace;
 
+#define GOAL_JUDGE_SETTINGS " settings:"
+
 /* What the goal needs of its host. Everything is lent and outlives it. */
 struct goal_host {
     void *arg; /* of all below */
@@ -70,7 +72,8 @@ struct goal_host {
      * the next call; asked by one thread at a time. */
     struct provider *(*judge)(void *arg, struct err *err);
     struct net *(*net)(void *arg);
-    /* Who judges and by which settings, as text: one of the terms. NULL: unknown. */
+    /* Who judges and by which settings, as text: one of the terms. What follows
+     * GOAL_JUDGE_SETTINGS is a digest of the settings. NULL: unknown. */
     void (*judge_name)(void *arg, struct buf *ret);
     /* A title for a session that has none. */
     void (*title)(void *arg, struct str text);

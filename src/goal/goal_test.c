@@ -935,6 +935,91 @@ static void a_replaced_store_gets_the_row_again(void **state)
     }
 }
 
+/* The newest line of a kind in the session's transcript. */
+static void newest_line(const char *kind, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(1 << 10);
+    struct str rest, line;
+
+    buf_clear(ret);
+    buf_addf(&path, "%s.jsonl", side_folder);
+    assert_int_equal(file_slurp(buf_cstr(&path), 1 << 20, &text, /*err=*/NULL), 0);
+    rest = buf_str(&text);
+    while (str_cut(&rest, '\n', &line)) {
+        if (str_has(line, str_of(kind))) {
+            buf_clear(ret);
+            buf_add(ret, line);
+        }
+    }
+}
+
+/* A session that is resumed with what its transcript has of the terms. */
+static void what_was_lost_is_restored_or_rests(void **state)
+{
+    static const struct {
+        const char *sql;
+        enum goal_status status;
+        bool is_lost;
+    } rows[] = {
+        {"SELECT 1", GOAL_ACTIVE, false},
+        {"DELETE FROM thread_goals", GOAL_ACTIVE, false},
+        {"DELETE FROM thread_goals; DELETE FROM goal_events", GOAL_ACTIVE, false},
+        {"UPDATE thread_goals SET status='complete'", GOAL_ACTIVE, false},
+        {"UPDATE thread_goals SET checks='[]'", GOAL_PAUSED, true},
+        {"UPDATE thread_goals SET token_budget=NULL", GOAL_PAUSED, true},
+        {"UPDATE thread_goals SET objective='x', status='complete'", GOAL_PAUSED, true},
+        {"UPDATE thread_goals SET goal_id='00000000-0000-4000-8000-000000000000'", GOAL_PAUSED,
+         true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf terms = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf used = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf said = BUF_INIT(1 << 14);
+        struct goal_spec spec;
+        struct store_goal row;
+        struct side s;
+
+        side_open(&s, /*resumes=*/false, "");
+        side_do(&s, "all tests pass --check false --referee checks --protect none --budget 90k");
+        side_close(&s);
+        newest_line("\"goal-terms\"", &terms);
+        newest_line("\"goal-used\"", &used);
+        bend(rows[i].sql);
+        side_conf(&s);
+        spec = side_spec(&s, SESSION);
+        spec.resumes = true;
+        spec.terms = buf_str(&terms);
+        spec.used = buf_str(&used);
+        s.goal = goal_new(&spec, &s.notes);
+        goal_set_journal(s.goal, &s.journal);
+        side_row(&s, &arena, &row);
+        if (row.status != rows[i].status || has_text(&s.notes, "terms lost") != rows[i].is_lost)
+            fail_msg("%s: %s", rows[i].sql, goal_status_name(row.status));
+        if (!rows[i].is_lost) {
+            assert_true(str_has(row.checks, STR("false")));
+            assert_int_equal(row.token_budget, 90000);
+        }
+        /* What is lost does not go on before the user has taken it as it is. */
+        if (rows[i].is_lost) {
+            assert_int_equal(side_say(&s, "resume", &said), ERR_NONE);
+            assert_true(str_has(buf_str(&said), STR("/goal accept terms")));
+            assert_int_equal(goal_exit_code(s.goal), 13);
+            assert_int_equal(side_idle(&s), IDLE_REST);
+            side_do(&s, "accept terms");
+            side_do(&s, "resume");
+            assert_int_equal(side_idle(&s), IDLE_TURN);
+        }
+        side_do(&s, "clear");
+        newest_line("\"goal-terms\"", &terms);
+        assert_true(str_has(buf_str(&terms), STR("\"cleared\":true")));
+        side_close(&s);
+    }
+}
+
 /* A row that appears where the holder has none is no goal of the user's. */
 static void a_planted_row_is_no_goal(void **state)
 {
@@ -1203,6 +1288,7 @@ int main(void)
         TEST(a_trigger_completes_no_goal),
         TEST(a_replaced_store_gets_the_row_again),
         TEST(a_planted_row_is_no_goal),
+        TEST(what_was_lost_is_restored_or_rests),
         TEST(files_are_hashed_without_the_permit),
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),

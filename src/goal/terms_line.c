@@ -351,6 +351,21 @@ static void adopt_both(struct goal *g, const struct kept *k, struct strv *ret_no
     }
 }
 
+/* The settings that say where requests go and with which key were others when the goal was set: a
+ * file that was written meanwhile would send the key elsewhere. */
+static bool is_judged_elsewhere(const struct goal *g, const struct kept *k)
+{
+    const struct goal_host *host = &g->spec.host;
+    CLEANUP(buf_release) struct buf now = BUF_INIT(16 << 10);
+    struct str mark = STR(GOAL_JUDGE_SETTINGS);
+    struct str then = str_from(k->judge, str_find(k->judge, mark));
+
+    if (!host->judge_name || !then.len)
+        return false;
+    host->judge_name(host->arg, &now);
+    return !str_eq(str_from(buf_str(&now), str_find(buf_str(&now), mark)), then);
+}
+
 /* A transcript that names terms which are nowhere: what they were is not known. */
 static void adopt_nothing(struct goal *g, struct strv *ret_notes)
 {
@@ -395,7 +410,14 @@ void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes)
         adopt_nothing(g, ret_notes);
     else if (g->has && (k.is_there || k.is_cleared))
         adopt_both(g, &k, ret_notes);
-    else if (g->has && k.is_damaged && g->row.status != GOAL_COMPLETE)
+    if (g->has && k.is_there && !g->lost.len && g->row.status != GOAL_COMPLETE &&
+        is_judged_elsewhere(g, &k)) {
+        say_lost(g, ret_notes,
+                 "the settings that say where requests go, or with which key, have changed since "
+                 "the goal was set");
+        pause_lost(g);
+    }
+    if (g->has && k.is_damaged && g->row.status != GOAL_COMPLETE)
         strv_adds(ret_notes, "the goal's terms in the transcript are damaged; those of the store "
                              "are used");
     arena_release(&k.arena);
@@ -410,7 +432,12 @@ void terms_are_kept(struct goal *g)
 
 int terms_accept(struct goal *g, struct err *err)
 {
+    const struct goal_host *host = &g->spec.host;
+
     buf_clear(&g->lost);
+    buf_clear(&g->judge); /* where it is not known, whichever there is then */
+    if (host->judge_name)
+        host->judge_name(host->arg, &g->judge);
     g->kept_terms[0] = '\0';
     return terms_keep(g, err);
 }

@@ -3,6 +3,7 @@
  */
 #include "host/goals.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/ledger.h"
@@ -152,11 +153,16 @@ static void goals_judge_name(void *arg, struct buf *ret)
         own_model(g, ret);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         buf_addf(&all, "%.*s\n", STR_ARG(json_raw(conf_get(g->spec.conf, keys[i]))));
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        buf_addf(&all, "%s\n", conf_env(g->spec.conf, names[i]) ? conf_env(g->spec.conf, names[i])
-                                                                : "");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = conf_env(g->spec.conf, names[i]);
+        const char *given = getenv(names[i]);
+
+        /* What tenax was started with is the user's word, not a file's. */
+        if (value && (!given || strcmp(value, given) != 0))
+            buf_addf(&all, "%s=%s\n", names[i], value);
+    }
     sha256_hex(buf_str(&all), hash);
-    buf_addf(ret, " settings:%.16s", hash);
+    buf_addf(ret, GOAL_JUDGE_SETTINGS "%.16s", hash);
 }
 
 static struct net *goals_net(void *arg)

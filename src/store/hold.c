@@ -300,17 +300,29 @@ static bool process_holds(const char *process, const char *path)
     return found;
 }
 
-/* 0: no other process that can be seen. */
-static pid_t find_process(const char *path)
+static void add_socket(const char *home, pid_t pid, struct buf *ret)
+{
+    buf_addf(ret, "%s/run/%d.sock", home, (int)pid);
+}
+
+/* 0: no other process that can be seen. Of several (a child in the making has its parent's
+ * descriptors) the one that listens. */
+static pid_t find_process(const char *home, const char *path)
 {
     DIR *d = opendir("/proc");
     pid_t found = 0;
+    bool listens = false;
 
-    for (struct dirent *e = d ? readdir(d) : NULL; e && !found; e = readdir(d)) {
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !listens; e = readdir(d)) {
+        CLEANUP(buf_release) struct buf socket = BUF_INIT(BUF_NO_LIMIT);
         int64_t pid;
 
-        if (str_to_i64(str_of(e->d_name), &pid, /*err=*/NULL) == 0 && pid != getpid() &&
-            process_holds(e->d_name, path))
+        if (str_to_i64(str_of(e->d_name), &pid, /*err=*/NULL) < 0 || pid == getpid() ||
+            !process_holds(e->d_name, path))
+            continue;
+        add_socket(home, (pid_t)pid, &socket);
+        listens = file_exists(buf_cstr(&socket));
+        if (!found || listens)
             found = (pid_t)pid;
     }
     if (d)
@@ -326,7 +338,7 @@ int hold_seek(const char *home, const char *session, struct holder *ret, struct 
 
     if (hold_path(realpath(home, real) ? real : home, session, &path, err) < 0)
         return -1;
-    pid = find_process(path);
+    pid = find_process(home, path);
     if (!pid)
         return hold_look(home, session, ret, err);
     *ret = (struct holder){
@@ -334,7 +346,7 @@ int hold_seek(const char *home, const char *session, struct holder *ret, struct 
         .host = BUF_INIT(HOLD_MAX_TEXT),
         .socket = BUF_INIT(HOLD_MAX_TEXT),
     };
-    buf_addf(&ret->socket, "%s/run/%d.sock", home, (int)pid);
+    add_socket(home, pid, &ret->socket);
     return 1;
 }
 

@@ -168,6 +168,16 @@ static const struct row lost_rows[] = {
      "terms lost", 13},
     {"terms changed", "for f in " TRANSCRIPT "; do sed 's/test -e done/true/' \"$f\" > x; cat x > "
                       "\"$f\"; done", "damaged"},
+    {"requests redirected",
+     "echo '{\"providers\":{\"anthropic\":{\"baseUrl\":\"http://127.0.0.1:9\"}}}' > "
+     "\"$TENAX_HOME/settings.json\"",
+     "terms lost", 13},
+    {"key helper named", "echo '{\"apiKeyHelper\":\"echo x\"}' > \"$TENAX_HOME/settings.json\"",
+     "terms lost", 13},
+    {"requests redirected by a variable",
+     "mkdir -p \"$HOME/.claude\"; echo '{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:9\"}}' > "
+     "\"$HOME/.claude/settings.json\"",
+     "terms lost", 13},
     {"garbage at its end", "for f in " TRANSCRIPT "; do head -c 300 /dev/urandom >> \"$f\"; done",
      NULL},
 };
