@@ -46,6 +46,8 @@ static int cmd_conf_trust(struct cmd *c, struct conf *conf, struct err *err)
     CLEANUP(trust_answer_release) struct trust_answer answer = TRUST_ANSWER_INIT;
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
 
+    if (trust_approve(conf, c->cancel, err) < 0)
+        return -1;
     if (!conf_lacks_grants(conf))
         return 0;
     if (trust_look(conf, c->dir, c->cancel, &answer, err) < 0)
@@ -96,6 +98,8 @@ static int load_trusted(struct cmd *c, const struct strv *without, struct strv *
         if (conf_refresh(conf, &notes, err) < 0)
             return -1;
     }
+    if (trust_approve(conf, c->cancel, err) < 0)
+        return -1;
     *ret = TAKE_PTR(conf);
     return 0;
 }

@@ -1,10 +1,10 @@
 /*
  * goal_act: a session's goal, looked at and changed from outside.
  *
- * Who works on the session is asked (the control socket): it changes the row and acts on it at
- * once. Where nobody does, or the one who does has no ear, the change is made here, by the same
- * rules (goal_do() without an agent), in the store, which is the truth; then the holder is nudged.
- * Main thread.
+ * A change of a goal that a process works on is made by that process: it is asked over its control
+ * socket, and where it does not answer nothing is changed, because it would undo a change of the
+ * store (goal/terms.c). Where no process holds the session, the change is made here, by the same
+ * rules (goal_do() without an agent), in the store. Main thread.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -38,7 +38,6 @@
 #define ACT_ANSWER_MS 3000 /* whoever has not answered by then is busy or stopped */
 #define ACT_BEGIN_MS 2000  /* whoever begins only then would do it a second time */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
-#define ACT_NUDGE_MS 1000
 #define ACT_ID_BYTES 4   /* the beginning of an id has at least so many, as in find.h */
 #define ACT_OBJECTIVE 60 /* bytes of it in a list */
 #define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
@@ -50,6 +49,7 @@ struct act {
     const char *home;
     bool json;
     struct store *store;
+    bool is_guess;      /* the session is the newest, which may have no goal */
     struct buf project; /* this folder's key */
     struct buf session; /* which it is about */
     struct buf folder;  /* the session's */
@@ -88,17 +88,16 @@ static void act_add_path(const struct act *a, struct str session, struct buf *re
     buf_addf(ret, "%s/projects/%s/%.*s.jsonl", a->home, buf_cstr(&a->project), STR_ARG(session));
 }
 
-/* Somebody has set a goal, and nothing was said yet: its folder is there, but no transcript. */
-static bool act_has_just_begun(const struct act *a, struct str session)
+/* Its folder is there, but no transcript: that was removed, or is yet to be written. */
+static bool act_lacks_transcript(const struct act *a, struct str session)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(mem_freep) char *id = mem_dup(session.ptr, session.len);
 
     act_add_path(a, session, &path);
     if (file_exists(buf_cstr(&path)))
         return false;
     buf_cut(&path, path.len - strlen(".jsonl"), strlen(".jsonl"));
-    return file_is_dir(buf_cstr(&path)) && hold_look(a->home, id, /*ret=*/NULL, /*err=*/NULL) == 1;
+    return file_is_dir(buf_cstr(&path));
 }
 
 static bool act_is_here(const struct act *a, struct str session)
@@ -106,7 +105,7 @@ static bool act_is_here(const struct act *a, struct str session)
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
 
     act_add_path(a, session, &path);
-    return file_exists(buf_cstr(&path)) || act_has_just_begun(a, session);
+    return file_exists(buf_cstr(&path)) || act_lacks_transcript(a, session);
 }
 
 /* The newest change first; those of other folders are left out, unless all are wanted. */
@@ -151,7 +150,7 @@ static int act_newest(struct act *a, struct str begins, struct buf *ret_path, st
         struct str id = goals.ptr[i].thread_id;
 
         if (!begins.len ||
-            (begins.len >= ACT_ID_BYTES && str_starts(id, begins) && act_has_just_begun(a, id)))
+            (begins.len >= ACT_ID_BYTES && str_starts(id, begins) && act_lacks_transcript(a, id)))
             act_add_path(a, id, ret_path);
     }
     vec_release(&goals);
@@ -170,6 +169,9 @@ static int act_find(struct act *a, struct err *err)
         return -1;
     if (!path.len && act_newest(a, str_of(want ? want : ""), &path, err) < 0)
         return -1;
+    /* A store that was lost names no goal; the transcript of the last session may. */
+    if (!path.len && !want && find_newest(&scope, /*is_free=*/false, &path, /*err=*/NULL) == 0)
+        a->is_guess = true;
     if (!path.len)
         return want ? -1 : err_set(err, ERR_NOT_FOUND, ACT_NONE);
     err_clear(err);
@@ -180,14 +182,7 @@ static int act_find(struct act *a, struct err *err)
 
 /* ---- Looking ---- */
 
-static int act_get(struct act *a, struct store_goal *ret, struct err *err)
-{
-    int r = store_goal_get(a->store, buf_str(&a->session), &a->arena, ret, a->cmd->cancel, err);
-
-    if (r == 0)
-        return err_set(err, ERR_NOT_FOUND, "session %.8s has no goal", buf_cstr(&a->session));
-    return r < 0 ? -1 : 0;
-}
+static int act_get(struct act *a, struct store_goal *ret, struct err *err);
 
 static void act_write_row(struct act *a, const struct store_goal *g, struct jw *w)
 {
@@ -271,7 +266,8 @@ static int act_log(struct act *a, struct err *err)
 
 /* ---- The engine without an agent ---- */
 
-static int act_open_goal(struct act *a, bool runs, struct goal_outside *ret, struct err *err)
+static int act_open_goal(struct act *a, bool runs, bool holds, struct goal_outside *ret,
+                         struct err *err)
 {
     struct goal_outside_spec spec = {
         .session = buf_cstr(&a->session),
@@ -279,17 +275,46 @@ static int act_open_goal(struct act *a, bool runs, struct goal_outside *ret, str
         .dir = buf_cstr(&a->dir),
         .conf = a->conf,
         .cancel = a->cmd->cancel,
+        .holds = holds,
         .runs = runs,
     };
 
     return goal_outside_open(ret, &spec, err);
 }
 
+/* The store has lost the row, perhaps: the transcript has the goal's terms. */
+static int act_restore(struct act *a, struct store_goal *ret, struct err *err)
+{
+    CLEANUP(goal_outside_close) struct goal_outside o = {0};
+    struct hold *hold = NULL;
+    int r = 0;
+
+    if (hold_take(a->home, buf_cstr(&a->session), "", &hold, /*err=*/NULL) == 0 &&
+        act_open_goal(a, /*runs=*/false, /*holds=*/true, &o, /*err=*/NULL) == 0)
+        r = goal_get(o.goal, &a->arena, ret, err);
+    hold_give(hold);
+    return r;
+}
+
+static int act_get(struct act *a, struct store_goal *ret, struct err *err)
+{
+    struct str session = buf_str(&a->session);
+    int r = store_goal_get(a->store, session, &a->arena, ret, a->cmd->cancel, err);
+
+    if (r == 0)
+        r = act_restore(a, ret, err);
+    if (r == 0)
+        return a->is_guess ? err_set(err, ERR_NOT_FOUND, ACT_NONE)
+                           : err_set(err, ERR_NOT_FOUND, "session %.8s has no goal",
+                                     buf_cstr(&a->session));
+    return r < 0 ? -1 : 0;
+}
+
 static int act_report(struct act *a, struct err *err)
 {
     CLEANUP(goal_outside_close) struct goal_outside o = {0};
 
-    if (act_open_goal(a, /*runs=*/false, &o, err) < 0)
+    if (act_open_goal(a, /*runs=*/false, /*holds=*/false, &o, err) < 0)
         return -1;
     return goal_report(o.goal, buf_str(&a->want->argument.text), a->json, a->cmd->cancel, &a->out,
                        err);
@@ -323,32 +348,18 @@ static int act_answer(struct act *a, struct str text, struct err *err)
     return 0;
 }
 
-static void act_nudge(struct act *a, const struct holder *holder)
-{
-    CLEANUP(buf_release) struct buf answer = BUF_INIT(ACT_MAX_OUT);
-    struct err err = {0};
-
-    if (socket_call(buf_cstr((struct buf *)&holder->socket), STR("{\"subtype\":\"goal_nudge\"}"),
-                    ACT_NUDGE_MS, a->cmd->cancel, &answer, &err) < 0)
-        say("process %" PRId64 " works on it and could not be told (%s); it will see the change "
-            "with its next step",
-            holder->pid, err.text);
-}
-
-static int act_here(struct act *a, const struct holder *holder, struct err *err)
+static int act_here(struct act *a, bool held, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
     struct goal_outside o = {0};
-    int rc = act_open_goal(a, a->want->argument.verb == GOAL_CHECK, &o, err);
+    int rc = act_open_goal(a, a->want->argument.verb == GOAL_CHECK, !held, &o, err);
 
     if (rc == 0)
         rc = goal_do(o.goal, &a->want->argument, VIA_USER, a->cmd->cancel, &answer, err);
     goal_outside_close(&o);
-    if (rc == 0 && holder)
-        act_nudge(a, holder);
     if (rc == 0)
         rc = act_answer(a, buf_str(&answer.text), err);
-    if (rc == 0 && answer.turn && !holder)
+    if (rc == 0 && answer.turn && !held)
         say("nobody works on session %.8s now: tenax goal --resume %.8s goes on with it",
             buf_cstr(&a->session), buf_cstr(&a->session));
     goal_answer_release(&answer);
@@ -398,28 +409,40 @@ static int act_may_change(const struct act *a, const struct holder *holder, stru
         !tree_is_below(getpid(), (pid_t)holder->pid))
         return 0;
     return err_set(err, ERR_DENIED,
-                   "this command was started by the agent that works for the goal; a goal is "
-                   "changed by people, from another terminal");
+                   "a command that this session runs cannot change its own goal; a goal is changed "
+                   "by the user, from another terminal");
+}
+
+/* Whoever holds it does not answer: what it does not know of would not count. */
+static int act_unreachable(const struct holder *holder, struct err *err)
+{
+    struct err why = *err;
+
+    return err_set(err, ERR_BUSY,
+                   "process %" PRId64 " works on this goal and cannot be asked to change it (%s); "
+                   "nothing was changed. Try again, or end that process first",
+                   holder->pid, why.text[0] ? why.text : "it has no control socket");
 }
 
 static int act_change(struct act *a, struct err *err)
 {
     struct holder holder = {0};
     struct hold *hold = NULL;
-    int held = hold_look(a->home, buf_cstr(&a->session), &holder, err);
+    int held = hold_seek(a->home, buf_cstr(&a->session), &holder, err);
     int rc = 1;
 
     if (held == 1 && act_may_change(a, &holder, err) < 0)
         held = -1;
-    if (held == 1 && holder.socket.len) {
+    if (held == 1 && holder.socket.len)
         rc = act_there(a, &holder, err);
-        if (rc == 1)
-            err_clear(err);
-    }
+    if (held == 1 && rc == 1 && a->want->argument.verb != GOAL_SHOW)
+        rc = act_unreachable(&holder, err);
+    else if (held >= 0 && rc == 1)
+        err_clear(err);
     if (held == 0 && hold_take(a->home, buf_cstr(&a->session), "", &hold, NULL) < 0)
         hold = NULL; /* where there are no locks, nobody is protected from anybody */
     if (held >= 0 && rc == 1)
-        rc = act_here(a, held ? &holder : NULL, err);
+        rc = act_here(a, held, err);
     hold_give(hold);
     holder_release(&holder);
     return held < 0 ? -1 : rc;

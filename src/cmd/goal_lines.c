@@ -134,6 +134,20 @@ static bool follows_goal(struct str rest)
                                 "queue log report undo");
 }
 
+/* "tenax goal accept PATH" at the end of a line: of this session, whichever is the newest then. */
+static void name_session(struct buf *text, size_t at, const char *session)
+{
+    static const struct str accept = STR_INIT("tenax goal accept ");
+    CLEANUP(buf_release) struct buf with = BUF_INIT(100);
+    struct str line = str_from(buf_str(text), at);
+
+    line = str_first(line, str_chr(line, '\n'));
+    if (!str_starts(line, accept) || line.len == accept.len || str_ends(line, STR(".")))
+        return;
+    buf_addf(&with, " --session %.8s", session);
+    buf_insert(text, at + line.len, buf_str(&with));
+}
+
 void goal_lines_as_command(struct buf *text, const char *session)
 {
     static const struct str slash = STR_INIT("/goal ");
@@ -154,6 +168,7 @@ void goal_lines_as_command(struct buf *text, const char *session)
         } else {
             buf_cut(text, i, 1);
             buf_insert(text, i, STR("tenax "));
+            name_session(text, i, session);
         }
     }
 }

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
+#include "store/load.h"
 
 static void out_emit(void *arg, struct event *e)
 {
@@ -52,6 +53,30 @@ static bool out_trusted(void *arg)
     return true;
 }
 
+/* The goal's terms as the transcript has them. */
+static void read_terms(struct goal_outside *o, const struct goal_outside_spec *spec)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    struct load *load = NULL;
+    const struct load_facts *facts;
+    struct str line;
+
+    buf_init(&o->terms, BUF_NO_LIMIT);
+    buf_init(&o->used, BUF_NO_LIMIT);
+    buf_addf(&path, "%s.jsonl", spec->folder);
+    if (!spec->holds || load_open(buf_cstr(&path), &(struct load_spec){0}, spec->cancel, &load,
+                                  /*err=*/NULL) < 0)
+        return;
+    facts = load_facts(load);
+    if (facts->goal_terms.len && load_read(load, facts->goal_terms.offset, facts->goal_terms.len,
+                                           &line, /*err=*/NULL) == 0)
+        buf_add(&o->terms, line);
+    if (facts->goal_used.len && load_read(load, facts->goal_used.offset, facts->goal_used.len,
+                                          &line, /*err=*/NULL) == 0)
+        buf_add(&o->used, line);
+    load_free(load);
+}
+
 int goal_outside_open(struct goal_outside *o, const struct goal_outside_spec *spec, struct err *err)
 {
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
@@ -85,12 +110,19 @@ int goal_outside_open(struct goal_outside *o, const struct goal_outside_spec *sp
         strv_clear(&notes);
     }
     goal.sandbox = o->place.sandbox;
+    read_terms(o, spec);
+    goal.terms = buf_str(&o->terms);
+    goal.used = buf_str(&o->used);
     o->goal = goal_new(&goal, &notes);
+    for (size_t i = 0; i < notes.len; i++)
+        say("%s", notes.ptr[i]);
     return 0;
 }
 
 void goal_outside_close(struct goal_outside *o)
 {
     goal_free(o->goal);
+    buf_release(&o->terms);
+    buf_release(&o->used);
     place_release(&o->place);
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "cmd/place.h"
 
 struct cancel;
@@ -18,12 +19,14 @@ struct goal_outside_spec {
     const char *dir;              /* of its workspace */
     const struct conf *conf;
     struct cancel *cancel;
-    bool runs; /* a command of the goal: confined as in a session */
+    bool holds; /* no other process works on the session: what its transcript says counts, too */
+    bool runs;  /* a command of the goal: confined as in a session */
 };
 
 struct goal_outside {
     struct goal *goal;
-    struct place place; /* of what it runs */
+    struct place place;     /* of what it runs */
+    struct buf terms, used; /* lines of the transcript */
 };
 
 /* The spec's strings outlive it. */

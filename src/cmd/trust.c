@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -15,6 +16,8 @@
 #include "conf/conf.h"
 #include "host/trust.h"
 #include "json/jw.h"
+#include "proc/tree.h"
+#include "store/hold.h"
 #include "store/store.h"
 
 static int trust_run(struct cmd *c);
@@ -77,11 +80,54 @@ static int trust_status(struct cmd *c, const struct conf *conf, const char *dir)
     return code;
 }
 
+/* The settings of the folder that is trusted, which need not be this one. */
+static int trust_load(struct cmd *c, const char *dir, struct conf **ret, struct err *err)
+{
+    struct conf_sources from = {.dir = dir,
+                                .environ = environ,
+                                .args = &c->args,
+                                .etc = "/etc",
+                                .trusted = true,
+                                .headless = true};
+
+    return conf_load(&from, ret, err) < 0 || trust_approve(*ret, c->cancel, err) < 0 ? -1 : 0;
+}
+
+/* An agent has a shell, and there it could approve what it has written itself. */
+static bool trust_is_agents(const struct conf *conf)
+{
+    CLEANUP(strv_release) struct strv sessions = STRV_INIT;
+    bool is = false;
+
+    hold_list(conf_home(conf), &sessions);
+    for (size_t i = 0; i < sessions.len && !is; i++) {
+        CLEANUP(holder_release) struct holder holder = {0};
+
+        is = hold_seek(conf_home(conf), sessions.ptr[i], &holder, /*err=*/NULL) == 1 &&
+             holder.pid > 1 && tree_is_below(getpid(), (pid_t)holder.pid);
+    }
+    return is;
+}
+
 static int trust_change(struct cmd *c, const struct conf *conf, const char *dir, enum trust trust)
 {
+    CLEANUP(conf_unrefp) struct conf *own = NULL;
     struct err err = {0};
-    int rc = trust_set(conf, dir, trust, c->cancel, &err);
+    int rc = 0;
 
+    if (trust == TRUST_YES && trust_is_agents(conf)) {
+        say("a command that a session runs cannot trust a folder; run it in another terminal");
+        return EXIT_FAILED;
+    }
+    if (trust == TRUST_YES)
+        rc = trust_load(c, dir, &own, &err);
+    if (rc == 0)
+        rc = trust_set(own ? own : conf, dir, trust, c->cancel, &err);
+    for (size_t i = 0; rc >= 0 && own && i < conf_unapproved(own)->len; i++) {
+        struct str line = str_of(conf_unapproved(own)->ptr[i]);
+
+        say("approved: %.*s", STR_ARG(str_from(line, str_chr(line, ' ') + 1)));
+    }
     if (rc < 0)
         return trust_failed(&err);
     if (trust == TRUST_UNKNOWN && !rc)

@@ -51,6 +51,22 @@ static void check_add(struct check *c, const char *line)
         c->unlisted++;
 }
 
+void check_deny(struct check *c, const struct json *v)
+{
+    check_leave_out(c, v);
+}
+
+void check_warn(struct check *c, const char *fmt, ...)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+    va_list args;
+
+    va_start(args, fmt);
+    buf_addv(&line, fmt, args);
+    va_end(args);
+    check_add(c, buf_cstr(&line));
+}
+
 static bool check_only_logs(const struct check_walk *w, bool quiet)
 {
     return quiet && !w->s->ours;

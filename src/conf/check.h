@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/strv.h"
 
 struct json;
@@ -30,6 +31,9 @@ struct check {
 
 void check_release(struct check *c);
 void check_source(struct check *c, const struct source *s);
+/* For checks that look by themselves: the value is left out; a warning, one line. */
+void check_deny(struct check *c, const struct json *v);
+void check_warn(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool check_is_left_out(const struct check *c, const struct json *v);
 
 /* Puts "and N more" behind the list and hands it over, safe to print on a terminal. */

@@ -24,6 +24,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "conf/check.h"
+#include "conf/credential.h"
 #include "conf/keys.h"
 #include "conf/levels.h"
 #include "conf/merge.h"
@@ -46,6 +47,7 @@ struct snapshot {
     struct strv claudes; /* those of Claude's files */
     struct strv project; /* those of the project's */
     struct strv environment;
+    struct strv unapproved; /* credential.h */
     bool is_trusted;
     bool may_grant;
     bool lacks_grants;
@@ -64,6 +66,7 @@ struct conf {
     char *dir;
     char *etc;
     struct buf over;          /* a client's settings; empty: none */
+    struct strv approved;     /* digests of entries that the user has approved */
     struct strv without;      /* files that are left out while they cannot be used */
     struct stamps stamps;     /* of the last look */
     struct stamps counting;   /* of the files as they count */
@@ -77,6 +80,7 @@ struct conf {
 /* What one load works with. */
 struct load {
     const struct conf_sources *from;
+    const struct strv *approved;
     struct arena arena;
     struct levels levels;
     struct check check;
@@ -267,8 +271,11 @@ static int load_add_options(struct load *l, struct err *err)
 }
 
 /* All sources in order, each checked; and the environment that the files make. */
-static int load_order(struct load *l, struct strv *ret_environment, struct err *err)
+static int load_order(struct load *l, struct strv *ret_environment, struct strv *ret_unapproved,
+                      struct err *err)
 {
+    VEC_EACH(&l->levels.list, s)
+        credential_check(&l->check, s, l->from->dir, l->approved, ret_unapproved);
     VEC_EACH(&l->levels.list, s)
         if (s->root)
             check_source(&l->check, s);
@@ -297,6 +304,7 @@ static void snapshot_free(struct snapshot *s)
         strv_release(&s->claudes);
         strv_release(&s->project);
         strv_release(&s->environment);
+        strv_release(&s->unapproved);
         arena_release(&s->arena);
         free(s);
         s = older;
@@ -345,7 +353,7 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
 {
     CLEANUP(load_release)
     struct load l = {
-        .from = &c->from, .check.trusted = c->from.trusted, .check.headless = c->from.headless};
+        .from = &c->from, .approved = &c->approved, .check.trusted = c->from.trusted, .check.headless = c->from.headless};
     CLEANUP(snapshot_freep) struct snapshot *s = mem_zalloc(sizeof(*s));
     CLEANUP(buf_release) struct buf merged = BUF_INIT(BUF_NO_LIMIT);
 
@@ -358,7 +366,7 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
         c->claude_home = mem_dup(l.levels.claude_home, strlen(l.levels.claude_home));
     if (!c->user_home)
         c->user_home = mem_dup(l.levels.user_home, strlen(l.levels.user_home));
-    if (load_files(&l, err) < 0 || load_order(&l, &s->environment, err) < 0)
+    if (load_files(&l, err) < 0 || load_order(&l, &s->environment, &s->unapproved, err) < 0)
         return -1;
     merge_sources(l.all.ptr, l.all.len, &l.check, &s->arena, &merged, &s->origins);
     if (json_parse_copy(&s->arena, buf_str(&merged), &s->root, NULL, err) < 0)
@@ -506,10 +514,39 @@ int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
     return 1;
 }
 
+int conf_would_change(struct conf *c, struct err *err)
+{
+    CLEANUP(snapshot_freep) struct snapshot *s = NULL;
+
+    if (c->refreshed >= CONF_MAX_REFRESHES || (!c->is_stale && !stamps_changed(&c->stamps)))
+        return 0;
+    c->is_stale = true; /* whoever refreshes later finds it */
+    if (conf_read(c, &s, err) < 0)
+        return -1;
+    return !snapshot_same(atomic_load(&c->now), s);
+}
+
 void conf_trust(struct conf *c)
 {
     c->from.trusted = true;
     c->from.headless = false;
+    c->is_stale = true;
+}
+
+const struct strv *conf_unapproved(const struct conf *c)
+{
+    return &conf_now(c)->unapproved;
+}
+
+void conf_approve(struct conf *c, const struct strv *digests)
+{
+    for (size_t i = 0; i < digests->len; i++) {
+        struct str digest = str_of(digests->ptr[i]);
+
+        digest = str_first(digest, str_chr(digest, ' '));
+        if (!strv_has(&c->approved, digest))
+            strv_add(&c->approved, digest);
+    }
     c->is_stale = true;
 }
 
@@ -554,6 +591,7 @@ void conf_unref(struct conf *c)
     free(c->etc);
     buf_release(&c->over);
     strv_release(&c->without);
+    strv_release(&c->approved);
     free(c);
 }
 

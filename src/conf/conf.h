@@ -60,6 +60,8 @@ void conf_unrefp(struct conf **c);
  * as it is now; what was good stays, and it is not looked at again until it changes (or once more,
  * when it was written only now). One thread at a time. */
 int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err);
+/* 1: a refresh would change something; nothing is changed. As conf_refresh(). */
+int conf_would_change(struct conf *c, struct err *err);
 /* All files that settings may be in, there or not. While nobody refreshes it. */
 void conf_paths(const struct conf *c, struct strv *ret);
 /* Before a changed file counts, somebody may keep it from doing so, until it changes again:
@@ -70,6 +72,12 @@ void conf_on_change(struct conf *c, conf_change_fn fn, void *arg);
 /* A person has trusted the folder: with the next refresh all of its settings count. As
  * conf_refresh(). */
 void conf_trust(struct conf *c);
+/* Entries of the repository's settings that decide where a key goes and are left out because the
+ * user has not approved them: "<digest> <where and what>" each. */
+const struct strv *conf_unapproved(const struct conf *c);
+/* The user has approved these, by digest (what follows it is ignored): with the next refresh they
+ * count. As conf_refresh(). */
+void conf_approve(struct conf *c, const struct strv *digests);
 /* Over all others but the managed ones, with the next refresh: an object whose members take the
  * place of those that were given here before; null takes one away. ERR_BAD_INPUT: something in it
  * would be left out; ERR_TOO_BIG; then nothing has changed. As conf_refresh(). */

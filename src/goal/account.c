@@ -138,6 +138,7 @@ static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode
                     "goal: something that has no known price was used, so its limit of cost is no "
                     "longer kept; its other limits are");
     goal_take_row(g, &row);
+    terms_look(g);
     return 0;
 }
 

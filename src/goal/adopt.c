@@ -20,6 +20,7 @@
 /* What the transcript says. */
 struct anchor {
     bool is_there, met;
+    bool has_terms; /* written by tenax, which kept its terms, too */
     struct str condition;
     struct arena arena;
 };
@@ -36,6 +37,7 @@ static void anchor_read(struct str json, struct anchor *ret)
     ret->condition = str_trim(json_get_str(v, "condition"));
     ret->met = json_get_bool(v, "met", true);
     ret->is_there = ret->condition.len > 0;
+    ret->has_terms = ret->is_there && !ret->met && json_get_str(v, "terms").len;
 }
 
 int goal_adopt_parts(struct goal *g, struct strv *ret_notes)
@@ -112,6 +114,17 @@ static void adopt_anchor(struct goal *g, const struct anchor *a, struct strv *re
     goal_take_row(g, &landed);
     g->tokens_at_start = g->session_output;
     adopt_parts_or_pause(g, ret_notes);
+}
+
+/* Its condition is known and nothing else: it rests until the user has said what holds. */
+static void adopt_lost(struct goal *g, const struct anchor *a, struct strv *ret_notes)
+{
+    if (!a->is_there || a->met)
+        return;
+    adopt_anchor(g, a, ret_notes);
+    if (g->has)
+        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&g->lost), "engine",
+                              /*err=*/NULL);
 }
 
 static bool store_knows(struct goal *g, const char *session)
@@ -325,7 +338,7 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
     bool was_there;
 
     anchor_read(g->spec.anchor, &a);
-    if (!a.is_there && !store_is_there(g)) {
+    if (!a.is_there && !g->spec.terms.len && !store_is_there(g)) {
         arena_release(&a.arena);
         return;
     }
@@ -335,14 +348,22 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
         return;
     }
     if (g->spec.is_outside) {
+        if (g->spec.terms.len)
+            terms_adopt(g, /*anchor_has_terms=*/false, ret_notes);
         if (g->has)
             (void)goal_adopt_parts(g, ret_notes);
+        if (g->has)
+            terms_are_kept(g);
         arena_release(&a.arena);
         return;
     }
+    if (!g->spec.is_fork)
+        terms_adopt(g, a.has_terms && !store_knows(g, g->spec.session), ret_notes);
     was_there = g->has;
     if (!g->has && g->spec.is_fork)
         adopt_fork(g, &a, ret_notes);
+    else if (!g->has && g->lost.len)
+        adopt_lost(g, &a, ret_notes);
     else if (!g->has && a.is_there && !a.met && !store_knows(g, g->spec.session))
         adopt_anchor(g, &a, ret_notes);
     else if (!g->has && a.is_there && !a.met) {

@@ -131,6 +131,9 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     jw_object_end(&w);
     event.goal_id = g->row.goal_id;
     event.data = buf_str(&data);
+    /* First: a row that is gone while the transcript has its terms would be restored. */
+    if (terms_keep_cleared(g, err) < 0)
+        return -1;
     r = store_goal_delete(g->store, str_of(g->spec.session), g->row.goal_id, event.time_ms, &event,
                           &arena, &was, /*cancel=*/NULL, err);
     if (r < 0)
@@ -147,7 +150,6 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     goal_take_row(g, &none);
     goal_tell(g, "goal_cleared", buf_str(&data));
     goal_tell_active(g);
-    goal_is_heard(g);
     return 0;
 }
 
@@ -228,6 +230,17 @@ static int check_text(const struct goal *g, struct err *err)
                    STR_ARG(json_get_str(v, "file")));
 }
 
+/* Nor without its checks: it stays as it is, and the answer says what to do. */
+static bool is_lost(const struct goal *g, struct goal_answer *ret)
+{
+    if (g->lost.len)
+        buf_addf(&ret->text,
+                 "%.*s. Set the goal again with its checks and limits, or accept it as it is now: "
+                 "/goal accept terms",
+                 STR_ARG(buf_str(&g->lost)));
+    return g->lost.len > 0;
+}
+
 /* Behind one that is complete there may be another, which could not begin. */
 static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
 {
@@ -270,6 +283,8 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
                        "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
     if (check_text(g, err) < 0)
         return -1;
+    if (is_lost(g, ret))
+        return 0;
     r = goal_set_status(g, GOAL_ACTIVE, STOPPED, STR("resumed"), "user", err);
     if (r < 0)
         return -1;
@@ -307,6 +322,8 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
 
     if (goal_need(g, err) < 0)
         return -1;
+    if (is_lost(g, ret))
+        return 0;
     switch (what->limit) {
     case LIMIT_TOKENS:
         u.token_budget = what->budget;
@@ -339,7 +356,6 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
         return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
-    g->heard.status = g->row.status;
     buf_addf(&ret->text, "The %s is changed. ", goal_limit_name(what->limit));
     if (u.has_status) {
         say_landed(g, ret);
@@ -403,6 +419,8 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
 
     if (goal_need(g, err) < 0)
         return -1;
+    if (is_lost(g, ret))
+        return 0;
     if (!text.len)
         return err_set(err, ERR_BAD_INPUT, "say what it shall be: /goal edit -- <condition>");
     u.status = goal_edited_status(g->row.status);
@@ -429,7 +447,6 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     write_edited(g, text, /*with_text=*/false, &data);
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
-    goal_is_heard(g);
     buf_adds(&ret->text, "Goal updated: ");
     goal_show_line(text, 300, &ret->text);
     if (u.has_status && goal_is_active(g)) {
@@ -466,6 +483,24 @@ static int change_wait(struct goal *g, const struct goal_argument *what, struct 
     return 0;
 }
 
+/* ---- Terms ---- */
+
+/* The row as it is now, which is not what the transcript says. */
+static int change_terms(struct goal *g, struct goal_answer *ret, struct err *err)
+{
+    if (goal_need(g, err) < 0)
+        return -1;
+    if (!g->lost.len && !str_starts(g->row.last_reason, STR(GOAL_TERMS_LOST))) {
+        buf_adds(&ret->text, "The terms of the goal are what they were; nothing is to be accepted.");
+        return 0;
+    }
+    goal_note(g, "accept", STR("{\"paths\":[\"terms\"]}"));
+    if (terms_accept(g, err) < 0)
+        return -1;
+    buf_adds(&ret->text, "The terms are accepted as the store has them now. /goal resume goes on.");
+    return 0;
+}
+
 /* ---- All of them ---- */
 
 static int do_held(struct goal *g, const struct goal_argument *what, enum goal_via via,
@@ -497,7 +532,8 @@ static int do_held(struct goal *g, const struct goal_argument *what, enum goal_v
     case GOAL_QUEUE:
         return change_queue(g, what, ret, err);
     case GOAL_ACCEPT:
-        return change_accept(g, what, cancel, ret, err);
+        return str_is(buf_str(&what->text), "terms") ? change_terms(g, ret, err)
+                                                      : change_accept(g, what, cancel, ret, err);
     case GOAL_LOG:
         return change_log(g, ret, err);
     case GOAL_SET:
@@ -550,6 +586,9 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
         g->is_elsewhere = via == VIA_ELSEWHERE && !takes_time(edit.verb);
         r = do_held(g, &edit, via, cancel, ret, err);
         g->is_elsewhere = false;
+        if (r == 0)
+            r = terms_keep(g, err);
+        terms_keep_used(g);
         lock_give(&g->permit);
         if (r == 0 && g->spec.is_outside && goal_start_next(g, cancel, err) < 0)
             r = -1; /* no agent here will be idle */

@@ -401,7 +401,7 @@ static void show_spent(const struct store_goal *g, struct buf *ret)
     }
 }
 
-void goal_show_stop(const struct store_goal *g, struct buf *ret)
+static void show_stop(const struct store_goal *g, struct buf *ret)
 {
     bool has_reason = str_trim(g->last_reason).len > 0;
 
@@ -410,6 +410,11 @@ void goal_show_stop(const struct store_goal *g, struct buf *ret)
     case GOAL_STATUS_COUNT:
         return;
     case GOAL_PAUSED:
+        if (str_starts(g->last_reason, STR(GOAL_TERMS_LOST))) {
+            buf_adds(ret, "Paused: its terms are lost. Set it again with its checks and limits, or "
+                          "take it as it is now: /goal accept terms");
+            return;
+        }
         buf_adds(ret, "Paused; nothing is spent. /goal resume goes on where it was.");
         return;
     case GOAL_BLOCKED:
@@ -439,6 +444,29 @@ void goal_show_stop(const struct store_goal *g, struct buf *ret)
         buf_adds(ret, " tokens. /goal <condition> sets another.");
         return;
     }
+}
+
+/* A protected file stood against the last verdict: who finds the change right says so. */
+static void show_changed(const struct store_goal *g, struct buf *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (!g->memory.len || json_parse(&arena, g->memory, &v, NULL, NULL) < 0)
+        return;
+    JSON_EACH(json_get(v, "changed"), path) {
+        buf_adds(ret, "\nA protected file was changed: ");
+        goal_show_line(json_str(path), LINE_MAX_BYTES, ret);
+        buf_adds(ret, ". To accept that: /goal accept ");
+        goal_show_line(json_str(path), LINE_MAX_BYTES, ret);
+    }
+}
+
+void goal_show_stop(const struct store_goal *g, struct buf *ret)
+{
+    show_stop(g, ret);
+    if (g->status != GOAL_ACTIVE && g->status != GOAL_COMPLETE)
+        show_changed(g, ret);
 }
 
 bool goal_confirms_replace(const struct store_goal *g)

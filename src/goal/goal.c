@@ -65,8 +65,12 @@ int goal_open_store(struct goal *g, struct err *err)
 {
     if (g->store)
         return 0;
-    return store_open(g->spec.store_backend ? g->spec.store_backend : "sqlite", g->spec.home,
-                      g->spec.cancel, &g->store, err);
+    if (store_open(g->spec.store_backend ? g->spec.store_backend : "sqlite", g->spec.home,
+                   g->spec.cancel, &g->store, err) < 0)
+        return -1;
+    if (!g->spec.is_outside)
+        store_goal_guard(g->store, str_of(g->spec.session));
+    return 0;
 }
 
 static struct str keep(struct arena *to, struct str s)
@@ -74,25 +78,11 @@ static struct str keep(struct arena *to, struct str s)
     return s.len ? arena_str(to, s) : STR("");
 }
 
-/* Whoever tells that it is gone has no row to take its figures from. */
-static void keep_figures(struct goal *g)
-{
-    struct jw w;
-
-    buf_clear(&g->heard.gone);
-    g->is_elsewhere = true;
-    goal_tell_begin(g, &w, &g->heard.gone);
-    g->is_elsewhere = false;
-    jw_object_end(&w);
-}
-
 void goal_take_row(struct goal *g, const struct store_goal *row)
 {
     struct arena arena = ARENA_INIT;
     struct store_goal mine = *row;
 
-    if (g->has && !row->thread_id.len)
-        keep_figures(g);
     g->read_ms = clock_mono_ms();
     g->has = row->thread_id.len > 0 && !g->barred;
     mine.thread_id = keep(&arena, row->thread_id);
@@ -120,6 +110,7 @@ int goal_read_row(struct goal *g, struct err *err)
         store_goal_get(g->store, str_of(g->spec.session), &arena, &row, g->spec.cancel, err) < 0)
         return -1;
     goal_take_row(g, &row);
+    terms_look(g);
     return 0;
 }
 
@@ -142,8 +133,10 @@ static int update_with(struct goal *g, const struct goal_update *u, const struct
     mine.expected_goal_id = g->row.goal_id;
     r = store_goal_update(g->store, str_of(g->spec.session), &mine, clock_wall_ms(), event, &arena,
                           &row, goal_patience(), err);
-    if (r >= 0)
+    if (r >= 0) {
         goal_take_row(g, &row);
+        terms_look(g);
+    }
     return r;
 }
 
@@ -216,7 +209,6 @@ void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool 
         name = "goal_limited";
     goal_tell(g, name, data);
     goal_tell_active(g);
-    g->heard.status = to;
     if (to != GOAL_ACTIVE && !by_user)
         wants_notice(g, to, why);
 }
@@ -418,6 +410,8 @@ void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, boo
     jw_kstr(&w, "condition", g->row.objective);
     if (reason.len)
         jw_kstr(&w, "reason", reason);
+    if (g->kept_terms[0])
+        jw_kcstr(&w, "terms", g->kept_terms);
     if (achieved) {
         jw_ki64(&w, "iterations", g->row.iterations + 1);
         jw_ki64(&w, "durationMs", clock_wall_ms() - g->row.created_at_ms);
@@ -450,6 +444,8 @@ void goal_flush_lines(struct goal *g)
     lock_take(&g->permit);
     lines = g->lines;
     g->lines = (struct strv)STRV_INIT;
+    (void)terms_keep(g, /*err=*/NULL);
+    terms_keep_used(g);
     lock_give(&g->permit);
     for (size_t i = 0; g->journal && i < lines.len; i++) {
         if (g->journal->attach(g->journal, str_of(lines.ptr[i]), &err) < 0) {
@@ -470,8 +466,20 @@ int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct
     lock_take(&g->permit);
     if (goal_open_store(g, err) == 0)
         r = store_goal_get(g->store, str_of(g->spec.session), arena, ret, goal_patience(), err);
+    if (r >= 0)
+        terms_look(g);
     lock_give(&g->permit);
     return r;
+}
+
+bool goal_is_running(struct goal *g)
+{
+    bool is;
+
+    lock_take(&g->permit);
+    is = goal_is_active(g) || g->turn_goal[0];
+    lock_give(&g->permit);
+    return is;
 }
 
 int goal_exit_code(struct goal *g)
@@ -483,7 +491,7 @@ int goal_exit_code(struct goal *g)
     int code;
 
     lock_take(&g->permit);
-    code = g->has ? codes[g->next_stuck ? GOAL_PAUSED : g->row.status] : -1;
+    code = g->has ? codes[g->next_stuck || g->lost.len ? GOAL_PAUSED : g->row.status] : -1;
     lock_give(&g->permit);
     return code;
 }
@@ -614,15 +622,15 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->woken, 1 << 14);
     buf_init(&g->denied_what, 1 << 12);
     buf_init(&g->notice, 1 << 10);
-    buf_init(&g->heard.objective, BUF_NO_LIMIT);
-    buf_init(&g->heard.gone, 1 << 12);
+    buf_init(&g->bent, 1 << 10);
+    buf_init(&g->lost, 1 << 12);
+    buf_init(&g->judge, 8 << 10);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
     if (spec->is_kept && (spec->resumes || spec->is_outside)) {
         lock_take(&g->permit);
         goal_adopt(g, ret_notes);
-        goal_is_heard(g);
         lock_give(&g->permit);
     }
     return g;
@@ -657,6 +665,7 @@ void goal_close(struct goal *g)
     if (goal_is_active(g) && cancel_is_set(g->spec.cancel))
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("tenax was told to stop"),
                               "user", &err);
+    terms_keep_used(g);
     lock_give(&g->permit);
 }
 
@@ -677,8 +686,9 @@ void goal_free(struct goal *g)
     buf_release(&g->woken);
     buf_release(&g->denied_what);
     buf_release(&g->notice);
-    buf_release(&g->heard.objective);
-    buf_release(&g->heard.gone);
+    buf_release(&g->bent);
+    buf_release(&g->lost);
+    buf_release(&g->judge);
     strv_release(&g->stretch.seen);
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);

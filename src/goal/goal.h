@@ -2,14 +2,16 @@
  * The goal of a session: set, worked for, judged, proven; never forgotten, never run away with.
  *
  * One struct goal lives as long as its host. It is the agent's referee (agent/referee.h), and what
- * everybody else asks for goes through goal_do(). The row in the store (store/goals.h) is the truth
- * and is written first; what is kept here is a copy of it and what need not survive: evidence of
- * the last tools, a claim that was accepted, who is being waited for.
+ * everybody else asks for goes through goal_do(). While a process holds the goal, what it knows is the
+ * truth: the row in the store (store/goals.h) is written first, but a change that another program
+ * makes to it is undone, reported, and stands against the next verdict (terms.c). Other processes
+ * send what they want to the holder's control socket.
  *
  *   set.c       a goal is set: gate.c, what is found out before (draft.c), the row
  *   change.c    clear, edit, pause, resume, budget, …: what people and clients want; criteria.c,
- *               queue.c, undo.c; nudge.c what other processes did
+ *               queue.c, undo.c
  *   adopt.c     the goal of a session that goes on
+ *   terms.c     what was agreed, and that nothing but goal_do() changes it
  *   referee.c   the agent's referee: what happens at which point of a turn, and when it is idle
  *   ladder.c    the verdict: checks, protection, judge (ladder_judge.c)
  *   verdict.c   what becomes of it; milestone.c verified steps
@@ -50,6 +52,8 @@ struct strv;
 struct toolbox;
 struct workspace;
 
+#define GOAL_JUDGE_SETTINGS " settings:"
+
 /* What the goal needs of its host. Everything is lent and outlives it. */
 struct goal_host {
     void *arg; /* of all below */
@@ -68,6 +72,9 @@ struct goal_host {
      * the next call; asked by one thread at a time. */
     struct provider *(*judge)(void *arg, struct err *err);
     struct net *(*net)(void *arg);
+    /* Who judges and by which settings, as text: one of the terms. What follows
+     * GOAL_JUDGE_SETTINGS is a digest of the settings. NULL: unknown. */
+    void (*judge_name)(void *arg, struct buf *ret);
     /* A title for a session that has none. */
     void (*title)(void *arg, struct str text);
     bool (*is_trusted)(void *arg);
@@ -96,6 +103,7 @@ struct goal_spec {
     const char *forked_from;   /* the session it was forked from; NULL */
     int64_t output_tokens;     /* of the session so far */
     struct str anchor;         /* JSON of the newest goal_status of the transcript; empty: none */
+    struct str terms, used;    /* JSON of its newest goal-terms and goal-used lines; empty: none */
     bool resumes;              /* a session that goes on */
     bool is_outside;           /* nobody works here: the row is only looked at and changed */
     struct cancel *cancel;     /* of the process */
@@ -149,8 +157,8 @@ void goal_answer_release(struct goal_answer *a);
 int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
             struct cancel *cancel, struct goal_answer *ret, struct err *err);
 
-/* Somebody else has written the row: take note at once. */
-void goal_nudge(struct goal *g);
+/* It is active, or a turn that works for it still runs. */
+bool goal_is_running(struct goal *g);
 
 /* How a run that was to work for the goal ends: its exit code (0 complete, 10 blocked, 11
  * budget_limited, 12 usage_limited, 13 paused or still active), or -1: there is no goal. */

@@ -28,6 +28,7 @@
 #include "goal/goal.h"
 #include "llm/message.h"
 #include "store/scratch_check.h"
+#include "store/sqlite_table.h"
 #include "store/store.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
@@ -60,6 +61,8 @@ static void side_emit(void *arg, struct event *e)
                   str_has(e->json, STR("\"elsewhere\":true")) ? " elsewhere" : "");
     else if (e->kind == EVENT_ACTIVE_GOAL)
         strv_adds(&s->told, str_is(e->json, "null") ? "active_goal null" : "active_goal");
+    else if (e->kind == EVENT_NOTICE)
+        strv_add(&s->told, e->text);
     event_unref(e);
 }
 
@@ -346,19 +349,25 @@ static void edit_of_a_long_text_forgets_its_file(void **state)
 }
 
 /* Something happens to the row without the session: it is charged and, with a status, ended. */
+/* Between two processes: what is written while one holds the goal does not count. */
 static void side_charge(struct side *s, int64_t tokens, int64_t output, const struct goal_update *u)
 {
+    struct goal_spec spec = side_spec(s, SESSION);
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct goal_charge c = {.mode = CHARGE_ACTIVE_ONLY, .tokens = tokens, .output_tokens = output};
     struct store *store = NULL;
     struct store_goal row;
     struct err err = {0};
 
+    goal_free(s->goal);
     if (store_open("sqlite", conf_home(s->conf), NULL, &store, &err) < 0 ||
         store_goal_account(store, STR(SESSION), &c, 1, NULL, &arena, &row, NULL, &err) < 0 ||
         (u && store_goal_update(store, STR(SESSION), u, 1, NULL, &arena, &row, NULL, &err) < 0))
         fail_msg("%s", err.text);
     store_free(store);
+    spec.resumes = true;
+    s->goal = goal_new(&spec, &s->notes);
+    goal_set_journal(s->goal, &s->journal);
 }
 
 /* ---- Clients ---- */
@@ -769,92 +778,32 @@ static void nothing_is_added_to_no_limit(void **state)
 
 /* ---- From outside ---- */
 
-/* A session with a goal, of which another process wants something. */
-static void side_open_nudged(struct side *s, const char *words)
+/* Another program writes into the store, as no tool of ours would. */
+static void bend(const char *sql)
 {
-    struct side other;
+    CLEANUP(mem_freep) char *path = path_join(scratch("home"), "state.db");
+    sqlite3 *db = NULL;
+    char *why = NULL;
 
-    side_open(s, /*resumes=*/false, "");
-    side_do(s, "all tests pass --protect none");
-    side_open_outside(&other);
-    side_do(&other, words);
-    side_close(&other);
-    strv_clear(&s->told);
-    goal_nudge(s->goal);
+    assert_int_equal(sqlite.open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    if (sqlite.exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+        fail_msg("%s: %s", sql, why);
+    sqlite.close_v2(db);
 }
 
-/* The transcript did not say so, and another machine would have taken the goal up again. */
-static void cleared_elsewhere_is_written_into_the_transcript(void **state)
+static void row_text(struct side *s, struct buf *ret)
 {
-    struct side s;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
 
-    (void)state;
-    side_open_nudged(&s, "clear");
-    assert_int_equal(side_idle(&s), IDLE_REST);
-    has_told(&s, "goal_cleared elsewhere");
-    has_told(&s, "active_goal null");
-    assert_int_equal(s.armed.len, 0);
-    assert_true(
-        has_text(&s.lines, "\"met\":true,\"sentinel\":true,\"condition\":\"all tests pass\""));
-    side_close(&s);
-}
-
-/* A look at the row between the edit and the nudge left the old text to be worked for. */
-static void edited_elsewhere_and_looked_at_is_worked_for_as_edited(void **state)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
-    struct side s, other;
-
-    (void)state;
-    side_open(&s, /*resumes=*/false, "");
-    side_do(&s, "all tests pass --protect none");
-    side_open_outside(&other);
-    side_do(&other, "edit -- all links work");
-    side_close(&other);
-    assert_int_equal(side_idle(&s), IDLE_TURN);
-    goal_nudge(s.goal);
-    side_text(&s, &text);
-    assert_string_equal(buf_cstr(&text), "all links work");
-    assert_string_equal(buf_cstr(&s.armed), "all links work");
-    side_close(&s);
-}
-
-static void edited_elsewhere_is_worked_for_as_edited(void **state)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
-    struct side s;
-
-    (void)state;
-    side_open_nudged(&s, "edit -- all links work");
-    side_text(&s, &text);
-    assert_string_equal(buf_cstr(&text), "all links work");
-    assert_string_equal(buf_cstr(&s.armed), "all links work");
-    has_told(&s, "goal_updated elsewhere");
-    has_told(&s, "active_goal");
-    side_close(&s);
-}
-
-static void paused_elsewhere_is_told_of(void **state)
-{
-    struct side s;
-
-    (void)state;
-    side_open_nudged(&s, "pause");
-    assert_int_equal(side_idle(&s), IDLE_REST);
-    has_told(&s, "goal_updated elsewhere");
-    has_told(&s, "active_goal null");
-    side_close(&s);
-}
-
-/* Somebody else does something, and the session finds it out by itself. */
-static void side_elsewhere(struct side *s, const char *words)
-{
-    struct side other;
-
-    side_open_outside(&other);
-    side_do(&other, words);
-    side_close(&other);
-    strv_clear(&s->told);
+    buf_clear(ret);
+    side_row(s, &arena, &row);
+    buf_addf(ret, "%.*s|%.*s|%s|%.*s|%.*s|%.*s|%.*s", STR_ARG(row.goal_id), STR_ARG(row.objective),
+             goal_status_name(row.status), STR_ARG(row.checks), STR_ARG(row.protect),
+             STR_ARG(row.baseline), STR_ARG(row.options));
+    buf_addf(ret, "|%lld|%lld|%g|%lld|%lld|%lld|%lld", (long long)row.token_budget,
+             (long long)row.max_turns, row.max_cost_usd, (long long)row.deadline_ms,
+             (long long)row.tokens_used, (long long)row.steps, (long long)row.iterations);
 }
 
 static size_t times_told(const struct side *s, const char *name)
@@ -866,51 +815,228 @@ static size_t times_told(const struct side *s, const char *name)
     return n;
 }
 
-/* The row was read before the nudge came, which then found nothing new: nobody heard of it. */
-static void change_elsewhere_is_told_once_whoever_reads_it_first(void **state)
+static const struct bend_row {
+    const char *sql, *parts;
+} bend_rows[] = {
+    {"UPDATE thread_goals SET status='complete'", "status"},
+    {"UPDATE thread_goals SET status='paused'", "status"},
+    {"UPDATE thread_goals SET checks='[]'", "checks"},
+    {"UPDATE thread_goals SET checks='', protect='{}'", "checks, protection"},
+    {"UPDATE thread_goals SET objective='nothing'", "objective"},
+    {"UPDATE thread_goals SET options='{}'", "options"},
+    {"UPDATE thread_goals SET token_budget=NULL", "limits"},
+    {"UPDATE thread_goals SET max_turns=9999999, deadline_ms=NULL", "limits"},
+    {"UPDATE thread_goals SET tokens_used=-7, steps=-1, cost_usd=-1", "usage"},
+    {"UPDATE thread_goals SET baseline='{}'", "baseline"},
+    {"UPDATE thread_goals SET memory='{}', last_reason='done'", "state of the engine"},
+    {"UPDATE thread_goals SET goal_id='00000000-0000-4000-8000-000000000000'", "the row itself"},
+    {"UPDATE thread_goals SET thread_id=hex(randomblob(8))", "the row itself"},
+    {"DELETE FROM thread_goals", "the row itself"},
+    {"DROP TABLE thread_goals", "the row itself"},
+    {"ALTER TABLE thread_goals RENAME COLUMN checks TO cheques", "the row itself"},
+    {"DROP TABLE thread_goals; CREATE VIEW thread_goals AS SELECT 1 AS status", "the row itself"},
+};
+
+/* Whoever reads the row first finds it restored and says so once; and the round does not count. */
+static void a_bent_row_is_restored_and_reported(void **state)
+{
+    static const char *const readers[] = {"look", "call", "idle", "turn"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bend_rows) * ARRAY_LEN(readers); i++) {
+        CLEANUP(buf_release) struct buf before = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf after = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf said = BUF_INIT(1 << 10);
+        const struct bend_row *row = &bend_rows[i / ARRAY_LEN(readers)];
+        const char *reader = readers[i % ARRAY_LEN(readers)];
+        struct referee_call call = REFEREE_CALL_INIT;
+        struct referee *r;
+        struct side s;
+
+        side_open(&s, /*resumes=*/false, "");
+        side_do(&s, "all tests pass --check true --referee checks --protect none --budget 90k");
+        r = goal_referee(s.goal);
+        row_text(&s, &before);
+        if (strcmp(reader, "call") == 0)
+            r->turn_begins(r);
+        bend(row->sql);
+        if (strcmp(reader, "look") == 0)
+            (void)side_say(&s, "", &after);
+        else if (strcmp(reader, "call") == 0)
+            (void)r->before_call(r, &call);
+        else if (strcmp(reader, "idle") == 0)
+            (void)side_idle(&s);
+        /* The first verdict is refused, whatever the checks say. */
+        if (side_turn(&s) != 1)
+            fail_msg("%s, %s: the round counts", row->sql, reader);
+        buf_addf(&said, "goal: the stored goal was changed by another program (%s); restored",
+                 row->parts);
+        if (times_told(&s, buf_cstr(&said)) != 1)
+            fail_msg("%s, %s: said %zu times", row->sql, reader, times_told(&s, buf_cstr(&said)));
+        row_text(&s, &after);
+        buf_cut(&before, before.len - 1, 1); /* the refused round is counted */
+        buf_cut(&after, after.len - 1, 1);
+        assert_string_equal(buf_cstr(&after), buf_cstr(&before));
+        assert_int_equal(side_turn(&s), 0); /* the next one counts again */
+        assert_int_equal(goal_exit_code(s.goal), 0);
+        referee_call_release(&call);
+        side_do(&s, "clear");
+        side_close(&s);
+    }
+}
+
+/* Triggers that another program has left there do nothing. */
+static void a_trigger_completes_no_goal(void **state)
+{
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --check false --referee checks --protect none");
+    bend("CREATE TRIGGER t AFTER UPDATE ON thread_goals BEGIN UPDATE thread_goals SET "
+         "status='complete', checks='[]'; END");
+    assert_int_equal(side_turn(&s), 1);
+    assert_int_equal(goal_exit_code(s.goal), 13);
+    bend("DROP TRIGGER t");
+    side_do(&s, "clear");
+    side_close(&s);
+}
+
+/* The file itself is replaced, removed or overwritten while the goal is held. */
+static void a_replaced_store_gets_the_row_again(void **state)
+{
+    static const char *const tricks[] = {"remove", "empty", "garbage"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(tricks); i++) {
+        CLEANUP(mem_freep) char *path = path_join(scratch("home"), "state.db");
+        CLEANUP(buf_release) struct buf before = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf after = BUF_INIT(1 << 20);
+        struct err err = {0};
+        struct side s, other;
+
+        side_open(&s, /*resumes=*/false, "");
+        side_do(&s, "all tests pass --check false --referee checks --protect none --budget 90k");
+        row_text(&s, &before);
+        if (strcmp(tricks[i], "remove") == 0)
+            assert_int_equal(unlink(path), 0);
+        else if (file_replace(path, i == 1 ? STR("") : STR("no database at all, not even one"),
+                              0600, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(side_turn(&s), 1);
+        side_open_outside(&other); /* as another process finds it */
+        row_text(&other, &after);
+        buf_cut(&before, before.len - 1, 1);
+        buf_cut(&after, after.len - 1, 1);
+        assert_string_equal(buf_cstr(&after), buf_cstr(&before));
+        side_close(&other);
+        side_do(&s, "clear");
+        side_close(&s);
+    }
+}
+
+/* The newest line of a kind in the session's transcript. */
+static void newest_line(const char *kind, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(1 << 10);
+    struct str rest, line;
+
+    buf_clear(ret);
+    buf_addf(&path, "%s.jsonl", side_folder);
+    assert_int_equal(file_slurp(buf_cstr(&path), 1 << 20, &text, /*err=*/NULL), 0);
+    rest = buf_str(&text);
+    while (str_cut(&rest, '\n', &line)) {
+        if (str_has(line, str_of(kind))) {
+            buf_clear(ret);
+            buf_add(ret, line);
+        }
+    }
+}
+
+/* A session that is resumed with what its transcript has of the terms. */
+static void what_was_lost_is_restored_or_rests(void **state)
 {
     static const struct {
-        const char *words, *told, *active;
+        const char *sql;
+        enum goal_status status;
+        bool is_lost;
     } rows[] = {
-        {"clear", "goal_cleared elsewhere", "active_goal null"},
-        {"pause", "goal_updated elsewhere", "active_goal null"},
-        {"edit -- all links work", "goal_updated elsewhere", "active_goal"},
+        {"SELECT 1", GOAL_ACTIVE, false},
+        {"DELETE FROM thread_goals", GOAL_ACTIVE, false},
+        {"DELETE FROM thread_goals; DELETE FROM goal_events", GOAL_ACTIVE, false},
+        {"UPDATE thread_goals SET status='complete'", GOAL_ACTIVE, false},
+        {"UPDATE thread_goals SET checks='[]'", GOAL_PAUSED, true},
+        {"UPDATE thread_goals SET token_budget=NULL", GOAL_PAUSED, true},
+        {"UPDATE thread_goals SET objective='x', status='complete'", GOAL_PAUSED, true},
+        {"UPDATE thread_goals SET goal_id='00000000-0000-4000-8000-000000000000'", GOAL_PAUSED,
+         true},
     };
-    static const char *const readers[] = {"look", "call", "idle", "turn", "nudge"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        for (size_t j = 0; j < ARRAY_LEN(readers); j++) {
-            CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
-            const char *reader = readers[j];
-            struct referee_call call = REFEREE_CALL_INIT;
-            struct referee *r;
-            struct side s;
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        CLEANUP(buf_release) struct buf terms = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf used = BUF_INIT(1 << 20);
+        CLEANUP(buf_release) struct buf said = BUF_INIT(1 << 14);
+        struct goal_spec spec;
+        struct store_goal row;
+        struct side s;
 
-            side_open(&s, /*resumes=*/false, "");
-            side_do(&s, "all tests pass --referee self --protect none");
-            r = goal_referee(s.goal);
-            if (strcmp(reader, "call") == 0)
-                r->turn_begins(r);
-            side_elsewhere(&s, rows[i].words);
-            if (strcmp(reader, "look") == 0)
-                (void)side_say(&s, "", &text);
-            else if (strcmp(reader, "call") == 0)
-                (void)r->before_call(r, &call);
-            else if (strcmp(reader, "idle") == 0)
-                (void)side_idle(&s);
-            else if (strcmp(reader, "turn") == 0)
-                (void)side_turn(&s);
-            goal_nudge(s.goal);
-            (void)side_idle(&s);
-            if (times_told(&s, rows[i].told) != 1 || !strv_has(&s.told, str_of(rows[i].active)))
-                fail_msg("%s, read by %s: %zu times", rows[i].words, reader,
-                         times_told(&s, rows[i].told));
-            referee_call_release(&call);
-            side_do(&s, "clear");
-            side_close(&s);
+        side_open(&s, /*resumes=*/false, "");
+        side_do(&s, "all tests pass --check false --referee checks --protect none --budget 90k");
+        side_close(&s);
+        newest_line("\"goal-terms\"", &terms);
+        newest_line("\"goal-used\"", &used);
+        bend(rows[i].sql);
+        side_conf(&s);
+        spec = side_spec(&s, SESSION);
+        spec.resumes = true;
+        spec.terms = buf_str(&terms);
+        spec.used = buf_str(&used);
+        s.goal = goal_new(&spec, &s.notes);
+        goal_set_journal(s.goal, &s.journal);
+        side_row(&s, &arena, &row);
+        if (row.status != rows[i].status || has_text(&s.notes, "terms lost") != rows[i].is_lost)
+            fail_msg("%s: %s", rows[i].sql, goal_status_name(row.status));
+        if (!rows[i].is_lost) {
+            assert_true(str_has(row.checks, STR("false")));
+            assert_int_equal(row.token_budget, 90000);
         }
+        /* What is lost does not go on before the user has taken it as it is. */
+        if (rows[i].is_lost) {
+            assert_int_equal(side_say(&s, "resume", &said), ERR_NONE);
+            assert_true(str_has(buf_str(&said), STR("/goal accept terms")));
+            assert_int_equal(goal_exit_code(s.goal), 13);
+            assert_int_equal(side_idle(&s), IDLE_REST);
+            side_do(&s, "accept terms");
+            side_do(&s, "resume");
+            assert_int_equal(side_idle(&s), IDLE_TURN);
+        }
+        side_do(&s, "clear");
+        newest_line("\"goal-terms\"", &terms);
+        assert_true(str_has(buf_str(&terms), STR("\"cleared\":true")));
+        side_close(&s);
     }
+}
+
+/* A row that appears where the holder has none is no goal of the user's. */
+static void a_planted_row_is_no_goal(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+    struct side s, other;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    side_do(&s, "clear");
+    side_open_outside(&other);
+    (void)side_say(&other, "another one --protect none", &text);
+    side_close(&other);
+    assert_int_equal(side_idle(&s), IDLE_REST);
+    (void)side_say(&s, "", &text);
+    assert_int_equal(goal_exit_code(s.goal), -1);
+    side_close(&s);
 }
 
 /* ---- What takes its time ---- */
@@ -1158,11 +1284,11 @@ int main(void)
         TEST(foreign_reference_finds_its_text),
         TEST(deadline_that_passes_meanwhile_sets_nothing),
         TEST(nothing_is_added_to_no_limit),
-        TEST(cleared_elsewhere_is_written_into_the_transcript),
-        TEST(edited_elsewhere_is_worked_for_as_edited),
-        TEST(edited_elsewhere_and_looked_at_is_worked_for_as_edited),
-        TEST(paused_elsewhere_is_told_of),
-        TEST(change_elsewhere_is_told_once_whoever_reads_it_first),
+        TEST(a_bent_row_is_restored_and_reported),
+        TEST(a_trigger_completes_no_goal),
+        TEST(a_replaced_store_gets_the_row_again),
+        TEST(a_planted_row_is_no_goal),
+        TEST(what_was_lost_is_restored_or_rests),
         TEST(files_are_hashed_without_the_permit),
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),

@@ -60,6 +60,7 @@ struct goal_memory {
     unsigned warned;              /* 1 << enum goal_limit */
     struct buf criteria;          /* JSON array of the last verdict */
     struct strv held;             /* hashes of the checks that passed then */
+    struct strv changed;          /* protected files that stood against it; some of them */
 };
 
 #define LIMIT_NONE (LIMIT_DEADLINE + 1)
@@ -96,20 +97,17 @@ struct goal_claim {
     struct buf reason, criteria;
 };
 
-/* What observers have heard of the row. Where it differs, somebody else has written it since. */
-struct goal_heard {
-    bool has;
-    enum goal_status status;
-    struct buf objective;
-    struct buf gone; /* the figures of the row that went last, as events have them */
-};
-
 /* Calls of the model since it last stopped: whether they lead anywhere. */
 struct goal_stretch {
     struct strv seen; /* what tools have shown, and states of the workspace: hashes, newest last */
     int calls;        /* since the last look */
     bool is_new;      /* a tool has shown something new since */
     int stalls;       /* looks in a row that found nothing new */
+};
+
+/* What the transcript has last been told of the goal's status and use. */
+struct goal_used {
+    int64_t is_there, status, tokens, steps, iterations;
 };
 
 struct goal {
@@ -127,7 +125,11 @@ struct goal {
     struct buf text; /* the objective, whole */
     struct goal_options options;
     int64_t tokens_at_start;
-    struct goal_heard heard;
+    struct buf bent; /* what another program changed in the store since the last verdict */
+    struct buf lost; /* why its terms cannot be relied on; empty: they can */
+    struct buf judge; /* who judges, as it was when the goal was set */
+    char kept_terms[SHA256_HEX + 1]; /* digest of the transcript's newest terms; "": none yet */
+    struct goal_used kept_used;
     bool is_elsewhere;       /* what is told now was done where nobody here could see it */
     struct strv lines;       /* goal_status to be written by the agent's thread */
     const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
@@ -289,10 +291,28 @@ void goal_adopt(struct goal *g, struct strv *ret_notes);
 /* Memory, options and text, as the row has them. -1: the text is not what it was. */
 int goal_adopt_parts(struct goal *g, struct strv *ret_notes);
 
-/* nudge.c: the permit is held. Observers have heard of the row as it is now. */
-void goal_is_heard(struct goal *g);
-/* What somebody else has done to the row is told, and acted on: once, whoever reads it first. */
-void goal_catch_up(struct goal *g);
+/* terms.c: the permit is held. What the store has undone of another program's changes is reported,
+ * once, and stands against the next verdict. */
+struct ladder;
+void terms_look(struct goal *g);
+/* Of these terms; judge: who judges, and by which settings. */
+void terms_digest(const struct store_goal *row, struct str text, struct str judge,
+                  char ret[static SHA256_HEX + 1]);
+/* The whole text, where the objective is no more than a reference to it; else empty. */
+struct str terms_text(const struct goal *g);
+/* A verdict that would be "met" is not while something stands against it; 1: so it was. */
+int terms_object(struct goal *g, struct ladder *l);
+
+/* terms_line.c: the permit is held. The terms go into the transcript, and are on disk when this
+ * returns, unless they are there already. */
+int terms_keep(struct goal *g, struct err *err);
+int terms_keep_cleared(struct goal *g, struct err *err); /* before the row goes */
+void terms_keep_used(struct goal *g);                    /* status and use, where they changed */
+/* The row of a resumed session, held against the transcript: restored, or g->lost says why it
+ * cannot be relied on. anchor_has_terms: a goal_status line says that there were terms. */
+void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes);
+void terms_are_kept(struct goal *g); /* nothing is to be written before they change */
+int terms_accept(struct goal *g, struct err *err); /* the user takes the row as it is */
 
 /* waiting.c: the permit is held. Takes the content of *w. */
 void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err *err);
@@ -338,7 +358,7 @@ struct ladder {
     struct buf objective;       /* whole, of then */
     /* What came of it. */
     enum ladder_end end;
-    const char *by; /* "check", "protect", "judge", "checks", "self" */
+    const char *by; /* "check", "protect", "judge", "checks", "self", "terms" */
     struct buf reason, criteria;
     struct buf step; /* why this state is worth keeping; empty: it is not */
     VEC(struct check_result) checks;
@@ -355,8 +375,7 @@ struct ladder {
     struct err err;
     int64_t asked_ms; /* of the judge's server, with err: to wait so long; <= 0: it did not */
 };
-/* What a goal is judged by, as a hash: objective, checks, protection, who judges. A verdict counts
- * for no other. The permit is held. */
+/* All terms as one digest. A verdict counts for no other. The permit is held. */
 void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1]);
 void ladder_init(struct ladder *l);
 void ladder_release(struct ladder *l);

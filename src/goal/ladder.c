@@ -46,19 +46,6 @@ void ladder_release(struct ladder *l)
     vec_release(&l->spends);
 }
 
-void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1])
-{
-    const struct str columns[] = {g->row.objective, g->row.checks, g->row.protect, g->row.options};
-    struct sha256 hash;
-
-    sha256_init(&hash);
-    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-        sha256_add(&hash, columns[i]);
-        sha256_add(&hash, STR("\0"));
-    }
-    sha256_end(&hash, ret);
-}
-
 /* ---- 1. Checks ---- */
 
 /* 1: all hold; 0: one does not, the reason says which; -1. */

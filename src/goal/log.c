@@ -173,6 +173,18 @@ static void log_restored(const struct json *d, struct buf *ret)
     add_word(d, "from", " from ", ret);
 }
 
+static void log_foreign(const struct json *d, struct buf *ret)
+{
+    size_t n = 0;
+
+    buf_adds(ret, "the stored goal was changed by another program");
+    JSON_EACH(json_get(d, "parts"), part) {
+        buf_adds(ret, n++ ? ", " : " (");
+        goal_show_line(json_str(part), WORD_MAX, ret);
+    }
+    buf_adds(ret, n ? "); restored" : "; restored");
+}
+
 static void log_step(const struct json *d, struct buf *ret)
 {
     buf_adds(ret, "a step is kept");
@@ -201,7 +213,7 @@ static const struct log_row {
     {"verdict", log_verdict}, {"wait", log_wait},       {"wake", log_wake},
     {"retry", log_retry},     {"warning", log_warning}, {"stall", log_stall},
     {"blocker", log_blocker}, {"cleared", log_cleared}, {"restored", log_restored},
-    {"undo", log_undo},       {"report", log_report},   {"step", log_step},
+    {"foreign", log_foreign}, {"undo", log_undo},       {"report", log_report},   {"step", log_step},
 };
 
 bool goal_show_event(struct str kind, const struct json *data, struct buf *ret)

@@ -20,6 +20,7 @@ void memory_release(struct goal_memory *m)
     strv_release(&m->seen);
     strv_release(&m->shown);
     strv_release(&m->held);
+    strv_release(&m->changed);
     buf_release(&m->blocker);
     buf_release(&m->criteria);
 }
@@ -46,6 +47,11 @@ void memory_write(const struct goal_memory *m, struct buf *ret)
     jw_array(&w);
     for (size_t i = 0; i < m->held.len; i++)
         jw_cstr(&w, m->held.ptr[i]);
+    jw_array_end(&w);
+    jw_key(&w, "changed");
+    jw_array(&w);
+    for (size_t i = 0; i < m->changed.len; i++)
+        jw_cstr(&w, m->changed.ptr[i]);
     jw_array_end(&w);
     jw_ki64(&w, "blockers", m->blockers);
     jw_ki64(&w, "blocker_round", m->blocker_round);
@@ -79,6 +85,9 @@ void memory_read(struct str json, struct goal_memory *ret)
     }
     JSON_EACH(json_get(v, "held"), it) {
         strv_add(&ret->held, json_str(it));
+    }
+    JSON_EACH(json_get(v, "changed"), it) {
+        strv_add(&ret->changed, json_str(it));
     }
     ret->blockers = (int)json_get_i64(v, "blockers", 0);
     ret->blocker_round = json_get_i64(v, "blocker_round", 0);

@@ -117,7 +117,6 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
     (void)account_flush(g, CHARGE_ACTIVE_STATUS_ONLY, &err);
     if (goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
-    goal_catch_up(g);
     look_at_clock(g);
     if (is_called_off(g, &ret->why))
         return 1;
@@ -211,7 +210,6 @@ static void referee_turn_begins(struct referee *self)
     lock_take(&g->permit);
     if (g->has && goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
-    goal_catch_up(g);
     account_begin(g);
     stall_stop(g);
     g->held = false;
@@ -244,7 +242,6 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
         if (goal_read_row(g, &err) < 0)
             log_debug("goal", "%s", err.text);
     }
-    goal_catch_up(g);
     if (g->has) {
         /* A goal of another id came meanwhile: this turn says nothing about it. */
         if (goal_is_active(g) && str_is(g->row.goal_id, g->turn_goal))
@@ -343,7 +340,6 @@ static enum referee_idle idle_held(struct goal *g, struct agent_input *ret, int6
         *ret_until_ms = clock_mono_ms() + FALLBACK_WAIT_MS;
         return IDLE_WAIT;
     }
-    goal_catch_up(g);
     if (!g->has || g->closing)
         return IDLE_REST;
     look_at_clock(g);

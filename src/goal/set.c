@@ -11,6 +11,7 @@
 #include "goal/inside.h"
 #include "goal/snapshot.h"
 #include "json/jw.h"
+#include "store/store.h"
 #include "sync/cancel.h"
 
 #define SET_TITLE 80
@@ -159,7 +160,6 @@ static void take_new(struct goal *g, const struct draft *d, const struct goal_op
     struct str line;
     struct jw w;
 
-    buf_add(&g->text, buf_str(&d->text));
     goal_take_options(&g->options, o);
     g->tokens_at_start = g->session_output;
     g->spec.host.arm(g->spec.host.arg, g->row.objective);
@@ -169,7 +169,6 @@ static void take_new(struct goal *g, const struct draft *d, const struct goal_op
     jw_object_end(&w);
     goal_tell(g, "goal_set", buf_str(&data));
     goal_tell_active(g);
-    goal_is_heard(g);
     account_attach(g);
     line = buf_str(&g->text);
     line = str_clip(str_first(line, str_chr(line, '\n')), SET_TITLE);
@@ -241,6 +240,27 @@ static void make_row(const struct goal *g, const struct draft *d, const struct g
     };
 }
 
+/* The row is written: on the disk with it, and the terms in the transcript, or it is not set. */
+static int terms_begin(struct goal *g, struct err *err)
+{
+    const struct goal_host *host = &g->spec.host;
+
+    buf_clear(&g->lost);
+    buf_clear(&g->judge);
+    if (host->judge_name)
+        host->judge_name(host->arg, &g->judge);
+    g->kept_terms[0] = '\0';
+    if (terms_keep(g, err) == 0) {
+        store_sync(g->store);
+        return 0;
+    }
+    (void)store_goal_delete(g->store, str_of(g->spec.session), g->row.goal_id, clock_wall_ms(),
+                            /*event=*/NULL, /*arena=*/NULL, /*ret=*/NULL, /*cancel=*/NULL,
+                            /*err=*/NULL);
+    goal_take_row(g, &(struct store_goal){0});
+    return err_prefix(err, "the goal's terms cannot be saved");
+}
+
 /* The permit is held. 1: set; 0: an unfinished one is there (insert). */
 static int put_row(struct goal *g, const struct draft *d, const struct goal_options *o,
                    enum goal_via via, struct err *err)
@@ -273,6 +293,10 @@ static int put_row(struct goal *g, const struct draft *d, const struct goal_opti
     }
     goal_close_old(g, via != VIA_NEXT);
     goal_take_row(g, &landed);
+    buf_add(&g->text, buf_str(&d->text));
+    /* Killed at any moment after the answer, it is found again with all of its terms. */
+    if (terms_begin(g, err) < 0)
+        return -1;
     take_new(g, d, o, buf_str(&data));
     return 1;
 }

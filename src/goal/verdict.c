@@ -213,6 +213,7 @@ static int apply_verdict(struct goal *g, struct ladder *l, struct referee_verdic
         tell_verdict(g, l, /*stale=*/true);
         return is_edited ? go_on_edited(g, ret) : 0;
     }
+    (void)terms_object(g, l);
     milestone_look(g, l, &l->step);
     if (l->end != LADDER_UNKNOWN) /* both accounts have something left */
         g->memory.quota_waits = 0;
@@ -339,6 +340,8 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
     lock_take(&g->permit);
     stale = verdict_is_stale(g, &l, &is_edited);
+    if (!stale)
+        (void)terms_object(g, &l);
     if (!stale)
         milestone_look(g, &l, &l.step);
     if (stale || l.end != LADDER_MET) {

@@ -3,6 +3,7 @@
  */
 #include "host/goals.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/ledger.h"
@@ -11,13 +12,16 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
 #include "hooks/handler.h"
 #include "hooks/registry.h"
 #include "host/models.h"
 #include "host/session.h"
+#include "json/json.h"
 #include "llm/provider.h"
+#include "store/load.h"
 #include "sync/thread.h"
 #include "tools/background.h"
 #include "tools/tools.h"
@@ -28,7 +32,7 @@ struct goals {
     struct toolbox *judge_tools;
     struct provider judge;
     char *judge_name; /* what it was chosen by */
-    struct buf anchor;
+    struct buf anchor, terms, used;
 
     struct lock lock;             /* of what follows */
     struct hook_handler *handler; /* the goal's Stop hook; NULL: none */
@@ -133,6 +137,34 @@ static struct provider *goals_judge(void *arg, struct err *err)
     return &g->judge;
 }
 
+/* The judge, and the settings that say where it is asked and with which key. */
+static void goals_judge_name(void *arg, struct buf *ret)
+{
+    struct goals *g = arg;
+    static const char *const keys[] = {"providers", "apiKeyHelper", "modelOverrides"};
+    static const char *const names[] = {"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"};
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    struct str setting = conf_get_str(g->spec.conf, "goal.judgeModel");
+    char hash[SHA256_HEX + 1];
+
+    if (setting.len)
+        buf_add(ret, setting);
+    else
+        own_model(g, ret);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        buf_addf(&all, "%.*s\n", STR_ARG(json_raw(conf_get(g->spec.conf, keys[i]))));
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = conf_env(g->spec.conf, names[i]);
+        const char *given = getenv(names[i]);
+
+        /* What tenax was started with is the user's word, not a file's. */
+        if (value && (!given || strcmp(value, given) != 0))
+            buf_addf(&all, "%s=%s\n", names[i], value);
+    }
+    sha256_hex(buf_str(&all), hash);
+    buf_addf(ret, GOAL_JUDGE_SETTINGS "%.16s", hash);
+}
+
 static struct net *goals_net(void *arg)
 {
     struct goals *g = arg;
@@ -179,12 +211,19 @@ static bool goals_has_price(void *arg)
     return model_price_known(&now);
 }
 
-/* The newest goal_status of the transcript. */
+/* The newest goal_status of the transcript, and the goal's terms there. */
 static void read_anchor(struct goals *g)
 {
+    const struct load_facts *facts = session_facts(g->spec.session);
     struct str line;
 
     buf_init(&g->anchor, BUF_NO_LIMIT);
+    buf_init(&g->terms, BUF_NO_LIMIT);
+    buf_init(&g->used, BUF_NO_LIMIT);
+    if (facts) {
+        session_fact_line(g->spec.session, &facts->goal_terms, &g->terms);
+        session_fact_line(g->spec.session, &facts->goal_used, &g->used);
+    }
     if (session_goal_line(g->spec.session, &line))
         buf_add(&g->anchor, line);
 }
@@ -234,6 +273,7 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
                 .background = goals_background,
                 .judge = goals_judge,
                 .net = goals_net,
+                .judge_name = goals_judge_name,
                 .title = goals_title,
                 .is_trusted = goals_is_trusted,
                 .has_price = goals_has_price,
@@ -265,6 +305,8 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
     }
     goal.judge_tools = g->judge_tools;
     goal.anchor = buf_str(&g->anchor);
+    goal.terms = buf_str(&g->terms);
+    goal.used = buf_str(&g->used);
     g->goal = goal_new(&goal, ret_notes);
     *ret = g;
     return 0;
@@ -280,6 +322,8 @@ void goals_free(struct goals *g)
     provider_release(&g->judge);
     mem_freep(&g->judge_name);
     buf_release(&g->anchor);
+    buf_release(&g->terms);
+    buf_release(&g->used);
     lock_release(&g->lock);
     mem_freep(&g);
 }

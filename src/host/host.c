@@ -122,6 +122,13 @@ static int host_restore_mode(struct host *h, struct err *err)
     return permit_set_mode(h->permit, mode, err);
 }
 
+static bool host_is_frozen(void *arg)
+{
+    struct host *h = arg;
+
+    return h->goals && goal_is_running(goals_goal(h->goals));
+}
+
 static void host_make_reload(struct host *h)
 {
     struct reload_spec spec = {
@@ -131,6 +138,8 @@ static void host_make_reload(struct host *h)
         .workspace = h->workspace,
         .warn = host_on_trouble,
         .warn_arg = h,
+        .is_frozen = host_is_frozen,
+        .frozen_arg = h,
     };
 
     conf_on_change(h->conf, host_may_change, h);
@@ -151,8 +160,10 @@ int host_ask_trust(struct host *h, bool again, struct err *err)
         trusted = known.trust == TRUST_YES;
     else
         trusted = trust_ask(h->conf, known.trust == TRUST_NO, asks_asker(h->asks), h->cancel, err);
-    if (trusted > 0)
+    if (trusted > 0) {
+        conf_approve(h->conf, conf_unapproved(h->conf)); /* what the question has shown */
         reload_trust(h->reload);
+    }
     return trusted;
 }
 

@@ -26,6 +26,7 @@ struct reload {
     void (*also)(void *arg); /* NULL: nothing */
     void *also_arg;
     void (*also_release)(void *arg);
+    bool is_kept_back; /* a change waits for the end of a goal, and that was said */
     char said[sizeof(((struct err *)NULL)->text)]; /* what was wrong, so that it is said once */
 };
 
@@ -109,10 +110,32 @@ static void reload_refresh(struct reload *r)
         r->spec.warn(r->spec.warn_arg, str_of(notes.ptr[i]));
 }
 
+static bool reload_is_frozen(struct reload *r)
+{
+    return r->spec.is_frozen && r->spec.is_frozen(r->spec.frozen_arg);
+}
+
+/* A goal runs: whether something has changed is said, once. */
+static void reload_keep_back(struct reload *r)
+{
+    struct err err = {0};
+
+    if (r->is_kept_back || conf_would_change(r->spec.conf, &err) <= 0)
+        return;
+    r->is_kept_back = true;
+    r->spec.warn(r->spec.warn_arg,
+                 STR("settings changed while the goal runs; they apply when it has ended"));
+}
+
 void reload_look(struct reload *r)
 {
     reload_begin(r);
-    reload_refresh(r);
+    if (reload_is_frozen(r)) {
+        reload_keep_back(r);
+    } else {
+        r->is_kept_back = false;
+        reload_refresh(r);
+    }
     if (r->also)
         r->also(r->also_arg);
     reload_end(r);
@@ -123,7 +146,13 @@ int reload_lay_over(struct reload *r, const struct json *settings, struct err *e
     int rc;
 
     reload_begin(r);
-    rc = conf_lay_over(r->spec.conf, settings, err);
+    rc = reload_is_frozen(r) ? conf_would_change(r->spec.conf, err) : 0;
+    if (rc > 0)
+        rc = err_set(err, ERR_BUSY,
+                     "a settings file changed while the goal runs, so settings cannot be changed "
+                     "before it has ended");
+    if (rc == 0)
+        rc = conf_lay_over(r->spec.conf, settings, err);
     if (rc == 0)
         reload_refresh(r);
     reload_end(r);

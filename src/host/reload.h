@@ -7,8 +7,14 @@
  * is read once stays as it was: the model, effort, prompts, the sandbox, and which tools the model
  * has been told of (a tool that is denied later is refused when it is called). A file that cannot
  * be used changes nothing, and a notice says so once. Any thread.
+ *
+ * While a goal is worked for nothing is replaced: an agent could write a file that sends the key
+ * elsewhere, names another judge or allows itself more. What was written counts when the goal has
+ * ended, and a notice says so once.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "base/str.h"
 
@@ -28,6 +34,10 @@ struct reload_spec {
     struct workspace *workspace;
     void (*warn)(void *arg, struct str text); /* a person should know */
     void *warn_arg;
+    /* While it says so, no settings file changes anything: a goal runs by those that it began with.
+     */
+    bool (*is_frozen)(void *arg);
+    void *frozen_arg;
 };
 
 struct reload *reload_new(const struct reload_spec *spec);
@@ -38,7 +48,8 @@ void reload_free(struct reload *r); /* NULL is fine */
 void reload_also(struct reload *r, void (*fn)(void *arg), void *arg, void (*release)(void *arg));
 /* Returns when what the files say counts. */
 void reload_look(struct reload *r);
-/* A client's settings (conf_lay_over()): they count when it returns. */
+/* A client's settings (conf_lay_over()): they count when it returns. ERR_BUSY: a goal runs, and a
+ * settings file has changed since it began. */
 int reload_lay_over(struct reload *r, const struct json *settings, struct err *err);
 /* A person has trusted the folder: what was left out of its settings counts from here on. */
 void reload_trust(struct reload *r);

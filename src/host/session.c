@@ -3,6 +3,7 @@
  */
 #include "host/session.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "host/project.h"
 #include "host/record.h"
 #include "host/rewind.h"
+#include "json/jw.h"
 #include "llm/message.h"
 #include "store/entry.h"
 #include "store/file_change.h"
@@ -193,17 +195,75 @@ static int check_options(const struct args *args, const char *id, struct err *er
     return 0;
 }
 
-static int session_find_past(const struct session *s, const struct args *args,
-                             struct cancel *cancel, struct buf *ret_path, struct err *err)
+/* A session's folder whose transcript was removed. want: the beginning of its id; empty: the newest
+ * one. False: there is none. */
+static bool session_find_folder(const struct session *s, struct str project, struct str want,
+                                struct buf *ret_path)
 {
+    CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
+    struct timespec newest = {0};
+    DIR *d;
+
+    buf_addf(&dir, "%s/projects/%.*s", conf_home(s->conf), STR_ARG(project));
+    d = opendir(buf_cstr(&dir));
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+        struct stat st;
+
+        buf_addf(&path, "%s/%s.jsonl", buf_cstr(&dir), e->d_name);
+        if (!id_is_uuid(str_of(e->d_name)) || !str_starts(str_of(e->d_name), want) ||
+            fstatat(dirfd(d), e->d_name, &st, 0) < 0 || !S_ISDIR(st.st_mode) ||
+            file_exists(buf_cstr(&path)) ||
+            (ret_path->len && st.st_mtim.tv_sec <= newest.tv_sec))
+            continue;
+        newest = st.st_mtim;
+        buf_clear(ret_path);
+        buf_add(ret_path, buf_str(&path));
+    }
+    if (d)
+        closedir(d);
+    return ret_path->len;
+}
+
+/* The messages are gone; what is left (a goal in the store) is resumed with an empty transcript. */
+static int session_begin_anew(const char *path, struct strv *ret_notes, struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
+    struct jw w;
+
+    jw_init(&w, &line, 0);
+    entry_begin_fact(&w, ENTRY_TAG);
+    jw_kcstr(&w, "tag", "");
+    jw_kstr(&w, "sessionId", str_first(str_of(path_base(path)), ID_UUID_LEN));
+    jw_object_end(&w);
+    buf_addc(&line, '\n');
+    if (transcript_add_line(path, buf_str(&line), /*durable=*/true, err) < 0)
+        return -1;
+    strv_addf(ret_notes,
+              "the transcript of session %.8s was removed: its messages are lost, its goal is not",
+              path_base(path));
+    return 0;
+}
+
+static int session_find_past(const struct session *s, const struct args *args,
+                             struct cancel *cancel, struct strv *ret_notes, struct buf *ret_path,
+                             struct err *err)
+{
+    const char *want = args_get(args, OPT_RESUME);
     struct find_scope scope = {.home = conf_home(s->conf), .dir = conf_dir(s->conf)};
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
 
     project_key(str_of(conf_dir(s->conf)), &key);
     scope.project = buf_str(&key);
-    if (args->given[OPT_CONTINUE])
-        return find_newest(&scope, /*is_free=*/true, ret_path, err);
-    return find_session(&scope, str_of(args_get(args, OPT_RESUME)), cancel, ret_path, err);
+    if ((args->given[OPT_CONTINUE]
+             ? find_newest(&scope, /*is_free=*/true, ret_path, err)
+             : find_session(&scope, str_of(want), cancel, ret_path, err)) == 0)
+        return 0;
+    if ((err && err->code != ERR_NOT_FOUND) || (want && strlen(want) < 4) ||
+        !session_find_folder(s, buf_str(&key), str_of(want ? want : ""), ret_path))
+        return -1;
+    err_clear(err);
+    return session_begin_anew(buf_cstr(ret_path), ret_notes, err);
 }
 
 /* What tools have done to files so far. */
@@ -279,7 +339,7 @@ static int session_resume(struct session *s, const struct args *args, const char
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     bool forks = args->given[OPT_FORK_SESSION];
 
-    if (session_find_past(s, args, cancel, &path, err) < 0)
+    if (session_find_past(s, args, cancel, ret_notes, &path, err) < 0)
         return -1;
     s->source = forks ? "fork" : "resume";
     if (forks ? session_new(s, id, err) : session_adopt(s, buf_cstr(&path), err))
@@ -367,6 +427,14 @@ bool session_goal_line(struct session *s, struct str *ret)
     return facts && facts->goal_status.len &&
            load_read(s->load, facts->goal_status.offset, facts->goal_status.len, ret,
                      /*err=*/NULL) == 0;
+}
+
+void session_fact_line(struct session *s, const struct load_line *line, struct buf *ret)
+{
+    struct str text;
+
+    if (line->len && load_read(s->load, line->offset, line->len, &text, /*err=*/NULL) == 0)
+        buf_add(ret, text);
 }
 
 const char *session_forked_from(const struct session *s)

@@ -23,6 +23,7 @@ struct conf;
 struct err;
 struct journal;
 struct load_facts;
+struct load_line;
 struct recall;
 struct record;
 struct rewind;
@@ -55,6 +56,8 @@ const struct load_facts *session_facts(const struct session *s); /* NULL: new */
 /* The newest line of the transcript that speaks of a goal, lent until the next read; false: none.
  */
 bool session_goal_line(struct session *s, struct str *ret);
+/* A line that the transcript has of it, added to ret; nothing when there is none. */
+void session_fact_line(struct session *s, const struct load_line *line, struct buf *ret);
 const char *session_forked_from(const struct session *s); /* a session's id; NULL: no fork */
 
 /* The permission mode has changed; a person gives the session a name. Any thread. */

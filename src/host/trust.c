@@ -115,7 +115,27 @@ int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct
         return -1;
     if (trust == TRUST_UNKNOWN)
         return store_trust_remove(store, row.dir, cancel, err);
+    if (trust == TRUST_YES && strcmp(dir, conf_dir(conf)) == 0 && conf_unapproved(conf)->len &&
+        store_trust_approve(store, row.dir, conf_unapproved(conf), row.time_ms, cancel, err) < 0)
+        return -1;
     return store_trust_set(store, &row, cancel, err) < 0 ? -1 : 1;
+}
+
+int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err)
+{
+    CLEANUP(strv_release) struct strv digests = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(store_freep) struct store *store = NULL;
+
+    if (!conf_unapproved(conf)->len || !trust_store_exists(conf))
+        return 0;
+    if (store_open("sqlite", conf_home(conf), cancel, &store, err) < 0 ||
+        store_trust_approved(store, str_of(conf_dir(conf)), &digests, cancel, err) < 0)
+        return -1;
+    if (!digests.len)
+        return 0;
+    conf_approve(conf, &digests);
+    return conf_refresh(conf, &notes, err);
 }
 
 static void trust_write_input(const struct conf *conf, bool again, struct buf *ret)
@@ -131,7 +151,8 @@ static void trust_write_input(const struct conf *conf, bool again, struct buf *r
     jw_key(&w, "leftOut");
     jw_array(&w);
     for (size_t i = 0; i < warnings->len; i++) {
-        if (str_has(str_of(warnings->ptr[i]), STR("not trusted")))
+        if (str_has(str_of(warnings->ptr[i]), STR("not trusted")) ||
+            str_has(str_of(warnings->ptr[i]), STR("to approve it")))
             jw_cstr(&w, warnings->ptr[i]);
     }
     jw_array_end(&w);

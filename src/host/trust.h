@@ -42,9 +42,14 @@ void trust_answer_release(struct trust_answer *a);
 int trust_look(const struct conf *conf, const char *dir, struct cancel *cancel,
                struct trust_answer *ret, struct err *err);
 
-/* TRUST_UNKNOWN forgets the answer: 1 when there was one, 0: there was none. */
+/* TRUST_YES approves all entries that conf_unapproved() has, when dir is the folder of conf.
+ * TRUST_UNKNOWN forgets the answer: 1 when there was one, 0: there was none. */
 int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct cancel *cancel,
               struct err *err);
+
+/* Entries of this folder's settings that decide where a key goes (conf_unapproved()) count where the
+ * user has approved them; nothing is opened when there are none. 1: some do now. */
+int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err);
 
 /* Asks a person about the folder of the settings and keeps the answer: 1 trusted, 0 not. The ask
  * (ASK_TRUST) says in its input {"directory", "leftOut": [lines]} what is at stake, and with

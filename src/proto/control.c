@@ -604,7 +604,6 @@ static const struct control_row {
     {"snip_messages", do_snip_messages},
     {"observe", do_observe, true},
     {"goal", control_goal, true},
-    {"goal_nudge", control_goal_nudge},
 };
 
 static const struct control_row *control_find(struct str subtype)

@@ -4,7 +4,6 @@
  * goal {argument, wait_ms}: what could be typed behind /goal, with the same answer; it may take its
  * time (a check is run when it is added), so it is mailed when it is there: {text, goes_on,
  * active_goal}. When other commands keep it waiting for longer than wait_ms it is not done.
- * goal_nudge {}: somebody has written the goal's row in the store; the engine looks at once.
  */
 #include "proto/control_goal.h"
 
@@ -86,12 +85,4 @@ int control_goal(struct control_call *call, struct jw *w, struct err *err)
     buf_release(&waiting->request_id);
     mem_freep(&waiting);
     return -1;
-}
-
-int control_goal_nudge(struct control_call *call, struct jw *w, struct err *err)
-{
-    (void)err;
-    (void)w;
-    goal_nudge(host_goal(call->session->host));
-    return 0;
 }

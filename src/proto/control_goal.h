@@ -8,4 +8,3 @@ struct err;
 struct jw;
 
 int control_goal(struct control_call *call, struct jw *w, struct err *err);
-int control_goal_nudge(struct control_call *call, struct jw *w, struct err *err);

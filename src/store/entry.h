@@ -44,7 +44,9 @@ struct jw;
     X(ATTRIBUTION, "attribution-snapshot", false)                                                  \
     X(SPECULATION_ACCEPT, "speculation-accept", false)                                             \
     X(COLLAPSE_COMMIT, "marble-origami-commit", false)                                             \
-    X(COLLAPSE_SNAPSHOT, "marble-origami-snapshot", false)
+    X(COLLAPSE_SNAPSHOT, "marble-origami-snapshot", false)                                         \
+    X(GOAL_TERMS, "goal-terms", false) /* tenax's own: a goal's terms in full, and what it used */ \
+    X(GOAL_USED, "goal-used", false)
 
 enum entry_kind {
 #define X(id, name, link) ENTRY_##id,

@@ -281,6 +281,8 @@ void facts_merge(struct load_facts *ret, const struct scan *s, const struct chai
     merge_queue(&m);
     ret->worktree = line_of(&m.last[ENTRY_WORKTREE_STATE]);
     ret->pr_link = line_of(&m.last[ENTRY_PR_LINK]);
+    ret->goal_terms = line_of(&m.last[ENTRY_GOAL_TERMS]);
+    ret->goal_used = line_of(&m.last[ENTRY_GOAL_USED]);
     ret->collapse_snapshot = line_of(&m.last[ENTRY_COLLAPSE_SNAPSHOT]);
     vec_release(&m.summaries);
     vec_release(&m.queue);

@@ -531,7 +531,7 @@ static void test_older_format(void **state)
     store_free(s);
     (void)run_sql("SELECT text FROM prompt UNION ALL SELECT user_version FROM pragma_user_version",
                   &text);
-    assert_string_equal(buf_cstr(&text), "typed,3");
+    assert_string_equal(buf_cstr(&text), "typed,4");
 }
 
 int main(void)

@@ -192,9 +192,42 @@ int store_goal_usage_limit_active(struct store *s, struct str thread, int64_t no
                                   const struct goal_event *event, struct arena *arena,
                                   struct store_goal *ret, struct cancel *cancel, struct err *err);
 
+/* A row that was lost, whole and with what it had used, in place of whatever is there. */
+int store_goal_restore(struct store *s, const struct store_goal *g, int64_t now_ms,
+                       const struct goal_event *event, struct cancel *cancel, struct err *err);
+
 /* The session is gone for good: so are its goal, its ledger and its queue. 1: there was something
  * of them. */
 int store_goals_forget(struct store *s, struct str thread, struct cancel *cancel, struct err *err);
+
+/* ---- A row that this process holds ---- */
+
+#define GOAL_PARTS(X)                                                                              \
+    X(ROW, "the row itself") /* it was gone, or another goal's */                                  \
+    X(STATUS, "status")                                                                            \
+    X(OBJECTIVE, "objective")                                                                      \
+    X(CHECKS, "checks")                                                                            \
+    X(PROTECT, "protection")                                                                       \
+    X(LIMITS, "limits")                                                                            \
+    X(BASELINE, "baseline")                                                                        \
+    X(OPTIONS, "options")                                                                          \
+    X(USED, "usage")                                                                               \
+    X(MEMORY, "state of the engine")
+
+enum goal_part {
+#define X(id, name) GOAL_PART_##id,
+    GOAL_PARTS(X)
+#undef X
+    GOAL_PART_COUNT,
+};
+const char *goal_part_name(enum goal_part part);
+
+/* From here on the row of this thread is what this store has last read or written. A change by
+ * another program is undone by the next function above that reads or writes the row. Before other
+ * threads use the store; for one thread of each store. */
+void store_goal_guard(struct store *s, struct str thread);
+/* What was undone since the last call: 1 << GOAL_PART_… */
+unsigned store_goal_foreign(struct store *s);
 
 /* ---- The ledger ---- */
 

@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -254,6 +256,97 @@ int hold_look(const char *home, const char *session, struct holder *ret, struct 
         return 0;
     if (ret)
         hold_read_patiently(fd, ret);
+    return 1;
+}
+
+/* ---- By the kernel ---- */
+
+/* Whether this descriptor is the lock file, there or removed, and has a lock. */
+static bool fd_holds(const char *process, const char *number, const char *path)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(300);
+    CLEANUP(buf_release) struct buf info = BUF_INIT(16 << 10);
+    char target[PATH_MAX + 16];
+    struct str there;
+    ssize_t len;
+
+    buf_addf(&name, "/proc/%s/fd/%s", process, number);
+    len = readlink(buf_cstr(&name), target, sizeof(target));
+    if (len <= 0)
+        return false;
+    there = str_make(target, (size_t)len);
+    if (str_ends(there, STR(" (deleted)")))
+        there.len -= strlen(" (deleted)");
+    if (!str_is(there, path))
+        return false;
+    buf_clear(&name);
+    buf_addf(&name, "/proc/%s/fdinfo/%s", process, number);
+    return file_slurp(buf_cstr(&name), 16 << 10, &info, /*err=*/NULL) == 0 &&
+           str_find(buf_str(&info), STR("lock:")) < info.len;
+}
+
+static bool process_holds(const char *process, const char *path)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(300);
+    bool found = false;
+    DIR *d;
+
+    buf_addf(&name, "/proc/%s/fd", process);
+    d = opendir(buf_cstr(&name));
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !found; e = readdir(d))
+        found = e->d_name[0] != '.' && fd_holds(process, e->d_name, path);
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static void add_socket(const char *home, pid_t pid, struct buf *ret)
+{
+    buf_addf(ret, "%s/run/%d.sock", home, (int)pid);
+}
+
+/* 0: no other process that can be seen. Of several (a child in the making has its parent's
+ * descriptors) the one that listens. */
+static pid_t find_process(const char *home, const char *path)
+{
+    DIR *d = opendir("/proc");
+    pid_t found = 0;
+    bool listens = false;
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !listens; e = readdir(d)) {
+        CLEANUP(buf_release) struct buf socket = BUF_INIT(BUF_NO_LIMIT);
+        int64_t pid;
+
+        if (str_to_i64(str_of(e->d_name), &pid, /*err=*/NULL) < 0 || pid == getpid() ||
+            !process_holds(e->d_name, path))
+            continue;
+        add_socket(home, (pid_t)pid, &socket);
+        listens = file_exists(buf_cstr(&socket));
+        if (!found || listens)
+            found = (pid_t)pid;
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+int hold_seek(const char *home, const char *session, struct holder *ret, struct err *err)
+{
+    char real[PATH_MAX];
+    CLEANUP(mem_freep) char *path = NULL;
+    pid_t pid = 0;
+
+    if (hold_path(realpath(home, real) ? real : home, session, &path, err) < 0)
+        return -1;
+    pid = find_process(home, path);
+    if (!pid)
+        return hold_look(home, session, ret, err);
+    *ret = (struct holder){
+        .pid = pid,
+        .host = BUF_INIT(HOLD_MAX_TEXT),
+        .socket = BUF_INIT(HOLD_MAX_TEXT),
+    };
+    add_socket(home, pid, &ret->socket);
     return 1;
 }
 

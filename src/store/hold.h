@@ -34,5 +34,10 @@ void hold_give(struct hold *h); /* NULL is fine */
 /* 1 and who (ret may be NULL), 0: nobody, -1. */
 int hold_look(const char *home, const char *session, struct holder *ret, struct err *err);
 
+/* The same by what the kernel says alone, not by the file's content: which process has the lock,
+ * also when the file was removed, replaced or overwritten since. Where that cannot be seen (another
+ * user's process, no /proc), as hold_look(). Reads all of /proc. */
+int hold_seek(const char *home, const char *session, struct holder *ret, struct err *err);
+
 /* All sessions that somebody holds. */
 void hold_list(const char *home, struct strv *ret);

@@ -160,6 +160,40 @@ static void test_given_back_with_a_copy_alive(void **state)
     waitpid(pid, NULL, 0);
 }
 
+/* A lock file that was overwritten or removed does not hide its holder. */
+static void test_holder_by_the_kernel(void **state)
+{
+    static const char forged[] = "{\"pid\":1,\"host\":\"x\",\"socket\":\"/x\",\"since\":5}\n";
+    char path[200];
+    int cat_input;
+    pid_t pid = start_holder(&cat_input);
+
+    (void)state;
+    lock_path(path);
+    for (int i = 0; i < 3; i++) {
+        struct holder who = {0};
+
+        if (i == 1) {
+            int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+            assert_int_equal(write(fd, forged, sizeof(forged) - 1), sizeof(forged) - 1);
+            close(fd);
+        }
+        if (i == 2) {
+            assert_int_equal(unlink(path), 0);
+            assert_int_equal(hold_look(home, SESSION, NULL, NULL), 0);
+        }
+        assert_int_equal(hold_seek(home, SESSION, &who, NULL), 1);
+        assert_int_equal(who.pid, pid);
+        assert_true(str_ends(buf_str(&who.socket), STR(".sock")));
+        holder_release(&who);
+    }
+    close(cat_input);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(hold_seek(home, SESSION, NULL, NULL), 0);
+}
+
 /* The name of somebody dead must never be shown for somebody who lives. */
 static void test_stale_text(void **state)
 {
@@ -335,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_killed),
         cmocka_unit_test(test_given_back_with_a_copy_alive),
+        cmocka_unit_test(test_holder_by_the_kernel),
         cmocka_unit_test(test_stale_text),
         cmocka_unit_test(test_unnamed_holder),
         cmocka_unit_test(test_list),

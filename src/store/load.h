@@ -63,7 +63,8 @@ struct load_facts {
     struct buf tag, mode, permission_mode, agent_setting, agent_name;
     struct load_line worktree, pr_link;
     struct load_line goal_status; /* attachments of that type, or system lines of that subtype */
-    struct load_line last_turn;   /* turn_duration */
+    struct load_line goal_terms, goal_used; /* tenax's own: what was agreed, and what was spent */
+    struct load_line last_turn;             /* turn_duration */
     VEC(struct load_line) replacements; /* content-replacement of the main chain, in order */
     VEC(struct load_line) queue;        /* enqueued and not taken out again, in order */
     VEC(struct load_line) file_history; /* in order */

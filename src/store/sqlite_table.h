@@ -16,6 +16,7 @@ struct err;
     X(close_v2)                                                                                    \
     X(extended_result_codes)                                                                       \
     X(db_readonly)                                                                                 \
+    X(db_config)                                                                                   \
     X(errmsg)                                                                                      \
     X(exec)                                                                                        \
     X(prepare_v2)                                                                                  \

@@ -47,6 +47,9 @@ int store_library(struct str *ret, struct err *err);
 /* For the user, each once: gives away what came up since the last call. */
 void store_warnings(struct store *s, struct strv *ret);
 
+/* What was written so far is on the disk when this returns: kept through a power cut, too. */
+void store_sync(struct store *s);
+
 /* ---- The index of sessions ---- */
 
 struct store_session {
@@ -95,6 +98,13 @@ int store_trust_set(struct store *s, const struct store_trust *t, struct cancel 
 int store_trust_remove(struct store *s, struct str dir, struct cancel *cancel, struct err *err);
 int store_trust_list(struct store *s, struct arena *arena, store_trust_vec *ret,
                      struct cancel *cancel, struct err *err); /* by folder */
+
+/* Entries of a folder's settings that the user has approved, by digest. They go with the folder's
+ * answer (store_trust_remove()). */
+int store_trust_approve(struct store *s, struct str dir, const struct strv *digests,
+                        int64_t time_ms, struct cancel *cancel, struct err *err);
+int store_trust_approved(struct store *s, struct str dir, struct strv *ret, struct cancel *cancel,
+                         struct err *err);
 
 /* ---- Prompts that were typed ---- */
 

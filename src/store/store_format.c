@@ -51,6 +51,10 @@ const char *const store_formats[] = {
     " place INTEGER NOT NULL," /* from 1, without gaps */
     " objective TEXT NOT NULL, options TEXT NOT NULL);"
     "CREATE INDEX goal_next_of_thread ON goal_next(thread_id, place);",
+    /* 3: without approved entries */
+    "CREATE TABLE trust_entry("
+    " dir TEXT NOT NULL, digest TEXT NOT NULL, time_ms INTEGER NOT NULL,"
+    " PRIMARY KEY(dir, digest)) WITHOUT ROWID;",
 };
 
 const int64_t store_format_count = ARRAY_LEN(store_formats);

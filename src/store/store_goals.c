@@ -16,36 +16,8 @@
 #include "base/err.h"
 #include "store/goal_check.h"
 #include "store/store_goal_events.h"
+#include "store/store_goal_guard.h"
 #include "store/store_sqlite.h"
-
-/* All but thread_id and goal_id, which come first. The order of struct, table and statements. */
-#define GOAL_COLUMNS(X)                                                                            \
-    X(TEXT, objective)                                                                             \
-    X(STATUS, status)                                                                              \
-    X(TEXT, phase)                                                                                 \
-    X(TEXT, phase_detail)                                                                          \
-    X(NUMBER, token_budget)                                                                        \
-    X(NUMBER, max_turns)                                                                           \
-    X(MONEY, max_cost_usd)                                                                         \
-    X(NUMBER, deadline_ms)                                                                         \
-    X(NUMBER, tokens_used)                                                                         \
-    X(NUMBER, output_tokens)                                                                       \
-    X(NUMBER, steps)                                                                               \
-    X(NUMBER, time_used_seconds)                                                                   \
-    X(MONEY, cost_usd)                                                                             \
-    X(FLAG, cost_unknown)                                                                          \
-    X(NUMBER, iterations)                                                                          \
-    X(TEXT, last_reason)                                                                           \
-    X(TEXT, checks)                                                                                \
-    X(TEXT, protect)                                                                               \
-    X(TEXT, baseline)                                                                              \
-    X(TEXT, options)                                                                               \
-    X(TEXT, memory)                                                                                \
-    X(NUMBER, created_at_ms)                                                                       \
-    X(NUMBER, updated_at_ms)
-
-#define NAME(kind, name) ", " #name
-#define COLUMNS "thread_id, goal_id" GOAL_COLUMNS(NAME)
 
 #define MOST "9007199254740992"
 static_assert(GOAL_MAX_NUMBER == 9007199254740992, "MOST says the same");
@@ -64,55 +36,15 @@ static_assert(BIT(GOAL_PAUSED) == 2 && BIT(GOAL_BLOCKED) == 4 && BIT(GOAL_USAGE_
 
 /* ---- Reading ---- */
 
-static enum goal_status get_status(struct query *q, struct arena *arena)
-{
-    enum goal_status status = GOAL_STATUS_COUNT;
-
-    (void)goal_status_parse(query_get_str(q, arena), &status); /* the table has no other */
-    return status;
-}
-
-static void goal_from_row(struct query *q, struct arena *arena, struct store_goal *ret)
-{
-    ret->thread_id = query_get_str(q, arena);
-    ret->goal_id = query_get_str(q, arena);
-#define GET_TEXT query_get_str(q, arena)
-#define GET_STATUS get_status(q, arena)
-#define GET_NUMBER query_get_i64(q) /* NULL is 0 */
-#define GET_MONEY query_get_double(q)
-#define GET_FLAG query_get_i64(q) != 0
-#define GET(kind, name) ret->name = GET_##kind;
-    GOAL_COLUMNS(GET)
-}
-
-struct goal_get {
-    struct str thread;
-    struct arena *arena;
-    struct store_goal row; /* thread_id is empty: there is none */
-};
-
-static int goal_get(struct store *s, void *arg, struct err *err)
-{
-    struct goal_get *get = arg;
-    CLEANUP(query_release) struct query q = {0};
-    int found;
-
-    get->row = (struct store_goal){0};
-    if (query_keep(&q, s, "SELECT " COLUMNS " FROM thread_goals WHERE thread_id=?1", err) < 0)
-        return -1;
-    query_str(&q, get->thread);
-    found = query_step(&q, err);
-    if (found > 0)
-        goal_from_row(&q, get->arena, &get->row);
-    return found;
-}
-
 int store_goal_get(struct store *s, struct str thread, struct arena *arena, struct store_goal *ret,
                    struct cancel *cancel, struct err *err)
 {
     struct goal_get get = {.thread = thread, .arena = arena};
-    int found = store_run(s, STORE_READ, STORE_NOTHING, goal_get, &get, cancel, err);
+    int found = store_run(s, STORE_READ, STORE_NOTHING, goal_guard_read, &get, cancel, err);
 
+    /* Another program has changed a row that this process holds: to restore it is a write. */
+    if (found == GOAL_GUARD_DIFFERS)
+        found = store_run(s, STORE_WRITE, STORE_GOALS, goal_guard_write, &get, cancel, err);
     if (found > 0)
         *ret = get.row;
     return found;
@@ -199,10 +131,11 @@ static int goal_write(struct store *s, void *arg, struct err *err)
     struct goal_write *w = arg;
     int changed;
 
-    if (w->deletes && goal_get(s, &w->get, err) < 0)
+    if (goal_guard_check(s, w->get.thread, err) < 0 ||
+        (w->deletes && goal_row_get(s, &w->get, err) < 0))
         return -1;
     changed = goal_change(s, w, err);
-    if (changed < 0 || (!w->deletes && goal_get(s, &w->get, err) < 0))
+    if (changed < 0 || (!w->deletes && goal_row_get(s, &w->get, err) < 0))
         return -1;
     if (!changed)
         store_unchanged(s);
@@ -215,6 +148,7 @@ static int goal_write(struct store *s, void *arg, struct err *err)
         if (goal_event_insert(s, w->get.thread, &e, err) < 0)
             return -1;
     }
+    goal_guard_note(s, w->get.thread, changed && w->deletes ? NULL : &w->get.row);
     return changed;
 }
 

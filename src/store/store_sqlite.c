@@ -25,6 +25,7 @@
 #include "base/strv.h"
 #include "store/sqlite_table.h"
 #include "store/store_format.h"
+#include "store/store_goal_guard.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 
@@ -52,13 +53,14 @@ struct store {
     VEC(struct kept) kept; /* statements of db */
     int code;              /* SQLite's, of the last failure */
     bool unchanged;        /* says the work that runs */
+    struct goal_guard *guard;
     struct strv warnings;
     VEC(struct store_watch *) watches;
 };
 
 /* ---- One thread at a time, without a lock held over system calls ---- */
 
-static void store_enter(struct store *s)
+void store_enter(struct store *s)
 {
     gate_take(&s->gate);
     while (s->busy)
@@ -67,7 +69,7 @@ static void store_enter(struct store *s)
     gate_give(&s->gate);
 }
 
-static void store_leave(struct store *s)
+void store_leave(struct store *s)
 {
     gate_take(&s->gate);
     s->busy = false;
@@ -88,9 +90,12 @@ static bool store_is_busy(const struct store *s)
     return s->code == SQLITE_BUSY || s->code == SQLITE_LOCKED || s->code == SQLITE_PROTOCOL;
 }
 
+/* While this process holds a goal, tables that are gone or refuse its row are another program's
+ * doing: no statement of ours fails by itself. */
 static bool store_is_damaged(const struct store *s)
 {
-    return s->code == SQLITE_CORRUPT || s->code == SQLITE_NOTADB;
+    return s->code == SQLITE_CORRUPT || s->code == SQLITE_NOTADB ||
+           (s->guard && (s->code == SQLITE_ERROR || s->code == SQLITE_CONSTRAINT));
 }
 
 static int store_exec(struct store *s, const char *sql, struct err *err)
@@ -305,6 +310,9 @@ static int store_connect(struct store *s, struct err *err)
     if (code != SQLITE_OK)
         return store_fail(s, code, err);
     sqlite.extended_result_codes(s->db, 1);
+    /* A trigger or a view that another program has put there would change what we write. */
+    (void)sqlite.db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite.db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     if (sqlite.db_readonly(s->db, "main") == 1) {
         s->code = SQLITE_READONLY;
         return err_set(err, ERR_IO, "it cannot be written");
@@ -371,6 +379,17 @@ static int store_connect_somehow(struct store *s, struct err *err)
 
 /* ---- Working on it ---- */
 
+/* The file was replaced or removed while it was open: what others find at its path counts. */
+static void store_follow(struct store *s)
+{
+    struct stat st = {0};
+
+    if (!s->db || !s->path || !s->guard)
+        return;
+    if (stat(s->path, &st) < 0 || st.st_ino != s->inode)
+        store_close(s);
+}
+
 static int store_try(struct store *s, enum store_access access, store_work_fn fn, void *arg,
                      struct err *err)
 {
@@ -378,6 +397,7 @@ static int store_try(struct store *s, enum store_access access, store_work_fn fn
 
     s->code = SQLITE_OK;
     s->unchanged = false;
+    store_follow(s);
     if (!s->db && store_connect_somehow(s, err) < 0)
         return -1;
     if (!fn)
@@ -393,6 +413,7 @@ static int store_try(struct store *s, enum store_access access, store_work_fn fn
         disk_commit_ends();
     if (rc < 0)
         (void)sqlite.exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* may have happened already */
+    goal_guard_settle(s->guard, rc >= 0);
     return rc;
 }
 
@@ -402,6 +423,11 @@ static void store_tell(struct store *s, enum store_key changed)
         if ((*it)->key == changed)
             (*it)->fn((*it)->arg, changed);
     }
+}
+
+struct goal_guard **store_guard(struct store *s)
+{
+    return &s->guard;
 }
 
 void store_unchanged(struct store *s)
@@ -485,6 +511,29 @@ int store_open(const char *backend, const char *home, struct cancel *cancel, str
     return 0;
 }
 
+void store_sync(struct store *s)
+{
+    CLEANUP(buf_release) struct buf log = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *dir = NULL;
+
+    store_enter(s);
+    if (s->path) {
+        buf_addf(&log, "%s-wal", s->path);
+        dir = path_dirname(s->path);
+    }
+    store_leave(s);
+    if (!dir)
+        return;
+    /* Of these two SQLite holds no locks that closing a descriptor would give up. */
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(fd_closep)
+        int fd = open(i ? dir : buf_cstr(&log), O_RDONLY | O_CLOEXEC | (i ? O_DIRECTORY : 0));
+
+        if (fd >= 0)
+            (void)disk_sync(fd);
+    }
+}
+
 int store_library(struct str *ret, struct err *err)
 {
     if (sqlite_table_load(err) < 0)
@@ -498,6 +547,7 @@ void store_free(struct store *s)
     if (!s)
         return;
     store_close(s);
+    goal_guard_free(s->guard);
     VEC_EACH(&s->watches, it) {
         free(*it);
     }

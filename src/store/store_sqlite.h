@@ -27,6 +27,12 @@ int store_run(struct store *s, enum store_access access, enum store_key changed,
 
 void store_unchanged(struct store *s);
 
+/* One thread at a time; store_run() does so by itself. */
+void store_enter(struct store *s);
+void store_leave(struct store *s);
+/* Of the goal that this process holds (store_goal_guard.h); NULL: none. */
+struct goal_guard **store_guard(struct store *s);
+
 /* One statement: made, its values bound in order, stepped; again after query_again(). */
 struct query {
     struct store *store;

@@ -3,6 +3,7 @@
  */
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/strv.h"
 #include "store/store_sqlite.h"
 
 struct trust_get {
@@ -61,11 +62,83 @@ int store_trust_set(struct store *s, const struct store_trust *t, struct cancel 
     return store_run(s, STORE_WRITE, STORE_TRUST, trust_set, &copy, cancel, err);
 }
 
+struct trust_entries {
+    struct str dir;
+    const struct strv *digests;
+    int64_t time_ms;
+    struct strv *ret;
+};
+
+static int trust_approve(struct store *s, void *arg, struct err *err)
+{
+    const struct trust_entries *e = arg;
+
+    for (size_t i = 0; i < e->digests->len; i++) {
+        CLEANUP(query_release) struct query q = {0};
+        struct str digest = str_of(e->digests->ptr[i]);
+
+        if (query_make(&q, s, "INSERT OR REPLACE INTO trust_entry(dir, digest, time_ms) "
+                              "VALUES(?,?,?)",
+                       err) < 0)
+            return -1;
+        query_str(&q, e->dir);
+        query_str(&q, str_first(digest, str_chr(digest, ' ')));
+        query_i64(&q, e->time_ms);
+        if (query_do(&q, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int store_trust_approve(struct store *s, struct str dir, const struct strv *digests,
+                        int64_t time_ms, struct cancel *cancel, struct err *err)
+{
+    struct trust_entries e = {dir, digests, time_ms, /*ret=*/NULL};
+
+    return store_run(s, STORE_WRITE, STORE_TRUST, trust_approve, &e, cancel, err);
+}
+
+static int trust_approved(struct store *s, void *arg, struct err *err)
+{
+    const struct trust_entries *e = arg;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(query_release) struct query q = {0};
+    int rc;
+
+    strv_clear(e->ret);
+    if (query_make(&q, s, "SELECT digest FROM trust_entry WHERE dir=?", err) < 0)
+        return -1;
+    query_str(&q, e->dir);
+    for (rc = query_step(&q, err); rc > 0; rc = query_step(&q, err))
+        strv_add(e->ret, query_get_str(&q, &arena));
+    return rc;
+}
+
+int store_trust_approved(struct store *s, struct str dir, struct strv *ret, struct cancel *cancel,
+                         struct err *err)
+{
+    struct trust_entries e = {dir, /*digests=*/NULL, 0, ret};
+
+    return store_run(s, STORE_READ, STORE_NOTHING, trust_approved, &e, cancel, err);
+}
+
+static int trust_forget_entries(struct store *s, struct str dir, struct err *err)
+{
+    CLEANUP(query_release) struct query q = {0};
+
+    if (query_make(&q, s, "DELETE FROM trust_entry WHERE dir=?", err) < 0)
+        return -1;
+    query_str(&q, dir);
+    return query_do(&q, err);
+}
+
 static int trust_remove(struct store *s, void *arg, struct err *err)
 {
     CLEANUP(query_release) struct query q = {0};
     int found;
 
+    if (trust_forget_entries(s, *(struct str *)arg, err) < 0)
+        return -1;
     if (query_make(&q, s, "DELETE FROM trust WHERE dir=? RETURNING dir", err) < 0)
         return -1;
     query_str(&q, *(struct str *)arg);

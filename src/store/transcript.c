@@ -160,6 +160,15 @@ void transcript_free(struct transcript *t)
     mem_freep(&t);
 }
 
+int transcript_add_line(const char *path, struct str line, bool durable, struct err *err)
+{
+    struct transcript *t = transcript_new(path, durable ? SYNC_ALWAYS : SYNC_NEVER);
+    int r = transcript_message(t, line, durable, err);
+
+    transcript_free(t);
+    return r;
+}
+
 const char *transcript_path(const struct transcript *t)
 {
     return t->path;

@@ -33,6 +33,9 @@ enum transcript_sync {
 
 /* Nothing is made or opened yet. The path's folders are made with the file, 0700. */
 struct transcript *transcript_new(const char *path, enum transcript_sync sync);
+/* One line for the file at path, which is made when it is not there; durable: on the disk when this
+ * returns. For what is no message, and cannot wait for one. Any thread. */
+int transcript_add_line(const char *path, struct str line, bool durable, struct err *err);
 void transcript_free(struct transcript *t);
 const char *transcript_path(const struct transcript *t);
 bool transcript_exists(struct transcript *t);

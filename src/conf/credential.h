@@ -1,0 +1,29 @@
+/*
+ * Entries of settings that decide where a key goes or where it comes from: base URLs, key helpers,
+ * proxies, certificates, credential variables, providers.
+ *
+ * A repository may bring such entries along, in files that whoever writes the repository writes. They
+ * count only once the user has approved exactly that entry for exactly that folder, headless runs
+ * included. An approval is a digest; keeping it is the caller's business (conf_approve()).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct check;
+struct source;
+struct strv;
+
+/* What the source says of such things and is not approved is left out, with a warning each.
+ * ret_unapproved: "<digest> <what>", one for each. */
+void credential_check(struct check *c, const struct source *s, const char *dir,
+                      const struct strv *approved, struct strv *ret_unapproved);
+
+/* Whether a variable of this name does. */
+bool credential_is_variable(struct str name);
+
+/* Whether git has this file under version control: then it is the repository's, whatever its name.
+ * An index that cannot be read counts as a yes; no repository as a no. */
+bool credential_is_tracked(const char *path);
