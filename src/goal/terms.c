@@ -64,8 +64,8 @@ void terms_look(struct goal *g)
 static void keep_changed(struct goal *g, const struct ladder *l)
 {
     strv_clear(&g->memory.changed);
-    for (size_t i = 0; i < l->changes.len && i < GOAL_SHOWN_CHANGED; i++)
-        strv_adds(&g->memory.changed, l->changes.ptr[i].path);
+    for (size_t i = 0; i < l->objections.len && i < GOAL_SHOWN_CHANGED; i++)
+        strv_adds(&g->memory.changed, l->objections.ptr[i].path);
 }
 
 int terms_object(struct goal *g, struct ladder *l)

@@ -164,7 +164,7 @@ static void compare_new(const struct origin *o, const struct origin_now *now, st
 {
     VEC_EACH(&now->changes, c) {
         struct str path = change_entry(c)->path;
-        bool is_read = trace_has(&trace->read, path) || !trace->is_seen;
+        bool is_read = trace_has(&trace->used, path) || !trace->is_seen;
         enum name_kind kind;
 
         if (c->how != INVENTORY_NEW || name_is_derived(path))

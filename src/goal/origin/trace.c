@@ -106,7 +106,8 @@ static void add_file(struct reader *r, struct str pid, struct str path)
     path = str_first(path, str_chr(path, ARGUMENT_SEP));
     if (name_is_make(base_of(path)))
         strv_add(&r->t->made, inside);
-    if (name_is_interpreter(base_of(path)) || name_is_builder(base_of(path)) ||
+    if (((name_is_interpreter(base_of(path)) || name_is_builder(base_of(path))) &&
+         !str_is_word_of(base_of(path), "sed awk gawk mawk")) ||
         str_starts(path, r->dir)) {
         strv_add(&r->t->used, inside);
         if (source.len)
