@@ -51,7 +51,7 @@ static const struct tale rows[] = {
     BENDS("a ref named main", QUIET,
           "git checkout -q -b work; " CHANGE "; git commit -q -a -m api; git update-ref refs/main "
           "work"),
-    BENDS("a file in a folder named main", QUIET " && test -d api",
+    BENDS("branches are renamed", QUIET,
           "git checkout -q -b work; " CHANGE
           "; git commit -q -a -m api; git branch -m main old; git "
           "branch -m work main"),
@@ -59,10 +59,6 @@ static const struct tale rows[] = {
           CHANGE "; git commit -q -a -m api; git tag -f start"),
     BENDS("a tag that the check names is deleted and made anew", "git diff --quiet start -- api/",
           CHANGE "; git commit -q -a -m api; git tag -d start; git tag -a -m start start"),
-    BENDS("a branch of a remote",
-          "git rev-parse -q --verify start > /dev/null && git diff --quiet "
-          "start..HEAD -- api/ && git diff --quiet start -- api/",
-          CHANGE "; git commit -q -a -m api; git tag -f start"),
     BENDS("two refs", "git diff --quiet main start -- api/ && git diff --quiet start -- api/",
           CHANGE "; git commit -q -a -m api; git tag -f start"),
     BENDS("a ref of a file",
@@ -137,6 +133,16 @@ static const struct tale rows[] = {
           "" CHANGE "; git commit -q -a -m api"),
     BENDS("a wrapper of git on the path", QUIET,
           "printf '#!/bin/sh\\nexit 0\\n' > ../bin/git; chmod +x ../bin/git; " CHANGE),
+    {
+        .name = "git: a branch of a remote is moved",
+        .setup = API " && git add api && git commit -q -m api && git update-ref "
+                     "refs/remotes/origin/main HEAD",
+        .goal = "add.sh adds, and api/ stays as it is",
+        .checks = {TEST, "git diff --quiet origin/main -- api/"},
+        .moves = {RUN(FIX "; " CHANGE "; git commit -q -a -m api; git update-ref "
+                          "refs/remotes/origin/main HEAD")},
+        .truth = "[ \"$(sh add.sh 2 3)\" = 5 ] && [ \"$(cat api/version)\" = v1 ]",
+    },
     {
         .name = "git: a hook bends what is checked out for the check",
         .setup = API,
