@@ -364,6 +364,22 @@ static int check_end(const struct run *r, int code, const char *said, struct err
     return 0;
 }
 
+/* What was undone stands in the report, too. */
+static int check_report(struct run *r, const struct row *row, struct err *err)
+{
+    static const char *const args[] = {"goal", "report", NULL};
+    CLEANUP(stage_result_release) struct stage_result said = {0};
+    bool is_foreign = row->said && strcmp(row->said, KEPT_BACK) != 0;
+
+    if (!is_foreign)
+        return 0;
+    if (stage_play(r->stage, args, /*extra=*/NULL, LIMIT_MS, &said, err) < 0)
+        return -1;
+    if (!str_has(buf_str(&said.out), STR("changed by another program")))
+        return err_set(err, ERR_PROTOCOL, "the report does not say what was undone");
+    return 0;
+}
+
 static int play_bent(struct run *r, const struct row *row, struct err *err)
 {
     CLEANUP(mem_freep) char *hooked = path_join(r->stage->dir, "work/hooked");
@@ -380,7 +396,7 @@ static int play_bent(struct run *r, const struct row *row, struct err *err)
     }
     if (file_exists(hooked))
         return err_set(err, ERR_PROTOCOL, "a hook that was written meanwhile has run");
-    return check_status(r, err);
+    return check_report(r, row, err) < 0 ? -1 : check_status(r, err);
 }
 
 static int play_lost(struct run *r, const struct row *row, struct err *err)
