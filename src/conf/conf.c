@@ -353,7 +353,11 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
 {
     CLEANUP(load_release)
     struct load l = {
-        .from = &c->from, .approved = &c->approved, .check.trusted = c->from.trusted, .check.headless = c->from.headless};
+        .from = &c->from,
+        .approved = &c->approved,
+        .check.trusted = c->from.trusted,
+        .check.headless = c->from.headless,
+    };
     CLEANUP(snapshot_freep) struct snapshot *s = mem_zalloc(sizeof(*s));
     CLEANUP(buf_release) struct buf merged = BUF_INIT(BUF_NO_LIMIT);
 

@@ -106,7 +106,8 @@ static void test_tracked(void **state)
     (void)state;
     assert_false(credential_is_tracked(scratch("r/.claude/settings.local.json")));
     assert_int_equal(file_mkdirs(scratch("r/.git"), 0700, &err), 0);
-    assert_int_equal(file_replace(scratch("r/.git/HEAD"), STR("ref: refs/heads/a\n"), 0600, &err), 0);
+    assert_int_equal(file_replace(scratch("r/.git/HEAD"), STR("ref: refs/heads/a\n"), 0600, &err),
+                     0);
     assert_int_equal(file_mkdirs(scratch("r/.claude"), 0700, &err), 0);
     assert_int_equal(file_mkdirs(scratch("r/.tenax"), 0700, &err), 0);
     assert_false(credential_is_tracked(scratch("r/.claude/settings.json"))); /* no index */

@@ -491,7 +491,7 @@ static int change_terms(struct goal *g, struct goal_answer *ret, struct err *err
     if (goal_need(g, err) < 0)
         return -1;
     if (!g->lost.len && !str_starts(g->row.last_reason, STR(GOAL_TERMS_LOST))) {
-        buf_adds(&ret->text, "The terms of the goal are what they were; nothing is to be accepted.");
+        buf_adds(&ret->text, "The terms of the goal are unchanged; there is nothing to accept.");
         return 0;
     }
     goal_note(g, "accept", STR("{\"paths\":[\"terms\"]}"));

@@ -2,10 +2,10 @@
  * The goal of a session: set, worked for, judged, proven; never forgotten, never run away with.
  *
  * One struct goal lives as long as its host. It is the agent's referee (agent/referee.h), and what
- * everybody else asks for goes through goal_do(). While a process holds the goal, what it knows is the
- * truth: the row in the store (store/goals.h) is written first, but a change that another program
- * makes to it is undone, reported, and stands against the next verdict (terms.c). Other processes
- * send what they want to the holder's control socket.
+ * everybody else asks for goes through goal_do(). While a process holds the goal, what it knows is
+ * the truth: the row in the store (store/goals.h) is written first, but a change that another
+ * program makes to it is undone, reported, and stands against the next verdict (terms.c). Other
+ * processes send what they want to the holder's control socket.
  *
  *   set.c       a goal is set: gate.c, what is found out before (draft.c), the row
  *   change.c    clear, edit, pause, resume, budget, …: what people and clients want; criteria.c,

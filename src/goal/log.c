@@ -213,7 +213,8 @@ static const struct log_row {
     {"verdict", log_verdict}, {"wait", log_wait},       {"wake", log_wake},
     {"retry", log_retry},     {"warning", log_warning}, {"stall", log_stall},
     {"blocker", log_blocker}, {"cleared", log_cleared}, {"restored", log_restored},
-    {"foreign", log_foreign}, {"undo", log_undo},       {"report", log_report},   {"step", log_step},
+    {"foreign", log_foreign}, {"undo", log_undo},       {"report", log_report},
+    {"step", log_step},
 };
 
 bool goal_show_event(struct str kind, const struct json *data, struct buf *ret)

@@ -210,7 +210,7 @@ static const struct tally_row {
     {"stall", take_stall},     {"blocker", take_course}, {"warning", take_course},
     {"accept", take_course},   {"edited", take_course},  {"limits", take_course},
     {"checks", take_course},   {"cleared", take_course}, {"restored", take_course},
-    {"undo", take_course},     {"step", take_step},
+    {"undo", take_course},     {"step", take_step},      {"foreign", take_course},
 };
 
 void tally_read(struct tally *t, const goal_event_vec *events, struct str goal_id, int64_t now_ms)

@@ -28,8 +28,7 @@ struct control_call {
 };
 
 #define CONTROL_LOOKS_ONLY                                                                         \
-    "this was started by the agent of the session, and may only look; the session is steered by "  \
-    "people, from elsewhere"
+    "a command that this session runs may only look; it cannot change the session or its goal"
 
 /* Appends the whole control_response line; nothing when the answer will come by mail. */
 void control_answer(struct control_call *call, struct buf *out);
