@@ -11,6 +11,7 @@
 
 #include "agent/path_glob.h"
 #include "agent/workspace.h"
+#include "base/file.h"
 #include "goal/inside.h"
 #include "goal/origin/names.h"
 #include "json/json.h"
@@ -19,6 +20,7 @@
 #define KEPT_TEXT ((size_t)1 << 9) /* bytes of their result */
 #define WORD_MAX ((size_t)4 << 10)
 #define COMMAND_MAX ((size_t)64 << 10) /* bytes; a longer one stays without a look at its words */
+#define IGNORE_MAX ((size_t)64 << 10)
 #define GIT_REACH 8                    /* words behind "git" among which its subcommand is */
 #define NOTE_BEFORE ((size_t)8)        /* bytes shown around what makes a call one of note */
 #define NOTE_BEHIND ((size_t)72)
@@ -71,6 +73,32 @@ static bool path_has_part_of_note(struct str path)
     return false;
 }
 
+/* Whether a line of .gitignore names a folder of the path: what is written there is in no diff. */
+static bool is_ignored(const struct goal *g, struct str path)
+{
+    CLEANUP(mem_freep) char *file = path_join(g->spec.dir, ".gitignore");
+    CLEANUP(buf_release) struct buf text = {0};
+
+    if (file_slurp(file, IGNORE_MAX, &text, /*err=*/NULL) < 0)
+        return false;
+    while (path.len) {
+        struct str rest = buf_str(&text);
+        struct str part, line;
+
+        str_cut(&path, '/', &part);
+        while (part.len && str_cut(&rest, '\n', &line)) {
+            line = str_trim(line);
+            while (str_starts(line, STR("/")) || str_starts(line, STR("*")))
+                line = str_from(line, 1);
+            while (line.len && (line.ptr[line.len - 1] == '/' || line.ptr[line.len - 1] == '*'))
+                line.len--;
+            if (line.len && (str_eq(line, part) || str_ends(part, line)))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool is_protected(const struct goal *g, struct str full)
 {
     for (size_t i = 0; i < g->options.protect.len; i++) {
@@ -117,7 +145,7 @@ static bool is_path_of_note(const struct goal *g, struct str word)
     if (!str_starts(path, dir) || (dir.len > 1 && path.ptr[dir.len] != '/'))
         return true; /* outside */
     path = str_from(path, dir.len > 1 ? dir.len + 1 : 1);
-    return path_has_part_of_note(path) || name_kind(path) == NAME_TEST || is_protected(g, buf_str(&full)) ||
+    return path_has_part_of_note(path) || is_ignored(g, path) || name_kind(path) == NAME_TEST || is_protected(g, buf_str(&full)) ||
            is_named_by_check(g, path);
 }
 

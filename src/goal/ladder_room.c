@@ -108,6 +108,31 @@ static void find_ignored(const struct origin_now *now, struct strv *ret)
     }
 }
 
+/* Git shows a nested repository as one line. Its changed files follow as they are now; what they
+ * held before is not kept. */
+static void add_nested(const struct origin *o, const struct origin_now *now, size_t max,
+                       struct buf *hunks)
+{
+    for (size_t i = 0; now && i < now->changes.len; i++) {
+        const struct inventory_entry *e = change_entry(&now->changes.ptr[i]);
+        CLEANUP(mem_freep) char *path = path_join(o->dir, e->path.ptr);
+        CLEANUP(buf_release) struct buf text = {0};
+        struct str rest, line;
+
+        if (!(e->flags & INVENTORY_NESTED) || hunks->len + (size_t)e->size > max)
+            continue;
+        buf_addf(hunks, "diff --git a/%s b/%s\n%s in a nested repository\n", e->path.ptr,
+                 e->path.ptr, inventory_how_name(now->changes.ptr[i].how));
+        if (!now->changes.ptr[i].is || e->size > INVENTORY_SMALL ||
+            file_slurp(path, (size_t)INVENTORY_SMALL, &text, NULL) < 0 ||
+            str_chr(buf_str(&text), '\0') < text.len)
+            continue;
+        rest = buf_str(&text);
+        while (rest.len && str_cut(&rest, '\n', &line))
+            buf_addf(hunks, "+%.*s\n", STR_ARG(line));
+    }
+}
+
 int goal_diff(const struct origin *o, const struct origin_now *now, const char *spare,
               struct cancel *cancel, struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks,
               size_t max_hunks, struct err *err)
@@ -135,6 +160,8 @@ int goal_diff(const struct origin *o, const struct origin_now *now, const char *
     if (r == 0)
         r = baseline_diff_trees(&git, o->tree, tree, ret_stat, max_stat, ret_hunks, max_hunks, err);
     (void)unlink(t.index);
+    if (r == 0 && ret_hunks)
+        add_nested(o, now, max_hunks, ret_hunks);
     return r;
 }
 
@@ -326,6 +353,8 @@ int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands
     if (origin_look(o, cancel, &l->now, err) < 0)
         return -1;
     origin_protected(o, &l->now, &l->objections);
+    if (o->git.has_git && !file_exists(o->git.git_dir.ptr))
+        objection_add(&l->objections, OBJECTION_GONE, o->git.git_dir, "the repository");
     if (origin_programs(o, cancel, &l->objections, err) < 0)
         return -1;
     r = object(g, l);

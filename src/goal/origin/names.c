@@ -37,6 +37,14 @@ static const char settings_names[] =
     "*.mk *.make *.mak Makefile.* *.cmake tsconfig*.json *.env .env .env.* *.bzl *.gradle *.props "
     "*.targets rust-toolchain rust-toolchain.toml go.work *.sln *.csproj *preset* *.ninja";
 
+/* Modules of runners, which a file of the same name would take the place of. */
+static const char *const runner_modules[] = {
+    "Test/More.pm",    "Test/Simple.pm",       "Test/Builder.pm",     "Test/Harness.pm",
+    "App/Prove.pm",    "TAP/Parser.pm",        "TAP/Harness.pm",      "Test2/API.pm",
+    "unittest/__init__.py", "pytest/__init__.py", "_pytest/__init__.py", "pluggy/__init__.py",
+    "minitest/autorun.rb",  "rspec/core.rb",      "test/unit.rb",
+};
+
 static const char test_folders[] =
     "test tests Test Tests __tests__ spec specs testdata test_data test-data testsuite testsuites "
     "__snapshots__ __mocks__ __fixtures__ fixtures expected expectations golden goldens e2e "
@@ -165,6 +173,18 @@ bool name_is_derived(struct str path)
     return inside || is_left_over(name) || name_is_installed(path);
 }
 
+static bool is_runner_module(struct str path)
+{
+    for (size_t i = 0; i < ARRAY_LEN(runner_modules); i++) {
+        struct str module = str_of(runner_modules[i]);
+
+        if (str_eq(path, module) || (str_ends(path, module) && path.len > module.len &&
+                                     path.ptr[path.len - module.len - 1] == '/'))
+            return true;
+    }
+    return false;
+}
+
 enum name_kind name_kind(struct str path)
 {
     bool in_tests;
@@ -172,7 +192,7 @@ enum name_kind name_kind(struct str path)
 
     if (str_is_word_of(name, "package.json Cargo.toml pyproject.toml") && !name_is_installed(path))
         return NAME_ORDERS;
-    if (fits_any(runner_names, name))
+    if (fits_any(runner_names, name) || is_runner_module(path))
         return NAME_RUNNER;
     if (is_left_over(name))
         return NAME_PLAIN;

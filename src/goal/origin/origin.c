@@ -156,6 +156,8 @@ static void protect_by_name(struct origin *o, struct inventory_entry *e, bool ha
     kind = name_kind(path);
     if (kind == NAME_TEST && !is_built(o, e->path))
         protect(o, e, false, "a test or what tests compare with");
+    else if (!(e->flags & INVENTORY_TREE))
+        return; /* a clean room hides what changed of it */
     else if (has_checks && kind == NAME_RUNNER)
         protect(o, e, false, "configuration of a test runner");
     else if (has_checks && kind == NAME_BUILD)
@@ -426,7 +428,7 @@ int origin_add_check(struct origin *o, const char *command, struct trace *trace,
         struct inventory_entry *e = &o->files.entries.ptr[i];
         bool is_read = trace_has(&c->trace.read, e->path);
 
-        if (trace_has(&c->trace.made, e->path) && !name_is_derived(e->path))
+        if (e->flags & INVENTORY_TREE && trace_has(&c->trace.made, e->path))
             protect(o, e, false, "a makefile that the check reads");
         else if (is_read && name_kind(e->path) == NAME_SETTINGS)
             protect(o, e, false, "configuration that the check reads");

@@ -57,7 +57,7 @@ struct room {
     /* What room_confine() lends. */
     struct strv write, read_only, hides;
     struct confine_overlay overlays[ROOM_LAYERS];
-    const char *observed[ROOM_LAYERS + 2];
+    const char *observed[4];
     struct confinement confine;
 };
 
@@ -421,6 +421,60 @@ static int pin_refs(struct room *r, const struct room_spec *spec, struct cancel 
     return 0;
 }
 
+/* Where git looks for a short name, in this order. */
+static const char *const ref_places[] = {"", "refs/", "refs/tags/", "refs/heads/",
+                                         "refs/remotes/"};
+
+/* A ref that came later must not stand before one that a check names. */
+static int hide_new_refs(struct room *r, const struct git_state *state, const struct git_pin *pin,
+                         struct buf *packed, struct err *err)
+{
+    const char *name = strchr(pin->ref.ptr + 5, '/'); /* behind "refs/heads" */
+
+    for (size_t i = 0; name && i < ARRAY_LEN(ref_places); i++) {
+        CLEANUP(buf_release) struct buf ref = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
+        CLEANUP(mem_freep) char *path = NULL;
+        bool is_known = false;
+        size_t at;
+
+        buf_addf(&ref, "%s%s", ref_places[i], name + 1);
+        VEC_EACH(&state->pins, p) {
+            is_known = is_known || str_eq(p->ref, buf_str(&ref));
+        }
+        path = path_join(state->common_dir.ptr, buf_cstr(&ref));
+        if (is_known)
+            continue;
+        if (file_exists(path) && !file_is_dir(path) && hide(r, path, err) < 0)
+            return -1;
+        buf_addf(&line, " %s\n", buf_cstr(&ref));
+        at = str_find(buf_str(packed), buf_str(&line));
+        if (at < packed->len) { /* "<id> refs/tags/main" becomes a comment */
+            while (at > 0 && packed->ptr[at - 1] != '\n')
+                at--;
+            packed->ptr[at] = '#';
+        }
+    }
+    return 0;
+}
+
+static int hide_all_new_refs(struct room *r, const struct git_state *state, struct err *err)
+{
+    CLEANUP(mem_freep) char *path = path_join(state->common_dir.ptr, "packed-refs");
+    CLEANUP(buf_release) struct buf packed = {0};
+    CLEANUP(buf_release) struct buf before = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)file_slurp(path, (size_t)64 << 20, &packed, /*err=*/NULL);
+    buf_add(&before, buf_str(&packed));
+    VEC_EACH(&state->pins, p) {
+        if (hide_new_refs(r, state, p, &packed, err) < 0)
+            return -1;
+    }
+    return str_eq(buf_str(&packed), buf_str(&before))
+               ? 0
+               : place_text(r, path, buf_str(&packed), 0644, err);
+}
+
 /* The index without marks that were not there. */
 static int clear_marks(struct room *r, const struct room_spec *spec, struct cancel *cancel,
                        struct err *err)
@@ -633,7 +687,10 @@ static int prepare(struct room *r, const struct room_spec *spec, struct cancel *
     if (hide_changed(r, spec, err) < 0 || date_changed(r, spec, err) < 0 ||
         restore_git_files(r, spec, err) < 0)
         return -1;
-    return pin_refs(r, spec, cancel, err) < 0 ? -1 : clear_marks(r, spec, cancel, err);
+    if (state->has_git && (hide_all_new_refs(r, state, err) < 0 ||
+                           pin_refs(r, spec, cancel, err) < 0))
+        return -1;
+    return clear_marks(r, spec, cancel, err);
 }
 
 /* An overlay cannot have its upper layer on another one, as the root of a container is. */
@@ -727,6 +784,7 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
     if (r->observe >= 0) {
         r->observed[n++] = r->dir;
         r->observed[n++] = r->user_home;
+        r->observed[n++] = r->home;
         r->observed[n] = NULL;
         r->confine.observe = r->observe;
         r->confine.observed = r->observed;
@@ -848,7 +906,7 @@ int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
     if (r->observe >= 0 && r->confine.observe) {
         if (lseek(r->observe, 0, SEEK_SET) < 0 || buf_add_fd(&records, r->observe, err) < 0)
             return -1;
-        trace_read(ret_trace, buf_str(&records), r->dir, r->base);
+        trace_read(ret_trace, buf_str(&records), r->dir, r->base, r->user_home);
     }
     return find_touched(r, cancel, ret_touched, err);
 }

@@ -33,7 +33,7 @@ void trace_release(struct trace *t)
 
 struct reader {
     struct trace *t;
-    struct str dir, room;
+    struct str dir, room, home;
     struct map programs; /* by process id: its last X record, as text */
 };
 
@@ -91,8 +91,12 @@ static void add_file(struct reader *r, struct str pid, struct str path)
     struct str inside;
 
     if (!is_inside(r, path, &inside)) {
+        struct str rest = str_from(path, r->room.len);
+
         if (!str_starts(path, r->room))
             strv_add(&r->t->outside, path);
+        else if (str_starts(rest, STR("/h/"))) /* linked from there, or only here */
+            strv_addf(&r->t->outside, "%.*s%.*s", STR_ARG(r->home), STR_ARG(str_from(rest, 2)));
         return;
     }
     strv_add(&r->t->read, inside);
@@ -149,9 +153,11 @@ static void sort_all(struct trace *t)
     sort(&t->missing);
 }
 
-void trace_read(struct trace *t, struct str records, const char *dir, const char *room)
+void trace_read(struct trace *t, struct str records, const char *dir, const char *room,
+                const char *home)
 {
-    struct reader r = {.t = t, .dir = str_of(dir), .room = str_of(room)};
+    struct reader r = {
+        .t = t, .dir = str_of(dir), .room = str_of(room), .home = str_of(home)};
     struct str record;
 
     t->is_seen = true;

@@ -23,7 +23,8 @@
 #define TREE_MAX_ATTRIBUTES ((size_t)256 << 10)
 
 static const char tree_config[] = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
-                                  "\tattributesFile = /dev/null\n\tautocrlf = false\n"
+                                  "\tattributesFile = /dev/null\n\texcludesFile = /dev/null\n"
+                                  "\tautocrlf = false\n"
                                   "\tfileMode = true\n\tsymlinks = true\n\tignoreCase = false\n"
                                   "\tsparseCheckout = false\n\tuntrackedCache = false\n"
                                   "\tcompression = 1\n";
@@ -157,13 +158,15 @@ static bool has_filters(const struct tree *t, const struct git_state *state,
 static void borrow_index(const struct tree *t, const struct git_state *state,
                          const struct inventory *files)
 {
-    CLEANUP(mem_freep) char *from = path_join(state->git_dir.ptr, "index");
     CLEANUP(mem_freep) char *to = path_join(t->git_dir, "index");
-    CLEANUP(mem_freep) char *alternates = NULL;
+    CLEANUP(mem_freep) char *from = NULL, *alternates = NULL;
     CLEANUP(buf_release) struct buf text = {0};
     struct stat st;
 
-    if (!state->has_git || state->marked.len || stat(from, &st) < 0 || has_filters(t, state, files))
+    if (!state->has_git || state->marked.len || has_filters(t, state, files))
+        return;
+    from = path_join(state->git_dir.ptr, "index");
+    if (stat(from, &st) < 0)
         return;
     alternates = path_join(state->common_dir.ptr, "objects/info/alternates");
     if (file_exists(alternates) || file_slurp(from, TREE_MAX_LIST, &text, NULL) < 0 ||
