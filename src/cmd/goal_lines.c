@@ -18,6 +18,7 @@
 #include "goal/told.h"
 #include "host/host.h"
 #include "json/json.h"
+#include "slash/slash.h"
 
 #define LINES_MAX ((size_t)16 << 10)
 
@@ -145,16 +146,20 @@ void goal_lines_as_command(struct buf *text, const char *session)
 
         if (!begins || !str_starts(rest, slash) || !follows_goal(str_from(rest, slash.len)))
             continue;
-        if (str_starts(str_from(rest, slash.len), resume)) {
-            CLEANUP(buf_release) struct buf with = BUF_INIT(100);
+        CLEANUP(buf_release) struct buf with = BUF_INIT(100);
 
+        if (str_starts(str_from(rest, slash.len), resume)) {
             buf_addf(&with, "tenax goal --resume %.8s", session);
             buf_cut(text, i, slash.len + resume.len);
-            buf_insert(text, i, buf_str(&with));
-        } else {
-            buf_cut(text, i, 1);
-            buf_insert(text, i, STR("tenax "));
+        } else { /* what lets a goal go on is meant for this one, not for the folder's newest */
+            bool goes_on = str_is_word_of(slash_word(str_from(rest, slash.len)), "budget accept edit");
+
+            buf_adds(&with, "tenax goal ");
+            if (goes_on)
+                buf_addf(&with, "--session %.8s ", session);
+            buf_cut(text, i, slash.len);
         }
+        buf_insert(text, i, buf_str(&with));
     }
 }
 

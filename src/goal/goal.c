@@ -217,6 +217,8 @@ void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool 
     goal_tell(g, name, data);
     goal_tell_active(g);
     g->heard.status = to;
+    buf_clear(&g->stop_why);
+    buf_add(&g->stop_why, str_clip(why, STOP_WHY));
     if (to != GOAL_ACTIVE && !by_user)
         wants_notice(g, to, why);
 }
@@ -474,20 +476,6 @@ int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct
     return r;
 }
 
-int goal_exit_code(struct goal *g)
-{
-    static const int codes[GOAL_STATUS_COUNT] = {
-        [GOAL_ACTIVE] = 13,        [GOAL_PAUSED] = 13,         [GOAL_BLOCKED] = 10,
-        [GOAL_USAGE_LIMITED] = 12, [GOAL_BUDGET_LIMITED] = 11, [GOAL_COMPLETE] = 0,
-    };
-    int code;
-
-    lock_take(&g->permit);
-    code = g->has ? codes[g->next_stuck ? GOAL_PAUSED : g->row.status] : -1;
-    lock_give(&g->permit);
-    return code;
-}
-
 /* The row that is asked for, and all that happened to it. */
 static int report_read(struct goal *g, struct str which, struct goal_report *r,
                        struct store_goal *row, goal_event_vec *events, struct arena *arena,
@@ -607,6 +595,7 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->woken, 1 << 14);
     buf_init(&g->denied_what, 1 << 12);
     buf_init(&g->notice, 1 << 10);
+    buf_init(&g->stop_why, 2 * STOP_WHY);
     buf_init(&g->heard.objective, BUF_NO_LIMIT);
     buf_init(&g->heard.gone, 1 << 12);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
@@ -670,6 +659,7 @@ void goal_free(struct goal *g)
     buf_release(&g->woken);
     buf_release(&g->denied_what);
     buf_release(&g->notice);
+    buf_release(&g->stop_why);
     buf_release(&g->heard.objective);
     buf_release(&g->heard.gone);
     strv_release(&g->stretch.seen);

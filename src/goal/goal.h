@@ -152,9 +152,18 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
 /* Somebody else has written the row: take note at once. */
 void goal_nudge(struct goal *g);
 
-/* How a run that was to work for the goal ends: its exit code (0 complete, 10 blocked, 11
- * budget_limited, 12 usage_limited, 13 paused or still active), or -1: there is no goal. */
-int goal_exit_code(struct goal *g);
+/* How a run ends by its goal: 0 complete, 10 blocked, 11 budget_limited, 12 usage_limited, 13 paused
+ * or still active. */
+struct goal_ending {
+    enum goal_status status;
+    int exit_code;
+    const char *subtype; /* of a result line: "success", "error_max_turns", … */
+    bool is_own;         /* the last turn worked for it */
+    struct str reason;   /* one line */
+};
+/* False: there is no goal. The reason is in the arena. */
+bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret);
+int goal_exit_code(struct goal *g); /* -1: there is no goal */
 
 /* The report as Markdown or JSON. which: the beginning of a goal_id, also of one that was cleared
  * or replaced; empty: the present one, else the last there was. ERR_NOT_FOUND, ERR_BAD_INPUT. */

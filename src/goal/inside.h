@@ -39,6 +39,7 @@ struct wait_watch;
 #define GOAL_BLOCKERS 3                     /* turns with the same blocker that make it blocked */
 #define GOAL_ID_SHOWN 8                     /* characters of a goal_id that people see */
 #define GOAL_LEDGER_TEXT ((size_t)16 << 10) /* of an objective, in the ledger */
+#define STOP_WHY ((size_t)8 << 10)          /* of why it has its status */
 #define GOAL_WRAP_UP 2                      /* calls of the model after a limit was reached */
 
 /* What must survive a restart beside the row's own columns. */
@@ -117,6 +118,7 @@ struct goal {
     int64_t tokens_at_start;
     struct goal_heard heard;
     bool is_elsewhere;       /* what is told now was done where nobody here could see it */
+    struct buf stop_why;     /* of the last change of status, where it was made here */
     struct strv lines;       /* goal_status to be written by the agent's thread */
     const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
     struct buf notice;
@@ -139,6 +141,7 @@ struct goal {
     int64_t session_output;          /* tokens, of everybody, since the session began */
     char turn_goal[ID_UUID_LEN + 1]; /* charged for this turn; "": none */
     bool in_turn;
+    bool turn_is_own; /* the running turn, or the last one, has worked for the goal */
     bool drives;      /* the running turn is the goal's own */
     int wrap_up;      /* calls left after a limit */
     int64_t clock_ms; /* time is charged up to here; clock_mono_ms() */

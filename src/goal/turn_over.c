@@ -1,5 +1,6 @@
 /*
- * A turn is over and the goal is not: what its end means for it. The permit is held; agent thread.
+ * A turn is over and the goal is not: what its end means for it (the permit is held; agent thread).
+ * And how a run ends by its goal, for exit codes and result lines (any thread).
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -177,4 +178,73 @@ void goal_after_turn(struct goal *g, const struct referee_end *e)
     case END_CALLED_OFF:
         break;
     }
+}
+
+/* ---- How a run ends ---- */
+
+/* The subtypes that clients of stream-json know. */
+static const char *ending_subtype(const struct goal *g, int exit_code)
+{
+    enum goal_limit limit = LIMIT_DEADLINE;
+
+    if (exit_code == 0)
+        return "success";
+    if (g->row.status == GOAL_BUDGET_LIMITED &&
+        goal_limit_is_reached(&g->row, /*now_ms=*/0, &limit)) {
+        if (limit == LIMIT_TURNS)
+            return "error_max_turns";
+        if (limit == LIMIT_TOKENS || limit == LIMIT_COST)
+            return "error_max_budget_usd";
+    }
+    return "error_during_execution";
+}
+
+static void ending_reason(const struct goal *g, struct buf *ret)
+{
+    enum goal_limit limit;
+
+    if (g->next_stuck)
+        buf_adds(ret, "the next goal of the queue could not begin");
+    else if (g->row.status == GOAL_BUDGET_LIMITED &&
+             goal_limit_is_reached(&g->row, /*now_ms=*/0, &limit))
+        buf_addf(ret, "the %s is reached", goal_limit_name(limit));
+    else if (g->stop_why.len && g->heard.status == g->row.status)
+        goal_show_line(buf_str(&g->stop_why), STOP_WHY, ret);
+    else if (g->row.status != GOAL_ACTIVE && g->row.status != GOAL_PAUSED)
+        goal_show_line(g->row.last_reason, STOP_WHY, ret);
+}
+
+bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret)
+{
+    static const int codes[GOAL_STATUS_COUNT] = {
+        [GOAL_ACTIVE] = 13,        [GOAL_PAUSED] = 13,         [GOAL_BLOCKED] = 10,
+        [GOAL_USAGE_LIMITED] = 12, [GOAL_BUDGET_LIMITED] = 11, [GOAL_COMPLETE] = 0,
+    };
+    CLEANUP(buf_release) struct buf reason = BUF_INIT(2 * STOP_WHY);
+    bool has;
+
+    lock_take(&g->permit);
+    has = g->has;
+    if (has) {
+        int code = codes[g->next_stuck ? GOAL_PAUSED : g->row.status];
+
+        ending_reason(g, &reason);
+        *ret = (struct goal_ending){
+            .status = g->row.status,
+            .exit_code = code,
+            .subtype = ending_subtype(g, code),
+            .is_own = g->turn_is_own,
+            .reason = arena_str(arena, buf_str(&reason)),
+        };
+    }
+    lock_give(&g->permit);
+    return has;
+}
+
+int goal_exit_code(struct goal *g)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_ending ending;
+
+    return goal_ending(g, &arena, &ending) ? ending.exit_code : -1;
 }
