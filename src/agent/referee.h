@@ -101,7 +101,10 @@ struct referee {
     /* The agent has nothing to do and nobody's words wait. until_ms: clock_mono_ms(), -1: only when
      * woken. */
     enum referee_idle (*idle)(struct referee *self, struct agent_input *ret, int64_t *ret_until_ms);
-    void (*turn_begins)(struct referee *self);
+    /* turn: set by the referee when the turn has to end at once. */
+    void (*turn_begins)(struct referee *self, struct cancel *turn);
+    /* Whether the referee has set it: why, for a person. */
+    bool (*ended_turn)(struct referee *self, struct buf *ret_why);
     /* 0, or 1: the turn ends here. */
     int (*before_call)(struct referee *self, struct referee_call *ret);
     void (*spent)(struct referee *self, const struct referee_spend *s);

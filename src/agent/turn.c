@@ -191,6 +191,11 @@ static bool agent_was_pushed(struct agent *a)
 
 static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
 {
+    if (a->spec.referee && !cancel_is_set(a->spec.cancel) &&
+        a->spec.referee->ended_turn(a->spec.referee, &t->note)) {
+        err_clear(&t->err);
+        return END_CALLED_OFF;
+    }
     t->pushed = agent_was_pushed(a);
     err_set(&t->err, ERR_CANCELLED, "interrupted"); /* the same words wherever it was noticed */
     /* Input that interrupted is explanation enough; and when the process has to go, the turn is
@@ -271,7 +276,8 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
     if (r > 0)
         turn_again(t, WHY_REFEREE);
     if (r < 0)
-        *ret = END_MODEL_ERROR;
+        *ret =
+            cancel_is_set(t->cancel) ? turn_aborted(a, t, END_ABORTED_STREAMING) : END_MODEL_ERROR;
     return r > 0;
 }
 
@@ -468,7 +474,7 @@ static void turn_begin(struct agent *a, struct turn *t)
     e->state = STATE_RUNNING;
     agent_emit(a, e, t->cancel);
     if (a->spec.referee)
-        a->spec.referee->turn_begins(a->spec.referee);
+        a->spec.referee->turn_begins(a->spec.referee, t->cancel);
 }
 
 static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -89,6 +90,16 @@ int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
     return 0;
 }
 
+/* Before any work a check may take half of the time there is, so that some is left for the work. */
+static int64_t draft_check_ms(const struct draft *d)
+{
+    int64_t half = (d->deadline_ms - clock_wall_ms()) / 2;
+
+    if (!d->deadline_ms || half >= CHECK_TIMEOUT_MS)
+        return 0;
+    return half > 1 ? half : 1;
+}
+
 int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
                  struct cancel *cancel, struct err *err)
 {
@@ -103,6 +114,7 @@ int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
             .command = str_of(commands->ptr[i]),
             .dir = g->spec.dir,
             .environ = g->spec.environ,
+            .timeout_ms = draft_check_ms(d),
             .sandbox = goal_sandbox(g),
         };
         struct check_result *r;
@@ -121,6 +133,9 @@ int draft_checks(struct goal *g, struct draft *d, const struct strv *commands,
         if (r->code == 127 || r->code == 126)
             strv_addf(&d->notes, "the check '%s' cannot be run as it is (exit code %d): %.*s",
                       commands->ptr[i], r->code, STR_ARG(str_trim(buf_str(&r->tail))));
+        if (r->timed_out)
+            strv_addf(&d->notes, "the check '%s' did not end within %.1f s, so it was ended",
+                      commands->ptr[i], (double)r->wall_ms / 1000);
         if (r->passed)
             strv_adds(&d->weak_checks, commands->ptr[i]);
         jw_object(&w);

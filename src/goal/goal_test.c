@@ -248,7 +248,7 @@ static int side_turn(struct side *s)
     struct referee_end end = {.end = END_COMPLETED, .err = &err};
     int rc;
 
-    r->turn_begins(r);
+    r->turn_begins(r, /*turn=*/NULL);
     rc = r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &v, &err);
     if (rc <= 0)
         r->turn_ends(r, &end);
@@ -891,7 +891,7 @@ static void change_elsewhere_is_told_once_whoever_reads_it_first(void **state)
             side_do(&s, "all tests pass --referee self --protect none");
             r = goal_referee(s.goal);
             if (strcmp(reader, "call") == 0)
-                r->turn_begins(r);
+                r->turn_begins(r, /*turn=*/NULL);
             side_elsewhere(&s, rows[i].words);
             if (strcmp(reader, "look") == 0)
                 (void)side_say(&s, "", &text);

@@ -26,6 +26,7 @@
 #include "store/goals.h"
 #include "sync/thread.h"
 
+struct alarm;
 struct jw;
 struct snapshot;
 struct wait_watch;
@@ -141,11 +142,14 @@ struct goal {
     int64_t session_output;          /* tokens, of everybody, since the session began */
     char turn_goal[ID_UUID_LEN + 1]; /* charged for this turn; "": none */
     bool in_turn;
-    bool turn_is_own; /* the running turn, or the last one, has worked for the goal */
-    bool drives;      /* the running turn is the goal's own */
-    int wrap_up;      /* calls left after a limit */
-    int64_t clock_ms; /* time is charged up to here; clock_mono_ms() */
-    int64_t carry_ms; /* of a second */
+    bool turn_is_own;           /* the running turn, or the last one, has worked for the goal */
+    struct cancel *turn_cancel; /* the running turn's; NULL: none runs */
+    struct alarm *alarm;        /* of the deadline; NULL: nobody waits for it */
+    bool rang;                  /* it has ended the running turn */
+    bool drives;                /* the running turn is the goal's own */
+    int wrap_up;                /* calls left after a limit */
+    int64_t clock_ms;           /* time is charged up to here; clock_mono_ms() */
+    int64_t carry_ms;           /* of a second */
     struct goal_pending pending[SPENT_JUDGE + 1];
     bool denied;            /* a request nobody could answer ... */
     struct buf denied_what; /* ... and which */
@@ -365,6 +369,12 @@ int stall_blocker(struct goal *g, struct str reason);
 void milestone_look(struct goal *g, const struct ladder *l, struct buf *ret_new);
 /* The workspace as it is now stays reachable for git, when l->step says why. Without the permit. */
 void milestone_keep(struct goal *g, const struct ladder *l);
+
+/* alarm.c: the running turn ends at the deadline. alarm_start() and goal_is_overdue() with the
+ * permit, alarm_stop() without. */
+void alarm_start(struct goal *g);
+void alarm_stop(struct goal *g);
+bool goal_is_overdue(const struct goal *g);
 
 /* turn_over.c: the permit is held. */
 void goal_after_turn(struct goal *g, const struct referee_end *e);

@@ -56,6 +56,24 @@ void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1])
 
 /* ---- 1. Checks ---- */
 
+/* A check that the deadline has ended, which has not passed. */
+static bool ladder_is_overdue(struct goal *g, struct ladder *l, const char *command,
+                              struct err *err)
+{
+    bool rang;
+
+    lock_take(&g->permit);
+    rang = g->rang;
+    lock_give(&g->permit);
+    if (!rang || !err || err->code != ERR_CANCELLED)
+        return false;
+    err_clear(err);
+    l->by = "check";
+    buf_addf(&l->reason, "The check `%.*s` was ended by the deadline.",
+             STR_ARG(str_clip(str_of(command), 1 << 10)));
+    return true;
+}
+
 /* 1: all hold; 0: one does not, the reason says which; -1. */
 static int ladder_check(struct goal *g, struct ladder *l, const struct strv *commands,
                         struct cancel *cancel, struct err *err)
@@ -73,7 +91,7 @@ static int ladder_check(struct goal *g, struct ladder *l, const struct strv *com
         if (check_run(&spec, cancel, r, err) < 0) {
             check_result_release(r);
             l->checks.len--;
-            return -1;
+            return ladder_is_overdue(g, l, commands->ptr[i], err) ? 0 : -1;
         }
         if (r->passed)
             continue;

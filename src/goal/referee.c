@@ -27,9 +27,7 @@
 /* The deadline passes by itself: nobody has to spend anything for it. */
 static void look_at_clock(struct goal *g)
 {
-    int64_t now = clock_wall_ms();
-
-    if (goal_is_active(g) && g->row.deadline_ms && now >= g->row.deadline_ms)
+    if (goal_is_active(g) && goal_is_overdue(g))
         (void)goal_set_status(g, GOAL_BUDGET_LIMITED, 1u << GOAL_ACTIVE,
                               STR("the deadline has passed"), "engine", /*err=*/NULL);
 }
@@ -76,7 +74,7 @@ static int wrap_up(struct goal *g, struct referee_call *ret)
         words = goal_words_now(g);
         goal_prompt_budget_limit(&words, str_of(goal_limit_name(cap)), &ret->say);
     }
-    if (g->wrap_up-- > 0)
+    if (cap != LIMIT_DEADLINE && g->wrap_up-- > 0) /* a deadline leaves no time for it */
         return 0;
     buf_addf(&ret->why, "the goal's %s is reached", goal_limit_name(cap));
     return 1;
@@ -119,6 +117,7 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
         log_debug("goal", "%s", err.text);
     goal_catch_up(g);
     look_at_clock(g);
+    alarm_start(g); /* the goal, or its deadline, may be newer than the turn */
     if (is_called_off(g, &ret->why))
         return 1;
     if (!g->has || goal_in_plan_mode(g) ||
@@ -203,12 +202,14 @@ static bool wait_outlasts_turn(const struct wait *w)
     return w->on != WAIT_RETRY && w->on != WAIT_BACKGROUND;
 }
 
-static void referee_turn_begins(struct referee *self)
+static void referee_turn_begins(struct referee *self, struct cancel *turn)
 {
     struct goal *g = goal_of(self);
     struct err err = {0};
 
     lock_take(&g->permit);
+    g->turn_cancel = turn;
+    g->rang = false;
     if (g->has && goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
     goal_catch_up(g);
@@ -220,7 +221,21 @@ static void referee_turn_begins(struct referee *self)
         goal_end_wait(g, "there is work to do");
     if (goal_is_active(g) && !g->waits)
         (void)goal_set_phase(g, "working", STR(""), &err);
+    alarm_start(g);
     lock_give(&g->permit);
+}
+
+static bool referee_ended_turn(struct referee *self, struct buf *ret_why)
+{
+    struct goal *g = goal_of(self);
+    bool rang;
+
+    lock_take(&g->permit);
+    rang = g->rang;
+    lock_give(&g->permit);
+    if (rang)
+        buf_adds(ret_why, "the goal's deadline is reached");
+    return rang;
 }
 
 /* A claim was accepted for the end of the turn, and this is not it: the ladder will run again. */
@@ -238,7 +253,9 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     struct goal *g = goal_of(self);
     struct err err = {0};
 
+    alarm_stop(g);
     lock_take(&g->permit);
+    g->turn_cancel = NULL;
     if (g->has) {
         (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
         if (goal_read_row(g, &err) < 0)
@@ -246,6 +263,8 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     }
     goal_catch_up(g);
     if (g->has) {
+        if (g->rang)
+            look_at_clock(g);
         /* A goal of another id came meanwhile: this turn says nothing about it. */
         if (goal_is_active(g) && str_is(g->row.goal_id, g->turn_goal))
             goal_after_turn(g, e);
@@ -396,6 +415,7 @@ const struct referee *goal_referee_rows(void)
     static const struct referee rows = {
         .idle = referee_idle,
         .turn_begins = referee_turn_begins,
+        .ended_turn = referee_ended_turn,
         .before_call = referee_before_call,
         .spent = referee_spent,
         .tool_done = referee_tool_done,

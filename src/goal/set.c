@@ -283,6 +283,7 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
         return -1;
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND, "the folder %s is gone", g->spec.dir);
+    d->deadline_ms = o->deadline_ms;
     if (draft_checks(g, d, &o->checks, cancel, err) < 0 ||
         draft_protect(g, d, o, cancel, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
         return -1;
