@@ -186,6 +186,8 @@ void goal_forget_guards(struct goal *g)
     m->told_limit = false;
     m->warned = 0;
     g->held = g->denied = false;
+    g->refused.state[0] = '\0';
+    g->stretch.claim_counts = false;
     (void)goal_remember(g, /*err=*/NULL);
 }
 

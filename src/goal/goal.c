@@ -598,6 +598,7 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->stop_why, 2 * STOP_WHY);
     buf_init(&g->heard.objective, BUF_NO_LIMIT);
     buf_init(&g->heard.gone, 1 << 12);
+    buf_init(&g->refused.reason, BUF_NO_LIMIT);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
@@ -663,6 +664,7 @@ void goal_free(struct goal *g)
     buf_release(&g->heard.objective);
     buf_release(&g->heard.gone);
     strv_release(&g->stretch.seen);
+    buf_release(&g->refused.reason);
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);
     arena_release(&g->arena);

@@ -86,6 +86,15 @@ struct goal_claim {
     struct buf reason, criteria;
 };
 
+/* The last claim that was refused: the same state is not judged twice. */
+struct goal_refused {
+    char terms[SHA256_HEX + 1];
+    char state[SHA256_HEX + 1]; /* empty: there is none, or it is not known */
+    bool by_judge;
+    bool is_stale; /* a tool has run since that may have had an effect elsewhere */
+    struct buf reason;
+};
+
 /* What observers have heard of the row. Where it differs, somebody else has written it since. */
 struct goal_heard {
     bool has;
@@ -96,10 +105,14 @@ struct goal_heard {
 
 /* Calls of the model since it last stopped: whether they lead anywhere. */
 struct goal_stretch {
-    struct strv seen; /* what tools have shown, and states of the workspace: hashes, newest last */
-    int calls;        /* since the last look */
-    bool is_new;      /* a tool has shown something new since */
-    int stalls;       /* looks in a row that found nothing new */
+    struct strv seen;  /* what tools have shown, and states of the workspace: hashes, newest last */
+    int calls;         /* since the last look */
+    int tools;         /* results since the last call */
+    bool tools_act;    /* one of them can have had an effect */
+    int claims;        /* refused since the last stop */
+    bool claim_counts; /* one of them is a round to be acted on before the next call */
+    bool is_new;       /* a tool has shown something new since */
+    int stalls;        /* looks in a row that found nothing new */
 };
 
 struct goal {
@@ -159,6 +172,7 @@ struct goal {
     struct strv wrote; /* files that tools wrote since the last look */
     bool ran;          /* something that may have changed any file */
     struct goal_claim claim;
+    struct goal_refused refused;
     struct goal_stretch stretch;
     bool has_shown; /* a tool, something that is new, since the last round */
 
@@ -360,6 +374,7 @@ int stall_act(struct goal *g, int stalls, const char *what, struct buf *say, boo
  * workspace. 1: the goal is blocked, ret->why says so. */
 int stall_call(struct goal *g, struct referee_call *ret);
 void stall_effect(struct goal *g, const struct referee_tool *t); /* a tool has shown something */
+void stall_claim(struct goal *g, const struct ladder *l);        /* one was refused */
 void stall_stop(struct goal *g); /* it wants to stop: the round counts, not the calls */
 /* update_goal(blocked): how many turns in a row by now. */
 int stall_blocker(struct goal *g, struct str reason);

@@ -315,15 +315,66 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
 
 /* ---- A claim: on the tool's own thread ---- */
 
+static void answer_refused(struct tool_result *ret, struct str reason)
+{
+    buf_adds(&ret->text, "Not complete: ");
+    buf_add(&ret->text, reason);
+    ret->is_error = true;
+}
+
+/* A claim for a state that was refused before is refused for the same reason, without checks and
+ * without the judge. Where a check has refused it, and a command ran since, what the check looks at
+ * may lie elsewhere: it is run again. */
+static bool is_refused_again(struct goal *g, struct cancel *cancel, struct tool_result *ret)
+{
+    struct goal_refused *last = &g->refused;
+    char state[SHA256_HEX + 1] = "";
+    char terms[SHA256_HEX + 1];
+    bool is_same;
+
+    lock_take(&g->permit);
+    goal_terms(g, terms);
+    is_same =
+        last->state[0] && strcmp(last->terms, terms) == 0 && (last->by_judge || !last->is_stale);
+    lock_give(&g->permit);
+    if (!is_same || ladder_state(g, cancel, state, /*err=*/NULL) < 0 ||
+        strcmp(state, last->state) != 0)
+        return false;
+    lock_take(&g->permit);
+    answer_refused(ret, buf_str(&last->reason));
+    buf_adds(&ret->text, "\nNothing has changed since that was said, so nothing was checked again. "
+                         "Change something before you claim it again, or end your turn.");
+    stall_claim(g, /*l=*/NULL);
+    lock_give(&g->permit);
+    return true;
+}
+
+/* The permit is held. state: of the workspace after the verdict. */
+static void keep_refused(struct goal *g, const struct ladder *l, const char *state)
+{
+    struct goal_refused *last = &g->refused;
+
+    memcpy(last->terms, l->terms, sizeof(last->terms));
+    memcpy(last->state, state, sizeof(last->state));
+    last->by_judge = l->by && strcmp(l->by, "judge") == 0;
+    last->is_stale = false;
+    buf_clear(&last->reason);
+    buf_add(&last->reason, buf_str(&l->reason));
+    stall_claim(g, l);
+}
+
 int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel,
                         struct tool_result *ret, struct err *err)
 {
     CLEANUP(ladder_release) struct ladder l;
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    char state[SHA256_HEX + 1] = "";
     enum goal_referee mode;
     bool stale, is_edited;
 
     ladder_init(&l);
+    if (is_refused_again(g, cancel, ret))
+        return 0;
     l.is_claim = true;
     l.claim = reason;
     lock_take(&g->permit);
@@ -337,8 +388,12 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
     }
     if (l.end == LADDER_MET && mode != REFEREE_SELF)
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
+    if (l.end == LADDER_UNMET)
+        (void)ladder_state(g, cancel, state, /*err=*/NULL);
     lock_take(&g->permit);
     stale = verdict_is_stale(g, &l, &is_edited);
+    if (!stale && l.end == LADDER_UNMET)
+        keep_refused(g, &l, state);
     if (!stale)
         milestone_look(g, &l, &l.step);
     if (stale || l.end != LADDER_MET) {
@@ -367,8 +422,6 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         return err_set(err, l.err.code, "it could not be judged: %s", l.err.text);
     if (l.end == LADDER_MET)
         return 1;
-    buf_adds(&ret->text, "Not complete: ");
-    buf_add(&ret->text, buf_str(&l.reason));
-    ret->is_error = true;
+    answer_refused(ret, buf_str(&l.reason));
     return 0;
 }
