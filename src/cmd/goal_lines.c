@@ -152,7 +152,8 @@ void goal_lines_as_command(struct buf *text, const char *session)
             buf_addf(&with, "tenax goal --resume %.8s", session);
             buf_cut(text, i, slash.len + resume.len);
         } else { /* what lets a goal go on is meant for this one, not for the folder's newest */
-            bool goes_on = str_is_word_of(slash_word(str_from(rest, slash.len)), "budget accept edit");
+            bool goes_on =
+                str_is_word_of(slash_word(str_from(rest, slash.len)), "budget accept edit");
 
             buf_adds(&with, "tenax goal ");
             if (goes_on)
@@ -187,17 +188,24 @@ void goal_lines_end(struct cmd *c, struct host *host)
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
     const char *file = args_get(&c->args, OPT_REPORT);
+    struct goal_ending ending;
     struct store_goal g;
     bool complete;
 
-    if (goal_get(host_goal(host), &arena, &g, /*err=*/NULL) <= 0)
+    if (!goal_ending(host_goal(host), &arena, &ending))
         return;
-    complete = g.status == GOAL_COMPLETE;
-    buf_addf(&text, "%s goal %s", complete ? "✓" : "✗", goal_show_status(g.status));
-    add_figures(&g, &text);
+    complete = ending.status == GOAL_COMPLETE;
+    buf_addf(&text, "%s goal %s", complete ? "✓" : "✗", goal_show_status(ending.status));
+    if (goal_get(host_goal(host), &arena, &g, /*err=*/NULL) > 0)
+        add_figures(&g, &text);
+    else
+        g = (struct store_goal){.status = GOAL_ACTIVE};
     line_say(&l, complete ? BOLD GREEN : BOLD YELLOW, &text);
     buf_clear(&text);
     goal_show_stop(&g, &text);
+    if (!text.len && ending.reason.len) /* the row could not be written */
+        buf_addf(&text, "Stopped: %.*s. /goal resume goes on once that is solved.",
+                 STR_ARG(ending.reason));
     goal_lines_as_command(&text, host_session(host));
     if (text.len && !complete)
         line_say(&l, "", &text);

@@ -33,7 +33,7 @@
 
 bool goal_is_active(const struct goal *g)
 {
-    return g->has && g->row.status == GOAL_ACTIVE;
+    return g->has && g->row.status == GOAL_ACTIVE && !g->halted;
 }
 
 bool goal_in_plan_mode(const struct goal *g)
@@ -223,6 +223,18 @@ void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool 
         wants_notice(g, to, why);
 }
 
+void goal_halt(struct goal *g, struct str why, const struct err *err)
+{
+    if (g->halted)
+        return;
+    g->halted = true;
+    buf_clear(&g->stop_why);
+    buf_addf(&g->stop_why, "%.*s; the goal's state cannot be saved: %s",
+             STR_ARG(str_clip(why, STOP_WHY / 2)), err->text);
+    goal_notice(g, LEVEL_ERROR, "goal: stopped here: %s. /goal resume goes on once that is solved",
+                buf_cstr(&g->stop_why));
+}
+
 int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struct str why,
                        const char *by, struct str verdict, struct err *err)
 {
@@ -235,6 +247,7 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
     struct goal_event judged = {.kind = STR("verdict"), .data = verdict, .next = &status};
     struct str nothing = STR("");
     struct str text, kept;
+    struct err failed = {0};
     struct jw w;
     int r;
 
@@ -256,9 +269,16 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
         kept = buf_str(&memory);
         u.memory = &kept;
     }
-    r = update_with(g, &u, verdict.len ? &judged : &status, err);
+    r = update_with(g, &u, verdict.len ? &judged : &status, &failed);
+    if (r < 0) {
+        if (err)
+            *err = failed;
+        if (to != GOAL_ACTIVE && g->has) /* a stop holds, even where it cannot be written */
+            goal_halt(g, text, &failed);
+    }
     if (r <= 0)
         return r;
+    g->halted = false;
     if (verdict.len)
         goal_tell(g, "goal_verdict", verdict);
     goal_tell_status(g, to, text, strcmp(by, "user") == 0, buf_str(&data));

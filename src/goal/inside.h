@@ -143,6 +143,8 @@ struct goal {
     bool feedback_due; /* the last refusal was not said: it waits since */
     struct buf woken;  /* why it goes on, for the model; empty: nothing special */
     bool held;         /* an interrupt stopped it without pausing it */
+    bool halted;       /* it rests because its state cannot be saved; stop_why says what */
+    int unsaved;       /* times in a row that the store could not be read or written */
     bool barred;       /* a gate failed on restore: the row stays, and counts as not there */
     bool restored;     /* observers have not heard of it yet */
     bool asks;         /* it was active when the session was left: goal_asks() */
@@ -210,6 +212,8 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
  * the event. */
 void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool by_user,
                       struct str data);
+/* The store fails: the goal rests in this process, whatever its row says. */
+void goal_halt(struct goal *g, struct str why, const struct err *err);
 bool goal_is_active(const struct goal *g);
 bool goal_in_plan_mode(const struct goal *g);
 struct sandbox *goal_sandbox(const struct goal *g);     /* of its own commands; NULL: none */

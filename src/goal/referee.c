@@ -20,7 +20,8 @@
 #include "llm/message.h"
 #include "sync/cancel.h"
 
-#define FALLBACK_WAIT_MS (30 * 1000)
+#define FALLBACK_WAIT_MS 1000
+#define UNSAVED 3 /* times in a row that the store may fail */
 
 /* ---- Before each call ---- */
 
@@ -105,6 +106,14 @@ static int is_called_off(struct goal *g, struct buf *why)
     return 1;
 }
 
+/* Limits cannot be kept where what was spent cannot be written: not for long. */
+static void store_fails(struct goal *g, const struct err *err)
+{
+    log_debug("goal", "%s", err->text);
+    if (++g->unsaved >= UNSAVED)
+        goal_halt(g, STR("the store fails"), err);
+}
+
 static int before_call_held(struct goal *g, struct referee_call *ret)
 {
     struct err err = {0};
@@ -112,9 +121,14 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
 
     if (!g->has && !g->turn_goal[0] && !g->drives)
         return 0;
-    (void)account_flush(g, CHARGE_ACTIVE_STATUS_ONLY, &err);
-    if (goal_read_row(g, &err) < 0)
-        log_debug("goal", "%s", err.text);
+    if (account_flush(g, CHARGE_ACTIVE_STATUS_ONLY, &err) < 0 || goal_read_row(g, &err) < 0)
+        store_fails(g, &err);
+    else
+        g->unsaved = 0;
+    if (g->halted) {
+        buf_add(&ret->why, buf_str(&g->stop_why));
+        return 1;
+    }
     goal_catch_up(g);
     look_at_clock(g);
     alarm_start(g); /* the goal, or its deadline, may be newer than the turn */
@@ -357,10 +371,10 @@ static enum referee_idle idle_held(struct goal *g, struct agent_input *ret, int6
     struct err err = {0};
     enum referee_idle next = IDLE_TURN;
 
-    if (g->has && !g->closing && goal_read_row(g, &err) < 0) {
-        log_debug("goal", "%s", err.text);
+    if (g->has && !g->closing && !g->halted && goal_read_row(g, &err) < 0) {
+        store_fails(g, &err);
         *ret_until_ms = clock_mono_ms() + FALLBACK_WAIT_MS;
-        return IDLE_WAIT;
+        return g->halted ? IDLE_REST : IDLE_WAIT;
     }
     goal_catch_up(g);
     if (!g->has || g->closing)

@@ -143,7 +143,8 @@ void goal_close_old(struct goal *g, bool say_cleared)
     g->has_shown = false;
     g->claim.is_there = false;
     g->directive_due = g->updated_due = g->continuation_due = g->feedback_due = false;
-    g->held = g->denied = false;
+    g->held = g->denied = g->halted = false;
+    g->refused.state[0] = '\0';
     buf_clear(&g->woken);
     buf_clear(&g->text);
 }

@@ -203,7 +203,9 @@ static void ending_reason(const struct goal *g, struct buf *ret)
 {
     enum goal_limit limit;
 
-    if (g->next_stuck)
+    if (g->halted)
+        goal_show_line(buf_str(&g->stop_why), STOP_WHY, ret);
+    else if (g->next_stuck)
         buf_adds(ret, "the next goal of the queue could not begin");
     else if (g->row.status == GOAL_BUDGET_LIMITED &&
              goal_limit_is_reached(&g->row, /*now_ms=*/0, &limit))
@@ -226,11 +228,12 @@ bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret)
     lock_take(&g->permit);
     has = g->has;
     if (has) {
-        int code = codes[g->next_stuck ? GOAL_PAUSED : g->row.status];
+        bool is_paused = g->halted || g->next_stuck;
+        int code = codes[is_paused ? GOAL_PAUSED : g->row.status];
 
         ending_reason(g, &reason);
         *ret = (struct goal_ending){
-            .status = g->row.status,
+            .status = g->halted ? GOAL_PAUSED : g->row.status,
             .exit_code = code,
             .subtype = ending_subtype(g, code),
             .is_own = g->turn_is_own,

@@ -65,8 +65,6 @@ static int verdict_met(struct goal *g, struct ladder *l)
     (void)account_flush(g, CHARGE_ACTIVE_OR_COMPLETE, &err);
     r = set_status_judged(g, l, GOAL_COMPLETE, 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
                           buf_str(&l->reason), &err);
-    if (r < 0)
-        goal_notice(g, LEVEL_ERROR, "goal: met, but that could not be written down: %s", err.text);
     if (r <= 0)
         return 0;
     g->spec.host.arm(g->spec.host.arg, STR(""));
@@ -113,8 +111,7 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
     r = goal_update(g, &u, "verdict", buf_str(&data), &err);
     if (r <= 0) {
         if (r < 0)
-            goal_notice(g, LEVEL_ERROR, "goal: the verdict could not be written down: %s",
-                        err.text);
+            goal_halt(g, STR("the goal is not met"), &err);
         return 0; /* somebody has stopped it meanwhile */
     }
     goal_tell(g, "goal_verdict", buf_str(&data));
@@ -151,9 +148,7 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
     }
     buf_addf(&why, "it cannot be judged: %s", l->err.text);
     /* Whoever watches is told with the status. */
-    if (set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err) < 0)
-        goal_notice(g, LEVEL_ERROR, "goal: %s, and that could not be written down: %s",
-                    buf_cstr(&why), err.text);
+    (void)set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err);
     return 0;
 }
 
