@@ -23,6 +23,7 @@
 #include "sync/cancel.h"
 
 #define COMPACT_FAILURES 3
+#define COMPACT_FOR_ROOM 2           /* in a row, until an answer comes */
 #define COMPACT_LEAST ((size_t)4000) /* bytes that are worth a summary */
 
 /* One compaction. */
@@ -349,9 +350,10 @@ bool compact_for_room(struct agent *a, struct turn *t)
     struct room room;
 
     room_of(a->spec.conf, &agent_provider(a, t->provider)->model, &room);
-    if (t->made_room || !room.automatic) /* once a turn, however often it has failed before */
+    if (t->made_room >= COMPACT_FOR_ROOM || a->compact_failures >= 2 * COMPACT_FAILURES ||
+        !room.automatic)
         return false;
-    t->made_room = true;
+    t->made_room++;
     return compact_unasked(a, t, &err) == 0;
 }
 

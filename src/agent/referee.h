@@ -55,11 +55,12 @@ struct referee_tool {
 
 /* What to add to the next call of the model. */
 struct referee_call {
-    struct buf tail; /* behind the history of this request, and gone with it */
-    struct buf say;  /* said into the conversation, for good */
-    struct buf why;  /* why the turn ends here instead, for a person */
-    bool fresh;      /* the conversation shall begin anew from a summary first */
-    struct buf keep; /* what that summary must keep */
+    struct buf tail;      /* behind the history of this request, and gone with it */
+    struct buf say;       /* said into the conversation, for good */
+    struct buf why;       /* why the turn ends here instead, for a person */
+    bool fresh;           /* the conversation shall begin anew from a summary first */
+    struct buf keep;      /* what that summary must keep */
+    int64_t most_wait_ms; /* a server that asks to wait longer has failed; 0: as usual */
 };
 #define REFEREE_MAX_TEXT ((size_t)1 << 20)
 #define REFEREE_CALL_INIT                                                                          \
@@ -87,6 +88,7 @@ struct referee_end {
     const struct err *err; /* why, where it is an error */
     int api_status;        /* HTTP, 0: none */
     int64_t asked_ms;      /* how long the server asked to wait; <= 0: it did not */
+    int broken;            /* answers in a row that broke off before their end */
     bool pushed;           /* by input that wanted to be heard at once */
     bool overruled;        /* Stop hooks objected to the end, more often than they are heard */
 };

@@ -215,6 +215,7 @@ static enum turn_end turn_failed(struct agent *a, struct turn *t, struct step *s
     t->api_status = s->api_status;
     t->is_overloaded = s->is_overloaded;
     t->asked_ms = s->asked_ms;
+    t->broken = s->broken;
     switch (t->err.code) {
     case ERR_CANCELLED:
         turn_keep_interrupted(a, t, s);
@@ -358,6 +359,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
     t->steps++;
     if (turn_makes_room(a, t, s))
         return true;
+    t->made_room = 0;
     if (turn_after_cut(a, t, s))
         return true;
     if (turn_after_nothing(a, t, s, &again)) {
@@ -484,6 +486,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
         .err = &t->err,
         .api_status = t->api_status,
         .asked_ms = t->asked_ms,
+        .broken = t->broken,
         .pushed = t->pushed,
         .overruled = t->overruled,
     };

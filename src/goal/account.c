@@ -55,6 +55,8 @@ void account_spend(struct goal *g, const struct referee_spend *s)
     const struct llm_usage *u = s->usage;
 
     g->session_output += u->output;
+    if (s->is_step)
+        g->broken = 0;
     if (!g->turn_goal[0])
         return;
     p->tokens += u->input + u->cache_write + u->output;

@@ -132,6 +132,7 @@ struct goal {
     int64_t tokens_at_start;
     struct goal_heard heard;
     bool is_elsewhere;       /* what is told now was done where nobody here could see it */
+    int broken;              /* answers in a row that broke off before their end */
     struct buf stop_why;     /* of the last change of status, where it was made here */
     struct strv lines;       /* goal_status to be written by the agent's thread */
     const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
@@ -400,6 +401,8 @@ void goal_after_turn(struct goal *g, const struct referee_end *e);
 /* An account has nothing left, the agent's or the judge's: with --auto-resume the goal waits until
  * it has (asked_ms: so the server says; <= 0: unknown), else it is usage_limited. */
 void goal_out_of_quota(struct goal *g, struct str why, int64_t asked_ms);
+/* A server that asks to wait so long has no quota left for us. */
+bool goal_is_quota(const struct goal *g, int64_t asked_ms);
 
 /* verdict.c: struct referee's; and a claim, judged on the tool's own thread: 1 it holds, 0 not. */
 int goal_judge(struct referee *self, const struct message *last, struct cancel *cancel,

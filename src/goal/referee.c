@@ -157,6 +157,8 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
         g->continuation_due = false;
     }
     goal_prompt_tail(&words, &ret->tail);
+    if (goal_is_active(g) && g->row.deadline_ms)
+        ret->most_wait_ms = g->row.deadline_ms - clock_wall_ms();
     return g->row.status == GOAL_BUDGET_LIMITED && str_is(g->row.goal_id, g->turn_goal)
                ? wrap_up(g, ret)
                : 0;

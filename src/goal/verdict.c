@@ -140,7 +140,7 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
     CLEANUP(buf_release) struct buf why = BUF_INIT(1 << 12);
     struct err err = {0};
 
-    if (l->err.code == ERR_QUOTA) {
+    if (l->err.code == ERR_QUOTA || goal_is_quota(g, l->asked_ms)) {
         tell_verdict(g, l, /*stale=*/false);
         buf_addf(&why, "the judge's account has nothing left: %s", l->err.text);
         goal_out_of_quota(g, buf_str(&why), l->asked_ms);
