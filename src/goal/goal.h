@@ -62,8 +62,8 @@ struct goal_host {
     void (*arm)(void *arg, struct str objective);
     bool (*is_armed)(void *arg, struct str objective);
     /* Background commands that still run: how many, their names for a person (may be NULL), and
-     * when one of them last said something (clock_mono_ms()). */
-    size_t (*background)(void *arg, struct buf *names, int64_t *ret_last_ms);
+     * when the newest of them began (clock_mono_ms()). */
+    size_t (*background)(void *arg, struct buf *names, int64_t *ret_began_ms);
     /* Who judges: a provider of its own (goal.judgeModel, else the session's model now). Lent until
      * the next call; asked by one thread at a time. */
     struct provider *(*judge)(void *arg, struct err *err);
@@ -152,8 +152,8 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
 /* Somebody else has written the row: take note at once. */
 void goal_nudge(struct goal *g);
 
-/* How a run ends by its goal: 0 complete, 10 blocked, 11 budget_limited, 12 usage_limited, 13 paused
- * or still active. */
+/* How a run ends by its goal: 0 complete, 10 blocked, 11 budget_limited, 12 usage_limited, 13
+ * paused or still active. */
 struct goal_ending {
     enum goal_status status;
     int exit_code;

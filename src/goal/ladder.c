@@ -161,17 +161,17 @@ static int ladder_look(struct goal *g, struct ladder *l, struct cancel *cancel, 
     return 0;
 }
 
-/* Shells that still say something, or did a while ago. They are waited for wherever a yes would end
- * the goal: at every stop, and for a claim that needs no more than the agent's word. */
+/* Background commands that have not run for long. They are waited for wherever a yes would end the
+ * goal: at every stop, and for a claim that needs no more than the agent's word. */
 static bool ladder_must_wait(struct goal *g, struct ladder *l, enum goal_referee mode)
 {
     int64_t patience = conf_get_i64(g->spec.conf, "goal.backgroundWait", 600) * 1000;
     CLEANUP(buf_release) struct buf names = BUF_INIT(1 << 12);
-    int64_t last_ms = 0;
+    int64_t began_ms = 0;
 
     if ((l->is_claim && !l->is_confirmed && mode != REFEREE_SELF) ||
-        !g->spec.host.background(g->spec.host.arg, &names, &last_ms) ||
-        clock_mono_ms() - last_ms >= patience)
+        !g->spec.host.background(g->spec.host.arg, &names, &began_ms) ||
+        clock_mono_ms() - began_ms >= patience)
         return false;
     l->end = LADDER_WAITS;
     buf_addf(

@@ -306,14 +306,14 @@ static enum referee_idle while_waiting(struct goal *g, int64_t *ret_until_ms)
 
     if (g->wait.on == WAIT_BACKGROUND) {
         int64_t patience = conf_get_i64(g->spec.conf, "goal.backgroundWait", 600) * 1000;
-        int64_t last_ms = 0;
-        size_t n = g->spec.host.background(g->spec.host.arg, /*names=*/NULL, &last_ms);
-        int64_t left = last_ms + patience - clock_mono_ms();
+        int64_t began_ms = 0;
+        size_t n = g->spec.host.background(g->spec.host.arg, /*names=*/NULL, &began_ms);
+        int64_t left = began_ms + patience - clock_mono_ms();
 
         over = !n || left <= 0;
         if (over)
-            buf_adds(&g->woken, n ? "What runs in the background has said nothing for long; it "
-                                    "counts as a service from here on."
+            buf_adds(&g->woken, n ? "What runs in the background has run for long; it counts as a "
+                                    "service from here on."
                                   : "What ran in the background has ended.");
         else
             next = now + left;

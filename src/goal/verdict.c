@@ -152,7 +152,7 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
     return 0;
 }
 
-/* For background commands: the turn ends, and goes on when they are done or silent for long. */
+/* For background commands: the turn ends, and goes on when they are done or have run for long. */
 static int verdict_waits(struct goal *g)
 {
     struct wait w = WAIT_INIT;

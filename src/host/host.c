@@ -37,6 +37,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tools/background.h"
 #include "tools/grep.h"
 #include "tools/tools.h"
 
@@ -366,6 +367,11 @@ void host_free(struct host *h)
     if (h->runner)
         runner_mute(h->runner);
     agent_free(h->agent);
+    /* What was proven stays as it is: a command that undoes it when it is told to end gets no
+     * chance.
+     */
+    if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
+        background_kill_all(h->workspace);
     host_drop_spends(h);
     conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
     goals_free(h->goals);
