@@ -9,6 +9,7 @@
 #include "agent/budget.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/reminder.h"
 #include "agent/room.h"
 #include "agent/step.h"
 #include "agent/summary.h"
@@ -240,6 +241,21 @@ static int compact_keep(struct compact *c, struct err *err)
     return r;
 }
 
+/* What the work is judged by is not left to a summary. */
+static void compact_restate(struct compact *c)
+{
+    struct referee *referee = c->agent->spec.referee;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(REFEREE_MAX_TEXT);
+    CLEANUP(buf_release) struct buf block = BUF_INIT(AGENT_MAX_TEXT);
+
+    if (referee && referee->restate)
+        referee->restate(referee, &text);
+    if (!text.len)
+        return;
+    reminder_add(&block, buf_str(&text));
+    attach_reminders(&c->attached, buf_str(&block));
+}
+
 static int compact_work(struct compact *c, struct err *err)
 {
     struct agent *a = c->agent;
@@ -248,6 +264,7 @@ static int compact_work(struct compact *c, struct err *err)
         return -1;
     compact_write_summary(c);
     attach_state(a, c->turn, &c->room, c->first, &c->attached);
+    compact_restate(c);
     if (cancel_is_set(c->turn->cancel))
         return err_set(err, ERR_CANCELLED, "interrupted");
     c->post_tokens = compact_estimate(c);

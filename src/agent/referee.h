@@ -109,6 +109,8 @@ struct referee {
     bool (*ended_turn)(struct referee *self, struct buf *ret_why);
     /* 0, or 1: the turn ends here. */
     int (*before_call)(struct referee *self, struct referee_call *ret);
+    /* The conversation is being summed up: what must not be lost by that is added. */
+    void (*restate)(struct referee *self, struct buf *ret);
     void (*spent)(struct referee *self, const struct referee_spend *s);
     void (*tool_done)(struct referee *self, const struct referee_tool *t);
     /* 1: go on, *ret says how; 0: it may end; -1: could not tell (the turn ends with that error).

@@ -191,7 +191,7 @@ static bool agent_was_pushed(struct agent *a)
 
 static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
 {
-    if (a->spec.referee && !cancel_is_set(a->spec.cancel) &&
+    if (a->spec.referee && a->spec.referee->ended_turn && !cancel_is_set(a->spec.cancel) &&
         a->spec.referee->ended_turn(a->spec.referee, &t->note)) {
         err_clear(&t->err);
         return END_CALLED_OFF;

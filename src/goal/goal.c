@@ -483,6 +483,29 @@ void goal_flush_lines(struct goal *g)
     flush_notice(g);
 }
 
+bool goal_has_lines(struct goal *g)
+{
+    bool has;
+
+    lock_take(&g->permit);
+    has = g->lines.len > 0;
+    lock_give(&g->permit);
+    return has;
+}
+
+void goal_write_lines(struct goal *g)
+{
+    goal_flush_lines(g);
+}
+
+void goal_was_typed(struct goal *g, struct str args)
+{
+    lock_take(&g->permit);
+    buf_clear(&g->typed);
+    buf_add(&g->typed, args);
+    lock_give(&g->permit);
+}
+
 /* ---- For everybody ---- */
 
 int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct err *err)
@@ -613,6 +636,7 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     g->wait = (struct wait)WAIT_INIT;
     buf_init(&g->text, BUF_NO_LIMIT);
     buf_init(&g->woken, 1 << 14);
+    buf_init(&g->typed, BUF_NO_LIMIT);
     buf_init(&g->denied_what, 1 << 12);
     buf_init(&g->notice, 1 << 10);
     buf_init(&g->stop_why, 2 * STOP_WHY);
@@ -678,6 +702,7 @@ void goal_free(struct goal *g)
     snapshot_free(g->snapshot);
     buf_release(&g->text);
     buf_release(&g->woken);
+    buf_release(&g->typed);
     buf_release(&g->denied_what);
     buf_release(&g->notice);
     buf_release(&g->stop_why);

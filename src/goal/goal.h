@@ -149,6 +149,13 @@ void goal_answer_release(struct goal_answer *a);
 int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
             struct cancel *cancel, struct goal_answer *ret, struct err *err);
 
+/* What stood behind /goal when a turn begins because of it: the turn's entry in the transcript. */
+void goal_was_typed(struct goal *g, struct str args);
+/* Where no agent runs that would do it: writes the lines of the transcript that are due. True:
+ * there are some. */
+bool goal_has_lines(struct goal *g);
+void goal_write_lines(struct goal *g);
+
 /* Somebody else has written the row: take note at once. */
 void goal_nudge(struct goal *g);
 

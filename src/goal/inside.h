@@ -56,7 +56,8 @@ struct goal_memory {
     int retries;                  /* turns in a row that died of an error that passes */
     int quota_waits;              /* and of a quota that was used up */
     int lost_turns;               /* in a row that ended without a verdict */
-    bool told_limit;              /* the model knows that a limit is reached */
+    bool told_limit;              /* observers know that a limit is reached */
+    bool wrapped_up;              /* the model was told to wrap up: once for a goal */
     unsigned warned;              /* 1 << enum goal_limit */
     struct buf criteria;          /* JSON array of the last verdict */
     struct strv held;             /* hashes of the checks that passed then */
@@ -143,6 +144,7 @@ struct goal {
     bool next_stuck;   /* it does, and could not begin */
     bool feedback_due; /* the last refusal was not said: it waits since */
     struct buf woken;  /* why it goes on, for the model; empty: nothing special */
+    struct buf typed;  /* behind /goal, by the user who wants the next turn; empty: nobody */
     bool held;         /* an interrupt stopped it without pausing it */
     bool halted;       /* it rests because its state cannot be saved; stop_why says what */
     int unsaved;       /* times in a row that the store could not be read or written */

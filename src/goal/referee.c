@@ -62,20 +62,25 @@ static void tell_limit(struct goal *g, enum goal_limit cap)
     goal_notice(g, LEVEL_WARNING, "goal: the %s is reached", goal_limit_name(cap));
 }
 
-/* A limit is reached: the model is told once, may wrap up, and is then stopped. 1: stop. */
+/* A limit is reached: the model is told once, may wrap up, and is then stopped. A deadline, and a
+ * limit that is reached again after it was raised, stop it at once. 1: stop. */
 static int wrap_up(struct goal *g, struct referee_call *ret)
 {
     enum goal_limit cap = reached_limit(g);
 
     if (!g->memory.told_limit) {
-        struct goal_words words;
+        bool is_first = !g->memory.wrapped_up;
 
+        g->memory.wrapped_up = true;
         tell_limit(g, cap);
-        g->wrap_up = GOAL_WRAP_UP;
-        words = goal_words_now(g);
-        goal_prompt_budget_limit(&words, str_of(goal_limit_name(cap)), &ret->say);
+        if (is_first && cap != LIMIT_DEADLINE) {
+            struct goal_words words = goal_words_now(g);
+
+            g->wrap_up = GOAL_WRAP_UP;
+            goal_prompt_budget_limit(&words, str_of(goal_limit_name(cap)), &ret->say);
+        }
     }
-    if (cap != LIMIT_DEADLINE && g->wrap_up-- > 0) /* a deadline leaves no time for it */
+    if (cap != LIMIT_DEADLINE && g->wrap_up-- > 0)
         return 0;
     buf_addf(&ret->why, "the goal's %s is reached", goal_limit_name(cap));
     return 1;
@@ -176,6 +181,21 @@ static int referee_before_call(struct referee *self, struct referee_call *ret)
         r = stall_call(g, ret);
     goal_flush_lines(g);
     return r;
+}
+
+/* The end of each request names the goal, but only the beginning of a long text. */
+static void referee_restate(struct referee *self, struct buf *ret)
+{
+    struct goal *g = goal_of(self);
+
+    lock_take(&g->permit);
+    if (goal_is_active(g)) {
+        struct goal_words words = goal_words_now(g);
+
+        if (words.objective.len > GOAL_TAIL_MAX_OBJECTIVE)
+            goal_prompt_continuation(&words, ret);
+    }
+    lock_give(&g->permit);
 }
 
 static void referee_spent(struct referee *self, const struct referee_spend *s)
@@ -291,6 +311,7 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     g->claim.is_there = false;
     g->drives = false;
     g->wrap_up = 0;
+    buf_clear(&g->typed); /* what was typed into the turn was said there */
     lock_give(&g->permit);
     goal_flush_lines(g);
 }
@@ -342,6 +363,21 @@ static enum referee_idle while_waiting(struct goal *g, int64_t *ret_until_ms)
     return IDLE_WAIT;
 }
 
+/* As transcripts have commands, with what it says to the model behind it. */
+static struct message *typed_message(struct str args, struct str text)
+{
+    CLEANUP(buf_release) struct buf head = BUF_INIT(BUF_NO_LIMIT);
+    struct message *m = message_new(ROLE_USER, 2);
+
+    buf_addf(&head,
+             "<command-name>/goal</command-name>\n<command-message>goal</command-message>\n"
+             "<command-args>%.*s</command-args>",
+             STR_ARG(args));
+    message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&head)});
+    message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = text});
+    return m;
+}
+
 static void make_input(struct goal *g, struct agent_input *ret)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -363,7 +399,14 @@ static void make_input(struct goal *g, struct agent_input *ret)
     g->feedback_due = false;
     g->updated_due = false;
     g->drives = true;
-    *ret = (struct agent_input){.is_note = true, .message = message_user_text(buf_str(&text))};
+    *ret = (struct agent_input){.is_note = true};
+    if (g->typed.len) {
+        ret->is_typed = true;
+        ret->message = typed_message(buf_str(&g->typed), buf_str(&text));
+        buf_clear(&g->typed);
+    } else {
+        ret->message = message_user_text(buf_str(&text));
+    }
     id_uuid(ret->uuid);
 }
 
@@ -433,6 +476,7 @@ const struct referee *goal_referee_rows(void)
         .turn_begins = referee_turn_begins,
         .ended_turn = referee_ended_turn,
         .before_call = referee_before_call,
+        .restate = referee_restate,
         .spent = referee_spent,
         .tool_done = referee_tool_done,
         .judge = goal_judge,
