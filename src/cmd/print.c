@@ -284,12 +284,14 @@ static int print_check_words(struct print *p, struct str prompt, struct err *err
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct goal_ending goal;
 
-    if (p->input_lines || prompt.len || p->goal.is_on || host_is_left_open(p->host))
+    if (p->input_lines || prompt.len || p->goal.is_on)
         return 0;
     if (goal_ending(host_goal(p->host), &arena, &goal) && goal.exit_code) {
-        p->only_reports = goal.status != GOAL_ACTIVE;
+        p->only_reports = goal.status != GOAL_ACTIVE; /* also where its stop has cut a turn short */
         return 0;
     }
+    if (host_is_left_open(p->host))
+        return 0;
     return err_set(err, ERR_BAD_INPUT,
                    "the last turn is complete, so there is nothing to go on with; give a prompt");
 }

@@ -246,8 +246,11 @@ static void ending_reason(const struct goal *g, struct buf *ret)
         buf_addf(ret, "the %s is reached", goal_limit_name(limit));
     else if (g->stop_why.len && g->heard.status == g->row.status)
         goal_show_line(buf_str(&g->stop_why), STOP_WHY, ret);
-    else if (g->row.status != GOAL_ACTIVE && g->row.status != GOAL_PAUSED)
-        goal_show_line(g->row.last_reason, STOP_WHY, ret);
+    if (ret->len || g->row.status == GOAL_ACTIVE)
+        return;
+    if (g->row.status == GOAL_PAUSED) /* by whom is not in the row */
+        buf_adds(ret, g->row.last_reason.len ? "paused; last: " : "paused");
+    goal_show_line(g->row.last_reason, STOP_WHY, ret);
 }
 
 bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret)
