@@ -984,7 +984,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a command that will not end",
@@ -995,7 +995,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 6,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a check that hangs at the stop",
@@ -1005,7 +1005,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a check that hangs under a claim",
@@ -1014,7 +1014,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: two checks that hang",
@@ -1024,7 +1024,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 5,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a judge that says nothing",
@@ -1034,7 +1034,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a judge that speaks slowly",
@@ -1044,7 +1044,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: an answer that comes slowly",
@@ -1055,7 +1055,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 0,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a server that is overloaded",
@@ -1064,7 +1064,7 @@ const struct row runaway_rows[] = {
         .options = {"--deadline", "2s"},
         .code = LIMITED,
         .why = "deadline",
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: answers that break off",
@@ -1075,7 +1075,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_judged = -1,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a Stop hook that takes its time",
@@ -1087,7 +1087,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
-        .most_seconds = 4,
+        .most_seconds = 12,
     },
     {
         .name = "deadline: a background command is waited for",
@@ -1099,7 +1099,7 @@ const struct row runaway_rows[] = {
         .why = "deadline",
         .most_steps = 2,
         .least_waits = 1,
-        .most_seconds = 5,
+        .most_seconds = 12,
     },
     /* ---- Progress is what has an effect ---- */
     {
@@ -1368,7 +1368,7 @@ const struct row runaway_rows[] = {
         .most_steps = 10,
         .most_judged = 5,
         .least_waits = 1,
-        .most_seconds = 25,
+        .most_seconds = 40,
     },
     {
         .name = "background: what runs is not waited for twice",

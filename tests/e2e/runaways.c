@@ -29,9 +29,9 @@
 #include "runaways.h"
 #include "stage.h"
 
-#define LIMIT_MS 30000
+#define LIMIT_MS 60000
 #define ALONE_MS 15000
-#define MOST_SECONDS 20
+#define MOST_SECONDS 40
 #define CALL_TOKENS 110
 #define SIDE_CALLS 4 /* tries that broke off, and the summary for a fresh start */
 #define JUDGE_TOKENS 55
