@@ -157,7 +157,10 @@ struct agent_input {
     bool is_literal; /* "/compact" in it is no command */
     bool go_on;      /* a turn without new words: what was left open is taken up. No message then */
     bool is_note;    /* tenax's own words, in the place of a person's */
-    bool kept;       /* it stands in the journal's queue; set by agent_send() */
+    /* Of a note: the first block is the user's command, which was shown when it was typed. In the
+     * transcript it is an input, so that the turn can be rewound. */
+    bool is_typed;
+    bool kept;                     /* it stands in the journal's queue; set by agent_send() */
     struct agent_command *command; /* taken; NULL: these are somebody's own words */
 };
 void agent_input_release(struct agent_input *in);

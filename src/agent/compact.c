@@ -9,6 +9,7 @@
 #include "agent/budget.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/reminder.h"
 #include "agent/room.h"
 #include "agent/step.h"
 #include "agent/summary.h"
@@ -23,6 +24,7 @@
 #include "sync/cancel.h"
 
 #define COMPACT_FAILURES 3
+#define COMPACT_FOR_ROOM 2           /* in a row, until an answer comes */
 #define COMPACT_LEAST ((size_t)4000) /* bytes that are worth a summary */
 
 /* One compaction. */
@@ -239,6 +241,21 @@ static int compact_keep(struct compact *c, struct err *err)
     return r;
 }
 
+/* What the work is judged by is not left to a summary. */
+static void compact_restate(struct compact *c)
+{
+    struct referee *referee = c->agent->spec.referee;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(REFEREE_MAX_TEXT);
+    CLEANUP(buf_release) struct buf block = BUF_INIT(AGENT_MAX_TEXT);
+
+    if (referee && referee->restate)
+        referee->restate(referee, &text);
+    if (!text.len)
+        return;
+    reminder_add(&block, buf_str(&text));
+    attach_reminders(&c->attached, buf_str(&block));
+}
+
 static int compact_work(struct compact *c, struct err *err)
 {
     struct agent *a = c->agent;
@@ -247,6 +264,7 @@ static int compact_work(struct compact *c, struct err *err)
         return -1;
     compact_write_summary(c);
     attach_state(a, c->turn, &c->room, c->first, &c->attached);
+    compact_restate(c);
     if (cancel_is_set(c->turn->cancel))
         return err_set(err, ERR_CANCELLED, "interrupted");
     c->post_tokens = compact_estimate(c);
@@ -349,9 +367,10 @@ bool compact_for_room(struct agent *a, struct turn *t)
     struct room room;
 
     room_of(a->spec.conf, &agent_provider(a, t->provider)->model, &room);
-    if (t->made_room || !room.automatic) /* once a turn, however often it has failed before */
+    if (t->made_room >= COMPACT_FOR_ROOM || a->compact_failures >= 2 * COMPACT_FAILURES ||
+        !room.automatic)
         return false;
-    t->made_room = true;
+    t->made_room++;
     return compact_unasked(a, t, &err) == 0;
 }
 

@@ -95,6 +95,16 @@ const char *turn_end_subtype(enum turn_end end)
     return ends[end].subtype;
 }
 
+const char *turn_report_subtype(const struct turn_report *r)
+{
+    return r->goal.subtype ? r->goal.subtype : turn_end_subtype(r->end);
+}
+
+bool turn_report_is_error(const struct turn_report *r)
+{
+    return r->goal.subtype ? strcmp(r->goal.subtype, "success") != 0 : r->is_error;
+}
+
 const char *event_error_name(enum err_code code, bool is_overloaded)
 {
     switch (code) {

@@ -139,9 +139,18 @@ struct turn_pace {
     int64_t tool_ms, hook_ms; /* added up: calls beside each other count each */
 };
 
+/* What the session's goal makes of the end of a turn; the host adds it. */
+struct turn_goal {
+    const char *status;  /* "blocked"; NULL: there is no goal */
+    struct str reason;   /* one line, or empty */
+    int exit_code;       /* of a run that ends now */
+    const char *subtype; /* of the result, in place of the turn's own; NULL: the turn's own */
+};
+
 struct turn_report {
     enum turn_end end;
-    bool is_error;
+    bool is_error;       /* the turn's own; turn_report_is_error() heeds the goal, too */
+    struct turn_goal goal;
     struct str result;   /* the last answer's text; of an API failure its error */
     struct str error;    /* what to tell a person when it is one; or empty */
     struct str category; /* of an API failure: "rate_limit", "authentication_failed", …; or empty */
@@ -161,6 +170,9 @@ struct turn_report {
     struct str structured; /* JSON that fits the schema; or empty */
     size_t queued;         /* inputs that wait */
 };
+
+const char *turn_report_subtype(const struct turn_report *r);
+bool turn_report_is_error(const struct turn_report *r);
 
 struct event {
     uint64_t seq; /* from 1 */

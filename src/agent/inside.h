@@ -67,7 +67,7 @@ struct turn {
     int go_on;          /* "go on from where you were cut" rounds, in a row */
     int structured;     /* answers that did not have the form that was asked for */
     bool asked_again;   /* after an empty answer */
-    bool made_room;     /* tried to, after "too long" */
+    int made_room;      /* times in a row, after "too long", without an answer between them */
     bool sent_back;     /* by Stop hooks */
     int sent_back_row;  /* so many times since a tool was called */
     bool overruled;     /* they object still, and are not heard any more */
@@ -81,12 +81,14 @@ struct turn {
     struct str last_text; /* of the last answer, in last_arena */
     struct arena last_arena;
     struct buf structured_json;
-    struct buf deferred; /* JSON of a call that a hook has deferred; or empty */
-    struct buf denials;  /* JSON objects, comma-separated */
-    struct buf note;     /* why it ended, for a person */
-    struct buf tail;     /* of the next request, behind the history */
+    struct buf deferred;  /* JSON of a call that a hook has deferred; or empty */
+    struct buf denials;   /* JSON objects, comma-separated */
+    struct buf note;      /* why it ended, for a person */
+    struct buf tail;      /* of the next request, behind the history */
+    int64_t most_wait_ms; /* that a server may ask for; 0: as usual */
     int api_status;
     bool is_overloaded;
+    int broken;       /* of the call that failed: answers in a row that broke off */
     int64_t asked_ms; /* of the call that failed: how long its server asked to wait; or -1 */
     struct err err;
 };

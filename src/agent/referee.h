@@ -55,11 +55,12 @@ struct referee_tool {
 
 /* What to add to the next call of the model. */
 struct referee_call {
-    struct buf tail; /* behind the history of this request, and gone with it */
-    struct buf say;  /* said into the conversation, for good */
-    struct buf why;  /* why the turn ends here instead, for a person */
-    bool fresh;      /* the conversation shall begin anew from a summary first */
-    struct buf keep; /* what that summary must keep */
+    struct buf tail;      /* behind the history of this request, and gone with it */
+    struct buf say;       /* said into the conversation, for good */
+    struct buf why;       /* why the turn ends here instead, for a person */
+    bool fresh;           /* the conversation shall begin anew from a summary first */
+    struct buf keep;      /* what that summary must keep */
+    int64_t most_wait_ms; /* a server that asks to wait longer has failed; 0: as usual */
 };
 #define REFEREE_MAX_TEXT ((size_t)1 << 20)
 #define REFEREE_CALL_INIT                                                                          \
@@ -87,6 +88,7 @@ struct referee_end {
     const struct err *err; /* why, where it is an error */
     int api_status;        /* HTTP, 0: none */
     int64_t asked_ms;      /* how long the server asked to wait; <= 0: it did not */
+    int broken;            /* answers in a row that broke off before their end */
     bool pushed;           /* by input that wanted to be heard at once */
     bool overruled;        /* Stop hooks objected to the end, more often than they are heard */
 };
@@ -101,9 +103,14 @@ struct referee {
     /* The agent has nothing to do and nobody's words wait. until_ms: clock_mono_ms(), -1: only when
      * woken. */
     enum referee_idle (*idle)(struct referee *self, struct agent_input *ret, int64_t *ret_until_ms);
-    void (*turn_begins)(struct referee *self);
+    /* turn: set by the referee when the turn has to end at once. */
+    void (*turn_begins)(struct referee *self, struct cancel *turn);
+    /* Whether the referee has set it: why, for a person. */
+    bool (*ended_turn)(struct referee *self, struct buf *ret_why);
     /* 0, or 1: the turn ends here. */
     int (*before_call)(struct referee *self, struct referee_call *ret);
+    /* The conversation is being summed up: what must not be lost by that is added. */
+    void (*restate)(struct referee *self, struct buf *ret);
     void (*spent)(struct referee *self, const struct referee_spend *s);
     void (*tool_done)(struct referee *self, const struct referee_tool *t);
     /* 1: go on, *ret says how; 0: it may end; -1: could not tell (the turn ends with that error).

@@ -92,6 +92,7 @@ bool turn_is_called_off(struct agent *a, struct turn *t)
     CLEANUP(referee_call_release) struct referee_call call = REFEREE_CALL_INIT;
 
     buf_clear(&t->tail);
+    t->most_wait_ms = 0;
     if (!referee)
         return false;
     if (referee->before_call(referee, &call) > 0) {
@@ -103,6 +104,7 @@ bool turn_is_called_off(struct agent *a, struct turn *t)
     if (call.say.len)
         agent_remind(a, buf_str(&call.say));
     buf_add(&t->tail, buf_str(&call.tail));
+    t->most_wait_ms = call.most_wait_ms;
     return false;
 }
 

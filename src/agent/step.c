@@ -20,6 +20,7 @@
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "net/retry.h"
 #include "sync/cancel.h"
 
 #define STEP_MAX_REASON ((size_t)64 << 10)
@@ -480,10 +481,14 @@ int step_call(struct step *s, struct err *err)
         .fallbacks = agent_provider(a, first + 1),
         .fallback_count = agent_provider_count(a) - first - 1,
     };
+    struct retry_policy patience = retry_default;
     struct llm_request request;
     struct llm_call *call;
     int r = 0;
 
+    if (s->turn->most_wait_ms > 0 && s->turn->most_wait_ms < patience.asked_cap_ms)
+        patience.asked_cap_ms = s->turn->most_wait_ms;
+    options.retry = &patience;
     step_request(s, &request);
     if (step_afford(s, &request, err) < 0)
         return -1;
@@ -497,6 +502,7 @@ int step_call(struct step *s, struct err *err)
     s->api_status = llm_call_status(call);
     s->is_overloaded = llm_call_overloaded(call);
     s->asked_ms = llm_call_asked_ms(call);
+    s->broken = llm_call_broken(call);
     s->blames_media = llm_call_blames_media(call);
     if (r > 0)
         r = llm_call_take(call, &s->reply, err);

@@ -49,6 +49,7 @@ struct step {
     struct buf system;      /* the system prompt, where it is not the agent's own bytes */
     int api_status;         /* of the failure */
     bool is_overloaded;     /* then: the server had too much to do */
+    int broken;             /* answers in a row that broke off before their end */
     int64_t asked_ms;       /* then: how long the server asked to wait, or -1 */
     bool blames_media;      /* the provider would not take an image or a file */
     struct llm_usage heard; /* figures of the answer that is being given */

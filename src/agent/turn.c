@@ -191,6 +191,11 @@ static bool agent_was_pushed(struct agent *a)
 
 static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
 {
+    if (a->spec.referee && a->spec.referee->ended_turn && !cancel_is_set(a->spec.cancel) &&
+        a->spec.referee->ended_turn(a->spec.referee, &t->note)) {
+        err_clear(&t->err);
+        return END_CALLED_OFF;
+    }
     t->pushed = agent_was_pushed(a);
     err_set(&t->err, ERR_CANCELLED, "interrupted"); /* the same words wherever it was noticed */
     /* Input that interrupted is explanation enough; and when the process has to go, the turn is
@@ -210,6 +215,7 @@ static enum turn_end turn_failed(struct agent *a, struct turn *t, struct step *s
     t->api_status = s->api_status;
     t->is_overloaded = s->is_overloaded;
     t->asked_ms = s->asked_ms;
+    t->broken = s->broken;
     switch (t->err.code) {
     case ERR_CANCELLED:
         turn_keep_interrupted(a, t, s);
@@ -271,7 +277,8 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
     if (r > 0)
         turn_again(t, WHY_REFEREE);
     if (r < 0)
-        *ret = END_MODEL_ERROR;
+        *ret =
+            cancel_is_set(t->cancel) ? turn_aborted(a, t, END_ABORTED_STREAMING) : END_MODEL_ERROR;
     return r > 0;
 }
 
@@ -352,6 +359,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
     t->steps++;
     if (turn_makes_room(a, t, s))
         return true;
+    t->made_room = 0;
     if (turn_after_cut(a, t, s))
         return true;
     if (turn_after_nothing(a, t, s, &again)) {
@@ -468,7 +476,7 @@ static void turn_begin(struct agent *a, struct turn *t)
     e->state = STATE_RUNNING;
     agent_emit(a, e, t->cancel);
     if (a->spec.referee)
-        a->spec.referee->turn_begins(a->spec.referee);
+        a->spec.referee->turn_begins(a->spec.referee, t->cancel);
 }
 
 static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
@@ -478,6 +486,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
         .err = &t->err,
         .api_status = t->api_status,
         .asked_ms = t->asked_ms,
+        .broken = t->broken,
         .pushed = t->pushed,
         .overruled = t->overruled,
     };

@@ -379,6 +379,15 @@ static int turn_say_input(struct agent *a, struct turn *t, const struct agent_in
 {
     if (!in->is_literal && !in->is_note && !in->command)
         return turn_say_words(a, t, in, uuid);
+    if (in->is_typed) {
+        int r =
+            agent_keep_user(a, in->message->blocks, in->message->len, uuid, USER_INPUT, &t->err);
+
+        t->unwritten = t->unwritten || r < 0;
+        emit_user(a, in->message->blocks, in->message->len, uuid, USER_ADDED, /*told=*/STR(""),
+                  t->cancel);
+        return r;
+    }
     return turn_say(a, t, in->message->blocks, in->message->len, uuid,
                     in->is_note ? USER_ADDED : USER_INPUT, /*told=*/STR(""), &t->err);
 }

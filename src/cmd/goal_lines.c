@@ -18,6 +18,7 @@
 #include "goal/told.h"
 #include "host/host.h"
 #include "json/json.h"
+#include "slash/slash.h"
 
 #define LINES_MAX ((size_t)16 << 10)
 
@@ -134,20 +135,6 @@ static bool follows_goal(struct str rest)
                                 "queue log report undo");
 }
 
-/* "tenax goal accept PATH" at the end of a line: of this session, whichever is the newest then. */
-static void name_session(struct buf *text, size_t at, const char *session)
-{
-    static const struct str accept = STR_INIT("tenax goal accept ");
-    CLEANUP(buf_release) struct buf with = BUF_INIT(100);
-    struct str line = str_from(buf_str(text), at);
-
-    line = str_first(line, str_chr(line, '\n'));
-    if (!str_starts(line, accept) || line.len == accept.len || str_ends(line, STR(".")))
-        return;
-    buf_addf(&with, " --session %.8s", session);
-    buf_insert(text, at + line.len, buf_str(&with));
-}
-
 void goal_lines_as_command(struct buf *text, const char *session)
 {
     static const struct str slash = STR_INIT("/goal ");
@@ -159,17 +146,22 @@ void goal_lines_as_command(struct buf *text, const char *session)
 
         if (!begins || !str_starts(rest, slash) || !follows_goal(str_from(rest, slash.len)))
             continue;
-        if (str_starts(str_from(rest, slash.len), resume)) {
-            CLEANUP(buf_release) struct buf with = BUF_INIT(100);
+        CLEANUP(buf_release) struct buf with = BUF_INIT(100);
+        struct str verb = str_from(rest, slash.len);
 
+        if (str_starts(verb, resume)) {
             buf_addf(&with, "tenax goal --resume %.8s", session);
             buf_cut(text, i, slash.len + resume.len);
-            buf_insert(text, i, buf_str(&with));
-        } else {
-            buf_cut(text, i, 1);
-            buf_insert(text, i, STR("tenax "));
-            name_session(text, i, session);
+        } else { /* of this session, whichever is the newest by then */
+            bool goes_on =
+                str_is_word_of(str_first(verb, str_chr(verb, ' ')), "budget accept edit");
+
+            buf_adds(&with, "tenax goal ");
+            if (goes_on)
+                buf_addf(&with, "--session %.8s ", session);
+            buf_cut(text, i, slash.len);
         }
+        buf_insert(text, i, buf_str(&with));
     }
 }
 
@@ -197,17 +189,24 @@ void goal_lines_end(struct cmd *c, struct host *host)
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(LINES_MAX);
     const char *file = args_get(&c->args, OPT_REPORT);
+    struct goal_ending ending;
     struct store_goal g;
     bool complete;
 
-    if (goal_get(host_goal(host), &arena, &g, /*err=*/NULL) <= 0)
+    if (!goal_ending(host_goal(host), &arena, &ending))
         return;
-    complete = g.status == GOAL_COMPLETE;
-    buf_addf(&text, "%s goal %s", complete ? "✓" : "✗", goal_show_status(g.status));
-    add_figures(&g, &text);
+    complete = ending.status == GOAL_COMPLETE;
+    buf_addf(&text, "%s goal %s", complete ? "✓" : "✗", goal_show_status(ending.status));
+    if (goal_get(host_goal(host), &arena, &g, /*err=*/NULL) > 0)
+        add_figures(&g, &text);
+    else
+        g = (struct store_goal){.status = GOAL_ACTIVE};
     line_say(&l, complete ? BOLD GREEN : BOLD YELLOW, &text);
     buf_clear(&text);
     goal_show_stop(&g, &text);
+    if (!text.len && ending.reason.len) /* the row could not be written */
+        buf_addf(&text, "Stopped: %.*s. /goal resume goes on once that is solved.",
+                 STR_ARG(ending.reason));
     goal_lines_as_command(&text, host_session(host));
     if (text.len && !complete)
         line_say(&l, "", &text);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/event.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -47,6 +48,7 @@ struct print {
     struct host *host;
     struct slash *slash;
     struct session *next; /* found, and not begun yet */
+    bool only_reports;    /* the session's goal is stopped, and nothing else was asked for */
 };
 
 static int print_formats(struct print *p, struct err *err)
@@ -94,9 +96,35 @@ static int print_begin(void *arg, struct err *err)
 
     if (p->goal.is_on)
         return print_goal_begin(&p->goal, p->session.host, p->slash, err);
-    if (p->input_lines)
-        return 0; /* the client will say it */
+    if (p->input_lines || p->only_reports)
+        return 0; /* the client will say it, or there is nothing to say */
     return slash_send(p->slash, &p->input, err);
+}
+
+/* The goal decides how the run ends when the run was to work for it, when a turn has run in a session
+ * that has one, and when there was nothing else to do. A client that sends prompts of its own is told
+ * of the goal by the results of the goal's own turns. */
+static bool print_is_for_goal(const struct print *p)
+{
+    struct event *last = host_last_turn(p->host);
+    bool has_run = last != NULL;
+    bool is_told = last && last->report->goal.subtype;
+
+    event_unref(last);
+    if (p->goal.is_on)
+        return p->goal.works && !p->goal.failed && !slash_end(p->slash).failed;
+    return p->input_lines ? is_told : has_run || p->only_reports;
+}
+
+static void print_over(void *arg)
+{
+    struct print *p = arg;
+
+    if (!print_is_for_goal(p))
+        return;
+    if (cmd_signal_code())
+        goal_close(host_goal(p->host)); /* the result shall say that it is paused */
+    host_settle(p->host);
 }
 
 /* "/clear": the options have spoken of the first session. */
@@ -167,6 +195,7 @@ static int print_stdio(struct print *p)
         .begun = print_listen,
         .look = p->input_lines ? print_look : NULL,
         .renew = print_renew,
+        .over = print_over,
         .begin_arg = p,
     };
     struct stdio_end end = {0};
@@ -198,7 +227,7 @@ static int print_with(struct print *p, struct str prompt)
         .cmd = p->cmd,
         .host = p->host,
         .slash = p->slash,
-        .for_goal = p->goal.is_on,
+        .for_goal = p->goal.is_on || p->only_reports,
         .begin = print_begin,
         .begun = print_listen,
         .arg = p,
@@ -217,6 +246,8 @@ static int print_with(struct print *p, struct str prompt)
     socket_stop(p->socket);
     if (p->goal.is_on)
         code = print_goal_end(&p->goal, p->cmd, p->host, p->slash, !p->json && !p->lines, code);
+    else if (print_is_for_goal(p))
+        code = print_goal_left(p->cmd, p->host, !p->json && !p->lines, code);
     message_unrefp(&p->input.message);
     return code;
 }
@@ -246,14 +277,20 @@ static int print_host(struct print *p, struct buf *prompt, struct strv *notes, s
     return -1;
 }
 
-/* --continue without words is for what was left open; a goal goes on by itself. */
+/* --continue without a prompt is for a turn that was left open and for an active goal, which goes on
+ * by itself. A goal that is stopped stays so; the run says how it stands. */
 static int print_check_words(struct print *p, struct str prompt, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct store_goal row;
+    struct goal_ending goal;
 
-    if (p->input_lines || prompt.len || p->goal.is_on || host_is_left_open(p->host) ||
-        (goal_get(host_goal(p->host), &arena, &row, /*err=*/NULL) > 0 && row.status == GOAL_ACTIVE))
+    if (p->input_lines || prompt.len || p->goal.is_on)
+        return 0;
+    if (goal_ending(host_goal(p->host), &arena, &goal) && goal.exit_code) {
+        p->only_reports = goal.status != GOAL_ACTIVE; /* also where its stop has cut a turn short */
+        return 0;
+    }
+    if (host_is_left_open(p->host))
         return 0;
     return err_set(err, ERR_BAD_INPUT,
                    "the last turn is complete, so there is nothing to go on with; give a prompt");

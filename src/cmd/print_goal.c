@@ -337,3 +337,21 @@ int print_goal_end(struct print_goal *g, struct cmd *c, struct host *host, struc
     }
     return goal_code >= 0 ? goal_code : EXIT_GOAL_STOPPED; /* cleared from elsewhere */
 }
+
+int print_goal_left(struct cmd *c, struct host *host, bool as_text, int code)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_ending goal;
+
+    if (cmd_signal_code())
+        goal_close(host_goal(host));
+    if (code == EXIT_PIPE || !goal_ending(host_goal(host), &arena, &goal))
+        return code;
+    if (goal.status == GOAL_COMPLETE) /* whatever became of the closing words */
+        return goal.is_own && code == EXIT_FAILED ? EXIT_OK : code;
+    if (cmd_signal_code() && !goal.is_own)
+        return code;
+    if (as_text)
+        goal_lines_end(c, host);
+    return goal.exit_code;
+}

@@ -44,3 +44,6 @@ int print_goal_begin(struct print_goal *g, struct host *host, struct slash *slas
  * goal. */
 int print_goal_end(struct print_goal *g, struct cmd *c, struct host *host, struct slash *slash,
                    bool as_text, int code);
+/* The same for a run that was given a prompt of its own, or none: a goal that the session has and
+ * that is not complete decides on the exit code. */
+int print_goal_left(struct cmd *c, struct host *host, bool as_text, int code);

@@ -30,6 +30,7 @@ void account_attach(struct goal *g)
     if (g->has && g->in_turn && permit_mode(g->spec.permit) != MODE_PLAN &&
         (g->row.status == GOAL_ACTIVE || g->row.status == GOAL_BUDGET_LIMITED))
         snprintf(g->turn_goal, sizeof(g->turn_goal), "%.*s", STR_ARG(g->row.goal_id));
+    g->turn_is_own = g->turn_is_own || g->turn_goal[0];
 }
 
 void account_detach(struct goal *g)
@@ -43,6 +44,7 @@ void account_begin(struct goal *g)
     int64_t carry = g->carry_ms;
 
     g->in_turn = true;
+    g->turn_is_own = false;
     account_attach(g);
     g->carry_ms = carry;
 }
@@ -53,6 +55,8 @@ void account_spend(struct goal *g, const struct referee_spend *s)
     const struct llm_usage *u = s->usage;
 
     g->session_output += u->output;
+    if (s->is_step)
+        g->broken = 0;
     if (!g->turn_goal[0])
         return;
     p->tokens += u->input + u->cache_write + u->output;

@@ -187,6 +187,10 @@ void goal_forget_guards(struct goal *g)
     m->told_limit = false;
     m->warned = 0;
     g->held = g->denied = false;
+    g->halted = false;
+    g->unsaved = 0;
+    g->refused.state[0] = '\0';
+    g->stretch.claim_counts = false;
     (void)goal_remember(g, /*err=*/NULL);
 }
 
@@ -270,7 +274,8 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
     if (g->row.status == GOAL_ACTIVE) {
         if (g->waits)
             goal_end_wait(g, "resumed by the user");
-        g->held = false;
+        g->held = g->halted = false;
+        g->unsaved = 0;
         g->continuation_due = true;
         buf_adds(&ret->text, "The goal is active already.");
         goal_say_turn(g, ret);

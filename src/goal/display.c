@@ -428,8 +428,13 @@ static void show_stop(const struct store_goal *g, struct buf *ret)
                  "is asked for.");
         return;
     case GOAL_USAGE_LIMITED:
-        buf_adds(ret, "Stopped: the account's quota is used up. /goal resume goes on once it is "
-                      "there again; --auto-resume does that by itself.");
+        buf_adds(ret, "Stopped: the account's quota is used up");
+        if (has_reason) {
+            buf_adds(ret, ": ");
+            goal_show_line(g->last_reason, LINE_MAX_BYTES, ret);
+        }
+        buf_adds(ret, ". /goal resume goes on once it is there again; --auto-resume does that by "
+                      "itself.");
         return;
     case GOAL_BUDGET_LIMITED:
         show_spent(g, ret);

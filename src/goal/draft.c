@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -91,6 +92,16 @@ int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
     return 0;
 }
 
+/* Before any work a check may take half of the time there is, so that some is left for the work. */
+static int64_t draft_check_ms(const struct draft *d)
+{
+    int64_t half = (d->deadline_ms - clock_wall_ms()) / 2;
+
+    if (!d->deadline_ms || half >= CHECK_TIMEOUT_MS)
+        return 0;
+    return half > 1 ? half : 1;
+}
+
 /* How a check that fails before any work fails: because of the work, or because it cannot run. */
 static const char *draft_complaint(const struct check_result *r)
 {
@@ -118,6 +129,7 @@ static int draft_check(struct goal *g, struct draft *d, const char *command,
         .command = str_of(command),
         .dir = g->spec.dir,
         .environ = g->spec.environ,
+        .timeout_ms = draft_check_ms(d),
         .sandbox = goal_sandbox(g),
     };
     const char *complaint;

@@ -18,6 +18,7 @@ struct draft {
     struct buf objective; /* the row's */
     struct buf checks, protect, baseline, options;
     struct buf file;     /* where a long text is kept; empty: nowhere */
+    int64_t deadline_ms; /* of the goal; 0: none */
     struct ladder first; /* what the checks say before any work */
     size_t weak, protected_files;
     struct strv weak_checks, notes;

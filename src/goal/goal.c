@@ -33,7 +33,7 @@
 
 bool goal_is_active(const struct goal *g)
 {
-    return g->has && g->row.status == GOAL_ACTIVE;
+    return g->has && g->row.status == GOAL_ACTIVE && !g->halted;
 }
 
 bool goal_in_plan_mode(const struct goal *g)
@@ -209,8 +209,23 @@ void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool 
         name = "goal_limited";
     goal_tell(g, name, data);
     goal_tell_active(g);
+    g->stop_status = to;
+    buf_clear(&g->stop_why);
+    buf_add(&g->stop_why, str_clip(why, STOP_WHY));
     if (to != GOAL_ACTIVE && !by_user)
         wants_notice(g, to, why);
+}
+
+void goal_halt(struct goal *g, struct str why, const struct err *err)
+{
+    if (g->halted)
+        return;
+    g->halted = true;
+    buf_clear(&g->stop_why);
+    buf_addf(&g->stop_why, "%.*s; the goal's state cannot be saved: %s",
+             STR_ARG(str_clip(why, STOP_WHY / 2)), err->text);
+    goal_notice(g, LEVEL_ERROR, "goal: stopped here: %s. /goal resume goes on once that is solved",
+                buf_cstr(&g->stop_why));
 }
 
 int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struct str why,
@@ -225,6 +240,7 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
     struct goal_event judged = {.kind = STR("verdict"), .data = verdict, .next = &status};
     struct str nothing = STR("");
     struct str text, kept;
+    struct err failed = {0};
     struct jw w;
     int r;
 
@@ -246,9 +262,16 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
         kept = buf_str(&memory);
         u.memory = &kept;
     }
-    r = update_with(g, &u, verdict.len ? &judged : &status, err);
+    r = update_with(g, &u, verdict.len ? &judged : &status, &failed);
+    if (r < 0) {
+        if (err)
+            *err = failed;
+        if (to != GOAL_ACTIVE && g->has) /* a stop holds, even where it cannot be written */
+            goal_halt(g, text, &failed);
+    }
     if (r <= 0)
         return r;
+    g->halted = false;
     if (verdict.len)
         goal_tell(g, "goal_verdict", verdict);
     goal_tell_status(g, to, text, strcmp(by, "user") == 0, buf_str(&data));
@@ -457,6 +480,29 @@ void goal_flush_lines(struct goal *g)
     flush_notice(g);
 }
 
+bool goal_has_lines(struct goal *g)
+{
+    bool has;
+
+    lock_take(&g->permit);
+    has = g->lines.len > 0;
+    lock_give(&g->permit);
+    return has;
+}
+
+void goal_write_lines(struct goal *g)
+{
+    goal_flush_lines(g);
+}
+
+void goal_was_typed(struct goal *g, struct str args)
+{
+    lock_take(&g->permit);
+    buf_clear(&g->typed);
+    buf_add(&g->typed, args);
+    lock_give(&g->permit);
+}
+
 /* ---- For everybody ---- */
 
 int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct err *err)
@@ -480,20 +526,6 @@ bool goal_is_running(struct goal *g)
     is = goal_is_active(g) || g->turn_goal[0];
     lock_give(&g->permit);
     return is;
-}
-
-int goal_exit_code(struct goal *g)
-{
-    static const int codes[GOAL_STATUS_COUNT] = {
-        [GOAL_ACTIVE] = 13,        [GOAL_PAUSED] = 13,         [GOAL_BLOCKED] = 10,
-        [GOAL_USAGE_LIMITED] = 12, [GOAL_BUDGET_LIMITED] = 11, [GOAL_COMPLETE] = 0,
-    };
-    int code;
-
-    lock_take(&g->permit);
-    code = g->has ? codes[g->next_stuck || g->lost.len ? GOAL_PAUSED : g->row.status] : -1;
-    lock_give(&g->permit);
-    return code;
 }
 
 /* The row that is asked for, and all that happened to it. */
@@ -620,11 +652,14 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     g->wait = (struct wait)WAIT_INIT;
     buf_init(&g->text, BUF_NO_LIMIT);
     buf_init(&g->woken, 1 << 14);
+    buf_init(&g->typed, BUF_NO_LIMIT);
     buf_init(&g->denied_what, 1 << 12);
     buf_init(&g->notice, 1 << 10);
     buf_init(&g->bent, 1 << 10);
     buf_init(&g->lost, 1 << 12);
     buf_init(&g->judge, 8 << 10);
+    buf_init(&g->stop_why, 2 * STOP_WHY);
+    buf_init(&g->refused.reason, BUF_NO_LIMIT);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
@@ -684,12 +719,15 @@ void goal_free(struct goal *g)
     origin_free(g->origin);
     buf_release(&g->text);
     buf_release(&g->woken);
+    buf_release(&g->typed);
     buf_release(&g->denied_what);
     buf_release(&g->notice);
     buf_release(&g->bent);
     buf_release(&g->lost);
     buf_release(&g->judge);
+    buf_release(&g->stop_why);
     strv_release(&g->stretch.seen);
+    buf_release(&g->refused.reason);
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);
     arena_release(&g->arena);

@@ -66,8 +66,8 @@ struct goal_host {
     void (*arm)(void *arg, struct str objective);
     bool (*is_armed)(void *arg, struct str objective);
     /* Background commands that still run: how many, their names for a person (may be NULL), and
-     * when one of them last said something (clock_mono_ms()). */
-    size_t (*background)(void *arg, struct buf *names, int64_t *ret_last_ms);
+     * when the newest of them began (clock_mono_ms()). */
+    size_t (*background)(void *arg, struct buf *names, int64_t *ret_began_ms);
     /* Who judges: a provider of its own (goal.judgeModel, else the session's model now). Lent until
      * the next call; asked by one thread at a time. */
     struct provider *(*judge)(void *arg, struct err *err);
@@ -159,10 +159,25 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
 
 /* It is active, or a turn that works for it still runs. */
 bool goal_is_running(struct goal *g);
+/* What stood behind /goal when a turn begins because of it: the turn's entry in the transcript. */
+void goal_was_typed(struct goal *g, struct str args);
+/* Where no agent runs that would do it: writes the lines of the transcript that are due. True:
+ * there are some. */
+bool goal_has_lines(struct goal *g);
+void goal_write_lines(struct goal *g);
 
-/* How a run that was to work for the goal ends: its exit code (0 complete, 10 blocked, 11
- * budget_limited, 12 usage_limited, 13 paused or still active), or -1: there is no goal. */
-int goal_exit_code(struct goal *g);
+/* How a run ends by its goal: 0 complete, 10 blocked, 11 budget_limited, 12 usage_limited, 13
+ * paused or still active. */
+struct goal_ending {
+    enum goal_status status;
+    int exit_code;
+    const char *subtype; /* of a result line: "success", "error_max_turns", … */
+    bool is_own;         /* the last turn worked for it */
+    struct str reason;   /* one line */
+};
+/* False: there is no goal. The reason is in the arena. */
+bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret);
+int goal_exit_code(struct goal *g); /* -1: there is no goal */
 
 /* The report as Markdown or JSON. which: the beginning of a goal_id, also of one that was cleared
  * or replaced; empty: the present one, else the last there was. ERR_NOT_FOUND, ERR_BAD_INPUT. */

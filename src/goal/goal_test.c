@@ -251,7 +251,7 @@ static int side_turn(struct side *s)
     struct referee_end end = {.end = END_COMPLETED, .err = &err};
     int rc;
 
-    r->turn_begins(r);
+    r->turn_begins(r, /*turn=*/NULL);
     rc = r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &v, &err);
     if (rc <= 0)
         r->turn_ends(r, &end);
@@ -858,7 +858,7 @@ static void a_bent_row_is_restored_and_reported(void **state)
         r = goal_referee(s.goal);
         row_text(&s, &before);
         if (strcmp(reader, "call") == 0)
-            r->turn_begins(r);
+            r->turn_begins(r, /*turn=*/NULL);
         bend(row->sql);
         if (strcmp(reader, "look") == 0)
             (void)side_say(&s, "", &after);

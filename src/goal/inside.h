@@ -26,6 +26,7 @@
 #include "store/goals.h"
 #include "sync/thread.h"
 
+struct alarm;
 struct jw;
 struct room;
 struct snapshot;
@@ -41,6 +42,7 @@ struct wait_watch;
 #define GOAL_BLOCKERS 3                     /* turns with the same blocker that make it blocked */
 #define GOAL_ID_SHOWN 8                     /* characters of a goal_id that people see */
 #define GOAL_LEDGER_TEXT ((size_t)16 << 10) /* of an objective, in the ledger */
+#define STOP_WHY ((size_t)8 << 10)          /* of why it has its status */
 #define GOAL_WRAP_UP 2                      /* calls of the model after a limit was reached */
 
 /* What must survive a restart beside the row's own columns. */
@@ -56,7 +58,8 @@ struct goal_memory {
     int retries;                  /* turns in a row that died of an error that passes */
     int quota_waits;              /* and of a quota that was used up */
     int lost_turns;               /* in a row that ended without a verdict */
-    bool told_limit;              /* the model knows that a limit is reached */
+    bool told_limit;              /* observers know that a limit is reached */
+    bool wrapped_up;              /* the model was told to wrap up: once for a goal */
     unsigned warned;              /* 1 << enum goal_limit */
     struct buf criteria;          /* JSON array of the last verdict */
     struct strv held;             /* hashes of the checks that passed then */
@@ -97,12 +100,25 @@ struct goal_claim {
     struct buf reason, criteria;
 };
 
+/* The last claim that was refused: the same state is not judged twice. */
+struct goal_refused {
+    char terms[SHA256_HEX + 1];
+    char state[SHA256_HEX + 1]; /* empty: there is none, or it is not known */
+    bool by_judge;
+    bool is_stale; /* a tool has run since that may have had an effect elsewhere */
+    struct buf reason;
+};
+
 /* Calls of the model since it last stopped: whether they lead anywhere. */
 struct goal_stretch {
-    struct strv seen; /* what tools have shown, and states of the workspace: hashes, newest last */
-    int calls;        /* since the last look */
-    bool is_new;      /* a tool has shown something new since */
-    int stalls;       /* looks in a row that found nothing new */
+    struct strv seen;  /* what tools have shown, and states of the workspace: hashes, newest last */
+    int calls;         /* since the last look */
+    int tools;         /* results since the last call */
+    bool tools_act;    /* one of them can have had an effect */
+    int claims;        /* refused since the last stop */
+    bool claim_counts; /* one of them is a round to be acted on before the next call */
+    bool is_new;       /* a tool has shown something new since */
+    int stalls;        /* looks in a row that found nothing new */
 };
 
 /* What the transcript has last been told of the goal's status and use. */
@@ -131,6 +147,9 @@ struct goal {
     char kept_terms[SHA256_HEX + 1]; /* digest of the transcript's newest terms; "": none yet */
     struct goal_used kept_used;
     bool is_elsewhere;       /* what is told now was done where nobody here could see it */
+    int broken;              /* answers in a row that broke off before their end */
+    struct buf stop_why;     /* of the last change of status, where it was made here */
+    enum goal_status stop_status; /* that it is the reason of */
     struct strv lines;       /* goal_status to be written by the agent's thread */
     const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
     struct buf notice;
@@ -140,7 +159,10 @@ struct goal {
     bool next_stuck;   /* it does, and could not begin */
     bool feedback_due; /* the last refusal was not said: it waits since */
     struct buf woken;  /* why it goes on, for the model; empty: nothing special */
+    struct buf typed;  /* behind /goal, by the user who wants the next turn; empty: nobody */
     bool held;         /* an interrupt stopped it without pausing it */
+    bool halted;       /* it rests because its state cannot be saved; stop_why says what */
+    int unsaved;       /* times in a row that the store could not be read or written */
     bool barred;       /* a gate failed on restore: the row stays, and counts as not there */
     bool restored;     /* observers have not heard of it yet */
     bool asks;         /* it was active when the session was left: goal_asks() */
@@ -153,10 +175,14 @@ struct goal {
     int64_t session_output;          /* tokens, of everybody, since the session began */
     char turn_goal[ID_UUID_LEN + 1]; /* charged for this turn; "": none */
     bool in_turn;
-    bool drives;      /* the running turn is the goal's own */
-    int wrap_up;      /* calls left after a limit */
-    int64_t clock_ms; /* time is charged up to here; clock_mono_ms() */
-    int64_t carry_ms; /* of a second */
+    bool turn_is_own;           /* the running turn, or the last one, has worked for the goal */
+    struct cancel *turn_cancel; /* the running turn's; NULL: none runs */
+    struct alarm *alarm;        /* of the deadline; NULL: nobody waits for it */
+    bool rang;                  /* it has ended the running turn */
+    bool drives;                /* the running turn is the goal's own */
+    int wrap_up;                /* calls left after a limit */
+    int64_t clock_ms;           /* time is charged up to here; clock_mono_ms() */
+    int64_t carry_ms;           /* of a second */
     struct goal_pending pending[SPENT_JUDGE + 1];
     bool denied;            /* a request nobody could answer ... */
     struct buf denied_what; /* ... and which */
@@ -169,6 +195,7 @@ struct goal {
     struct strv wrote; /* files that tools wrote since the last look */
     bool ran;          /* something that may have changed any file */
     struct goal_claim claim;
+    struct goal_refused refused;
     struct goal_stretch stretch;
     bool has_shown; /* a tool, something that is new, since the last round */
 
@@ -208,6 +235,8 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
  * the event. */
 void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool by_user,
                       struct str data);
+/* The store fails: the goal rests in this process, whatever its row says. */
+void goal_halt(struct goal *g, struct str why, const struct err *err);
 bool goal_is_active(const struct goal *g);
 bool goal_in_plan_mode(const struct goal *g);
 struct sandbox *goal_sandbox(const struct goal *g);     /* of its own commands; NULL: none */
@@ -389,6 +418,8 @@ int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands
                    struct cancel *cancel, struct err *err);
 /* Where the goal began, by the column of the row. The bench is held. */
 int goal_origin(struct goal *g, struct str column, struct origin **ret, struct err *err);
+/* After the judge has said yes: nothing that counts changed since the verdict began. As above. */
+int ladder_still_holds(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
 /* Takes it, for the goal whose row has this column. The bench is held. */
 void goal_keep_origin(struct goal *g, struct origin **o, struct str column);
 /* The folder of a goal below $TENAX_HOME/goals. Yours to free. */
@@ -421,6 +452,7 @@ int stall_act(struct goal *g, int stalls, const char *what, struct buf *say, boo
  * workspace. 1: the goal is blocked, ret->why says so. */
 int stall_call(struct goal *g, struct referee_call *ret);
 void stall_effect(struct goal *g, const struct referee_tool *t); /* a tool has shown something */
+void stall_claim(struct goal *g, const struct ladder *l);        /* one was refused */
 void stall_stop(struct goal *g); /* it wants to stop: the round counts, not the calls */
 /* update_goal(blocked): how many turns in a row by now. */
 int stall_blocker(struct goal *g, struct str reason);
@@ -431,11 +463,19 @@ void milestone_look(struct goal *g, const struct ladder *l, struct buf *ret_new)
 /* The workspace as it is now stays reachable for git, when l->step says why. Without the permit. */
 void milestone_keep(struct goal *g, const struct ladder *l);
 
+/* alarm.c: the running turn ends at the deadline. alarm_start() and goal_is_overdue() with the
+ * permit, alarm_stop() without. */
+void alarm_start(struct goal *g);
+void alarm_stop(struct goal *g);
+bool goal_is_overdue(const struct goal *g);
+
 /* turn_over.c: the permit is held. */
 void goal_after_turn(struct goal *g, const struct referee_end *e);
 /* An account has nothing left, the agent's or the judge's: with --auto-resume the goal waits until
  * it has (asked_ms: so the server says; <= 0: unknown), else it is usage_limited. */
 void goal_out_of_quota(struct goal *g, struct str why, int64_t asked_ms);
+/* A server that asks to wait so long has no quota left for us. */
+bool goal_is_quota(const struct goal *g, int64_t asked_ms);
 
 /* verdict.c: struct referee's; and a claim, judged on the tool's own thread: 1 it holds, 0 not. */
 int goal_judge(struct referee *self, const struct message *last, struct cancel *cancel,

@@ -48,6 +48,24 @@ void ladder_release(struct ladder *l)
 
 /* ---- 1. Checks ---- */
 
+/* A check that the deadline has ended, which has not passed. */
+static bool ladder_is_overdue(struct goal *g, struct ladder *l, const char *command,
+                              struct err *err)
+{
+    bool rang;
+
+    lock_take(&g->permit);
+    rang = g->rang;
+    lock_give(&g->permit);
+    if (!rang || !err || err->code != ERR_CANCELLED)
+        return false;
+    err_clear(err);
+    l->by = "check";
+    buf_addf(&l->reason, "The check `%.*s` was ended by the deadline.",
+             STR_ARG(str_clip(str_of(command), 1 << 10)));
+    return true;
+}
+
 /* 1: all hold; 0: one does not, the reason says which; -1. */
 static int ladder_check(struct goal *g, struct ladder *l, const struct strv *commands,
                         struct cancel *cancel, struct err *err)
@@ -65,7 +83,7 @@ static int ladder_check(struct goal *g, struct ladder *l, const struct strv *com
         if (check_run(&spec, cancel, r, err) < 0) {
             check_result_release(r);
             l->checks.len--;
-            return -1;
+            return ladder_is_overdue(g, l, commands->ptr[i], err) ? 0 : -1;
         }
         if (r->passed)
             continue;
@@ -101,17 +119,17 @@ static int ladder_look(struct goal *g, struct ladder *l, struct cancel *cancel, 
     return 0;
 }
 
-/* Shells that still say something, or did a while ago. They are waited for wherever a yes would end
- * the goal: at every stop, and for a claim that needs no more than the agent's word. */
+/* Background commands that have not run for long. They are waited for wherever a yes would end the
+ * goal: at every stop, and for a claim that needs no more than the agent's word. */
 static bool ladder_must_wait(struct goal *g, struct ladder *l, enum goal_referee mode)
 {
     int64_t patience = conf_get_i64(g->spec.conf, "goal.backgroundWait", 600) * 1000;
     CLEANUP(buf_release) struct buf names = BUF_INIT(1 << 12);
-    int64_t last_ms = 0;
+    int64_t began_ms = 0;
 
     if ((l->is_claim && !l->is_confirmed && mode != REFEREE_SELF) ||
-        !g->spec.host.background(g->spec.host.arg, &names, &last_ms) ||
-        clock_mono_ms() - last_ms >= patience)
+        !g->spec.host.background(g->spec.host.arg, &names, &began_ms) ||
+        clock_mono_ms() - began_ms >= patience)
         return false;
     l->end = LADDER_WAITS;
     buf_addf(
@@ -173,7 +191,13 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
         buf_add(&l->criteria, buf_str(&g->claim.criteria));
         return 0;
     }
-    return ladder_ask(g, l, cancel, err);
+    r = ladder_ask(g, l, cancel, err);
+    if (r == 0 && l->end == LADDER_MET) {
+        r = ladder_still_holds(g, l, cancel, err);
+        if (r == 0)
+            l->end = LADDER_UNMET;
+    }
+    return r < 0 ? -1 : 0;
 }
 
 int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)

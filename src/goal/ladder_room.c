@@ -300,6 +300,20 @@ static int check_in_room(struct goal *g, struct ladder *l, struct origin *o, str
     return 1;
 }
 
+/* Files that count when they change during a verdict; services may write their logs meanwhile. */
+static bool is_watched(const struct origin *o, const struct ladder *l, struct str path)
+{
+    const struct inventory_entry *was = inventory_find(&o->files, path);
+
+    if (was && (was->flags & (INVENTORY_TREE | INVENTORY_PROTECTED) || name_is_installed(path)))
+        return true;
+    VEC_EACH(&l->checks, c) {
+        if (trace_has(&c->trace.ran, path) || trace_has(&c->trace.used, path))
+            return true;
+    }
+    return false;
+}
+
 /* Nothing but the room itself may have changed meanwhile: a process in the background could swap a
  * file while the check runs. */
 static int compare_after(const struct origin *o, struct ladder *l, struct cancel *cancel,
@@ -313,9 +327,8 @@ static int compare_after(const struct origin *o, struct ladder *l, struct cancel
         r = inventory_compare(&l->now.files, &after, o->dir, cancel, &changes, err);
     for (size_t i = 0; r == 0 && i < changes.len; i++) {
         const struct inventory_entry *e = change_entry(&changes.ptr[i]);
-        const struct inventory_entry *was = inventory_find(&o->files, e->path);
 
-        if (was && was->flags & (INVENTORY_TREE | INVENTORY_PROTECTED))
+        if (is_watched(o, l, e->path))
             objection_add(&l->objections, OBJECTION_MOVED, e->path,
                           "end what runs in the background and changes it");
     }
@@ -330,6 +343,18 @@ static int object(const struct goal *g, struct ladder *l)
     l->by = "protect";
     objections_explain(&l->objections, g->spec.session, &l->reason);
     return 0;
+}
+
+int ladder_still_holds(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
+{
+    if (!g->origin || !l->now.files.entries.len)
+        return 1;
+    if (compare_after(g->origin, l, cancel, err) < 0)
+        return -1;
+    if (!l->objections.len)
+        return 1;
+    buf_clear(&l->reason);
+    return object(g, l);
 }
 
 int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands, struct str column,

@@ -62,6 +62,7 @@ void memory_write(const struct goal_memory *m, struct buf *ret)
     jw_ki64(&w, "quota_waits", m->quota_waits);
     jw_ki64(&w, "lost_turns", m->lost_turns);
     jw_kbool(&w, "told_limit", m->told_limit);
+    jw_kbool(&w, "wrapped_up", m->wrapped_up);
     jw_ki64(&w, "warned", m->warned);
     if (m->criteria.len)
         jw_kraw(&w, "criteria", buf_str(&m->criteria));
@@ -98,6 +99,7 @@ void memory_read(struct str json, struct goal_memory *ret)
     ret->quota_waits = (int)json_get_i64(v, "quota_waits", 0);
     ret->lost_turns = (int)json_get_i64(v, "lost_turns", 0);
     ret->told_limit = json_get_bool(v, "told_limit", false);
+    ret->wrapped_up = json_get_bool(v, "wrapped_up", false);
     ret->warned = (unsigned)json_get_i64(v, "warned", 0);
     if (json_is(json_get(v, "criteria"), JSON_ARRAY))
         buf_add(&ret->criteria, json_raw(json_get(v, "criteria")));

@@ -20,16 +20,15 @@
 #include "llm/message.h"
 #include "sync/cancel.h"
 
-#define FALLBACK_WAIT_MS (30 * 1000)
+#define FALLBACK_WAIT_MS 1000
+#define UNSAVED 3 /* times in a row that the store may fail */
 
 /* ---- Before each call ---- */
 
 /* The deadline passes by itself: nobody has to spend anything for it. */
 static void look_at_clock(struct goal *g)
 {
-    int64_t now = clock_wall_ms();
-
-    if (goal_is_active(g) && g->row.deadline_ms && now >= g->row.deadline_ms)
+    if (goal_is_active(g) && goal_is_overdue(g))
         (void)goal_set_status(g, GOAL_BUDGET_LIMITED, 1u << GOAL_ACTIVE,
                               STR("the deadline has passed"), "engine", /*err=*/NULL);
 }
@@ -63,20 +62,25 @@ static void tell_limit(struct goal *g, enum goal_limit cap)
     goal_notice(g, LEVEL_WARNING, "goal: the %s is reached", goal_limit_name(cap));
 }
 
-/* A limit is reached: the model is told once, may wrap up, and is then stopped. 1: stop. */
+/* A limit is reached: the model is told once, may wrap up, and is then stopped. A deadline, and a
+ * limit that is reached again after it was raised, stop it at once. 1: stop. */
 static int wrap_up(struct goal *g, struct referee_call *ret)
 {
     enum goal_limit cap = reached_limit(g);
 
     if (!g->memory.told_limit) {
-        struct goal_words words;
+        bool is_first = !g->memory.wrapped_up;
 
+        g->memory.wrapped_up = true;
         tell_limit(g, cap);
-        g->wrap_up = GOAL_WRAP_UP;
-        words = goal_words_now(g);
-        goal_prompt_budget_limit(&words, str_of(goal_limit_name(cap)), &ret->say);
+        if (is_first && cap != LIMIT_DEADLINE) {
+            struct goal_words words = goal_words_now(g);
+
+            g->wrap_up = GOAL_WRAP_UP;
+            goal_prompt_budget_limit(&words, str_of(goal_limit_name(cap)), &ret->say);
+        }
     }
-    if (g->wrap_up-- > 0)
+    if (cap != LIMIT_DEADLINE && g->wrap_up-- > 0)
         return 0;
     buf_addf(&ret->why, "the goal's %s is reached", goal_limit_name(cap));
     return 1;
@@ -107,6 +111,14 @@ static int is_called_off(struct goal *g, struct buf *why)
     return 1;
 }
 
+/* Limits cannot be kept where what was spent cannot be written: not for long. */
+static void store_fails(struct goal *g, const struct err *err)
+{
+    log_debug("goal", "%s", err->text);
+    if (++g->unsaved >= UNSAVED)
+        goal_halt(g, STR("the store fails"), err);
+}
+
 static int before_call_held(struct goal *g, struct referee_call *ret)
 {
     struct err err = {0};
@@ -114,10 +126,16 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
 
     if (!g->has && !g->turn_goal[0] && !g->drives)
         return 0;
-    (void)account_flush(g, CHARGE_ACTIVE_STATUS_ONLY, &err);
-    if (goal_read_row(g, &err) < 0)
-        log_debug("goal", "%s", err.text);
+    if (account_flush(g, CHARGE_ACTIVE_STATUS_ONLY, &err) < 0 || goal_read_row(g, &err) < 0)
+        store_fails(g, &err);
+    else
+        g->unsaved = 0;
+    if (g->halted) {
+        buf_add(&ret->why, buf_str(&g->stop_why));
+        return 1;
+    }
     look_at_clock(g);
+    alarm_start(g); /* the goal, or its deadline, may be newer than the turn */
     if (is_called_off(g, &ret->why))
         return 1;
     if (!g->has || goal_in_plan_mode(g) ||
@@ -143,6 +161,8 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
         g->continuation_due = false;
     }
     goal_prompt_tail(&words, &ret->tail);
+    if (goal_is_active(g) && g->row.deadline_ms)
+        ret->most_wait_ms = g->row.deadline_ms - clock_wall_ms();
     return g->row.status == GOAL_BUDGET_LIMITED && str_is(g->row.goal_id, g->turn_goal)
                ? wrap_up(g, ret)
                : 0;
@@ -160,6 +180,21 @@ static int referee_before_call(struct referee *self, struct referee_call *ret)
         r = stall_call(g, ret);
     goal_flush_lines(g);
     return r;
+}
+
+/* The end of each request names the goal, but only the beginning of a long text. */
+static void referee_restate(struct referee *self, struct buf *ret)
+{
+    struct goal *g = goal_of(self);
+
+    lock_take(&g->permit);
+    if (goal_is_active(g)) {
+        struct goal_words words = goal_words_now(g);
+
+        if (words.objective.len > GOAL_TAIL_MAX_OBJECTIVE)
+            goal_prompt_continuation(&words, ret);
+    }
+    lock_give(&g->permit);
 }
 
 static void referee_spent(struct referee *self, const struct referee_spend *s)
@@ -202,12 +237,14 @@ static bool wait_outlasts_turn(const struct wait *w)
     return w->on != WAIT_RETRY && w->on != WAIT_BACKGROUND;
 }
 
-static void referee_turn_begins(struct referee *self)
+static void referee_turn_begins(struct referee *self, struct cancel *turn)
 {
     struct goal *g = goal_of(self);
     struct err err = {0};
 
     lock_take(&g->permit);
+    g->turn_cancel = turn;
+    g->rang = false;
     if (g->has && goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
     account_begin(g);
@@ -218,7 +255,21 @@ static void referee_turn_begins(struct referee *self)
         goal_end_wait(g, "there is work to do");
     if (goal_is_active(g) && !g->waits)
         (void)goal_set_phase(g, "working", STR(""), &err);
+    alarm_start(g);
     lock_give(&g->permit);
+}
+
+static bool referee_ended_turn(struct referee *self, struct buf *ret_why)
+{
+    struct goal *g = goal_of(self);
+    bool rang;
+
+    lock_take(&g->permit);
+    rang = g->rang;
+    lock_give(&g->permit);
+    if (rang)
+        buf_adds(ret_why, "the goal's deadline is reached");
+    return rang;
 }
 
 /* A claim was accepted for the end of the turn, and this is not it: the ladder will run again. */
@@ -236,13 +287,17 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     struct goal *g = goal_of(self);
     struct err err = {0};
 
+    alarm_stop(g);
     lock_take(&g->permit);
+    g->turn_cancel = NULL;
     if (g->has) {
         (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
         if (goal_read_row(g, &err) < 0)
             log_debug("goal", "%s", err.text);
     }
     if (g->has) {
+        if (g->rang)
+            look_at_clock(g);
         /* A goal of another id came meanwhile: this turn says nothing about it. */
         if (goal_is_active(g) && str_is(g->row.goal_id, g->turn_goal))
             goal_after_turn(g, e);
@@ -253,6 +308,7 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     g->claim.is_there = false;
     g->drives = false;
     g->wrap_up = 0;
+    buf_clear(&g->typed); /* what was typed into the turn was said there */
     lock_give(&g->permit);
     goal_flush_lines(g);
 }
@@ -268,14 +324,14 @@ static enum referee_idle while_waiting(struct goal *g, int64_t *ret_until_ms)
 
     if (g->wait.on == WAIT_BACKGROUND) {
         int64_t patience = conf_get_i64(g->spec.conf, "goal.backgroundWait", 600) * 1000;
-        int64_t last_ms = 0;
-        size_t n = g->spec.host.background(g->spec.host.arg, /*names=*/NULL, &last_ms);
-        int64_t left = last_ms + patience - clock_mono_ms();
+        int64_t began_ms = 0;
+        size_t n = g->spec.host.background(g->spec.host.arg, /*names=*/NULL, &began_ms);
+        int64_t left = began_ms + patience - clock_mono_ms();
 
         over = !n || left <= 0;
         if (over)
-            buf_adds(&g->woken, n ? "What runs in the background has said nothing for long; it "
-                                    "counts as a service from here on."
+            buf_adds(&g->woken, n ? "What runs in the background has run for long; it counts as a "
+                                    "service from here on."
                                   : "What ran in the background has ended.");
         else
             next = now + left;
@@ -304,6 +360,21 @@ static enum referee_idle while_waiting(struct goal *g, int64_t *ret_until_ms)
     return IDLE_WAIT;
 }
 
+/* As transcripts have commands, with what it says to the model behind it. */
+static struct message *typed_message(struct str args, struct str text)
+{
+    CLEANUP(buf_release) struct buf head = BUF_INIT(BUF_NO_LIMIT);
+    struct message *m = message_new(ROLE_USER, 2);
+
+    buf_addf(&head,
+             "<command-name>/goal</command-name>\n<command-message>goal</command-message>\n"
+             "<command-args>%.*s</command-args>",
+             STR_ARG(args));
+    message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&head)});
+    message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = text});
+    return m;
+}
+
 static void make_input(struct goal *g, struct agent_input *ret)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -325,7 +396,14 @@ static void make_input(struct goal *g, struct agent_input *ret)
     g->feedback_due = false;
     g->updated_due = false;
     g->drives = true;
-    *ret = (struct agent_input){.is_note = true, .message = message_user_text(buf_str(&text))};
+    *ret = (struct agent_input){.is_note = true};
+    if (g->typed.len) {
+        ret->is_typed = true;
+        ret->message = typed_message(buf_str(&g->typed), buf_str(&text));
+        buf_clear(&g->typed);
+    } else {
+        ret->message = message_user_text(buf_str(&text));
+    }
     id_uuid(ret->uuid);
 }
 
@@ -335,10 +413,10 @@ static enum referee_idle idle_held(struct goal *g, struct agent_input *ret, int6
     struct err err = {0};
     enum referee_idle next = IDLE_TURN;
 
-    if (g->has && !g->closing && goal_read_row(g, &err) < 0) {
-        log_debug("goal", "%s", err.text);
+    if (g->has && !g->closing && !g->halted && goal_read_row(g, &err) < 0) {
+        store_fails(g, &err);
         *ret_until_ms = clock_mono_ms() + FALLBACK_WAIT_MS;
-        return IDLE_WAIT;
+        return g->halted ? IDLE_REST : IDLE_WAIT;
     }
     if (!g->has || g->closing)
         return IDLE_REST;
@@ -392,7 +470,9 @@ const struct referee *goal_referee_rows(void)
     static const struct referee rows = {
         .idle = referee_idle,
         .turn_begins = referee_turn_begins,
+        .ended_turn = referee_ended_turn,
         .before_call = referee_before_call,
+        .restate = referee_restate,
         .spent = referee_spent,
         .tool_done = referee_tool_done,
         .judge = goal_judge,

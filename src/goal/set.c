@@ -146,7 +146,8 @@ void goal_close_old(struct goal *g, bool say_cleared)
     g->has_shown = false;
     g->claim.is_there = false;
     g->directive_due = g->updated_due = g->continuation_due = g->feedback_due = false;
-    g->held = g->denied = false;
+    g->held = g->denied = g->halted = false;
+    g->refused.state[0] = '\0';
     buf_clear(&g->woken);
     buf_clear(&g->text);
 }
@@ -311,6 +312,7 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
         return -1;
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND, "the folder %s is gone", g->spec.dir);
+    d->deadline_ms = o->deadline_ms;
     if (draft_origin(g, d, o, cancel, err) < 0 || draft_checks(g, d, o, cancel, err) < 0 ||
         draft_protect(d, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
         return -1;

@@ -1,12 +1,15 @@
 /*
- * Rounds that change nothing. Only what can be seen counts: the state of the workspace, which
- * checks pass, which criteria are met, and what tools have shown, figures aside, that none had
- * shown before. A state that was there before is no progress either: going back and forth ends,
- * too. The permit is held.
+ * Rounds that change nothing. Only effects count: the state of the workspace, which checks pass,
+ * which criteria are met, and what tools have shown, figures aside, that none had shown before. A
+ * state that was there before is no progress either: going back and forth ends, too. The permit is
+ * held.
  *
- * A round ends with a stop. An agent that never stops is looked at every STRETCH calls: they led
- * somewhere when a tool has shown something that none had shown since the last stop, figures aside,
- * or when the workspace is as it was not before. Looks that find neither count like rounds.
+ * A round ends with a stop, or with a claim that is refused: of the claims between two stops each
+ * but the first counts. An agent that neither stops nor claims is looked at every STRETCH calls of
+ * the model: they led somewhere when a tool has shown something new since the last stop, or when
+ * the workspace is as it was not before. Looks that find neither count like rounds. Answers whose
+ * tools can have no effect (todo lists, questions, plans, refused and unreadable calls) are looked
+ * at sooner.
  */
 #include <string.h>
 
@@ -20,6 +23,7 @@
 #define STALL_FRESH 5
 #define STALL_BLOCKED 8
 #define STRETCH 10       /* calls of the model between two looks */
+#define STRETCH_IDLE 3   /* what an answer counts whose tools can have no effect */
 #define STRETCH_SEEN 256 /* things that are remembered of a stretch */
 #define EFFECT_TEXT ((size_t)16 << 10)
 
@@ -178,40 +182,45 @@ static void words_of(struct str input, struct buf *ret)
     }
 }
 
-/* Whether a round is better for it. What was refused or has failed is no effect, what the call said
- * itself is wording, and a file that was written counts by its content. */
-static void stall_shown(struct goal *g, const struct referee_tool *t)
+/* A hash of what a tool has shown; false: that is nothing. What the call said itself is wording,
+ * and a file that was written counts by its content. */
+static bool shown_print(const struct referee_tool *t, char ret[static SHA256_HEX + 1])
 {
     CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
-    char print[SHA256_HEX + 1];
 
-    if (!t->ran || t->is_error || t->changed_file || t->flags & TOOL_REFEREE)
-        return;
     normalise(str_clip(t->text, EFFECT_TEXT), &shown);
     words_of(str_clip(t->input, EFFECT_TEXT), &words);
-    if (!shown.len || str_has(buf_str(&words), buf_str(&shown)))
-        return;
-    sha256_hex(buf_str(&shown), print);
-    if (seen_add(&g->memory.shown, GOAL_SHOWN, print))
-        g->has_shown = true;
+    if (t->changed_file || !shown.len || str_has(buf_str(&words), buf_str(&shown)))
+        return false;
+    sha256_hex(buf_str(&shown), ret);
+    return true;
+}
+
+/* Whether a call can have led anywhere at all: it ran, and it neither speaks to the referee or to
+ * the user nor only keeps a list of its own. */
+static bool can_have_effect(const struct referee_tool *t)
+{
+    return t->ran && !(t->flags & (TOOL_REFEREE | TOOL_PERSON)) && !str_is(t->name, "TodoWrite");
 }
 
 /* ---- Calls without a stop ---- */
 
 void stall_effect(struct goal *g, const struct referee_tool *t)
 {
-    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
     char print[SHA256_HEX + 1];
 
-    buf_addf(&all, "%.*s %d\n", STR_ARG(t->name), t->is_error);
-    normalise(str_clip(t->input, EFFECT_TEXT), &all);
-    buf_addc(&all, '\n');
-    normalise(str_clip(t->text, EFFECT_TEXT), &all);
-    sha256_hex(buf_str(&all), print);
+    g->stretch.tools++;
+    if (!can_have_effect(t))
+        return;
+    g->stretch.tools_act = true;
+    g->refused.is_stale = true;
+    if (t->is_error || !shown_print(t, print))
+        return;
     if (seen_add(&g->stretch.seen, STRETCH_SEEN, print))
         g->stretch.is_new = true;
-    stall_shown(g, t);
+    if (seen_add(&g->memory.shown, GOAL_SHOWN, print))
+        g->has_shown = true;
 }
 
 void stall_stop(struct goal *g)
@@ -219,6 +228,22 @@ void stall_stop(struct goal *g)
     strv_clear(&g->stretch.seen);
     g->stretch.calls = g->stretch.stalls = 0;
     g->stretch.is_new = false;
+    g->stretch.claims = 0;
+}
+
+/* ---- Claims that are refused ---- */
+
+/* The permit is held. l: the verdict; NULL: the one before still holds. */
+void stall_claim(struct goal *g, const struct ladder *l)
+{
+    if (++g->stretch.claims == 1)
+        return; /* the stop that follows it counts */
+    if (l)
+        (void)stall_round(g, l);
+    else
+        g->memory.stalls++;
+    g->stretch.claim_counts = true;
+    (void)goal_remember(g, /*err=*/NULL);
 }
 
 /* The permit is held. True: the calls since the last look have shown nothing new. */
@@ -226,9 +251,14 @@ static bool stretch_is_over(struct goal *g)
 {
     struct goal_stretch *s = &g->stretch;
     bool was_new = s->is_new;
+    bool is_idle = s->tools && !s->tools_act;
 
-    if (!goal_is_active(g) || goal_in_plan_mode(g) || !str_is(g->row.goal_id, g->turn_goal) ||
-        ++s->calls <= STRETCH)
+    s->tools = 0;
+    s->tools_act = false;
+    if (!goal_is_active(g) || goal_in_plan_mode(g) || !str_is(g->row.goal_id, g->turn_goal))
+        return false;
+    s->calls += is_idle ? STRETCH_IDLE : 1;
+    if (s->calls <= STRETCH)
         return false;
     s->calls = 1; /* the one that is about to be made */
     s->is_new = false;
@@ -243,6 +273,12 @@ int stall_call(struct goal *g, struct referee_call *ret)
     int r = 1;
 
     lock_take(&g->permit);
+    if (g->stretch.claim_counts && goal_is_active(g)) {
+        g->stretch.claim_counts = false;
+        r = stall_act(g, g->memory.stalls, "claims", &ret->say, &ret->fresh, &ret->keep, &ret->why);
+        lock_give(&g->permit);
+        return !r;
+    }
     r = stretch_is_over(g);
     lock_give(&g->permit);
     if (!r)
@@ -250,7 +286,7 @@ int stall_call(struct goal *g, struct referee_call *ret)
     (void)ladder_state(g, g->spec.cancel, state, /*err=*/NULL);
     lock_take(&g->permit);
     g->stretch.stalls = seen_add(&g->stretch.seen, STRETCH_SEEN, state) ? 0 : g->stretch.stalls + 1;
-    r = !goal_is_active(g) || stall_act(g, g->stretch.stalls, "times ten calls", &ret->say,
+    r = !goal_is_active(g) || stall_act(g, g->stretch.stalls, "looks in one turn", &ret->say,
                                         &ret->fresh, &ret->keep, &ret->why);
     lock_give(&g->permit);
     return !r;

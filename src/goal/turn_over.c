@@ -1,5 +1,6 @@
 /*
- * A turn is over and the goal is not: what its end means for it. The permit is held; agent thread.
+ * A turn is over and the goal is not: what its end means for it (the permit is held; agent thread).
+ * And how a run ends by its goal, for exit codes and result lines (any thread).
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -14,7 +15,9 @@
 #define LOST_TURNS 5 /* in a row without a verdict, for no reason that passes */
 #define RETRY_FIRST_MS ((int64_t)5 * 1000)
 #define RETRY_MOST_MS ((int64_t)10 * 60 * 1000)
-#define QUOTA_WAITS 24 /* in a row; then somebody has to look */
+#define BROKEN 10 /* answers in a row that may break off: each of them costs its tokens */
+#define QUOTA_FROM_MS ((int64_t)15 * 60 * 1000) /* who asks to wait longer has no quota left */
+#define QUOTA_WAITS 24                          /* in a row; then somebody has to look */
 #define QUOTA_WAIT_MS ((int64_t)60 * 60 * 1000)
 #define QUOTA_LEAST_MS ((int64_t)60 * 1000)
 #define QUOTA_MOST_MS ((int64_t)8 * 24 * 60 * 60 * 1000) /* weekly ones are waited for */
@@ -54,27 +57,45 @@ static void retry_later(struct goal *g, const struct err *why, int64_t asked_ms)
     goal_notice(g, LEVEL_WARNING, "goal: %s; next try in %d s", why->text, (int)(delay / 1000));
 }
 
+static bool is_past_deadline(const struct goal *g, int64_t delay_ms)
+{
+    return g->row.deadline_ms && clock_wall_ms() + delay_ms >= g->row.deadline_ms;
+}
+
 /* How long a quota is waited for: until it begins anew where that is known, else an hour; -1: that
  * is too far away. Never so short that the waits are used up at once. */
-static int64_t quota_wait_ms(int64_t asked_ms)
+static int64_t quota_wait_ms(const struct goal *g, int64_t asked_ms)
 {
-    if (asked_ms <= 0)
-        return QUOTA_WAIT_MS;
-    if (asked_ms > QUOTA_MOST_MS)
-        return -1;
-    return asked_ms < QUOTA_LEAST_MS ? QUOTA_LEAST_MS : asked_ms;
+    int64_t delay = asked_ms <= 0 ? QUOTA_WAIT_MS : asked_ms;
+
+    if (delay < QUOTA_LEAST_MS)
+        delay = QUOTA_LEAST_MS;
+    return asked_ms > QUOTA_MOST_MS || is_past_deadline(g, delay) ? -1 : delay;
+}
+
+/* With --auto-resume; and where a person is there to see the countdown, when it is known how long
+ * it takes, unless goal.waitForQuota says no. */
+static bool waits_for_quota(const struct goal *g, int64_t asked_ms)
+{
+    return g->options.auto_resume || (g->spec.is_interactive && asked_ms > 0 &&
+                                      conf_get_bool(g->spec.conf, "goal.waitForQuota", true));
+}
+
+bool goal_is_quota(const struct goal *g, int64_t asked_ms)
+{
+    return asked_ms > QUOTA_FROM_MS || (asked_ms > 0 && is_past_deadline(g, asked_ms));
 }
 
 /* Quota is not capacity: nothing helps but time, or money. */
 void goal_out_of_quota(struct goal *g, struct str why, int64_t asked_ms)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
-    int64_t delay = quota_wait_ms(asked_ms);
+    int64_t delay = quota_wait_ms(g, asked_ms);
     struct wait w = WAIT_INIT;
     struct err err = {0};
 
     buf_add(&text, why);
-    if (g->options.auto_resume && goal_is_active(g) && delay > 0 &&
+    if (waits_for_quota(g, asked_ms) && goal_is_active(g) && delay > 0 &&
         g->memory.quota_waits < QUOTA_WAITS) {
         g->memory.quota_waits++;
         (void)goal_remember(g, &err);
@@ -95,6 +116,16 @@ void goal_out_of_quota(struct goal *g, struct str why, int64_t asked_ms)
                           buf_str(&text), "engine", &err);
 }
 
+static void answers_break(struct goal *g, const struct err *why)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
+
+    buf_addf(&text, "%d answers in a row broke off before their end: %s", g->broken, why->text);
+    (void)goal_set_status(g, GOAL_BLOCKED, 1u << GOAL_ACTIVE, buf_str(&text), "engine",
+                          /*err=*/NULL);
+    g->broken = 0;
+}
+
 static void after_error(struct goal *g, const struct referee_end *e)
 {
     const struct err *why = e->err;
@@ -102,10 +133,14 @@ static void after_error(struct goal *g, const struct referee_end *e)
     bool is_quota = why->code == ERR_QUOTA || status == 402;
     bool passes = error_passes(why->code) || status == 529 || status >= 500 || status == 429;
 
+    is_quota = is_quota || (passes && goal_is_quota(g, e->asked_ms));
     if (g->waits && (is_quota || passes)) /* a person's turn: the goal itself wants nothing now */
         return;
+    g->broken += e->broken;
     if (is_quota)
         goal_out_of_quota(g, str_of(why->text), e->asked_ms);
+    else if (g->broken >= BROKEN)
+        answers_break(g, why);
     else if (passes)
         retry_later(g, why, e->asked_ms);
     else
@@ -177,4 +212,79 @@ void goal_after_turn(struct goal *g, const struct referee_end *e)
     case END_CALLED_OFF:
         break;
     }
+}
+
+/* ---- How a run ends ---- */
+
+/* The subtypes that clients of stream-json know. */
+static const char *ending_subtype(const struct goal *g, int exit_code)
+{
+    enum goal_limit limit = LIMIT_DEADLINE;
+
+    if (exit_code == 0)
+        return "success";
+    if (g->row.status == GOAL_BUDGET_LIMITED &&
+        goal_limit_is_reached(&g->row, /*now_ms=*/0, &limit)) {
+        if (limit == LIMIT_TURNS)
+            return "error_max_turns";
+        if (limit == LIMIT_TOKENS || limit == LIMIT_COST)
+            return "error_max_budget_usd";
+    }
+    return "error_during_execution";
+}
+
+static void ending_reason(const struct goal *g, struct buf *ret)
+{
+    enum goal_limit limit;
+
+    if (g->halted)
+        goal_show_line(buf_str(&g->stop_why), STOP_WHY, ret);
+    else if (g->next_stuck)
+        buf_adds(ret, "the next goal of the queue could not begin");
+    else if (g->row.status == GOAL_BUDGET_LIMITED &&
+             goal_limit_is_reached(&g->row, /*now_ms=*/0, &limit))
+        buf_addf(ret, "the %s is reached", goal_limit_name(limit));
+    else if (g->stop_why.len && g->stop_status == g->row.status)
+        goal_show_line(buf_str(&g->stop_why), STOP_WHY, ret);
+    if (ret->len || g->row.status == GOAL_ACTIVE)
+        return;
+    if (g->row.status == GOAL_PAUSED) /* by whom is not in the row */
+        buf_adds(ret, g->row.last_reason.len ? "paused; last: " : "paused");
+    goal_show_line(g->row.last_reason, STOP_WHY, ret);
+}
+
+bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret)
+{
+    static const int codes[GOAL_STATUS_COUNT] = {
+        [GOAL_ACTIVE] = 13,        [GOAL_PAUSED] = 13,         [GOAL_BLOCKED] = 10,
+        [GOAL_USAGE_LIMITED] = 12, [GOAL_BUDGET_LIMITED] = 11, [GOAL_COMPLETE] = 0,
+    };
+    CLEANUP(buf_release) struct buf reason = BUF_INIT(2 * STOP_WHY);
+    bool has;
+
+    lock_take(&g->permit);
+    has = g->has;
+    if (has) {
+        bool is_paused = g->halted || g->next_stuck || g->lost.len;
+        int code = codes[is_paused ? GOAL_PAUSED : g->row.status];
+
+        ending_reason(g, &reason);
+        *ret = (struct goal_ending){
+            .status = g->halted ? GOAL_PAUSED : g->row.status,
+            .exit_code = code,
+            .subtype = ending_subtype(g, code),
+            .is_own = g->turn_is_own,
+            .reason = arena_str(arena, buf_str(&reason)),
+        };
+    }
+    lock_give(&g->permit);
+    return has;
+}
+
+int goal_exit_code(struct goal *g)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_ending ending;
+
+    return goal_ending(g, &arena, &ending) ? ending.exit_code : -1;
 }

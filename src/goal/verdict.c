@@ -65,8 +65,6 @@ static int verdict_met(struct goal *g, struct ladder *l)
     (void)account_flush(g, CHARGE_ACTIVE_OR_COMPLETE, &err);
     r = set_status_judged(g, l, GOAL_COMPLETE, 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
                           buf_str(&l->reason), &err);
-    if (r < 0)
-        goal_notice(g, LEVEL_ERROR, "goal: met, but that could not be written down: %s", err.text);
     if (r <= 0)
         return 0;
     g->spec.host.arm(g->spec.host.arg, STR(""));
@@ -113,8 +111,7 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
     r = goal_update(g, &u, "verdict", buf_str(&data), &err);
     if (r <= 0) {
         if (r < 0)
-            goal_notice(g, LEVEL_ERROR, "goal: the verdict could not be written down: %s",
-                        err.text);
+            goal_halt(g, STR("the goal is not met"), &err);
         return 0; /* somebody has stopped it meanwhile */
     }
     goal_tell(g, "goal_verdict", buf_str(&data));
@@ -143,7 +140,7 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
     CLEANUP(buf_release) struct buf why = BUF_INIT(1 << 12);
     struct err err = {0};
 
-    if (l->err.code == ERR_QUOTA) {
+    if (l->err.code == ERR_QUOTA || goal_is_quota(g, l->asked_ms)) {
         tell_verdict(g, l, /*stale=*/false);
         buf_addf(&why, "the judge's account has nothing left: %s", l->err.text);
         goal_out_of_quota(g, buf_str(&why), l->asked_ms);
@@ -151,13 +148,11 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
     }
     buf_addf(&why, "it cannot be judged: %s", l->err.text);
     /* Whoever watches is told with the status. */
-    if (set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err) < 0)
-        goal_notice(g, LEVEL_ERROR, "goal: %s, and that could not be written down: %s",
-                    buf_cstr(&why), err.text);
+    (void)set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err);
     return 0;
 }
 
-/* For background commands: the turn ends, and goes on when they are done or silent for long. */
+/* For background commands: the turn ends, and goes on when they are done or have run for long. */
 static int verdict_waits(struct goal *g)
 {
     struct wait w = WAIT_INIT;
@@ -316,15 +311,66 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
 
 /* ---- A claim: on the tool's own thread ---- */
 
+static void answer_refused(struct tool_result *ret, struct str reason)
+{
+    buf_adds(&ret->text, "Not complete: ");
+    buf_add(&ret->text, reason);
+    ret->is_error = true;
+}
+
+/* A claim for a state that was refused before is refused for the same reason, without checks and
+ * without the judge. Where a check has refused it, and a command ran since, what the check looks at
+ * may lie elsewhere: it is run again. */
+static bool is_refused_again(struct goal *g, struct cancel *cancel, struct tool_result *ret)
+{
+    struct goal_refused *last = &g->refused;
+    char state[SHA256_HEX + 1] = "";
+    char terms[SHA256_HEX + 1];
+    bool is_same;
+
+    lock_take(&g->permit);
+    goal_terms(g, terms);
+    is_same =
+        last->state[0] && strcmp(last->terms, terms) == 0 && (last->by_judge || !last->is_stale);
+    lock_give(&g->permit);
+    if (!is_same || ladder_state(g, cancel, state, /*err=*/NULL) < 0 ||
+        strcmp(state, last->state) != 0)
+        return false;
+    lock_take(&g->permit);
+    answer_refused(ret, buf_str(&last->reason));
+    buf_adds(&ret->text, "\nNothing has changed since that was said, so nothing was checked again. "
+                         "Change something before you claim it again, or end your turn.");
+    stall_claim(g, /*l=*/NULL);
+    lock_give(&g->permit);
+    return true;
+}
+
+/* The permit is held. state: of the workspace after the verdict. */
+static void keep_refused(struct goal *g, const struct ladder *l, const char *state)
+{
+    struct goal_refused *last = &g->refused;
+
+    memcpy(last->terms, l->terms, sizeof(last->terms));
+    memcpy(last->state, state, sizeof(last->state));
+    last->by_judge = l->by && strcmp(l->by, "judge") == 0;
+    last->is_stale = false;
+    buf_clear(&last->reason);
+    buf_add(&last->reason, buf_str(&l->reason));
+    stall_claim(g, l);
+}
+
 int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel,
                         struct tool_result *ret, struct err *err)
 {
     CLEANUP(ladder_release) struct ladder l;
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
+    char state[SHA256_HEX + 1] = "";
     enum goal_referee mode;
     bool stale, is_edited;
 
     ladder_init(&l);
+    if (is_refused_again(g, cancel, ret))
+        return 0;
     l.is_claim = true;
     l.claim = reason;
     lock_take(&g->permit);
@@ -338,8 +384,12 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
     }
     if (l.end == LADDER_MET && mode != REFEREE_SELF)
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
+    if (l.end == LADDER_UNMET)
+        (void)ladder_state(g, cancel, state, /*err=*/NULL);
     lock_take(&g->permit);
     stale = verdict_is_stale(g, &l, &is_edited);
+    if (!stale && l.end == LADDER_UNMET)
+        keep_refused(g, &l, state);
     if (!stale)
         (void)terms_object(g, &l);
     if (!stale)
@@ -370,8 +420,6 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         return err_set(err, l.err.code, "it could not be judged: %s", l.err.text);
     if (l.end == LADDER_MET)
         return 1;
-    buf_adds(&ret->text, "Not complete: ");
-    buf_add(&ret->text, buf_str(&l.reason));
-    ret->is_error = true;
+    answer_refused(ret, buf_str(&l.reason));
     return 0;
 }

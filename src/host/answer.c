@@ -4,6 +4,8 @@
  */
 #include "host/answer.h"
 
+#include <string.h>
+
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/permit.h"
@@ -34,6 +36,78 @@ void answer_add_goal(struct goal *goal, struct event *e)
     goal_row_write_status(&row, &w);
     jw_object_end(&w);
     e->json = arena_str(&e->arena, buf_str(&json));
+}
+
+/* What the session has cost so far is what the last turn said. */
+static void answer_copy_costs(const struct turn_report *last, struct event *e,
+                              struct turn_report *ret)
+{
+    struct model_spent *models = arena_alloc(&e->arena, last->model_count * sizeof(*models));
+
+    ret->total_usd = last->total_usd;
+    ret->cost_unknown = last->cost_unknown;
+    ret->model_count = last->model_count;
+    for (size_t i = 0; i < ret->model_count; i++) {
+        models[i] = last->models[i];
+        models[i].model = arena_str(&e->arena, models[i].model);
+    }
+    ret->models = models;
+}
+
+void answer_end_turn(struct goal *goal, bool of_run, struct event *e)
+{
+    struct turn_report *r = arena_new(&e->arena, struct turn_report);
+    struct goal_ending ending;
+
+    answer_add_goal(goal, e);
+    if (!goal_ending(goal, &e->arena, &ending))
+        return;
+    *r = *e->report;
+    r->goal = (struct turn_goal){
+        .status = goal_status_name(ending.status),
+        .reason = ending.reason,
+        .exit_code = ending.exit_code,
+    };
+    if (ending.status != GOAL_ACTIVE &&
+        (ending.is_own || (of_run && ending.status != GOAL_COMPLETE)))
+        r->goal.subtype = ending.subtype;
+    e->report = r;
+}
+
+/* The same goal, in the same state. */
+static bool answer_says_same(const struct event *last, const struct goal_ending *ending)
+{
+    const struct turn_goal *said = last ? &last->report->goal : NULL;
+
+    return said && said->subtype && strcmp(said->status, goal_status_name(ending->status)) == 0 &&
+           str_eq(said->reason, ending->reason);
+}
+
+void host_settle(struct host *h)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct event *last = host_last_turn(h);
+    struct goal_ending ending;
+
+    if (goal_ending(host_goal(h), &arena, &ending) && !answer_says_same(last, &ending)) {
+        struct event *e = host_event(h, EVENT_TURN_DONE);
+        struct turn_report *r = arena_new(&e->arena, struct turn_report);
+
+        if (last)
+            answer_copy_costs(last->report, e, r);
+        r->end = END_CALLED_OFF;
+        r->result = last ? arena_str(&e->arena, last->report->result) : STR("");
+        r->goal = (struct turn_goal){
+            .status = goal_status_name(ending.status),
+            .reason = arena_str(&e->arena, ending.reason),
+            .exit_code = ending.exit_code,
+            .subtype = ending.subtype,
+        };
+        e->report = r;
+        answer_add_goal(host_goal(h), e);
+        feed_emit(host_feed(h), e, /*cancel=*/NULL);
+    }
+    event_unref(last);
 }
 
 static void answer_begins(struct host *h)
@@ -76,7 +150,6 @@ static void answer_input(struct host *h, const struct agent_input *input)
     feed_emit(host_feed(h), e, /*cancel=*/NULL);
 }
 
-/* What the session has cost so far is what the last turn said. */
 static void answer_ends(struct host *h, const struct host_answer *a)
 {
     struct event *e = host_event(h, EVENT_TURN_DONE);
@@ -87,19 +160,8 @@ static void answer_ends(struct host *h, const struct host_answer *a)
     r->is_error = a->is_error;
     r->result = arena_str(&e->arena, a->text);
     r->error = a->is_error ? r->result : STR("");
-    if (last) {
-        struct model_spent *models =
-            arena_alloc(&e->arena, last->report->model_count * sizeof(*models));
-
-        r->total_usd = last->report->total_usd;
-        r->cost_unknown = last->report->cost_unknown;
-        r->model_count = last->report->model_count;
-        for (size_t i = 0; i < r->model_count; i++) {
-            models[i] = last->report->models[i];
-            models[i].model = arena_str(&e->arena, models[i].model);
-        }
-        r->models = models;
-    }
+    if (last)
+        answer_copy_costs(last->report, e, r);
     e->report = r;
     answer_add_goal(host_goal(h), e);
     feed_emit(host_feed(h), e, /*cancel=*/NULL);

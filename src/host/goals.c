@@ -181,11 +181,11 @@ static struct net *goals_net(void *arg)
 
 /* ---- The rest ---- */
 
-static size_t goals_background(void *arg, struct buf *names, int64_t *ret_last_ms)
+static size_t goals_background(void *arg, struct buf *names, int64_t *ret_began_ms)
 {
     struct goals *g = arg;
 
-    return background_running(g->spec.workspace, names, ret_last_ms);
+    return background_running(g->spec.workspace, names, ret_began_ms);
 }
 
 static void goals_title(void *arg, struct str text)

@@ -37,6 +37,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tools/background.h"
 #include "tools/grep.h"
 #include "tools/tools.h"
 
@@ -338,6 +339,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->of_run = spec->has_input && !spec->is_interactive;
     h->source = spec->source;
     effort_parse(conf_get_str(h->conf, "effortLevel"), &h->effort);
     h->prompt = (struct prompt_spec)PROMPT_SPEC_INIT;
@@ -376,6 +378,11 @@ void host_free(struct host *h)
     if (h->runner)
         runner_mute(h->runner);
     agent_free(h->agent);
+    /* What was proven stays as it is: a command that undoes it when it is told to end gets no
+     * chance.
+     */
+    if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
+        background_kill_all(h->workspace);
     host_drop_spends(h);
     conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
     goals_free(h->goals);

@@ -259,6 +259,12 @@ struct host_answer {
     bool goes_on; /* a turn will begin by itself */
 };
 void host_answer(struct host *h, const struct host_answer *a);
+/* A command has changed the goal: its lines go into the transcript now, also where no agent runs.
+ */
+void host_write_goal(struct host *h);
+/* All turns are over and the process is about to exit: where the last TURN_DONE does not say how
+ * the goal stands now (it was stopped while it waited, or no turn has run), another one does. */
+void host_settle(struct host *h);
 
 /* The last TURN_DONE, and the last STEP_DONE, COMPACTED or REWOUND: what the context holds; NULL
  * when there was none. Yours: event_unref(). */

@@ -396,6 +396,25 @@ void host_finish(struct host *h, void (*fn)(void *arg), void *arg)
         fn(arg);
 }
 
+void host_write_goal(struct host *h)
+{
+    struct goal *goal = goals_goal(h->goals);
+    struct agent *a;
+    struct record *record;
+
+    if (!goal_has_lines(goal))
+        return;
+    a = host_hold_building(h); /* whoever builds the agent makes the record, too */
+    record = a ? NULL : host_record(h);
+    if (a)
+        agent_nudge(a);
+    if (record) {
+        goal_set_journal(goal, record_journal(record));
+        goal_write_lines(goal);
+    }
+    host_built(h, a);
+}
+
 /* ---- Its model ---- */
 
 int host_select(struct host *h, struct str want, struct provider *ret, struct err *err)

@@ -55,7 +55,7 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
     struct host_lines lines = {0};
 
     if (e->kind == EVENT_TURN_DONE)
-        answer_add_goal(host_goal(h), e);
+        answer_end_turn(host_goal(h), h->of_run, e);
     count_lines(e, &lines);
     gate_take(&h->gate);
     h->lines.added += lines.added;

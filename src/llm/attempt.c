@@ -509,6 +509,7 @@ static int attempt_play(struct attempt *a, struct llm_fault *fault, struct err *
 
     if (r < 0) {
         a->facts.status = scripted_call_status(a->play);
+        a->facts.broken = a->event_fault.code == ERR_NETWORK; /* "cut" and the like */
         return fault_from_body(a, fault, err);
     }
     return r > 0 ? attempt_done(a) : 0;

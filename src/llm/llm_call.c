@@ -416,6 +416,11 @@ bool llm_call_overloaded(const struct llm_call *c)
     return c->too_busy;
 }
 
+int llm_call_broken(const struct llm_call *c)
+{
+    return c->broken;
+}
+
 int64_t llm_call_asked_ms(const struct llm_call *c)
 {
     return c->asked_ms;

@@ -74,6 +74,8 @@ int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *e
  * the text that was being said, whose LLM_BLOCK_STOP is told. False: no attempt was answering. */
 bool llm_call_cut(struct llm_call *c, struct llm_call_result *ret);
 int llm_call_status(const struct llm_call *c); /* HTTP status of the last failed answer, or 0 */
+int llm_call_broken(
+    const struct llm_call *c); /* answers in a row that broke off before their end */
 bool llm_call_overloaded(const struct llm_call *c); /* its server had too much to do */
 /* How long the server of the last failed answer asked to wait, or when it says that a quota begins
  * anew; -1: it did not say. */

@@ -282,6 +282,17 @@ void job_end(struct proc *p, enum proc_how how, int64_t grace_ms)
     }
 }
 
+void job_kill(struct proc *p)
+{
+    if (p->phase != JOB_RUNNING && p->phase != JOB_ENDING)
+        return;
+    if (p->phase == JOB_RUNNING && !p->leader_done)
+        p->how = PROC_KILLED;
+    p->phase = JOB_KILLING;
+    p->next_ms = loop_now_ms() + JOB_WARDEN_PATIENCE_MS;
+    job_order_warden(p, WARDEN_KILL, 0);
+}
+
 void job_keep(struct proc *p)
 {
     p->timeout_ms = 0;

@@ -122,5 +122,6 @@ void job_close_input(struct proc *p, struct loop *loop);
 void job_resize(struct proc *p, unsigned short rows, unsigned short cols);
 void job_signal(struct proc *p, int signo);
 void job_end(struct proc *p, enum proc_how how, int64_t grace_ms);
+void job_kill(struct proc *p); /* the same without a grace */
 /* LEFT or OVER: reads what is there to read, sends PROC_EXIT; only the first call counts. */
 void job_finish(struct proc *p, struct loop *loop);

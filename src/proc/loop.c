@@ -276,6 +276,9 @@ static void loop_obey(struct loop *loop, struct order *order)
     case ORDER_END:
         job_end(p, PROC_KILLED, p->grace_ms);
         break;
+    case ORDER_KILL:
+        job_kill(p);
+        break;
     case ORDER_KEEP:
         job_keep(p);
         break;

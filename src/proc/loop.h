@@ -25,6 +25,7 @@ enum order_what {
     ORDER_RESIZE,
     ORDER_SIGNAL,
     ORDER_END,
+    ORDER_KILL,
     ORDER_KEEP,
     ORDER_RESUME,
     ORDER_GUESTS,   /* no job: a program in the foreground has ended */

@@ -175,6 +175,11 @@ void proc_end(struct proc *p)
     proc_order(p, ORDER_END, 0, 0, STR(""));
 }
 
+void proc_kill(struct proc *p)
+{
+    proc_order(p, ORDER_KILL, 0, 0, STR(""));
+}
+
 void proc_keep(struct proc *p)
 {
     proc_order(p, ORDER_KEEP, 0, 0, STR(""));

@@ -114,6 +114,7 @@ void proc_close_input(struct proc *p);
 void proc_resize(struct proc *p, unsigned short rows, unsigned short cols);
 void proc_signal(struct proc *p, int signo); /* to the leader's group */
 void proc_end(struct proc *p);               /* TERM, grace, KILL; PROC_EXIT follows */
+void proc_kill(struct proc *p);              /* the same with KILL at once: no trap runs */
 void proc_keep(struct proc *p); /* from here on it has no timeout_ms, and lingers for ever */
 
 /* Ends it when it still runs, and sends no more mail; what is queued still holds it. NULL is

@@ -211,7 +211,7 @@ bool peer_pump(struct peer *p)
     }
     stream_json_event(&p->renderer, e, &lines);
     if (e->kind == EVENT_TURN_DONE)
-        p->last_is_error = e->report->is_error;
+        p->last_is_error = turn_report_is_error(e->report);
     event_unref(e);
     if (lines.len)
         peer_put(p, buf_str(&lines)); /* the renderer has taken secrets out */

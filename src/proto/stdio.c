@@ -267,6 +267,8 @@ static int take_mail(struct stdio *s, struct err *err)
                 return -1;
         } else if (is_done) {
             s->done = true;
+            if (s->spec->over)
+                s->spec->over(s->spec->begin_arg);
         }
     }
     pump(s);

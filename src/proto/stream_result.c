@@ -64,15 +64,43 @@ void stream_json_model_usage(struct jw *w, const struct turn_report *report)
     jw_object_end(w);
 }
 
+static void render_goal(struct jw *w, const struct turn_goal *goal)
+{
+    jw_key(w, "goal");
+    jw_object(w);
+    jw_kcstr(w, "status", goal->status);
+    jw_kstr(w, "reason", goal->reason);
+    jw_ki64(w, "exit_code", goal->exit_code);
+    jw_object_end(w);
+}
+
+/* What went wrong in the turn, and what the goal says that is no success. */
+static void render_errors(struct jw *w, const struct turn_report *report)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    jw_key(w, "errors");
+    jw_array(w);
+    if (report->error.len)
+        jw_str(w, report->error);
+    if (report->goal.subtype) {
+        buf_addf(&text, "The goal of this session is %s", report->goal.status);
+        if (report->goal.reason.len)
+            buf_addf(&text, ": %.*s", STR_ARG(report->goal.reason));
+        jw_str(w, buf_str(&text));
+    }
+    jw_array_end(w);
+}
+
 static void render_result(const struct event *e, struct buf *out)
 {
     const struct turn_report *report = e->report;
-    const char *subtype = turn_end_subtype(report->end);
+    const char *subtype = turn_report_subtype(report);
     bool success = strcmp(subtype, "success") == 0;
     struct stream_line l;
     struct jw *w = line_begin(&l, out, e, 0, "result", subtype);
 
-    jw_kbool(w, "is_error", report->is_error);
+    jw_kbool(w, "is_error", turn_report_is_error(report));
     if (report->category.len) {
         jw_key(w, "api_error_status");
         if (report->api_status)
@@ -83,7 +111,7 @@ static void render_result(const struct event *e, struct buf *out)
     jw_ki64(w, "duration_ms", report->duration_ms);
     jw_ki64(w, "duration_api_ms", report->duration_api_ms);
     jw_ki64(w, "num_turns", report->steps);
-    if (success)
+    if (success || report->goal.subtype) /* an answer is one, whatever the goal says */
         jw_kstr(w, "result", report->result);
     jw_kcstr(w, "stop_reason",
              report->deferred.len        ? "tool_deferred"
@@ -102,16 +130,13 @@ static void render_result(const struct event *e, struct buf *out)
         jw_kraw(w, "structured_output", report->structured);
     if (e->json.len)
         jw_kraw(w, "goal_status", e->json);
+    if (report->goal.status)
+        render_goal(w, &report->goal);
     jw_kcstr(w, "terminal_reason", turn_end_name(report->end));
     if (report->queued)
         jw_ki64(w, "queued_turn_count", (int64_t)report->queued);
-    if (!success) {
-        jw_key(w, "errors");
-        jw_array(w);
-        if (report->error.len)
-            jw_str(w, report->error);
-        jw_array_end(w);
-    }
+    if (!success)
+        render_errors(w, report);
     line_end(&l);
 }
 

@@ -93,6 +93,14 @@ static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, st
     return call->front->edit(call->front->arg, STR("The goal"), &what->text, call->cancel, err);
 }
 
+/* What was typed, or what it means where somebody has read it already. */
+static struct str goal_typed(const struct slash_call *call, const struct goal_argument *what)
+{
+    if (call->args.len)
+        return call->args;
+    return what->verb == GOAL_SET ? buf_str(&what->text) : STR("resume");
+}
+
 static int goal_run_read(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
@@ -108,6 +116,9 @@ static int goal_run_read(struct slash_call *call, struct goal_argument *what, st
         else
             buf_add(&call->text, buf_str(&answer.text));
         call->goes_on = answer.turn;
+        if (answer.turn && !call->is_client)
+            goal_was_typed(host_goal(call->host), goal_typed(call, what));
+        host_write_goal(call->host);
     }
     goal_answer_release(&answer);
     return rc;

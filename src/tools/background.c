@@ -154,7 +154,6 @@ static void job_publish(struct job *j, const struct proc_mail *end)
         job_leave_sandbox(j, end, &blocked);
     lock_take(&j->list->lock);
     j->written = j->spool.written;
-    j->last_ms = clock_mono_ms();
     j->lost = j->spool.lost;
     buf_clear(&j->line);
     buf_add(&j->line, plain_line(&j->spool.plain));
@@ -235,7 +234,7 @@ static struct job *job_new(struct background *list, int id, const char *dir, str
     what = what.len ? what : command;
     j->what = mem_dup(what.ptr, what.len);
     j->tool_use_id = mem_dup(tool_use_id.ptr, tool_use_id.len);
-    j->last_ms = clock_mono_ms();
+    j->began_ms = clock_mono_ms();
     j->line = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     return j;
 }
@@ -367,12 +366,12 @@ size_t background_send(struct workspace *w, struct str tool_use_id)
     return count;
 }
 
-size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_last_ms)
+size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_began_ms)
 {
     struct background *list = background_of(w);
     size_t n = 0;
 
-    *ret_last_ms = 0;
+    *ret_began_ms = 0;
     lock_take(&list->lock);
     VEC_EACH(&list->jobs, it) {
         const struct job *j = *it;
@@ -381,8 +380,8 @@ size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_l
             continue;
         if (names)
             buf_addf(names, "%s%s (%.200s)", n ? ", " : "", j->id, j->what);
-        if (j->last_ms > *ret_last_ms)
-            *ret_last_ms = j->last_ms;
+        if (j->began_ms > *ret_began_ms)
+            *ret_began_ms = j->began_ms;
         n++;
     }
     lock_give(&list->lock);
@@ -459,4 +458,16 @@ int background_kill(struct workspace *w, struct str id, struct buf *ret_was_over
     if (j && !was_over)
         proc_end(j->proc); /* jobs are freed with the workspace only */
     return j ? 0 : -1;
+}
+
+void background_kill_all(struct workspace *w)
+{
+    struct background *list = background_of(w);
+
+    lock_take(&list->lock);
+    VEC_EACH(&list->jobs, j) {
+        if (!(*j)->is_over && (*j)->proc)
+            proc_kill((*j)->proc);
+    }
+    lock_give(&list->lock);
 }

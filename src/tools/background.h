@@ -74,9 +74,9 @@ int background_look(struct workspace *w, struct str id, struct str pattern,
 int background_tail(struct workspace *w, struct str id, size_t max_bytes, struct buf *ret,
                     size_t *ret_total, struct err *err);
 
-/* How many run, what they are for a person (names may be NULL), and when one of them last said
- * something, or began (clock_mono_ms()). */
-size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_last_ms);
+/* How many run, what they are for a person (names may be NULL), and when the newest of them began
+ * (clock_mono_ms()). */
+size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_began_ms);
 
 /* All there are, in the order they began, also those that are over: how many. Everything is lent
  * for the call. */
@@ -92,3 +92,5 @@ size_t background_each(struct workspace *w, void (*fn)(void *arg, const struct b
 
 /* Returns at once; it gets SIGTERM, then SIGKILL. Appends the summary when it was over already. */
 int background_kill(struct workspace *w, struct str id, struct buf *ret_was_over, struct err *err);
+/* All of them get SIGKILL at once: they cannot do anything more. */
+void background_kill_all(struct workspace *w);

@@ -33,8 +33,8 @@ struct job {
 
     /* Under the list's lock. */
     bool is_over;
-    int64_t last_ms; /* of its last word */
-    bool is_killed;  /* by background_kill() */
+    int64_t began_ms;
+    bool is_killed; /* by background_kill() */
     enum proc_how how;
     int code;
     size_t written;     /* bytes of the file */

@@ -164,25 +164,34 @@ static void add_compaction(struct course *c)
     c->compactions++;
 }
 
-static void add_round(struct course *c, bool last)
+static void add_work(struct course *c)
 {
     char input[128];
 
-    for (int64_t calls = below(c, 4); calls > 0; calls--) {
-        snprintf(input, sizeof(input), "{\"command\": \"echo %d >> work.txt\"}", c->calls);
-        add_call(c, "Bash", input);
-    }
+    snprintf(input, sizeof(input), "{\"command\": \"echo %d >> work.txt\"}", c->calls);
+    add_call(c, "Bash", input);
+}
+
+/* Behind some work: a claim for a state that was refused before would not be judged again. */
+static void add_claim(struct course *c, bool ok)
+{
+    add_work(c);
+    add_call(c, "update_goal", "{\"status\": \"complete\", \"reason\": \"done\"}");
+    add_verdict(c, ok);
+}
+
+static void add_round(struct course *c, bool last)
+{
+    for (int64_t calls = below(c, 4); calls > 0; calls--)
+        add_work(c);
     if (tells_early(c) && !c->compactions && below(c, 3) == 0)
         add_compaction(c);
-    if (below(c, 4) == 0) {
-        add_call(c, "update_goal", "{\"status\": \"complete\", \"reason\": \"done\"}");
-        add_verdict(c, /*ok=*/false);
-    }
+    if (below(c, 4) == 0)
+        add_claim(c, /*ok=*/false);
     if (below(c, 3) == 0)
         add_interrupt(c);
     if (last && below(c, 2)) { /* an accepted claim needs no second verdict */
-        add_call(c, "update_goal", "{\"status\": \"complete\", \"reason\": \"done\"}");
-        add_verdict(c, /*ok=*/true);
+        add_claim(c, /*ok=*/true);
         add_text(c, "That was it.");
         return;
     }
