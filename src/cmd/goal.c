@@ -227,9 +227,9 @@ static int check_options(const struct args *args, bool runs, bool is_next)
 {
     static const enum option_id of_verbs[] = {OPT_ALL, OPT_JSON};
     static const enum option_id of_runs[] = {
-        OPT_CHECK,   OPT_PROTECT, OPT_KEEP,        OPT_CHECK_IN, OPT_BUDGET,    OPT_MAX_COST,
-        OPT_MAX_TURNS, OPT_DEADLINE,
-        OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME, OPT_REPORT,   OPT_CONTINUE,  OPT_RESUME,
+        OPT_CHECK,       OPT_PROTECT,   OPT_KEEP,     OPT_CHECK_IN, OPT_BUDGET,
+        OPT_MAX_COST,    OPT_MAX_TURNS, OPT_DEADLINE, OPT_REFEREE,  OPT_ON_DENY,
+        OPT_AUTO_RESUME, OPT_REPORT,    OPT_CONTINUE, OPT_RESUME,
     };
     const enum option_id *wrong = runs ? of_verbs : of_runs;
     size_t count = runs ? ARRAY_LEN(of_verbs) : ARRAY_LEN(of_runs);

@@ -70,7 +70,7 @@ struct goal_options {
     struct strv checks, protect;
     struct strv keep; /* ignored files that count as work */
     bool protect_none;
-    bool in_workspace; /* --check-in workspace: no clean room */
+    bool in_workspace;    /* --check-in workspace: no clean room */
     int64_t token_budget; /* 0: none */
     int64_t max_turns;    /* 0: the default, GOAL_MAX_TURNS */
     double max_cost_usd;  /* 0: none */

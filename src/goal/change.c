@@ -538,7 +538,7 @@ static int do_held(struct goal *g, const struct goal_argument *what, enum goal_v
         return change_queue(g, what, ret, err);
     case GOAL_ACCEPT:
         return str_is(buf_str(&what->text), "terms") ? change_terms(g, ret, err)
-                                                      : change_accept(g, what, cancel, ret, err);
+                                                     : change_accept(g, what, cancel, ret, err);
     case GOAL_LOG:
         return change_log(g, ret, err);
     case GOAL_SET:

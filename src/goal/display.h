@@ -27,9 +27,9 @@ void goal_show_line(struct str text, size_t max, struct buf *ret);
  */
 bool goal_limit_is_reached(const struct store_goal *g, int64_t now_ms, enum goal_limit *ret);
 
-#define GOAL_SHOWN_CHANGED 3 /* protected files that a stop names */
+#define GOAL_SHOWN_CHANGED 3         /* protected files that a stop names */
 #define GOAL_TERMS_LOST "terms lost" /* how the reason of such a pause begins */
-#define GOAL_SHOWN_PROTECTED 8 /* files named in the summary */
+#define GOAL_SHOWN_PROTECTED 8       /* files named in the summary */
 
 struct goal_look {
     const struct store_goal *goal; /* NULL: none */

@@ -141,17 +141,17 @@ struct goal {
     struct buf text; /* the objective, whole */
     struct goal_options options;
     int64_t tokens_at_start;
-    struct buf bent; /* what another program changed in the store since the last verdict */
-    struct buf lost; /* why its terms cannot be relied on; empty: they can */
+    struct buf bent;  /* what another program changed in the store since the last verdict */
+    struct buf lost;  /* why its terms cannot be relied on; empty: they can */
     struct buf judge; /* who judges, as it was when the goal was set */
     char kept_terms[SHA256_HEX + 1]; /* digest of the transcript's newest terms; "": none yet */
     struct goal_used kept_used;
-    bool is_elsewhere;       /* what is told now was done where nobody here could see it */
-    int broken;              /* answers in a row that broke off before their end */
-    struct buf stop_why;     /* of the last change of status, where it was made here */
+    bool is_elsewhere;            /* what is told now was done where nobody here could see it */
+    int broken;                   /* answers in a row that broke off before their end */
+    struct buf stop_why;          /* of the last change of status, where it was made here */
     enum goal_status stop_status; /* that it is the reason of */
-    struct strv lines;       /* goal_status to be written by the agent's thread */
-    const char *notice_type; /* what a person shall be notified of by it; NULL: nothing */
+    struct strv lines;            /* goal_status to be written by the agent's thread */
+    const char *notice_type;      /* what a person shall be notified of by it; NULL: nothing */
     struct buf notice;
 
     bool directive_due, updated_due, continuation_due;
@@ -340,7 +340,7 @@ void terms_keep_used(struct goal *g);                    /* status and use, wher
 /* The row of a resumed session, held against the transcript: restored, or g->lost says why it
  * cannot be relied on. anchor_has_terms: a goal_status line says that there were terms. */
 void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes);
-void terms_are_kept(struct goal *g); /* nothing is to be written before they change */
+void terms_are_kept(struct goal *g);               /* nothing is to be written before they change */
 int terms_accept(struct goal *g, struct err *err); /* the user takes the row as it is */
 
 /* waiting.c: the permit is held. Takes the content of *w. */

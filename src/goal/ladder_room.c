@@ -21,12 +21,12 @@
 
 /* Toolchains and downloaded packages: what a command finds in the home to run at all. */
 static const char *const usual_caches[] = {
-    ".cargo/bin",   ".cargo/registry", ".cargo/git", ".rustup",     ".m2",      ".gradle/wrapper",
-    ".gradle/caches", ".local/bin",    ".local/lib", ".nvm",        ".pyenv",   ".rbenv",
-    ".gem",         ".asdf",           ".sdkman",    ".bun",        ".deno",    ".dotnet",
-    ".nuget",       ".opam",           ".ghcup",     ".cabal",      ".stack",   "go/pkg",
-    "go/bin",       ".npm-global",     ".volta",     ".juliaup",    ".julia",   ".ivy2",
-    ".sbt",         ".cache/pip",      ".npm/_cacache",
+    ".cargo/bin",     ".cargo/registry", ".cargo/git",    ".rustup",  ".m2",    ".gradle/wrapper",
+    ".gradle/caches", ".local/bin",      ".local/lib",    ".nvm",     ".pyenv", ".rbenv",
+    ".gem",           ".asdf",           ".sdkman",       ".bun",     ".deno",  ".dotnet",
+    ".nuget",         ".opam",           ".ghcup",        ".cabal",   ".stack", "go/pkg",
+    "go/bin",         ".npm-global",     ".volta",        ".juliaup", ".julia", ".ivy2",
+    ".sbt",           ".cache/pip",      ".npm/_cacache",
 };
 
 /* ---- where the goal began ---- */

@@ -291,9 +291,9 @@ static void compare_terms(const struct goal *g, const struct kept *k, struct buf
         {"protection", str_eq(row->protect, k->row.protect)},
         {"baseline", str_eq(row->baseline, k->row.baseline)},
         {"options", str_eq(row->options, k->row.options)},
-        {"limits",
-         row->token_budget == k->row.token_budget && row->max_turns == k->row.max_turns &&
-             row->max_cost_usd == k->row.max_cost_usd && row->deadline_ms == k->row.deadline_ms},
+        {"limits", row->token_budget == k->row.token_budget && row->max_turns == k->row.max_turns &&
+                       row->max_cost_usd == k->row.max_cost_usd &&
+                       row->deadline_ms == k->row.deadline_ms},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -213,8 +213,7 @@ static bool session_find_folder(const struct session *s, struct str project, str
         buf_addf(&path, "%s/%s.jsonl", buf_cstr(&dir), e->d_name);
         if (!id_is_uuid(str_of(e->d_name)) || !str_starts(str_of(e->d_name), want) ||
             fstatat(dirfd(d), e->d_name, &st, 0) < 0 || !S_ISDIR(st.st_mode) ||
-            file_exists(buf_cstr(&path)) ||
-            (ret_path->len && st.st_mtim.tv_sec <= newest.tv_sec))
+            file_exists(buf_cstr(&path)) || (ret_path->len && st.st_mtim.tv_sec <= newest.tv_sec))
             continue;
         newest = st.st_mtim;
         buf_clear(ret_path);

@@ -340,8 +340,7 @@ int origin_protect(struct origin *o, struct str glob, struct cancel *cancel, str
     VEC_EACH(&now.changes, c) {
         struct inventory_entry *was = c->was ? inventory_find(&o->files, c->was->path) : NULL;
 
-        if (!c->is || !glob_fits(o, glob, c->is->path) ||
-            (was && was->flags & INVENTORY_PROTECTED))
+        if (!c->is || !glob_fits(o, glob, c->is->path) || (was && was->flags & INVENTORY_PROTECTED))
             continue;
         if (was) {
             struct str path = was->path;
@@ -465,8 +464,7 @@ static int mark_new(const struct origin *o, struct origin_now *n, struct cancel 
             buf_addc(&paths, '\0');
         }
     }
-    if (buf_check(&paths, err) < 0 ||
-        tree_ignored(&t, buf_str(&paths), cancel, &ignored, err) < 0)
+    if (buf_check(&paths, err) < 0 || tree_ignored(&t, buf_str(&paths), cancel, &ignored, err) < 0)
         return -1;
     rest = buf_str(&ignored);
     while (rest.len && str_cut(&rest, '\0', &path)) {

@@ -135,8 +135,8 @@ static bool has_filters(const struct tree *t, const struct git_state *state,
 
     for (size_t i = 0; i < files->entries.len + state->files.len; i++) {
         bool is_state = i >= files->entries.len;
-        struct str path = is_state ? state->files.ptr[i - files->entries.len].path
-                                   : files->entries.ptr[i].path;
+        struct str path =
+            is_state ? state->files.ptr[i - files->entries.len].path : files->entries.ptr[i].path;
         CLEANUP(buf_release) struct buf text = {0};
         CLEANUP(mem_freep) char *full = NULL;
 
