@@ -608,6 +608,8 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
     o->files.entries.len = kept;
     inventory_sort(&o->files);
     accept_programs(o, path, &count, &known);
+    if (!path.len)
+        o->taken_ns = now_ns(); /* files elsewhere, as they are now, too */
     VEC_EACH(&o->checks, c) { /* it need not run or be read any more */
         forget(&c->trace.ran, name, &known);
         forget(&c->trace.used, name, &known);
