@@ -321,7 +321,10 @@ static int compare_after(const struct origin *o, struct ladder *l, struct cancel
 {
     CLEANUP(inventory_release) struct inventory after = INVENTORY_INIT;
     inventory_change_vec changes = VEC_INIT;
-    int r = inventory_walk(&after, o->dir, cancel, err);
+    int r;
+
+    after.skip = o->skip;
+    r = inventory_walk(&after, o->dir, cancel, err);
 
     if (r == 0)
         r = inventory_compare(&l->now.files, &after, o->dir, cancel, &changes, err);

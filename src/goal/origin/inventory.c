@@ -55,6 +55,8 @@ static bool enter(void *arg, struct str path, struct str name)
 {
     struct walk *w = arg;
 
+    if (w->v->skip && str_is(path, w->v->skip))
+        return false;
     if (!str_is(name, ".git"))
         return true;
     add_nested(w->v, path);
