@@ -451,7 +451,7 @@ static void show_stop(const struct store_goal *g, struct buf *ret)
     }
 }
 
-/* A protected file stood against the last verdict: who finds the change right says so. */
+/* What stood against the last verdict, with the command that accepts it. */
 static void show_changed(const struct store_goal *g, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -460,10 +460,13 @@ static void show_changed(const struct store_goal *g, struct buf *ret)
     if (!g->memory.len || json_parse(&arena, g->memory, &v, NULL, NULL) < 0)
         return;
     JSON_EACH(json_get(v, "changed"), path) {
-        buf_adds(ret, "\nA protected file was changed: ");
+        const char *quote = str_chr(json_str(path), ' ') < json_str(path).len ? "'" : "";
+
+        buf_adds(ret, "\nIn the way: ");
         goal_show_line(json_str(path), LINE_MAX_BYTES, ret);
-        buf_adds(ret, ". To accept that: /goal accept ");
+        buf_addf(ret, ". To accept it: /goal accept %s", quote);
         goal_show_line(json_str(path), LINE_MAX_BYTES, ret);
+        buf_adds(ret, quote);
     }
 }
 

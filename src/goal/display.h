@@ -20,16 +20,17 @@ void goal_show_elapsed(int64_t seconds, struct buf *ret); /* 59s 12m 3h 3h 5m 1d
 void goal_show_tokens(int64_t n, struct buf *ret);        /* 950 12.5K 1.2M */
 void goal_show_usd(double usd, struct buf *ret);          /* $12.50 $0.42 $0.0031 */
 const char *goal_show_status(enum goal_status s);         /* "usage limited" */
-/* The first line of the trimmed text, at most max bytes and "…" where it goes on. */
+/* The first line of the trimmed text, with the next one if it ends with a colon; at most max bytes,
+ * then "…". */
 void goal_show_line(struct str text, size_t max, struct buf *ret);
 
 /* Which limit the goal has reached, the budget first. now_ms: wall clock; 0: the row's last change.
  */
 bool goal_limit_is_reached(const struct store_goal *g, int64_t now_ms, enum goal_limit *ret);
 
-#define GOAL_SHOWN_CHANGED 3 /* protected files that a stop names */
+#define GOAL_SHOWN_CHANGED 3         /* protected files that a stop names */
 #define GOAL_TERMS_LOST "terms lost" /* how the reason of such a pause begins */
-#define GOAL_SHOWN_PROTECTED 8 /* files named in the summary */
+#define GOAL_SHOWN_PROTECTED 8       /* files named in the summary */
 
 struct goal_look {
     const struct store_goal *goal; /* NULL: none */

@@ -650,7 +650,8 @@ static void fork_has_files_of_its_own(void **state)
     fork_open(&copy, &spec, folder);
     side_row(&copy, &arena, &row);
     assert_int_equal(row.status, GOAL_PAUSED);
-    assert_true(str_has(row.protect, str_of(folder)));
+    assert_true(str_has(row.protect, row.goal_id));
+    assert_false(str_has(row.protect, was.goal_id));
     assert_true(str_has(row.objective, str_of(folder)));
     assert_true(str_has(row.options, str_of(folder)));
     assert_true(str_has(row.protect, STR("guard.sh")));
