@@ -1,7 +1,7 @@
 /*
  * A goal for people: figures, the line of a status bar, the summary of a bare /goal. Pure
  * functions; used by every front end. What others wrote (reasons, objectives, commands) loses its
- * control characters on the way, so that no terminal is told anything by it.
+ * control characters on the way, so that they cannot control the terminal.
  */
 #pragma once
 
@@ -55,7 +55,7 @@ void goal_show_pill(const struct goal_look *l, struct buf *ret);
  */
 void goal_show_summary(const struct goal_look *l, struct str objective, struct str criteria,
                        struct buf *ret);
-/* Why it stopped and how to go on; one or two sentences. "" for an active one. */
+/* Why it stopped and how to continue; one or two sentences. "" for an active one. */
 void goal_show_stop(const struct store_goal *g, struct buf *ret);
 /* The table of the ledger (/goal log): a line per verdict, transition, wait; charges are left to
  * the report. The first column is the time since the goal was set. Kinds nobody knows are left

@@ -21,8 +21,8 @@
 #define WORD_MAX ((size_t)4 << 10)
 #define COMMAND_MAX ((size_t)64 << 10) /* bytes; a longer one stays without a look at its words */
 #define IGNORE_MAX ((size_t)64 << 10)
-#define GIT_REACH 8                    /* words behind "git" among which its subcommand is */
-#define NOTE_BEFORE ((size_t)8)        /* bytes shown around what makes a call one of note */
+#define GIT_REACH 8             /* words after "git" among which its subcommand is */
+#define NOTE_BEFORE ((size_t)8) /* bytes shown around what makes a call one of note */
 #define NOTE_BEHIND ((size_t)72)
 
 /* ---- Which calls stay ---- */
@@ -145,8 +145,8 @@ static bool is_path_of_note(const struct goal *g, struct str word)
     if (!str_starts(path, dir) || (dir.len > 1 && path.ptr[dir.len] != '/'))
         return true; /* outside */
     path = str_from(path, dir.len > 1 ? dir.len + 1 : 1);
-    return path_has_part_of_note(path) || is_ignored(g, path) || name_kind(path) == NAME_TEST || is_protected(g, buf_str(&full)) ||
-           is_named_by_check(g, path);
+    return path_has_part_of_note(path) || is_ignored(g, path) || name_kind(path) == NAME_TEST ||
+           is_protected(g, buf_str(&full)) || is_named_by_check(g, path);
 }
 
 /* Subcommands of git that change more than files: refs, the index, configuration, objects. */
