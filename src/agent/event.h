@@ -149,7 +149,7 @@ struct turn_goal {
 
 struct turn_report {
     enum turn_end end;
-    bool is_error;       /* the turn's own; turn_report_is_error() heeds the goal, too */
+    bool is_error; /* the turn's own; turn_report_is_error() heeds the goal, too */
     struct turn_goal goal;
     struct str result;   /* the last answer's text; of an API failure its error */
     struct str error;    /* what to tell a person when it is one; or empty */

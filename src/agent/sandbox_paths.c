@@ -422,6 +422,7 @@ static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
     for (size_t i = 0; i < ARRAY_LEN(system_secrets); i++)
         sandbox_add_if_there(&p->hidden, "/", system_secrets[i] + 1);
     sandbox_add_if_there(&p->hidden, s->tenax_home, "auth.json");
+    sandbox_add_if_there(&p->hidden, s->tenax_home, "goals");
     sandbox_add_if_there(&p->hidden, s->tenax_home,
                          SANDBOX_RUN); /* who speaks to a session rules it */
     sandbox_add_if_there(&p->hidden, s->claude_home, ".credentials.json");

@@ -304,9 +304,9 @@ static int act_get(struct act *a, struct store_goal *ret, struct err *err)
     if (r == 0)
         r = act_restore(a, ret, err);
     if (r == 0)
-        return a->is_guess ? err_set(err, ERR_NOT_FOUND, ACT_NONE)
-                           : err_set(err, ERR_NOT_FOUND, "session %.8s has no goal",
-                                     buf_cstr(&a->session));
+        return a->is_guess
+                   ? err_set(err, ERR_NOT_FOUND, ACT_NONE)
+                   : err_set(err, ERR_NOT_FOUND, "session %.8s has no goal", buf_cstr(&a->session));
     return r < 0 ? -1 : 0;
 }
 

@@ -68,11 +68,11 @@ static void read_terms(struct goal_outside *o, const struct goal_outside_spec *s
                                   /*err=*/NULL) < 0)
         return;
     facts = load_facts(load);
-    if (facts->goal_terms.len && load_read(load, facts->goal_terms.offset, facts->goal_terms.len,
-                                           &line, /*err=*/NULL) == 0)
+    if (facts->goal_terms.len &&
+        load_read(load, facts->goal_terms.offset, facts->goal_terms.len, &line, /*err=*/NULL) == 0)
         buf_add(&o->terms, line);
-    if (facts->goal_used.len && load_read(load, facts->goal_used.offset, facts->goal_used.len,
-                                          &line, /*err=*/NULL) == 0)
+    if (facts->goal_used.len &&
+        load_read(load, facts->goal_used.offset, facts->goal_used.len, &line, /*err=*/NULL) == 0)
         buf_add(&o->used, line);
     load_free(load);
 }

@@ -101,9 +101,9 @@ static int print_begin(void *arg, struct err *err)
     return slash_send(p->slash, &p->input, err);
 }
 
-/* The goal decides how the run ends when the run was to work for it, when a turn has run in a session
- * that has one, and when there was nothing else to do. A client that sends prompts of its own is told
- * of the goal by the results of the goal's own turns. */
+/* The goal decides how the run ends when the run was to work for it, when a turn has run in a
+ * session that has one, and when there was nothing else to do. A client that sends prompts of its
+ * own is told of the goal by the results of the goal's own turns. */
 static bool print_is_for_goal(const struct print *p)
 {
     struct event *last = host_last_turn(p->host);
@@ -277,8 +277,8 @@ static int print_host(struct print *p, struct buf *prompt, struct strv *notes, s
     return -1;
 }
 
-/* --continue without a prompt is for a turn that was left open and for an active goal, which goes on
- * by itself. A goal that is stopped stays so; the run says how it stands. */
+/* --continue without a prompt is for a turn that was left open and for an active goal, which goes
+ * on by itself. A goal that is stopped stays so; the run says how it stands. */
 static int print_check_words(struct print *p, struct str prompt, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

@@ -24,8 +24,8 @@
 #define REPORT_MAX ((size_t)64 << 20)
 
 static const enum option_id goal_only[] = {
-    OPT_CHECK,   OPT_PROTECT, OPT_KEEP,        OPT_CHECK_IN, OPT_BUDGET,      OPT_MAX_COST, OPT_DEADLINE,
-    OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME, OPT_REPORT,
+    OPT_CHECK,    OPT_PROTECT, OPT_KEEP,    OPT_CHECK_IN,    OPT_BUDGET, OPT_MAX_COST,
+    OPT_DEADLINE, OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME, OPT_REPORT,
 };
 
 void print_goal_init(struct print_goal *g, const struct args *args, const struct print_order *order)
@@ -49,8 +49,8 @@ void print_goal_release(struct print_goal *g)
 int print_goal_options(const struct args *args, struct goal_options *o, struct err *err)
 {
     static const enum option_id ids[] = {
-        OPT_CHECK,    OPT_PROTECT, OPT_KEEP, OPT_CHECK_IN, OPT_BUDGET,  OPT_MAX_TURNS,   OPT_MAX_COST,
-        OPT_DEADLINE, OPT_REFEREE, OPT_ON_DENY, OPT_AUTO_RESUME,
+        OPT_CHECK,    OPT_PROTECT,  OPT_KEEP,    OPT_CHECK_IN, OPT_BUDGET,      OPT_MAX_TURNS,
+        OPT_MAX_COST, OPT_DEADLINE, OPT_REFEREE, OPT_ON_DENY,  OPT_AUTO_RESUME,
     };
     int64_t now_ms = clock_wall_ms();
 

@@ -42,11 +42,11 @@ static bool begins_nocase(struct str s, struct str begin)
 
 bool credential_is_variable(struct str name)
 {
-    static const char *const begins[] = {"OPENAI_", "GEMINI_", "GOOGLE_", "AWS_",
+    static const char *const begins[] = {"OPENAI_", "GEMINI_", "GOOGLE_",  "AWS_",
                                          "AZURE_",  "VERTEX_", "SSL_CERT", "CURL_CA"};
-    static const char *const ends[] = {"_BASE_URL", "_API_KEY",  "_AUTH_TOKEN", "_TOKEN",
-                                       "_PROXY",    "_HEADERS",  "_ENDPOINT",   "_CA_BUNDLE",
-                                       "_CA_CERTS", "_HOST",     "_SECRET",     "_CLIENT_CERT",
+    static const char *const ends[] = {"_BASE_URL",  "_API_KEY", "_AUTH_TOKEN", "_TOKEN",
+                                       "_PROXY",     "_HEADERS", "_ENDPOINT",   "_CA_BUNDLE",
+                                       "_CA_CERTS",  "_HOST",    "_SECRET",     "_CLIENT_CERT",
                                        "_CLIENT_KEY"};
     static const char *const whole[] = {"NODE_TLS_REJECT_UNAUTHORIZED", "CLAUDE_CODE_USE_BEDROCK",
                                         "CLAUDE_CODE_USE_VERTEX", "TENAX_JUDGE_MODEL"};

@@ -2,9 +2,9 @@
  * Entries of settings that decide where a key goes or where it comes from: base URLs, key helpers,
  * proxies, certificates, credential variables, providers.
  *
- * A repository may bring such entries along. They count only once the user has approved exactly that
- * entry for exactly that folder, headless runs included. An approval is a digest, which the caller
- * keeps (conf_approve()).
+ * A repository may bring such entries along. They count only once the user has approved exactly
+ * that entry for exactly that folder, headless runs included. An approval is a digest, which the
+ * caller keeps (conf_approve()).
  */
 #pragma once
 

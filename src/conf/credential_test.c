@@ -95,11 +95,10 @@ static void test_tracked(void **state)
     static const struct {
         const char *name;
         bool is;
-    } rows[] = {
-        {".claude/settings.json", true},        {".claude/settings.local.json", true},
-        {".tenax/settings.json", true},         {"README", true},
-        {".tenax/settings.local.json", false},  {".claude/settings.loca", false},
-        {".claude/settings.local.json2", false}};
+    } rows[] = {{".claude/settings.json", true},        {".claude/settings.local.json", true},
+                {".tenax/settings.json", true},         {"README", true},
+                {".tenax/settings.local.json", false},  {".claude/settings.loca", false},
+                {".claude/settings.local.json2", false}};
     CLEANUP(buf_release) struct buf index = BUF_INIT(1 << 16);
     struct err err = {0};
 

@@ -155,6 +155,7 @@ static void fork_protect(struct goal *g, struct store_goal *row, struct buf *col
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(mem_freep) char *folder = goal_folder(g, arena_cstr(&arena, row->goal_id));
+    CLEANUP(mem_freep) char *owner = NULL;
     const struct json *v = NULL;
     struct origin *o = NULL;
 
@@ -163,7 +164,9 @@ static void fork_protect(struct goal *g, struct store_goal *row, struct buf *col
                     json_get_str(v, "sha256"), &o, /*err=*/NULL) < 0)
         return;
     origin_move(o, folder);
+    owner = path_join(folder, "session");
     if (file_mkdirs(folder, 0700, /*err=*/NULL) == 0 &&
+        file_replace(owner, str_of(g->spec.session), 0600, /*err=*/NULL) == 0 &&
         goal_write_origin(o, column, /*err=*/NULL) == 0)
         row->protect = buf_str(column);
     origin_free(o);

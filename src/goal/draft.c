@@ -191,6 +191,7 @@ int draft_origin(struct goal *g, struct draft *d, const struct goal_options *o,
                  struct cancel *cancel, struct err *err)
 {
     CLEANUP(mem_freep) char *folder = goal_folder(g, d->goal_id);
+    CLEANUP(mem_freep) char *path = NULL;
     struct origin_spec spec = {
         .dir = g->spec.dir,
         .folder = folder,
@@ -201,6 +202,11 @@ int draft_origin(struct goal *g, struct draft *d, const struct goal_options *o,
         .protects_nothing = o->protect_none,
     };
 
+    if (file_mkdirs(folder, 0700, err) < 0)
+        return -1;
+    path = path_join(folder, "session"); /* the folder goes with it (store/remove.h) */
+    if (file_replace(path, str_of(g->spec.session), 0600, err) < 0)
+        return -1;
     return origin_take(&spec, cancel, &d->origin, &d->notes, err);
 }
 

@@ -62,11 +62,13 @@ static bool path_has_part_of_note(struct str path)
     struct str part;
 
     while (path.len && str_cut(&path, '/', &part)) {
+        enum name_kind kind = name_kind(part);
+
         if (part.len > 1 && part.ptr[0] == '.' && !str_is(part, ".."))
             return true;
         if ((has_folder && str_is_word_of(part, "node_modules target build _build dist out bin obj "
                                                 "vendor venv coverage")) ||
-            name_kind(part) != NAME_PLAIN || name_is_derived(part) ||
+            (kind != NAME_PLAIN && kind != NAME_TEST) || name_is_derived(part) ||
             str_is(part, "CMakeCache.txt"))
             return true;
     }
@@ -127,6 +129,13 @@ static bool is_named_by_check(const struct goal *g, struct str path)
     return false;
 }
 
+/* A bare word such as "lint" or "check" is a command more often than a file. */
+static bool is_test(struct str path)
+{
+    return (str_chr(path, '.') < path.len || str_chr(path, '/') < path.len) &&
+           name_kind(path) == NAME_TEST;
+}
+
 /* word: a path, absolute or relative to the workspace, or any other word. */
 static bool is_path_of_note(const struct goal *g, struct str word)
 {
@@ -145,7 +154,7 @@ static bool is_path_of_note(const struct goal *g, struct str word)
     if (!str_starts(path, dir) || (dir.len > 1 && path.ptr[dir.len] != '/'))
         return true; /* outside */
     path = str_from(path, dir.len > 1 ? dir.len + 1 : 1);
-    return path_has_part_of_note(path) || is_ignored(g, path) || name_kind(path) == NAME_TEST ||
+    return path_has_part_of_note(path) || is_ignored(g, path) || is_test(path) ||
            is_protected(g, buf_str(&full)) || is_named_by_check(g, path);
 }
 

@@ -157,9 +157,9 @@ static void exhibits_make(struct goal *g, struct exhibits *x, const struct ladde
     exhibits_take(g, x);
     exhibits_changes(x, l);
     (void)g->spec.host.background(g->spec.host.arg, &x->services, &last_ms);
-    x->has_baseline = g->origin && goal_diff(g->origin, &l->now, /*spare=*/NULL, cancel, &x->stat,
-                                             LADDER_MAX_STAT, &x->hunks, LADDER_MAX_HUNKS,
-                                             &err) == 0;
+    x->has_baseline =
+        g->origin && goal_diff(g->origin, &l->now, /*spare=*/NULL, cancel, &x->stat,
+                               LADDER_MAX_STAT, &x->hunks, LADDER_MAX_HUNKS, &err) == 0;
     if (!x->has_baseline) {
         log_debug("goal", "no diff for the judge: %s", err.text);
         buf_addf(&x->diff_error, "%s", err.text[0] ? err.text : "git gave no reason");

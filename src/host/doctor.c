@@ -93,6 +93,23 @@ static void doctor_confinement(struct doctor *d)
                    "user namespaces (in a container, let it make them); until then commands ask");
 }
 
+/* Where the checks of a goal are confirmed. */
+static void doctor_room(struct doctor *d)
+{
+    const char *why = "";
+
+    if (!confine_overlay_works(&why))
+        doctor_add(d, HEALTH_WARN, "goals",
+                   "checks are confirmed in a copy of the workspace, because no overlay can be "
+                   "mounted: %s. Verdicts are weaker",
+                   why);
+    else if (!confine_observe_works(&why))
+        doctor_add(d, HEALTH_WARN, "goals",
+                   "checks are confirmed in a clean room, but cannot be observed: %s", why);
+    else
+        doctor_add(d, HEALTH_OK, "goals", "checks are confirmed in a clean room and observed");
+}
+
 static void doctor_libraries(struct doctor *d, struct net *net, const struct err *net_err)
 {
     char pcre[64] = "";
@@ -283,6 +300,7 @@ int doctor_look(struct doctor *d, const struct conf *conf, const struct err *why
 {
     doctor_kernel(d);
     doctor_confinement(d);
+    doctor_room(d);
     if (!conf) {
         doctor_add(d, HEALTH_BAD, "settings", "%s", why->text);
         return 0;

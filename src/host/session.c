@@ -195,6 +195,25 @@ static int check_options(const struct args *args, const char *id, struct err *er
     return 0;
 }
 
+/* Whether a goal of the session is kept below goals/. */
+static bool session_has_goal(const struct session *s, const char *id)
+{
+    CLEANUP(mem_freep) char *goals = path_join(conf_home(s->conf), "goals");
+    DIR *d = opendir(goals);
+    bool has = false;
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !has; e = readdir(d)) {
+        CLEANUP(mem_freep) char *folder = path_join(goals, e->d_name);
+        CLEANUP(mem_freep) char *owner = path_join(folder, "session");
+        CLEANUP(buf_release) struct buf text = {0};
+
+        has = file_slurp(owner, 256, &text, NULL) == 0 && str_is(str_trim(buf_str(&text)), id);
+    }
+    if (d)
+        closedir(d);
+    return has;
+}
+
 /* A session's folder whose transcript was removed. want: the beginning of its id; empty: the newest
  * one. False: there is none. */
 static bool session_find_folder(const struct session *s, struct str project, struct str want,
@@ -212,9 +231,9 @@ static bool session_find_folder(const struct session *s, struct str project, str
 
         buf_addf(&path, "%s/%s.jsonl", buf_cstr(&dir), e->d_name);
         if (!id_is_uuid(str_of(e->d_name)) || !str_starts(str_of(e->d_name), want) ||
+            !session_has_goal(s, e->d_name) ||
             fstatat(dirfd(d), e->d_name, &st, 0) < 0 || !S_ISDIR(st.st_mode) ||
-            file_exists(buf_cstr(&path)) ||
-            (ret_path->len && st.st_mtim.tv_sec <= newest.tv_sec))
+            file_exists(buf_cstr(&path)) || (ret_path->len && st.st_mtim.tv_sec <= newest.tv_sec))
             continue;
         newest = st.st_mtim;
         buf_clear(ret_path);

@@ -47,8 +47,8 @@ int trust_look(const struct conf *conf, const char *dir, struct cancel *cancel,
 int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct cancel *cancel,
               struct err *err);
 
-/* Entries of this folder's settings that decide where a key goes (conf_unapproved()) count where the
- * user has approved them; nothing is opened when there are none. 1: some do now. */
+/* Entries of this folder's settings that decide where a key goes (conf_unapproved()) count where
+ * the user has approved them; nothing is opened when there are none. 1: some do now. */
 int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err);
 
 /* Asks a person about the folder of the settings and keeps the answer: 1 trusted, 0 not. The ask

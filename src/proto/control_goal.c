@@ -66,14 +66,49 @@ static bool goal_looks(struct str text)
            what.verb == GOAL_SHOW;
 }
 
+/* What only changes the goal's row is done at once: a dialog that is open in the session must not
+ * keep the user from pausing or clearing its goal. */
+static bool is_quick(enum goal_verb verb)
+{
+    return verb == GOAL_CLEAR || verb == GOAL_PAUSE || verb == GOAL_BUDGET || verb == GOAL_QUEUE;
+}
+
+/* 1: it is answered; 0: it is for the commands' thread; -1. */
+static int answer_quick(struct control_call *call, struct jw *w, struct err *err)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    CLEANUP(buf_release) struct buf active = BUF_INIT(ANSWER_MAX);
+    struct goal *goal = host_goal(call->session->host);
+    struct goal_answer answer = GOAL_ANSWER_INIT;
+    int r;
+
+    if (!goal || goal_argument_read(json_get_str(call->request, "argument"), clock_wall_ms(), &what,
+                                    /*err=*/NULL) < 0 ||
+        !is_quick(what.verb))
+        return 0;
+    r = goal_do(goal, &what, VIA_ELSEWHERE, /*cancel=*/NULL, &answer, err);
+    if (r == 0) {
+        host_write_goal(call->session->host);
+        goal_active_json(goal, &active);
+        jw_kstr(w, "text", str_trim(buf_str(&answer.text)));
+        jw_kbool(w, "goes_on", answer.turn);
+        jw_kraw(w, "active_goal", buf_str(&active));
+    }
+    goal_answer_release(&answer);
+    return r < 0 ? -1 : 1;
+}
+
 int control_goal(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct slash_command *command = slash_find(STR("/goal"), /*ret_args=*/NULL);
     struct waiting *waiting;
+    int r;
 
-    (void)w;
     if (call->looks_only && !goal_looks(json_get_str(call->request, "argument")))
         return err_set(err, ERR_DENIED, CONTROL_LOOKS_ONLY);
+    r = answer_quick(call, w, err);
+    if (r)
+        return r < 0 ? -1 : 0;
     waiting = mem_zalloc(sizeof(*waiting));
     waiting->to = mailbox_ref(call->mailbox);
     buf_init(&waiting->request_id, 4096);

@@ -65,16 +65,16 @@ struct load_facts {
     struct load_line goal_status; /* attachments of that type, or system lines of that subtype */
     struct load_line goal_terms, goal_used; /* tenax's own: what was agreed, and what was spent */
     struct load_line last_turn;             /* turn_duration */
-    VEC(struct load_line) replacements; /* content-replacement of the main chain, in order */
-    VEC(struct load_line) queue;        /* enqueued and not taken out again, in order */
-    VEC(struct load_line) file_history; /* in order */
-    VEC(struct load_line) collapses;    /* commits in order; empty behind a boundary */
-    struct load_line collapse_snapshot; /* the same */
-    int64_t first_ms, last_ms;          /* timestamps of messages; 0: none */
-    uint64_t messages;                  /* user and assistant lines of the main chain's file */
-    uint64_t skipped;                   /* lines that are no entry */
-    uint64_t size;                      /* bytes that were read */
-    bool is_torn;                       /* the last line has no end; the writer completes it */
+    VEC(struct load_line) replacements;     /* content-replacement of the main chain, in order */
+    VEC(struct load_line) queue;            /* enqueued and not taken out again, in order */
+    VEC(struct load_line) file_history;     /* in order */
+    VEC(struct load_line) collapses;        /* commits in order; empty behind a boundary */
+    struct load_line collapse_snapshot;     /* the same */
+    int64_t first_ms, last_ms;              /* timestamps of messages; 0: none */
+    uint64_t messages;                      /* user and assistant lines of the main chain's file */
+    uint64_t skipped;                       /* lines that are no entry */
+    uint64_t size;                          /* bytes that were read */
+    bool is_torn;                           /* the last line has no end; the writer completes it */
 };
 
 struct load_spec {

@@ -110,6 +110,24 @@ static int remove_goals(const char *home, const char *id, struct store **store,
     return 0;
 }
 
+/* Where the session's goals began: folders of goals/ whose file "session" has its id. What cannot be
+ * removed is swept the next time. */
+static void remove_origins(const char *home, const char *id)
+{
+    CLEANUP(mem_freep) char *goals = path_join(home, "goals");
+    CLEANUP(dir_closep) DIR *d = opendir(goals);
+
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        CLEANUP(mem_freep) char *folder = path_join(goals, e->d_name);
+        CLEANUP(mem_freep) char *owner = path_join(folder, "session");
+        CLEANUP(buf_release) struct buf text = {0};
+
+        if (e->d_name[0] != '.' && file_slurp(owner, 256, &text, NULL) == 0 &&
+            str_is(str_trim(buf_str(&text)), id))
+            (void)remove_tree(dirfd(d), e->d_name, 0);
+    }
+}
+
 /* name: "<id>.jsonl"; the transcript may be gone already. */
 static int remove_files(const char *home, const char *dir, const char *name, struct store **store,
                         struct cancel *cancel, struct err *err)
@@ -126,6 +144,7 @@ static int remove_files(const char *home, const char *dir, const char *name, str
         return err_sys(err, ERR_IO, "cannot remove '%s/%s'", dir, name);
     if (remove_tree(fd, id, 0) < 0)
         return err_sys(err, ERR_IO, "cannot remove '%s/%s'", dir, id);
+    remove_origins(home, id);
     (void)rmdir(dir); /* if that was the last one */
     return 0;
 }

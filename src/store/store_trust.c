@@ -77,8 +77,9 @@ static int trust_approve(struct store *s, void *arg, struct err *err)
         CLEANUP(query_release) struct query q = {0};
         struct str digest = str_of(e->digests->ptr[i]);
 
-        if (query_make(&q, s, "INSERT OR REPLACE INTO trust_entry(dir, digest, time_ms) "
-                              "VALUES(?,?,?)",
+        if (query_make(&q, s,
+                       "INSERT OR REPLACE INTO trust_entry(dir, digest, time_ms) "
+                       "VALUES(?,?,?)",
                        err) < 0)
             return -1;
         query_str(&q, e->dir);

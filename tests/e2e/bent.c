@@ -3,13 +3,12 @@
  *
  *     bent BUILD_DIR bent|lost|killed|keys WORKERS [PART OF A NAME]
  *
- *   bent    the agent runs a command against the running goal: SQL on the row, the lock removed, the
- *           program itself, settings that are written meanwhile
- *   lost    the goal has stopped, something is damaged or removed, and the goal is resumed
- *   killed  the process dies at each of its writes in turn; from "Goal set" on the goal is found
- *           again with all of its terms, and nothing is counted twice
- *   keys    settings name another server, written by the agent while the goal runs or brought along
- *           by the repository; the server is this program, and no request ever reaches it
+ *   bent    the agent runs a command against the running goal: SQL on the row, the lock removed,
+ * the program itself, settings that are written meanwhile lost    the goal has stopped, something
+ * is damaged or removed, and the goal is resumed killed  the process dies at each of its writes in
+ * turn; from "Goal set" on the goal is found again with all of its terms, and nothing is counted
+ * twice keys    settings name another server, written by the agent while the goal runs or brought
+ * along by the repository; the server is this program, and no request ever reaches it
  *
  * The check is `test -e done`, and nobody makes that file: whatever exits with 0, calls the goal
  * complete, or lacks a check or a limit afterwards has been bent. "$BENT sql DB STATEMENT", "drop
@@ -88,7 +87,7 @@ static const struct row bent_rows[] = {
      NULL},
     {"in a loop behind",
      "(for i in 1 2 3 4 5 6 7 8 9; do " ROW("status='complete'") "; sleep 0.05; done) "
-     ">/dev/null 2>&1 & sleep 0.2",
+                                                                 ">/dev/null 2>&1 & sleep 0.2",
      FOREIGN("status")},
     {"store removed", "\"$BENT\" drop " DB " " DB "-wal " DB "-shm", "the row itself"},
     {"store replaced",
@@ -111,20 +110,22 @@ static const struct row bent_rows[] = {
     {"lock removed, another check", UNLOCK TENAX "goal check true 2>&1", NULL, .told = REFUSED},
     {"lock and socket removed, clear", UNSOCKET TENAX "goal clear 2>&1", NULL, .told = REFUSED},
     {"lock overwritten, clear",
-     "for f in \"$TENAX_HOME\"/run/*.lock; do echo '{\"pid\":1,\"socket\":\"/x\"}' > $f; done; " TENAX
-     "goal clear 2>&1",
+     "for f in \"$TENAX_HOME\"/run/*.lock; do echo '{\"pid\":1,\"socket\":\"/x\"}' > $f; "
+     "done; " TENAX "goal clear 2>&1",
      NULL},
     {"trust", TENAX "trust add 2>&1", NULL, .told = "cannot trust a folder"},
-    {"detached, clear", "setsid sh -c '" TENAX "goal clear' 2>&1; sleep 0.2", NULL, .told = REFUSED},
+    {"detached, clear", "setsid sh -c '" TENAX "goal clear' 2>&1; sleep 0.2", NULL,
+     .told = REFUSED},
     {"reparented, clear", "(setsid sh -c 'sleep 0.2; " TENAX "goal clear' &) ; sleep 0.6", NULL},
     {"socket spoken to",
      "cd \"$TENAX_HOME/run\" && \"$BENT\" say *.sock '{\"type\":\"control_request\",\"request_id\":"
      "\"1\",\"request\":{\"subtype\":\"goal\",\"argument\":\"clear\"}}'",
      NULL},
-    {"user settings", "echo '{\"goal\":{\"maxTurns\":900}}' > \"$TENAX_HOME/settings.json\"; sleep 0.1",
-     KEPT_BACK},
+    {"user settings",
+     "echo '{\"goal\":{\"maxTurns\":900}}' > \"$TENAX_HOME/settings.json\"; sleep 0.1", KEPT_BACK},
     {"Claude's user settings",
-     "mkdir -p \"$HOME/.claude\"; echo '{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:9\"}}' > "
+     "mkdir -p \"$HOME/.claude\"; echo '{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:9\"}}' "
+     "> "
      "\"$HOME/.claude/settings.json\"; sleep 0.1",
      KEPT_BACK},
     {"local settings with a hook",
@@ -164,14 +165,17 @@ static const struct row lost_rows[] = {
     {"transcript cut off",
      "for f in " TRANSCRIPT "; do head -c 3000 \"$f\" > x; cat x > \"$f\"; done", NULL},
     {"terms removed, store removed",
-     "rm -f " DB "*; for f in " TRANSCRIPT "; do grep -v goal-terms \"$f\" > x; cat x > \"$f\"; done",
+     "rm -f " DB "*; for f in " TRANSCRIPT
+     "; do grep -v goal-terms \"$f\" > x; cat x > \"$f\"; done",
      "terms lost", 13},
     {"terms changed, store removed",
      "rm -f " DB "*; for f in " TRANSCRIPT "; do sed 's/test -e done/true/' \"$f\" > x; cat x > "
      "\"$f\"; done",
      "terms lost", 13},
-    {"terms changed", "for f in " TRANSCRIPT "; do sed 's/test -e done/true/' \"$f\" > x; cat x > "
-                      "\"$f\"; done", "damaged"},
+    {"terms changed",
+     "for f in " TRANSCRIPT "; do sed 's/test -e done/true/' \"$f\" > x; cat x > "
+     "\"$f\"; done",
+     "damaged"},
     {"requests redirected",
      "echo '{\"providers\":{\"anthropic\":{\"baseUrl\":\"http://127.0.0.1:9\"}}}' > "
      "\"$TENAX_HOME/settings.json\"",
@@ -179,7 +183,8 @@ static const struct row lost_rows[] = {
     {"key helper named", "echo '{\"apiKeyHelper\":\"echo x\"}' > \"$TENAX_HOME/settings.json\"",
      "terms lost", 13},
     {"requests redirected by a variable",
-     "mkdir -p \"$HOME/.claude\"; echo '{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:9\"}}' > "
+     "mkdir -p \"$HOME/.claude\"; echo '{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://127.0.0.1:9\"}}' "
+     "> "
      "\"$HOME/.claude/settings.json\"",
      "terms lost", 13},
     {"garbage at its end", "for f in " TRANSCRIPT "; do head -c 300 /dev/urandom >> \"$f\"; done",
@@ -210,13 +215,14 @@ static const struct row written_rows[] = {
 static const struct row brought_rows[] = {
     {"Claude's project settings, variable", WRITE(VARIABLE, ".claude", "settings.json"), LEFT_OUT},
     {"project settings, provider", WRITE(PROVIDERS, ".tenax", "settings.json") TRACK, LEFT_OUT},
-    {"tracked local settings, variable",
-     WRITE(VARIABLE, ".claude", "settings.local.json") TRACK, LEFT_OUT},
-    {"tracked local settings, provider",
-     WRITE(PROVIDERS, ".tenax", "settings.local.json") TRACK, LEFT_OUT},
+    {"tracked local settings, variable", WRITE(VARIABLE, ".claude", "settings.local.json") TRACK,
+     LEFT_OUT},
+    {"tracked local settings, provider", WRITE(PROVIDERS, ".tenax", "settings.local.json") TRACK,
+     LEFT_OUT},
     {"index of version 4",
      WRITE(PROVIDERS, ".tenax", "settings.local.json") TRACK
-         " && git update-index --index-version 4", LEFT_OUT},
+     " && git update-index --index-version 4",
+     LEFT_OUT},
 };
 
 /* ---- Another program ---- */
@@ -293,9 +299,9 @@ static int play(struct run *r, bool again, const char *extra, struct err *err)
         strv_adds(&args, "--max-turns");
         strv_adds(&args, "+2");
     } else {
-        static const char *const first[] = {"the file is there", "--check", "test -e done",
-                                            "--referee",         "checks",  "--max-turns",
-                                            "4",                 "--budget", "90k"};
+        static const char *const first[] = {
+            "the file is there", "--check", "test -e done", "--referee", "checks",
+            "--max-turns",       "4",       "--budget",     "90k"};
 
         for (size_t i = 0; i < ARRAY_LEN(first); i++)
             strv_adds(&args, first[i]);
@@ -324,8 +330,7 @@ static int shell(const struct stage *s, const char *command)
 
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addchdir_np(&actions, work);
-    r = posix_spawn(&pid, argv[0], &actions, /*attr=*/NULL, (char *const *)argv,
-                    strv_get(&s->env));
+    r = posix_spawn(&pid, argv[0], &actions, /*attr=*/NULL, (char *const *)argv, strv_get(&s->env));
     posix_spawn_file_actions_destroy(&actions);
     if (r != 0 || waitpid(pid, &status, 0) < 0)
         return -1;
@@ -384,8 +389,8 @@ static int play_bent(struct run *r, const struct row *row, struct err *err)
 {
     CLEANUP(mem_freep) char *hooked = path_join(r->stage->dir, "work/hooked");
 
-    if (write_agent(r, row->command, err) < 0 || play(r, /*again=*/false, /*extra=*/NULL, err) < 0 ||
-        check_end(r, 11, row->said, err) < 0)
+    if (write_agent(r, row->command, err) < 0 ||
+        play(r, /*again=*/false, /*extra=*/NULL, err) < 0 || check_end(r, 11, row->said, err) < 0)
         return -1;
     if (row->told) {
         CLEANUP(buf_release) struct buf look = BUF_INIT(1 << 10);
@@ -489,8 +494,9 @@ static int run_with(struct run *r, const char *const *args, struct err *err)
 static int play_written(struct run *r, const struct row *row, int evil, struct err *err)
 {
     CLEANUP(strv_release) struct strv args = STRV_INIT;
-    static const char *const words[] = {"goal", "the file is there", "--max-turns", "3",
-                                        "--permission-mode", "bypassPermissions", "--settings"};
+    static const char *const words[] = {"goal",      "the file is there", "--max-turns",
+                                        "3",         "--permission-mode", "bypassPermissions",
+                                        "--settings"};
     CLEANUP(buf_release) struct buf asked = BUF_INIT(1 << 20);
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)

@@ -22,9 +22,8 @@
 
 /* Below the folder of git, where each counts. */
 static const char *const state_files[] = {
-    "config",          "config.worktree",         "info/exclude",
-    "info/attributes", "info/grafts",             "info/sparse-checkout",
-    "shallow",         "objects/info/alternates",
+    "config",      "config.worktree",      "info/exclude", "info/attributes",
+    "info/grafts", "info/sparse-checkout", "shallow",      "objects/info/alternates",
 };
 
 /* Below the user's home. */
@@ -222,9 +221,8 @@ int git_state_marked(const char *dir, char *const *environ, struct cancel *cance
 
 static int find_folders(struct git_state *s, const struct git *git, struct err *err)
 {
-    static const char *const args[] = {
-        "rev-parse",        "--path-format=absolute", "--git-dir",
-        "--git-common-dir", "--show-toplevel",        NULL};
+    static const char *const args[] = {"rev-parse",        "--path-format=absolute", "--git-dir",
+                                       "--git-common-dir", "--show-toplevel",        NULL};
     static const char *const head[] = {"rev-parse", "--quiet", "--verify", "HEAD^{commit}", NULL};
     CLEANUP(buf_release) struct buf out = {0};
     CLEANUP(git_said_release) struct git_said said = {0};

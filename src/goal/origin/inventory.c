@@ -55,6 +55,8 @@ static bool enter(void *arg, struct str path, struct str name)
 {
     struct walk *w = arg;
 
+    if (w->v->skip && str_is(path, w->v->skip))
+        return false;
     if (!str_is(name, ".git"))
         return true;
     add_nested(w->v, path);
@@ -431,8 +433,7 @@ int inventory_parse(struct inventory *v, const struct json *list, struct err *er
         const struct json *at = json_first(item);
         int64_t type, flags, mode, ino;
         struct inventory_entry e = {0};
-        int64_t *const numbers[] = {&type,       &flags,      &mode, &e.size,
-                                    &e.mtime_ns, &e.ctime_ns, &ino};
+        int64_t *const numbers[] = {&type, &flags, &mode, &e.size, &e.mtime_ns, &e.ctime_ns, &ino};
 
         if (json_len(item) != 11 || !json_is(at, JSON_STRING))
             return err_set(err, ERR_PROTOCOL, "the list of files cannot be read");

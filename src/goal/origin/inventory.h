@@ -59,6 +59,7 @@ struct inventory {
     VEC(struct inventory_entry) entries; /* in order of their paths */
     struct strv nested;                  /* folders of nested repositories, with a slash */
     bool is_whole;                       /* no limit was reached */
+    const char *skip; /* set before the walk: a folder that is left out, relative; NULL: none */
 };
 #define INVENTORY_INIT                                                                             \
     {                                                                                              \

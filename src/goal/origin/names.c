@@ -39,8 +39,8 @@ static const char settings_names[] =
 
 /* Modules of runners, which a file of the same name would take the place of. */
 static const char *const runner_modules[] = {
-    "Test/More.pm",    "Test/Simple.pm",       "Test/Builder.pm",     "Test/Harness.pm",
-    "App/Prove.pm",    "TAP/Parser.pm",        "TAP/Harness.pm",      "Test2/API.pm",
+    "Test/More.pm",         "Test/Simple.pm",     "Test/Builder.pm",     "Test/Harness.pm",
+    "App/Prove.pm",         "TAP/Parser.pm",      "TAP/Harness.pm",      "Test2/API.pm",
     "unittest/__init__.py", "pytest/__init__.py", "_pytest/__init__.py", "pluggy/__init__.py",
     "minitest/autorun.rb",  "rspec/core.rb",      "test/unit.rb",
 };
@@ -125,7 +125,8 @@ static bool name_is_test(struct str name)
     if ((!end.len || str_is_word_of(end, script_ends)) &&
         (fits_any(check_stems, stem) || str_is_word_of(stem, "run-tests run_tests runtests")))
         return true;
-    if (fits_any("expected expected-* expected_* *-expected *_expected golden golden-* golden_*", stem))
+    if (fits_any("expected expected-* expected_* *-expected *_expected golden golden-* golden_*",
+                 stem))
         return true;
     if (!end.len || !str_is_word_of(end, SOURCE_ENDS))
         return false;

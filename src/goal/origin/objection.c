@@ -187,8 +187,7 @@ static bool is_accepted(const struct origin *o, struct str path)
     for (size_t i = 0; i < o->accepted.len; i++) {
         struct str accepted = str_of(o->accepted.ptr[i]);
 
-        if (str_eq(path, accepted) ||
-            (str_starts(path, accepted) && path.ptr[accepted.len] == '/'))
+        if (str_eq(path, accepted) || (str_starts(path, accepted) && path.ptr[accepted.len] == '/'))
             return true;
     }
     return false;

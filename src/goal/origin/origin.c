@@ -47,12 +47,27 @@ void origin_free(struct origin *o)
     mem_freep(&o->dir);
     mem_freep(&o->folder);
     mem_freep(&o->git_dir);
+    mem_freep(&o->skip);
     mem_freep(&o);
 }
 
 static void origin_freep(struct origin **o)
 {
     origin_free(*o);
+}
+
+/* Our own folder is no part of the work: folder is <home>/goals/<goal>. */
+static char *home_inside(const char *dir, const char *folder)
+{
+    CLEANUP(mem_freep) char *goals = path_dirname(folder);
+    CLEANUP(mem_freep) char *home = path_dirname(goals);
+    CLEANUP(mem_freep) char *real = path_real(home);
+    size_t len = strlen(dir);
+    const char *at = real ? real : home;
+
+    if (strncmp(at, dir, len) != 0 || at[len] != '/')
+        return NULL;
+    return mem_dup(at + len + 1, strlen(at + len + 1));
 }
 
 static struct origin *origin_new(const char *dir, const char *folder, char *const *environ)
@@ -63,7 +78,9 @@ static struct origin *origin_new(const char *dir, const char *folder, char *cons
     o->folder = mem_dup(folder, strlen(folder));
     o->git_dir = path_join(folder, "git");
     o->environ = environ;
+    o->skip = home_inside(dir, folder);
     o->files = (struct inventory)INVENTORY_INIT;
+    o->files.skip = o->skip;
     o->git = (struct git_state)GIT_STATE_INIT;
     return o;
 }
@@ -73,6 +90,7 @@ struct tree origin_tree(const struct origin *o)
     return (struct tree){.dir = o->dir,
                          .top = o->git.has_git ? o->git.top.ptr : o->dir,
                          .git_dir = o->git_dir,
+                         .skip = o->skip,
                          .environ = o->environ};
 }
 
@@ -340,8 +358,7 @@ int origin_protect(struct origin *o, struct str glob, struct cancel *cancel, str
     VEC_EACH(&now.changes, c) {
         struct inventory_entry *was = c->was ? inventory_find(&o->files, c->was->path) : NULL;
 
-        if (!c->is || !glob_fits(o, glob, c->is->path) ||
-            (was && was->flags & INVENTORY_PROTECTED))
+        if (!c->is || !glob_fits(o, glob, c->is->path) || (was && was->flags & INVENTORY_PROTECTED))
             continue;
         if (was) {
             struct str path = was->path;
@@ -465,8 +482,7 @@ static int mark_new(const struct origin *o, struct origin_now *n, struct cancel 
             buf_addc(&paths, '\0');
         }
     }
-    if (buf_check(&paths, err) < 0 ||
-        tree_ignored(&t, buf_str(&paths), cancel, &ignored, err) < 0)
+    if (buf_check(&paths, err) < 0 || tree_ignored(&t, buf_str(&paths), cancel, &ignored, err) < 0)
         return -1;
     rest = buf_str(&ignored);
     while (rest.len && str_cut(&rest, '\0', &path)) {
@@ -481,6 +497,7 @@ static int mark_new(const struct origin *o, struct origin_now *n, struct cancel 
 int origin_look(const struct origin *o, struct cancel *cancel, struct origin_now *ret,
                 struct err *err)
 {
+    ret->files.skip = o->skip;
     if (inventory_walk(&ret->files, o->dir, cancel, err) < 0 ||
         inventory_compare(&o->files, &ret->files, o->dir, cancel, &ret->changes, err) < 0 ||
         mark_new(o, ret, cancel, err) < 0)
@@ -610,6 +627,8 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
     o->files.entries.len = kept;
     inventory_sort(&o->files);
     accept_programs(o, path, &count, &known);
+    if (!path.len)
+        o->taken_ns = now_ns(); /* files elsewhere, as they are now, too */
     VEC_EACH(&o->checks, c) { /* it need not run or be read any more */
         forget(&c->trace.ran, name, &known);
         forget(&c->trace.used, name, &known);

@@ -62,6 +62,7 @@ struct origin {
     struct arena arena;
     char *dir, *folder, *git_dir;
     char *const *environ;
+    char *skip; /* $TENAX_HOME, where it lies in the workspace; relative; NULL: it does not */
     struct strv globs, keep;
     struct strv accepted; /* files outside of the workspace that the user accepted */
     bool protects_nothing;

@@ -422,8 +422,7 @@ static int pin_refs(struct room *r, const struct room_spec *spec, struct cancel 
 }
 
 /* Where git looks for a short name, in this order. */
-static const char *const ref_places[] = {"", "refs/", "refs/tags/", "refs/heads/",
-                                         "refs/remotes/"};
+static const char *const ref_places[] = {"", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"};
 
 /* A ref that came later must not stand before one that a check names. */
 static int hide_new_refs(struct room *r, const struct git_state *state, const struct git_pin *pin,
@@ -563,8 +562,7 @@ static int copy_file(const char *from, const char *to, const struct inventory_en
                      struct err *err)
 {
     CLEANUP(fd_closep) int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    CLEANUP(fd_closep)
-    int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, e->mode & 0777);
+    CLEANUP(fd_closep) int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, e->mode & 0777);
     const struct timespec times[2] = {
         {.tv_sec = e->mtime_ns / 1000000000, .tv_nsec = e->mtime_ns % 1000000000},
         {.tv_sec = e->mtime_ns / 1000000000, .tv_nsec = e->mtime_ns % 1000000000},
@@ -631,8 +629,7 @@ static int copy_all(struct room *r, const struct room_spec *spec, struct cancel 
             return err_set(err, ERR_UNSUPPORTED,
                            "the workspace is too large to be copied (%d GB at most)",
                            (int)(ROOM_MAX_COPY >> 30));
-        if (!is_hidden[i] &&
-            (cancel_check(cancel, err) < 0 || copy_entry(r, e, err) < 0))
+        if (!is_hidden[i] && (cancel_check(cancel, err) < 0 || copy_entry(r, e, err) < 0))
             return -1;
     }
     if (file_is_dir(git_dir)) { /* read there, not written: it may be large */
@@ -687,8 +684,8 @@ static int prepare(struct room *r, const struct room_spec *spec, struct cancel *
     if (hide_changed(r, spec, err) < 0 || date_changed(r, spec, err) < 0 ||
         restore_git_files(r, spec, err) < 0)
         return -1;
-    if (state->has_git && (hide_all_new_refs(r, state, err) < 0 ||
-                           pin_refs(r, spec, cancel, err) < 0))
+    if (state->has_git &&
+        (hide_all_new_refs(r, state, err) < 0 || pin_refs(r, spec, cancel, err) < 0))
         return -1;
     return clear_marks(r, spec, cancel, err);
 }
@@ -794,8 +791,8 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
 
 static bool is_replaced(const char *variable)
 {
-    static const char *const names[] = {"HOME=", "TMPDIR=", "TMP=",
-                                        "TEMP=", "XDG_",    "npm_config_cache="};
+    static const char *const names[] = {
+        "HOME=", "TMPDIR=", "TMP=", "TEMP=", "XDG_", "npm_config_cache="};
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (strncmp(variable, names[i], strlen(names[i])) == 0)

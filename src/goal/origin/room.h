@@ -32,9 +32,9 @@ struct room_spec {
     const struct origin_now *now; /* NULL: the goal is being set, and nothing is hidden */
     const char *temp;             /* where rooms are made: "/tmp" */
     const char *home;             /* the user's */
-    const struct strv *caches;    /* folders of the home that are linked into the room's, absolute */
-    bool hides_built;             /* also hides compiled files that git does not ignore */
-    bool is_confined;             /* checks run in the session's sandbox, too */
+    const struct strv *caches; /* folders of the home that are linked into the room's, absolute */
+    bool hides_built;          /* also hides compiled files that git does not ignore */
+    bool is_confined;          /* checks run in the session's sandbox, too */
 };
 
 struct room;

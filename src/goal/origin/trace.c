@@ -156,8 +156,7 @@ static void sort_all(struct trace *t)
 void trace_read(struct trace *t, struct str records, const char *dir, const char *room,
                 const char *home)
 {
-    struct reader r = {
-        .t = t, .dir = str_of(dir), .room = str_of(room), .home = str_of(home)};
+    struct reader r = {.t = t, .dir = str_of(dir), .room = str_of(room), .home = str_of(home)};
     struct str record;
 
     t->is_seen = true;

@@ -32,8 +32,8 @@ struct trace {
 };
 
 void trace_release(struct trace *t);
-/* dir: the workspace as the check saw it. room: a folder of the check's own that does not count, but
- * for what its home, "<room>/h", has from the user's. */
+/* dir: the workspace as the check saw it. room: a folder of the check's own that does not count,
+ * but for what its home, "<room>/h", has from the user's. */
 void trace_read(struct trace *t, struct str records, const char *dir, const char *room,
                 const char *home);
 bool trace_has(const struct strv *list, struct str path);

@@ -135,8 +135,8 @@ static bool has_filters(const struct tree *t, const struct git_state *state,
 
     for (size_t i = 0; i < files->entries.len + state->files.len; i++) {
         bool is_state = i >= files->entries.len;
-        struct str path = is_state ? state->files.ptr[i - files->entries.len].path
-                                   : files->entries.ptr[i].path;
+        struct str path =
+            is_state ? state->files.ptr[i - files->entries.len].path : files->entries.ptr[i].path;
         CLEANUP(buf_release) struct buf text = {0};
         CLEANUP(mem_freep) char *full = NULL;
 
@@ -221,14 +221,17 @@ static bool is_forgivable(struct str complaint)
 
 static int add_all(const struct tree *t, const struct git *git, struct err *err)
 {
-    CLEANUP(buf_release) struct buf spare = BUF_INIT(BUF_NO_LIMIT);
-    const char *args[] = {"add", "-A", "--ignore-errors", "--", ".", NULL, NULL};
+    const char *args[] = {"add", "-A", "--ignore-errors", "--", ".", NULL, NULL, NULL};
+    const char *const left_out[] = {t->spare, t->skip};
+    CLEANUP(strv_release) struct strv specs = STRV_INIT;
     CLEANUP(git_said_release) struct git_said said = {0};
 
-    if (t->spare) {
-        buf_addf(&spare, ":(exclude,literal)%s", t->spare);
-        args[5] = buf_cstr(&spare);
+    for (size_t i = 0; i < ARRAY_LEN(left_out); i++) {
+        if (left_out[i])
+            strv_addf(&specs, ":(exclude,literal)%s", left_out[i]);
     }
+    for (size_t i = 0; i < specs.len; i++)
+        args[5 + i] = specs.ptr[i];
     if (git_run(git, args, STR(""), TREE_SMALL, &said, err) < 0)
         return -1;
     return said.code && !is_forgivable(buf_str(&said.complaint)) ? git_failed(&said, "add", err)

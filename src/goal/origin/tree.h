@@ -29,6 +29,7 @@ struct tree {
     const char *git_dir;  /* ours */
     char *const *environ; /* as tenax was started */
     const char *index;    /* another than the repository's own; NULL: that */
+    const char *skip;     /* a folder that does not count, relative to dir; NULL: none */
     const char *spare;    /* a file that does not count, relative to dir; NULL: none */
 };
 
