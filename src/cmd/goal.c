@@ -3,7 +3,7 @@
  * act on a session's goal from outside (goal_act.c).
  *
  * A word is a verb only when nothing follows it but its own arguments, so that most sentences need
- * no quotes; what stands behind "--" is always a condition. Main thread.
+ * no quotes; what follows "--" is always a condition. Main thread.
  */
 #include "cmd/goal.h"
 
@@ -34,8 +34,8 @@ const struct command cmd_goal = {
                      "queue log report undo",
             .summary = "Work until the condition holds, as checked by tenax itself, and exit: 0 "
                        "complete, 10 blocked, 11 a limit reached, 12 no quota left, 13 paused; "
-                       "or look at and steer a session's goal. With --continue or --resume and "
-                       "no condition, go on with the goal of that session. 'goal -- WORDS' is "
+                       "or show and change a session's goal. With --continue or --resume and "
+                       "no condition, continue the goal of that session. 'goal -- WORDS' is "
                        "always a condition",
             .options =
                 (const enum option_id[]){
@@ -89,7 +89,7 @@ const struct command cmd_goal = {
 
 /* ---- Verbs ---- */
 
-/* How many words may stand behind a verb for it to be one. */
+/* How many words may follow a verb for it to be one. */
 static const struct verb_row {
     const char *name;
     size_t least, most;
@@ -106,7 +106,15 @@ static void join_words(const struct strv *words, size_t from, struct buf *ret)
         buf_addf(ret, "%s%s", i > from ? " " : "", words->ptr[i]);
 }
 
-/* "next" takes the options of a condition: as they would be typed behind /goal. */
+static void add_quoted(const char *word, struct buf *ret)
+{
+    buf_addc(ret, '\'');
+    for (const char *c = word; *c; c++)
+        buf_addf(ret, *c == '\'' ? "'\\%c'" : "%c", *c);
+    buf_addc(ret, '\'');
+}
+
+/* "next" takes the options of a condition: as they would be typed after /goal. */
 static void add_options(const struct args *args, struct buf *ret)
 {
     for (size_t id = 0; id < OPT_COUNT; id++) {
@@ -116,10 +124,8 @@ static void add_options(const struct args *args, struct buf *ret)
             buf_addf(ret, " --%.*s", STR_ARG(name));
             if (!goal_option_takes_value(name))
                 continue;
-            buf_adds(ret, " '");
-            for (const char *c = args->values[id].ptr[i]; *c; c++)
-                buf_addf(ret, *c == '\'' ? "'\\%c'" : "%c", *c);
-            buf_addc(ret, '\'');
+            buf_addc(ret, ' ');
+            add_quoted(args->values[id].ptr[i], ret);
         }
     }
 }
@@ -131,7 +137,11 @@ static int read_verb(const struct args *args, struct goal_act *ret, struct err *
 
     buf_adds(&ret->text, verb);
     buf_adds(&ret->text, strcmp(verb, "edit") == 0 ? " -- " : " ");
-    join_words(&args->words, 2, &ret->text);
+    /* A path is one word for the shell; it must not become a condition because of its blanks. */
+    if (args->words.len == 3 && str_is_word_of(str_of(verb), "accept protect"))
+        add_quoted(args->words.ptr[2], &ret->text);
+    else
+        join_words(&args->words, 2, &ret->text);
     if (strcmp(verb, "next") == 0)
         add_options(args, &ret->text);
     return goal_argument_read(buf_str(&ret->text), clock_wall_ms(), &ret->argument, err);
@@ -270,7 +280,7 @@ static int goal_run(struct cmd *c)
     } else {
         code = check_options(args, /*runs=*/!verb, act.argument.verb == GOAL_NEXT);
         if (!code && !verb && args->given[OPT_SESSION] && !again) {
-            /* The goal of a session: it goes on there. */
+            /* The goal of a session: it continues there. */
             args->given[OPT_RESUME] = true;
             strv_adds(&args->values[OPT_RESUME], args_get(args, OPT_SESSION));
         }

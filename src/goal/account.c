@@ -1,5 +1,5 @@
 /*
- * What was spent, charged to the goal it was spent for.
+ * Use, charged to the goal it was spent for.
  *
  * Figures gather in g->pending and go to the store at the end of each tool, between calls, at the
  * end of a turn and before a status changes: one statement each, under the goal_id that they were
@@ -127,7 +127,7 @@ static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode
     event.data = buf_str(&data);
     r = store_goal_account(g->store, str_of(g->spec.session), &c, event.time_ms, &event, &arena,
                            &row, /*cancel=*/NULL, err);
-    /* Somebody has stopped it since: what was spent before is still its own. */
+    /* It was stopped since: earlier use is still charged to it. */
     if (r == 0 && str_is(row.goal_id, g->turn_goal)) {
         c.mode = row.status == GOAL_COMPLETE ? CHARGE_ACTIVE_OR_COMPLETE : CHARGE_ACTIVE_OR_STOPPED;
         r = store_goal_account(g->store, str_of(g->spec.session), &c, event.time_ms, &event, &arena,

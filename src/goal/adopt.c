@@ -2,9 +2,9 @@
  * A session goes on: the goal's row is the truth, and the transcript's newest goal_status its
  * shadow.
  *
- * Missing lines are appended. Only when the store has never heard of the session (another machine,
- * a file of somebody else) is a row made from the transcript: a goal that was cleared never comes
- * back. A fork gets an unfinished goal of its own, paused and with nothing used.
+ * Missing lines are appended. Only when the store does not know the session (another machine, a
+ * copied file) is a row made from the transcript: a goal that was cleared never comes
+ * back. A fork gets its own unfinished goal, paused and with nothing used.
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -149,8 +149,8 @@ static void adopt_fork_paused(struct goal *g, struct strv *ret_notes)
     strv_adds(ret_notes, "the goal was copied and is paused here; /goal resume works on it");
 }
 
-/* Where the goal began, as a copy of its own. One that cannot be trusted stays what it is; the
- * ladder will say so. */
+/* A separate copy of the origin. One that cannot be trusted stays as it is; the next verdict
+ * reports that. */
 static void fork_protect(struct goal *g, struct store_goal *row, struct buf *column)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -172,7 +172,7 @@ static void fork_protect(struct goal *g, struct store_goal *row, struct buf *col
     origin_free(o);
 }
 
-/* A long text, too, is the copy's own. */
+/* The file of a long text is copied, too. */
 static void fork_text(struct goal *g, struct store_goal *row, struct buf *objective,
                       struct buf *options)
 {
@@ -238,7 +238,7 @@ static void adopt_fork(struct goal *g, const struct anchor *a, struct strv *ret_
     adopt_fork_paused(g, ret_notes);
 }
 
-/* The transcript is told what it missed. */
+/* Appends the lines that the transcript lacks. */
 static void adopt_lines(struct goal *g, const struct anchor *a)
 {
     bool unfinished = g->row.status != GOAL_COMPLETE;
@@ -265,8 +265,8 @@ static void adopt_wait(struct goal *g)
     goal_wait_for(g, &w, str_is(g->row.phase, "waiting") ? "waiting" : "retrying", /*err=*/NULL);
 }
 
-/* Whether a session that goes on waits for a word before it works: a person who is there is asked
- * for it, unless the settings know it; where nobody is, only when the settings want it. */
+/* Whether a resumed session asks before it works: in a terminal unless the settings decide; without
+ * one only if the settings want it. */
 static bool goal_rests(const struct goal *g)
 {
     struct str how = conf_get_str(g->spec.conf, "goal.onResume");
@@ -310,7 +310,7 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     goal_note(g, "restored", STR("{\"from\":\"store\"}"));
 }
 
-/* One waits behind a goal that is complete: the process ended between the two. */
+/* The process ended between a complete goal and the next one of the queue. */
 static void adopt_next(struct goal *g, struct strv *ret_notes)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -326,7 +326,7 @@ static void adopt_next(struct goal *g, struct strv *ret_notes)
     vec_release(&list);
 }
 
-/* Nobody makes one only to find nothing in it. */
+/* No store is created only to find it empty. */
 static bool store_is_there(const struct goal *g)
 {
     CLEANUP(mem_freep) char *path = path_join(g->spec.home, "state.db");
@@ -346,7 +346,7 @@ void goal_adopt(struct goal *g, struct strv *ret_notes)
         return;
     }
     if (goal_read_row(g, &err) < 0) {
-        strv_addf(ret_notes, "whether the session has a goal cannot be told: %s", err.text);
+        strv_addf(ret_notes, "cannot read the session's goal: %s", err.text);
         arena_release(&a.arena);
         return;
     }

@@ -34,7 +34,7 @@ static int64_t alarm_look(struct alarm *a)
     if (g->has && goal_is_active(g) && g->row.deadline_ms && str_is(g->row.goal_id, g->turn_goal)) {
         int64_t until = g->row.deadline_ms - clock_wall_ms();
 
-        /* A turn that a person began here, and watches, goes on to its end. */
+        /* A turn that the user began in this terminal runs to its end. */
         if (until <= 0 && (g->drives || !g->spec.is_interactive)) {
             g->rang = true;
             left = 0;

@@ -1,29 +1,30 @@
 /*
- * What was typed behind /goal, read: one table, the same in the UI, headless and over protocols.
+ * Reads what was typed after /goal: one table, the same in the UI, headless and over protocols.
  *
  * Trimmed; a reserved word counts only as the whole argument, in any case; some words are commands
  * only when what follows fits them; everything else is the condition, and "-- text" always is:
  *
- *   budget VALUE            one word; "none", "+N"; "$5", or behind cost, turns, deadline, tokens
+ *   budget VALUE            one word; "none", "+N"; "$5", or after cost, turns, deadline, tokens
  *   check COMMAND           unless it begins with a word of a sentence ("that", "the", "whether");
  *                           if and for begin a command when "then" or "do" follows
  *   check rm N              when N is a number
  *   protect GLOB            one word, or in quotes
  *   wait WHAT               a number, "pid N", a duration ("90s", "2 hours"), else as check
- *   next CONDITION          always, with options of its own
+ *   next CONDITION          always, with its own options
  *   queue [FROM TO|rm N]    numbers
  *   accept [PATH|all]       one word, or in quotes
  *   undo [yes]
  *   edit -- TEXT            the new objective; "edit the readme" is a condition
  *
  * One that looks like a command and is wrong ("budget abc", "budget 0") is an error and never a
- * condition: nothing is set by accident. Whoever answers says what was understood
+ * condition: nothing is set by accident. The answer says how it was understood
  * (goal_argument_explain()).
  *
- * Options of a condition (--check CMD, --budget N, …) stand before or behind it, as "--name value"
+ * Options of a condition (--check CMD, --budget N, …) stand before or after it, as "--name value"
  * or "--name=value"; a value in quotes is one. A known option in the middle of a condition is an
- * error, as is a word that is nearly one; any other --word behind the beginning is part of the
- * text. A "--" alone before the condition ends the options. Pure, but for the time zone in "18:30".
+ * error, as is a word that is nearly one; any other --word after the beginning is part of the
+ * text. A "--" alone before the condition ends the options. Pure, except for the time zone in
+ * "18:30".
  */
 #pragma once
 
@@ -65,7 +66,7 @@ enum goal_referee {
 };
 const char *goal_referee_name(enum goal_referee r);
 
-/* How a goal is set, whoever sets it. */
+/* How a goal is set. */
 struct goal_options {
     struct strv checks, protect;
     struct strv keep; /* ignored files that count as work */
@@ -75,7 +76,7 @@ struct goal_options {
     int64_t max_turns;    /* 0: the default, GOAL_MAX_TURNS */
     double max_cost_usd;  /* 0: none */
     int64_t deadline_ms;  /* wall clock; 0: none */
-    int64_t lasts_ms;     /* the deadline was said as a duration, which counts from the beginning */
+    int64_t lasts_ms;     /* the deadline is a duration, which counts from the beginning */
     enum goal_referee referee;
     bool has_referee;
     bool on_deny_skip; /* --on-deny skip; else block */

@@ -18,9 +18,9 @@
 #define STOPPED                                                                                    \
     (1u << GOAL_PAUSED | 1u << GOAL_BLOCKED | 1u << GOAL_USAGE_LIMITED | 1u << GOAL_BUDGET_LIMITED)
 
-/* Everything below runs with the permit held, but for what is marked. */
+/* Everything below runs with the permit held, except where noted. */
 
-/* What barred the way on restore may be gone by now; else it is said again. */
+/* The reason that barred the goal on restore may be gone; otherwise it is reported again. */
 static int goal_unbar(struct goal *g, struct err *err)
 {
     const char *code = "";
@@ -119,7 +119,7 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     struct jw w;
     int r;
 
-    g->barred = false; /* whoever may not have one may still drop it */
+    g->barred = false; /* dropping it is allowed where setting one is not */
     if (!g->spec.is_kept || (goal_read_row(g, err) == 0 && !g->has)) {
         buf_addf(&ret->text, "No goal is set, so nothing was cleared.\n%s", goal_usage);
         return 0;
@@ -139,7 +139,7 @@ static int change_clear(struct goal *g, struct goal_answer *ret, struct err *err
     if (r < 0)
         return -1;
     if (r == 0)
-        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+        return err_set(err, ERR_BUSY, "the goal was changed at the same time; try again");
     buf_addf(&ret->text, "Goal cleared: ");
     goal_show_line(was.objective, 300, &ret->text);
     buf_addf(&ret->text, "\nIts report stays: /goal report %.*s",
@@ -194,7 +194,7 @@ void goal_forget_guards(struct goal *g)
     (void)goal_remember(g, /*err=*/NULL);
 }
 
-/* A turn begins by itself, or the answer says why not: whoever waits for one would wait for ever.
+/* A turn begins by itself, or the answer says why not; a caller would wait for it indefinitely.
  */
 void goal_say_turn(struct goal *g, struct goal_answer *ret)
 {
@@ -218,7 +218,7 @@ static void say_landed(struct goal *g, struct goal_answer *ret)
     goal_show_stop(&g->row, &ret->text);
 }
 
-/* Nobody works by the first line of a text whose rest is gone. */
+/* A goal whose full text is lost cannot continue with the first line of it. */
 static int check_text(const struct goal *g, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -234,7 +234,7 @@ static int check_text(const struct goal *g, struct err *err)
                    STR_ARG(json_get_str(v, "file")));
 }
 
-/* Nor without its checks: it stays as it is, and the answer says what to do. */
+/* Nor one whose terms are lost: the answer says what to do. */
 static bool is_lost(const struct goal *g, struct goal_answer *ret)
 {
     if (g->lost.len)
@@ -245,7 +245,7 @@ static bool is_lost(const struct goal *g, struct goal_answer *ret)
     return g->lost.len > 0;
 }
 
-/* Behind one that is complete there may be another, which could not begin. */
+/* After a complete goal the next one of the queue may have failed to begin. */
 static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -284,8 +284,8 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
     if (g->row.status == GOAL_COMPLETE)
         return resume_next(g, ret, err);
     if (!file_is_dir(g->spec.dir))
-        return err_set(err, ERR_NOT_FOUND,
-                       "the folder %s is gone; bring it back to go on with the goal", g->spec.dir);
+        return err_set(err, ERR_NOT_FOUND, "the folder %s is gone; restore it to continue the goal",
+                       g->spec.dir);
     if (check_text(g, err) < 0)
         return -1;
     if (is_lost(g, ret))
@@ -358,7 +358,7 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
     if (r < 0)
         return -1;
     if (r == 0)
-        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+        return err_set(err, ERR_BUSY, "the goal was changed at the same time; try again");
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
     buf_addf(&ret->text, "The %s is changed. ", goal_limit_name(what->limit));
@@ -398,7 +398,7 @@ static int edit_options(const struct goal_options *o, struct goal_update *u, str
     return 0;
 }
 
-/* The ledger has the text; whoever listens may be anywhere, and does not. */
+/* The text goes into the ledger only: observers may be remote. */
 static void write_edited(struct goal *g, struct str text, bool with_text, struct buf *ret)
 {
     struct jw w;
@@ -442,7 +442,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     if (r < 0)
         return -1;
     if (r == 0)
-        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+        return err_set(err, ERR_BUSY, "the goal was changed at the same time; try again");
     buf_clear(&g->text);
     buf_add(&g->text, text);
     g->claim.is_there = false;
@@ -490,7 +490,7 @@ static int change_wait(struct goal *g, const struct goal_argument *what, struct 
 
 /* ---- Terms ---- */
 
-/* The row as it is now, which is not what the transcript says. */
+/* Takes the row as it is, although the transcript has other terms. */
 static int change_terms(struct goal *g, struct goal_answer *ret, struct err *err)
 {
     if (goal_need(g, err) < 0)
@@ -549,13 +549,13 @@ static int do_held(struct goal *g, const struct goal_argument *what, enum goal_v
     BUG("verb %d needs no permit", what->verb);
 }
 
-/* Gives the permit back in between, so that others may tell of something. */
+/* Gives the permit back in between, so that other threads can report events. */
 static bool takes_time(enum goal_verb verb)
 {
     return verb == GOAL_CHECK || verb == GOAL_PROTECT || verb == GOAL_ACCEPT;
 }
 
-/* A client's "set" edits what is there, also what is complete. */
+/* A client's "set" edits the present goal, even a complete one. */
 static bool is_edit(struct goal *g, enum goal_via via)
 {
     bool edits;

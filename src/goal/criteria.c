@@ -125,7 +125,7 @@ static int put_checks(struct goal *g, const struct strv *commands, struct str pr
     if (r < 0)
         return -1;
     if (r == 0)
-        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+        return err_set(err, ERR_BUSY, "the goal was changed at the same time; try again");
     goal_tell(g, "goal_updated", buf_str(&data));
     return 0;
 }
@@ -231,7 +231,7 @@ static int put_protect(struct goal *g, struct str column, const char *kind, stru
     int r = goal_update(g, &u, kind, data, err);
 
     if (r == 0)
-        return err_set(err, ERR_BUSY, "the goal was changed by somebody else just now; try again");
+        return err_set(err, ERR_BUSY, "the goal was changed at the same time; try again");
     return r < 0 ? -1 : 0;
 }
 
@@ -287,7 +287,7 @@ int change_protect(struct goal *g, const struct goal_argument *what, struct canc
     return 0;
 }
 
-/* Without the permit. What cannot be trusted is made anew, whatever path says. */
+/* Without the permit. An origin that cannot be trusted is taken again, whatever the path is. */
 static int accept_changes(struct goal *g, struct protection *n, struct str path,
                           struct cancel *cancel, size_t *ret_count, struct err *err)
 {
@@ -311,7 +311,7 @@ static void write_accepted(struct goal *g, struct str path, struct buf *ret)
     jw_object_end(&w);
 }
 
-/* Changes to protected files that the user finds right. */
+/* Changes that the user accepts. */
 int change_accept(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                   struct goal_answer *ret, struct err *err)
 {

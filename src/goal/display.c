@@ -1,5 +1,5 @@
 /*
- * display: what a person sees of a goal that is there, and of one that has stopped. Everything is a
+ * display: how a goal is shown, active or stopped. Everything is a
  * function of the row and two clock readings, so a front end redraws only when its text changes.
  * Any thread.
  */
@@ -22,7 +22,7 @@ const char goal_usage[] =
     "                         --referee judge|self|checks, --on-deny block|skip, --auto-resume\n"
     "/goal                    how it stands\n"
     "/goal clear              drop it (also: stop, off, reset, none, cancel)\n"
-    "/goal pause · resume     hold it; go on with it\n"
+    "/goal pause · resume     hold it; continue\n"
     "/goal edit               change the objective\n"
     "/goal budget N|+N|none   set, raise or lift the token budget, and go on (also: $5, turns N,\n"
     "                         deadline 2h)\n"
@@ -204,7 +204,7 @@ void goal_show_pill(const struct goal_look *l, struct buf *ret)
 
 /* ---- The summary ---- */
 
-/* All lines of a text, each indented but for the first. */
+/* All lines of a text, each indented except the first. */
 static void show_objective(struct str text, struct buf *ret)
 {
     struct str rest = str_clip(str_trim(text), OBJECTIVE_MAX_BYTES);
@@ -373,7 +373,7 @@ void goal_show_summary(const struct goal_look *l, struct str objective, struct s
     buf_addf(ret, "Commands:    %s\n", commands_of(g->status));
 }
 
-/* ---- Why it stopped, and how to go on ---- */
+/* ---- Why it stopped, and how to continue ---- */
 
 static void show_spent(const struct store_goal *g, struct buf *ret)
 {
@@ -451,7 +451,7 @@ static void show_stop(const struct store_goal *g, struct buf *ret)
     }
 }
 
-/* A protected file stood against the last verdict: who finds the change right says so. */
+/* What stood against the last verdict, with the command that accepts it. */
 static void show_changed(const struct store_goal *g, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -460,10 +460,13 @@ static void show_changed(const struct store_goal *g, struct buf *ret)
     if (!g->memory.len || json_parse(&arena, g->memory, &v, NULL, NULL) < 0)
         return;
     JSON_EACH(json_get(v, "changed"), path) {
-        buf_adds(ret, "\nA protected file was changed: ");
+        const char *quote = str_chr(json_str(path), ' ') < json_str(path).len ? "'" : "";
+
+        buf_adds(ret, "\nIn the way: ");
         goal_show_line(json_str(path), LINE_MAX_BYTES, ret);
-        buf_adds(ret, ". To accept that: /goal accept ");
+        buf_addf(ret, ". To accept it: /goal accept %s", quote);
         goal_show_line(json_str(path), LINE_MAX_BYTES, ret);
+        buf_adds(ret, quote);
     }
 }
 

@@ -1,7 +1,7 @@
 /*
  * A goal for people: figures, the line of a status bar, the summary of a bare /goal. Pure
  * functions; used by every front end. What others wrote (reasons, objectives, commands) loses its
- * control characters on the way, so that no terminal is told anything by it.
+ * control characters on the way, so that they cannot control the terminal.
  */
 #pragma once
 
@@ -20,7 +20,8 @@ void goal_show_elapsed(int64_t seconds, struct buf *ret); /* 59s 12m 3h 3h 5m 1d
 void goal_show_tokens(int64_t n, struct buf *ret);        /* 950 12.5K 1.2M */
 void goal_show_usd(double usd, struct buf *ret);          /* $12.50 $0.42 $0.0031 */
 const char *goal_show_status(enum goal_status s);         /* "usage limited" */
-/* The first line of the trimmed text, at most max bytes and "…" where it goes on. */
+/* The first line of the trimmed text, with the next one if it ends with a colon; at most max bytes,
+ * then "…". */
 void goal_show_line(struct str text, size_t max, struct buf *ret);
 
 /* Which limit the goal has reached, the budget first. now_ms: wall clock; 0: the row's last change.
@@ -54,7 +55,7 @@ void goal_show_pill(const struct goal_look *l, struct buf *ret);
  */
 void goal_show_summary(const struct goal_look *l, struct str objective, struct str criteria,
                        struct buf *ret);
-/* Why it stopped and how to go on; one or two sentences. "" for an active one. */
+/* Why it stopped and how to continue; one or two sentences. "" for an active one. */
 void goal_show_stop(const struct store_goal *g, struct buf *ret);
 /* The table of the ledger (/goal log): a line per verdict, transition, wait; charges are left to
  * the report. The first column is the time since the goal was set. Kinds nobody knows are left

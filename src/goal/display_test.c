@@ -143,6 +143,10 @@ static const struct {
     {"a\tb\x7f"
      "c",
      20, "a b c"},
+    {"Because of:\n- a.c: changed\n- b.c: gone\n", 40, "Because of: a.c: changed"},
+    {"Because of:\n- a.c: changed\n", 17, "Because of: a.c: …"},
+    {"Because of:\n- a.c: changed\n", 12, "Because of:"},
+    {"Because of:", 40, "Because of:"},
 };
 
 static void one_line(void **state)

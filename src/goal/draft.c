@@ -1,6 +1,6 @@
 /*
- * draft: what is found out before a goal is set, column by column. Any thread; runs checks and
- * reads the workspace, so no permit is held but where draft.h's caller says so.
+ * draft: what is recorded before a goal is set, column by column. Any thread; runs checks and reads
+ * the workspace, so the permit is not held except where draft.h says so.
  */
 #include "goal/draft.h"
 
@@ -102,7 +102,7 @@ static int64_t draft_check_ms(const struct draft *d)
     return half > 1 ? half : 1;
 }
 
-/* How a check that fails before any work fails: because of the work, or because it cannot run. */
+/* Why a check cannot run at all; NULL: it fails only because the work is not done. */
 static const char *draft_complaint(const struct check_result *r)
 {
     struct str tail = buf_str(&r->tail);
@@ -118,8 +118,7 @@ static const char *draft_complaint(const struct check_result *r)
     return NULL;
 }
 
-/* One check in a clean room of its own, before any work. Without a room it runs in the workspace.
- */
+/* Runs one check in its own clean room, before any work; without a room in the workspace. */
 static int draft_check(struct goal *g, struct draft *d, const char *command,
                        const struct goal_options *o, struct cancel *cancel, struct err *err)
 {

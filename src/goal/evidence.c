@@ -21,7 +21,7 @@
 #define WORD_MAX ((size_t)4 << 10)
 #define COMMAND_MAX ((size_t)64 << 10) /* bytes; a longer one stays without a look at its words */
 #define IGNORE_MAX ((size_t)64 << 10)
-#define GIT_REACH 8             /* words behind "git" among which its subcommand is */
+#define GIT_REACH 8             /* words after "git" among which its subcommand is */
 #define NOTE_BEFORE ((size_t)8) /* bytes shown around what makes a call one of note */
 #define NOTE_BEHIND ((size_t)72)
 

@@ -82,26 +82,47 @@ const char *goal_show_status(enum goal_status s)
     return "unknown";
 }
 
-void goal_show_line(struct str text, size_t max, struct buf *ret)
+/* Without what could move a cursor. */
+static void show_text(struct str text, struct buf *ret)
 {
-    struct str trimmed = str_trim(text);
-    struct str line = str_trim(str_first(trimmed, str_chr(trimmed, '\n')));
-    struct str rest = str_clip(line, max);
-    bool cut = rest.len < line.len;
-
-    while (rest.len) {
+    while (text.len) {
         uint32_t code = 0;
-        size_t n = utf8_decode(rest, &code);
+        size_t n = utf8_decode(text, &code);
 
         if (n == 0)
-            buf_adds(ret, "\xef\xbf\xbd"); /* U+FFFD for what is no character */
+            buf_adds(ret, "\xef\xbf\xbd"); /* U+FFFD for invalid bytes */
         else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
             buf_addc(ret, ' ');
         else
-            buf_add(ret, str_first(rest, n));
-        rest = str_from(rest, n ? n : 1);
+            buf_add(ret, str_first(text, n));
+        text = str_from(text, n ? n : 1);
     }
-    if (cut)
+}
+
+void goal_show_line(struct str text, size_t max, struct buf *ret)
+{
+    struct str rest = str_trim(text);
+    struct str line = STR("");
+    struct str item = STR("");
+    struct str shown;
+
+    str_cut(&rest, '\n', &line);
+    line = str_trim(line);
+    if (str_ends(line, STR(":"))) {
+        str_cut(&rest, '\n', &item);
+        item = str_trim(item);
+        if (str_starts(item, STR("- ")))
+            item = str_from(item, 2);
+    }
+    shown = str_clip(line, max);
+    show_text(shown, ret);
+    if (shown.len == line.len && item.len && line.len + 1 < max) {
+        buf_addc(ret, ' ');
+        shown = str_clip(item, max - line.len - 1);
+        line = item;
+        show_text(shown, ret);
+    }
+    if (shown.len < line.len)
         buf_adds(ret, "…");
 }
 

@@ -1,5 +1,5 @@
 /*
- * The goal of a session: its row, what hangs on it, and how others hear of it.
+ * The goal of a session: its row, its state, and its events.
  */
 #include "goal/goal.h"
 
@@ -114,7 +114,7 @@ int goal_read_row(struct goal *g, struct err *err)
     return 0;
 }
 
-/* Cancelled or not, what has happened is written down. */
+/* Cancelled or not, what happened is recorded. */
 static struct cancel *goal_patience(void)
 {
     return NULL;
@@ -185,7 +185,7 @@ int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct 
     return goal_update(g, &u, /*kind=*/NULL, STR(""), err);
 }
 
-/* A person shall hear of it: what they waited for is there, or nothing goes on without them. */
+/* The user is notified: the goal is complete, or it needs them. */
 static void wants_notice(struct goal *g, enum goal_status to, struct str why)
 {
     struct str line = str_trim(why);
@@ -618,7 +618,7 @@ void goal_answer_release(struct goal_answer *a)
 
 /* ---- Life ---- */
 
-/* The goal of a session that goes on is told of when the agent begins: nobody listens before. */
+/* Observers learn of a resumed goal when the agent begins: there are none before. */
 static void tell_restored(struct goal *g)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
@@ -688,7 +688,7 @@ struct referee *goal_referee(struct goal *g)
     return &g->referee;
 }
 
-/* What goes on by itself pauses with its process; what was never begun stays as it is. */
+/* A goal that works by itself pauses with its process; one that has not begun stays as it is. */
 void goal_close(struct goal *g)
 {
     struct err err = {0};

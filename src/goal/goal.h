@@ -1,28 +1,29 @@
 /*
- * The goal of a session: set, worked for, judged, proven; never forgotten, never run away with.
+ * The goal of a session: set, worked for, judged and proven.
  *
- * One struct goal lives as long as its host. It is the agent's referee (agent/referee.h), and what
- * everybody else asks for goes through goal_do(). While a process holds the goal, what it knows is
- * the truth: the row in the store (store/goals.h) is written first, but a change that another
- * program makes to it is undone, reported, and stands against the next verdict (terms.c). Other
- * processes send what they want to the holder's control socket.
+ * One struct goal lives as long as its host. It is the agent's referee (agent/referee.h); all other
+ * requests go through goal_do(). While a process holds the goal, its memory is the truth: a change
+ * that another program makes to the row in the store (store/goals.h) is undone, reported, and
+ * counts against the next verdict. Other processes send their requests to the holder's control
+ * socket.
  *
- *   set.c       a goal is set: gate.c, what is found out before (draft.c), the row
- *   change.c    clear, edit, pause, resume, budget, …: what people and clients want; criteria.c,
- *               queue.c, undo.c
- *   adopt.c     the goal of a session that goes on
- *   terms.c     what was agreed, and that nothing but goal_do() changes it
+ *   set.c       sets a goal: gate.c (may there be one?), draft.c (what is recorded before), the row
+ *   change.c    clear, edit, pause, resume, budget, …; criteria.c, queue.c, undo.c
+ *   adopt.c     the goal of a resumed session
+ *   terms.c     objective, checks, protection and limits, kept from other programs; terms_line.c
+ *               keeps a copy in the transcript
  *   referee.c   the agent's referee: what happens at which point of a turn, and when it is idle
- *   ladder.c    the verdict: checks, protection, judge (ladder_judge.c)
- *   verdict.c   what becomes of it; milestone.c verified steps
- *   turn_over.c what the end of a turn means; waiting.c
- *   stall.c     rounds that change nothing
+ *   ladder.c    the verdict: checks, the clean room (ladder_room.c), the judge (ladder_judge.c)
+ *   origin/     the state in which the goal began, what changed since, and the clean room
+ *   verdict.c   the consequences of a verdict; milestone.c: verified steps
+ *   turn_over.c what the end of a turn means, and how a run ends; alarm.c: the deadline; waiting.c
+ *   stall.c     rounds without progress
  *   account.c   tokens, money and time, charged to the goal they were spent for
  *   tools.c     get_goal, create_goal, update_goal
  *
  * There is one lock, the permit: an outside change and the start of an idle continuation never
  * overlap. It is never held while something runs or waits. Everything here may be called from any
- * thread, but for the referee's functions (the agent's) and goal_new() and goal_free().
+ * thread, except the referee's functions (the agent's thread), goal_new() and goal_free().
  */
 #pragma once
 
@@ -59,16 +60,16 @@ struct goal_host {
     void *arg; /* of all below */
     /* Numbers the event and shows it to observers. Must not wait long. */
     void (*emit)(void *arg, struct event *e);
-    /* The agent shall look whether there is something to do; it is made if there is none yet. */
+    /* Makes the agent look for work; creates it if there is none yet. */
     int (*wake)(void *arg, struct err *err);
     /* The session's Stop hook: there is one with this prompt, or there is none (empty). The host
      * keeps it in the registry of hooks, where it is listed; the referee executes it. */
     void (*arm)(void *arg, struct str objective);
     bool (*is_armed)(void *arg, struct str objective);
-    /* Background commands that still run: how many, their names for a person (may be NULL), and
+    /* Background commands that still run: how many, their names for display (may be NULL), and
      * when the newest of them began (clock_mono_ms()). */
     size_t (*background)(void *arg, struct buf *names, int64_t *ret_began_ms);
-    /* Who judges: a provider of its own (goal.judgeModel, else the session's model now). Lent until
+    /* The judge's own provider (goal.judgeModel, else the session's model now). Lent until
      * the next call; asked by one thread at a time. */
     struct provider *(*judge)(void *arg, struct err *err);
     struct net *(*net)(void *arg);
@@ -79,10 +80,10 @@ struct goal_host {
     void (*title)(void *arg, struct str text);
     bool (*is_trusted)(void *arg);
     /* Whether what the session's model costs is known, so that a limit of cost can be kept. NULL:
-     * nobody works here. */
+     * no agent works here. */
     bool (*has_price)(void *arg);
-    /* A person shall hear of it (hook event Notification, type of the reference). Must not wait;
-     * the agent's thread. NULL: nobody can be told. */
+    /* Notifies the user (hook event Notification, with a type of the reference). Must not wait; the
+     * agent's thread. NULL: there is no way to. */
     void (*notify)(void *arg, const char *type, struct str message);
 };
 
@@ -97,26 +98,26 @@ struct goal_spec {
     struct permit *permit;   /* its mode */
     struct sandbox *sandbox; /* where checks run; NULL: they are not confined */
     const struct toolbox *judge_tools;
-    bool is_kept;        /* the session is written down */
-    bool is_interactive; /* a person is there: trust counts, resuming asks */
+    bool is_kept;        /* the session is saved */
+    bool is_interactive; /* in a terminal: trust counts, resuming asks */
     bool is_fork;
     const char *forked_from;   /* the session it was forked from; NULL */
     int64_t output_tokens;     /* of the session so far */
     struct str anchor;         /* JSON of the newest goal_status of the transcript; empty: none */
     struct str terms, used;    /* JSON of its newest goal-terms and goal-used lines; empty: none */
-    bool resumes;              /* a session that goes on */
-    bool is_outside;           /* nobody works here: the row is only looked at and changed */
+    bool resumes;              /* a resumed session */
+    bool is_outside;           /* no agent works here: the row is only read and changed */
     struct cancel *cancel;     /* of the process */
     const char *store_backend; /* NULL: sqlite */
 };
 
-/* Reads the row of a session that goes on; notes: for the user (a stopped goal says so). Never
- * fails for the store: a goal that cannot be read is a note. */
+/* Reads the row of a resumed session. notes: for the user, such as that the goal is stopped, or why
+ * it cannot be read. */
 struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes);
-/* Whether a person shall say what becomes of the goal, which rests until then: it was active when
- * the session was left (goal.onResume: ask). Its first words are added. */
+/* Whether the user is to be asked about the goal, which rests until then: it was active when the
+ * session ended (goal.onResume: ask). Adds the beginning of its objective. */
 bool goal_asks(struct goal *g, struct buf *ret_objective);
-/* Before the agent is freed: an active goal whose process was told to end is paused. */
+/* Before the agent is freed: pauses an active goal whose process has to end. */
 void goal_close(struct goal *g);
 void goal_free(struct goal *g);
 
@@ -137,7 +138,7 @@ enum goal_via {
     VIA_MODEL,
     VIA_CLIENT,
     VIA_NEXT,
-    VIA_ELSEWHERE, /* a user whose words nobody here has seen: who watches is told */
+    VIA_ELSEWHERE, /* the user, in another terminal: a notice is shown here */
 };
 
 /* Does what an argument of /goal says. ret_text: the answer for the user. *ret_turn: a turn will
@@ -159,7 +160,7 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
 
 /* It is active, or a turn that works for it still runs. */
 bool goal_is_running(struct goal *g);
-/* What stood behind /goal when a turn begins because of it: the turn's entry in the transcript. */
+/* The text after /goal that begins a turn: the turn's entry in the transcript. */
 void goal_was_typed(struct goal *g, struct str args);
 /* Where no agent runs that would do it: writes the lines of the transcript that are due. True:
  * there are some. */

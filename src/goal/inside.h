@@ -1,6 +1,6 @@
 /*
- * The inside of a goal; for src/goal only. The permit (lock) guards everything but for what is
- * marked.
+ * The parts of a goal that only src/goal sees. The permit (a lock) guards everything except fields
+ * that are marked.
  */
 #pragma once
 
@@ -59,7 +59,7 @@ struct goal_memory {
     int quota_waits;              /* and of a quota that was used up */
     int lost_turns;               /* in a row that ended without a verdict */
     bool told_limit;              /* observers know that a limit is reached */
-    bool wrapped_up;              /* the model was told to wrap up: once for a goal */
+    bool wrapped_up;              /* the model was asked to wrap up: once per goal */
     unsigned warned;              /* 1 << enum goal_limit */
     struct buf criteria;          /* JSON array of the last verdict */
     struct strv held;             /* hashes of the checks that passed then */
@@ -68,7 +68,7 @@ struct goal_memory {
 
 #define LIMIT_NONE (LIMIT_DEADLINE + 1)
 
-/* What was spent and is not yet in the store, by who spent it. */
+/* Use that is not yet in the store, by who spent it. */
 struct goal_pending {
     int64_t tokens, output_tokens, steps;
     double usd;
@@ -89,7 +89,7 @@ struct goal_left_out {
     char *tool;
     size_t count;
 };
-#define GOAL_LEFT_OUT 12 /* tools that are told apart */
+#define GOAL_LEFT_OUT 12 /* tools that are counted separately */
 
 /* A claim that was accepted in this turn. */
 struct goal_claim {
@@ -121,7 +121,7 @@ struct goal_stretch {
     int stalls;        /* looks in a row that found nothing new */
 };
 
-/* What the transcript has last been told of the goal's status and use. */
+/* The goal's status and use as last written to the transcript. */
 struct goal_used {
     int64_t is_there, status, tokens, steps, iterations;
 };
@@ -142,16 +142,16 @@ struct goal {
     struct goal_options options;
     int64_t tokens_at_start;
     struct buf bent;  /* what another program changed in the store since the last verdict */
-    struct buf lost;  /* why its terms cannot be relied on; empty: they can */
-    struct buf judge; /* who judges, as it was when the goal was set */
+    struct buf lost;  /* why its terms cannot be relied on; empty: they are fine */
+    struct buf judge; /* the judge and its settings when the goal was set */
     char kept_terms[SHA256_HEX + 1]; /* digest of the transcript's newest terms; "": none yet */
     struct goal_used kept_used;
-    bool is_elsewhere;            /* what is told now was done where nobody here could see it */
+    bool is_elsewhere;            /* the present events come from another terminal */
     int broken;                   /* answers in a row that broke off before their end */
     struct buf stop_why;          /* of the last change of status, where it was made here */
     enum goal_status stop_status; /* that it is the reason of */
     struct strv lines;            /* goal_status to be written by the agent's thread */
-    const char *notice_type;      /* what a person shall be notified of by it; NULL: nothing */
+    const char *notice_type;      /* a notification that is due for the user; NULL: none */
     struct buf notice;
 
     bool directive_due, updated_due, continuation_due;
@@ -159,12 +159,12 @@ struct goal {
     bool next_stuck;   /* it does, and could not begin */
     bool feedback_due; /* the last refusal was not said: it waits since */
     struct buf woken;  /* why it goes on, for the model; empty: nothing special */
-    struct buf typed;  /* behind /goal, by the user who wants the next turn; empty: nobody */
+    struct buf typed;  /* the user's text after /goal that begins the next turn; may be empty */
     bool held;         /* an interrupt stopped it without pausing it */
     bool halted;       /* it rests because its state cannot be saved; stop_why says what */
     int unsaved;       /* times in a row that the store could not be read or written */
     bool barred;       /* a gate failed on restore: the row stays, and counts as not there */
-    bool restored;     /* observers have not heard of it yet */
+    bool restored;     /* observers have not been notified yet */
     bool asks;         /* it was active when the session was left: goal_asks() */
     bool closing;
     struct wait wait; /* when phase is waiting or retrying */
@@ -177,14 +177,14 @@ struct goal {
     bool in_turn;
     bool turn_is_own;           /* the running turn, or the last one, has worked for the goal */
     struct cancel *turn_cancel; /* the running turn's; NULL: none runs */
-    struct alarm *alarm;        /* of the deadline; NULL: nobody waits for it */
+    struct alarm *alarm;        /* of the deadline; NULL: none is running */
     bool rang;                  /* it has ended the running turn */
     bool drives;                /* the running turn is the goal's own */
     int wrap_up;                /* calls left after a limit */
     int64_t clock_ms;           /* time is charged up to here; clock_mono_ms() */
     int64_t carry_ms;           /* of a second */
     struct goal_pending pending[SPENT_JUDGE + 1];
-    bool denied;            /* a request nobody could answer ... */
+    bool denied;            /* a permission request that no user could answer ... */
     struct buf denied_what; /* ... and which */
 
     /* Evidence. */
@@ -218,28 +218,28 @@ int goal_open_store(struct goal *g, struct err *err);
 void goal_take_row(struct goal *g,
                    const struct store_goal *row); /* copies; thread_id empty: gone */
 int goal_read_row(struct goal *g, struct err *err);
-/* Under the present goal_id; 1 done, 0 it is another by now (the row is read again), -1. data: JSON
+/* Under the present goal_id; 1 done, 0 it was replaced (the row is read again), -1. data: JSON
  * object of the event, kind NULL: none. */
 int goal_update(struct goal *g, const struct goal_update *u, const char *kind, struct str data,
                 struct err *err);
 int goal_remember(struct goal *g, struct err *err); /* the memory goes into the row */
 void goal_note(struct goal *g, const char *kind, struct str data); /* into the ledger */
 int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct err *err);
-/* status with why, by whom; says so to everybody. 1, 0, -1 as goal_update(). */
+/* Sets the status, with why and by whom, and notifies observers. 1, 0, -1 as goal_update(). */
 int goal_set_status(struct goal *g, enum goal_status to, unsigned from, struct str why,
                     const char *by, struct err *err);
-/* The same with the verdict (ladder_write()) that led to it: both are written down, or neither. */
+/* The same with the verdict (ladder_write()) that led to it, in one transaction. */
 int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struct str why,
                        const char *by, struct str verdict, struct err *err);
-/* Tells everybody of a new status; one that no user has asked for is a notification, too. data: of
- * the event. */
+/* Notifies observers of a new status; the user, too, if it was not requested. data: of the event.
+ */
 void goal_tell_status(struct goal *g, enum goal_status to, struct str why, bool by_user,
                       struct str data);
 /* The store fails: the goal rests in this process, whatever its row says. */
 void goal_halt(struct goal *g, struct str why, const struct err *err);
 bool goal_is_active(const struct goal *g);
 bool goal_in_plan_mode(const struct goal *g);
-struct sandbox *goal_sandbox(const struct goal *g);     /* of its own commands; NULL: none */
+struct sandbox *goal_sandbox(const struct goal *g);     /* for checks and waits; NULL: none */
 struct goal_words goal_words_now(const struct goal *g); /* good until the row is written */
 struct baseline goal_baseline(const struct goal *g);
 void goal_checks(const struct goal *g, struct strv *ret);
@@ -274,12 +274,13 @@ int goal_create(struct goal *g, struct str objective, int64_t budget, struct can
  * permit is not held: checks are run and files are read. One that cannot be set stays in the queue.
  */
 int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err);
-/* What is known of the present one is forgotten. The permit is held. */
+/* Forgets the present goal. The permit is held. */
 void goal_close_old(struct goal *g, bool say_cleared);
-/* Somebody must be there to decide: where checks alone do, there has to be one. ERR_BAD_INPUT. */
+/* If the checks alone decide, there must be one. ERR_BAD_INPUT. */
 int goal_check_referee(const struct goal_options *o, struct err *err);
 
-/* draft.c. Programs and models have their text refused where a person's would become a file. */
+/* draft.c. A text that is too long becomes a file if the user wrote it; from programs and models it
+ * is refused. */
 static inline bool goal_may_keep(enum goal_via via)
 {
     return via != VIA_MODEL && via != VIA_CLIENT;
@@ -293,7 +294,7 @@ size_t goal_count_points(struct str s);
 /* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The permit is held, as below. */
 int goal_need(struct goal *g, struct err *err);
 void goal_say_turn(struct goal *g, struct goal_answer *ret);
-/* It goes on with fresh guards: whoever resumes has seen why it stopped. */
+/* Resets the counters against stalls: who resumes a goal has seen why it stopped. */
 void goal_forget_guards(struct goal *g);
 
 /* queue.c */
@@ -315,13 +316,13 @@ int change_protect(struct goal *g, const struct goal_argument *what, struct canc
 int change_accept(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                   struct goal_answer *ret, struct err *err);
 
-/* adopt.c: the row of a session that goes on, and all that hangs on it. The permit is held. */
+/* adopt.c: the goal of a resumed session. The permit is held. */
 void goal_adopt(struct goal *g, struct strv *ret_notes);
-/* Memory, options and text, as the row has them. -1: the text is not what it was. */
+/* Memory, options and text of the row. -1: the file of the text was changed. */
 int goal_adopt_parts(struct goal *g, struct strv *ret_notes);
 
-/* terms.c: the permit is held. What the store has undone of another program's changes is reported,
- * once, and stands against the next verdict. */
+/* terms.c: the permit is held. Changes of another program that the store has undone are reported
+ * once and count against the next verdict. */
 struct ladder;
 void terms_look(struct goal *g);
 /* Of these terms; judge: who judges, and by which settings. */
@@ -329,7 +330,7 @@ void terms_digest(const struct store_goal *row, struct str text, struct str judg
                   char ret[static SHA256_HEX + 1]);
 /* The whole text, where the objective is no more than a reference to it; else empty. */
 struct str terms_text(const struct goal *g);
-/* A verdict that would be "met" is not while something stands against it; 1: so it was. */
+/* Turns a "met" into "not met" after such a change; 1: there was one. */
 int terms_object(struct goal *g, struct ladder *l);
 
 /* terms_line.c: the permit is held. The terms go into the transcript, and are on disk when this
@@ -351,10 +352,10 @@ void goal_end_wait(struct goal *g, const char *why);
 /* account.c: the permit is held. */
 void account_begin(struct goal *g); /* a turn */
 void account_spend(struct goal *g, const struct referee_spend *s);
-/* What is pending goes into the store. */
+/* Writes pending use to the store. */
 int account_flush(struct goal *g, enum goal_mode mode, struct err *err);
 void account_attach(struct goal *g); /* the present goal is charged from here on */
-/* The goal has ended: what the turn still costs is not its own, and a few calls more must do. */
+/* The goal has ended: further costs of the turn are not charged to it, and few calls are left. */
 void account_detach(struct goal *g);
 void account_end(struct goal *g);
 void account_warn(struct goal *g);
@@ -378,14 +379,14 @@ enum ladder_end {
 };
 
 struct ladder {
-    /* What is judged. */
+    /* The case. */
     char goal_id[ID_UUID_LEN + 1];
     struct str claim;           /* the agent's words */
     bool is_claim;              /* update_goal(complete) */
     bool is_confirmed;          /* the judge has already said yes to the claim */
     char terms[SHA256_HEX + 1]; /* goal_terms() when it began */
     struct buf objective;       /* whole, of then */
-    /* What came of it. */
+    /* The result. */
     enum ladder_end end;
     const char *by; /* "check", "protect", "judge", "checks", "self", "terms" */
     struct buf reason, criteria;
@@ -441,24 +442,24 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
 /* The state of the workspace, for claims. */
 int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err);
 
-/* stall.c: the permit is held, but for stall_call(). How many rounds in a row have changed nothing,
- * this one included. */
+/* stall.c: the permit is held, except for stall_call(). The number of rounds in a row without
+ * progress, this one included. */
 int stall_round(struct goal *g, const struct ladder *l);
-/* What that means: at 3 another strategy (said), at 5 a fresh start, at 8 it is blocked: 0, and why
- * is said. 1: it goes on. what: "rounds". */
+/* The consequence: at 3 another strategy (in say), at 5 a fresh start, at 8 it is blocked: returns
+ * 0, with why. 1: it continues. what: "rounds". */
 int stall_act(struct goal *g, int stalls, const char *what, struct buf *say, bool *ret_fresh,
               struct buf *keep, struct buf *why);
 /* The same for calls inside of one turn: before each; without the permit, may look at the
- * workspace. 1: the goal is blocked, ret->why says so. */
+ * workspace. 1: the goal is blocked, with ret->why. */
 int stall_call(struct goal *g, struct referee_call *ret);
 void stall_effect(struct goal *g, const struct referee_tool *t); /* a tool has shown something */
 void stall_claim(struct goal *g, const struct ladder *l);        /* one was refused */
 void stall_stop(struct goal *g); /* it wants to stop: the round counts, not the calls */
-/* update_goal(blocked): how many turns in a row by now. */
+/* update_goal(blocked): in how many turns in a row. */
 int stall_blocker(struct goal *g, struct str reason);
 
-/* milestone.c. What holds by this verdict that did not by the one before, one a line (ret_new may
- * be NULL: nobody wants to know); the next one is held against this. The permit is held. */
+/* milestone.c. Checks and criteria that hold now and did not at the verdict before, one a line
+ * (ret_new may be NULL). The next verdict is compared with this one. The permit is held. */
 void milestone_look(struct goal *g, const struct ladder *l, struct buf *ret_new);
 /* The workspace as it is now stays reachable for git, when l->step says why. Without the permit. */
 void milestone_keep(struct goal *g, const struct ladder *l);

@@ -1,5 +1,5 @@
 /*
- * judge: a conversation of its own, made for one verdict and thrown away with it.
+ * judge: a separate conversation for one verdict, thrown away with it.
  *
  * The verdict is a call of the tool `verdict`, offered in every request beside the tools to look
  * with. The judge may look, and think, before it decides; when it must decide, the request forces
@@ -134,7 +134,7 @@ static int asking_call_once(struct asking *a, bool must_decide, struct llm_call_
     return r;
 }
 
-/* A server that does not know tools, or no forced calls, says so by refusing the request. */
+/* A server without tools, or without forced calls, refuses the request. */
 static int asking_call(struct asking *a, bool must_decide, struct llm_call_result *ret,
                        struct err *err)
 {

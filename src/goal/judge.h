@@ -36,8 +36,9 @@ struct retry_policy;
 struct toolbox;
 struct workspace;
 
-/* Of all it reads, our own words aside: the case, three quarters of it at most, and looks. Four
- * bytes count as one. Less than 2048 counts as 2048; a model's small window halves it. */
+/* Limit for everything it reads except our own instructions: the case (at most three quarters) and
+ * what its tools return. Four bytes count as one token. The least is 2048; at most half of a small
+ * window is used. */
 #define JUDGE_MAX_TOKENS 32000
 #define JUDGE_MAX_STEPS 8
 #define JUDGE_TIMEOUT_MS ((int64_t)10 * 60 * 1000) /* of a verdict, looks and retries included */
@@ -80,7 +81,7 @@ struct judge_case {
     struct str diff_stat, diff_hunks; /* empty: not in git, or nothing */
     bool has_baseline;
     struct str diff_error;          /* why no diff could be made; empty: it was, or there is none */
-    struct str claim;               /* the agent's last words, or the reason of its claim */
+    struct str claim;               /* the agent's last message, or the reason of its claim */
     const struct judge_item *items; /* oldest first */
     size_t item_count;
     const struct judge_item *touched; /* calls that may have bent what the goal is judged by, of the
@@ -97,13 +98,13 @@ struct judge_case {
 struct judge_spec {
     const struct conf *conf;
     struct net *net;
-    struct provider *provider;        /* asked; keys are renewed in it: nobody else's */
-    const struct toolbox *toolbox;    /* the tools it may use */
-    struct workspace *workspace;      /* its own: what it looks at counts for nobody else */
-    struct permit *permit;            /* the user's rules bind it too; NULL: there are none */
-    int64_t max_tokens;               /* 0: JUDGE_MAX_TOKENS */
-    const struct retry_policy *retry; /* NULL: the default */
-    void (*progress)(void *arg, struct str text); /* for people; NULL: none */
+    struct provider *provider;     /* used by the judge only: keys are renewed in it */
+    const struct toolbox *toolbox; /* the tools it may use */
+    struct workspace *workspace;   /* its own: files it reads do not count as seen by the agent */
+    struct permit *permit;         /* the user's rules bind it too; NULL: there are none */
+    int64_t max_tokens;            /* 0: JUDGE_MAX_TOKENS */
+    const struct retry_policy *retry;             /* NULL: the default */
+    void (*progress)(void *arg, struct str text); /* for display; NULL: none */
     void *progress_arg;
 };
 
@@ -131,7 +132,7 @@ int judge_ask(const struct judge_spec *spec, const struct judge_case *c, struct 
               struct judge_verdict *ret, struct err *err);
 
 /* The first message, as the model gets it, in at most max_tokens (0: JUDGE_MAX_TOKENS); for tests
- * and for whoever wants to see it. */
+ * and for display. */
 void judge_case_write(const struct judge_case *c, int64_t max_tokens, struct buf *ret);
 /* The tool that the judge gives its verdict with. */
 #define JUDGE_TOOL "verdict"

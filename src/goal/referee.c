@@ -2,7 +2,7 @@
  * The referee: what a goal does at each point of a turn, and when the agent is idle. Agent thread.
  *
  * A turn that the goal began, or sent back, is the goal's own: it ends before the next call of the
- * model when the goal is paused or cleared meanwhile. One that a person began goes on to its end.
+ * model when the goal is paused or cleared meanwhile. One that the user began runs to its end.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 
 /* ---- Before each call ---- */
 
-/* The deadline passes by itself: nobody has to spend anything for it. */
+/* The deadline passes without anything being spent. */
 static void look_at_clock(struct goal *g)
 {
     if (goal_is_active(g) && goal_is_overdue(g))
@@ -62,8 +62,8 @@ static void tell_limit(struct goal *g, enum goal_limit cap)
     goal_notice(g, LEVEL_WARNING, "goal: the %s is reached", goal_limit_name(cap));
 }
 
-/* A limit is reached: the model is told once, may wrap up, and is then stopped. A deadline, and a
- * limit that is reached again after it was raised, stop it at once. 1: stop. */
+/* A limit is reached: the model is notified once, may wrap up, and is then stopped. A deadline, and
+ * a limit that is reached again after it was raised, stop it at once. 1: stop. */
 static int wrap_up(struct goal *g, struct referee_call *ret)
 {
     enum goal_limit cap = reached_limit(g);
@@ -111,7 +111,7 @@ static int is_called_off(struct goal *g, struct buf *why)
     return 1;
 }
 
-/* Limits cannot be kept where what was spent cannot be written: not for long. */
+/* Without a store to charge, limits cannot be kept: stop after a few attempts. */
 static void store_fails(struct goal *g, const struct err *err)
 {
     log_debug("goal", "%s", err->text);
@@ -230,7 +230,7 @@ static void referee_tool_done(struct referee *self, const struct referee_tool *t
 
 /* ---- The end of a turn ---- */
 
-/* A person who says something meanwhile has not asked for the wait to end. A try that is due later
+/* A message of the user does not end the wait. A try that is due later
  * may come now, though, and for the background the next stop looks again. */
 static bool wait_outlasts_turn(const struct wait *w)
 {
@@ -298,7 +298,7 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     if (g->has) {
         if (g->rang)
             look_at_clock(g);
-        /* A goal of another id came meanwhile: this turn says nothing about it. */
+        /* The goal was replaced: this turn says nothing about the new one. */
         if (goal_is_active(g) && str_is(g->row.goal_id, g->turn_goal))
             goal_after_turn(g, e);
         if (g->has && g->row.status == GOAL_BUDGET_LIMITED && !g->memory.told_limit)
@@ -308,14 +308,14 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     g->claim.is_there = false;
     g->drives = false;
     g->wrap_up = 0;
-    buf_clear(&g->typed); /* what was typed into the turn was said there */
+    buf_clear(&g->typed); /* text typed during the turn has been used there */
     lock_give(&g->permit);
     goal_flush_lines(g);
 }
 
 /* ---- Idle ---- */
 
-/* What is waited for: over, or a look at whether waiting still makes sense. */
+/* The wait is over, or it is time to look whether it still makes sense. */
 static enum referee_idle while_waiting(struct goal *g, int64_t *ret_until_ms)
 {
     int64_t now = clock_wall_ms();
@@ -407,7 +407,7 @@ static void make_input(struct goal *g, struct agent_input *ret)
     id_uuid(ret->uuid);
 }
 
-/* The row is read again under the permit: nobody can stop it between this look and the turn. */
+/* The row is read again under the permit: nothing can stop it between this look and the turn. */
 static enum referee_idle idle_held(struct goal *g, struct agent_input *ret, int64_t *ret_until_ms)
 {
     struct err err = {0};
@@ -435,7 +435,7 @@ static enum referee_idle idle_held(struct goal *g, struct agent_input *ret, int6
     return next;
 }
 
-/* What waits behind one that is complete. */
+/* The next goal of the queue, after a complete one. */
 static void begin_next(struct goal *g)
 {
     struct err err = {0};

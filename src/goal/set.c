@@ -65,7 +65,7 @@ static int64_t set_turns(const struct goal *g, const struct goal_options *o)
                         : conf_get_i64(g->spec.conf, "goal.maxTurns", GOAL_MAX_TURNS);
 }
 
-/* The ledger has the text; whoever listens may be anywhere, and does not. */
+/* The text goes into the ledger only: observers may be remote. */
 static void set_event(struct goal *g, const struct draft *d, const struct goal_options *o,
                       enum goal_via via, bool with_text, struct buf *ret)
 {
@@ -124,7 +124,7 @@ static void goal_take_options(struct goal_options *to, const struct goal_options
     strv_add_all(&to->keep, &from->keep);
 }
 
-/* What is known of the old one is forgotten, and its end written down. */
+/* Forgets the old goal and records its end. */
 void goal_close_old(struct goal *g, bool say_cleared)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
@@ -180,7 +180,7 @@ static void take_new(struct goal *g, const struct draft *d, const struct goal_op
     (void)goal_remember(g, /*err=*/NULL);
 }
 
-/* What was set and what will be checked, for the user. */
+/* The answer to the user: the goal, its checks and limits. */
 static void say_set(struct goal *g, const struct draft *d, const struct goal_options *o,
                     struct buf *ret)
 {
@@ -387,7 +387,7 @@ static int next_read(struct goal *g, struct arena *arena, struct goal_next *ret,
         *ret = list.ptr[0];
         r = 1;
     } else if (r == 0) {
-        g->next_due = false; /* none waits, or another goal was set meanwhile */
+        g->next_due = false; /* the queue is empty, or another goal was set */
     }
     vec_release(&list);
     return r;

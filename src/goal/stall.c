@@ -98,7 +98,7 @@ static void note_stall(struct goal *g, int stalls, const char *action)
     goal_note(g, "stall", buf_str(&data));
 }
 
-/* What was tried, for whoever takes over: the last commands. */
+/* The last commands, for the summary of the fresh start. */
 static void what_was_tried(const struct goal *g, struct buf *ret)
 {
     size_t from = g->items.len > 8 ? g->items.len - 8 : 0;

@@ -1,5 +1,5 @@
 /*
- * What was agreed with the user: objective, checks, protection, limits, referee. While this process
+ * The terms of a goal: objective, checks, protection, limits, referee. While this process
  * holds the goal only goal_do() and the goal's tools change it.
  *
  * The store compares the row with what this process last read or wrote, and restores it where
@@ -60,7 +60,7 @@ void terms_look(struct goal *g)
     buf_add(&g->bent, buf_str(&parts));
 }
 
-/* The stop's message names them, with the command that accepts them. */
+/* For the message of a stop, which names the command that accepts them. */
 static void keep_changed(struct goal *g, const struct ladder *l)
 {
     strv_clear(&g->memory.changed);

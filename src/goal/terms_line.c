@@ -56,7 +56,7 @@ static int line_put(const struct goal *g, struct jw *w, struct buf *line, bool d
     return transcript_add_line(buf_cstr(&path), buf_str(line), durable, err);
 }
 
-/* Somebody has removed the transcript: what is lost with it are the messages, not the goal. */
+/* The transcript was removed: its messages are lost, the goal is not. */
 static bool is_transcript_gone(const struct goal *g)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
@@ -178,7 +178,7 @@ struct kept {
     struct arena arena;
     bool is_there;    /* a line with terms, whole */
     bool is_cleared;  /* or one that says that the goal was cleared */
-    bool is_damaged;  /* a line that is not what was written */
+    bool is_damaged;  /* a damaged line */
     bool is_complete; /* the newest status */
     struct store_goal row;
     struct str text, judge;
@@ -253,7 +253,7 @@ static void say_lost(struct goal *g, struct strv *ret_notes, const char *what)
               buf_cstr(&g->lost));
 }
 
-/* Paused, whatever it was; a completed one, too, is not believed. */
+/* Paused, even if the row says complete. */
 static void pause_lost(struct goal *g)
 {
     (void)goal_set_status(g, GOAL_PAUSED, /*from=*/0, buf_str(&g->lost), "engine", /*err=*/NULL);
@@ -352,7 +352,7 @@ static void adopt_both(struct goal *g, const struct kept *k, struct strv *ret_no
 }
 
 /* The settings that say where requests go and with which key were others when the goal was set: a
- * file that was written meanwhile would send the key elsewhere. */
+ * file that was changed since would send the key elsewhere. */
 static bool is_judged_elsewhere(const struct goal *g, const struct kept *k)
 {
     const struct goal_host *host = &g->spec.host;

@@ -74,7 +74,7 @@ static bool told_status(const struct json *v, struct buf *ret, enum told_tone *t
 
     if (!goal_status_parse(json_get_str(v, "to"), &to) || to == GOAL_COMPLETE)
         return false; /* goal_achieved says more */
-    /* What a person orders here is answered; what follows from an interrupt is not. */
+    /* A command of the user here has its own answer; the effect of an interrupt has none. */
     if (by_user && !elsewhere && !str_is(why, "interrupted") &&
         !str_is(why, "a hook ended the turn"))
         return false;
@@ -92,7 +92,7 @@ static bool told_status(const struct json *v, struct buf *ret, enum told_tone *t
     return true;
 }
 
-/* Other words or another limit; whoever has asked for that here knows it. */
+/* A changed text or limit; a command here has its own answer. */
 static bool told_edited(const struct json *v, struct buf *ret, enum told_tone *tone)
 {
     struct str limit = str_clip(json_get_str(v, "limit"), 60);
@@ -127,14 +127,14 @@ static bool told_restored(const struct json *v, struct buf *ret, enum told_tone 
     int64_t rounds = json_get_i64(v, "iterations", 0);
 
     if (!str_is(json_get_str(v, "status"), "active"))
-        return false; /* it rests, and a note has said so */
+        return false; /* it rests, as a note has said */
     *tone = TOLD_FAINT;
     buf_addf(ret, "goes on with the goal of this session (%" PRId64 " round%s so far)", rounds,
              rounds == 1 ? "" : "s");
     return true;
 }
 
-/* A goal that a person sets is answered by the command; of others there is only this. */
+/* The command of a user who sets a goal has its own answer; other goals have only this line. */
 static bool told_set(const struct json *v, struct buf *ret, enum told_tone *tone)
 {
     const struct json *set = json_get(v, "set");

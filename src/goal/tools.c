@@ -1,7 +1,7 @@
 /*
- * The tools a model has for its goal: to look at it, to make one on a person's wish, and to say
- * that it is complete or blocked. Saying so decides nothing: a claim is judged, and a blocker must
- * stay the same for three turns. Pausing, resuming and limits are not the model's.
+ * The tools a model has for its goal: to look at it, to create one if the user asks for it, and to
+ * say that it is complete or blocked. Saying so decides nothing: a claim is judged, and a blocker
+ * must stay the same for three turns. Pausing, resuming and limits are not the model's.
  */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /*
- * A turn is over and the goal is not: what its end means for it (the permit is held; agent thread).
- * And how a run ends by its goal, for exit codes and result lines (any thread).
+ * What the end of a turn means for an unfinished goal (the permit is held; agent thread), and how a
+ * run with a goal ends: exit code and result (any thread).
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -16,8 +16,9 @@
 #define RETRY_FIRST_MS ((int64_t)5 * 1000)
 #define RETRY_MOST_MS ((int64_t)10 * 60 * 1000)
 #define BROKEN 10 /* answers in a row that may break off: each of them costs its tokens */
-#define QUOTA_FROM_MS ((int64_t)15 * 60 * 1000) /* who asks to wait longer has no quota left */
-#define QUOTA_WAITS 24                          /* in a row; then somebody has to look */
+#define QUOTA_FROM_MS ((int64_t)15 * 60 * 1000) /* a longer wait means that the quota is used up   \
+                                                 */
+#define QUOTA_WAITS 24                          /* in a row; then the user has to look */
 #define QUOTA_WAIT_MS ((int64_t)60 * 60 * 1000)
 #define QUOTA_LEAST_MS ((int64_t)60 * 1000)
 #define QUOTA_MOST_MS ((int64_t)8 * 24 * 60 * 60 * 1000) /* weekly ones are waited for */
@@ -62,8 +63,8 @@ static bool is_past_deadline(const struct goal *g, int64_t delay_ms)
     return g->row.deadline_ms && clock_wall_ms() + delay_ms >= g->row.deadline_ms;
 }
 
-/* How long a quota is waited for: until it begins anew where that is known, else an hour; -1: that
- * is too far away. Never so short that the waits are used up at once. */
+/* How long to wait for a quota: until it resets if that is known, else an hour; -1: too long. Never
+ * so short that the allowed waits are used up at once. */
 static int64_t quota_wait_ms(const struct goal *g, int64_t asked_ms)
 {
     int64_t delay = asked_ms <= 0 ? QUOTA_WAIT_MS : asked_ms;
@@ -73,8 +74,8 @@ static int64_t quota_wait_ms(const struct goal *g, int64_t asked_ms)
     return asked_ms > QUOTA_MOST_MS || is_past_deadline(g, delay) ? -1 : delay;
 }
 
-/* With --auto-resume; and where a person is there to see the countdown, when it is known how long
- * it takes, unless goal.waitForQuota says no. */
+/* With --auto-resume; also in a terminal, where a countdown is shown, if the time is known and
+ * goal.waitForQuota is not false. */
 static bool waits_for_quota(const struct goal *g, int64_t asked_ms)
 {
     return g->options.auto_resume || (g->spec.is_interactive && asked_ms > 0 &&
@@ -86,7 +87,7 @@ bool goal_is_quota(const struct goal *g, int64_t asked_ms)
     return asked_ms > QUOTA_FROM_MS || (asked_ms > 0 && is_past_deadline(g, asked_ms));
 }
 
-/* Quota is not capacity: nothing helps but time, or money. */
+/* Retrying does not help against a used-up quota; only time does, or money. */
 void goal_out_of_quota(struct goal *g, struct str why, int64_t asked_ms)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
@@ -134,7 +135,7 @@ static void after_error(struct goal *g, const struct referee_end *e)
     bool passes = error_passes(why->code) || status == 529 || status >= 500 || status == 429;
 
     is_quota = is_quota || (passes && goal_is_quota(g, e->asked_ms));
-    if (g->waits && (is_quota || passes)) /* a person's turn: the goal itself wants nothing now */
+    if (g->waits && (is_quota || passes)) /* a turn of the user: the goal itself is waiting */
         return;
     g->broken += e->broken;
     if (is_quota)

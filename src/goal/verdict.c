@@ -1,5 +1,5 @@
 /*
- * What becomes of a verdict: met, sent back, blocked, waiting, or nobody knows. At a stop on the
+ * The consequences of a verdict: met, sent back, blocked, waiting, or unknown. At a stop on the
  * agent's thread; for a claim of the model on the tool's.
  */
 #include <string.h>
@@ -32,8 +32,8 @@ static void keep_criteria(struct goal *g, const struct ladder *l)
     buf_add(&g->memory.criteria, buf_str(&l->criteria));
 }
 
-/* The verdict and what becomes of the goal by it, in one transaction. 0: somebody has stopped the
- * goal meanwhile, and the verdict came too late. */
+/* The verdict and the goal's new status in one transaction. 0: the goal was stopped before that,
+ * and the verdict is too late. */
 static int set_status_judged(struct goal *g, const struct ladder *l, enum goal_status to,
                              unsigned from, struct str why, struct err *err)
 {
@@ -54,7 +54,7 @@ static int set_status_judged(struct goal *g, const struct ladder *l, enum goal_s
     return r;
 }
 
-/* 0: the turn may end. The row decides: whoever paused or cleared it meanwhile has won. */
+/* 0: the turn may end. The row decides: it may have been paused or cleared. */
 static int verdict_met(struct goal *g, struct ladder *l)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
@@ -93,7 +93,7 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
     struct goal_update u = {
         .from = 1u << GOAL_ACTIVE | 1u << GOAL_BUDGET_LIMITED,
         .add_iterations = 1,
-        .phase = g->waits ? NULL : &phase, /* somebody has parked it meanwhile */
+        .phase = g->waits ? NULL : &phase, /* it was set to wait by a command */
         .phase_detail = g->waits ? NULL : &nothing,
     };
     struct err err = {0};
@@ -112,7 +112,7 @@ static int verdict_unmet(struct goal *g, const struct ladder *l, struct referee_
     if (r <= 0) {
         if (r < 0)
             goal_halt(g, STR("the goal is not met"), &err);
-        return 0; /* somebody has stopped it meanwhile */
+        return 0; /* it was stopped by a command */
     }
     goal_tell(g, "goal_verdict", buf_str(&data));
     goal_attach(g, /*met=*/false, /*sentinel=*/false,
@@ -147,7 +147,7 @@ static int verdict_unknown(struct goal *g, const struct ladder *l)
         return 0;
     }
     buf_addf(&why, "it cannot be judged: %s", l->err.text);
-    /* Whoever watches is told with the status. */
+    /* Observers are notified with the status. */
     (void)set_status_judged(g, l, GOAL_PAUSED, 1u << GOAL_ACTIVE, buf_str(&why), &err);
     return 0;
 }
@@ -159,7 +159,7 @@ static int verdict_waits(struct goal *g)
     struct err err = {0};
     int64_t last_ms = 0;
 
-    if (!goal_is_active(g)) /* wrapped up: nobody would go on with it */
+    if (!goal_is_active(g)) /* wrapped up: there is no further turn */
         return 0;
     w.on = WAIT_BACKGROUND;
     (void)g->spec.host.background(g->spec.host.arg, &w.text, &last_ms);
@@ -183,7 +183,7 @@ static bool verdict_is_stale(struct goal *g, const struct ladder *l, bool *ret_e
     return *ret_edited;
 }
 
-/* The verdict was about a goal of before; the agent goes on with the one that is there now. */
+/* The verdict was about an earlier goal; the agent continues with the present one. */
 static int go_on_edited(struct goal *g, struct referee_verdict *ret)
 {
     struct goal_words words = goal_words_now(g);
@@ -229,7 +229,7 @@ static int apply_verdict(struct goal *g, struct ladder *l, struct referee_verdic
 }
 
 /* A claim that was accepted counts while the workspace and the goal are as they were then: the
- * judge is not asked again. What checks look at may lie elsewhere, so they are run all the same. */
+ * judge is not asked again. Checks may depend on something elsewhere, so they run anyway. */
 static bool claim_holds(struct goal *g, const struct ladder *l, struct cancel *cancel)
 {
     char state[SHA256_HEX + 1] = "";
@@ -256,7 +256,7 @@ static bool begin_verdict(struct goal *g, struct ladder *l, enum goal_status *re
     (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
     if (g->has && goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
-    /* One that somebody has parked in this turn is judged when it goes on. */
+    /* A goal that was set to wait in this turn is judged when it continues. */
     goes = g->has && (g->row.status == GOAL_ACTIVE || g->row.status == GOAL_BUDGET_LIMITED) &&
            str_is(g->row.goal_id, g->turn_goal) && !goal_in_plan_mode(g) && !g->waits;
     if (goes) {

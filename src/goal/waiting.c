@@ -76,12 +76,12 @@ void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err
     jw_object_end(&jw);
     goal_note(g, "wait", buf_str(&data));
     goal_tell(g, "goal_waiting", buf_str(&data));
-    if (g->spec.is_outside) /* nobody is here to be woken, and no sandbox for a command */
+    if (g->spec.is_outside) /* there is no agent to wake, and no sandbox for a command */
         return;
     if (g->wait.on == WAIT_PROCESS || g->wait.on == WAIT_FILE || g->wait.on == WAIT_COMMAND) {
         g->watch = wait_watch_start(&spec, err);
         if (!g->watch)
-            log_debug("goal", "nobody watches: %s", err ? err->text : "");
+            log_debug("goal", "cannot watch: %s", err ? err->text : "");
     }
 }
 

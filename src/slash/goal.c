@@ -24,9 +24,9 @@ const struct slash_command slash_goal_entry = {
     .hint = "[<condition> | clear]",
     .summary = "Work until a condition holds; tenax checks it itself",
     .setting = "goal.enabled",
-    .more = "Bare it shows how the goal stands; `edit`, `pause`, `resume`, `budget`, `check`, "
-            "`protect`, "
-            "`wait`, `next`, `queue`, `log`, `report` and `undo` are in [goals.md](goals.md).",
+    .more = "Without arguments it shows the goal. `edit`, `pause`, `resume`, `budget`, `check`, "
+            "`protect`, `accept`, `wait`, `next`, `queue`, `log`, `report` and `undo` are in "
+            "[goals.md](goals.md).",
     .run = goal_run,
 };
 
