@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/git.h"
+#include "goal/origin/bytes_json.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -22,9 +23,8 @@
 
 /* Below the folder of git, where each counts. */
 static const char *const state_files[] = {
-    "config",          "config.worktree",         "info/exclude",
-    "info/attributes", "info/grafts",             "info/sparse-checkout",
-    "shallow",         "objects/info/alternates",
+    "config",      "config.worktree",      "info/exclude", "info/attributes",
+    "info/grafts", "info/sparse-checkout", "shallow",      "objects/info/alternates",
 };
 
 /* Below the user's home. */
@@ -222,9 +222,8 @@ int git_state_marked(const char *dir, char *const *environ, struct cancel *cance
 
 static int find_folders(struct git_state *s, const struct git *git, struct err *err)
 {
-    static const char *const args[] = {
-        "rev-parse",        "--path-format=absolute", "--git-dir",
-        "--git-common-dir", "--show-toplevel",        NULL};
+    static const char *const args[] = {"rev-parse",        "--path-format=absolute", "--git-dir",
+                                       "--git-common-dir", "--show-toplevel",        NULL};
     static const char *const head[] = {"rev-parse", "--quiet", "--verify", "HEAD^{commit}", NULL};
     CLEANUP(buf_release) struct buf out = {0};
     CLEANUP(git_said_release) struct git_said said = {0};
@@ -328,19 +327,24 @@ void git_state_write(const struct git_state *s, struct jw *w)
 {
     jw_object(w);
     jw_kbool(w, "git", s->has_git);
-    jw_kstr(w, "git_dir", s->git_dir);
-    jw_kstr(w, "common_dir", s->common_dir);
-    jw_kstr(w, "top", s->top);
+    jw_key(w, "git_dir");
+    bytes_write(w, s->git_dir);
+    jw_key(w, "common_dir");
+    bytes_write(w, s->common_dir);
+    jw_key(w, "top");
+    bytes_write(w, s->top);
     jw_kstr(w, "head", s->head);
     jw_kbool(w, "replace", s->has_replace);
     jw_key(w, "files");
     jw_array(w);
     VEC_EACH(&s->files, f) {
         jw_object(w);
-        jw_kstr(w, "path", f->path);
+        jw_key(w, "path");
+        bytes_write(w, f->path);
         jw_kbool(w, "exists", f->exists);
         jw_ki64(w, "mode", f->mode);
-        jw_kstr(w, "content", f->content);
+        jw_key(w, "content");
+        bytes_write(w, f->content);
         jw_object_end(w);
     }
     jw_array_end(w);
@@ -350,11 +354,7 @@ void git_state_write(const struct git_state *s, struct jw *w)
         jw_kstr(w, p->ref.ptr, p->id);
     }
     jw_object_end(w);
-    jw_key(w, "marked");
-    jw_array(w);
-    for (size_t i = 0; i < s->marked.len; i++)
-        jw_cstr(w, s->marked.ptr[i]);
-    jw_array_end(w);
+    bytes_write_list(w, "marked", &s->marked);
     jw_object_end(w);
 }
 
@@ -363,24 +363,22 @@ int git_state_parse(struct git_state *s, const struct json *v, struct err *err)
     if (!json_is(v, JSON_OBJECT))
         return err_set(err, ERR_PROTOCOL, "the state of git cannot be read");
     s->has_git = json_get_bool(v, "git", false);
-    s->git_dir = arena_str(&s->arena, json_get_str(v, "git_dir"));
-    s->common_dir = arena_str(&s->arena, json_get_str(v, "common_dir"));
-    s->top = arena_str(&s->arena, json_get_str(v, "top"));
+    s->git_dir = bytes_parse(&s->arena, json_get_str(v, "git_dir"));
+    s->common_dir = bytes_parse(&s->arena, json_get_str(v, "common_dir"));
+    s->top = bytes_parse(&s->arena, json_get_str(v, "top"));
     s->head = arena_str(&s->arena, json_get_str(v, "head"));
     s->has_replace = json_get_bool(v, "replace", false);
     JSON_EACH(json_get(v, "files"), f) {
-        vec_push(&s->files,
-                 ((struct git_file){.path = arena_str(&s->arena, json_get_str(f, "path")),
-                                    .exists = json_get_bool(f, "exists", false),
-                                    .mode = (unsigned)json_get_i64(f, "mode", 0),
-                                    .content = arena_str(&s->arena, json_get_str(f, "content"))}));
+        vec_push(&s->files, ((struct git_file){
+                                .path = bytes_parse(&s->arena, json_get_str(f, "path")),
+                                .exists = json_get_bool(f, "exists", false),
+                                .mode = (unsigned)json_get_i64(f, "mode", 0),
+                                .content = bytes_parse(&s->arena, json_get_str(f, "content"))}));
     }
     JSON_EACH(json_get(v, "pins"), p) {
         vec_push(&s->pins, ((struct git_pin){.ref = arena_str(&s->arena, json_key(p)),
                                              .id = arena_str(&s->arena, json_str(p))}));
     }
-    JSON_EACH(json_get(v, "marked"), m) {
-        strv_add(&s->marked, json_str(m));
-    }
+    bytes_parse_list(json_get(v, "marked"), &s->marked);
     return 0;
 }
