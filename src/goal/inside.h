@@ -440,6 +440,9 @@ int goal_room(struct goal *g, const struct origin *o, const struct origin_now *n
 /* ladder_judge.c: the last step. */
 int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
 /* The state of the workspace, for claims. */
+/* The content of the workspace, for progress: a state that comes back is the same. */
+int ladder_content(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1],
+                   struct err *err);
 int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err);
 
 /* stall.c: the permit is held, except for stall_call(). The number of rounds in a row without

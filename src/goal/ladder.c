@@ -216,6 +216,23 @@ int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct
     return r;
 }
 
+int ladder_content(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1],
+                   struct err *err)
+{
+    CLEANUP(strv_release) struct strv wrote = STRV_INIT;
+    int r;
+
+    lock_take(&g->permit);
+    strv_add_all(&wrote, &g->wrote);
+    lock_give(&g->permit);
+    lock_take(&g->bench);
+    if (!g->snapshot)
+        g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
+    r = snapshot_look(g->snapshot, /*walk=*/true, &wrote, cancel, ret, /*ret_whole=*/NULL, err);
+    lock_give(&g->bench);
+    return r;
+}
+
 /* Anything that happens to a file after a claim was accepted voids it, in ignored folders, too. */
 int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err)
 {

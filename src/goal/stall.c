@@ -283,7 +283,7 @@ int stall_call(struct goal *g, struct referee_call *ret)
     lock_give(&g->permit);
     if (!r)
         return 0;
-    (void)ladder_state(g, g->spec.cancel, state, /*err=*/NULL);
+    (void)ladder_content(g, g->spec.cancel, state, /*err=*/NULL);
     lock_take(&g->permit);
     g->stretch.stalls = seen_add(&g->stretch.seen, STRETCH_SEEN, state) ? 0 : g->stretch.stalls + 1;
     r = !goal_is_active(g) || stall_act(g, g->stretch.stalls, "looks in one turn", &ret->say,

@@ -333,7 +333,7 @@ static bool is_refused_again(struct goal *g, struct cancel *cancel, struct tool_
     is_same =
         last->state[0] && strcmp(last->terms, terms) == 0 && (last->by_judge || !last->is_stale);
     lock_give(&g->permit);
-    if (!is_same || ladder_state(g, cancel, state, /*err=*/NULL) < 0 ||
+    if (!is_same || ladder_content(g, cancel, state, /*err=*/NULL) < 0 ||
         strcmp(state, last->state) != 0)
         return false;
     lock_take(&g->permit);
@@ -385,7 +385,7 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
     if (l.end == LADDER_MET && mode != REFEREE_SELF)
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
     if (l.end == LADDER_UNMET)
-        (void)ladder_state(g, cancel, state, /*err=*/NULL);
+        (void)ladder_content(g, cancel, state, /*err=*/NULL);
     lock_take(&g->permit);
     stale = verdict_is_stale(g, &l, &is_edited);
     if (!stale && l.end == LADDER_UNMET)

@@ -196,8 +196,9 @@ static int clear_and_resume(struct show *s, const char *fault, bool *ret_over, s
     *ret_over = second.code == 0;
     if (after < 0)
         return -1;
-    /* A goal that was not cleared is still at its limit, and says so. */
-    if (third.code != 0 && (second.code == 0 || third.code != 11))
+    /* A goal that was not cleared is still at its limit, or is paused because only the transcript
+     * says that it was; the run says so. */
+    if (third.code != 0 && (second.code == 0 || (third.code != 11 && third.code != 13)))
         return err_set(err, ERR_PROTOCOL, "resumed: exit code %d: %s", third.code,
                        buf_cstr(&third.err));
     if (second.code == 0 && before)
