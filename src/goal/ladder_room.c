@@ -99,12 +99,15 @@ int goal_origin(struct goal *g, struct str column, struct origin **ret, struct e
 /* Ignored files that changed belong to the diff, too, as far as a reader can make use of them. */
 static void find_ignored(const struct origin_now *now, struct strv *ret)
 {
-    for (size_t i = 0; now && i < now->changes.len && ret->len < DIFF_IGNORED; i++) {
-        const struct inventory_entry *e = now->changes.ptr[i].is;
+    for (int pass = 0; now && pass < 2; pass++) { /* installed packages last: they are many */
+        for (size_t i = 0; i < now->changes.len && ret->len < DIFF_IGNORED; i++) {
+            const struct inventory_entry *e = now->changes.ptr[i].is;
 
-        if (e && !(e->flags & (INVENTORY_TREE | INVENTORY_NESTED)) && e->type == INVENTORY_FILE &&
-            e->size <= INVENTORY_SMALL && !name_is_installed(e->path))
-            strv_add(ret, e->path);
+            if (e && !(e->flags & (INVENTORY_TREE | INVENTORY_NESTED)) &&
+                e->type == INVENTORY_FILE && e->size <= INVENTORY_SMALL &&
+                name_is_installed(e->path) == (pass == 1))
+                strv_add(ret, e->path);
+        }
     }
 }
 

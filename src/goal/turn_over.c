@@ -16,9 +16,10 @@
 #define RETRY_FIRST_MS ((int64_t)5 * 1000)
 #define RETRY_MOST_MS ((int64_t)10 * 60 * 1000)
 #define BROKEN 10 /* answers in a row that may break off: each of them costs its tokens */
-#define QUOTA_FROM_MS ((int64_t)15 * 60 * 1000) /* a longer wait means that the quota is used up   \
-                                                 */
-#define QUOTA_WAITS 24                          /* in a row; then the user has to look */
+#define QUOTA_FROM_MS                                                                              \
+    ((int64_t)15 * 60 * 1000) /* a longer wait means that the quota is used up                     \
+                               */
+#define QUOTA_WAITS 24        /* in a row; then the user has to look */
 #define QUOTA_WAIT_MS ((int64_t)60 * 60 * 1000)
 #define QUOTA_LEAST_MS ((int64_t)60 * 1000)
 #define QUOTA_MOST_MS ((int64_t)8 * 24 * 60 * 60 * 1000) /* weekly ones are waited for */

@@ -231,9 +231,9 @@ static bool session_find_folder(const struct session *s, struct str project, str
 
         buf_addf(&path, "%s/%s.jsonl", buf_cstr(&dir), e->d_name);
         if (!id_is_uuid(str_of(e->d_name)) || !str_starts(str_of(e->d_name), want) ||
-            !session_has_goal(s, e->d_name) ||
-            fstatat(dirfd(d), e->d_name, &st, 0) < 0 || !S_ISDIR(st.st_mode) ||
-            file_exists(buf_cstr(&path)) || (ret_path->len && st.st_mtim.tv_sec <= newest.tv_sec))
+            !session_has_goal(s, e->d_name) || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
+            !S_ISDIR(st.st_mode) || file_exists(buf_cstr(&path)) ||
+            (ret_path->len && st.st_mtim.tv_sec <= newest.tv_sec))
             continue;
         newest = st.st_mtim;
         buf_clear(ret_path);

@@ -82,8 +82,9 @@ static int answer_quick(struct control_call *call, struct jw *w, struct err *err
     struct goal_answer answer = GOAL_ANSWER_INIT;
     int r;
 
-    if (!goal || goal_argument_read(json_get_str(call->request, "argument"), clock_wall_ms(), &what,
-                                    /*err=*/NULL) < 0 ||
+    if (!goal ||
+        goal_argument_read(json_get_str(call->request, "argument"), clock_wall_ms(), &what,
+                           /*err=*/NULL) < 0 ||
         !is_quick(what.verb))
         return 0;
     r = goal_do(goal, &what, VIA_ELSEWHERE, /*cancel=*/NULL, &answer, err);

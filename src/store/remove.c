@@ -110,8 +110,8 @@ static int remove_goals(const char *home, const char *id, struct store **store,
     return 0;
 }
 
-/* Where the session's goals began: folders of goals/ whose file "session" has its id. What cannot be
- * removed is swept the next time. */
+/* Where the session's goals began: folders of goals/ whose file "session" has its id. What cannot
+ * be removed is swept the next time. */
 static void remove_origins(const char *home, const char *id)
 {
     CLEANUP(mem_freep) char *goals = path_join(home, "goals");

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/git.h"
+#include "goal/origin/bytes_json.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -19,6 +21,7 @@
 #define STATE_MAX_REFS ((size_t)16 << 20)
 #define STATE_MAX_LIST ((size_t)256 << 20)
 #define STATE_MAX_HOOKS 200
+#define YOUNG_NS ((int64_t)50 * 1000 * 1000) /* time stamps move in smaller steps */
 
 /* Below the folder of git, where each counts. */
 static const char *const state_files[] = {
@@ -119,6 +122,44 @@ static void add_files(struct git_state *s, char *const *environ)
     }
     for (size_t i = 0; i < ARRAY_LEN(home_files); i++)
         add_file(s, home_of(environ), home_files[i]);
+}
+
+/* ---- the index ---- */
+
+static int64_t ns_of(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool has_variable(char *const *environ, const char *name)
+{
+    for (; *environ; environ++) {
+        if (strncmp(*environ, name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct git_index look_at_index(const struct git_state *s, char *const *environ)
+{
+    CLEANUP(mem_freep) char *path = path_join(s->git_dir.ptr, "index");
+    struct timespec now;
+    struct stat st;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (has_variable(environ, "GIT_INDEX_FILE=") || stat(path, &st) < 0 ||
+        ns_of(st.st_ctim) > ns_of(now) - YOUNG_NS)
+        return (struct git_index){0};
+    return (struct git_index){.size = st.st_size,
+                              .mtime_ns = ns_of(st.st_mtim),
+                              .ctime_ns = ns_of(st.st_ctim),
+                              .ino = st.st_ino};
+}
+
+static bool is_same_index(const struct git_index *a, const struct git_index *b)
+{
+    return a->ctime_ns && a->ctime_ns == b->ctime_ns && a->mtime_ns == b->mtime_ns &&
+           a->size == b->size && a->ino == b->ino;
 }
 
 /* ---- refs and marks ---- */
@@ -258,6 +299,7 @@ int git_state_take(struct git_state *s, const char *dir, char *const *environ,
         return 0;
     }
     add_files(s, environ);
+    s->index = look_at_index(s, environ);
     if (read_refs(s, &git, checks, err) < 0)
         return -1;
     return git_state_marked(dir, environ, cancel, &s->marked, err);
@@ -275,12 +317,47 @@ int git_state_pin(struct git_state *s, const char *dir, char *const *environ, co
 
 /* ---- comparing ---- */
 
+/* Whether there are refs that replace objects: files, as git keeps them; only of another kind of
+ * store must it be asked. */
+static int find_replace(struct git_state *s, const struct git *git, struct err *err)
+{
+    CLEANUP(mem_freep) char *tables = path_join(s->common_dir.ptr, "reftable");
+    CLEANUP(mem_freep) char *loose = path_join(s->common_dir.ptr, "refs/replace");
+    CLEANUP(mem_freep) char *packed = path_join(s->common_dir.ptr, "packed-refs");
+    CLEANUP(buf_release) struct buf text = {0};
+    struct strv none = STRV_INIT;
+    const struct dirent *e;
+    DIR *dir;
+
+    if (file_exists(tables))
+        return read_refs(s, git, &none, err);
+    dir = opendir(loose);
+    while (dir && (e = readdir(dir)))
+        s->has_replace = s->has_replace || e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    if (file_exists(packed) && file_slurp(packed, STATE_MAX_REFS, &text, err) < 0)
+        return -1;
+    s->has_replace = s->has_replace || str_has(buf_str(&text), STR(" refs/replace/"));
+    return 0;
+}
+
+/* Reading the list of all files takes long, and the index seldom changes. */
+static int find_marked(const struct git_state *was, struct git_state *now, const char *dir,
+                       char *const *environ, struct cancel *cancel, struct err *err)
+{
+    now->index = look_at_index(now, environ);
+    if (!is_same_index(&was->index, &now->index))
+        return git_state_marked(dir, environ, cancel, &now->marked, err);
+    strv_add_all(&now->marked, &was->marked);
+    return 0;
+}
+
 int git_state_compare(const struct git_state *s, const char *dir, char *const *environ,
                       struct cancel *cancel, struct strv *ret, struct err *err)
 {
     CLEANUP(git_state_release) struct git_state now = GIT_STATE_INIT;
     struct git git = git_for(dir, environ, cancel);
-    struct strv none = STRV_INIT;
     struct err why = {0};
 
     VEC_EACH(&s->files, was) {
@@ -304,8 +381,8 @@ int git_state_compare(const struct git_state *s, const char *dir, char *const *e
         if (!is_known)
             strv_add(ret, is->path);
     }
-    if (read_refs(&now, &git, &none, &why) < 0 ||
-        git_state_marked(dir, environ, cancel, &now.marked, &why) < 0) {
+    if (find_replace(&now, &git, &why) < 0 ||
+        find_marked(s, &now, dir, environ, cancel, &why) < 0) {
         if (why.code == ERR_CANCELLED)
             return err_set(err, ERR_CANCELLED, "%s", why.text);
         strv_addf(ret, "the repository cannot be read any more: %s", why.text);
@@ -315,7 +392,7 @@ int git_state_compare(const struct git_state *s, const char *dir, char *const *e
         strv_adds(ret, "refs/replace");
     for (size_t i = 0; i < now.marked.len; i++) {
         if (!strv_has(&s->marked, str_of(now.marked.ptr[i])))
-            strv_addf(ret, "%s (git is told to look past it)", now.marked.ptr[i]);
+            strv_addf(ret, "%s" GIT_STATE_MARKED, now.marked.ptr[i]);
     }
     return 0;
 }
@@ -326,19 +403,31 @@ void git_state_write(const struct git_state *s, struct jw *w)
 {
     jw_object(w);
     jw_kbool(w, "git", s->has_git);
-    jw_kstr(w, "git_dir", s->git_dir);
-    jw_kstr(w, "common_dir", s->common_dir);
-    jw_kstr(w, "top", s->top);
+    jw_key(w, "git_dir");
+    bytes_write(w, s->git_dir);
+    jw_key(w, "common_dir");
+    bytes_write(w, s->common_dir);
+    jw_key(w, "top");
+    bytes_write(w, s->top);
     jw_kstr(w, "head", s->head);
     jw_kbool(w, "replace", s->has_replace);
+    jw_key(w, "index");
+    jw_object(w);
+    jw_ki64(w, "size", s->index.size);
+    jw_ki64(w, "mtime", s->index.mtime_ns);
+    jw_ki64(w, "ctime", s->index.ctime_ns);
+    jw_ki64(w, "ino", (int64_t)s->index.ino);
+    jw_object_end(w);
     jw_key(w, "files");
     jw_array(w);
     VEC_EACH(&s->files, f) {
         jw_object(w);
-        jw_kstr(w, "path", f->path);
+        jw_key(w, "path");
+        bytes_write(w, f->path);
         jw_kbool(w, "exists", f->exists);
         jw_ki64(w, "mode", f->mode);
-        jw_kstr(w, "content", f->content);
+        jw_key(w, "content");
+        bytes_write(w, f->content);
         jw_object_end(w);
     }
     jw_array_end(w);
@@ -348,37 +437,37 @@ void git_state_write(const struct git_state *s, struct jw *w)
         jw_kstr(w, p->ref.ptr, p->id);
     }
     jw_object_end(w);
-    jw_key(w, "marked");
-    jw_array(w);
-    for (size_t i = 0; i < s->marked.len; i++)
-        jw_cstr(w, s->marked.ptr[i]);
-    jw_array_end(w);
+    bytes_write_list(w, "marked", &s->marked);
     jw_object_end(w);
 }
 
 int git_state_parse(struct git_state *s, const struct json *v, struct err *err)
 {
+    const struct json *index = json_get(v, "index");
+
     if (!json_is(v, JSON_OBJECT))
         return err_set(err, ERR_PROTOCOL, "the state of git cannot be read");
     s->has_git = json_get_bool(v, "git", false);
-    s->git_dir = arena_str(&s->arena, json_get_str(v, "git_dir"));
-    s->common_dir = arena_str(&s->arena, json_get_str(v, "common_dir"));
-    s->top = arena_str(&s->arena, json_get_str(v, "top"));
+    s->git_dir = bytes_parse(&s->arena, json_get_str(v, "git_dir"));
+    s->common_dir = bytes_parse(&s->arena, json_get_str(v, "common_dir"));
+    s->top = bytes_parse(&s->arena, json_get_str(v, "top"));
     s->head = arena_str(&s->arena, json_get_str(v, "head"));
     s->has_replace = json_get_bool(v, "replace", false);
+    s->index = (struct git_index){.size = json_get_i64(index, "size", 0),
+                                  .mtime_ns = json_get_i64(index, "mtime", 0),
+                                  .ctime_ns = json_get_i64(index, "ctime", 0),
+                                  .ino = (uint64_t)json_get_i64(index, "ino", 0)};
     JSON_EACH(json_get(v, "files"), f) {
-        vec_push(&s->files,
-                 ((struct git_file){.path = arena_str(&s->arena, json_get_str(f, "path")),
-                                    .exists = json_get_bool(f, "exists", false),
-                                    .mode = (unsigned)json_get_i64(f, "mode", 0),
-                                    .content = arena_str(&s->arena, json_get_str(f, "content"))}));
+        vec_push(&s->files, ((struct git_file){
+                                .path = bytes_parse(&s->arena, json_get_str(f, "path")),
+                                .exists = json_get_bool(f, "exists", false),
+                                .mode = (unsigned)json_get_i64(f, "mode", 0),
+                                .content = bytes_parse(&s->arena, json_get_str(f, "content"))}));
     }
     JSON_EACH(json_get(v, "pins"), p) {
         vec_push(&s->pins, ((struct git_pin){.ref = arena_str(&s->arena, json_key(p)),
                                              .id = arena_str(&s->arena, json_str(p))}));
     }
-    JSON_EACH(json_get(v, "marked"), m) {
-        strv_add(&s->marked, json_str(m));
-    }
+    bytes_parse_list(json_get(v, "marked"), &s->marked);
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -21,6 +22,8 @@ struct json;
 struct jw;
 
 #define GIT_STATE_MAX_FILE ((size_t)1 << 20)
+/* What git_state_compare() says of a file that is marked now and was not. */
+#define GIT_STATE_MARKED " (git is told to look past it)"
 
 struct git_file {
     struct str path; /* absolute */
@@ -34,6 +37,12 @@ struct git_pin {
     struct str id;
 };
 
+/* The index as a file: as long as it looks the same, no mark was set. */
+struct git_index {
+    int64_t size, mtime_ns, ctime_ns; /* ctime_ns 0: not known, or too young to be relied on */
+    uint64_t ino;
+};
+
 struct git_state {
     struct arena arena;
     bool has_git;
@@ -43,6 +52,7 @@ struct git_state {
     VEC(struct git_file) files;
     VEC(struct git_pin) pins;
     struct strv marked; /* files that git was told to look past; sorted */
+    struct git_index index;
     bool has_replace;
 };
 #define GIT_STATE_INIT                                                                             \

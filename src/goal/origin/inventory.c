@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "goal/digest.h"
 #include "goal/git.h"
+#include "goal/origin/bytes_json.h"
 #include "goal/survey.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -187,6 +188,23 @@ static bool hash_json_orders(struct str text, struct sha256 *hash)
     return true;
 }
 
+/* "[workspace.dependencies]", "[target.'cfg(unix)'.dependencies.x]": one of the keys of a table's
+ * name says that it lists dependencies. What follows the name does not count. */
+static bool is_dependency_table(struct str head)
+{
+    static const char keys[] = "dependencies dev-dependencies build-dependencies "
+                               "optional-dependencies dependency-groups";
+    struct str names = str_from(head, 1);
+    struct str key;
+
+    names = str_first(names, str_chr(names, ']'));
+    while (names.len && str_cut(&names, '.', &key)) {
+        if (str_is_word_of(str_trim(key), keys))
+            return true;
+    }
+    return false;
+}
+
 /* Of a TOML file every table but those of dependencies. */
 static void hash_toml_orders(struct str text, struct sha256 *hash)
 {
@@ -197,7 +215,7 @@ static void hash_toml_orders(struct str text, struct sha256 *hash)
         struct str head = str_trim(line);
 
         if (str_starts(head, STR("[")))
-            is_free = str_has(head, STR("dependencies")) || str_has(head, STR("dependency-groups"));
+            is_free = is_dependency_table(head);
         if (is_free || !head.len)
             continue;
         sha256_add(hash, line);
@@ -353,47 +371,6 @@ void inventory_digest(const struct inventory *v, char ret[static SHA256_HEX + 1]
 
 /* ---- on disk ---- */
 
-/* Paths are any bytes, JSON is not: what is no plain ASCII is written as %XX. */
-static void write_path(struct jw *w, struct str path)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-    for (size_t i = 0; i < path.len; i++) {
-        unsigned char c = (unsigned char)path.ptr[i];
-
-        if (c < ' ' || c > '~' || c == '%')
-            buf_addf(&text, "%%%02X", c);
-        else
-            buf_addc(&text, (char)c);
-    }
-    jw_str(w, buf_str(&text));
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-static struct str parse_path(struct arena *arena, struct str text)
-{
-    char *out = arena_alloc(arena, text.len + 1);
-    size_t len = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        int high = i + 2 < text.len && text.ptr[i] == '%' ? hex_digit(text.ptr[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
-
-        if (low >= 0) {
-            out[len++] = (char)(high * 16 + low);
-            i += 2;
-        } else {
-            out[len++] = text.ptr[i];
-        }
-    }
-    out[len] = '\0';
-    return str_make(out, len);
-}
-
 void inventory_write(const struct inventory *v, struct jw *w)
 {
     jw_array(w);
@@ -401,7 +378,7 @@ void inventory_write(const struct inventory *v, struct jw *w)
         const struct inventory_entry *e = &v->entries.ptr[i];
 
         jw_array(w);
-        write_path(w, e->path);
+        bytes_write(w, e->path);
         jw_i64(w, e->type);
         jw_i64(w, e->flags);
         jw_i64(w, e->mode);
@@ -411,7 +388,7 @@ void inventory_write(const struct inventory *v, struct jw *w)
         jw_i64(w, (int64_t)e->ino);
         jw_bool(w, e->is_young);
         jw_str(w, e->sha256);
-        jw_str(w, e->why);
+        bytes_write(w, e->why);
         jw_array_end(w);
     }
     jw_array_end(w);
@@ -427,8 +404,19 @@ static bool parse_numbers(const struct json **at, int64_t *const *to, size_t cou
     return true;
 }
 
+/* Paths are in order, and each is one of a file below the folder. */
+static bool path_follows(const struct inventory *v, struct str path)
+{
+    size_t len = v->entries.len;
+
+    return path.len && path.ptr[0] != '/' && str_chr(path, '\0') == path.len &&
+           (!len || str_cmp(v->entries.ptr[len - 1].path, path) < 0);
+}
+
 int inventory_parse(struct inventory *v, const struct json *list, struct err *err)
 {
+    if (!json_is(list, JSON_ARRAY))
+        return err_set(err, ERR_PROTOCOL, "the list of files cannot be read");
     JSON_EACH(list, item) {
         const struct json *at = json_first(item);
         int64_t type, flags, mode, ino;
@@ -437,10 +425,10 @@ int inventory_parse(struct inventory *v, const struct json *list, struct err *er
 
         if (json_len(item) != 11 || !json_is(at, JSON_STRING))
             return err_set(err, ERR_PROTOCOL, "the list of files cannot be read");
-        e.path = parse_path(&v->arena, json_str(at));
+        e.path = bytes_parse(&v->arena, json_str(at));
         at = json_next(at);
-        if (!parse_numbers(&at, numbers, ARRAY_LEN(numbers)) || type < INVENTORY_FILE ||
-            type > INVENTORY_OTHER)
+        if (!path_follows(v, e.path) || !parse_numbers(&at, numbers, ARRAY_LEN(numbers)) ||
+            type < INVENTORY_FILE || type > INVENTORY_OTHER)
             return err_set(err, ERR_PROTOCOL, "the list of files cannot be read");
         e.type = (enum inventory_type)type;
         e.flags = (unsigned)flags;
@@ -449,7 +437,7 @@ int inventory_parse(struct inventory *v, const struct json *list, struct err *er
         e.is_young = json_bool(at, false);
         at = json_next(at);
         e.sha256 = arena_str(&v->arena, json_str(at));
-        e.why = arena_str(&v->arena, json_str(json_next(at)));
+        e.why = bytes_parse(&v->arena, json_str(json_next(at)));
         vec_push(&v->entries, e);
     }
     v->is_whole = true;

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/digest.h"
+#include "goal/origin/bytes_json.h"
 #include "goal/origin/names.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -629,7 +630,7 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
     accept_programs(o, path, &count, &known);
     if (!path.len)
         o->taken_ns = now_ns(); /* files elsewhere, as they are now, too */
-    VEC_EACH(&o->checks, c) { /* it need not run or be read any more */
+    VEC_EACH(&o->checks, c) {   /* it need not run or be read any more */
         forget(&c->trace.ran, name, &known);
         forget(&c->trace.used, name, &known);
     }
@@ -647,25 +648,17 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
 
 /* ---- on disk ---- */
 
-static void write_list(struct jw *w, const char *key, const struct strv *list)
-{
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < list->len; i++)
-        jw_cstr(w, list->ptr[i]);
-    jw_array_end(w);
-}
-
 static void write_checks(const struct origin *o, struct jw *w)
 {
     jw_key(w, "checks");
     jw_array(w);
     VEC_EACH(&o->checks, c) {
         jw_object(w);
-        jw_kcstr(w, "command", c->command);
+        jw_key(w, "command");
+        bytes_write(w, str_of(c->command));
         jw_key(w, "trace");
         trace_write(&c->trace, w);
-        write_list(w, "touched", &c->touched);
+        bytes_write_list(w, "touched", &c->touched);
         jw_object_end(w);
     }
     jw_array_end(w);
@@ -673,7 +666,8 @@ static void write_checks(const struct origin *o, struct jw *w)
     jw_array(w);
     VEC_EACH(&o->programs, p) {
         jw_object(w);
-        jw_kstr(w, "path", p->path);
+        jw_key(w, "path");
+        bytes_write(w, p->path);
         jw_ki64(w, "size", p->size);
         jw_ki64(w, "ctime", p->ctime_ns);
         jw_ki64(w, "ino", (int64_t)p->ino);
@@ -698,15 +692,17 @@ int origin_write(const struct origin *o, char ret_sha256[static SHA256_HEX + 1],
     jw_init(&w, &text, 0);
     jw_object(&w);
     jw_ki64(&w, "format", ORIGIN_FORMAT);
-    jw_kcstr(&w, "dir", o->dir);
-    jw_kcstr(&w, "git_dir", o->git_dir);
+    jw_key(&w, "dir");
+    bytes_write(&w, str_of(o->dir));
+    jw_key(&w, "git_dir");
+    bytes_write(&w, str_of(o->git_dir));
     jw_ki64(&w, "taken_ns", o->taken_ns);
     jw_kcstr(&w, "tree", o->has_tree ? o->tree : "");
     jw_kbool(&w, "protects_nothing", o->protects_nothing);
     jw_kbool(&w, "whole", o->files.is_whole);
-    write_list(&w, "globs", &o->globs);
-    write_list(&w, "keep", &o->keep);
-    write_list(&w, "accepted", &o->accepted);
+    bytes_write_list(&w, "globs", &o->globs);
+    bytes_write_list(&w, "keep", &o->keep);
+    bytes_write_list(&w, "accepted", &o->accepted);
     jw_key(&w, "git");
     git_state_write(&o->git, &w);
     write_checks(o, &w);
@@ -719,28 +715,21 @@ int origin_write(const struct origin *o, char ret_sha256[static SHA256_HEX + 1],
     return file_replace(path, buf_str(&text), 0600, err);
 }
 
-static void parse_list(const struct json *list, struct strv *ret)
-{
-    JSON_EACH(list, v) {
-        strv_add(ret, json_str(v));
-    }
-}
-
 static void parse_checks(struct origin *o, const struct json *root)
 {
     JSON_EACH(json_get(root, "checks"), v) {
         struct origin_check *c = vec_add(&o->checks);
-        struct str command = json_get_str(v, "command");
+        struct str command = bytes_parse(&o->arena, json_get_str(v, "command"));
 
         *c = (struct origin_check){.command = mem_dup(command.ptr, command.len)};
         trace_parse(&c->trace, json_get(v, "trace"));
-        parse_list(json_get(v, "touched"), &c->touched);
+        bytes_parse_list(json_get(v, "touched"), &c->touched);
     }
     JSON_EACH(json_get(root, "programs"), v) {
         struct origin_program *p = vec_add(&o->programs);
 
         *p = (struct origin_program){
-            .path = arena_str(&o->arena, json_get_str(v, "path")),
+            .path = bytes_parse(&o->arena, json_get_str(v, "path")),
             .size = json_get_i64(v, "size", 0),
             .ctime_ns = json_get_i64(v, "ctime", 0),
             .ino = (uint64_t)json_get_i64(v, "ino", 0),
@@ -755,11 +744,10 @@ int origin_read(const char *folder, char *const *environ, struct str sha256, str
     CLEANUP(mem_freep) char *path = path_join(folder, ORIGIN_FILE);
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(origin_freep) struct origin *o = NULL;
-    CLEANUP(mem_freep) char *dir = NULL;
     CLEANUP(buf_release) struct buf text = {0};
     const struct json *root;
     char hex[SHA256_HEX + 1];
-    struct str tree;
+    struct str git_dir, tree;
 
     if (file_slurp(path, ORIGIN_MAX_BYTES, &text, err) < 0)
         return -1;
@@ -770,18 +758,18 @@ int origin_read(const char *folder, char *const *environ, struct str sha256, str
         return -1;
     if (json_get_i64(root, "format", 0) != ORIGIN_FORMAT)
         return err_set(err, ERR_PROTOCOL, "'%s' was written by another version of tenax", path);
-    dir = mem_dup(json_get_str(root, "dir").ptr, json_get_str(root, "dir").len);
-    o = origin_new(dir, folder, environ);
+    o = origin_new(bytes_parse(&arena, json_get_str(root, "dir")).ptr, folder, environ);
     mem_freep(&o->git_dir); /* a copy of a goal shares the objects */
-    o->git_dir = mem_dup(json_get_str(root, "git_dir").ptr, json_get_str(root, "git_dir").len);
+    git_dir = bytes_parse(&arena, json_get_str(root, "git_dir"));
+    o->git_dir = mem_dup(git_dir.ptr, git_dir.len);
     o->taken_ns = json_get_i64(root, "taken_ns", 0);
     o->protects_nothing = json_get_bool(root, "protects_nothing", false);
     tree = json_get_str(root, "tree");
     o->has_tree = tree.len > 0;
     snprintf(o->tree, sizeof(o->tree), "%.*s", STR_ARG(tree));
-    parse_list(json_get(root, "globs"), &o->globs);
-    parse_list(json_get(root, "keep"), &o->keep);
-    parse_list(json_get(root, "accepted"), &o->accepted);
+    bytes_parse_list(json_get(root, "globs"), &o->globs);
+    bytes_parse_list(json_get(root, "keep"), &o->keep);
+    bytes_parse_list(json_get(root, "accepted"), &o->accepted);
     if (git_state_parse(&o->git, json_get(root, "git"), err) < 0 ||
         inventory_parse(&o->files, json_get(root, "files"), err) < 0)
         return -1;

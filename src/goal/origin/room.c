@@ -34,6 +34,7 @@
 #define ROOM_MAX_BACKDATED ((int64_t)16 << 20)
 #define ROOM_BACKDATED_NS ((int64_t)2 * 1000000000)
 #define ROOM_GIT_MS 20000
+#define ROOM_MAX_REFS ((size_t)64 << 20)
 #define ROOM_LAYERS 3 /* the workspace, and the folders of git that lie elsewhere */
 
 /* A folder that is seen through an overlay. */
@@ -48,6 +49,7 @@ struct room {
     char *base; /* everything below is in it */
     char *dir;  /* where checks run */
     char *home, *temp, *user_home;
+    char *whiteout; /* NULL: none was needed yet */
     bool is_copy;
     struct room_layer layers[ROOM_LAYERS];
     size_t layer_count;
@@ -104,6 +106,7 @@ void room_free(struct room *r)
     mem_freep(&r->home);
     mem_freep(&r->user_home);
     mem_freep(&r->temp);
+    mem_freep(&r->whiteout);
     mem_freep(&r);
 }
 
@@ -197,13 +200,26 @@ static int make_place(struct room *r, const char *path, struct buf *ret, struct 
     return make_parents(l, ret->ptr, err);
 }
 
+/* All whiteouts are names of one file, as those of overlayfs itself are: an inode takes longer to
+ * make than a name. */
+static int make_whiteout(struct room *r, const char *place)
+{
+    if (!r->whiteout) {
+        r->whiteout = path_join(r->base, "hidden");
+        (void)mknod(r->whiteout, S_IFCHR, makedev(0, 0));
+    }
+    if (link(r->whiteout, place) == 0 || errno == EEXIST)
+        return 0;
+    return mknod(place, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST ? -1 : 0;
+}
+
 static int hide(struct room *r, const char *path, struct err *err)
 {
     CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
 
     if (make_place(r, path, &place, err) < 0)
         return -1;
-    if (place.len && mknod(buf_cstr(&place), S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+    if (place.len && make_whiteout(r, buf_cstr(&place)) < 0)
         return err_sys(err, ERR_IO, "cannot hide '%s' in the clean room", path);
     return 0;
 }
@@ -365,64 +381,87 @@ static int restore_git_files(struct room *r, const struct room_spec *spec, struc
     return 0;
 }
 
-static int ask_line(const struct git *git, const char *const *args, struct buf *ret,
-                    struct err *err)
+/* A pinned ref has its old value. HEAD is live: where it is the pinned branch, it is the commit
+ * itself. */
+static int pin_ref(struct room *r, const struct git_state *state, const struct git_pin *pin,
+                   struct str now, bool is_head, struct err *err)
 {
-    CLEANUP(git_said_release) struct git_said said = {0};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(256);
+    CLEANUP(mem_freep) char *path = path_join(state->common_dir.ptr, pin->ref.ptr);
+    CLEANUP(mem_freep) char *head = path_join(state->git_dir.ptr, "HEAD");
 
-    if (git_run(git, args, STR(""), 64 << 10, &said, err) < 0)
+    if (str_eq(now, pin->id))
+        return 0;
+    buf_addf(&text, "%.*s\n", STR_ARG(pin->id));
+    if (place_text(r, path, buf_str(&text), 0644, err) < 0)
         return -1;
-    if (said.code == 0)
-        buf_add(ret, str_trim(buf_str(&said.out)));
-    return 0;
+    if (!is_head)
+        return 0;
+    buf_clear(&text);
+    buf_addf(&text, "%.*s\n", STR_ARG(now));
+    return place_text(r, head, buf_str(&text), 0644, err);
 }
 
-/* Pinned refs have their old value. HEAD is live: where it is the pinned branch, it is the commit
- * itself. */
 static int pin_refs(struct room *r, const struct room_spec *spec, struct cancel *cancel,
                     struct err *err)
 {
-    static const char *const symbolic[] = {"symbolic-ref", "--quiet", "HEAD", NULL};
-    static const char *const commit[] = {"rev-parse", "--quiet", "--verify", "HEAD", NULL};
+    static const char *const args[] = {"for-each-ref", "--format=%(HEAD)%(objectname) %(refname)",
+                                       NULL};
     const struct git_state *state = &spec->origin->git;
     struct git git = {.dir = spec->origin->dir,
                       .environ = spec->origin->environ,
                       .deadline_ms = git_now_ms() + ROOM_GIT_MS,
                       .cancel = cancel};
-    CLEANUP(buf_release) struct buf branch = BUF_INIT(64 << 10);
-    CLEANUP(buf_release) struct buf head = BUF_INIT(64 << 10);
+    CLEANUP(git_said_release) struct git_said said = {0};
 
     if (!state->pins.len)
         return 0;
-    if (ask_line(&git, symbolic, &branch, err) < 0 || ask_line(&git, commit, &head, err) < 0)
+    if (git_run(&git, args, STR(""), ROOM_MAX_REFS, &said, err) < 0)
         return -1;
     VEC_EACH(&state->pins, p) {
-        const char *const args[] = {"rev-parse", "--quiet", "--verify", p->ref.ptr, NULL};
-        CLEANUP(buf_release) struct buf now = BUF_INIT(64 << 10);
-        CLEANUP(buf_release) struct buf text = BUF_INIT(256);
-        CLEANUP(mem_freep) char *path = path_join(state->common_dir.ptr, p->ref.ptr);
+        struct str rest = said.code ? STR("") : buf_str(&said.out); /* refs that cannot be read */
+        struct str line, id;
+        struct str now = STR(""); /* none */
+        bool is_head = false;
 
-        if (ask_line(&git, args, &now, err) < 0)
-            return -1;
-        if (str_eq(buf_str(&now), p->id))
-            continue;
-        buf_addf(&text, "%.*s\n", STR_ARG(p->id));
-        if (place_text(r, path, buf_str(&text), 0644, err) < 0)
-            return -1;
-        if (str_eq(buf_str(&branch), p->ref) && head.len) {
-            CLEANUP(mem_freep) char *file = path_join(state->git_dir.ptr, "HEAD");
+        while (rest.len && !now.len && str_cut(&rest, '\n', &line)) {
+            bool is_star = str_starts(line, STR("*"));
 
-            buf_addc(&head, '\n');
-            if (place_text(r, file, buf_str(&head), 0644, err) < 0)
-                return -1;
-            buf_cut(&head, head.len - 1, 1);
+            line = str_from(line, 1);
+            if (str_cut(&line, ' ', &id) && str_eq(line, p->ref)) {
+                now = id;
+                is_head = is_star;
+            }
         }
+        if (pin_ref(r, state, p, now, is_head, err) < 0)
+            return -1;
     }
     return 0;
 }
 
 /* Where git looks for a short name, in this order. */
 static const char *const ref_places[] = {"", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"};
+
+/* Takes "<id> <ref>" out of packed-refs, and the line "^<id>" that may follow it. */
+static void remove_packed(struct buf *packed, struct str ref)
+{
+    struct str rest = buf_str(packed);
+    struct str line;
+
+    while (rest.len) {
+        size_t from = (size_t)(rest.ptr - packed->ptr);
+        size_t space;
+
+        str_cut(&rest, '\n', &line);
+        space = str_chr(line, ' ');
+        if (str_starts(line, STR("#")) || !str_eq(str_from(line, space + 1), ref))
+            continue;
+        if (str_starts(rest, STR("^")))
+            str_cut(&rest, '\n', &line);
+        buf_cut(packed, from, packed->len - from - rest.len);
+        return;
+    }
+}
 
 /* A ref that came later must not stand before one that a check names. */
 static int hide_new_refs(struct room *r, const struct git_state *state, const struct git_pin *pin,
@@ -432,10 +471,8 @@ static int hide_new_refs(struct room *r, const struct git_state *state, const st
 
     for (size_t i = 0; name && i < ARRAY_LEN(ref_places); i++) {
         CLEANUP(buf_release) struct buf ref = BUF_INIT(4096);
-        CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
         CLEANUP(mem_freep) char *path = NULL;
         bool is_known = false;
-        size_t at;
 
         buf_addf(&ref, "%s%s", ref_places[i], name + 1);
         VEC_EACH(&state->pins, p) {
@@ -446,13 +483,7 @@ static int hide_new_refs(struct room *r, const struct git_state *state, const st
             continue;
         if (file_exists(path) && !file_is_dir(path) && hide(r, path, err) < 0)
             return -1;
-        buf_addf(&line, " %s\n", buf_cstr(&ref));
-        at = str_find(buf_str(packed), buf_str(&line));
-        if (at < packed->len) { /* "<id> refs/tags/main" becomes a comment */
-            while (at > 0 && packed->ptr[at - 1] != '\n')
-                at--;
-            packed->ptr[at] = '#';
-        }
+        remove_packed(packed, buf_str(&ref));
     }
     return 0;
 }
@@ -474,6 +505,15 @@ static int hide_all_new_refs(struct room *r, const struct git_state *state, stru
                : place_text(r, path, buf_str(&packed), 0644, err);
 }
 
+static bool has_marks(const struct strv *changed)
+{
+    for (size_t i = 0; i < changed->len; i++) {
+        if (str_ends(str_of(changed->ptr[i]), STR(GIT_STATE_MARKED)))
+            return true;
+    }
+    return false;
+}
+
 /* The index without marks that were not there. */
 static int clear_marks(struct room *r, const struct room_spec *spec, struct cancel *cancel,
                        struct err *err)
@@ -486,7 +526,7 @@ static int clear_marks(struct room *r, const struct room_spec *spec, struct canc
     CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(mem_freep) char *index = NULL;
 
-    if (!state->has_git)
+    if (!state->has_git || !has_marks(&spec->now->git))
         return 0;
     if (git_state_marked(spec->origin->dir, spec->origin->environ, cancel, &marked, err) < 0)
         return -1;
@@ -702,7 +742,7 @@ static bool can_be_upper(const char *dir)
 static const char *choose_place(const struct room_spec *spec, bool *ret_is_copy)
 {
     const char *const places[] = {spec->temp, spec->origin->folder, "/dev/shm"};
-    bool is_possible = confine_overlay_works(/*ret_why=*/NULL) &&
+    bool is_possible = !spec->must_copy && confine_overlay_works(/*ret_why=*/NULL) &&
                        !(spec->is_confined && strcmp(confine_backend()->name, "landlock") != 0);
 
     for (size_t i = 0; is_possible && i < ARRAY_LEN(places); i++) {
@@ -863,21 +903,46 @@ static bool look_at_folder(void *arg, struct str path, struct str name)
     return true;
 }
 
+/* Whatever is no folder and stands where one was hides everything that was in it. */
 static int look_at_file(void *arg, int folder_fd, const char *name, struct str path,
                         struct err *err)
 {
     struct touched *t = arg;
     CLEANUP(mem_freep) char *full = path_join(t->r->layers[0].upper, path.ptr);
-    struct stat st;
 
+    (void)folder_fd;
+    (void)name;
     (void)err;
     if (map_has(&t->r->placed, str_of(full)))
         return 0;
     if (is_protected(t->r->origin, path))
         strv_add(t->ret, path);
-    else if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(st.st_mode))
+    else
         add_protected_below(t, path);
     return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A folder that was renamed names its files twice. */
+static void sort_touched(struct strv *list)
+{
+    size_t kept = 0;
+
+    if (!list->len)
+        return;
+    qsort(list->ptr, list->len, sizeof(*list->ptr), by_text);
+    for (size_t i = 0; i < list->len; i++) {
+        if (kept && strcmp(list->ptr[kept - 1], list->ptr[i]) == 0)
+            mem_freep(&list->ptr[i]);
+        else
+            list->ptr[kept++] = list->ptr[i];
+    }
+    list->len = kept;
+    list->ptr[kept] = NULL;
 }
 
 static int find_touched(struct room *r, struct cancel *cancel, struct strv *ret, struct err *err)
@@ -892,7 +957,12 @@ static int find_touched(struct room *r, struct cancel *cancel, struct strv *ret,
     };
     bool whole;
 
-    return r->is_copy ? 0 : survey_run(&survey, cancel, &whole, err);
+    if (r->is_copy)
+        return 0;
+    if (survey_run(&survey, cancel, &whole, err) < 0)
+        return -1;
+    sort_touched(ret);
+    return 0;
 }
 
 int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,

@@ -35,6 +35,7 @@ struct room_spec {
     const struct strv *caches; /* folders of the home that are linked into the room's, absolute */
     bool hides_built;          /* also hides compiled files that git does not ignore */
     bool is_confined;          /* checks run in the session's sandbox, too */
+    bool must_copy;            /* no overlay, even where one can be mounted */
 };
 
 struct room;

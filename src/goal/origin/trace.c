@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "goal/origin/bytes_json.h"
 #include "goal/origin/names.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -112,7 +113,7 @@ static void add_file(struct reader *r, struct str pid, struct str path)
         strv_add(&r->t->made, inside);
     if (((name_is_interpreter(base_of(path)) || name_is_builder(base_of(path))) &&
          !str_is_word_of(base_of(path), "sed awk gawk mawk")) ||
-        str_starts(path, r->dir)) {
+        is_inside(r, path, &path)) {
         strv_add(&r->t->used, inside);
         if (source.len)
             strv_add(&r->t->used, buf_str(&source));
@@ -198,43 +199,27 @@ bool trace_builds(const struct trace *t)
 
 /* ---- on disk ---- */
 
-static void write_list(struct jw *w, const char *key, const struct strv *list)
-{
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < list->len; i++)
-        jw_cstr(w, list->ptr[i]);
-    jw_array_end(w);
-}
-
 void trace_write(const struct trace *t, struct jw *w)
 {
     jw_object(w);
     jw_kbool(w, "seen", t->is_seen);
     jw_kbool(w, "cut", t->is_cut);
-    write_list(w, "programs", &t->programs);
-    write_list(w, "ran", &t->ran);
-    write_list(w, "read", &t->read);
-    write_list(w, "used", &t->used);
-    write_list(w, "made", &t->made);
+    bytes_write_list(w, "programs", &t->programs);
+    bytes_write_list(w, "ran", &t->ran);
+    bytes_write_list(w, "read", &t->read);
+    bytes_write_list(w, "used", &t->used);
+    bytes_write_list(w, "made", &t->made);
     jw_object_end(w);
-}
-
-static void parse_list(const struct json *list, struct strv *ret)
-{
-    JSON_EACH(list, v) {
-        strv_add(ret, json_str(v));
-    }
 }
 
 void trace_parse(struct trace *t, const struct json *v)
 {
     t->is_seen = json_get_bool(v, "seen", false);
     t->is_cut = json_get_bool(v, "cut", false);
-    parse_list(json_get(v, "programs"), &t->programs);
-    parse_list(json_get(v, "ran"), &t->ran);
-    parse_list(json_get(v, "read"), &t->read);
-    parse_list(json_get(v, "used"), &t->used);
-    parse_list(json_get(v, "made"), &t->made);
+    bytes_parse_list(json_get(v, "programs"), &t->programs);
+    bytes_parse_list(json_get(v, "ran"), &t->ran);
+    bytes_parse_list(json_get(v, "read"), &t->read);
+    bytes_parse_list(json_get(v, "used"), &t->used);
+    bytes_parse_list(json_get(v, "made"), &t->made);
     sort_all(t);
 }
