@@ -65,6 +65,8 @@ void goal_report_markdown(const struct goal_report *r, struct buf *ret);
  *   criteria    [{text, state, by, model, time_ms}]
  *   checks      [{command, passed, exit_code, timed_out, duration_ms, output_sha256, output_bytes,
  *                 time_ms, runs, failures, passed_before_work}]
+ *   confirmed   {in ("overlay", "copy", "workspace"; null: no verdict was met), observed, not_run}:
+ *               where these checks ran for the verdict, and what they no longer ran
  *   refused     [{time_ms, round, by, claim, impossible, reason, changed}], the newest 1,000
  *   counts      {verdicts, refused, claims_refused, judge_errors, stale, retries, stalls, waits}
  *   diff_stat, baseline, refs [..]

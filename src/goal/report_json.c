@@ -88,6 +88,12 @@ static void write_checks(const struct tally *t, struct jw *w)
         jw_object_end(w);
     }
     jw_array_end(w);
+    jw_key(w, "confirmed");
+    jw_object(w);
+    write_text(w, "in", json_get_str(t->confirmed.data, "checked_in"));
+    jw_kbool(w, "observed", json_get_bool(t->confirmed.data, "observed", false));
+    jw_kjson(w, "not_run", json_get(t->confirmed.data, "not_run"));
+    jw_object_end(w);
 }
 
 static void write_refused(const struct tally *t, struct jw *w)

@@ -149,6 +149,30 @@ static void add_check(const struct tally_check *c, struct buf *ret)
     buf_adds(ret, " |\n");
 }
 
+/* Where the checks of the verdict ran, and what they no longer ran. */
+static void add_confirmed(const struct json *verdict, struct buf *ret)
+{
+    struct str where = json_get_str(verdict, "checked_in");
+    size_t n = 0;
+
+    if (!where.len)
+        return;
+    if (str_is(where, "workspace"))
+        buf_adds(ret, "\nThey ran in the workspace only: no clean room confirmed them.\n");
+    else
+        buf_addf(ret, "\nConfirmed in a clean room (%s).%s\n",
+                 str_is(where, "copy") ? "a copy of the workspace" : "an overlay",
+                 json_get_bool(verdict, "observed", false)
+                     ? ""
+                     : " What they ran and read could not be observed.");
+    JSON_EACH(json_get(verdict, "not_run"), path) {
+        buf_adds(ret, n++ ? ", " : "\nThey ran this when the goal was set, and not at the end: ");
+        markdown_code(json_str(path), 100, ret);
+    }
+    if (n)
+        buf_adds(ret, ".\n");
+}
+
 static void add_checks(const struct tally *t, struct buf *ret)
 {
     if (!t->checks.len)
@@ -159,6 +183,7 @@ static void add_checks(const struct tally *t, struct buf *ret)
     VEC_EACH(&t->checks, c) {
         add_check(c, ret);
     }
+    add_confirmed(t->confirmed.data, ret);
     buf_addc(ret, '\n');
 }
 

@@ -69,7 +69,8 @@ static const struct goal_event story[] = {
     EVENT(
         200, "verdict",
         "{\"round\":3,\"by\":\"judge\",\"met\":true,\"claim\":true,\"reason\":\"all tests "
-        "pass\",\"model\":\"big-1\",\"steps\":2,"
+        "pass\",\"model\":\"big-1\",\"steps\":2,\"checked_in\":\"overlay\",\"observed\":true,"
+        "\"not_run\":[\"tests/b.sh\"],"
         "\"checks\":[" CHECK("make test", "true", "0") "," CHECK(
             "make lint", "true",
             "0") "],\"criteria\":[{\"text\":\"tests pass\",\"state\":\"met\"},{\"text\":\"lint is "
@@ -150,6 +151,9 @@ static void markdown_of_a_story(void **state)
         "`0123456789abcdef` |\n",
         "| `make lint` | passed | 0 | 1.2 s | 2025-11-15 12:03:20Z | 2 (0 failed), passed before "
         "any work | ",
+        "\nConfirmed in a clean room (an overlay).\n\nThey ran this when the goal was set, and not "
+        "at "
+        "the end: `tests/b.sh`.\n",
         "2 times the goal was found not to be met, 1 of them after the agent had claimed to be "
         "done.\n",
         "| 1 | 2025-11-15 12:01:00Z | check | yes | make test exits 2 |\n",
@@ -211,6 +215,9 @@ static const struct {
     {"criteria.1.text", "\"lint is clean\""},
     {"criteria.1.state", "\"met\""},
     {"criteria.1.by", "\"judge\""},
+    {"confirmed.in", "\"overlay\""},
+    {"confirmed.observed", "true"},
+    {"confirmed.not_run.0", "\"tests/b.sh\""},
     {"checks.0.command", "\"make test\""},
     {"checks.0.passed", "true"},
     {"checks.0.exit_code", "0"},

@@ -70,6 +70,15 @@ static void take_set(struct tally *t, const struct tally_event *e)
     }
 }
 
+/* After a claim that was confirmed in a clean room, the stop itself runs its checks in the
+ * workspace only. */
+static void take_confirmed(struct tally *t, const struct tally_event *e)
+{
+    if (json_get_bool(e->data, "met", false) &&
+        (!t->confirmed.data || !str_is(json_get_str(e->data, "checked_in"), "workspace")))
+        t->confirmed = (struct tally_verdict){e->time_ms, e->data};
+}
+
 static void take_verdict(struct tally *t, const struct tally_event *e)
 {
     struct tally_verdict v = {e->time_ms, e->data};
@@ -92,6 +101,7 @@ static void take_verdict(struct tally *t, const struct tally_event *e)
         t->criteria = v;
     if (is_met) {
         t->met = v;
+        take_confirmed(t, e);
         return;
     }
     t->refused_count++;
@@ -211,6 +221,7 @@ static const struct tally_row {
     {"accept", take_course},   {"edited", take_course},  {"limits", take_course},
     {"checks", take_course},   {"cleared", take_course}, {"restored", take_course},
     {"undo", take_course},     {"step", take_step},      {"foreign", take_course},
+    {"claim", take_confirmed},
 };
 
 void tally_read(struct tally *t, const goal_event_vec *events, struct str goal_id, int64_t now_ms)

@@ -63,10 +63,11 @@ struct tally {
     VEC(struct tally_verdict) refused; /* not met and not stale, errors left out */
     size_t refused_count, claims_refused;
     size_t verdicts, judge_errors, stale;
-    struct tally_verdict met;      /* the newest that was; data NULL: none */
-    struct tally_verdict last;     /* the newest that counts */
-    struct tally_verdict criteria; /* the newest that names some */
-    VEC(struct str) refs;          /* of verified steps */
+    struct tally_verdict met;       /* the newest that was; data NULL: none */
+    struct tally_verdict confirmed; /* or of a claim; one in a clean room counts more */
+    struct tally_verdict last;      /* the newest that counts */
+    struct tally_verdict criteria;  /* the newest that names some */
+    VEC(struct str) refs;           /* of verified steps */
     VEC(struct tally_spend) spends;
     struct tally_spend sum;
     VEC(struct tally_wait) waits;
