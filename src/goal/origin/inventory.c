@@ -1,5 +1,6 @@
 /*
- * inventory: a walk into one sorted array, and a merge of two of them. Any thread.
+ * inventory: a walk into one sorted array, and a merge of two of them. Any thread; a walk over many
+ * files starts a few of its own and waits for them.
  */
 #include "goal/origin/inventory.h"
 
@@ -21,10 +22,13 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
+#include "sync/thread.h"
 
 #define YOUNG_NS ((int64_t)50 * 1000 * 1000) /* the steps in which time stamps move, and some */
 #define MODE_COUNTS 0500 /* readable and executable for the owner: git keeps no more of a mode */
 #define ORDERS_MAX ((size_t)2 << 20)
+#define WALK_THREADS 4
+#define WALK_SHARE 2000 /* files for which a thread is worth while */
 
 void inventory_release(struct inventory *v)
 {
@@ -35,11 +39,6 @@ void inventory_release(struct inventory *v)
 }
 
 /* ---- the walk ---- */
-
-struct walk {
-    struct inventory *v;
-    int64_t young_ns; /* what changed after this is young */
-};
 
 static int64_t ns_of(struct timespec t)
 {
@@ -54,44 +53,111 @@ static void add_nested(struct inventory *v, struct str path)
 
 static bool enter(void *arg, struct str path, struct str name)
 {
-    struct walk *w = arg;
+    struct inventory *v = arg;
 
-    if (w->v->skip && str_is(path, w->v->skip))
+    if (v->skip && str_is(path, v->skip))
         return false;
     if (!str_is(name, ".git"))
         return true;
-    add_nested(w->v, path);
+    add_nested(v, path);
     return false;
 }
 
 static int add_file(void *arg, int folder_fd, const char *name, struct str path, struct err *err)
 {
-    struct walk *w = arg;
-    struct inventory_entry *e;
-    struct stat st;
+    struct inventory *v = arg;
 
+    (void)folder_fd;
     (void)err;
-    if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0; /* it went away meanwhile */
     if (strcmp(name, ".git") == 0) {
-        add_nested(w->v, path);
+        add_nested(v, path);
         if (path.len == 4)
             return 0; /* of a linked work tree */
     }
-    e = vec_add(&w->v->entries);
-    *e = (struct inventory_entry){
-        .path = arena_str(&w->v->arena, path),
-        .type = S_ISREG(st.st_mode)   ? INVENTORY_FILE
-                : S_ISLNK(st.st_mode) ? INVENTORY_LINK
-                                      : INVENTORY_OTHER,
-        .mode = st.st_mode & 07777,
-        .size = st.st_size,
-        .mtime_ns = ns_of(st.st_mtim),
-        .ctime_ns = ns_of(st.st_ctim),
-        .ino = st.st_ino,
-    };
-    e->is_young = e->ctime_ns > w->young_ns;
+    vec_push(&v->entries, ((struct inventory_entry){.path = arena_str(&v->arena, path)}));
     return 0;
+}
+
+/* ---- what the file system says about them ---- */
+
+/* A part of the files, for a thread. Most of the time of a walk is the kernel's. */
+struct share {
+    struct inventory_entry *entries;
+    size_t count;
+    int root;
+    int64_t young_ns; /* what changed after this is young */
+    const struct cancel *cancel;
+};
+
+static void look_at(struct inventory_entry *e, int root, int64_t young_ns)
+{
+    struct stat st;
+
+    if (fstatat(root, e->path.ptr, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode)) {
+        e->path = STR(""); /* it went away meanwhile */
+        return;
+    }
+    e->type = S_ISREG(st.st_mode)   ? INVENTORY_FILE
+              : S_ISLNK(st.st_mode) ? INVENTORY_LINK
+                                    : INVENTORY_OTHER;
+    e->mode = st.st_mode & 07777;
+    e->size = st.st_size;
+    e->mtime_ns = ns_of(st.st_mtim);
+    e->ctime_ns = ns_of(st.st_ctim);
+    e->ino = st.st_ino;
+    e->is_young = e->ctime_ns > young_ns;
+}
+
+static void look_at_share(void *arg)
+{
+    const struct share *s = arg;
+
+    for (size_t i = 0; i < s->count && !cancel_is_set(s->cancel); i++)
+        look_at(&s->entries[i], s->root, s->young_ns);
+}
+
+static void remove_gone(struct inventory *v)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < v->entries.len; i++) {
+        if (v->entries.ptr[i].path.len)
+            v->entries.ptr[kept++] = v->entries.ptr[i];
+    }
+    v->entries.len = kept;
+}
+
+static int look_at_all(struct inventory *v, const char *dir, int64_t young_ns,
+                       struct cancel *cancel, struct err *err)
+{
+    CLEANUP(fd_closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct thread *threads[WALK_THREADS] = {NULL};
+    struct share shares[WALK_THREADS];
+    size_t len = v->entries.len;
+    size_t count = len / WALK_SHARE < WALK_THREADS ? len / WALK_SHARE : WALK_THREADS;
+    size_t from = 0;
+
+    if (root < 0)
+        return err_sys(err, ERR_IO, "cannot open '%s'", dir);
+    count += count == 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t to = len * (i + 1) / count;
+
+        shares[i] = (struct share){.entries = v->entries.ptr + from,
+                                   .count = to - from,
+                                   .root = root,
+                                   .young_ns = young_ns,
+                                   .cancel = cancel};
+        from = to;
+        if (i + 1 < count)
+            threads[i] = thread_start("inventory", look_at_share, &shares[i], /*err=*/NULL);
+        if (!threads[i])
+            look_at_share(&shares[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        thread_join(threads[i]);
+    remove_gone(v);
+    return cancel_check(cancel, err);
 }
 
 static int by_path(const void *a, const void *b)
@@ -111,19 +177,18 @@ void inventory_sort(struct inventory *v)
 int inventory_walk(struct inventory *v, const char *dir, struct cancel *cancel, struct err *err)
 {
     struct timespec now;
-    struct walk w = {.v = v};
     struct survey survey = {
         .dir = dir,
         .max_files = INVENTORY_MAX_FILES,
         .deadline_ms = git_now_ms() + INVENTORY_MAX_MS,
         .enter = enter,
         .file = add_file,
-        .arg = &w,
+        .arg = v,
     };
 
     clock_gettime(CLOCK_REALTIME, &now);
-    w.young_ns = ns_of(now) - YOUNG_NS;
-    if (survey_run(&survey, cancel, &v->is_whole, err) < 0)
+    if (survey_run(&survey, cancel, &v->is_whole, err) < 0 ||
+        look_at_all(v, dir, ns_of(now) - YOUNG_NS, cancel, err) < 0)
         return -1;
     inventory_sort(v);
     for (size_t i = 0; v->nested.len && i < v->entries.len; i++) {

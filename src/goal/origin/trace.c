@@ -50,7 +50,7 @@ static struct str base_of(struct str path)
 /* Relative to the workspace; false: it lies elsewhere. */
 static bool is_inside(const struct reader *r, struct str path, struct str *ret)
 {
-    if (!str_starts(path, r->dir) || path.len <= r->dir.len || path.ptr[r->dir.len] != '/')
+    if (!str_starts(path, r->dir) || path.len <= r->dir.len + 1 || path.ptr[r->dir.len] != '/')
         return false;
     *ret = str_from(path, r->dir.len + 1);
     return true;
@@ -66,7 +66,7 @@ static void add_program(struct reader *r, struct str pid, struct str text)
     map_set(&r->programs, pid, (void *)text.ptr); /* ended by the record's NUL */
     if (is_inside(r, path, &inside))
         strv_add(&r->t->ran, inside);
-    else if (!str_starts(path, r->room))
+    else if (path.len && !str_starts(path, r->room))
         strv_add(&r->t->programs, path);
 }
 
