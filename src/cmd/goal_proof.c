@@ -316,7 +316,12 @@ static int pack(struct proving *v, struct str which, const char *file, struct er
 /* Given relative to the working folder. Yours to free. */
 static char *full_path(const struct cmd *c, const char *path)
 {
-    return path[0] == '/' ? mem_dup(path, strlen(path)) : path_join(c->dir, path);
+    struct buf full = BUF_INIT(BUF_NO_LIMIT);
+
+    if (path[0] != '/')
+        path_walk(&full, str_of(c->dir));
+    path_walk(&full, str_of(path));
+    return buf_take(&full);
 }
 
 static int check_usage(const struct args *args, bool is_proof, struct err *err)

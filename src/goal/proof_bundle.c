@@ -66,14 +66,14 @@ static int write_patch(const struct git *git, struct str from, struct str to, co
     const char *diff[] = {"diff-tree",    "-p",         "-r",     "--binary", "--full-index",
                           "--no-renames", "--no-color", from.ptr, to.ptr,     NULL};
     CLEANUP(buf_release) struct buf patch = {0};
-    CLEANUP(buf_release) struct buf id = {0};
+    CLEANUP(buf_release) struct buf said = {0};
+    CLEANUP(mem_freep) char *id = NULL;
 
     if (!from.len) {
-        if (git_ask(git, empty, STR(""), PROOF_SMALL, &id, err) < 0)
+        if (git_ask(git, empty, STR(""), PROOF_SMALL, &said, err) < 0)
             return -1;
-        while (id.len && id.ptr[id.len - 1] == '\n')
-            id.len--;
-        diff[7] = buf_cstr(&id);
+        id = mem_dup(said.ptr, str_trim(buf_str(&said)).len);
+        diff[7] = id;
     }
     if (git_ask(git, diff, STR(""), PROOF_MAX_PATCH, &patch, err) < 0) {
         err_prefix(err, "cannot make the patch");

@@ -958,6 +958,8 @@ void room_environ(const struct room *r, char *const *given, struct strv *ret)
     strv_addf(ret, "XDG_DATA_HOME=%s/.local/share", r->home);
     strv_addf(ret, "XDG_STATE_HOME=%s/.local/state", r->home);
     strv_addf(ret, "XDG_RUNTIME_DIR=%s/.run", r->home);
+    if (r->origin->git.has_git) /* the repository may lie above the folder that is mounted */
+        strv_adds(ret, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1");
     if (!r->origin->git.has_replace)
         strv_adds(ret, "GIT_NO_REPLACE_OBJECTS=1");
 }
