@@ -117,13 +117,14 @@ static int take_members(struct proof *p, struct err *err)
 int proof_read(struct proof *p, const char *folder, struct err *err)
 {
     CLEANUP(mem_freep) char *path = path_join(folder, PROOF_FILE);
+    struct err why = {0};
 
     p->folder = mem_dup(folder, strlen(folder));
     if (file_slurp(path, PROOF_MAX, &p->text, err) < 0)
         return -1;
     sha256_hex(buf_str(&p->text), p->sha256);
-    if (json_parse(&p->arena, buf_str(&p->text), &p->root, NULL, err) < 0)
-        return -1;
+    if (json_parse(&p->arena, buf_str(&p->text), &p->root, NULL, &why) < 0)
+        return not_a_proof(p, why.text, err);
     return take_members(p, err);
 }
 

@@ -900,7 +900,8 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
         r->confine.write = (const char *const *)strv_get(&r->write);
     }
     fd_closep(&r->observe);
-    if (confine_observe_works(/*ret_why=*/NULL)) {
+    if (confine_observe_works(/*ret_why=*/NULL) &&
+        !(session && strcmp(confine_backend()->name, "landlock") != 0)) {
         r->observe = memfd_create("trace", MFD_CLOEXEC);
         if (r->observe >= 0)
             (void)fcntl(r->observe, F_SETFL, O_APPEND);
