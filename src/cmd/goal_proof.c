@@ -174,7 +174,22 @@ static void write_check(const struct check_result *c, struct buf *out)
     }
 }
 
-static void write_text(const struct proof *p, const struct proof_result *r, struct buf *out)
+/* Files that a failed check may have missed. */
+static void add_hint(const struct proof *p, bool is_bundle, struct buf *out)
+{
+    if (is_bundle)
+        buf_adds(out, "A bundle has no files that git ignores, such as installed packages; a check "
+                      "that needs them must make them.\n");
+    else if (str_is(json_get_str(p->root, "checked_in"), "workspace"))
+        buf_adds(out, "The verdict was given in the workspace, not in a clean room: the checks saw "
+                      "files that git ignores.\n");
+    else
+        buf_adds(out, "Files that git ignores are not recorded; those that changed since the goal "
+                      "was set are hidden from the checks.\n");
+}
+
+static void write_text(const struct proof *p, const struct proof_result *r, bool is_bundle,
+                       struct buf *out)
 {
     CLEANUP(buf_release) struct buf objective = BUF_INIT(1024);
 
@@ -191,6 +206,8 @@ static void write_text(const struct proof *p, const struct proof_result *r, stru
         buf_adds(out, "Not reproduced: the goal has no checks that could be run again.\n");
     else
         buf_adds(out, "Not reproduced.\n");
+    if (!proof_holds(p, r) && r->checks.len)
+        add_hint(p, is_bundle, out);
 }
 
 static int show(struct proving *v, const struct proof *p, const struct proof_result *r)
@@ -201,7 +218,7 @@ static int show(struct proving *v, const struct proof *p, const struct proof_res
     if (v->cmd->args.given[OPT_JSON])
         write_json(p, r, &out);
     else
-        write_text(p, r, &out);
+        write_text(p, r, v->cmd->args.given[OPT_BUNDLE], &out);
     if (isatty(STDOUT_FILENO))
         (void)say_live(buf_str(&out), v->cmd->cancel, &code);
     else
