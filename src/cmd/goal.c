@@ -29,14 +29,16 @@ const struct command cmd_goal = {
             .args = "CONDITION... | status | list | pause | resume | clear | edit TEXT | "
                     "budget N|+N|none | check COMMAND | check rm N | protect GLOB | "
                     "accept [PATH] | wait WHAT | next CONDITION | queue | log | report [GOAL] | "
-                    "undo [yes]",
+                    "undo [yes] | verify [ID] | proof [ID]",
             .words = "status list pause resume clear edit budget check protect accept wait next "
-                     "queue log report undo",
+                     "queue log report undo verify proof",
             .summary = "Work until the condition holds, as checked by tenax itself, and exit: 0 "
                        "complete, 10 blocked, 11 a limit reached, 12 no quota left, 13 paused; "
                        "or show and change a session's goal. With --continue or --resume and "
-                       "no condition, continue the goal of that session. 'goal -- WORDS' is "
-                       "always a condition",
+                       "no condition, continue the goal of that session. 'goal verify' runs the "
+                       "checks of a complete goal again in a clean room: 0 reproduced, 1 not; "
+                       "'goal proof --out FILE' packs what that takes for another machine. "
+                       "'goal -- WORDS' is always a condition",
             .options =
                 (const enum option_id[]){
                     OPT_CHECK,
@@ -52,6 +54,10 @@ const struct command cmd_goal = {
                     OPT_AUTO_RESUME,
                     OPT_REPORT,
                     OPT_SESSION,
+                    OPT_OUT,
+                    OPT_BUNDLE,
+                    OPT_REPO,
+                    OPT_YES,
                     OPT_JSON,
                     OPT_ALL,
                     OPT_SYSTEM_PROMPT,
@@ -257,6 +263,27 @@ static int check_options(const struct args *args, bool runs, bool is_next)
     return 0;
 }
 
+static bool is_about_proof(const struct args *args)
+{
+    return args->plain > 1 && args->words.len > 1 && args->words.len <= 3 &&
+           str_is_word_of(str_of(args->words.ptr[1]), "verify proof");
+}
+
+/* Options of verify and proof mean nothing elsewhere. */
+static int check_proof_options(const struct args *args)
+{
+    static const enum option_id of_proof[] = {OPT_OUT, OPT_BUNDLE, OPT_REPO, OPT_YES};
+
+    for (size_t i = 0; i < ARRAY_LEN(of_proof); i++) {
+        if (!args->given[of_proof[i]])
+            continue;
+        say("--%s belongs to 'tenax goal verify' and 'tenax goal proof'",
+            option_table()[of_proof[i]].name);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
 static int goal_run(struct cmd *c)
 {
     struct args *args = &c->args;
@@ -271,6 +298,13 @@ static int goal_run(struct cmd *c)
     int verb = 1;
     int code;
 
+    if (is_about_proof(args)) {
+        code = check_options(args, /*runs=*/false, /*is_next=*/false);
+        return code ? code : goal_proof_run(c);
+    }
+    code = check_proof_options(args);
+    if (code)
+        return code;
     if (args->words.len > 1)
         verb = find_verb(args, &act, &err);
     else if (again)

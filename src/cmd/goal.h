@@ -19,3 +19,5 @@ struct goal_act {
 
 /* The exit code. */
 int goal_act(struct goal_act *a);
+/* `tenax goal verify` and `tenax goal proof` (goal_proof.c). The exit code: 0 reproduced, 1 not. */
+int goal_proof_run(struct cmd *c);

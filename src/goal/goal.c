@@ -18,6 +18,7 @@
 #include "goal/inside.h"
 #include "goal/past.h"
 #include "goal/prompt.h"
+#include "goal/proof.h"
 #include "goal/report.h"
 #include "goal/snapshot.h"
 #include "json/json.h"
@@ -660,6 +661,7 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->judge, 8 << 10);
     buf_init(&g->stop_why, 2 * STOP_WHY);
     buf_init(&g->refused.reason, BUF_NO_LIMIT);
+    buf_init(&g->proof.text, PROOF_MAX);
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
@@ -728,6 +730,7 @@ void goal_free(struct goal *g)
     buf_release(&g->stop_why);
     strv_release(&g->stretch.seen);
     buf_release(&g->refused.reason);
+    buf_release(&g->proof.text);
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);
     arena_release(&g->arena);

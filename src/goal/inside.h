@@ -11,6 +11,7 @@
 #include "agent/referee.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/id.h"
 #include "base/sha256.h"
 #include "base/strv.h"
@@ -109,6 +110,13 @@ struct goal_refused {
     struct buf reason;
 };
 
+/* The state in which the goal is complete, recorded with the verdict that said so. */
+struct goal_proof {
+    char goal_id[ID_UUID_LEN + 1]; /* "": there is none */
+    struct buf text;               /* proof.json; empty: it could not be recorded */
+    struct err why;                /* the reason */
+};
+
 /* Calls of the model since it last stopped: whether they lead anywhere. */
 struct goal_stretch {
     struct strv seen;  /* what tools have shown, and states of the workspace: hashes, newest last */
@@ -196,6 +204,7 @@ struct goal {
     bool ran;          /* something that may have changed any file */
     struct goal_claim claim;
     struct goal_refused refused;
+    struct goal_proof proof;
     struct goal_stretch stretch;
     bool has_shown; /* a tool, something that is new, since the last round */
 
@@ -466,6 +475,11 @@ int stall_blocker(struct goal *g, struct str reason);
 void milestone_look(struct goal *g, const struct ladder *l, struct buf *ret_new);
 /* The workspace as it is now stays reachable for git, when l->step says why. Without the permit. */
 void milestone_keep(struct goal *g, const struct ladder *l);
+
+/* proof_take.c: without the permit. Records the state that the verdict is about. */
+void proof_take(struct goal *g, const struct ladder *l, struct cancel *cancel);
+/* Where the goal is complete by this verdict: its proof is written and named in the ledger. */
+void proof_keep(struct goal *g, const struct ladder *l, struct cancel *cancel);
 
 /* alarm.c: the running turn ends at the deadline. alarm_start() and goal_is_overdue() with the
  * permit, alarm_stop() without. */

@@ -216,8 +216,7 @@ int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct
     return r;
 }
 
-int ladder_content(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1],
-                   struct err *err)
+int ladder_content(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err)
 {
     CLEANUP(strv_release) struct strv wrote = STRV_INIT;
     int r;

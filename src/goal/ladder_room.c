@@ -12,6 +12,7 @@
 #include "goal/inside.h"
 #include "goal/origin/names.h"
 #include "goal/origin/room.h"
+#include "goal/proof.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -170,9 +171,9 @@ int goal_diff(const struct origin *o, const struct origin_now *now, const char *
 
 /* ---- the room ---- */
 
-static void find_caches(const struct goal *g, const char *home, struct strv *ret)
+static void find_caches(const struct conf *conf, const char *home, struct strv *ret)
 {
-    const struct json *given = conf_get(g->spec.conf, "goal.checkCaches");
+    const struct json *given = conf_get(conf, "goal.checkCaches");
 
     for (size_t i = 0; !given && i < ARRAY_LEN(usual_caches); i++) {
         CLEANUP(mem_freep) char *path = path_join(home, usual_caches[i]);
@@ -198,28 +199,33 @@ static const char *variable(char *const *environ, const char *name)
     return NULL;
 }
 
+int goal_open_room(const struct conf *conf, char *const *environ, struct sandbox *sandbox,
+                   struct room_spec *spec, struct cancel *cancel, struct room **ret,
+                   struct err *err)
+{
+    CLEANUP(strv_release) struct strv caches = STRV_INIT;
+    const char *home = variable(environ, "HOME");
+    const char *temp = variable(environ, "TMPDIR");
+    CLEANUP(mem_freep) char *real_home = path_real(home && home[0] == '/' ? home : path_home());
+
+    spec->temp = temp && temp[0] == '/' && file_is_dir(temp) ? temp : "/tmp";
+    spec->home = real_home ? real_home : "/nonexistent";
+    spec->caches = &caches;
+    spec->is_confined = sandbox_state(sandbox) == SANDBOX_ON;
+    find_caches(conf, spec->home, &caches);
+    return room_open(spec, cancel, ret, err);
+}
+
 int goal_room(struct goal *g, const struct origin *o, const struct origin_now *now,
               bool hides_built, struct cancel *cancel, struct room **ret, struct buf *ret_why,
               struct err *err)
 {
-    CLEANUP(strv_release) struct strv caches = STRV_INIT;
-    const char *home = variable(g->spec.environ, "HOME");
-    const char *temp = variable(g->spec.environ, "TMPDIR");
-    CLEANUP(mem_freep) char *real_home = path_real(home && home[0] == '/' ? home : path_home());
-    struct room_spec spec = {
-        .origin = o,
-        .now = now,
-        .temp = temp && temp[0] == '/' && file_is_dir(temp) ? temp : "/tmp",
-        .home = real_home ? real_home : "/nonexistent",
-        .caches = &caches,
-        .hides_built = hides_built,
-        .is_confined = sandbox_state(goal_sandbox(g)) == SANDBOX_ON,
-    };
+    struct room_spec spec = {.origin = o, .now = now, .hides_built = hides_built};
     struct err why = {0};
 
     *ret = NULL;
-    find_caches(g, spec.home, &caches);
-    if (room_open(&spec, cancel, ret, &why) == 0)
+    if (goal_open_room(g->spec.conf, g->spec.environ, goal_sandbox(g), &spec, cancel, ret, &why) ==
+        0)
         return 0;
     if (why.code == ERR_CANCELLED)
         return err_set(err, ERR_CANCELLED, "%s", why.text);

@@ -198,6 +198,16 @@ static void log_undo(const struct json *d, struct buf *ret)
     add_text(d, "ref", "; as it was before: ", ret);
 }
 
+static void log_proof(const struct json *d, struct buf *ret)
+{
+    if (json_get_str(d, "error").len) {
+        add_text(d, "error", "no proof was recorded: ", ret);
+        return;
+    }
+    buf_adds(ret, "the proof is recorded");
+    add_text(d, "folder", " in ", ret);
+}
+
 static void log_report(const struct json *d, struct buf *ret)
 {
     buf_adds(ret, "the report was written");
@@ -214,7 +224,7 @@ static const struct log_row {
     {"retry", log_retry},     {"warning", log_warning}, {"stall", log_stall},
     {"blocker", log_blocker}, {"cleared", log_cleared}, {"restored", log_restored},
     {"foreign", log_foreign}, {"undo", log_undo},       {"report", log_report},
-    {"step", log_step},
+    {"step", log_step},       {"proof", log_proof},
 };
 
 bool goal_show_event(struct str kind, const struct json *data, struct buf *ret)

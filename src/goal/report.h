@@ -24,6 +24,7 @@
  *   blocker   reason, count
  *   cleared · restored {from} · undo {ref} · report {path}: written inside the workspace
  *   step      ref, why: the workspace when more held than before
+ *   proof     goal_id, folder, sha256 of proof.json in it; or error: it could not be recorded
  *
  * Totals are the row's; who spent what is the charges'. Where the two differ the JSON says so:
  * tokens.charges_match is false, and tokens.charged is what the charges add up to. Any thread.
@@ -70,6 +71,7 @@ void goal_report_markdown(const struct goal_report *r, struct buf *ret);
  *   refused     [{time_ms, round, by, claim, impossible, reason, changed}], the newest 1,000
  *   counts      {verdicts, refused, claims_refused, judge_errors, stale, retries, stalls, waits}
  *   diff_stat, baseline, refs [..]
+ *   proof       {goal_id, folder, sha256} or {goal_id, folder, error}; null: none was recorded
  *   turns (verdicts that counted: sent back, and the one that passed), steps
  *   tokens      {used, output, budget, charged, charges_match, by [{who, tokens, output_tokens,
  *                cost_usd, cost_unknown, seconds, steps}]}

@@ -262,6 +262,7 @@ void goal_report_json(const struct goal_report *r, struct buf *ret)
         jw_str(&w, *ref);
     }
     jw_array_end(&w);
+    jw_kjson(&w, "proof", t.proof);
     write_figures(g, &t, &w);
     write_waits(&t, &w);
     write_course(&t, &w);

@@ -248,6 +248,28 @@ static void add_diff(const struct goal_report *r, const struct tally *t, struct 
     buf_addc(ret, '\n');
 }
 
+/* How the verdict can be checked again. */
+static void add_proof(const struct goal_report *r, const struct tally *t, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf command = BUF_INIT(256);
+    struct str error = json_get_str(t->proof, "error");
+
+    if (r->goal->status != GOAL_COMPLETE)
+        return;
+    buf_adds(ret, "## Proof\n\n");
+    if (error.len || !t->proof) {
+        buf_adds(ret, "No proof was recorded: ");
+        markdown_text(error.len ? error : STR("the ledger has none"), REASON_MAX, ret);
+        buf_adds(ret, ". The checks cannot be run again for the state of the verdict.\n\n");
+        return;
+    }
+    buf_addf(&command, "tenax goal verify %.*s", STR_ARG(str_clip(r->goal->goal_id, 8)));
+    markdown_code(buf_str(&command), 200, ret);
+    buf_adds(ret, " runs the checks again for the state of the verdict, which is kept in ");
+    markdown_code(json_get_str(t->proof, "folder"), COMMAND_MAX, ret);
+    buf_adds(ret, ".\n\n");
+}
+
 static void add_cost(double usd, bool unknown, struct buf *ret)
 {
     goal_show_usd(usd, ret);
@@ -423,6 +445,7 @@ void goal_report_markdown(const struct goal_report *r, struct buf *ret)
     add_checks(&t, ret);
     add_refused(&t, ret);
     add_diff(r, &t, ret);
+    add_proof(r, &t, ret);
     add_figures(r, &t, ret);
     add_spends(r->goal, &t, ret);
     add_waits(&t, ret);

@@ -204,6 +204,11 @@ static void take_step(struct tally *t, const struct tally_event *e)
         TALLY_PUSH(&t->refs, ref);
 }
 
+static void take_proof(struct tally *t, const struct tally_event *e)
+{
+    t->proof = e->data;
+}
+
 static void take_retry(struct tally *t, const struct tally_event *e)
 {
     (void)e;
@@ -221,7 +226,7 @@ static const struct tally_row {
     {"accept", take_course},   {"edited", take_course},  {"limits", take_course},
     {"checks", take_course},   {"cleared", take_course}, {"restored", take_course},
     {"undo", take_course},     {"step", take_step},      {"foreign", take_course},
-    {"claim", take_confirmed},
+    {"claim", take_confirmed}, {"proof", take_proof},
 };
 
 void tally_read(struct tally *t, const goal_event_vec *events, struct str goal_id, int64_t now_ms)

@@ -68,6 +68,7 @@ struct tally {
     struct tally_verdict last;      /* the newest that counts */
     struct tally_verdict criteria;  /* the newest that names some */
     VEC(struct str) refs;           /* of verified steps */
+    const struct json *proof;       /* data of the event; NULL: none */
     VEC(struct tally_spend) spends;
     struct tally_spend sum;
     VEC(struct tally_wait) waits;

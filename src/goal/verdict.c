@@ -306,6 +306,7 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
     lock_give(&g->permit);
     goal_flush_lines(g);
     milestone_keep(g, &l);
+    proof_keep(g, &l, cancel);
     return r;
 }
 
@@ -414,6 +415,10 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
     }
     lock_give(&g->permit);
     milestone_keep(g, &l);
+    if (!stale && l.end == LADDER_MET && mode == REFEREE_SELF)
+        proof_keep(g, &l, cancel);
+    else if (!stale && l.end == LADDER_MET)
+        proof_take(g, &l, cancel);
     if (stale)
         return err_set(err, ERR_RETRY_LATER, "the goal was changed while it was being judged");
     if (l.end == LADDER_UNKNOWN)

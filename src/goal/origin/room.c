@@ -41,7 +41,7 @@
 struct room_layer {
     char *at;
     char *upper, *work;
-    const char *lower[2];
+    const char *lower[3];
 };
 
 struct room {
@@ -82,14 +82,18 @@ static int remove_last(const char *path, const struct stat *st, int type, struct
     return 0;
 }
 
+void room_remove(const char *dir)
+{
+    nftw(dir, remove_entry, 16, FTW_PHYS);
+    nftw(dir, remove_last, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void room_free(struct room *r)
 {
     if (!r)
         return;
-    if (r->base) {
-        nftw(r->base, remove_entry, 16, FTW_PHYS);
-        nftw(r->base, remove_last, 16, FTW_DEPTH | FTW_PHYS);
-    }
+    if (r->base)
+        room_remove(r->base);
     for (size_t i = 0; i < r->layer_count; i++) {
         mem_freep(&r->layers[i].at);
         mem_freep(&r->layers[i].upper);
@@ -259,6 +263,29 @@ static size_t below(const struct inventory *files, struct str folder, size_t *re
     return inventory_at(files, buf_str(&bound));
 }
 
+/* Whether the recorded state has something at this path, so that the workspace's is not seen. */
+static bool is_covered(const struct room_final *final, struct str path)
+{
+    CLEANUP(buf_release) struct buf full = BUF_INIT(BUF_NO_LIMIT);
+    size_t start = strlen(final->dir) + 1;
+    struct stat st;
+
+    buf_addf(&full, "%s/%.*s", final->dir, STR_ARG(path));
+    buf_cstr(&full);
+    for (char *slash = strchr(full.ptr + start, '/'); slash; slash = strchr(slash + 1, '/')) {
+        bool is_there;
+
+        *slash = '\0';
+        is_there = lstat(full.ptr, &st) == 0;
+        *slash = '/';
+        if (!is_there)
+            return false;
+        if (!S_ISDIR(st.st_mode))
+            return true; /* a file where the workspace has a folder */
+    }
+    return lstat(full.ptr, &st) == 0;
+}
+
 /* The topmost folder of the path that came since the goal was set and in which nothing is visible;
  * the path itself if there is none. */
 static struct str topmost(const struct room_spec *spec, const size_t *visible, struct str path)
@@ -270,7 +297,7 @@ static struct str topmost(const struct room_spec *spec, const size_t *visible, s
         if (path.ptr[i] != '/')
             continue;
         to = below(&spec->origin->files, folder, &from);
-        if (from != to)
+        if (from != to || (spec->final && is_covered(spec->final, folder)))
             continue; /* it was there: what was in it may be made again */
         to = below(&spec->now->files, folder, &from);
         if (visible[from] == visible[to])
@@ -329,6 +356,92 @@ static int hide_changed(struct room *r, const struct room_spec *spec, struct err
             return -1;
     }
     return 0;
+}
+
+/* ---- a recorded state ---- */
+
+/* What is seen of the workspace itself, by the index of its entry. */
+static bool *find_seen(const struct room_spec *spec)
+{
+    const struct inventory *files = &spec->now->files;
+    bool *is_seen = mem_zalloc(files->entries.len + 1);
+
+    for (size_t i = 0; i < files->entries.len; i++) {
+        const struct inventory_entry *e = &files->entries.ptr[i];
+        const struct inventory_entry *was = inventory_find(&spec->origin->files, e->path);
+
+        is_seen[i] = e->flags & INVENTORY_NESTED || (was && !(was->flags & INVENTORY_TREE));
+    }
+    VEC_EACH(&spec->now->changes, c) {
+        if (c->is && !(c->is->flags & INVENTORY_NESTED))
+            is_seen[c->is - files->entries.ptr] = false;
+    }
+    for (size_t i = 0; i < files->entries.len; i++)
+        is_seen[i] = is_seen[i] && !is_covered(spec->final, files->entries.ptr[i].path);
+    return is_seen;
+}
+
+static int hide_unrecorded(struct room *r, const struct room_spec *spec, struct err *err)
+{
+    const struct inventory *files = &spec->now->files;
+    CLEANUP(mem_freep) bool *is_seen = find_seen(spec);
+    CLEANUP(mem_freep) bool *is_hidden = mem_zalloc(files->entries.len + 1);
+    CLEANUP(mem_freep) size_t *visible = NULL;
+    CLEANUP(buf_release) struct buf last = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < files->entries.len; i++)
+        is_hidden[i] = !is_seen[i] && !is_covered(spec->final, files->entries.ptr[i].path);
+    visible = count_visible(files, is_hidden);
+    for (size_t i = 0; i < files->entries.len; i++) {
+        CLEANUP(buf_release) struct buf full = BUF_INIT(BUF_NO_LIMIT);
+        struct str top;
+
+        if (!is_hidden[i])
+            continue;
+        top = topmost(spec, visible, files->entries.ptr[i].path);
+        if (last.len && str_eq(top, buf_str(&last)))
+            continue;
+        buf_clear(&last);
+        buf_add(&last, top);
+        buf_addf(&full, "%s/%.*s", spec->origin->dir, STR_ARG(top));
+        if (hide(r, buf_cstr(&full), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int restore_head(struct room *r, const struct room_spec *spec, struct err *err)
+{
+    static const struct str symbolic = STR_INIT("ref: ");
+    const struct git_state *state = &spec->origin->git;
+    const struct room_final *final = spec->final;
+    CLEANUP(mem_freep) char *head = path_join(state->git_dir.ptr, "HEAD");
+    CLEANUP(mem_freep) char *index = path_join(state->git_dir.ptr, "index");
+    CLEANUP(buf_release) struct buf commit = BUF_INIT(256);
+    CLEANUP(buf_release) struct buf text = {0};
+    struct str branch = str_trim(final->head);
+    bool is_branch = str_starts(branch, symbolic);
+
+    buf_addf(&commit, "%.*s\n", STR_ARG(final->commit));
+    branch = is_branch ? str_trim(str_from(branch, symbolic.len)) : STR("");
+    VEC_EACH(&state->pins, p) {
+        is_branch = is_branch && !str_eq(p->ref, branch); /* that one keeps its old value */
+    }
+    if (is_branch && final->commit.len) {
+        CLEANUP(buf_release) struct buf ref = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&ref, "%s/%.*s", state->common_dir.ptr, STR_ARG(branch));
+        if (place_text(r, buf_cstr(&ref), buf_str(&commit), 0644, err) < 0)
+            return -1;
+    }
+    if (final->head.len &&
+        place_text(r, head, is_branch ? final->head : buf_str(&commit), 0644, err) < 0)
+        return -1;
+    if (!final->index)
+        return 0;
+    if (file_slurp(final->index, (size_t)256 << 20, &text, err) < 0)
+        return -1;
+    return place_text(r, index, buf_str(&text), 0644, err);
 }
 
 /* A changed file that claims to be old would keep make from building anew: here it is as young as
@@ -622,9 +735,10 @@ static int copy_file(const char *from, const char *to, const struct inventory_en
     return 0;
 }
 
-static int copy_entry(struct room *r, const struct inventory_entry *e, struct err *err)
+static int copy_entry(struct room *r, const char *dir, const struct inventory_entry *e,
+                      struct err *err)
 {
-    CLEANUP(mem_freep) char *from = path_join(r->origin->dir, e->path.ptr);
+    CLEANUP(mem_freep) char *from = path_join(dir, e->path.ptr);
     CLEANUP(mem_freep) char *to = path_join(r->dir, e->path.ptr);
     CLEANUP(mem_freep) char *folder = path_dirname(to);
     char target[4096];
@@ -643,15 +757,38 @@ static int copy_entry(struct room *r, const struct inventory_entry *e, struct er
     return symlink(target, to) < 0 ? err_sys(err, ERR_IO, "cannot copy '%s'", from) : 0;
 }
 
+static int copy_files(struct room *r, const char *dir, const struct inventory *files,
+                      const bool *is_hidden, int64_t *left, struct cancel *cancel, struct err *err)
+{
+    for (size_t i = 0; i < files->entries.len; i++) {
+        const struct inventory_entry *e = &files->entries.ptr[i];
+
+        if (is_hidden && is_hidden[i])
+            continue;
+        *left -= e->size;
+        if (*left < 0)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "the workspace is too large to be copied (%d GB at most)",
+                           (int)(ROOM_MAX_COPY >> 30));
+        if (cancel_check(cancel, err) < 0 || copy_entry(r, dir, e, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int copy_all(struct room *r, const struct room_spec *spec, struct cancel *cancel,
                     struct err *err)
 {
     const struct inventory *files = spec->now ? &spec->now->files : &spec->origin->files;
+    CLEANUP(inventory_release) struct inventory recorded = INVENTORY_INIT;
     CLEANUP(mem_freep) bool *is_hidden = mem_zalloc(files->entries.len + 1);
+    CLEANUP(mem_freep) bool *is_seen = spec->final ? find_seen(spec) : NULL;
     CLEANUP(mem_freep) char *git_dir = path_join(spec->origin->dir, ".git");
     int64_t left = ROOM_MAX_COPY;
 
-    for (size_t i = 0; spec->now && i < spec->now->changes.len; i++) {
+    for (size_t i = 0; is_seen && i < files->entries.len; i++)
+        is_hidden[i] = !is_seen[i];
+    for (size_t i = 0; spec->now && !spec->final && i < spec->now->changes.len; i++) {
         const struct inventory_change *c = &spec->now->changes.ptr[i];
 
         if (!must_hide(spec, c))
@@ -661,17 +798,11 @@ static int copy_all(struct room *r, const struct room_spec *spec, struct cancel 
     }
     if (file_mkdirs(r->dir, 0755, err) < 0)
         return -1;
-    for (size_t i = 0; i < files->entries.len; i++) {
-        const struct inventory_entry *e = &files->entries.ptr[i];
-
-        left -= e->size;
-        if (left < 0)
-            return err_set(err, ERR_UNSUPPORTED,
-                           "the workspace is too large to be copied (%d GB at most)",
-                           (int)(ROOM_MAX_COPY >> 30));
-        if (!is_hidden[i] && (cancel_check(cancel, err) < 0 || copy_entry(r, e, err) < 0))
-            return -1;
-    }
+    if (spec->final && (inventory_walk(&recorded, spec->final->dir, cancel, err) < 0 ||
+                        copy_files(r, spec->final->dir, &recorded, NULL, &left, cancel, err) < 0))
+        return -1;
+    if (copy_files(r, spec->origin->dir, files, is_hidden, &left, cancel, err) < 0)
+        return -1;
     if (file_is_dir(git_dir)) { /* read there, not written: it may be large */
         CLEANUP(mem_freep) char *link = path_join(r->dir, ".git");
 
@@ -721,12 +852,20 @@ static int prepare(struct room *r, const struct room_spec *spec, struct cancel *
         return -1;
     if (!spec->now)
         return 0;
-    if (hide_changed(r, spec, err) < 0 || date_changed(r, spec, err) < 0 ||
-        restore_git_files(r, spec, err) < 0)
+    if (spec->final) {
+        r->layers[0].lower[0] = spec->final->dir;
+        r->layers[0].lower[1] = r->layers[0].at;
+    }
+    if (spec->final ? hide_unrecorded(r, spec, err) < 0
+                    : hide_changed(r, spec, err) < 0 || date_changed(r, spec, err) < 0)
+        return -1;
+    if (restore_git_files(r, spec, err) < 0)
         return -1;
     if (state->has_git &&
         (hide_all_new_refs(r, state, err) < 0 || pin_refs(r, spec, cancel, err) < 0))
         return -1;
+    if (spec->final)
+        return state->has_git ? restore_head(r, spec, err) : 0;
     return clear_marks(r, spec, cancel, err);
 }
 
@@ -799,7 +938,8 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
         r->confine.write = (const char *const *)strv_get(&r->write);
     }
     fd_closep(&r->observe);
-    if (confine_observe_works(/*ret_why=*/NULL)) {
+    if (confine_observe_works(/*ret_why=*/NULL) &&
+        !(session && strcmp(confine_backend()->name, "landlock") != 0)) {
         r->observe = memfd_create("trace", MFD_CLOEXEC);
         if (r->observe >= 0)
             (void)fcntl(r->observe, F_SETFL, O_APPEND);
@@ -857,6 +997,8 @@ void room_environ(const struct room *r, char *const *given, struct strv *ret)
     strv_addf(ret, "XDG_DATA_HOME=%s/.local/share", r->home);
     strv_addf(ret, "XDG_STATE_HOME=%s/.local/state", r->home);
     strv_addf(ret, "XDG_RUNTIME_DIR=%s/.run", r->home);
+    if (r->origin->git.has_git) /* the repository may lie above the folder that is mounted */
+        strv_adds(ret, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1");
     if (!r->origin->git.has_replace)
         strv_adds(ret, "GIT_NO_REPLACE_OBJECTS=1");
 }

@@ -27,11 +27,21 @@ struct sandbox_job;
 
 #define ROOM_MAX_COPY ((int64_t)2 << 30) /* bytes of a room that is a copy */
 
+/* A recorded state, shown in place of the workspace's files. Of the workspace itself only ignored
+ * files that are as they were when the goal was set, and nested repositories, can be seen. */
+struct room_final {
+    const char *dir; /* its files */
+    struct str head,
+        commit;        /* the content of HEAD, and the commit it led to; empty: as it is now */
+    const char *index; /* a file with git's index; NULL: as it is now */
+};
+
 struct room_spec {
     const struct origin *origin;
-    const struct origin_now *now; /* NULL: the goal is being set, and nothing is hidden */
-    const char *temp;             /* where rooms are made: "/tmp" */
-    const char *home;             /* the user's */
+    const struct origin_now *now;   /* NULL: the goal is being set, and nothing is hidden */
+    const struct room_final *final; /* NULL: the workspace as it is; needs now */
+    const char *temp;               /* where rooms are made: "/tmp" */
+    const char *home;               /* the user's */
     const struct strv *caches; /* folders of the home that are linked into the room's, absolute */
     bool hides_built;          /* also hides compiled files that git does not ignore */
     bool is_confined;          /* checks run in the session's sandbox, too */
@@ -43,7 +53,8 @@ struct room;
 /* ERR_UNSUPPORTED: neither an overlay nor a copy is possible here, with the reason. */
 int room_open(const struct room_spec *spec, struct cancel *cancel, struct room **ret,
               struct err *err);
-void room_free(struct room *r); /* removes everything of it; NULL is fine */
+void room_free(struct room *r);    /* removes everything of it; NULL is fine */
+void room_remove(const char *dir); /* a folder with everything in it, whatever its modes */
 
 const char *room_dir(const struct room *r); /* where checks run */
 bool room_is_copy(const struct room *r);

@@ -179,21 +179,27 @@ static void borrow_index(const struct tree *t, const struct git_state *state,
     }
 }
 
-int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
-              struct cancel *cancel, struct err *err)
+int tree_make(const char *git_dir, struct err *err)
 {
     static const char *const folders[] = {"objects/pack", "objects/info", "refs/heads", "info"};
+    struct tree t = {.git_dir = git_dir};
 
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
-        CLEANUP(mem_freep) char *path = path_join(t->git_dir, folders[i]);
+        CLEANUP(mem_freep) char *path = path_join(git_dir, folders[i]);
 
         if (file_mkdirs(path, 0700, err) < 0)
             return -1;
     }
-    if (put(t, "HEAD", STR("ref: refs/heads/none\n"), err) < 0 ||
-        put(t, "config", str_of(tree_config), err) < 0 ||
-        put(t, "info/attributes", str_of(tree_attributes), err) < 0 ||
-        put_excludes(t, state, cancel, err) < 0)
+    if (put(&t, "HEAD", STR("ref: refs/heads/none\n"), err) < 0 ||
+        put(&t, "config", str_of(tree_config), err) < 0)
+        return -1;
+    return put(&t, "info/attributes", str_of(tree_attributes), err);
+}
+
+int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
+              struct cancel *cancel, struct err *err)
+{
+    if (tree_make(t->git_dir, err) < 0 || put_excludes(t, state, cancel, err) < 0)
         return -1;
     borrow_index(t, state, files);
     return 0;

@@ -33,6 +33,8 @@ struct tree {
     const char *spare;    /* a file that does not count, relative to dir; NULL: none */
 };
 
+/* An empty repository that treats all content as it is. */
+int tree_make(const char *git_dir, struct err *err);
 /* Makes the repository. files: of the workspace, to find attributes that change content. */
 int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
               struct cancel *cancel, struct err *err);
