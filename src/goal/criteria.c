@@ -152,7 +152,7 @@ static int run_new_check(struct goal *g, struct protection *n, const char *comma
     if (rc == 0)
         rc = check_run(&spec, cancel, ret, err);
     room_free(spec.room);
-    return rc < 0 ? -1 : origin_add_check(n->o, command, &ret->trace, &ret->touched, cancel, err);
+    return rc < 0 ? -1 : origin_add_check(n->o, command, &now, &ret->trace, &ret->touched, cancel, err);
 }
 
 /* The permit is held again. */
@@ -334,6 +334,7 @@ int change_accept(struct goal *g, const struct goal_argument *what, struct cance
     write_accepted(g, path, &data);
     if (put_protect(g, buf_str(&column), "accept", buf_str(&data), err) < 0)
         return -1;
+    strv_clear(&g->memory.changed);
     buf_addf(&ret->text, "%zu change%s accepted.", count, count == 1 ? "" : "s");
     return 0;
 }

@@ -153,7 +153,7 @@ static int draft_check(struct goal *g, struct draft *d, const char *command,
     if (complaint)
         strv_addf(&d->notes, "the check '%s' cannot be run as it is: %s. Is it right?", command,
                   complaint);
-    return origin_add_check(d->origin, command, &r->trace, &r->touched, cancel, err);
+    return origin_add_check(d->origin, command, /*now=*/NULL, &r->trace, &r->touched, cancel, err);
 }
 
 int draft_checks(struct goal *g, struct draft *d, const struct goal_options *o,

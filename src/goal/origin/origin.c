@@ -420,14 +420,35 @@ const struct origin_check *origin_check_of(const struct origin *o, struct str co
     return NULL;
 }
 
-int origin_add_check(struct origin *o, const char *command, struct trace *trace,
-                     struct strv *touched, struct cancel *cancel, struct err *err)
+/* Tests and files that the check reads and that came after the goal was set: from now on they stay
+ * as they are. */
+static void add_new_files(struct origin *o, const struct origin_now *now, const struct trace *trace)
+{
+    VEC_EACH(&now->changes, c) {
+        struct inventory_entry e;
+
+        if (c->how != INVENTORY_NEW || name_is_derived(c->is->path) ||
+            (name_kind(c->is->path) != NAME_TEST && !trace_has(&trace->read, c->is->path)))
+            continue;
+        e = *c->is;
+        e.path = arena_str(&o->files.arena, e.path);
+        e.sha256 = e.why = STR("");
+        vec_push(&o->files.entries, e);
+    }
+    inventory_sort(&o->files);
+}
+
+int origin_add_check(struct origin *o, const char *command, const struct origin_now *now,
+                     struct trace *trace, struct strv *touched, struct cancel *cancel,
+                     struct err *err)
 {
     struct origin_check *c;
     size_t unread;
 
     if (origin_check_of(o, str_of(command)))
         return 0;
+    if (now)
+        add_new_files(o, now, trace);
     c = vec_add(&o->checks);
     *c = (struct origin_check){.command = mem_dup(command, strlen(command))};
     c->trace = *trace;
@@ -631,6 +652,12 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
     if (!path.len)
         o->taken_ns = now_ns(); /* files elsewhere, as they are now, too */
     VEC_EACH(&o->checks, c) {   /* it need not run or be read any more */
+        if (str_is(path, c->command)) { /* the check may do what it does now */
+            strv_clear(&c->trace.ran);
+            strv_clear(&c->trace.used);
+            known = true;
+            count++;
+        }
         forget(&c->trace.ran, name, &known);
         forget(&c->trace.used, name, &known);
     }

@@ -58,6 +58,8 @@ struct origin_program {
     char sha256[SHA256_HEX + 1];
 };
 
+struct origin_now;
+
 struct origin {
     struct arena arena;
     char *dir, *folder, *git_dir;
@@ -80,10 +82,11 @@ int origin_take(const struct origin_spec *spec, struct cancel *cancel, struct or
                 struct strv *ret_notes, struct err *err);
 void origin_free(struct origin *o);
 
-/* The first run of a check: configuration that it read is protected, too. Takes the content of
- * trace and touched. */
-int origin_add_check(struct origin *o, const char *command, struct trace *trace,
-                     struct strv *touched, struct cancel *cancel, struct err *err);
+/* The first run of a check: configuration that it read is protected, too. now: the workspace, where
+ * the goal was set before; NULL: it is being set. Takes the content of trace and touched. */
+int origin_add_check(struct origin *o, const char *command, const struct origin_now *now,
+                     struct trace *trace, struct strv *touched, struct cancel *cancel,
+                     struct err *err);
 const struct origin_check *origin_check_of(const struct origin *o, struct str command);
 /* --protect while the goal is there; files that it fits are protected as they are now, but for
  * those that are protected already. */

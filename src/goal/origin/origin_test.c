@@ -452,7 +452,7 @@ static void add_check(struct origin *o, const char *command, const char *records
     for (; *records; records++)
         buf_addc(&bytes, *records == '|' ? '\0' : *records == '^' ? '\x1f' : *records);
     trace_read(&trace, buf_str(&bytes), "/w", "/tmp/room", "/home/u");
-    if (origin_add_check(o, command, &trace, &touched, NULL, &err) < 0)
+    if (origin_add_check(o, command, /*now=*/NULL, &trace, &touched, NULL, &err) < 0)
         fail_msg("%s", err.text);
 }
 
