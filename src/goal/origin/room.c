@@ -286,6 +286,17 @@ static bool is_covered(const struct room_final *final, struct str path)
     return lstat(full.ptr, &st) == 0;
 }
 
+/* A folder that the recorded state does not have was there nevertheless when ignored files lay in
+ * it; with tracked files alone it went with them. */
+static bool had_ignored(const struct origin *o, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        if (!(o->files.entries.ptr[i].flags & INVENTORY_TREE))
+            return true;
+    }
+    return false;
+}
+
 /* The topmost folder of the path that came since the goal was set and in which nothing is visible;
  * the path itself if there is none. */
 static struct str topmost(const struct room_spec *spec, const size_t *visible, struct str path)
@@ -297,7 +308,8 @@ static struct str topmost(const struct room_spec *spec, const size_t *visible, s
         if (path.ptr[i] != '/')
             continue;
         to = below(&spec->origin->files, folder, &from);
-        if (from != to || (spec->final && is_covered(spec->final, folder)))
+        if (spec->final ? is_covered(spec->final, folder) || had_ignored(spec->origin, from, to)
+                        : from != to)
             continue; /* it was there: what was in it may be made again */
         to = below(&spec->now->files, folder, &from);
         if (visible[from] == visible[to])
