@@ -5,8 +5,8 @@
  *
  * For workspaces of so many files (100, 10000, 100000), in git: the first look of a snapshot, a
  * look with a walk when nothing and when ten files have changed, a look without a walk, a state in
- * git. Then a check that does nothing, beside a bare shell; and 1,000 protected files, verified.
- * Nothing here passes or fails.
+ * git. Then a check that does nothing, beside a bare shell. room_bench has the rest. Nothing here
+ * passes or fails.
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -23,13 +23,11 @@
 #include "bench/bench.h"
 #include "goal/baseline.h"
 #include "goal/check.h"
-#include "goal/protect.h"
 #include "goal/snapshot.h"
 #include "proc/proc.h"
 
 #define RUNS 15
 #define CHECKS 300
-#define PROTECTED 1000
 #define FOLDER_FILES 100 /* in each folder */
 
 static char dir[300];
@@ -204,52 +202,6 @@ static void measure_check(void)
            median(checked, CHECKS));
 }
 
-static double verify(const struct protect *p)
-{
-    protect_change_vec changes = VEC_INIT;
-    int64_t start_us = clock_mono_us();
-    struct err err = {0};
-
-    if (protect_verify(p, NULL, &changes, &err) < 0)
-        bench_die("verify", err.text);
-    start_us = clock_mono_us() - start_us;
-    protect_changes_release(&changes);
-    return (double)start_us / 1000;
-}
-
-static void measure_protect(void)
-{
-    struct strv none = STRV_INIT;
-    struct strv checks = STRV_INIT;
-    struct strv notes = STRV_INIT;
-    struct protect_spec spec = {.dir = dir, .globs = &none, .checks = &checks, .environ = environ};
-    struct protect *p;
-    double same[RUNS];
-    double touched[RUNS];
-    int64_t start_us;
-    struct err err = {0};
-
-    run("mkdir tests; for i in $(seq 1000); do head -c 2000 /dev/zero | tr '\\0' x > tests/t$i.c; "
-        "done; "
-        "echo 'test:' > Makefile");
-    usleep(100 * 1000);
-    strv_adds(&checks, "make test");
-    start_us = clock_mono_us();
-    if (protect_take(&spec, NULL, &p, &notes, &err) < 0)
-        bench_die("protect", err.text);
-    start_us = clock_mono_us() - start_us;
-    for (int i = 0; i < RUNS; i++)
-        same[i] = verify(p);
-    run("touch tests/*");
-    for (int i = 0; i < RUNS; i++)
-        touched[i] = verify(p);
-    printf("%zu protected files: taken in %.1f ms, verified in %.2f ms, all touched %.2f ms\n",
-           protect_count(p), (double)start_us / 1000, median(same, RUNS), median(touched, RUNS));
-    protect_free(p);
-    strv_release(&checks);
-    strv_release(&notes);
-}
-
 int main(int argc, char **argv)
 {
     static const char *const usual[] = {"100", "10000", "100000"};
@@ -276,7 +228,6 @@ int main(int argc, char **argv)
     snprintf(dir, sizeof(dir), "%s/small", top);
     mkdir(dir, 0755);
     measure_check();
-    measure_protect();
     proc_shutdown();
     bench_remove(top);
     return 0;

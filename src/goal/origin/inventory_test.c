@@ -176,6 +176,32 @@ static void differences(void **state)
     }
 }
 
+/* So many that threads look at them. */
+static void many(void **state)
+{
+    CLEANUP(inventory_release) struct inventory was = INVENTORY_INIT;
+    CLEANUP(inventory_release) struct inventory now = INVENTORY_INIT;
+    CLEANUP(buf_release) struct buf changes = BUF_INIT(1 << 12);
+
+    (void)state;
+    work_run("find . -mindepth 1 -delete; for d in 1 2 3 4 5 6 7 8 9; do mkdir $d; cd $d;"
+             "seq -f f%g 1 999 | xargs touch; cd ..; done",
+             NULL);
+    usleep(SETTLE_US);
+    walk(&was);
+    assert_int_equal(was.entries.len, 9 * 999);
+    for (size_t i = 0; i < was.entries.len; i++) {
+        const struct inventory_entry *e = &was.entries.ptr[i];
+
+        assert_true(e->ino && e->ctime_ns && e->type == INVENTORY_FILE);
+        assert_true(!i || str_cmp(e[-1].path, e->path) < 0);
+    }
+    work_run("rm 1/f1; echo x > 5/f500; touch 9/new", NULL);
+    walk(&now);
+    compare(&was, &now, &changes);
+    assert_string_equal(buf_cstr(&changes), "gone 1/f1, changed 5/f500, new 9/new");
+}
+
 /* A walk that a limit ended says nothing of files that it did not reach. */
 static void parts(void **state)
 {
@@ -343,8 +369,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(odd_names), cmocka_unit_test(cannot_walk), cmocka_unit_test(differences),
-        cmocka_unit_test(parts),     cmocka_unit_test(large),       cmocka_unit_test(orders),
-        cmocka_unit_test(on_disk),
+        cmocka_unit_test(many),      cmocka_unit_test(parts),       cmocka_unit_test(large),
+        cmocka_unit_test(orders),    cmocka_unit_test(on_disk),
     };
 
     return cmocka_run_group_tests(tests, work_setup, work_teardown);
