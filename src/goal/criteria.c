@@ -152,7 +152,8 @@ static int run_new_check(struct goal *g, struct protection *n, const char *comma
     if (rc == 0)
         rc = check_run(&spec, cancel, ret, err);
     room_free(spec.room);
-    return rc < 0 ? -1 : origin_add_check(n->o, command, &now, &ret->trace, &ret->touched, cancel, err);
+    return rc < 0 ? -1
+                  : origin_add_check(n->o, command, &now, &ret->trace, &ret->touched, cancel, err);
 }
 
 /* The permit is held again. */

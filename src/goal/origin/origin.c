@@ -650,8 +650,8 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
     inventory_sort(&o->files);
     accept_programs(o, path, &count, &known);
     if (!path.len)
-        o->taken_ns = now_ns(); /* files elsewhere, as they are now, too */
-    VEC_EACH(&o->checks, c) {   /* it need not run or be read any more */
+        o->taken_ns = now_ns();         /* files elsewhere, as they are now, too */
+    VEC_EACH(&o->checks, c) {           /* it need not run or be read any more */
         if (str_is(path, c->command)) { /* the check may do what it does now */
             strv_clear(&c->trace.ran);
             strv_clear(&c->trace.used);
