@@ -114,9 +114,3 @@ int digest_read(int dir_fd, const char *path, struct cancel *cancel, struct dige
         return cancel_check(cancel, err);
     return digest_bytes(fd, cancel, ret, err);
 }
-
-bool digest_same_look(const struct digest *a, const struct digest *b)
-{
-    return a->kind == b->kind && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-           a->ctime_ns == b->ctime_ns && a->ino == b->ino;
-}

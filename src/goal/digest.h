@@ -37,5 +37,3 @@ void digest_look(int dir_fd, const char *path, struct digest *ret);
 /* With it. Fails only when it is cancelled. */
 int digest_read(int dir_fd, const char *path, struct cancel *cancel, struct digest *ret,
                 struct err *err);
-/* Whether both looks are of the same, untouched file. */
-bool digest_same_look(const struct digest *a, const struct digest *b);

@@ -140,6 +140,7 @@ static int draft_check(struct goal *g, struct draft *d, const char *command,
                        err);
     if (rc == 0)
         rc = check_run(&spec, cancel, r, err);
+    d->origin->has_room = d->origin->has_room || spec.room;
     room_free(spec.room);
     if (rc < 0) {
         d->first.checks.len--;

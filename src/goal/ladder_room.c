@@ -401,8 +401,14 @@ int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands
         return r;
     if (goal_room(g, o, &l->now, builds(o), cancel, &room, &why_not, err) < 0)
         return -1;
-    if (!room)
+    if (!room && !o->has_room)
         return 1; /* said when the goal was set */
+    if (!room) {  /* a full disk must not make a verdict easier */
+        l->by = "room";
+        buf_addf(&l->reason, "The checks could not be confirmed: there is no clean room: %s.\n",
+                 buf_cstr(&why_not));
+        return 0;
+    }
     l->where = room_is_copy(room) ? "copy" : "overlay";
     strv_add_all(&l->hidden, room_hidden(room));
     r = check_in_room(g, l, o, room, commands, cancel, err);

@@ -727,6 +727,7 @@ int origin_write(const struct origin *o, char ret_sha256[static SHA256_HEX + 1],
     jw_kcstr(&w, "tree", o->has_tree ? o->tree : "");
     jw_kbool(&w, "protects_nothing", o->protects_nothing);
     jw_kbool(&w, "whole", o->files.is_whole);
+    jw_kbool(&w, "room", o->has_room);
     bytes_write_list(&w, "globs", &o->globs);
     bytes_write_list(&w, "keep", &o->keep);
     bytes_write_list(&w, "accepted", &o->accepted);
@@ -801,6 +802,7 @@ int origin_read(const char *folder, char *const *environ, struct str sha256, str
         inventory_parse(&o->files, json_get(root, "files"), err) < 0)
         return -1;
     o->files.is_whole = json_get_bool(root, "whole", true);
+    o->has_room = json_get_bool(root, "room", false);
     parse_checks(o, root);
     *ret = TAKE_PTR(o);
     return 0;

@@ -71,6 +71,7 @@ struct origin {
     int64_t taken_ns;
     struct inventory files;
     struct git_state git;
+    bool has_room; /* checks were first run in a clean room; verdicts need one, too */
     bool has_tree;
     char tree[TREE_ID];
     VEC(struct origin_check) checks;

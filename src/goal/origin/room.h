@@ -69,6 +69,3 @@ void room_environ(const struct room *r, char *const *given, struct strv *ret);
 /* After a check: what it did, and the protected files that it changed while it ran. */
 int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
               struct cancel *cancel, struct err *err);
-
-/* Whether verdicts can be had in a clean room here, and how: "overlay", "copy" with the reason. */
-const char *room_kind(const char **ret_why);

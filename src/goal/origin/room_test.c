@@ -154,7 +154,7 @@ static bool has_overlay(void)
 {
     const char *why = NULL;
 
-    if (strcmp(room_kind(&why), "overlay") == 0)
+    if (confine_overlay_works(&why))
         return true;
     print_message("no overlay here: %s\n", why);
     return false;

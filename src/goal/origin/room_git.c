@@ -1,0 +1,265 @@
+/*
+ * room_git: what decides how git behaves, put into the upper layer of a clean room as it was when
+ * the goal was set. Any thread, one at a time; waits for git.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "goal/git.h"
+#include "goal/origin/room_inside.h"
+
+#define ROOM_GIT_MS 20000
+#define ROOM_MAX_REFS ((size_t)64 << 20)
+
+static int restore_git_files(struct room *r, const struct room_spec *spec, struct err *err)
+{
+    for (size_t i = 0; i < spec->now->git.len; i++) {
+        const char *path = spec->now->git.ptr[i];
+        const struct git_file *was = NULL;
+        int rc;
+
+        if (path[0] != '/')
+            continue; /* refs and marks are handled below */
+        VEC_EACH(&spec->origin->git.files, f) {
+            if (str_is(f->path, path))
+                was = f;
+        }
+        rc = was && was->exists ? room_place(r, path, was->content, was->mode, err)
+                                : room_hide(r, path, err);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A pinned ref has its old value. HEAD is live: where it is the pinned branch, it is the commit
+ * itself. */
+static int pin_ref(struct room *r, const struct git_state *state, const struct git_pin *pin,
+                   struct str now, bool is_head, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(256);
+    CLEANUP(mem_freep) char *path = path_join(state->common_dir.ptr, pin->ref.ptr);
+    CLEANUP(mem_freep) char *head = path_join(state->git_dir.ptr, "HEAD");
+
+    if (str_eq(now, pin->id))
+        return 0;
+    buf_addf(&text, "%.*s\n", STR_ARG(pin->id));
+    if (room_place(r, path, buf_str(&text), 0644, err) < 0)
+        return -1;
+    if (!is_head)
+        return 0;
+    buf_clear(&text);
+    buf_addf(&text, "%.*s\n", STR_ARG(now));
+    return room_place(r, head, buf_str(&text), 0644, err);
+}
+
+static int pin_refs(struct room *r, const struct room_spec *spec, struct cancel *cancel,
+                    struct err *err)
+{
+    static const char *const args[] = {"for-each-ref", "--format=%(HEAD)%(objectname) %(refname)",
+                                       NULL};
+    const struct git_state *state = &spec->origin->git;
+    struct git git = {.dir = spec->origin->dir,
+                      .environ = spec->origin->environ,
+                      .deadline_ms = git_now_ms() + ROOM_GIT_MS,
+                      .cancel = cancel};
+    CLEANUP(git_said_release) struct git_said said = {0};
+
+    if (!state->pins.len)
+        return 0;
+    if (git_run(&git, args, STR(""), ROOM_MAX_REFS, &said, err) < 0)
+        return -1;
+    VEC_EACH(&state->pins, p) {
+        struct str rest = said.code ? STR("") : buf_str(&said.out); /* refs that cannot be read */
+        struct str line, id;
+        struct str now = STR(""); /* none */
+        bool is_head = false;
+
+        while (rest.len && !now.len && str_cut(&rest, '\n', &line)) {
+            bool is_star = str_starts(line, STR("*"));
+
+            line = str_from(line, 1);
+            if (str_cut(&line, ' ', &id) && str_eq(line, p->ref)) {
+                now = id;
+                is_head = is_star;
+            }
+        }
+        if (pin_ref(r, state, p, now, is_head, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Where git looks for a short name, in this order. */
+static const char *const ref_places[] = {"", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"};
+
+/* Takes "<id> <ref>" out of packed-refs, and the line "^<id>" that may follow it. */
+static void remove_packed(struct buf *packed, struct str ref)
+{
+    struct str rest = buf_str(packed);
+    struct str line;
+
+    while (rest.len) {
+        size_t from = (size_t)(rest.ptr - packed->ptr);
+        size_t space;
+
+        str_cut(&rest, '\n', &line);
+        space = str_chr(line, ' ');
+        if (str_starts(line, STR("#")) || !str_eq(str_from(line, space + 1), ref))
+            continue;
+        if (str_starts(rest, STR("^")))
+            str_cut(&rest, '\n', &line);
+        buf_cut(packed, from, packed->len - from - rest.len);
+        return;
+    }
+}
+
+/* A ref that came later must not stand before one that a check names. */
+static int hide_new_refs(struct room *r, const struct git_state *state, const struct git_pin *pin,
+                         struct buf *packed, struct err *err)
+{
+    const char *name = strchr(pin->ref.ptr + 5, '/'); /* behind "refs/heads" */
+
+    for (size_t i = 0; name && i < ARRAY_LEN(ref_places); i++) {
+        CLEANUP(buf_release) struct buf ref = BUF_INIT(4096);
+        CLEANUP(mem_freep) char *path = NULL;
+        bool is_known = false;
+
+        buf_addf(&ref, "%s%s", ref_places[i], name + 1);
+        VEC_EACH(&state->pins, p) {
+            is_known = is_known || str_eq(p->ref, buf_str(&ref));
+        }
+        path = path_join(state->common_dir.ptr, buf_cstr(&ref));
+        if (is_known)
+            continue;
+        if (file_exists(path) && !file_is_dir(path) && room_hide(r, path, err) < 0)
+            return -1;
+        remove_packed(packed, buf_str(&ref));
+    }
+    return 0;
+}
+
+static int hide_all_new_refs(struct room *r, const struct git_state *state, struct err *err)
+{
+    CLEANUP(mem_freep) char *path = path_join(state->common_dir.ptr, "packed-refs");
+    CLEANUP(buf_release) struct buf packed = {0};
+    CLEANUP(buf_release) struct buf before = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)file_slurp(path, (size_t)64 << 20, &packed, /*err=*/NULL);
+    buf_add(&before, buf_str(&packed));
+    VEC_EACH(&state->pins, p) {
+        if (hide_new_refs(r, state, p, &packed, err) < 0)
+            return -1;
+    }
+    return str_eq(buf_str(&packed), buf_str(&before))
+               ? 0
+               : room_place(r, path, buf_str(&packed), 0644, err);
+}
+
+static bool has_marks(const struct strv *changed)
+{
+    for (size_t i = 0; i < changed->len; i++) {
+        if (str_ends(str_of(changed->ptr[i]), STR(GIT_STATE_MARKED)))
+            return true;
+    }
+    return false;
+}
+
+/* The index without marks that were not there. */
+static int clear_marks(struct room *r, const struct room_spec *spec, struct cancel *cancel,
+                       struct err *err)
+{
+    static const char *const options[] = {"--no-assume-unchanged", "--no-skip-worktree"};
+    const struct git_state *state = &spec->origin->git;
+    CLEANUP(strv_release) struct strv marked = STRV_INIT;
+    CLEANUP(buf_release) struct buf paths = BUF_INIT((size_t)15 << 20);
+    CLEANUP(buf_release) struct buf text = {0};
+    CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *index = NULL;
+
+    if (!state->has_git || !has_marks(&spec->now->git))
+        return 0;
+    if (git_state_marked(spec->origin->dir, spec->origin->environ, cancel, &marked, err) < 0)
+        return -1;
+    for (size_t i = 0; i < marked.len; i++) {
+        if (strv_has(&state->marked, str_of(marked.ptr[i])))
+            continue;
+        buf_adds(&paths, marked.ptr[i]);
+        buf_addc(&paths, '\0');
+    }
+    if (!paths.len)
+        return 0;
+    index = path_join(state->git_dir.ptr, "index");
+    if (file_slurp(index, (size_t)256 << 20, &text, err) < 0 ||
+        room_make_place(r, index, &place, err) < 0)
+        return -1;
+    if (!place.len || file_replace(buf_cstr(&place), buf_str(&text), 0644, err) < 0)
+        return place.len ? -1 : 0;
+    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+        const char *const args[] = {"update-index", "-z", options[i], "--stdin", NULL};
+        CLEANUP(buf_release) struct buf out = {0};
+        struct git git = {.dir = spec->origin->dir,
+                          .environ = spec->origin->environ,
+                          .index = buf_cstr(&place),
+                          .deadline_ms = git_now_ms() + ROOM_GIT_MS,
+                          .cancel = cancel};
+
+        if (git_ask(&git, args, buf_str(&paths), 64 << 10, &out, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* HEAD, its branch and the index of a recorded state. */
+static int restore_head(struct room *r, const struct room_spec *spec, struct err *err)
+{
+    static const struct str symbolic = STR_INIT("ref: ");
+    const struct git_state *state = &spec->origin->git;
+    const struct room_final *final = spec->final;
+    CLEANUP(mem_freep) char *head = path_join(state->git_dir.ptr, "HEAD");
+    CLEANUP(mem_freep) char *index = path_join(state->git_dir.ptr, "index");
+    CLEANUP(buf_release) struct buf commit = BUF_INIT(256);
+    CLEANUP(buf_release) struct buf text = {0};
+    struct str branch = str_trim(final->head);
+    bool is_branch = str_starts(branch, symbolic);
+
+    buf_addf(&commit, "%.*s\n", STR_ARG(final->commit));
+    branch = is_branch ? str_trim(str_from(branch, symbolic.len)) : STR("");
+    VEC_EACH(&state->pins, p) {
+        is_branch = is_branch && !str_eq(p->ref, branch); /* that one keeps its old value */
+    }
+    if (is_branch && final->commit.len) {
+        CLEANUP(buf_release) struct buf ref = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&ref, "%s/%.*s", state->common_dir.ptr, STR_ARG(branch));
+        if (room_place(r, buf_cstr(&ref), buf_str(&commit), 0644, err) < 0)
+            return -1;
+    }
+    if (final->head.len &&
+        room_place(r, head, is_branch ? final->head : buf_str(&commit), 0644, err) < 0)
+        return -1;
+    if (!final->index)
+        return 0;
+    if (file_slurp(final->index, (size_t)256 << 20, &text, err) < 0)
+        return -1;
+    return room_place(r, index, buf_str(&text), 0644, err);
+}
+
+int room_restore_git(struct room *r, const struct room_spec *spec, struct cancel *cancel,
+                     struct err *err)
+{
+    const struct git_state *state = &spec->origin->git;
+
+    if (restore_git_files(r, spec, err) < 0)
+        return -1;
+    if (state->has_git &&
+        (hide_all_new_refs(r, state, err) < 0 || pin_refs(r, spec, cancel, err) < 0))
+        return -1;
+    if (spec->final)
+        return state->has_git ? restore_head(r, spec, err) : 0;
+    return clear_marks(r, spec, cancel, err);
+}

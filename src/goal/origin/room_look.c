@@ -1,0 +1,131 @@
+/*
+ * room_look: what a check did in its room. A protected file in the upper layer was changed while it
+ * ran, even if it was put back. Any thread, one at a time.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "goal/origin/room_inside.h"
+#include "goal/survey.h"
+
+struct touched {
+    struct room *r;
+    struct strv *ret;
+};
+
+static bool is_protected(const struct origin *o, struct str path)
+{
+    const struct inventory_entry *e = inventory_find(&o->files, path);
+
+    return e && e->flags & INVENTORY_PROTECTED;
+}
+
+static void add_protected_below(struct touched *t, struct str folder)
+{
+    const struct inventory *files = &t->r->origin->files;
+    size_t from;
+    size_t to = room_files_below(files, folder, &from);
+
+    for (size_t i = from; i < to; i++) {
+        if (files->entries.ptr[i].flags & INVENTORY_PROTECTED)
+            strv_add(t->ret, files->entries.ptr[i].path);
+    }
+}
+
+/* A folder that was removed and made again hides everything that was in it. */
+static bool look_at_folder(void *arg, struct str path, struct str name)
+{
+    static const char *const marks[] = {"user.overlay.opaque", "trusted.overlay.opaque"};
+    struct touched *t = arg;
+    CLEANUP(mem_freep) char *full = path_join(t->r->layers[0].upper, path.ptr);
+    char value[4];
+
+    (void)name;
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        if (lgetxattr(full, marks[i], value, sizeof(value)) > 0)
+            add_protected_below(t, path);
+    }
+    return true;
+}
+
+/* Whatever is no folder and stands where one was hides everything that was in it. */
+static int look_at_file(void *arg, int folder_fd, const char *name, struct str path,
+                        struct err *err)
+{
+    struct touched *t = arg;
+    CLEANUP(mem_freep) char *full = path_join(t->r->layers[0].upper, path.ptr);
+
+    (void)folder_fd;
+    (void)name;
+    (void)err;
+    if (map_has(&t->r->placed, str_of(full)))
+        return 0;
+    if (is_protected(t->r->origin, path))
+        strv_add(t->ret, path);
+    else
+        add_protected_below(t, path);
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A folder that was renamed names its files twice. */
+static void sort_touched(struct strv *list)
+{
+    size_t kept = 0;
+
+    if (!list->len)
+        return;
+    qsort(list->ptr, list->len, sizeof(*list->ptr), by_text);
+    for (size_t i = 0; i < list->len; i++) {
+        if (kept && strcmp(list->ptr[kept - 1], list->ptr[i]) == 0)
+            mem_freep(&list->ptr[i]);
+        else
+            list->ptr[kept++] = list->ptr[i];
+    }
+    list->len = kept;
+    list->ptr[kept] = NULL;
+}
+
+static int find_touched(struct room *r, struct cancel *cancel, struct strv *ret, struct err *err)
+{
+    struct touched t = {.r = r, .ret = ret};
+    struct survey survey = {
+        .dir = r->layers[0].upper,
+        .max_files = INVENTORY_MAX_FILES,
+        .enter = look_at_folder,
+        .file = look_at_file,
+        .arg = &t,
+    };
+    bool whole;
+
+    if (r->is_copy)
+        return 0;
+    if (survey_run(&survey, cancel, &whole, err) < 0)
+        return -1;
+    sort_touched(ret);
+    return 0;
+}
+
+int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
+              struct cancel *cancel, struct err *err)
+{
+    CLEANUP(buf_release) struct buf records = BUF_INIT(TRACE_MAX_BYTES + 4096);
+
+    if (r->observe >= 0 && r->confine.observe) {
+        if (lseek(r->observe, 0, SEEK_SET) < 0 || buf_add_fd(&records, r->observe, err) < 0)
+            return -1;
+        trace_read(ret_trace, buf_str(&records), r->dir, r->base, r->user_home);
+    }
+    return find_touched(r, cancel, ret_touched, err);
+}
