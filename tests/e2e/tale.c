@@ -100,8 +100,9 @@ bool tale_fits(const struct tale *t, enum tale_way way)
 {
     if (way == TALE_USER && geteuid() != 0)
         return false;
-    if (way == TALE_LAZY && (!t->checks[0] || row_has_judge(t) || t->referee))
-        return false;
+    if (way == TALE_LAZY &&
+        (!t->checks[0] || row_has_judge(t) || t->referee || t->meanwhile || t->unseen))
+        return false; /* a user who takes the check away leaves the judge alone */
     if (way >= TALE_CHAT && !t->judge)
         return false;
     if (t->ways)

@@ -125,11 +125,15 @@ static void compare_runs(const struct origin *o, const struct origin_check *firs
                           "the check ran a program that it had built; now it runs none");
     }
     for (size_t i = 0; i < missing.len; i++) {
-        if (left)
-            strv_adds(ret_partial, missing.ptr[i]);
-        else
-            objection_add(ret, OBJECTION_UNRUN, str_of(missing.ptr[i]),
+        struct str path = str_of(missing.ptr[i]);
+
+        if (!left)
+            objection_add(ret, OBJECTION_UNRUN, path,
                           "the check ran it when the goal was set, and does nothing of that now");
+        else if (name_kind(path) == NAME_TEST)
+            objection_add(ret, OBJECTION_UNRUN, path, "a test that ran when the goal was set");
+        else
+            strv_add(ret_partial, path);
     }
 }
 
