@@ -312,7 +312,6 @@ static int pack(struct proving *v, struct str which, const char *file, struct er
     CLEANUP(buf_release) struct buf verdicts = BUF_INIT(PROOF_MAX_OUT);
     CLEANUP(buf_release) struct buf sha256 = BUF_INIT(256);
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(strv_release) struct strv notes = STRV_INIT;
 
     if (find_proof(v, which, &p, err) < 0 || read_ledger(v, &p, &verdicts, &sha256, err) < 0)
         return -1;

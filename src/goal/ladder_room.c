@@ -188,24 +188,24 @@ static void find_caches(const struct conf *conf, const char *home, struct strv *
     }
 }
 
-static const char *variable(char *const *environ, const char *name)
+static const char *variable(char *const *env, const char *name)
 {
     size_t len = strlen(name);
 
-    for (; *environ; environ++) {
-        if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=')
-            return *environ + len + 1;
+    for (; *env; env++) {
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+            return *env + len + 1;
     }
     return NULL;
 }
 
-int goal_open_room(const struct conf *conf, char *const *environ, struct sandbox *sandbox,
+int goal_open_room(const struct conf *conf, char *const *env, struct sandbox *sandbox,
                    struct room_spec *spec, struct cancel *cancel, struct room **ret,
                    struct err *err)
 {
     CLEANUP(strv_release) struct strv caches = STRV_INIT;
-    const char *home = variable(environ, "HOME");
-    const char *temp = variable(environ, "TMPDIR");
+    const char *home = variable(env, "HOME");
+    const char *temp = variable(env, "TMPDIR");
     CLEANUP(mem_freep) char *real_home = path_real(home && home[0] == '/' ? home : path_home());
 
     spec->temp = temp && temp[0] == '/' && file_is_dir(temp) ? temp : "/tmp";

@@ -41,8 +41,8 @@ static const char *const our_titles[] = {
     "Files that are part of the check and that the agent may change",
     "Changed files that are protected",
     "Other changed files",
-    "Calls of the agent since the goal was set that touched tests, configuration, ignored files, "
-    "git's state or files outside the workspace",
+    ("Calls of the agent since the goal was set that touched tests, configuration, ignored files, "
+     "git's state or files outside the workspace"),
     "NO DIFF could be made, and this is why",
     "A check, run by tenax itself: passed (exit code 0, 0.0 s)",
     "Files that differ from when the goal was set, as git sees them",

@@ -46,10 +46,10 @@ void git_state_release(struct git_state *s)
     *s = (struct git_state)GIT_STATE_INIT;
 }
 
-static struct git git_for(const char *dir, char *const *environ, struct cancel *cancel)
+static struct git git_for(const char *dir, char *const *env, struct cancel *cancel)
 {
     return (struct git){
-        .dir = dir, .environ = environ, .deadline_ms = git_now_ms() + STATE_MS, .cancel = cancel};
+        .dir = dir, .environ = env, .deadline_ms = git_now_ms() + STATE_MS, .cancel = cancel};
 }
 
 /* ---- files ---- */
@@ -102,16 +102,16 @@ static void add_hooks(struct git_state *s, const char *folder)
         closedir(dir);
 }
 
-static const char *home_of(char *const *environ)
+static const char *home_of(char *const *env)
 {
-    for (; *environ; environ++) {
-        if (strncmp(*environ, "HOME=", 5) == 0)
-            return *environ + 5;
+    for (; *env; env++) {
+        if (strncmp(*env, "HOME=", 5) == 0)
+            return *env + 5;
     }
     return path_home();
 }
 
-static void add_files(struct git_state *s, char *const *environ)
+static void add_files(struct git_state *s, char *const *env)
 {
     const struct str folders[] = {s->git_dir, s->common_dir};
 
@@ -121,7 +121,7 @@ static void add_files(struct git_state *s, char *const *environ)
         add_hooks(s, folders[i].ptr);
     }
     for (size_t i = 0; i < ARRAY_LEN(home_files); i++)
-        add_file(s, home_of(environ), home_files[i]);
+        add_file(s, home_of(env), home_files[i]);
 }
 
 /* ---- the index ---- */
@@ -131,23 +131,23 @@ static int64_t ns_of(struct timespec t)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool has_variable(char *const *environ, const char *name)
+static bool has_variable(char *const *env, const char *name)
 {
-    for (; *environ; environ++) {
-        if (strncmp(*environ, name, strlen(name)) == 0)
+    for (; *env; env++) {
+        if (strncmp(*env, name, strlen(name)) == 0)
             return true;
     }
     return false;
 }
 
-static struct git_index look_at_index(const struct git_state *s, char *const *environ)
+static struct git_index look_at_index(const struct git_state *s, char *const *env)
 {
     CLEANUP(mem_freep) char *path = path_join(s->git_dir.ptr, "index");
     struct timespec now;
     struct stat st;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    if (has_variable(environ, "GIT_INDEX_FILE=") || stat(path, &st) < 0 ||
+    if (has_variable(env, "GIT_INDEX_FILE=") || stat(path, &st) < 0 ||
         ns_of(st.st_ctim) > ns_of(now) - YOUNG_NS)
         return (struct git_index){0};
     return (struct git_index){.size = st.st_size,
@@ -238,12 +238,12 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-int git_state_marked(const char *dir, char *const *environ, struct cancel *cancel, struct strv *ret,
+int git_state_marked(const char *dir, char *const *env, struct cancel *cancel, struct strv *ret,
                      struct err *err)
 {
     static const char *const args[] = {"ls-files", "-v", "-z", NULL};
     CLEANUP(buf_release) struct buf out = {0};
-    struct git git = git_for(dir, environ, cancel);
+    struct git git = git_for(dir, env, cancel);
     struct str rest, line;
 
     if (git_ask(&git, args, STR(""), STATE_MAX_LIST, &out, err) < 0)
@@ -286,30 +286,30 @@ static int find_folders(struct git_state *s, const struct git *git, struct err *
     return 0;
 }
 
-int git_state_take(struct git_state *s, const char *dir, char *const *environ,
+int git_state_take(struct git_state *s, const char *dir, char *const *env,
                    const struct strv *checks, struct cancel *cancel, struct err *err)
 {
-    struct git git = git_for(dir, environ, cancel);
+    struct git git = git_for(dir, env, cancel);
     struct err why = {0};
 
     if (find_folders(s, &git, &why) < 0) {
         if (why.code == ERR_CANCELLED)
             return err_set(err, ERR_CANCELLED, "%s", why.text);
-        add_files(s, environ);
+        add_files(s, env);
         return 0;
     }
-    add_files(s, environ);
-    s->index = look_at_index(s, environ);
+    add_files(s, env);
+    s->index = look_at_index(s, env);
     if (read_refs(s, &git, checks, err) < 0)
         return -1;
-    return git_state_marked(dir, environ, cancel, &s->marked, err);
+    return git_state_marked(dir, env, cancel, &s->marked, err);
 }
 
-int git_state_pin(struct git_state *s, const char *dir, char *const *environ, const char *check,
+int git_state_pin(struct git_state *s, const char *dir, char *const *env, const char *check,
                   struct cancel *cancel, struct err *err)
 {
     CLEANUP(strv_release) struct strv checks = STRV_INIT;
-    struct git git = git_for(dir, environ, cancel);
+    struct git git = git_for(dir, env, cancel);
 
     strv_adds(&checks, check);
     return s->has_git ? read_refs(s, &git, &checks, err) : 0;
@@ -344,20 +344,20 @@ static int find_replace(struct git_state *s, const struct git *git, struct err *
 
 /* Reading the list of all files takes long, and the index seldom changes. */
 static int find_marked(const struct git_state *was, struct git_state *now, const char *dir,
-                       char *const *environ, struct cancel *cancel, struct err *err)
+                       char *const *env, struct cancel *cancel, struct err *err)
 {
-    now->index = look_at_index(now, environ);
+    now->index = look_at_index(now, env);
     if (!is_same_index(&was->index, &now->index))
-        return git_state_marked(dir, environ, cancel, &now->marked, err);
+        return git_state_marked(dir, env, cancel, &now->marked, err);
     strv_add_all(&now->marked, &was->marked);
     return 0;
 }
 
-int git_state_compare(const struct git_state *s, const char *dir, char *const *environ,
+int git_state_compare(const struct git_state *s, const char *dir, char *const *env,
                       struct cancel *cancel, struct strv *ret, struct err *err)
 {
     CLEANUP(git_state_release) struct git_state now = GIT_STATE_INIT;
-    struct git git = git_for(dir, environ, cancel);
+    struct git git = git_for(dir, env, cancel);
     struct err why = {0};
 
     VEC_EACH(&s->files, was) {
@@ -381,8 +381,7 @@ int git_state_compare(const struct git_state *s, const char *dir, char *const *e
         if (!is_known)
             strv_add(ret, is->path);
     }
-    if (find_replace(&now, &git, &why) < 0 ||
-        find_marked(s, &now, dir, environ, cancel, &why) < 0) {
+    if (find_replace(&now, &git, &why) < 0 || find_marked(s, &now, dir, env, cancel, &why) < 0) {
         if (why.code == ERR_CANCELLED)
             return err_set(err, ERR_CANCELLED, "%s", why.text);
         strv_addf(ret, "the repository cannot be read any more: %s", why.text);

@@ -62,20 +62,20 @@ struct git_state {
 void git_state_release(struct git_state *s);
 
 /* Outside of git, or without it, has_git is false and nothing else is set. */
-int git_state_take(struct git_state *s, const char *dir, char *const *environ,
+int git_state_take(struct git_state *s, const char *dir, char *const *env,
                    const struct strv *checks, struct cancel *cancel, struct err *err);
 /* Further refs that this command names, as they are now. */
-int git_state_pin(struct git_state *s, const char *dir, char *const *environ, const char *check,
+int git_state_pin(struct git_state *s, const char *dir, char *const *env, const char *check,
                   struct cancel *cancel, struct err *err);
 
 /* Absolute paths of the files that are not what they were, and the names of refs and marks. */
-int git_state_compare(const struct git_state *s, const char *dir, char *const *environ,
+int git_state_compare(const struct git_state *s, const char *dir, char *const *env,
                       struct cancel *cancel, struct strv *ret, struct err *err);
 /* A file as it is now. */
 void git_file_read(struct arena *arena, const char *path, struct git_file *ret);
 bool git_file_same(const struct git_file *a, const struct git_file *b);
 /* Files of the index that git is told to look past ("assume unchanged"). */
-int git_state_marked(const char *dir, char *const *environ, struct cancel *cancel, struct strv *ret,
+int git_state_marked(const char *dir, char *const *env, struct cancel *cancel, struct strv *ret,
                      struct err *err);
 
 void git_state_write(const struct git_state *s, struct jw *w);

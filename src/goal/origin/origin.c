@@ -71,14 +71,14 @@ static char *home_inside(const char *dir, const char *folder)
     return mem_dup(at + len + 1, strlen(at + len + 1));
 }
 
-static struct origin *origin_new(const char *dir, const char *folder, char *const *environ)
+static struct origin *origin_new(const char *dir, const char *folder, char *const *env)
 {
     struct origin *o = mem_zalloc(sizeof(*o));
 
     o->dir = mem_dup(dir, strlen(dir));
     o->folder = mem_dup(folder, strlen(folder));
     o->git_dir = path_join(folder, "git");
-    o->environ = environ;
+    o->environ = env;
     o->skip = home_inside(dir, folder);
     o->files = (struct inventory)INVENTORY_INIT;
     o->files.skip = o->skip;
@@ -766,7 +766,7 @@ static void parse_checks(struct origin *o, const struct json *root)
     }
 }
 
-int origin_read(const char *folder, char *const *environ, struct str sha256, struct origin **ret,
+int origin_read(const char *folder, char *const *env, struct str sha256, struct origin **ret,
                 struct err *err)
 {
     CLEANUP(mem_freep) char *path = path_join(folder, ORIGIN_FILE);
@@ -786,7 +786,7 @@ int origin_read(const char *folder, char *const *environ, struct str sha256, str
         return -1;
     if (json_get_i64(root, "format", 0) != ORIGIN_FORMAT)
         return err_set(err, ERR_PROTOCOL, "'%s' was written by another version of tenax", path);
-    o = origin_new(bytes_parse(&arena, json_get_str(root, "dir")).ptr, folder, environ);
+    o = origin_new(bytes_parse(&arena, json_get_str(root, "dir")).ptr, folder, env);
     mem_freep(&o->git_dir); /* a copy of a goal shares the objects */
     git_dir = bytes_parse(&arena, json_get_str(root, "git_dir"));
     o->git_dir = mem_dup(git_dir.ptr, git_dir.len);

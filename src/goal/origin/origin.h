@@ -163,5 +163,5 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
  * when the file does not have this hash. */
 void origin_move(struct origin *o, const char *folder); /* for a copy of the goal */
 int origin_write(const struct origin *o, char ret_sha256[static SHA256_HEX + 1], struct err *err);
-int origin_read(const char *folder, char *const *environ, struct str sha256, struct origin **ret,
+int origin_read(const char *folder, char *const *env, struct str sha256, struct origin **ret,
                 struct err *err);
