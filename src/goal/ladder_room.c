@@ -17,8 +17,7 @@
 #include "json/jw.h"
 
 #define DIFF_IGNORED 200 /* ignored files that are part of a diff */
-#define INDEX_MAX ((size_t)256 << 20)
-#define HIDDEN_SHOWN 20 /* files named when a check fails in the clean room */
+#define HIDDEN_SHOWN 20  /* files named when a check fails in the clean room */
 
 /* Toolchains and downloaded packages: what a command finds in the home to run at all. */
 static const char *const usual_caches[] = {
@@ -142,7 +141,6 @@ int goal_diff(const struct origin *o, const struct origin_now *now, const char *
               size_t max_hunks, struct err *err)
 {
     CLEANUP(strv_release) struct strv more = STRV_INIT;
-    CLEANUP(buf_release) struct buf text = {0};
     CLEANUP(buf_release) struct buf index = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(mem_freep) char *kept = path_join(o->git_dir, "index");
     struct tree t = origin_tree(o);
@@ -157,10 +155,11 @@ int goal_diff(const struct origin *o, const struct origin_now *now, const char *
     t.index = buf_cstr(&index);
     t.spare = spare;
     find_ignored(now, &more);
-    if (file_slurp(kept, INDEX_MAX, &text, /*err=*/NULL) == 0)
-        (void)file_replace(t.index, buf_str(&text), 0600, /*err=*/NULL);
+    (void)tree_copy_index(kept, t.index, /*err=*/NULL); /* without one, every file is read */
     git = tree_git(&t, cancel);
-    r = tree_take(&t, &more, cancel, tree, err);
+    r = tree_forget(&t, now ? &now->changes : NULL, cancel, err);
+    if (r == 0)
+        r = tree_take(&t, &more, cancel, tree, err);
     if (r == 0)
         r = baseline_diff_trees(&git, o->tree, tree, ret_stat, max_stat, ret_hunks, max_hunks, err);
     (void)unlink(t.index);

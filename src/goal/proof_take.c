@@ -18,7 +18,6 @@
 #include "goal/proof.h"
 #include "json/jw.h"
 
-#define INDEX_MAX ((size_t)256 << 20)
 #define HEAD_MAX ((size_t)4 << 10)
 
 /* What git says about the workspace's own repository. */
@@ -33,24 +32,6 @@ static void own_git_release(struct own_git *s)
 }
 
 /* ---- the tree ---- */
-
-/* Git compares the time of an index with those of the files: it goes with the copy. */
-static int copy_index(const char *from, const char *to, struct err *err)
-{
-    CLEANUP(buf_release) struct buf text = {0};
-    struct timespec times[2];
-    struct stat st;
-
-    if (stat(from, &st) < 0)
-        return 0; /* there is none yet */
-    times[0] = st.st_atim;
-    times[1] = st.st_mtim;
-    if (file_slurp(from, INDEX_MAX, &text, err) < 0 ||
-        file_replace(to, buf_str(&text), 0600, err) < 0)
-        return -1;
-    utimensat(AT_FDCWD, to, times, 0);
-    return 0;
-}
 
 /* Ignored files that are part of the state: protected ones, and those that --keep names. */
 static void find_more(const struct origin *o, const struct origin_now *now, struct strv *ret)
@@ -109,8 +90,9 @@ static int keep_tree(const struct origin *o, const struct ladder *l, struct canc
     buf_addf(&ref, "refs/tenax/final-%s", l->goal_id);
     keep[1] = buf_cstr(&ref);
     find_more(o, &l->now, &more);
-    r = copy_index(own, t.index, err);
+    (void)tree_copy_index(own, t.index, /*err=*/NULL); /* without one, every file is read */
     git = tree_git(&t, cancel);
+    r = tree_forget(&t, &l->now.changes, cancel, err);
     if (r == 0)
         r = tree_take(&t, &more, cancel, ret_tree, err);
     if (r == 0)
@@ -144,7 +126,7 @@ static int keep_own_git(const struct origin *o, struct cancel *cancel, struct ow
         return -1;
     if (said.code == 0)
         buf_add(&ret->commit, str_trim(buf_str(&said.out)));
-    return copy_index(index, kept, err);
+    return file_exists(index) ? tree_copy_index(index, kept, err) : 0; /* none: nothing was added */
 }
 
 /* ---- proof.json ---- */

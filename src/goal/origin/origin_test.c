@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sys/stat.h>
 
 #include "goal/origin/origin.h"
 #include "goal/work_check.h"
@@ -332,6 +333,36 @@ static void sub_folder(void **state)
              NULL);
     assert_look(o, "new build/new, changed build/o, new tree c | git: b (git is told to look past "
                    "it)");
+}
+
+/* Git compares times by the second: with an old mtime it would miss both of these changes. */
+static void change_within_a_second(void **state)
+{
+    CLEANUP(freep) struct origin *o = NULL;
+    CLEANUP(mem_freep) char *kept = NULL, *copy = NULL;
+    struct origin_now now = ORIGIN_NOW_INIT;
+    struct err err = {0};
+    struct stat a, b;
+    struct tree t;
+    char tree[TREE_ID];
+
+    (void)state;
+    work_run("echo 1 > a; echo 1 > b; touch -d '2020-01-01' a b", NULL);
+    o = take();
+    work_run("echo 2 > a; touch -d '2020-01-01' a; sleep 1.1", NULL);
+    kept = path_join(o->git_dir, "index");
+    copy = path_join(o->git_dir, "index-copy");
+    if (origin_look(o, NULL, &now, &err) < 0 || tree_copy_index(kept, copy, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(stat(kept, &a) == 0 && stat(copy, &b) == 0);
+    assert_int_equal(a.st_mtim.tv_sec, b.st_mtim.tv_sec);
+    assert_int_equal(a.st_mtim.tv_nsec, b.st_mtim.tv_nsec);
+    t = origin_tree(o);
+    t.index = copy;
+    if (tree_forget(&t, &now.changes, NULL, &err) < 0 || tree_take(&t, NULL, NULL, tree, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_not_equal(tree, o->tree);
+    origin_now_release(&now);
 }
 
 static void linked_work_tree(void **state)
@@ -659,6 +690,7 @@ int main(void)
         CASE(changes_without_git),
         CASE(empty_repository),
         CASE(sub_folder),
+        CASE(change_within_a_second),
         CASE(linked_work_tree),
         CASE(submodule),
         CASE(filters),

@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "goal/origin/git_state.h"
-#include "goal/origin/inventory.h"
 
 #define TREE_MS 120000
 #define TREE_SMALL ((size_t)64 << 10)
@@ -153,30 +152,43 @@ static bool has_filters(const struct tree *t, const struct git_state *state,
     return false;
 }
 
-/* The index that ours begins with: without it every file is read once. Its time goes with it,
- * because git takes a file as old as its index for one that may have changed. */
+/* Its time goes with it: git takes a file as old as its index for one that may have changed, and
+ * compares whole seconds only. */
+int tree_copy_index(const char *from, const char *to, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = {0};
+    struct timespec times[2];
+    struct stat st;
+
+    if (stat(from, &st) < 0)
+        return err_sys(err, ERR_IO, "cannot find '%s'", from);
+    if (file_slurp(from, TREE_MAX_LIST, &text, err) < 0 ||
+        file_replace(to, buf_str(&text), 0600, err) < 0)
+        return -1;
+    times[0] = st.st_atim;
+    times[1] = st.st_mtim;
+    if (utimensat(AT_FDCWD, to, times, 0) < 0) {
+        err_sys(err, ERR_IO, "cannot set the time of '%s'", to);
+        (void)unlink(to);
+        return -1;
+    }
+    return 0;
+}
+
+/* The index that ours begins with: without it every file is read once. */
 static void borrow_index(const struct tree *t, const struct git_state *state,
                          const struct inventory *files)
 {
     CLEANUP(mem_freep) char *to = path_join(t->git_dir, "index");
     CLEANUP(mem_freep) char *from = NULL, *alternates = NULL;
-    CLEANUP(buf_release) struct buf text = {0};
-    struct stat st;
 
     if (!state->has_git || state->marked.len || has_filters(t, state, files))
         return;
     from = path_join(state->git_dir.ptr, "index");
-    if (stat(from, &st) < 0)
-        return;
     alternates = path_join(state->common_dir.ptr, "objects/info/alternates");
-    if (file_exists(alternates) || file_slurp(from, TREE_MAX_LIST, &text, NULL) < 0 ||
-        !link_objects(t, state->common_dir.ptr))
+    if (!file_exists(from) || file_exists(alternates) || !link_objects(t, state->common_dir.ptr))
         return;
-    if (file_replace(to, buf_str(&text), 0600, /*err=*/NULL) == 0) {
-        const struct timespec times[2] = {st.st_atim, st.st_mtim};
-
-        utimensat(AT_FDCWD, to, times, 0);
-    }
+    (void)tree_copy_index(from, to, /*err=*/NULL);
 }
 
 int tree_make(const char *git_dir, struct err *err)
@@ -296,6 +308,26 @@ int tree_take(const struct tree *t, const struct strv *more, struct cancel *canc
         return -1;
     }
     return take_once(t, more, cancel, ret_id, err); /* the index was of no use: read every file */
+}
+
+int tree_forget(const struct tree *t, const inventory_change_vec *changes, struct cancel *cancel,
+                struct err *err)
+{
+    static const char *const args[] = {"update-index", "--force-remove", "-z", "--stdin", NULL};
+    CLEANUP(buf_release) struct buf paths = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf out = {0};
+    struct git git = tree_git(t, cancel);
+
+    for (size_t i = 0; changes && i < changes->len; i++) {
+        const struct inventory_change *c = &changes->ptr[i];
+
+        if (c->was && c->is && (c->is->flags & INVENTORY_TREE) &&
+            !(c->is->flags & INVENTORY_NESTED)) {
+            buf_add(&paths, c->is->path);
+            buf_addc(&paths, '\0');
+        }
+    }
+    return paths.len ? git_ask(&git, args, buf_str(&paths), TREE_SMALL, &out, err) : 0;
 }
 
 int tree_ignored(const struct tree *t, struct str paths, struct cancel *cancel, struct buf *ret,

@@ -15,11 +15,11 @@
 #include "base/str.h"
 #include "base/strv.h"
 #include "goal/git.h"
+#include "goal/origin/inventory.h"
 
 struct cancel;
 struct err;
 struct git_state;
-struct inventory;
 
 #define TREE_ID 65 /* a hash in hex with its NUL */
 
@@ -42,6 +42,12 @@ int tree_init(const struct tree *t, const struct git_state *state, const struct 
  * same, relative to the workspace; may be NULL. */
 int tree_take(const struct tree *t, const struct strv *more, struct cancel *cancel,
               char ret_id[static TREE_ID], struct err *err);
+/* The next tree_take() reads files that changed, whatever the index says: git compares times by the
+ * second, the inventory by the nanosecond. changes may be NULL. */
+int tree_forget(const struct tree *t, const inventory_change_vec *changes, struct cancel *cancel,
+                struct err *err);
+/* For a struct tree with an index of its own. */
+int tree_copy_index(const char *from, const char *to, struct err *err);
 /* Which of these files the .gitignore files leave out. paths: relative to the workspace, each with
  * a NUL behind it. The answer has the same form. */
 int tree_ignored(const struct tree *t, struct str paths, struct cancel *cancel, struct buf *ret,
