@@ -50,8 +50,7 @@ struct event *agent_event(const struct agent *a, enum event_kind kind)
 {
     struct event *e = event_new(kind);
 
-    e->session = arena_cstr(&e->arena, str_of(a->session));
-    e->agent = arena_cstr(&e->arena, str_of(a->name));
+    e->by = identity_copy(&e->arena, &a->spec.identity);
     e->turn = a->turn;
     e->step = a->step;
     return e;
@@ -337,12 +336,9 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     struct agent *a = mem_zalloc(sizeof(*a));
 
     a->spec = *spec;
-    a->session = mem_dup(spec->session, strlen(spec->session));
-    a->name = mem_dup(spec->name, strlen(spec->name));
     a->system = mem_dup(spec->system.ptr, spec->system.len);
     a->context = mem_dup(spec->context.ptr, spec->context.len);
-    a->spec.session = a->session;
-    a->spec.name = a->name;
+    a->spec.identity = identity_copy(&a->arena, &spec->identity);
     a->spec.system.ptr = a->system;
     a->spec.context.ptr = a->context;
     a->cache_break = (int)spec->cache_break;
@@ -410,8 +406,7 @@ void agent_free(struct agent *a)
     mailbox_close(a->mail);
     mailbox_unref(a->mail);
     lock_release(&a->lock);
-    mem_freep(&a->session);
-    mem_freep(&a->name);
+    arena_release(&a->arena);
     mem_freep(&a->system);
     buf_release(&a->system_json);
     mem_freep(&a->context);

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/identity.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "base/strv.h"
@@ -65,8 +66,7 @@ struct agent_loaded {
 
 /* Everything is lent and outlives the agent, but for the slices, which are copied. */
 struct agent_spec {
-    const char *session; /* uuid */
-    const char *name;    /* "main" */
+    struct identity identity; /* copied */
     const struct conf *conf;
     struct net *net; /* NULL: no provider needs it */
     /* The first is asked; the others are gone to when it is overloaded. The agent's thread renews

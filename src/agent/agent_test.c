@@ -221,8 +221,7 @@ static void bench_begin(struct bench *b, const char *scenario)
     if (permit_new(b->conf, b->workspace, &warnings, &b->permit, &err) < 0)
         fail_msg("%s", err.text);
     b->spec = (struct agent_spec){
-        .session = "00000000-0000-4000-8000-000000000000",
-        .name = "main",
+        .identity = {.session = "00000000-0000-4000-8000-000000000000", .agent = IDENTITY_MAIN},
         .conf = b->conf,
         .providers = &b->provider,
         .provider_count = 1,

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "agent/identity.h"
 #include "base/buf.h"
 #include "base/str.h"
 
@@ -25,6 +26,7 @@ enum ask_kind {
 
 struct ask {
     enum ask_kind kind;
+    struct identity by; /* who asks; of a question of tenax itself all NULL */
     struct str tool_name;
     struct str tool_use_id;
     struct str input;        /* JSON object, expanded (tool.h) */

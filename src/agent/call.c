@@ -272,6 +272,7 @@ struct tool_call call_for_tool(struct call *c)
         .id = c->id,
         .args = c->args,
         .real = c->subject.real,
+        .identity = &spec->identity,
         .workspace = spec->workspace,
         .permit = spec->permit,
         .sandbox = spec->sandbox,

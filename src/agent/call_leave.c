@@ -206,6 +206,7 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
     struct asker *asker = c->agent->spec.asker;
     struct ask ask = {
         .kind = ASK_PERMISSION,
+        .by = c->agent->spec.identity,
         .tool_name = str_of(c->entry->name),
         .tool_use_id = c->id,
         .reason = str_of(why->reason),

@@ -309,8 +309,7 @@ static void bench_begin(struct bench *b, const char *scenario, const char *setti
     b->hook = (struct hook_runner){.wants = hook_wants, .run = hook_run};
     b->hooks[0] = &b->hook;
     b->spec = (struct agent_spec){
-        .session = "00000000-0000-4000-8000-000000000000",
-        .name = "main",
+        .identity = {.session = "00000000-0000-4000-8000-000000000000", .agent = IDENTITY_MAIN},
         .conf = b->conf,
         .providers = &b->provider,
         .provider_count = 1,

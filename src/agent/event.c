@@ -44,14 +44,13 @@ struct event *event_merge(const struct event *a, const struct event *b)
     char *text;
 
     if (a->kind != EVENT_BLOCK_DELTA || b->kind != EVENT_BLOCK_DELTA || a->index != b->index ||
-        a->step != b->step || a->turn != b->turn || strcmp(a->agent, b->agent) != 0)
+        a->step != b->step || a->turn != b->turn || !identity_is_same(&a->by, &b->by))
         return NULL;
     e = mem_zalloc(sizeof(*e));
     *e = *b;
     e->arena = (struct arena)ARENA_INIT;
     atomic_init(&e->refs, 1);
-    e->session = arena_cstr(&e->arena, str_of(b->session));
-    e->agent = arena_cstr(&e->arena, str_of(b->agent));
+    e->by = identity_copy(&e->arena, &b->by);
     text = arena_alloc(&e->arena, a->text.len + b->text.len + 1);
     memcpy(text, a->text.ptr, a->text.len);
     memcpy(text + a->text.len, b->text.ptr, b->text.len);

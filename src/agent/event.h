@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/identity.h"
 #include "base/arena.h"
 #include "base/id.h"
 #include "base/str.h"
@@ -84,6 +85,11 @@ enum event_kind {
                         be heard because of it, or empty */
     EVENT_TURN_DONE, /* report; json: the session's goal as it stands then, or empty */
 };
+
+/* A set of kinds. */
+typedef uint64_t event_set;
+#define EVENT_BIT(kind) ((event_set)1 << (kind))
+_Static_assert(EVENT_TURN_DONE < 64, "a bit of each kind");
 
 enum event_state {
     STATE_IDLE,
@@ -177,10 +183,9 @@ bool turn_report_is_error(const struct turn_report *r);
 struct event {
     uint64_t seq; /* from 1 */
     char uuid[ID_UUID_LEN + 1];
-    const char *session; /* the agent's; lives as long as the event */
-    const char *agent;   /* "main" */
-    int64_t turn, step;  /* from 1; 0: outside */
-    int64_t time_ms;     /* wall clock */
+    struct identity by; /* lives as long as the event */
+    int64_t turn, step; /* from 1; 0: outside */
+    int64_t time_ms;    /* wall clock */
     enum event_kind kind;
 
     struct str message_id, request_id;
@@ -221,6 +226,6 @@ struct event *event_ref(struct event *e);
 void event_unref(struct event *e);
 /* What it takes in a queue, about. */
 size_t event_bytes(const struct event *e);
-/* Merges a delta into the one before it (same agent, step and index): a new event with the seq of
- * the later one. NULL when they do not go together. */
+/* Merges a delta with an earlier one (same agent, step and index): a new event with the seq of the
+ * later one. NULL when they do not go together. */
 struct event *event_merge(const struct event *a, const struct event *b);

@@ -50,9 +50,13 @@ void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event
 
     hook_prompt_id(a, prompt_id);
     jw_object(w);
-    jw_kcstr(w, "session_id", a->session);
+    jw_kcstr(w, "session_id", a->spec.identity.session);
     jw_kcstr(w, "transcript_path", a->spec.transcript_path ? a->spec.transcript_path : "");
     jw_kcstr(w, "cwd", cwd);
+    if (!identity_is_main(&a->spec.identity))
+        jw_kcstr(w, "agent_id", a->spec.identity.agent);
+    if (a->spec.identity.type)
+        jw_kcstr(w, "agent_type", a->spec.identity.type);
     if (prompt_id[0])
         jw_kcstr(w, "prompt_id", prompt_id);
     jw_kcstr(w, "permission_mode", permit_mode_name(permit_mode(a->spec.permit)));

@@ -95,8 +95,7 @@ struct turn {
 
 struct agent {
     struct agent_spec spec; /* slices are the agent's own */
-    char *session;
-    char *name;
+    struct arena arena;     /* of its identity */
     char *system;
     struct buf system_json; /* as it is sent with every request; made for the first one */
     char *context;

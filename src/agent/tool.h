@@ -30,6 +30,7 @@ struct cancel;
 struct conf;
 struct err;
 struct json;
+struct identity;
 struct net;
 struct permit;
 struct provider;
@@ -84,9 +85,10 @@ void tool_result_release(struct tool_result *r);
 
 struct tool_call {
     const struct tool_entry *entry;
-    struct str id;           /* "toolu_…" */
-    const struct json *args; /* fits the schema */
-    const char *real;        /* the path that it is about, as it was permitted; NULL: of none */
+    struct str id;                   /* "toolu_…" */
+    const struct identity *identity; /* of the agent; NULL: of none */
+    const struct json *args;         /* fits the schema */
+    const char *real; /* the path that it is about, as it was permitted; NULL: of none */
     struct workspace *workspace;
     struct permit *permit;   /* the mode; plan mode is entered and left through it */
     struct sandbox *sandbox; /* where commands run; NULL: they are not confined */

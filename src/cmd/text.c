@@ -36,8 +36,9 @@
 
 /* What a reader of pipes hears of before the end. */
 #define TEXT_URGENT                                                                                \
-    (1u << EVENT_NOTICE | 1u << EVENT_RETRY | 1u << EVENT_STEP_VOID | 1u << EVENT_COMPACTED |      \
-     1u << EVENT_GOAL | 1u << EVENT_COMMAND | 1u << EVENT_TURN_DONE)
+    (EVENT_BIT(EVENT_NOTICE) | EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_STEP_VOID) |               \
+     EVENT_BIT(EVENT_COMPACTED) | EVENT_BIT(EVENT_GOAL) | EVENT_BIT(EVENT_COMMAND) |               \
+     EVENT_BIT(EVENT_TURN_DONE))
 
 struct text {
     bool live;        /* standard output is a terminal */

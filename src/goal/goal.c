@@ -356,8 +356,8 @@ static struct event *goal_event_new(const struct goal *g, enum event_kind kind)
 {
     struct event *e = event_new(kind);
 
-    e->session = arena_cstr(&e->arena, str_of(g->spec.session));
-    e->agent = "main";
+    e->by.session = arena_cstr(&e->arena, str_of(g->spec.session));
+    e->by.agent = IDENTITY_MAIN;
     return e;
 }
 

@@ -59,6 +59,7 @@ static struct ask_copy *copy_new(const struct ask *from)
 
     atomic_init(&c->refs, 1);
     *to = *from;
+    to->by = identity_copy(&c->arena, &from->by);
     to->tool_name = arena_str(&c->arena, from->tool_name);
     to->tool_use_id = arena_str(&c->arena, from->tool_use_id);
     to->input = arena_str(&c->arena, from->input);

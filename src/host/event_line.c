@@ -311,11 +311,15 @@ bool event_line_write(struct event_line *l, const struct event *e, struct buf *o
     if (e->kind >= ARRAY_LEN(rows) || !rows[e->kind].name)
         return false;
     jw_init(&w, out, 0);
-    begin(&w, e->session, e->time_ms);
+    begin(&w, e->by.session, e->time_ms);
     jw_ki64(&w, "seq", (int64_t)e->seq);
     jw_kstr(&w, "event",
             e->kind == EVENT_GOAL ? str_clip(e->name, LINE_MAX_ID) : str_of(rows[e->kind].name));
-    jw_kcstr(&w, "agent", e->agent);
+    jw_kcstr(&w, "agent", e->by.agent);
+    if (e->by.type)
+        jw_kcstr(&w, "agent_type", e->by.type);
+    if (e->by.parent)
+        jw_kcstr(&w, "parent_tool_use_id", e->by.parent);
     jw_ki64(&w, "turn", e->turn);
     jw_ki64(&w, "step", e->step);
     rows[e->kind].put(l, e, &w);

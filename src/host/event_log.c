@@ -29,8 +29,8 @@
 
 /* What is worth a switch of threads; everything else comes along with them. */
 #define LOG_WAKES                                                                                  \
-    (1u << EVENT_TURN_STARTED | 1u << EVENT_STEP_DONE | 1u << EVENT_TOOL_STARTED |                 \
-     1u << EVENT_RETRY | 1u << EVENT_TURN_DONE)
+    (EVENT_BIT(EVENT_TURN_STARTED) | EVENT_BIT(EVENT_STEP_DONE) | EVENT_BIT(EVENT_TOOL_STARTED) |  \
+     EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_TURN_DONE))
 
 struct event_log {
     struct feed *feed;
@@ -175,7 +175,8 @@ static void log_take(struct event_log *l)
             break;
         case OBSERVED_DROPPED:
             observer_free(l->observer);
-            l->observer = feed_observe(l->feed, seq + 1, OBSERVER_REMOTE, l->mailbox);
+            l->observer =
+                feed_observe(l->feed, seq + 1, OBSERVER_REMOTE | OBSERVER_CHILDREN, l->mailbox);
             observer_wake_on(l->observer, LOG_WAKES);
             break;
         }
@@ -200,7 +201,8 @@ static void log_run(void *arg)
     struct event_log *l = arg;
     bool ending = false;
 
-    l->observer = feed_observe(l->feed, /*from=*/1, OBSERVER_REMOTE, l->mailbox);
+    l->observer =
+        feed_observe(l->feed, /*from=*/1, OBSERVER_REMOTE | OBSERVER_CHILDREN, l->mailbox);
     observer_wake_on(l->observer, LOG_WAKES);
     while (!ending) {
         log_take(l);

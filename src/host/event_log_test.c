@@ -72,8 +72,8 @@ static struct event *make(enum event_kind kind)
     };
     struct event *e = event_new(kind);
 
-    e->session = "11111111-0000-4000-8000-000000000000";
-    e->agent = "main";
+    e->by.session = "11111111-0000-4000-8000-000000000000";
+    e->by.agent = "main";
     e->turn = 3;
     e->step = 4;
     e->message_id = STR("msg_1");

@@ -16,6 +16,7 @@
 #include "sync/wait.h"
 
 #define FEED_MERGE_BYTES ((size_t)4 << 10) /* a merged delta grows no longer than this */
+#define FEED_MERGE_BACK 64                 /* events looked back at for the one to merge with */
 
 const struct feed_limits feed_limits_default = {
     .ring_bytes = (size_t)3 << 20,
@@ -28,10 +29,11 @@ struct observer {
     struct feed *feed;
     uint64_t next; /* the number it wants next */
     bool remote;
-    bool gap;       /* what it asked for was no longer there, and it has not been told */
-    bool dropped;   /* the ring has passed it by */
-    bool woken;     /* a wake mail is on its way, or it is still taking */
-    uint32_t kinds; /* that wake it */
+    bool sees_children;
+    bool gap;        /* what it asked for was no longer there, and it has not been told */
+    bool dropped;    /* the ring has passed it by */
+    bool woken;      /* a wake mail is on its way, or it is still taking */
+    event_set kinds; /* that wake it */
     struct mailbox *to;
 };
 
@@ -148,28 +150,44 @@ static void feed_wait(struct feed *f, struct cancel *cancel)
     gate_take(&f->gate);
 }
 
-/* True when nobody has taken the newest event yet. */
-static bool feed_is_unseen(const struct feed *f)
+/* True when nobody has taken this event yet. */
+static bool feed_is_unseen(const struct feed *f, uint64_t seq)
 {
     VEC_EACH(&f->observers, it) {
-        if ((*it)->next > f->last)
+        if ((*it)->next > seq)
             return false;
     }
     return true;
 }
 
-/* The newest event and this one as one, in the place of the newest; or NULL. */
+/* The agent's last event, if it is among the newest ones. */
+static struct event **feed_last_of(const struct feed *f, const struct identity *by)
+{
+    size_t end = f->len > FEED_MERGE_BACK ? f->len - FEED_MERGE_BACK : 0;
+
+    for (size_t i = f->len; i > end; i--) {
+        struct event **e = feed_at(f, i - 1);
+
+        if (identity_is_same(&(*e)->by, by))
+            return e;
+    }
+    return NULL;
+}
+
+/* The agent's last event and this one as one, in the place of that; or NULL. */
 static struct event *feed_merge(struct feed *f, struct event *e)
 {
-    struct event **last = f->len ? feed_at(f, f->len - 1) : NULL;
+    struct event **last = e->kind == EVENT_BLOCK_DELTA ? feed_last_of(f, &e->by) : NULL;
     struct event *merged;
 
-    if (!last || e->kind != EVENT_BLOCK_DELTA || (*last)->seq != f->last ||
-        (*last)->text.len + e->text.len > FEED_MERGE_BYTES || !feed_is_unseen(f))
+    if (!last || (*last)->text.len + e->text.len > FEED_MERGE_BYTES ||
+        !feed_is_unseen(f, (*last)->seq))
         return NULL;
     merged = event_merge(*last, e);
     if (!merged)
         return NULL;
+    if (last != feed_at(f, f->len - 1))
+        merged->seq = (*last)->seq; /* numbers rise along the ring */
     f->bytes -= event_bytes(*last);
     event_unref(*last);
     *last = merged;
@@ -210,14 +228,17 @@ static void feed_forget(struct feed *f)
     }
 }
 
-_Static_assert(EVENT_TURN_DONE < 32, "a bit of each kind");
+static bool observer_shows(const struct observer *o, const struct event *e)
+{
+    return o->sees_children || identity_is_main(&e->by);
+}
 
 /* The newest event can wait until something else comes. */
 static bool feed_can_wait(const struct feed *f, const struct observer *o)
 {
     const struct event *newest = f->len ? *feed_at(f, f->len - 1) : NULL;
 
-    return newest && !(o->kinds >> newest->kind & 1) &&
+    return newest && !(o->kinds & EVENT_BIT(newest->kind) && observer_shows(o, newest)) &&
            f->len - feed_find(f, o->next) < f->limits.lag_events / 2 &&
            f->bytes < f->limits.lag_bytes / 2;
 }
@@ -297,7 +318,8 @@ struct observer *feed_observe(struct feed *f, uint64_t from, unsigned flags, str
 
     o->feed = feed_ref(f);
     o->remote = flags & OBSERVER_REMOTE;
-    o->kinds = UINT32_MAX;
+    o->sees_children = flags & OBSERVER_CHILDREN;
+    o->kinds = ~(event_set)0;
     o->to = mailbox_ref(to);
     gate_take(&f->gate);
     o->next = from > f->last ? f->last + 1 : from ? from : 1;
@@ -312,7 +334,7 @@ struct observer *feed_observe(struct feed *f, uint64_t from, unsigned flags, str
     return o;
 }
 
-void observer_wake_on(struct observer *o, uint32_t kinds)
+void observer_wake_on(struct observer *o, event_set kinds)
 {
     gate_take(&o->feed->gate);
     o->kinds = kinds;
@@ -348,6 +370,8 @@ enum observed observer_take(struct observer *o, struct event **ret_event, uint64
 
     gate_take(&f->gate);
     at = feed_find(f, o->next);
+    while (at < f->len && !observer_shows(o, *feed_at(f, at)))
+        at++;
     if (o->dropped) {
         *ret_seq = o->next - 1;
         what = OBSERVED_DROPPED;
@@ -362,7 +386,10 @@ enum observed observer_take(struct observer *o, struct event **ret_event, uint64
             gate_wake(&f->gate);
         what = OBSERVED_EVENT;
     } else {
+        o->next = f->last + 1;
         o->woken = false;
+        if (!o->remote)
+            gate_wake(&f->gate);
     }
     gate_give(&f->gate);
     return what;

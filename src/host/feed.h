@@ -5,8 +5,9 @@
  * copied per observer and nobody can make memory grow: a local observer (stdout, a screen) that
  * falls behind by more than the limit makes whoever emits wait; a remote one that the ring has
  * passed by is dropped, is told so with the number it had got to, and may observe again from there.
- * Deltas that nobody has seen yet merge into one, so that a slow reader gets fewer and longer ones
- * and all observers see the same events.
+ * Deltas of one agent that nobody has seen yet merge into one, also where those of other agents
+ * came in between, so that a slow reader gets fewer and longer ones and all observers see the same
+ * events.
  *
  * Everything here may be called from any thread; an observer belongs to one.
  */
@@ -16,10 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/event.h"
 #include "sync/mailbox.h"
 
 struct cancel;
-struct event;
 struct feed;
 struct observer;
 
@@ -40,7 +41,8 @@ uint64_t feed_next(struct feed *f);  /* the number the next event will have */
 uint64_t feed_first(struct feed *f); /* the oldest that is kept; feed_next() when none is */
 
 enum observer_flags {
-    OBSERVER_REMOTE = 1, /* dropped rather than waited for */
+    OBSERVER_REMOTE = 1,   /* dropped rather than waited for */
+    OBSERVER_CHILDREN = 2, /* sees all agents of the session; others see the main one alone */
 };
 
 #define FEED_NOW UINT64_MAX
@@ -48,10 +50,10 @@ enum observer_flags {
 /* Events from number `from` on (FEED_NOW: those to come). A wake mail goes to the mailbox whenever
  * there is something to take after observer_take() has said that there was nothing. */
 struct observer *feed_observe(struct feed *f, uint64_t from, unsigned flags, struct mailbox *to);
-/* From here on only events of these kinds (1 << EVENT_…) wake it; what else has come is taken with
- * them, or when half the limit has gathered. For readers that make nothing of a delta by itself:
- * each wake costs two switches of thread. */
-void observer_wake_on(struct observer *o, uint32_t kinds);
+/* From here on only events of these kinds wake it; what else has come is taken with them, or when
+ * half the limit has gathered. For readers that make nothing of a delta by itself: each wake costs
+ * two switches of thread. */
+void observer_wake_on(struct observer *o, event_set kinds);
 void observer_free(struct observer *o); /* NULL is fine; a wake mail may still be in the mailbox */
 
 extern const struct mail_kind observer_mail_kind;

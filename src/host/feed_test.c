@@ -21,8 +21,8 @@ static struct event *delta(const char *text, size_t index)
 {
     struct event *e = event_new(EVENT_BLOCK_DELTA);
 
-    e->session = "s";
-    e->agent = "main";
+    e->by.session = "s";
+    e->by.agent = "main";
     e->index = index;
     e->text = arena_str(&e->arena, str_of(text));
     return e;
@@ -32,8 +32,8 @@ static struct event *notice(const char *text)
 {
     struct event *e = event_new(EVENT_NOTICE);
 
-    e->session = "s";
-    e->agent = "main";
+    e->by.session = "s";
+    e->by.agent = "main";
     e->text = arena_str(&e->arena, str_of(text));
     return e;
 }
@@ -154,6 +154,50 @@ static void test_deltas_merge(void **state)
     feed_unref(f);
 }
 
+static struct event *of_child(struct event *e)
+{
+    e->by.agent = "a1";
+    return e;
+}
+
+/* Streams of two agents at once: each merges by itself, and who does not want to see children does
+ * not. */
+static void test_agents_are_kept_apart(void **state)
+{
+    struct feed *f = feed_new(NULL);
+    struct mailbox *mb = mailbox_new();
+    struct mailbox *other = mailbox_new();
+    struct observer *all = feed_observe(f, 1, OBSERVER_CHILDREN, mb);
+    struct observer *one = feed_observe(f, 1, 0, other);
+    struct mail *m;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        feed_emit(f, delta("m", 0), NULL);
+        feed_emit(f, of_child(delta("c", 0)), NULL);
+    }
+    feed_emit(f, of_child(notice("n")), NULL);
+    feed_emit(f, delta("m", 0), NULL);
+    assert_seen(all, "1:mmmm 6:ccc 7:n ");
+    assert_seen(one, "1:mmmm ");
+    while ((m = mailbox_try(other)))
+        mail_free(m);
+    observer_wake_on(one, EVENT_BIT(EVENT_NOTICE));
+    feed_emit(f, of_child(notice("o")), NULL); /* not for everybody */
+    assert_null(mailbox_try(other));
+    feed_emit(f, notice("p"), NULL);
+    m = mailbox_try(other);
+    assert_non_null(m);
+    mail_free(m);
+    assert_seen(one, "10:p ");
+    assert_seen(all, "9:o 10:p ");
+    observer_free(all);
+    observer_free(one);
+    mailbox_unref(mb);
+    mailbox_unref(other);
+    feed_unref(f);
+}
+
 static void test_remote_is_dropped_and_reads_again(void **state)
 {
     struct feed_limits limits = {1 << 20, 4, 1 << 20, 4};
@@ -265,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_two_see_the_same),
         cmocka_unit_test(test_wakes_once),
         cmocka_unit_test(test_deltas_merge),
+        cmocka_unit_test(test_agents_are_kept_apart),
         cmocka_unit_test(test_remote_is_dropped_and_reads_again),
         cmocka_unit_test(test_local_is_waited_for),
         cmocka_unit_test(test_cancel_and_leaving_end_the_wait),

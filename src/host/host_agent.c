@@ -115,8 +115,7 @@ static struct agent *host_build(struct host *h, struct err *err)
     struct record *record = host_record(h);
     struct agent *a;
     struct agent_spec spec = {
-        .session = session_id(h->session),
-        .name = "main",
+        .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
         .conf = h->conf,
         .providers = h->models.list,
         .provider_count = h->models.count,

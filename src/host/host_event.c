@@ -48,18 +48,9 @@ static void count_lines(const struct event *e, struct host_lines *ret)
     }
 }
 
-/* From the agent's thread and from those of its tools. */
-void host_emit(void *arg, struct event *e, struct cancel *cancel)
+/* How the session stands: the turns of its main agent. Under the gate. */
+static void note_turn(struct host *h, struct event *e)
 {
-    struct host *h = arg;
-    struct host_lines lines = {0};
-
-    if (e->kind == EVENT_TURN_DONE)
-        answer_end_turn(host_goal(h), h->of_run, e);
-    count_lines(e, &lines);
-    gate_take(&h->gate);
-    h->lines.added += lines.added;
-    h->lines.removed += lines.removed;
     h->turn = e->turn;
     h->step = e->step;
     if (e->kind == EVENT_TURN_STARTED || e->kind == EVENT_TURN_DONE)
@@ -69,6 +60,23 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
     if (e->kind == EVENT_STEP_DONE || e->kind == EVENT_REWOUND ||
         (e->kind == EVENT_COMPACTED && !e->is_error))
         keep_event(&h->last_step, e);
+}
+
+/* From the threads of agents and of their tools. */
+void host_emit(void *arg, struct event *e, struct cancel *cancel)
+{
+    struct host *h = arg;
+    struct host_lines lines = {0};
+    bool is_main = identity_is_main(&e->by);
+
+    if (e->kind == EVENT_TURN_DONE && is_main)
+        answer_end_turn(host_goal(h), h->of_run, e);
+    count_lines(e, &lines);
+    gate_take(&h->gate);
+    h->lines.added += lines.added;
+    h->lines.removed += lines.removed;
+    if (is_main)
+        note_turn(h, e);
     gate_give(&h->gate);
     feed_emit(h->feed, e, cancel);
 }
@@ -79,8 +87,8 @@ struct event *host_event(struct host *h, int kind)
     struct event *e = event_new((enum event_kind)kind);
 
     gate_take(&h->gate);
-    e->session = arena_cstr(&e->arena, str_of(session_id(h->session)));
-    e->agent = "main";
+    e->by.session = arena_cstr(&e->arena, str_of(session_id(h->session)));
+    e->by.agent = IDENTITY_MAIN;
     e->turn = h->turn;
     e->step = h->step;
     gate_give(&h->gate);

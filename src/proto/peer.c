@@ -27,8 +27,8 @@
 
 #define PEER_MAX_OUT ((size_t)256 << 20)
 #define PEER_PARTIAL                                                                               \
-    (1u << EVENT_STEP_STARTED | 1u << EVENT_BLOCK_STARTED | 1u << EVENT_BLOCK_DELTA |              \
-     1u << EVENT_BLOCK_DONE | 1u << EVENT_TOOL_STARTED)
+    (EVENT_BIT(EVENT_STEP_STARTED) | EVENT_BIT(EVENT_BLOCK_STARTED) |                              \
+     EVENT_BIT(EVENT_BLOCK_DELTA) | EVENT_BIT(EVENT_BLOCK_DONE) | EVENT_BIT(EVENT_TOOL_STARTED))
 
 struct peer {
     struct peer_spec spec;
@@ -157,7 +157,8 @@ void peer_observe(struct peer *p, uint64_t from, unsigned flags)
 {
     observer_free(p->observer);
     p->observer_flags = flags;
-    p->observer = feed_observe(host_feed(p->spec.session->host), from, flags, p->spec.mailbox);
+    p->observer = feed_observe(host_feed(p->spec.session->host), from, flags | OBSERVER_CHILDREN,
+                               p->spec.mailbox);
     if (!p->spec.session->options.partial) /* an answer is written when its step holds */
         observer_wake_on(p->observer, ~PEER_PARTIAL);
 }
@@ -210,7 +211,7 @@ bool peer_pump(struct peer *p)
         break;
     }
     stream_json_event(&p->renderer, e, &lines);
-    if (e->kind == EVENT_TURN_DONE)
+    if (e->kind == EVENT_TURN_DONE && identity_is_main(&e->by))
         p->last_is_error = turn_report_is_error(e->report);
     event_unref(e);
     if (lines.len)
@@ -312,6 +313,8 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     if (ask->needs_person)
         jw_kbool(&w, "requires_user_interaction", true);
     jw_kstr(&w, "tool_use_id", ask->tool_use_id);
+    if (!identity_is_main(&ask->by))
+        jw_kcstr(&w, "agent_id", ask->by.agent);
     jw_object_end(&w);
     buf_adds(&line, "}\n");
     peer_send(p, &line);

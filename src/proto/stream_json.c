@@ -18,17 +18,12 @@ void stream_json_init(struct stream_json *r, const struct stream_json_options *o
                       const struct stream_json_session *session)
 {
     *r = (struct stream_json){.options = *options, .session = session};
-    buf_init(&r->message_id, 1024);
-    buf_init(&r->model, 1024);
 }
 
 void stream_json_release(struct stream_json *r)
 {
-    stream_step_drop(r);
-    vec_release(&r->held);
+    stream_steps_release(r);
     map_release(&r->progress);
-    buf_release(&r->message_id);
-    buf_release(&r->model);
 }
 
 /* ---- system lines ---- */
@@ -261,7 +256,7 @@ static void render_tool_done(const struct event *e, struct buf *out)
     line_block(w, e->json);
     jw_array_end(w);
     jw_object_end(w);
-    line_no_parent(w);
+    line_parent(w, e);
     render_tool_data(w, e, out->len - start);
     line_time(w, e);
     line_end(&l);
@@ -280,7 +275,7 @@ static void render_progress(struct stream_json *r, const struct event *e, struct
     w = line_begin(&l, out, e, 0, "tool_progress", NULL);
     jw_kstr(w, "tool_use_id", e->id);
     jw_kstr(w, "tool_name", e->name);
-    line_no_parent(w);
+    line_parent(w, e);
     jw_key(w, "elapsed_time_seconds");
     jw_double(w, (double)e->duration_ms / 1000);
     line_end(&l);
@@ -301,11 +296,11 @@ static void render_user(const struct stream_json *r, const struct event *e, stru
         return;
     w = line_begin(&l, out, e, 0, "user", NULL);
     jw_kraw(w, "message", e->json);
-    line_no_parent(w);
+    line_parent(w, e);
     if (e->user == USER_INPUT) {
         jw_kbool(w, "isReplay", true);
         line_time(w, e);
-        jw_kcstr(w, "session_id", e->session);
+        jw_kcstr(w, "session_id", e->by.session);
         jw_kstr(w, "uuid", e->id.len ? e->id : str_of(e->uuid)); /* the client's own */
         jw_object_end(w);
         buf_addc(out, '\n');
@@ -316,6 +311,12 @@ static void render_user(const struct stream_json *r, const struct event *e, stru
     line_time(w, e);
     line_end(&l);
 }
+
+/* Lines that speak of the session as a whole. */
+#define OF_MAIN                                                                                    \
+    (EVENT_BIT(EVENT_TURN_STARTED) | EVENT_BIT(EVENT_STATE) | EVENT_BIT(EVENT_MODE) |              \
+     EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_COMPACTING) | EVENT_BIT(EVENT_COMPACTED) |           \
+     EVENT_BIT(EVENT_TURN_DONE))
 
 static void render(struct stream_json *r, const struct event *e, struct buf *out)
 {
@@ -338,7 +339,7 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         stream_step_cut(r, e, out);
         break;
     case EVENT_STEP_VOID:
-        stream_step_drop(r);
+        stream_step_void(r, e);
         break;
     case EVENT_TOOL_STARTED:
     case EVENT_WAITING:
@@ -408,6 +409,11 @@ void stream_json_event(struct stream_json *r, const struct event *e, struct buf 
 {
     CLEANUP(buf_release) struct buf lines = BUF_INIT(STREAM_JSON_MAX_LINE);
 
+    if (!identity_is_main(&e->by) && EVENT_BIT(e->kind) & OF_MAIN) {
+        if (e->kind == EVENT_TURN_DONE)
+            stream_step_void(r, e);
+        return;
+    }
     render(r, e, &lines);
     if (!lines.len)
         return;

@@ -6,7 +6,8 @@
  * secrets are taken out. Without partial messages the answer of a step appears when the step holds,
  * so that one which a broken stream made void leaves no trace; with them, as it is said.
  *
- * A renderer that joins in the middle of a step is silent about it until the next step.
+ * A renderer that joins in the middle of a step is silent about it until the next step. What child
+ * agents say has their parent_tool_use_id; their turns have no init and no result line.
  */
 #pragma once
 
@@ -16,9 +17,6 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "base/vec.h"
-#include "llm/event.h"
-#include "llm/message.h"
 
 struct event;
 struct jw;
@@ -43,12 +41,8 @@ struct stream_json_session {
 struct stream_json {
     struct stream_json_options options;
     const struct stream_json_session *session;
-    bool in_step;
-    struct buf message_id, model; /* of the running step */
-    struct llm_usage usage;       /* as in message_start */
-    enum block_kind open;         /* of the block that has begun */
-    VEC(struct event *) held;     /* blocks of a step that may still turn out void */
-    struct map progress;          /* tool_use_id → whole seconds that were told, plus one */
+    struct map steps;    /* agent → struct stream_step: what each is saying */
+    struct map progress; /* tool_use_id → whole seconds that were told, plus one */
 };
 
 void stream_json_init(struct stream_json *r, const struct stream_json_options *options,

@@ -61,8 +61,8 @@ static struct event *make(enum event_kind kind)
 {
     struct event *e = event_new(kind);
 
-    e->session = "s";
-    e->agent = "main";
+    e->by.session = "s";
+    e->by.agent = "main";
     e->time_ms = 1000;
     memcpy(e->uuid, UUID, sizeof(e->uuid));
     return e;
@@ -119,7 +119,9 @@ static void begin_step(struct told *t)
     tell(t, e);
 }
 
-static void block(struct told *t, enum block_kind kind, const char *deltas[], const char *json)
+/* Gives the block, which lives while it is held. */
+static struct event *block(struct told *t, enum block_kind kind, const char *deltas[],
+                           const char *json)
 {
     struct event *e = make(EVENT_BLOCK_STARTED);
 
@@ -139,6 +141,7 @@ static void block(struct told *t, enum block_kind kind, const char *deltas[], co
     e->block = kind;
     e->json = str_of(json);
     tell(t, e);
+    return e;
 }
 
 static void end_step(struct told *t)
@@ -163,15 +166,16 @@ static void end_step(struct told *t)
  * that are only ours. */
 static void test_blocks_are_held(void **state)
 {
+    struct event *second_block;
     struct told t;
 
     (void)state;
     told_init(&t, (struct stream_json_options){0});
     begin_step(&t);
     block(&t, BLOCK_TEXT, (const char *[]){"hi", NULL}, TEXT_JSON);
-    block(&t, BLOCK_TOOL_USE, NULL, CALL_OURS);
+    second_block = block(&t, BLOCK_TOOL_USE, NULL, CALL_OURS);
     assert_told(&t, "");
-    t.r.held.ptr[1]->uuid[31] = '2';
+    second_block->uuid[31] = '2';
     end_step(&t);
     assert_told(&t, "{\"type\":\"assistant\"," MESSAGE(TEXT_JSON) PARENT
                 ",\"request_id\":\"req_1\"" WHEN END "{\"type\":\"assistant\"," MESSAGE(CALL_JSON)
@@ -185,11 +189,54 @@ static void test_blocks_are_held(void **state)
 
     begin_step(&t);
     block(&t, BLOCK_TOOL_USE, NULL, CALL_OURS);
-    block(&t, BLOCK_TEXT, NULL, TEXT_JSON);
-    t.r.held.ptr[1]->aborted = true;
+    second_block = block(&t, BLOCK_TEXT, NULL, TEXT_JSON);
+    second_block->aborted = true;
     tell(&t, make(EVENT_STEP_CUT));
     assert_told(&t, "{\"type\":\"assistant\"," MESSAGE(TEXT_JSON) PARENT
                 ",\"aborted\":true" WHEN END); /* of one that was cut the text stays */
+    told_release(&t);
+}
+
+static void tell_child(struct told *t, struct event *e)
+{
+    e->by.agent = "a1";
+    e->by.type = "Explore";
+    e->by.parent = "toolu_9";
+    tell(t, e);
+}
+
+/* The lines of a child say whose they are, and never begin or end a turn of the session. */
+static void test_children_have_a_parent(void **state)
+{
+    struct turn_report report = {.end = END_COMPLETED};
+    struct event *e;
+    struct told t;
+
+    (void)state;
+    told_init(&t, (struct stream_json_options){0});
+    begin_step(&t);
+    tell_child(&t, make(EVENT_TURN_STARTED));
+    e = make(EVENT_STEP_STARTED);
+    e->message_id = STR("msg_child");
+    tell_child(&t, e);
+    block(&t, BLOCK_TEXT, NULL, TEXT_JSON);
+    e = make(EVENT_BLOCK_DONE);
+    e->uuid[30] = 'c';
+    e->block = BLOCK_TEXT;
+    e->json = STR(TEXT_JSON);
+    tell_child(&t, e);
+    assert_told(&t, "");
+    tell_child(&t, make(EVENT_STEP_DONE));
+    assert_non_null(strstr(buf_cstr(&t.out), "\"id\":\"msg_child\""));
+    assert_non_null(strstr(buf_cstr(&t.out), "\"parent_tool_use_id\":\"toolu_9\""));
+    buf_clear(&t.out);
+    e = make(EVENT_TURN_DONE);
+    e->report = &report;
+    tell_child(&t, e);
+    assert_told(&t, "");
+    end_step(&t); /* of the main agent: its blocks were kept apart */
+    assert_told(&t, "{\"type\":\"assistant\"," MESSAGE(TEXT_JSON) PARENT
+                ",\"request_id\":\"req_1\"" WHEN END);
     told_release(&t);
 }
 
@@ -510,8 +557,7 @@ static void test_rows(void **state)
         struct event made = rows[i].event;
         struct told t;
 
-        made.session = e->session;
-        made.agent = e->agent;
+        made.by = e->by;
         made.time_ms = e->time_ms;
         memcpy(made.uuid, e->uuid, sizeof(made.uuid));
         told_init(&t, rows[i].options);
@@ -630,8 +676,11 @@ static void test_breaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_breaks),           cmocka_unit_test(test_blocks_are_held),
-        cmocka_unit_test(test_partial_messages), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_breaks),
+        cmocka_unit_test(test_blocks_are_held),
+        cmocka_unit_test(test_children_have_a_parent),
+        cmocka_unit_test(test_partial_messages),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_results),
     };
 

@@ -35,7 +35,7 @@ void line_end(struct stream_line *l)
 
         uuid[7 - i] = digits[((was && *was ? (unsigned)(was - digits) : 0) + (n & 15)) & 15];
     }
-    jw_kcstr(&l->w, "session_id", l->event->session);
+    jw_kcstr(&l->w, "session_id", l->event->by.session);
     jw_kcstr(&l->w, "uuid", uuid);
     jw_object_end(&l->w);
     buf_addc(l->w.out, '\n');
@@ -80,10 +80,9 @@ void line_block(struct jw *w, struct str json)
     arena_release(&arena);
 }
 
-void line_no_parent(struct jw *w)
+void line_parent(struct jw *w, const struct event *e)
 {
-    jw_key(w, "parent_tool_use_id");
-    jw_null(w); /* the main agent */
+    jw_kcstr(w, "parent_tool_use_id", e->by.parent);
 }
 
 void line_empty_list(struct jw *w, const char *key)

@@ -28,7 +28,8 @@ void line_end(struct stream_line *l); /* session, uuid, newline */
 
 /* Members that several lines have. */
 void line_time(struct jw *w, const struct event *e);
-void line_no_parent(struct jw *w); /* parent_tool_use_id: the main agent has none */
+void line_parent(struct jw *w,
+                 const struct event *e); /* parent_tool_use_id; null: the main agent */
 void line_empty_list(struct jw *w, const char *key);
 
 /* Values. A block goes out as the API has it: without the keys that are only ours. Results that

@@ -11,7 +11,8 @@ void stream_step_started(struct stream_json *r, const struct event *e, struct bu
 void stream_step_block(struct stream_json *r, const struct event *e, struct buf *out);
 void stream_step_cut(struct stream_json *r, const struct event *e, struct buf *out);
 void stream_step_done(struct stream_json *r, const struct event *e, struct buf *out);
-void stream_step_drop(struct stream_json *r); /* the step is void */
+void stream_step_void(struct stream_json *r, const struct event *e);
+void stream_steps_release(struct stream_json *r);
 
 void stream_turn_done(struct stream_json *r, const struct event *e, struct buf *out);
 

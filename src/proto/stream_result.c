@@ -35,7 +35,7 @@ static void render_synthetic(const struct event *e, struct buf *out)
     jw_key(w, "usage");
     llm_usage_write(w, &nothing);
     jw_object_end(w);
-    line_no_parent(w);
+    line_parent(w, e);
     jw_kstr(w, "error", report->category);
     line_end(&l);
 }
@@ -153,7 +153,7 @@ static void render_why(const struct event *e, struct buf *out)
 
 void stream_turn_done(struct stream_json *r, const struct event *e, struct buf *out)
 {
-    stream_step_drop(r);
+    stream_step_void(r, e);
     map_release(&r->progress);
     r->progress = (struct map)MAP_INIT;
     if (e->report->category.len)

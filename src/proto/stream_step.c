@@ -6,44 +6,75 @@
  */
 #include "agent/event.h"
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "json/json.h"
+#include "llm/event.h"
+#include "llm/message.h"
 #include "proto/stream_json.h"
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
 
-static void drop_held(struct stream_json *r)
+/* What one agent is saying. */
+struct stream_step {
+    struct buf message_id, model;
+    struct llm_usage usage;   /* as in message_start */
+    enum block_kind open;     /* of the block that has begun */
+    VEC(struct event *) held; /* blocks that may still turn out void */
+};
+
+static struct stream_step *step_of(const struct stream_json *r, const struct event *e)
 {
-    VEC_EACH(&r->held, it) {
+    return map_get(&r->steps, str_of(e->by.agent));
+}
+
+static void step_free(struct stream_step *s)
+{
+    if (!s)
+        return;
+    VEC_EACH(&s->held, it) {
         event_unref(*it);
     }
-    r->held.len = 0;
+    vec_release(&s->held);
+    buf_release(&s->message_id);
+    buf_release(&s->model);
+    mem_freep(&s);
 }
 
-void stream_step_drop(struct stream_json *r)
+void stream_step_void(struct stream_json *r, const struct event *e)
 {
-    drop_held(r);
-    r->in_step = false;
+    step_free(map_remove(&r->steps, str_of(e->by.agent)));
 }
 
-static void message_head(const struct stream_json *r, struct jw *w)
+void stream_steps_release(struct stream_json *r)
 {
-    jw_kstr(w, "id", buf_str(&r->message_id));
+    MAP_EACH(&r->steps, it) {
+        step_free(it->value);
+    }
+    map_release(&r->steps);
+}
+
+static void message_head(const struct stream_step *s, struct jw *w)
+{
+    jw_kstr(w, "id", buf_str(&s->message_id));
     jw_kcstr(w, "type", "message");
     jw_kcstr(w, "role", "assistant");
-    jw_kstr(w, "model", buf_str(&r->model));
+    jw_kstr(w, "model", buf_str(&s->model));
 }
 
-static void message_rest(const struct stream_json *r, struct jw *w)
+static void message_rest(const struct stream_step *s, struct jw *w)
 {
     jw_key(w, "stop_reason");
     jw_null(w);
     jw_key(w, "stop_sequence");
     jw_null(w);
     jw_key(w, "usage");
-    llm_usage_write(w, &r->usage);
+    llm_usage_write(w, &s->usage);
 }
 
-static void render_assistant(const struct stream_json *r, const struct event *block,
+static void render_assistant(const struct stream_step *s, const struct event *block,
                              struct str request_id, struct buf *out)
 {
     struct stream_line l;
@@ -51,14 +82,14 @@ static void render_assistant(const struct stream_json *r, const struct event *bl
 
     jw_key(w, "message");
     jw_object(w);
-    message_head(r, w);
+    message_head(s, w);
     jw_key(w, "content");
     jw_array(w);
     line_block(w, block->json);
     jw_array_end(w);
-    message_rest(r, w);
+    message_rest(s, w);
     jw_object_end(w);
-    line_no_parent(w);
+    line_parent(w, block);
     if (request_id.len)
         jw_kstr(w, "request_id", request_id);
     if (block->aborted)
@@ -82,11 +113,11 @@ static struct jw *partial_begin(struct stream_line *l, struct buf *out, const st
 static void partial_end(struct stream_line *l)
 {
     jw_object_end(&l->w);
-    line_no_parent(&l->w);
+    line_parent(&l->w, l->event);
     line_end(l);
 }
 
-static void partial_message_start(const struct stream_json *r, const struct event *e,
+static void partial_message_start(const struct stream_step *s, const struct event *e,
                                   struct buf *out)
 {
     struct stream_line l;
@@ -94,12 +125,12 @@ static void partial_message_start(const struct stream_json *r, const struct even
 
     jw_key(w, "message");
     jw_object(w);
-    message_head(r, w);
+    message_head(s, w);
     line_empty_list(w, "content");
-    message_rest(r, w);
+    message_rest(s, w);
     jw_object_end(w);
     jw_object_end(w);
-    line_no_parent(w);
+    line_parent(w, e);
     if (e->ttft_ms > 0)
         jw_ki64(w, "ttft_ms", e->ttft_ms);
     line_end(&l);
@@ -157,13 +188,13 @@ static void partial_delta(const struct event *e, unsigned number, const char *ty
     partial_end(&l);
 }
 
-static void partial_block_delta(const struct stream_json *r, const struct event *e, struct buf *out)
+static void partial_block_delta(const struct stream_step *s, const struct event *e, struct buf *out)
 {
-    if (r->open == BLOCK_TEXT)
+    if (s->open == BLOCK_TEXT)
         partial_delta(e, 0, "text_delta", "text", e->text, out);
-    else if (r->open == BLOCK_THINKING)
+    else if (s->open == BLOCK_THINKING)
         partial_delta(e, 0, "thinking_delta", "thinking", e->text, out);
-    else if (r->open == BLOCK_TOOL_USE)
+    else if (s->open == BLOCK_TOOL_USE)
         partial_delta(e, 0, "input_json_delta", "partial_json", e->text, out);
 }
 
@@ -179,7 +210,7 @@ static void partial_signature(const struct event *e, struct buf *out)
 }
 
 /* The block's own line comes right before its content_block_stop. */
-static void partial_block_done(const struct stream_json *r, const struct event *e, struct buf *out)
+static void partial_block_done(const struct stream_step *s, const struct event *e, struct buf *out)
 {
     struct stream_line l;
 
@@ -187,7 +218,7 @@ static void partial_block_done(const struct stream_json *r, const struct event *
         partial_block_start(e, out);
     if (e->block == BLOCK_THINKING)
         partial_signature(e, out);
-    render_assistant(r, e, (struct str){0}, out);
+    render_assistant(s, e, (struct str){0}, out);
     jw_ki64(partial_begin(&l, out, e, 3, "content_block_stop"), "index", (int64_t)e->index);
     partial_end(&l);
 }
@@ -215,32 +246,35 @@ static void partial_message_stop(const struct event *e, struct buf *out)
 
 void stream_step_started(struct stream_json *r, const struct event *e, struct buf *out)
 {
-    drop_held(r);
-    r->in_step = true;
-    buf_clear(&r->message_id);
-    buf_add(&r->message_id, e->message_id);
-    buf_clear(&r->model);
-    buf_add(&r->model, e->model);
-    r->usage = e->usage;
+    struct stream_step *s = mem_zalloc(sizeof(*s));
+
+    buf_init(&s->message_id, 1024);
+    buf_add(&s->message_id, e->message_id);
+    buf_init(&s->model, 1024);
+    buf_add(&s->model, e->model);
+    s->usage = e->usage;
+    step_free(map_set(&r->steps, str_of(e->by.agent), s));
     if (r->options.partial)
-        partial_message_start(r, e, out);
+        partial_message_start(s, e, out);
 }
 
 void stream_step_block(struct stream_json *r, const struct event *e, struct buf *out)
 {
-    if (!r->in_step)
+    struct stream_step *s = step_of(r, e);
+
+    if (!s)
         return;
     if (e->kind == EVENT_BLOCK_STARTED)
-        r->open = e->block;
+        s->open = e->block;
     if (!r->options.partial) {
         if (e->kind == EVENT_BLOCK_DONE)
-            vec_push(&r->held, event_ref((struct event *)e)); /* counting changes no event */
+            vec_push(&s->held, event_ref((struct event *)e)); /* counting changes no event */
         return;
     }
     if (e->kind == EVENT_BLOCK_DONE)
-        partial_block_done(r, e, out);
+        partial_block_done(s, e, out);
     else if (e->kind == EVENT_BLOCK_DELTA)
-        partial_block_delta(r, e, out);
+        partial_block_delta(s, e, out);
     else if (!comes_whole(e->block))
         partial_block_start(e, out);
 }
@@ -248,20 +282,22 @@ void stream_step_block(struct stream_json *r, const struct event *e, struct buf 
 /* Texts stand; what else was said does not. */
 void stream_step_cut(struct stream_json *r, const struct event *e, struct buf *out)
 {
-    VEC_EACH(&r->held, it) {
-        if ((*it)->block == BLOCK_TEXT)
-            render_assistant(r, *it, e->request_id, out);
+    const struct stream_step *s = step_of(r, e);
+
+    for (size_t i = 0; s && i < s->held.len; i++) {
+        if (s->held.ptr[i]->block == BLOCK_TEXT)
+            render_assistant(s, s->held.ptr[i], e->request_id, out);
     }
-    stream_step_drop(r);
+    stream_step_void(r, e);
 }
 
 void stream_step_done(struct stream_json *r, const struct event *e, struct buf *out)
 {
-    if (r->in_step && r->options.partial)
+    const struct stream_step *s = step_of(r, e);
+
+    if (s && r->options.partial)
         partial_message_stop(e, out);
-    VEC_EACH(&r->held, it) {
-        render_assistant(r, *it, e->request_id, out);
-    }
-    drop_held(r);
-    r->in_step = false;
+    for (size_t i = 0; s && i < s->held.len; i++)
+        render_assistant(s, s->held.ptr[i], e->request_id, out);
+    stream_step_void(r, e);
 }

@@ -14,6 +14,7 @@ int person_ask(struct tool_call *call, enum ask_kind kind, const char *reason,
     CLEANUP(buf_release) struct buf input = BUF_INIT(ASK_MAX_ANSWER);
     struct ask ask = {
         .kind = kind,
+        .by = call->identity ? *call->identity : (struct identity){0},
         .tool_name = str_of(call->entry->name),
         .tool_use_id = call->id,
         .reason = str_of(reason),

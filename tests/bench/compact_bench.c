@@ -163,8 +163,7 @@ static void run(char *dir)
     bench.start_us = clock_mono_us();
     bench.agent = agent_start(
         &(struct agent_spec){
-            .session = "00000000-0000-4000-8000-000000000000",
-            .name = "main",
+            .identity = {.session = "00000000-0000-4000-8000-000000000000", .agent = IDENTITY_MAIN},
             .conf = conf,
             .providers = &provider,
             .provider_count = 1,
