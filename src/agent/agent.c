@@ -18,6 +18,7 @@
 #include "agent/pace.h"
 #include "agent/recall.h"
 #include "agent/reminder.h"
+#include "agent/toolbox.h"
 #include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -98,9 +99,11 @@ size_t agent_provider_count(const struct agent *a)
 void agent_take_over(struct agent *a)
 {
     struct provider *provider;
+    struct toolbox *toolbox;
 
     lock_take(&a->lock);
     provider = TAKE_PTR(a->new_provider);
+    toolbox = TAKE_PTR(a->new_toolbox);
     if (a->new_thinking) {
         a->spec.thinking = a->thinking_wanted;
         a->spec.thinking_budget = a->thinking_budget_wanted;
@@ -115,6 +118,10 @@ void agent_take_over(struct agent *a)
     }
     a->spends.len = 0;
     lock_give(&a->lock);
+    if (toolbox) {
+        toolbox_unref(a->spec.toolbox);
+        a->spec.toolbox = toolbox;
+    }
     if (!provider)
         return;
     if (a->own_provider)
@@ -338,6 +345,7 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec = *spec;
     a->system = mem_dup(spec->system.ptr, spec->system.len);
     a->context = mem_dup(spec->context.ptr, spec->context.len);
+    toolbox_ref(a->spec.toolbox);
     a->spec.identity = identity_copy(&a->arena, &spec->identity);
     a->spec.system.ptr = a->system;
     a->spec.context.ptr = a->context;
@@ -406,6 +414,8 @@ void agent_free(struct agent *a)
     mailbox_close(a->mail);
     mailbox_unref(a->mail);
     lock_release(&a->lock);
+    toolbox_unref(a->new_toolbox);
+    toolbox_unref(a->spec.toolbox);
     arena_release(&a->arena);
     mem_freep(&a->system);
     buf_release(&a->system_json);
@@ -453,6 +463,18 @@ void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget)
     a->thinking_wanted = thinking;
     a->thinking_budget_wanted = budget;
     lock_give(&a->lock);
+}
+
+void agent_set_toolbox(struct agent *a, struct toolbox *t)
+{
+    struct toolbox *old;
+
+    toolbox_ref(t);
+    lock_take(&a->lock);
+    old = a->new_toolbox;
+    a->new_toolbox = t;
+    lock_give(&a->lock);
+    toolbox_unref(old);
 }
 
 void agent_set_effort(struct agent *a, enum effort effort)

@@ -73,7 +73,7 @@ struct agent_spec {
      * keys in them. */
     struct provider *providers;
     size_t provider_count;
-    const struct toolbox *toolbox;
+    struct toolbox *toolbox; /* the agent has a reference of its own */
     struct workspace *workspace;
     struct permit *permit;
     struct sandbox *sandbox;          /* where commands run; NULL: they are not confined */
@@ -204,6 +204,7 @@ void agent_end_as(struct agent *a, const char *reason);
 void agent_set_model(struct agent *a, struct provider *p);
 void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget);
 void agent_set_effort(struct agent *a, enum effort effort);
+void agent_set_toolbox(struct agent *a, struct toolbox *t); /* a reference is kept */
 void agent_break_cache(struct agent *a, enum cache_break how);
 enum cache_break agent_cache_break(const struct agent *a);
 

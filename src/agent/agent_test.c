@@ -236,15 +236,20 @@ static void bench_begin(struct bench *b, const char *scenario)
 
 static void bench_start(struct bench *b, const char *schema)
 {
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct tool_entry structured;
     struct toolbox_spec spec = {
         .table = table,
         .conf = b->conf,
         .provider = &b->provider,
         .permit = b->permit,
-        .output_schema = str_of(schema),
+        .more = &structured,
+        .more_count = *schema ? 1 : 0,
     };
     struct err err = {0};
 
+    if (*schema && tool_structured(str_of(schema), &arena, &structured, &err) < 0)
+        fail_msg("%s", err.text);
     if (toolbox_new(&spec, &b->toolbox, &err) < 0)
         fail_msg("%s", err.text);
     b->spec.toolbox = b->toolbox;
@@ -328,7 +333,7 @@ static void bench_end(struct bench *b)
     if (history_check(b->agent->history.list.ptr, b->agent->history.list.len, &err) < 0)
         fail_msg("after %s: %s", buf_cstr(&b->trace), err.text);
     agent_free(b->agent);
-    toolbox_free(b->toolbox);
+    toolbox_unref(b->toolbox);
     permit_free(b->permit);
     workspace_unref(b->workspace);
     provider_release(&b->provider);
@@ -490,6 +495,133 @@ static void looks_do_not_wait_for_each_other(void **state)
     agent_interrupt(b.agent, false);
     bench_until(&b, EVENT_TURN_DONE);
     bench_end(&b);
+}
+
+/* ---- Tools that come and go ---- */
+
+#define MANY_TOOLS 300
+
+static atomic_int boxes_left;
+
+static void box_release(void *arg)
+{
+    mem_freep(&arg);
+    atomic_fetch_sub(&boxes_left, 1);
+}
+
+/* Says which toolbox its row was made for. */
+static int run_numbered(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    (void)err;
+    buf_addf(&ret->text, "%s of %d", call->entry->name, *(int *)call->entry->arg);
+    return 0;
+}
+
+static struct toolbox *numbered_box(struct bench *b, int number)
+{
+    static char names[MANY_TOOLS][8];
+    struct tool_entry made[MANY_TOOLS];
+    int *arg = mem_alloc(sizeof(*arg));
+    struct toolbox_spec spec = {.table = table,
+                                .conf = b->conf,
+                                .provider = &b->provider,
+                                .more = made,
+                                .more_count = MANY_TOOLS,
+                                .release = box_release,
+                                .release_arg = arg};
+    struct toolbox *box = NULL;
+    struct err err = {0};
+    size_t count = 0;
+
+    *arg = number;
+    for (int i = 0; i < MANY_TOOLS; i++) {
+        snprintf(names[i], sizeof(names[i]), "T%d", i);
+        made[i] = (struct tool_entry){names[i],   "A tool.",
+                                      ANY_SCHEMA, TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_FREE,
+                                      .arg = arg, .run = run_numbered};
+    }
+    atomic_fetch_add(&boxes_left, 1);
+    if (toolbox_new(&spec, &box, &err) < 0)
+        fail_msg("%s", err.text);
+    (void)toolbox_llm(box, &count);
+    assert_int_equal(count, ARRAY_LEN(table) - 1 + MANY_TOOLS);
+    return box;
+}
+
+/* The tools of a running agent are replaced between its steps, as often as anybody likes: a call
+ * runs with the row that its request offered, and nothing is freed before its end. */
+static void tools_are_replaced_between_steps(void **state)
+{
+    struct bench b;
+    int last = 0;
+
+    (void)state;
+    atomic_store(&boxes_left, 0);
+    bench_begin(&b, "step\n  sticky\n  call T7 {}\n  call T299 {}\n");
+    bench_start(&b, "");
+    for (int i = 1; i <= 1000; i++) {
+        struct toolbox *box = numbered_box(&b, i);
+
+        agent_set_toolbox(b.agent, box);
+        toolbox_unref(box);
+        if (i == 1)
+            bench_say(&b, "go", INPUT_LATER);
+        if (i % 50 == 0)
+            bench_until(&b, EVENT_STEP_DONE);
+    }
+    while (!strstr(buf_cstr(&b.results), "T299 of 1000|"))
+        (void)bench_is(&b, EVENT_TOOL_DONE);
+    agent_interrupt(b.agent, false);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_null(strstr(buf_cstr(&b.results), "There is no tool"));
+    for (const char *at = buf_cstr(&b.results); (at = strstr(at, "T7 of ")); at++) {
+        int now = (int)strtol(at + strlen("T7 of "), NULL, 10);
+
+        assert_in_range(now, last, 1000); /* never an older one again */
+        last = now;
+    }
+    bench_end(&b);
+    assert_int_equal(atomic_load(&boxes_left), 0);
+}
+
+/* A final tool ends the turn as a success; its arguments are what the turn gives. */
+static void a_final_tool_ends_the_turn(void **state)
+{
+    struct tool_entry final = {"Final", "Ends it.", ANY_SCHEMA, TOOL_FREE | TOOL_FINAL};
+    struct toolbox_spec spec = {.table = table, .more = &final, .more_count = 1};
+    struct toolbox *box = NULL;
+    struct err err = {0};
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, "step\n  call Echo {\"say\":\"a\"}\nstep\n  call Final {\"say\":\"done\"}\n"
+                    "step\n  text never\n");
+    bench_start(&b, "");
+    spec.conf = b.conf;
+    spec.provider = &b.provider;
+    assert_int_equal(toolbox_new(&spec, &box, &err), 0);
+    agent_set_toolbox(b.agent, box);
+    toolbox_unref(box);
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_int_equal(b.end, END_COMPLETED);
+    assert_int_equal(b.steps, 2);
+    assert_string_equal(b.structured, "{\"say\":\"done\"}");
+    bench_end(&b);
+}
+
+/* A limit that is reached is an error, and so is a name that two tools have. */
+static void a_toolbox_has_limits(void **state)
+{
+    struct tool_entry twice[] = {{"Twin", "A.", ANY_SCHEMA, 0}, {"Twin", "B.", ANY_SCHEMA, 0}};
+    struct toolbox_spec spec = {.table = table, .more = twice, .more_count = 2};
+    struct toolbox *box = NULL;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(toolbox_new(&spec, &box, &err), -1);
+    assert_int_equal(err.code, ERR_BAD_INPUT);
+    assert_string_equal(err.text, "two tools are named Twin");
 }
 
 /* Of a look that has ended nobody has to believe that it runs, although its result has to wait for
@@ -1258,6 +1390,9 @@ int main(void)
         cmocka_unit_test(what_happens_next),
         cmocka_unit_test(looks_do_not_wait_for_each_other),
         cmocka_unit_test(the_end_of_a_look_is_told),
+        cmocka_unit_test(tools_are_replaced_between_steps),
+        cmocka_unit_test(a_final_tool_ends_the_turn),
+        cmocka_unit_test(a_toolbox_has_limits),
         cmocka_unit_test(a_killed_call_stops_its_neighbours),
         cmocka_unit_test(a_denied_call_is_reported),
         cmocka_unit_test(long_results_are_kept_whole_elsewhere),

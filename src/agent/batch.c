@@ -168,13 +168,14 @@ static void batch_heed(struct batch *b, struct call *c)
     VEC_EACH(&c->hook_spends, spend) {
         agent_spent_aside(b->agent, t, spend, SPENT_HOOK);
     }
-    if (!c->entry || c->entry != toolbox_structured(b->agent->spec.toolbox))
+    if (!c->entry || !(c->entry->flags & TOOL_FINAL))
         return;
     if (c->result.is_error) {
-        t->structured++;
+        t->final_tries++;
     } else {
-        buf_clear(&t->structured_json);
-        buf_add(&t->structured_json, buf_str(&c->expanded));
+        t->is_final = true;
+        buf_clear(&t->final_args);
+        buf_add(&t->final_args, buf_str(&c->expanded));
     }
 }
 

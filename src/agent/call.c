@@ -89,7 +89,7 @@ int call_set_input(struct call *c, struct str json, struct err *err)
     c->flags = tool_flags(c->entry, args);
     buf_clear(&c->expanded);
     if (c->entry->expand) {
-        c->entry->expand(c->agent->spec.workspace, args, &c->expanded);
+        c->entry->expand(c->entry, c->agent->spec.workspace, args, &c->expanded);
     } else {
         struct jw w;
 
@@ -103,7 +103,7 @@ void call_subject(struct call *c, struct rule_subject *ret)
 {
     *ret = (struct rule_subject){.tool = str_of(c->entry->name), .args = c->args};
     if (c->entry->about)
-        c->entry->about(c->agent->spec.workspace, c->args, &c->arena, ret);
+        c->entry->about(c->entry, c->agent->spec.workspace, c->args, &c->arena, ret);
     c->subject = *ret;
 }
 
@@ -301,7 +301,7 @@ static void call_run(struct call *c)
     }
     c->ran = true;
     start_ms = clock_mono_ms();
-    if (!c->entry->run) { /* StructuredOutput: the input is the output */
+    if (!c->entry->run) { /* TOOL_FINAL: the input is the output */
         buf_adds(&c->result.text, "The answer is taken.");
         return;
     }

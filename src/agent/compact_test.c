@@ -411,7 +411,7 @@ static void bench_end(struct bench *b)
     if (b->agent->thread)
         bench_stop(b);
     agent_free(b->agent);
-    toolbox_free(b->toolbox);
+    toolbox_unref(b->toolbox);
     permit_free(b->permit);
     workspace_unref(b->workspace);
     provider_release(&b->provider);

@@ -65,7 +65,8 @@ struct turn {
     size_t provider;    /* index: fallbacks stay for the turn */
     int64_t max_tokens; /* override after a cut; 0: the model's default */
     int go_on;          /* "go on from where you were cut" rounds, in a row */
-    int structured;     /* answers that did not have the form that was asked for */
+    int final_tries;    /* calls of the tool that is owed that failed, and ends without one */
+    bool is_final;      /* a final tool was called */
     bool asked_again;   /* after an empty answer */
     int made_room;      /* times in a row, after "too long", without an answer between them */
     bool sent_back;     /* by Stop hooks */
@@ -80,12 +81,12 @@ struct turn {
     bool continues;       /* the next answer goes on with the last one */
     struct str last_text; /* of the last answer, in last_arena */
     struct arena last_arena;
-    struct buf structured_json;
-    struct buf deferred;  /* JSON of a call that a hook has deferred; or empty */
-    struct buf denials;   /* JSON objects, comma-separated */
-    struct buf note;      /* why it ended, for a person */
-    struct buf tail;      /* of the next request, behind the history */
-    int64_t most_wait_ms; /* that a server may ask for; 0: as usual */
+    struct buf final_args; /* of the final tool: JSON */
+    struct buf deferred;   /* JSON of a call that a hook has deferred; or empty */
+    struct buf denials;    /* JSON objects, comma-separated */
+    struct buf note;       /* why it ended, for a person */
+    struct buf tail;       /* of the next request, behind the history */
+    int64_t most_wait_ms;  /* that a server may ask for; 0: as usual */
     int api_status;
     bool is_overloaded;
     int broken;       /* of the call that failed: answers in a row that broke off */
@@ -120,6 +121,7 @@ struct agent {
     void (*done)(void *arg);
     void *done_arg;
     struct provider *new_provider; /* to be taken over before the next call */
+    struct toolbox *new_toolbox;   /* to be used from the next step on; NULL: as it was */
     bool new_thinking;
     enum thinking thinking_wanted;
     int64_t thinking_budget_wanted;

@@ -21,7 +21,7 @@ void tool_result_release(struct tool_result *r)
 
 unsigned tool_flags(const struct tool_entry *e, const struct json *args)
 {
-    return e->flags | (e->more_flags && args ? e->more_flags(args) : 0);
+    return e->flags | (e->more_flags && args ? e->more_flags(e, args) : 0);
 }
 
 void tool_about_path(struct workspace *w, struct str path, bool writes, struct arena *arena,

@@ -51,6 +51,10 @@ enum tool_flags {
     TOOL_PERSON = 8,
     TOOL_FREE = 16,    /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
     TOOL_REFEREE = 32, /* speaks to the referee; what it spends is the judge's */
+    /* A call of it that succeeds ends the turn as a success, and its arguments are what the turn
+     * gives. run may be NULL. */
+    TOOL_FINAL = 64,
+    TOOL_OWED = 128, /* final, and the turn must not end without it */
 };
 
 struct tool_image {
@@ -111,18 +115,24 @@ struct tool_entry {
     unsigned flags;
     size_t max_result; /* 0: TOOL_MAX_RESULT */
 
-    /* More flags of this very call (a Bash command that only reads); NULL: none. */
-    unsigned (*more_flags)(const struct json *args);
+    void *arg; /* of a row that is made at run time: its maker's */
+
+    /* Every function below gets the row, or a call that names it.
+     *
+     * More flags of this very call (a Bash command that only reads); NULL: none. */
+    unsigned (*more_flags)(const struct tool_entry *e, const struct json *args);
     /* What permission rules look at; slices live in the arena. NULL: only the name. */
-    void (*about)(struct workspace *w, const struct json *args, struct arena *arena,
-                  struct rule_subject *ret);
+    void (*about)(const struct tool_entry *e, struct workspace *w, const struct json *args,
+                  struct arena *arena, struct rule_subject *ret);
     /* Derived fields for hooks, SDK and permission requests, such as an absolute file_path: appends
      * the args as JSON with them. NULL: the args as they are. What the model sent stays as it is.
      */
-    void (*expand)(struct workspace *w, const struct json *args, struct buf *ret);
+    void (*expand)(const struct tool_entry *e, struct workspace *w, const struct json *args,
+                   struct buf *ret);
     /* Whether this session offers the tool at all (WebSearch needs a provider that has it). NULL:
      * always. */
-    bool (*offered)(const struct conf *conf, const struct provider *provider);
+    bool (*offered)(const struct tool_entry *e, const struct conf *conf,
+                    const struct provider *provider);
     /* Whether run() could do it at all, found out by the same look and without changing anything;
      * called before a person is asked about it. What it says when it could not, it says as run()
      * does. NULL: there is nothing to find out. */

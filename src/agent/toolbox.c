@@ -1,13 +1,17 @@
 /*
- * The tools of one session. Texts and schemas are written once; the request's entries are slices
- * of that. Immutable after toolbox_new(), so any thread may look.
+ * toolbox: texts and schemas are written once; the request's entries are slices of that. Any
+ * thread.
  */
 #include "agent/toolbox.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
 
 #include "agent/permit.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/strv.h"
 #include "base/vec.h"
 #include "conf/nearest.h"
@@ -20,21 +24,34 @@
 #define TOOLBOX_MAX_SCHEMA ((size_t)1 << 20)
 
 struct toolbox {
+    atomic_int refs;
     struct arena arena;
     VEC(const struct tool_entry *) entries;
     VEC(const struct json *) schemas; /* of the entry with the same index */
     VEC(struct llm_tool) llm;
-    struct tool_entry structured; /* name NULL: none */
+    struct map by_name; /* to the entry's index, plus one */
+    const struct tool_entry *owed;
     struct str names;
+    void (*release)(void *arg);
+    void *release_arg;
 };
 
-void toolbox_free(struct toolbox *t)
+struct toolbox *toolbox_ref(struct toolbox *t)
 {
-    if (!t)
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return t;
+}
+
+void toolbox_unref(struct toolbox *t)
+{
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) > 1)
         return;
+    if (t->release)
+        t->release(t->release_arg);
     vec_release(&t->entries);
     vec_release(&t->schemas);
     vec_release(&t->llm);
+    map_release(&t->by_name);
     arena_release(&t->arena);
     mem_freep(&t);
 }
@@ -47,6 +64,10 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
     struct llm_tool *llm;
     struct jw w;
 
+    if (t->entries.len == TOOLBOX_MAX)
+        return err_set(err, ERR_TOO_BIG, "there are more than %d tools", TOOLBOX_MAX);
+    if (map_has(&t->by_name, str_of(e->name)))
+        return err_set(err, ERR_BAD_INPUT, "two tools are named %s", e->name);
     if (json_parse(&t->arena, str_of(e->schema), &schema, /*ret_info=*/NULL, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &text, JW_CLEAN);
@@ -57,6 +78,9 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
     jw_cstr(&w, e->text);
     vec_push(&t->entries, e);
     vec_push(&t->schemas, schema);
+    map_set(&t->by_name, str_of(e->name), (void *)(uintptr_t)t->entries.len);
+    if (e->flags & TOOL_OWED)
+        t->owed = e;
     llm = vec_add(&t->llm);
     llm->name = str_of(e->name);
     llm->description = str_of(e->text);
@@ -66,7 +90,18 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
     return 0;
 }
 
-static int toolbox_add_structured(struct toolbox *t, struct str schema, struct err *err)
+static int toolbox_add_copy(struct toolbox *t, const struct tool_entry *e, struct err *err)
+{
+    struct tool_entry *copy = arena_alloc(&t->arena, sizeof(*copy));
+
+    *copy = *e;
+    copy->name = arena_cstr(&t->arena, str_of(e->name));
+    copy->text = arena_cstr(&t->arena, str_of(e->text));
+    copy->schema = arena_cstr(&t->arena, str_of(e->schema));
+    return toolbox_add(t, copy, err);
+}
+
+int tool_structured(struct str schema, struct arena *arena, struct tool_entry *ret, struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
     CLEANUP(buf_release) struct buf unknown = BUF_INIT(4096);
@@ -80,14 +115,14 @@ static int toolbox_add_structured(struct toolbox *t, struct str schema, struct e
     if (unknown.len)
         return err_set(err, ERR_BAD_INPUT, "JSON schema: this part of it cannot be checked: %.*s",
                        STR_ARG(str_first(buf_str(&unknown), str_chr(buf_str(&unknown), '\n'))));
-    t->structured = (struct tool_entry){
+    *ret = (struct tool_entry){
         .name = "StructuredOutput",
         .text = "Gives the final answer in the form that was asked for. Call it exactly once, "
                 "when everything else is done; your turn ends with it.",
-        .schema = arena_cstr(&t->arena, schema),
-        .flags = TOOL_FREE,
+        .schema = arena_cstr(arena, schema),
+        .flags = TOOL_FREE | TOOL_FINAL | TOOL_OWED,
     };
-    return toolbox_add(t, &t->structured, err);
+    return 0;
 }
 
 static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_entry *e)
@@ -96,7 +131,7 @@ static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_ent
 
     if (spec->only && !strv_has(spec->only, name))
         return false;
-    if (e->offered && !e->offered(spec->conf, spec->provider))
+    if (e->offered && !e->offered(e, spec->conf, spec->provider))
         return false;
     return !spec->permit || permit_offers(spec->permit, name);
 }
@@ -139,22 +174,26 @@ static void toolbox_write_names(struct toolbox *t)
 
 int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct err *err)
 {
-    struct toolbox *t;
+    struct toolbox *t = mem_zalloc(sizeof(*t));
 
+    atomic_init(&t->refs, 1);
+    t->release = spec->release;
+    t->release_arg = spec->release_arg;
     if (toolbox_check_only(spec, err) < 0)
-        return -1;
-    t = mem_zalloc(sizeof(*t));
+        goto fail;
     for (const struct tool_entry *const *e = spec->table; *e; e++) {
         if (toolbox_wants(spec, *e) && toolbox_add(t, *e, err) < 0)
             goto fail;
     }
-    if (spec->output_schema.len && toolbox_add_structured(t, spec->output_schema, err) < 0)
-        goto fail;
+    for (size_t i = 0; i < spec->more_count; i++) {
+        if (toolbox_add_copy(t, &spec->more[i], err) < 0)
+            goto fail;
+    }
     toolbox_write_names(t);
     *ret = t;
     return 0;
 fail:
-    toolbox_free(t);
+    toolbox_unref(t);
     return -1;
 }
 
@@ -166,27 +205,24 @@ const struct llm_tool *toolbox_llm(const struct toolbox *t, size_t *ret_count)
 
 const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name)
 {
+    uintptr_t at;
+
     if (str_is(name, "Task"))
         name = STR("Agent");
-    VEC_EACH(&t->entries, e) {
-        if (str_is(name, (*e)->name))
-            return *e;
-    }
-    return NULL;
+    at = (uintptr_t)map_get(&t->by_name, name);
+    return at ? t->entries.ptr[at - 1] : NULL;
 }
 
 const struct json *toolbox_schema(const struct toolbox *t, const struct tool_entry *e)
 {
-    for (size_t i = 0; i < t->entries.len; i++) {
-        if (t->entries.ptr[i] == e)
-            return t->schemas.ptr[i];
-    }
-    return NULL;
+    uintptr_t at = (uintptr_t)map_get(&t->by_name, str_of(e->name));
+
+    return at ? t->schemas.ptr[at - 1] : NULL;
 }
 
-const struct tool_entry *toolbox_structured(const struct toolbox *t)
+const struct tool_entry *toolbox_owed(const struct toolbox *t)
 {
-    return t->structured.name ? &t->structured : NULL;
+    return t->owed;
 }
 
 struct str toolbox_nearest(const struct toolbox *t, struct str name)

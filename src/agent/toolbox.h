@@ -1,7 +1,7 @@
 /*
- * The tools of one session: rows of the table that are offered, schemas parsed, request entries
- * written. Made once and immutable after, so that what goes to the model stays the same to the
- * byte.
+ * The tools of an agent: rows that are offered, schemas parsed, request entries written. Immutable
+ * and shared by reference, so that what goes to the model stays the same to the byte; another set
+ * of tools is another toolbox (agent_set_toolbox()). Any thread.
  */
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 
+struct arena;
 struct conf;
 struct err;
 struct json;
@@ -28,21 +29,35 @@ struct toolbox_spec {
     const struct conf *conf;
     const struct provider *provider;
     struct permit *permit; /* NULL: offers everything */
-    /* JSON schema of the answer a script wants: it becomes the tool StructuredOutput, which the
-     * model must call to end its turn. Empty: none. */
-    struct str output_schema;
+    /* Rows that are made at run time, offered whatever `only` says. They are copied; what their arg
+     * points to lives until release() is called, with the last reference to the toolbox, or before
+     * a failing toolbox_new() returns. */
+    const struct tool_entry *more;
+    size_t more_count;
+    void (*release)(void *arg); /* NULL: nothing to release */
+    void *release_arg;
 };
 
-/* ERR_BAD_INPUT: a name nobody knows (with the nearest one), or a schema that is not usable. */
+#define TOOLBOX_MAX 4096 /* tools; more are an error */
+
+/* ERR_BAD_INPUT: a name nobody knows (with the nearest one) or that two tools have, or a schema
+ * that is not usable. ERR_TOO_BIG: too many tools. */
 int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct err *err);
-void toolbox_free(struct toolbox *t);
+struct toolbox *toolbox_ref(struct toolbox *t);
+void toolbox_unref(struct toolbox *t); /* NULL is fine */
+
+/* The row of StructuredOutput: the answer has the form that a script wants, and the turn must not
+ * end without it. Its strings live in the arena. ERR_BAD_INPUT: no schema, or one that cannot be
+ * checked. */
+int tool_structured(struct str schema, struct arena *arena, struct tool_entry *ret,
+                    struct err *err);
 
 const struct llm_tool *toolbox_llm(const struct toolbox *t, size_t *ret_count);
 /* NULL when the session has no such tool; Task is Agent. */
 const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name);
 const struct json *toolbox_schema(const struct toolbox *t, const struct tool_entry *e);
-/* The row of StructuredOutput; NULL when no schema was given. */
-const struct tool_entry *toolbox_structured(const struct toolbox *t);
+/* The tool that a turn must not end without (TOOL_OWED); NULL: none. */
+const struct tool_entry *toolbox_owed(const struct toolbox *t);
 struct str toolbox_nearest(const struct toolbox *t, struct str name); /* or empty */
 struct str toolbox_names(const struct toolbox *t); /* JSON array, for system/init */
 size_t toolbox_bytes(const struct toolbox *t);     /* of names, texts and schemas in a request */

@@ -23,7 +23,7 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
-#define TURN_RESTATE 3   /* times a structured answer is asked for again */
+#define TURN_RESTATE 3   /* times the call of a tool that is owed is asked for again */
 #define TURN_SENT_BACK 8 /* times Stop hooks may send a turn back before they are overruled */
 #define TURN_MAX_NOTE ((size_t)64 << 10)
 
@@ -91,19 +91,27 @@ static void turn_keep_interrupted(struct agent *a, struct turn *t, struct step *
 
 /* ---- Before the end ---- */
 
-/* True: the answer is still owed in the form that was asked for. */
-static bool turn_owes_structure(struct agent *a, const struct turn *t)
+/* The tool that must be called before the turn may end; NULL: none, or it was. */
+static const struct tool_entry *turn_owes(struct agent *a, const struct turn *t)
 {
-    return toolbox_structured(a->spec.toolbox) && !t->structured_json.len;
+    return t->is_final ? NULL : toolbox_owed(a->spec.toolbox);
 }
 
 /* Without it, and it was asked for often enough. */
-static bool turn_gives_up_structure(struct agent *a, struct turn *t)
+static bool turn_gives_up(struct agent *a, struct turn *t)
 {
-    if (!turn_owes_structure(a, t) || t->structured <= TURN_RESTATE)
+    if (!turn_owes(a, t) || t->final_tries <= TURN_RESTATE)
         return false;
-    err_set(&t->err, ERR_PROTOCOL, "none of %d answers fitted the schema", t->structured);
+    err_set(&t->err, ERR_PROTOCOL, "none of %d answers fitted the schema", t->final_tries);
     return true;
+}
+
+static void turn_remind_final(struct agent *a, const char *tool)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(TURN_MAX_NOTE);
+
+    buf_addf(&text, "Give the final answer by calling %s; plain text does not count.", tool);
+    agent_remind(a, buf_str(&text));
 }
 
 /* How often in a row Stop hooks may send a turn back; 0: for ever. */
@@ -249,14 +257,12 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
         turn_again(t, WHY_QUEUED_INPUT);
         return true;
     }
-    if (turn_owes_structure(a, t)) {
+    if (turn_owes(a, t)) {
         *ret = END_STRUCTURED;
-        t->structured++;
-        if (turn_gives_up_structure(a, t))
+        t->final_tries++;
+        if (turn_gives_up(a, t))
             return false;
-        agent_remind(a,
-                     STR("Give the final answer by calling StructuredOutput; plain text does not "
-                         "count."));
+        turn_remind_final(a, turn_owes(a, t)->name);
         turn_again(t, WHY_STRUCTURED);
         return true;
     }
@@ -294,12 +300,12 @@ static bool turn_run_calls(struct agent *a, struct turn *t, struct batch *calls,
         *ret = END_TOOL_DEFERRED;
         return false;
     }
-    if (turn_gives_up_structure(a, t)) {
+    if (turn_gives_up(a, t)) {
         *ret = END_STRUCTURED;
         return false;
     }
     *ret = t->stopped ? END_HOOK_STOPPED : END_COMPLETED;
-    if (t->stopped || t->structured_json.len)
+    if (t->stopped || t->is_final)
         return false;
     turn_again(t, WHY_NEXT_TURN);
     return true;
@@ -457,7 +463,7 @@ static void turn_begin(struct agent *a, struct turn *t)
 
     t->start_ms = clock_mono_ms();
     pace_begin(a->pace);
-    buf_init(&t->structured_json, AGENT_MAX_TEXT);
+    buf_init(&t->final_args, AGENT_MAX_TEXT);
     buf_init(&t->denials, AGENT_MAX_TEXT);
     buf_init(&t->deferred, AGENT_MAX_TEXT);
     buf_init(&t->note, TURN_MAX_NOTE);
@@ -513,7 +519,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     agent_emit(a, e, a->spec.cancel);
 
     cancel_unref(t->cancel);
-    buf_release(&t->structured_json);
+    buf_release(&t->final_args);
     buf_release(&t->denials);
     buf_release(&t->deferred);
     buf_release(&t->note);

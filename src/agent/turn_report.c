@@ -87,7 +87,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->usage = t->usage;
     r->denials = arena_str(&e->arena, buf_str(&denials));
     r->deferred = arena_str(&e->arena, buf_str(&t->deferred));
-    r->structured = arena_str(&e->arena, buf_str(&t->structured_json));
+    r->structured = arena_str(&e->arena, buf_str(&t->final_args));
     r->queued = queued.len;
     e->report = r;
     if (journal && journal->turn_done(journal, r, &err) < 0)

@@ -57,7 +57,7 @@ static int look_leave(struct look *l, struct err *err)
 
     l->flags = tool_flags(l->entry, l->args);
     if (l->entry->about)
-        l->entry->about(l->spec->workspace, l->args, &l->arena, &subject);
+        l->entry->about(l->entry, l->spec->workspace, l->args, &l->arena, &subject);
     subject.tool = str_of(l->entry->name);
     subject.args = l->args;
     if (!(l->flags & TOOL_READ_ONLY) || subject.about != ABOUT_PATH || subject.writes)

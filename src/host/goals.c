@@ -318,7 +318,7 @@ void goals_free(struct goals *g)
         return;
     goal_free(g->goal);
     goals_arm(g, STR(""));
-    toolbox_free(g->judge_tools);
+    toolbox_unref(g->judge_tools);
     provider_release(&g->judge);
     mem_freep(&g->judge_name);
     buf_release(&g->anchor);

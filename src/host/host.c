@@ -50,36 +50,43 @@
 static void host_list_tools(struct host *h)
 {
     bool goals = session_is_kept(h->session) && conf_get_bool(h->conf, "goal.enabled", true);
-    size_t n = 0;
 
-    for (const struct tool_entry *const *e = tools_table(); *e && n < HOST_MAX_TOOLS; e++)
-        h->tools[n++] = *e;
-    for (const struct tool_entry *const *e = goal_tools(); goals && *e && n < HOST_MAX_TOOLS; e++)
-        h->tools[n++] = *e;
-    h->tools[n] = NULL;
+    h->tools.len = 0;
+    for (const struct tool_entry *const *e = tools_table(); *e; e++)
+        vec_push(&h->tools, *e);
+    for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
+        vec_push(&h->tools, *e);
+    vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
 
 int host_make_toolbox(struct host *h, struct err *err)
 {
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct tool_entry structured;
     struct toolbox_spec spec = {
-        .table = h->tools,
         .only = h->has_only_tools ? &h->only_tools : NULL,
         .conf = h->conf,
         .provider = &h->models.list[0],
         .permit = h->permit,
-        .output_schema = buf_str(&h->schema),
+        .more = &structured,
     };
     struct toolbox *box = NULL;
     struct toolbox *old;
 
+    if (h->schema.len) {
+        if (tool_structured(buf_str(&h->schema), &arena, &structured, err) < 0)
+            return -1;
+        spec.more_count = 1;
+    }
     host_list_tools(h);
+    spec.table = h->tools.ptr;
     if (toolbox_new(&spec, &box, err) < 0)
         return -1;
     gate_take(&h->gate);
     old = h->toolbox;
     h->toolbox = box;
     gate_give(&h->gate);
-    toolbox_free(old);
+    toolbox_unref(old);
     return 0;
 }
 
@@ -90,8 +97,8 @@ static void host_note_missing_tools(const struct host *h, struct strv *ret_notes
         const char *name = h->only_tools.ptr[i];
         bool found = str_starts(str_of(name), STR("mcp__")); /* there are no servers yet */
 
-        for (size_t j = 0; h->tools[j] && !found; j++)
-            found = strcmp(h->tools[j]->name, name) == 0;
+        for (size_t j = 0; h->tools.ptr[j] && !found; j++)
+            found = strcmp(h->tools.ptr[j]->name, name) == 0;
         if (!found)
             strv_addf(ret_notes, "--tools: there is no tool '%s' here; left out", name);
     }
@@ -394,7 +401,8 @@ void host_free(struct host *h)
     surroundings_free(h->around);
     mem_freep(&h->commits);
     thread_join(h->looking);
-    toolbox_free(h->toolbox);
+    toolbox_unref(h->toolbox);
+    vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
         workspace_clear(h->workspace);

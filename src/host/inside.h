@@ -27,8 +27,6 @@ struct agent;
 struct record;
 struct tool_entry;
 
-#define HOST_MAX_TOOLS 64
-
 struct host {
     struct conf *conf;
     const struct args *args;
@@ -40,7 +38,7 @@ struct host {
     struct workspace *workspace;
     struct permit *permit;
     struct sandbox *sandbox;
-    const struct tool_entry *tools[HOST_MAX_TOOLS + 1];
+    VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;

@@ -101,7 +101,7 @@ static int court_ask(struct court *c)
 static void court_close(struct court *c)
 {
     judge_verdict_release(&c->verdict);
-    toolbox_free(c->toolbox);
+    toolbox_unref(c->toolbox);
     permit_free(c->permit);
     workspace_unref(c->workspace);
     provider_release(&c->provider);

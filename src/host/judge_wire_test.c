@@ -222,7 +222,7 @@ static void hearing_run(struct hearing *h, const char *dialect, const struct can
     h->result = judge_ask(&spec, &the_case, NULL, &h->verdict, &h->err);
     canned_stop(&h->server);
     workspace_unref(spec.workspace);
-    toolbox_free(toolbox);
+    toolbox_unref(toolbox);
     conf_unref(conf);
 }
 

@@ -31,9 +31,9 @@
 #define BASH_PROGRESS_LINES 5
 #define BASH_MAX_NOTES ((size_t)64 << 10)
 
-static unsigned tool_bash_more_flags(const struct json *args);
-static void tool_bash_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret);
+static unsigned tool_bash_more_flags(const struct tool_entry *e, const struct json *args);
+static void tool_bash_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret);
 static int tool_bash_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_bash_entry = {
@@ -65,10 +65,11 @@ struct bash {
     int code;
 };
 
-static unsigned tool_bash_more_flags(const struct json *args)
+static unsigned tool_bash_more_flags(const struct tool_entry *e, const struct json *args)
 {
     CLEANUP(rule_command_freep) struct rule_command *command = NULL;
 
+    (void)e;
     if (json_get_bool(args, "run_in_background", false))
         return 0;
     command = rule_command_new(json_get_str(args, "command"));
@@ -78,9 +79,10 @@ static unsigned tool_bash_more_flags(const struct json *args)
     return TOOL_READ_ONLY | TOOL_CONCURRENT;
 }
 
-static void tool_bash_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret)
+static void tool_bash_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
+    (void)e;
     (void)w;
     (void)arena; /* the command lives as long as the args */
     *ret = (struct rule_subject){

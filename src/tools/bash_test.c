@@ -207,7 +207,7 @@ static void what_it_is_about(void **state)
         assert_int_equal(json_parse(&arena, str_of(rows[i].args), &args, NULL, NULL), 0);
         if (tool_flags(&tool_bash_entry, args) != rows[i].flags)
             fail_msg("%s: flags %u", rows[i].args, tool_flags(&tool_bash_entry, args));
-        tool_bash_entry.about(NULL, args, &arena, &about);
+        tool_bash_entry.about(&tool_bash_entry, NULL, args, &arena, &about);
         assert_int_equal(about.about, ABOUT_COMMAND);
         assert_true(str_is(about.tool, "Bash"));
         assert_true(str_eq(about.text, json_get_str(args, "command")));

@@ -15,9 +15,10 @@
 
 #define EDIT_CONTEXT 3 /* lines shown around a change */
 
-static void tool_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret);
-static void tool_edit_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static void tool_edit_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret);
+static void tool_edit_expand(const struct tool_entry *e, struct workspace *w,
+                             const struct json *args, struct buf *ret);
 static int tool_edit_check(struct tool_call *call, struct tool_result *ret, struct err *err);
 static int tool_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
@@ -32,14 +33,17 @@ const struct tool_entry tool_edit_entry = {
     .run = tool_edit_run,
 };
 
-static void tool_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret)
+static void tool_edit_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
     tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
+    (void)e;
 }
 
-static void tool_edit_expand(struct workspace *w, const struct json *args, struct buf *ret)
+static void tool_edit_expand(const struct tool_entry *e, struct workspace *w,
+                             const struct json *args, struct buf *ret)
 {
+    (void)e;
     tool_expand_path(w, args, "file_path", ret);
 }
 

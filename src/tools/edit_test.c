@@ -341,11 +341,11 @@ static void rules_and_hooks_see_the_whole_path(void **state)
         struct rule_subject subject = {0};
         struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-        tools[i]->about(t.workspace, args, &t.arena, &subject);
+        tools[i]->about(tools[i], t.workspace, args, &t.arena, &subject);
         assert_int_equal(subject.about, ABOUT_PATH);
         assert_int_equal(subject.writes, i > 0);
         assert_true(str_is(subject.text, tool_check_path(&t, "a.c")));
-        tools[i]->expand(t.workspace, args, &text);
+        tools[i]->expand(tools[i], t.workspace, args, &text);
         assert_true(str_has(buf_str(&text), str_of(tool_check_path(&t, "a.c"))));
         buf_release(&text);
     }

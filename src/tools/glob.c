@@ -28,8 +28,8 @@
 #define GLOB_MAX_FOUND 500000
 #define GLOB_TIMEOUT_MS 60000
 
-static void tool_glob_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret);
+static void tool_glob_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret);
 static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_glob_entry = {
@@ -100,12 +100,13 @@ static char *glob_folder(struct workspace *w, const struct json *args, struct st
     return workspace_resolve(w, str_of(joined));
 }
 
-static void tool_glob_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret)
+static void tool_glob_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
     struct str rest;
     CLEANUP(mem_freep) char *folder = glob_folder(w, args, &rest);
 
+    (void)e;
     tool_about_path(w, str_of(folder), /*writes=*/false, arena, ret);
 }
 

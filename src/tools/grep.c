@@ -36,8 +36,8 @@
 #define GREP_TIMEOUT_MS 60000
 #define GREP_PAGE_BYTES ((size_t)28000) /* below TOOL_MAX_RESULT, with room for a last sentence */
 
-static void tool_grep_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret);
+static void tool_grep_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret);
 static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_grep_entry = {
@@ -49,11 +49,12 @@ const struct tool_entry tool_grep_entry = {
     .run = tool_grep_run,
 };
 
-static void tool_grep_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret)
+static void tool_grep_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
     struct str path = json_get_str(args, "path");
 
+    (void)e;
     tool_about_path(w, path.len ? path : STR("."), /*writes=*/false, arena, ret);
 }
 

@@ -8,9 +8,11 @@
 #include "tools/edit_match.h"
 #include "tools/entries.h"
 
-static void tool_multi_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
+static void tool_multi_edit_about(const struct tool_entry *e, struct workspace *w,
+                                  const struct json *args, struct arena *arena,
                                   struct rule_subject *ret);
-static void tool_multi_edit_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static void tool_multi_edit_expand(const struct tool_entry *e, struct workspace *w,
+                                   const struct json *args, struct buf *ret);
 static int tool_multi_edit_check(struct tool_call *call, struct tool_result *ret, struct err *err);
 static int tool_multi_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
@@ -25,14 +27,18 @@ const struct tool_entry tool_multi_edit_entry = {
     .run = tool_multi_edit_run,
 };
 
-static void tool_multi_edit_about(struct workspace *w, const struct json *args, struct arena *arena,
+static void tool_multi_edit_about(const struct tool_entry *e, struct workspace *w,
+                                  const struct json *args, struct arena *arena,
                                   struct rule_subject *ret)
 {
     tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
+    (void)e;
 }
 
-static void tool_multi_edit_expand(struct workspace *w, const struct json *args, struct buf *ret)
+static void tool_multi_edit_expand(const struct tool_entry *e, struct workspace *w,
+                                   const struct json *args, struct buf *ret)
 {
+    (void)e;
     tool_expand_path(w, args, "file_path", ret);
 }
 

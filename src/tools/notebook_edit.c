@@ -12,10 +12,11 @@
 #include "tools/patch.h"
 #include "tools/target.h"
 
-static void tool_notebook_edit_about(struct workspace *w, const struct json *args,
-                                     struct arena *arena, struct rule_subject *ret);
-static void tool_notebook_edit_expand(struct workspace *w, const struct json *args,
-                                      struct buf *ret);
+static void tool_notebook_edit_about(const struct tool_entry *e, struct workspace *w,
+                                     const struct json *args, struct arena *arena,
+                                     struct rule_subject *ret);
+static void tool_notebook_edit_expand(const struct tool_entry *e, struct workspace *w,
+                                      const struct json *args, struct buf *ret);
 static int tool_notebook_edit_check(struct tool_call *call, struct tool_result *ret,
                                     struct err *err);
 static int tool_notebook_edit_run(struct tool_call *call, struct tool_result *ret, struct err *err);
@@ -31,14 +32,18 @@ const struct tool_entry tool_notebook_edit_entry = {
     .run = tool_notebook_edit_run,
 };
 
-static void tool_notebook_edit_about(struct workspace *w, const struct json *args,
-                                     struct arena *arena, struct rule_subject *ret)
+static void tool_notebook_edit_about(const struct tool_entry *e, struct workspace *w,
+                                     const struct json *args, struct arena *arena,
+                                     struct rule_subject *ret)
 {
     tool_about_path(w, json_get_str(args, "notebook_path"), /*writes=*/true, arena, ret);
+    (void)e;
 }
 
-static void tool_notebook_edit_expand(struct workspace *w, const struct json *args, struct buf *ret)
+static void tool_notebook_edit_expand(const struct tool_entry *e, struct workspace *w,
+                                      const struct json *args, struct buf *ret)
 {
+    (void)e;
     tool_expand_path(w, args, "notebook_path", ret);
 }
 

@@ -31,9 +31,10 @@
 #define READ_MAX_SCAN ((int64_t)4 << 30) /* bytes of a huge file that are looked through */
 #define READ_CHUNK ((size_t)256 << 10)
 
-static void tool_read_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret);
-static void tool_read_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static void tool_read_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret);
+static void tool_read_expand(const struct tool_entry *e, struct workspace *w,
+                             const struct json *args, struct buf *ret);
 static int tool_read_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_read_entry = {
@@ -60,14 +61,17 @@ struct reading {
     bool is_part; /* offset or limit were given */
 };
 
-static void tool_read_about(struct workspace *w, const struct json *args, struct arena *arena,
-                            struct rule_subject *ret)
+static void tool_read_about(const struct tool_entry *e, struct workspace *w,
+                            const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
     tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/false, arena, ret);
+    (void)e;
 }
 
-static void tool_read_expand(struct workspace *w, const struct json *args, struct buf *ret)
+static void tool_read_expand(const struct tool_entry *e, struct workspace *w,
+                             const struct json *args, struct buf *ret)
 {
+    (void)e;
     tool_expand_path(w, args, "file_path", ret);
 }
 

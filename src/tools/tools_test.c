@@ -29,13 +29,19 @@ static struct provider with_search = {.name = (char *)"anthropic", .dialect = &d
 
 static struct toolbox *make(const struct strv *only, const char *schema, struct err *err)
 {
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct tool_entry structured;
     struct toolbox_spec spec = {
         .table = tools_table(),
         .only = only,
         .provider = &with_search,
-        .output_schema = str_of(schema),
+        .more = &structured,
+        .more_count = schema && *schema ? 1 : 0,
     };
     struct toolbox *box = NULL;
+
+    if (spec.more_count && tool_structured(str_of(schema), &arena, &structured, err) < 0)
+        return NULL;
 
     return toolbox_new(&spec, &box, err) < 0 ? NULL : box;
 }
@@ -76,7 +82,7 @@ static void all_of_it_is_small(void **state)
     print_message("%zu tools, %zu bytes of names, texts and schemas\n", count, toolbox_bytes(box));
     assert_true(count >= 16);
     assert_true(toolbox_bytes(box) <= MAX_BYTES);
-    toolbox_free(box);
+    toolbox_unref(box);
 }
 
 static void some_of_it(void **state)
@@ -116,7 +122,7 @@ static void some_of_it(void **state)
             fail_msg("row %zu: %.*s", i, STR_ARG(toolbox_names(box)));
         if (cases[i].error && strcmp(err.text, cases[i].error) != 0)
             fail_msg("row %zu: %s", i, err.text);
-        toolbox_free(box);
+        toolbox_unref(box);
     }
 }
 

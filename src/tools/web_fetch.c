@@ -21,7 +21,8 @@
 #define ERROR_PAGE_BYTES 2000 /* shown of what comes with an error status */
 #define DATA_BYTES (30 * 1000)
 
-static void tool_web_fetch_about(struct workspace *w, const struct json *args, struct arena *arena,
+static void tool_web_fetch_about(const struct tool_entry *e, struct workspace *w,
+                                 const struct json *args, struct arena *arena,
                                  struct rule_subject *ret);
 static int tool_web_fetch_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
@@ -34,9 +35,11 @@ const struct tool_entry tool_web_fetch_entry = {
     .run = tool_web_fetch_run,
 };
 
-static void tool_web_fetch_about(struct workspace *w, const struct json *args, struct arena *arena,
+static void tool_web_fetch_about(const struct tool_entry *e, struct workspace *w,
+                                 const struct json *args, struct arena *arena,
                                  struct rule_subject *ret)
 {
+    (void)e;
     (void)w;
     ret->about = ABOUT_HOST;
     ret->text = arena_str(arena, fetch_host(json_get_str(args, "url")));

@@ -380,7 +380,7 @@ static void addresses(void **state)
             fail_msg("%s: %s", address_cases[i].url, buf_cstr(&address));
         buf_addf(&args, "{\"url\":\"%s\"}", address_cases[i].url);
         assert_int_equal(json_parse(&arena, buf_str(&args), &v, NULL, NULL), 0);
-        tool_web_fetch_entry.about(NULL, v, &arena, &subject);
+        tool_web_fetch_entry.about(&tool_web_fetch_entry, NULL, v, &arena, &subject);
         assert_int_equal(subject.about, ABOUT_HOST);
         if (!str_is(subject.text, address_cases[i].host))
             fail_msg("%s: host %.*s", address_cases[i].url, STR_ARG(subject.text));

@@ -26,7 +26,8 @@
 #define MAX_SOURCES 40
 #define MAX_PAUSES 3
 
-static bool tool_web_search_offered(const struct conf *conf, const struct provider *provider);
+static bool tool_web_search_offered(const struct tool_entry *e, const struct conf *conf,
+                                    const struct provider *provider);
 static int tool_web_search_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_web_search_entry = {
@@ -58,8 +59,10 @@ static const struct vendor *find_vendor(const struct provider *p)
     return NULL;
 }
 
-static bool tool_web_search_offered(const struct conf *conf, const struct provider *provider)
+static bool tool_web_search_offered(const struct tool_entry *e, const struct conf *conf,
+                                    const struct provider *provider)
 {
+    (void)e;
     (void)conf;
     return find_vendor(provider);
 }

@@ -308,7 +308,7 @@ static void offered(void **state)
         struct provider p = {.name = name, .dialect = dialect_find(str_of(offers[i].dialect))};
 
         snprintf(name, sizeof(name), "%s", offers[i].name);
-        if (tool_web_search_entry.offered(NULL, &p) != offers[i].offered)
+        if (tool_web_search_entry.offered(&tool_web_search_entry, NULL, &p) != offers[i].offered)
             fail_msg("%s by %s", offers[i].name, offers[i].dialect);
     }
 }

@@ -11,9 +11,11 @@
 #include "tools/patch.h"
 #include "tools/target.h"
 
-static void tool_write_about(struct workspace *w, const struct json *args, struct arena *arena,
+static void tool_write_about(const struct tool_entry *e, struct workspace *w,
+                             const struct json *args, struct arena *arena,
                              struct rule_subject *ret);
-static void tool_write_expand(struct workspace *w, const struct json *args, struct buf *ret);
+static void tool_write_expand(const struct tool_entry *e, struct workspace *w,
+                              const struct json *args, struct buf *ret);
 static int tool_write_check(struct tool_call *call, struct tool_result *ret, struct err *err);
 static int tool_write_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
@@ -28,14 +30,17 @@ const struct tool_entry tool_write_entry = {
     .run = tool_write_run,
 };
 
-static void tool_write_about(struct workspace *w, const struct json *args, struct arena *arena,
-                             struct rule_subject *ret)
+static void tool_write_about(const struct tool_entry *e, struct workspace *w,
+                             const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
     tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
+    (void)e;
 }
 
-static void tool_write_expand(struct workspace *w, const struct json *args, struct buf *ret)
+static void tool_write_expand(const struct tool_entry *e, struct workspace *w,
+                              const struct json *args, struct buf *ret)
 {
+    (void)e;
     tool_expand_path(w, args, "file_path", ret);
 }
 

@@ -184,7 +184,7 @@ static void run(char *dir)
     check_rules();
     print_row("end");
     agent_free(bench.agent);
-    toolbox_free(box);
+    toolbox_unref(box);
     permit_free(permit);
     workspace_unref(w);
     provider_release(&provider);
