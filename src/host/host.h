@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event.h"
 
 struct agent_input;
