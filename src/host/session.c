@@ -517,6 +517,28 @@ struct record *session_begin(struct session *s, struct workspace *w, struct aske
     return s->record;
 }
 
+struct record *session_begin_agent(struct session *s, const char *path, const char *agent_id,
+                                   struct workspace *w, struct asker *asker, const char *entrypoint,
+                                   session_notice_fn notice, void *notice_arg)
+{
+    struct record_spec spec = {
+        .path = path,
+        .session = s->id,
+        .agent_id = agent_id,
+        .entrypoint = entrypoint,
+        .sync = session_sync(s->conf),
+        .workspace = w,
+        .asker = asker,
+        .folder = s->folder,
+        .notice = notice,
+        .notice_arg = notice_arg,
+    };
+    struct record *r = record_new(&spec);
+
+    transcript_patience(record_transcript(r), /*max_wait_ms=*/-1, s->cancel);
+    return r;
+}
+
 void session_mode(struct session *s, struct str mode)
 {
     if (s->record)
