@@ -263,12 +263,14 @@ int host_connect(struct host *h, struct err *err)
  * goes on: it asks git nothing, and threads read its file. What fails here early is tried again
  * when it is used.
  */
-static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, struct err *err)
+static int host_begin(struct host *h, const struct host_spec *spec, struct strv *ret_notes,
+                      struct err *err)
 {
+    bool is_early = spec->has_input && !session_resumes(&spec->session);
     struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
 
     h->commits = path_join(conf_home(h->conf), "commits.last");
-    if (!h->args->given[OPT_NO_SESSION_PERSISTENCE])
+    if (!spec->session.is_unkept)
         place.commits = h->commits;
     if (is_early)
         h->around = surroundings_start(&place);
@@ -386,9 +388,9 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         strv_add_all(&h->only_tools, spec->tools);
     h->feed = feed_new(/*limits=*/NULL);
     h->asks = asks_new(host_on_waiting, h);
-    if (host_begin(h, spec->has_input && !session_wants_past(h->args), ret_notes, err) < 0 ||
-        (!h->session && session_open(h->conf, h->args, spec->session, h->cancel, ret_notes,
-                                     &h->session, err) < 0) ||
+    if (host_begin(h, spec, ret_notes, err) < 0 ||
+        (!h->session &&
+         session_open(h->conf, &spec->session, h->cancel, ret_notes, &h->session, err) < 0) ||
         host_make_parts(h, ret_notes, err) < 0) {
         host_free(h);
         return -1;

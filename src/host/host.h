@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "host/session.h"
 #include "llm/dialect.h"
 #include "llm/event.h"
 
@@ -55,8 +56,8 @@ struct workspace;
 struct host_spec {
     struct conf *conf; /* read again when its files change */
     const struct args *args;
-    struct cancel *cancel;    /* of the process */
-    const char *session;      /* uuid; NULL: a new one */
+    struct cancel *cancel; /* of the process */
+    struct session_spec session;
     struct session *found;    /* session_open() has been called; taken, also on failure; NULL: no */
     const struct strv *tools; /* the only ones to offer; NULL: all */
     /* Tools beside those of the table, offered whatever `tools` says; with what they point to they
