@@ -134,7 +134,7 @@ static void open_read_past(struct open_chore *o)
     struct err err = {0};
 
     project_key(str_of(conf_dir(o->spec.conf)), &project);
-    if (store_open("sqlite", conf_home(o->spec.conf), o->spec.cancel, &store, &err) < 0 ||
+    if (store_shared(conf_home(o->spec.conf), o->spec.cancel, &store, &err) < 0 ||
         store_prompts(store, buf_str(&project), SESSION_PAST_PROMPTS, &arena, &prompts,
                       o->spec.cancel, &err) < 0)
         log_debug("tui", "no earlier prompts: %s", err.text);
