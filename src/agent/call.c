@@ -280,6 +280,7 @@ struct tool_call call_for_tool(struct call *c)
         .conf = spec->conf,
         .net = spec->net,
         .referee = spec->referee,
+        .spawner = spec->spawner,
         .model_name = c->model,
         .cancel = c->cancel,
         .progress = call_progress,

@@ -97,6 +97,11 @@ bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str 
     return hooks_want(a->spec.hooks, event, subject);
 }
 
+bool agent_session_hook_wanted(const struct agent *a, enum hook_event event, struct str subject)
+{
+    return identity_is_main(&a->spec.identity) && agent_hook_wanted(a, event, subject);
+}
+
 static struct event *hook_event_made(const struct agent *a, enum event_kind kind, struct str id,
                                      enum hook_event event, struct str subject)
 {
@@ -308,7 +313,7 @@ void agent_tell_end(struct agent *a)
     struct err err = {0};
     struct jw w;
 
-    if (!agent_hook_wanted(a, HOOK_SESSION_END, reason))
+    if (!agent_session_hook_wanted(a, HOOK_SESSION_END, reason))
         return;
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_SESSION_END);

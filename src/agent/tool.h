@@ -37,6 +37,7 @@ struct permit;
 struct provider;
 struct referee;
 struct sandbox;
+struct spawner;
 struct workspace;
 
 #define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
@@ -85,6 +86,7 @@ struct tool_call {
     const struct conf *conf;
     struct net *net;         /* NULL: this run has no network */
     struct referee *referee; /* NULL: there is none */
+    struct spawner *spawner; /* to start agents; NULL: none can be started here */
     const char *model_name;  /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */

@@ -144,7 +144,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     struct err err = {0};
     struct jw w;
 
-    if (!agent_hook_wanted(a, HOOK_STOP, STR("")))
+    if (!agent_session_hook_wanted(a, HOOK_STOP, STR("")))
         return 0;
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_STOP);

@@ -94,7 +94,7 @@ static int read_ledger(struct proving *v, const struct proof *p, struct buf *ret
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     goal_event_vec events = {0};
     struct store *store = NULL;
-    int r = store_open("sqlite", conf_home(v->conf), v->cmd->cancel, &store, err);
+    int r = store_shared(conf_home(v->conf), v->cmd->cancel, &store, err);
 
     if (r == 0)
         r = store_goal_events(store, p->session, p->goal_id, /*after=*/0, PROOF_MAX_EVENTS, &arena,

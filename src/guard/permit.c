@@ -64,14 +64,77 @@ bool permit_list_parse(struct str name, enum rule_list *ret)
 
 /* --- the state ------------------------------------------------------------------------------ */
 
+static struct permit_state *permit_state_new(void)
+{
+    struct permit_state *s = mem_zalloc(sizeof(*s));
+
+    atomic_init(&s->refs, 1);
+    return s;
+}
+
+static void permit_state_share(struct permit_state *s, struct permit_rule *r)
+{
+    atomic_fetch_add(&r->refs, 1);
+    vec_push(&s->rules, r);
+}
+
+static struct permit_state *permit_state_copy(const struct permit_state *from)
+{
+    struct permit_state *s = permit_state_new();
+
+    s->mode = from->mode;
+    s->before_plan = from->before_plan;
+    s->never_bypass = from->never_bypass;
+    s->never_auto = from->never_auto;
+    s->no_grants = from->no_grants;
+    VEC_EACH(&from->rules, r) {
+        permit_state_share(s, *r);
+    }
+    return s;
+}
+
+/* A mode that the settings forbid now is none. */
+static void permit_state_fit_mode(struct permit_state *s)
+{
+    if ((s->never_bypass && s->mode == MODE_BYPASS) || (s->never_auto && s->mode == MODE_AUTO))
+        s->mode = MODE_DEFAULT;
+}
+
+/* What a branch goes by: the other's rules as they are now, and its own. The lock is held. */
+static void permit_merge(struct permit *p, struct permit_state *base)
+{
+    struct permit_state *s = permit_state_copy(base);
+
+    VEC_EACH(&p->state->rules, r) {
+        permit_state_share(s, *r);
+    }
+    if (p->has_mode) {
+        s->mode = p->state->mode;
+        s->before_plan = p->state->before_plan;
+        permit_state_fit_mode(s);
+    }
+    p->base = base;
+    p->merged = s;
+}
+
 struct permit_state *permit_state_ref(struct permit *p)
 {
+    struct permit_state *base = p->of ? permit_state_ref(p->of) : NULL;
+    struct permit_state *old = NULL;
+    struct permit_state *old_base = base;
     struct permit_state *s;
 
     lock_take(&p->lock);
-    s = p->state;
+    if (base && (p->base != base || !p->merged)) {
+        old = p->merged;
+        old_base = p->base;
+        permit_merge(p, base);
+    }
+    s = base ? p->merged : p->state;
     atomic_fetch_add(&s->refs, 1);
     lock_give(&p->lock);
+    permit_state_unref(old);
+    permit_state_unref(old_base);
     return s;
 }
 
@@ -91,45 +154,23 @@ void permit_state_unrefp(struct permit_state **s)
     permit_state_unref(*s);
 }
 
-static struct permit_state *permit_state_new(void)
-{
-    struct permit_state *s = mem_zalloc(sizeof(*s));
-
-    atomic_init(&s->refs, 1);
-    return s;
-}
-
-static void permit_state_share(struct permit_state *s, struct permit_rule *r)
-{
-    atomic_fetch_add(&r->refs, 1);
-    vec_push(&s->rules, r);
-}
-
 struct permit_state *permit_begin(struct permit *p)
 {
-    struct permit_state *s = permit_state_new();
-
     lock_take(&p->lock);
-    s->mode = p->state->mode;
-    s->before_plan = p->state->before_plan;
-    s->never_bypass = p->state->never_bypass;
-    s->never_auto = p->state->never_auto;
-    s->no_grants = p->state->no_grants;
-    VEC_EACH(&p->state->rules, r) {
-        permit_state_share(s, *r);
-    }
-    return s;
+    return permit_state_copy(p->state);
 }
 
 void permit_commit(struct permit *p, struct permit_state *s)
 {
     struct permit_state *old = p->state;
+    struct permit_state *merged = TAKE_PTR(p->merged);
     bool changed = old->mode != s->mode;
     enum permit_mode mode = s->mode;
 
     p->state = s;
     lock_give(&p->lock);
     permit_state_unref(old);
+    permit_state_unref(merged);
     if (changed && p->on_mode)
         p->on_mode(mode, p->on_mode_arg);
 }
@@ -408,22 +449,35 @@ void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_w
     s->never_bypass = made->never_bypass;
     s->never_auto = made->never_auto;
     s->no_grants = made->no_grants;
-    if ((s->never_bypass && s->mode == MODE_BYPASS) || (s->never_auto && s->mode == MODE_AUTO))
-        s->mode = MODE_DEFAULT;
+    permit_state_fit_mode(s);
     permit_commit(p, s);
+}
+
+static struct permit *permit_like(const struct permit *p, struct workspace *w, struct sandbox *s,
+                                  struct permit_state *state)
+{
+    struct permit *like = mem_zalloc(sizeof(*like));
+
+    like->workspace = workspace_ref(w);
+    like->sandbox = s;
+    like->home = mem_dup(p->home, strlen(p->home));
+    like->may_bypass = p->may_bypass;
+    lock_init(&like->lock);
+    like->state = state;
+    return like;
 }
 
 struct permit *permit_copy(struct permit *p)
 {
-    struct permit *copy = mem_zalloc(sizeof(*copy));
+    return permit_like(p, p->workspace, p->sandbox, permit_state_ref(p));
+}
 
-    copy->workspace = workspace_ref(p->workspace);
-    copy->sandbox = p->sandbox;
-    copy->home = mem_dup(p->home, strlen(p->home));
-    copy->may_bypass = p->may_bypass;
-    lock_init(&copy->lock);
-    copy->state = permit_state_ref(p);
-    return copy;
+struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandbox *s)
+{
+    struct permit *branch = permit_like(p, w, s, permit_state_new());
+
+    branch->of = p;
+    return branch;
 }
 
 void permit_free(struct permit *p)
@@ -431,6 +485,8 @@ void permit_free(struct permit *p)
     if (!p)
         return;
     permit_state_unref(p->state);
+    permit_state_unref(p->base);
+    permit_state_unref(p->merged);
     strv_release(&p->folders);
     workspace_unref(p->workspace);
     lock_release(&p->lock);
@@ -458,12 +514,19 @@ enum permit_mode permit_mode_before_plan(struct permit *p)
 
 int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err)
 {
+    CLEANUP(permit_state_unrefp) struct permit_state *now = permit_state_ref(p);
     struct permit_state *s = permit_begin(p);
 
+    if (p->of) { /* what the settings say is the other's */
+        s->never_bypass = now->never_bypass;
+        s->never_auto = now->never_auto;
+        s->mode = now->mode;
+    }
     if (permit_state_set_mode(p, s, mode, err) < 0) {
         permit_abandon(p, s);
         return -1;
     }
+    p->has_mode = true;
     permit_commit(p, s);
     return 0;
 }

@@ -98,6 +98,10 @@ int permit_update(struct permit *p, const struct json *updates, struct strv *ret
 int permit_lend(struct permit *p, const struct strv *allow, const struct strv *deny,
                 const struct strv *only, struct strv *ret_warnings, struct err *err);
 void permit_return(struct permit *p);
+/* For another agent of the session, which works in w: rules and folders are those of p, as they
+ * change, and updates of it are updates of p. Its mode is the session's until it is given one of
+ * its own, and what is lent to it nobody else has. p outlives it. */
+struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandbox *s);
 /* Another one with the rules and the mode of this moment, for a question "what if". */
 struct permit *permit_copy(struct permit *p);
 /* What "always allow" would do, as such a JSON array; nothing when there is no suggestion. */

@@ -44,6 +44,7 @@ enum permit_destination {
 };
 
 struct permit {
+    struct permit *of; /* a branch's: whose rules it has; NULL: none */
     struct workspace *workspace;
     struct sandbox *sandbox; /* NULL: none */
     char *home;
@@ -51,9 +52,12 @@ struct permit {
     bool may_bypass;
     void (*on_mode)(enum permit_mode mode, void *arg);
     void *on_mode_arg;
-    struct strv folders; /* that the settings have added; permit_reload()'s */
-    struct lock lock;    /* of the state below; changes are made by copying */
-    struct permit_state *state;
+    struct strv folders;        /* that the settings have added; permit_reload()'s */
+    struct lock lock;           /* of what follows; changes are made by copying */
+    struct permit_state *state; /* a branch's: what it has beside the other's */
+    bool has_mode;              /* a branch's: that of its state counts */
+    /* Of a branch: both in one, as long as neither changes; NULL: not made yet. */
+    struct permit_state *base, *merged;
 };
 
 struct permit_state *permit_state_ref(struct permit *p);

@@ -243,6 +243,8 @@ int permit_update(struct permit *p, const struct json *updates, struct strv *ret
 {
     if (!json_is(updates, JSON_ARRAY))
         return err_set(err, ERR_BAD_INPUT, "permission updates are not a list");
+    if (p->of)
+        return permit_update(p->of, updates, ret_warnings, err);
     JSON_EACH(updates, u) {
         if (update_one(p, u, ret_warnings, err) < 0)
             return -1;

@@ -34,7 +34,8 @@ struct thing {
 
 struct workspace {
     atomic_int refs;
-    struct strv dirs; /* the first one never changes */
+    struct workspace *of; /* a branch's: whose folders and environment it has. NULL: none */
+    struct strv dirs;     /* the first one never changes */
     char *state_dir;
     struct lock lock;          /* of everything below, and of dirs behind the first */
     VEC(struct strv) environs; /* the last one counts; others may still be in use */
@@ -61,6 +62,50 @@ struct workspace *workspace_new(const char *dir, const char *state_dir, char *co
     for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
         buf_init(&w->shell[i], WORKSPACE_MAX_SHELL);
     return w;
+}
+
+static void workspace_keep_seen(struct workspace *w, const char *path, struct seen_file *file)
+{
+    struct seen_file *old;
+
+    lock_take(&w->lock);
+    file->order = ++w->looks;
+    old = map_set(&w->seen, str_of(path), file);
+    lock_give(&w->lock);
+    mem_freep(&old);
+}
+
+struct workspace *workspace_branch(struct workspace *of, const char *dir)
+{
+    CLEANUP(mem_freep) char *now = workspace_cwd(of);
+    struct workspace *w = workspace_new(dir ? dir : workspace_dir(of), of->state_dir, /*env=*/NULL);
+
+    if (!dir)
+        workspace_set_cwd(w, now);
+    w->of = workspace_ref(of);
+    lock_take(&of->lock);
+    for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
+        buf_add(&w->shell[i], buf_str(&of->shell[i]));
+    lock_give(&of->lock);
+    return w;
+}
+
+void workspace_know(struct workspace *w, struct workspace *from)
+{
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    CLEANUP(buf_release) struct buf todos = BUF_INIT(WORKSPACE_MAX_TODOS);
+
+    workspace_todos(from, &todos);
+    workspace_set_todos(w, buf_str(&todos));
+    workspace_seen_paths(from, &paths);
+    for (size_t i = paths.len; i > 0; i--) { /* the last one looked at is the last again */
+        struct seen_file *file = mem_zalloc(sizeof(*file));
+
+        if (workspace_seen(from, paths.ptr[i - 1], file))
+            workspace_keep_seen(w, paths.ptr[i - 1], file);
+        else
+            mem_freep(&file);
+    }
 }
 
 struct workspace *workspace_ref(struct workspace *w)
@@ -112,6 +157,7 @@ void workspace_unref(struct workspace *w)
     mem_freep(&w->state_dir);
     mem_freep(&w->cwd);
     lock_release(&w->lock);
+    workspace_unref(w->of);
     mem_freep(&w);
 }
 
@@ -124,6 +170,8 @@ char *const *workspace_environ(struct workspace *w)
 {
     char *const *env;
 
+    if (w->of)
+        return workspace_environ(w->of);
     lock_take(&w->lock);
     env = strv_get(&w->environs.ptr[w->environs.len - 1]);
     lock_give(&w->lock);
@@ -188,9 +236,15 @@ void workspace_remove_dir(struct workspace *w, const char *dir)
 
 void workspace_dirs(struct workspace *w, struct strv *ret)
 {
+    CLEANUP(strv_release) struct strv others = STRV_INIT;
+
     lock_take(&w->lock);
     strv_add_all(ret, &w->dirs);
     lock_give(&w->lock);
+    if (w->of)
+        workspace_dirs(w->of, &others);
+    for (size_t i = 1; i < others.len; i++)
+        strv_adds(ret, others.ptr[i]);
 }
 
 void workspace_resolve_at(struct str dir, struct str path, struct buf *ret)
@@ -276,17 +330,6 @@ uint64_t seen_hash(struct str content)
     for (; i < content.len; i++)
         h = (h ^ (unsigned char)content.ptr[i]) * 0x100000001b3;
     return h;
-}
-
-static void workspace_keep_seen(struct workspace *w, const char *path, struct seen_file *file)
-{
-    struct seen_file *old;
-
-    lock_take(&w->lock);
-    file->order = ++w->looks;
-    old = map_set(&w->seen, str_of(path), file);
-    lock_give(&w->lock);
-    mem_freep(&old);
 }
 
 void workspace_saw(struct workspace *w, const char *path, const struct stat *st, struct str content,

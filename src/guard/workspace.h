@@ -24,6 +24,12 @@ struct workspace;
 /* dir: absolute, without links. state_dir: the session's own folder (…/projects/<key>/<session>),
  * made when the first file goes there. env: for children. All are copied. */
 struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *env);
+/* For another agent of the session: its folders and its environment are those of w as they change,
+ * but for the first one when dir says another; how its commands begin is as w has it now. Current
+ * folder, files seen and todos are its own. dir NULL: where w is now. */
+struct workspace *workspace_branch(struct workspace *w, const char *dir);
+/* What the agent of `from` has seen and has to do, the agent of w has, too. */
+void workspace_know(struct workspace *w, struct workspace *from);
 struct workspace *workspace_ref(struct workspace *w);
 void workspace_unref(struct workspace *w);
 

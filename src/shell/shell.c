@@ -250,6 +250,20 @@ void shell_scan_text(struct shell *s, struct str in, unsigned depth)
 
 /* --- a text --------------------------------------------------------------------------------- */
 
+/*
+ * bash removes a backslash with the newline after it before it looks for operators and quotes:
+ * "]\\<newline>]" is "]]", "(\\<newline>(" starts arithmetic. Only behind a blank, where every
+ * operator has ended, is it certainly nothing but a blank.
+ */
+static void shell_check_continued_lines(struct shell *s, struct str text)
+{
+    for (size_t i = 0; i + 1 < text.len; i++) {
+        if (text.ptr[i] == '\\' && text.ptr[i + 1] == '\n' && i &&
+            !strchr(" \t\n", text.ptr[i - 1]))
+            shell_doubt(s, "a line is continued inside a word or an operator");
+    }
+}
+
 /* Characters that a terminal or a reader does not show as what they are. */
 static bool is_hidden(uint32_t code)
 {
@@ -291,10 +305,9 @@ void shell_split(struct shell *ret, struct str text)
         return;
     }
     shell_check_characters(ret, text);
+    shell_check_continued_lines(ret, text);
     shell_scan_text(ret, text, 0);
     shell_settle(ret);
-    if (ret->computes && ret->takes)
-        shell_doubt(ret, "it computes with what it did not write itself");
 }
 
 void shell_release(struct shell *s)

@@ -75,8 +75,6 @@ struct shell {
     /* While it is read. */
     VEC(struct shell_variable) variables;
     VEC(struct shell_changed) changed;
-    bool computes; /* arithmetic on variables by name ... */
-    bool takes;    /* ... and some variable holds what is not written here */
     size_t filled; /* bytes that variables were replaced by: at most SHELL_MAX_TEXT */
     size_t looks;  /* at names of variables that change */
 };

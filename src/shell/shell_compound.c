@@ -163,7 +163,6 @@ static void scan_for(struct shell_scan *c)
         c->at += 2;
         scan_for_words(c, name);
     } else {
-        c->s->takes = true; /* "$@" */
         c->at += shell_peek(c, 0) == ';';
     }
     scan_do(c);
@@ -173,18 +172,18 @@ static void scan_for(struct shell_scan *c)
 
 #define NUMBER_TESTS "-eq -ne -lt -le -gt -ge"
 
-/* Numbers in [[ ]] are arithmetic, which runs commands in subscripts. */
+/* Numbers in [[ ]] are arithmetic, which runs commands in subscripts, quoted or not. */
 static bool is_tame_number(const struct shell_word *w)
 {
-    size_t sign = str_starts(w->text, STR("-"));
+    size_t sign = str_starts(w->raw, STR("-"));
 
-    if (w->expands)
-        return w->computed && !w->unknown && !w->text.len;
-    for (size_t i = sign; i < w->text.len; i++) {
-        if (!shell_is_digit(w->text.ptr[i]))
+    if (str_is_word_of(w->raw, "$? $# $$"))
+        return true;
+    for (size_t i = sign; i < w->raw.len; i++) {
+        if (!shell_is_digit(w->raw.ptr[i]))
             return false;
     }
-    return w->text.len > sign;
+    return w->raw.len > sign;
 }
 
 static void check_test(struct shell_scan *c, const struct shell_part *p)
@@ -196,7 +195,7 @@ static void check_test(struct shell_scan *c, const struct shell_part *p)
             shell_doubt(c->s, "it asks for a variable by name");
         if (words_have(w->text, NUMBER_TESTS) &&
             (!is_tame_number(w - 1) || i + 1 >= p->words.len || !is_tame_number(w + 1)))
-            shell_doubt(c->s, "it computes with what it did not write itself");
+            shell_doubt(c->s, "it computes with what only the running shell knows");
     }
 }
 

@@ -73,17 +73,15 @@ static size_t find_arithmetic_end(struct str in, size_t at, bool skips, bool *re
     return in.len;
 }
 
-/* "$x" and "$?" inside arithmetic; what else a dollar sign starts could be anything. */
-static void scan_arithmetic_dollar(struct shell_scan *c)
+/* Numbers and operators alone. bash evaluates the value of a name again, and runs the commands in
+ * its subscripts: x='a[$(rm f)]'; echo $((x)). Nothing here can say what a name holds. */
+static bool is_plain_arithmetic(struct str text)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(SHELL_MAX_TEXT);
-    struct shell_word w = {0};
-    char next = shell_peek(c, 1);
-
-    if (!shell_is_name_start(next) && next != '#' && next != '?')
-        shell_doubt(c->s, "it computes with what it did not write itself");
-    c->s->computes |= shell_is_name_start(next);
-    shell_scan_dollar(c, &w, &text, /*in_quotes=*/true);
+    for (size_t i = 0; i < text.len; i++) {
+        if (!shell_is_digit(text.ptr[i]) && !strchr(" \t\n+-*/%()<>=!&|^~?:,", text.ptr[i]))
+            return false;
+    }
+    return str_chr(text, '\0') == text.len;
 }
 
 /* x=1, x++: not x == 1, x <= 1 */
@@ -134,25 +132,18 @@ bool shell_scan_arithmetic(struct shell_scan *c)
         return false;
     if (arithmetic_sets(str_from(str_first(c->in, end), c->at)))
         arithmetic_change(c->s, str_from(str_first(c->in, end), c->at));
+    if (!is_plain_arithmetic(str_from(str_first(c->in, end), c->at)))
+        shell_doubt(c->s, "it computes with what only the running shell knows");
     while (c->at < end) {
-        char ch = c->in.ptr[c->at];
+        CLEANUP(buf_release) struct buf text = BUF_INIT(SHELL_MAX_TEXT);
+        struct shell_word w = {0};
 
-        if (ch == '$') {
-            scan_arithmetic_dollar(c);
-            continue;
-        }
-        if (ch == '`') {
-            struct shell_word w = {0};
-
+        if (c->in.ptr[c->at] == '$')
+            shell_scan_dollar(c, &w, &text, /*in_quotes=*/true);
+        else if (c->in.ptr[c->at] == '`')
             shell_scan_backtick(c, &w, /*in_quotes=*/true);
-            continue;
-        }
-        if (shell_is_name_start(ch)) {
-            c->s->computes = true;
-        } else if (ch == '\0' || ch == '[' || ch == '\\' || ch == '#' || ch == '@') {
-            shell_doubt(c->s, "it computes with what it did not write itself");
-        }
-        c->at++;
+        else
+            c->at++;
     }
     if (c->at > end) /* something in it reached further than its brackets */
         shell_break(c->s, "arithmetic is not closed");

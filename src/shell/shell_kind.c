@@ -59,20 +59,20 @@ static const struct reader readers[] = {
     {"[", "vR", "", 0},
 };
 
-/* Programs that are asked for nothing but their version. */
+/* Programs that are asked for nothing but their version. Not those that look into the folder for
+ * which version to run: cargo and rustc (rust-toolchain), yarn (yarnPath), pnpm, go. */
 #define VERSION_TELLERS                                                                            \
-    "node npm npx yarn pnpm python python3 pip pip3 gcc g++ cc clang clang++ make cmake ninja "    \
-    "meson cargo rustc go java javac ruby perl php bash git docker"
+    "node npm npx python python3 pip pip3 gcc g++ cc clang clang++ make cmake ninja meson java "   \
+    "javac ruby perl php bash git docker"
 
 /* ... with what else they may be asked; "python3 -v" would run what it is fed. */
 static bool tells_version(struct str name, struct str option)
 {
     if (str_is(option, "-v"))
-        return words_have(name, "node npm yarn pnpm ruby perl php gcc clang make");
+        return words_have(name, "node npm ruby perl php gcc clang make");
     if (str_is(option, "-V"))
-        return words_have(name, "python python3 pip pip3 cargo rustc");
-    return str_is(option, "version") ? words_have(name, "go")
-                                     : str_is(option, "-version") && words_have(name, "java javac");
+        return words_have(name, "python python3 pip pip3");
+    return str_is(option, "-version") && words_have(name, "java javac");
 }
 
 static bool has_letter(struct str cluster, const char *letters)

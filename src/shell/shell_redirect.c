@@ -60,6 +60,9 @@ void shell_scan_redirect(struct shell_scan *c)
     }
     if ((str_is(op, ">&") || str_is(op, "<&")) && is_descriptor(target.raw))
         return;
+    /* The shell expands what it finds there once more: >&'$(rm x)'. */
+    if (str_is(op, ">&") || str_is(op, "<&"))
+        shell_doubt(c->s, "the target of a redirection is no number");
     if (target.expands || target.globs || str_starts(target.text, STR("/dev/tcp/")) ||
         str_starts(target.text, STR("/dev/udp/")))
         shell_doubt(c->s, "the target of a redirection is not written out");

@@ -22,17 +22,6 @@ bool shell_is_own_variable(struct str name)
     return true;
 }
 
-/* Arithmetic looks into the values of the variables it names, and runs the commands in their
- * subscripts: x='a[$(rm f)]'; echo $((x)). */
-static bool is_tame_value(struct str value)
-{
-    for (size_t i = 0; i < value.len; i++) {
-        if (!value.ptr[i] || strchr("[$`", value.ptr[i]))
-            return false;
-    }
-    return true;
-}
-
 /* x+=y: what x held comes first. */
 static void append(struct shell *s, const struct shell_variable *before, struct shell_word *value)
 {
@@ -61,8 +50,6 @@ void shell_set_variable(struct shell *s, struct str name, const struct shell_wor
         append(s, before, &value);
     if (before ? !str_eq(before->value, value.text) : appends)
         shell_variable_changes(s, name, /*taken=*/!before);
-    if (w->unknown || w->globs || !is_tame_value(value.text))
-        s->takes = true;
     if (s->values.len >= SHELL_MAX_PARTS || s->variables.len >= SHELL_MAX_PARTS)
         return;
     vec_push(&s->values, value);
@@ -79,7 +66,6 @@ void shell_set_variable(struct shell *s, struct str name, const struct shell_wor
 /* read x: what it holds then stands nowhere. */
 static void part_take_variables(struct shell *s, const struct shell_part *p)
 {
-    s->takes = true;
     for (size_t i = 1; p->first + i < p->words.len; i++) {
         struct str text = shell_word_at(p, i)->text;
 
@@ -150,7 +136,6 @@ static void scan_array(struct shell_scan *c, struct shell_word *w)
 {
     size_t start = (size_t)(w->raw.ptr - c->in.ptr);
 
-    c->s->takes = true;
     w->expands = w->unknown = true;
     for (;;) {
         struct shell_word element;

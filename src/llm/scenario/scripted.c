@@ -6,6 +6,8 @@
  */
 #include "llm/scenario/scripted.h"
 
+#include <stdatomic.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -18,6 +20,7 @@
 #include "sync/thread.h"
 
 struct scripted {
+    atomic_int refs;
     struct scenario *scenario;
     struct lock lock; /* guards the cursor */
     struct scenario_cursor cursor;
@@ -44,15 +47,23 @@ int scripted_open(const char *file, struct scripted **ret, struct err *err)
     if (scenario_load(file, &scenario, err) < 0)
         return -1;
     s = mem_zalloc(sizeof(*s));
+    atomic_init(&s->refs, 1);
     s->scenario = scenario;
     lock_init(&s->lock);
     *ret = s;
     return 0;
 }
 
+struct scripted *scripted_ref(struct scripted *s)
+{
+    if (s)
+        atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
 void scripted_free(struct scripted *s)
 {
-    if (!s)
+    if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
         return;
     scenario_free(s->scenario);
     lock_release(&s->lock);

@@ -33,7 +33,8 @@ struct scripted;
 struct scripted_call;
 
 int scripted_open(const char *file, struct scripted **ret, struct err *err);
-void scripted_free(struct scripted *s); /* NULL is fine */
+struct scripted *scripted_ref(struct scripted *s);
+void scripted_free(struct scripted *s); /* with the last reference. NULL is fine for both */
 
 /* The request and the reply live as long as the call. */
 struct scripted_call *scripted_call_new(struct scripted *s, const struct llm_request *request,

@@ -31,6 +31,7 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "conf/option.h"
+#include "host/session.h"
 #include "slash/front.h"
 #include "slash/slash.h"
 #include "store/goals.h"
@@ -61,7 +62,8 @@ struct sent {
 
 /* A session as it is held here. Made and freed at the desk. */
 struct app_session {
-    struct args args;       /* the command line's, and what this one goes on with */
+    struct session_spec which;
+    char *resume;           /* of it, when it is ours; or NULL */
     struct session *found;  /* held and read already, for the host that will be made; NULL: not */
     slash_input_vec passed; /* said behind the switch by others than the person */
     struct host *host;
@@ -239,7 +241,7 @@ void app_notify_typed(struct app *a);             /* somebody is here: what wait
 void app_notify_tick(struct app *a);
 
 /* app_session.c */
-struct app_session *app_session_new(const struct args *args);
+struct app_session *app_session_new(const struct session_spec *which);
 void app_session_free(struct app_session *s); /* NULL is fine */
 /* Says what is gone on with in the place of what the command line has said of the first one. */
 void app_session_go(struct app_session *s, enum front_switch how, struct str id);

@@ -40,7 +40,7 @@ static void first_dir(struct app *a, struct buf *ret)
 
 static bool first_goes_on(const struct app *a)
 {
-    return a->session->args.given[OPT_RESUME] || a->session->args.given[OPT_CONTINUE];
+    return session_resumes(&a->session->which);
 }
 
 /* Once: later ones are told by a rule. */

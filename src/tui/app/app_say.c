@@ -56,7 +56,7 @@ static void send_keep(struct send_chore *s)
     struct store_prompt p = {buf_str(&s->project), buf_str(&s->text), clock_wall_ms()};
     struct err err = {0};
 
-    if (store_open("sqlite", s->home, s->cancel, &store, &err) < 0 ||
+    if (store_shared(s->home, s->cancel, &store, &err) < 0 ||
         store_prompt_add(store, &p, SAY_KEPT_PROMPTS, s->cancel, &err) < 0)
         log_debug("tui", "the prompt was not kept: %s", err.text);
 }

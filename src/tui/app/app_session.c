@@ -43,7 +43,7 @@ static void session_end(struct app_session *s, slash_input_vec *ret_behind)
     host_free(s->host);
     session_free(s->found);
     slash_inputs_release(&s->passed);
-    args_release(&s->args);
+    mem_freep(&s->resume);
     mem_freep(&s);
 }
 
@@ -56,42 +56,24 @@ void app_session_free(struct app_session *s)
     slash_inputs_release(&behind);
 }
 
-static void args_copy(struct args *to, const struct args *from)
-{
-    for (size_t i = 0; i < OPT_COUNT; i++) {
-        strv_add_all(&to->values[i], &from->values[i]);
-        to->given[i] = from->given[i];
-    }
-    strv_add_all(&to->words, &from->words);
-    to->plain = from->plain;
-}
-
-static void args_set(struct args *args, enum option_id id, struct str value)
-{
-    strv_clear(&args->values[id]);
-    strv_add(&args->values[id], value);
-    args->given[id] = true;
-}
-
-struct app_session *app_session_new(const struct args *args)
+struct app_session *app_session_new(const struct session_spec *which)
 {
     struct app_session *s = mem_zalloc(sizeof(*s));
 
     s->crew = crew_new();
-    args_copy(&s->args, args);
+    s->which = *which;
     return s;
 }
 
 void app_session_go(struct app_session *s, enum front_switch how, struct str id)
 {
-    struct args *args = &s->args;
-
-    session_forget_options(args);
+    s->which = (struct session_spec){.is_unkept = s->which.is_unkept};
     if (how == SWITCH_NEW)
         return;
-    args_set(args, OPT_RESUME, id);
-    if (how == SWITCH_FORK)
-        args_set(args, OPT_FORK_SESSION, STR(""));
+    mem_freep(&s->resume);
+    s->resume = mem_dup(id.ptr, id.len);
+    s->which.resume = s->resume;
+    s->which.forks = how == SWITCH_FORK;
 }
 
 /* ---- the chore ---- */
@@ -102,7 +84,6 @@ struct open_chore {
     struct app_session *made;
     struct statusline *line; /* the old one's: its thread may be waited for */
     struct host_spec spec;
-    const struct args *args; /* the command line's */
     enum front_switch how;
     bool is_first;
     bool has_past;     /* prompts were read before */
@@ -122,10 +103,9 @@ static struct app_session *open_make(struct open_chore *o, struct app_session *s
 {
     struct host_spec spec = o->spec;
 
-    if (!o->is_first && !session_wants_past(&s->args))
+    if (!o->is_first && !session_resumes(&s->which))
         spec.source = "clear";
-    spec.args = &s->args;
-    spec.session = args_get(&s->args, OPT_SESSION_ID);
+    spec.session = s->which;
     spec.found = TAKE_PTR(s->found);
     if (host_new(&spec, &o->notes, &s->host, err) < 0) {
         app_session_free(s);
@@ -138,7 +118,7 @@ static struct app_session *open_make(struct open_chore *o, struct app_session *s
 /* In the place of the one that could not be made. */
 static void open_instead(struct open_chore *o, enum front_switch how, struct str id)
 {
-    struct app_session *s = app_session_new(o->args);
+    struct app_session *s = app_session_new(&o->spec.session);
     struct err err = {0};
 
     app_session_go(s, how, id);
@@ -154,7 +134,7 @@ static void open_read_past(struct open_chore *o)
     struct err err = {0};
 
     project_key(str_of(conf_dir(o->spec.conf)), &project);
-    if (store_open("sqlite", conf_home(o->spec.conf), o->spec.cancel, &store, &err) < 0 ||
+    if (store_shared(conf_home(o->spec.conf), o->spec.cancel, &store, &err) < 0 ||
         store_prompts(store, buf_str(&project), SESSION_PAST_PROMPTS, &arena, &prompts,
                       o->spec.cancel, &err) < 0)
         log_debug("tui", "no earlier prompts: %s", err.text);
@@ -357,8 +337,7 @@ static void open_says_stays(struct app *a, const struct open_chore *o)
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
     buf_addf(&text, "It could not be done, so %s: %s",
-             o->made->args.given[OPT_RESUME] ? "this session goes on" : "a new session begins",
-             o->err.text);
+             o->made->which.resume ? "this session goes on" : "a new session begins", o->err.text);
     chat_note(a->chat, ROLE_BAD, buf_str(&text));
 }
 
@@ -410,7 +389,7 @@ static void open_done(struct chore *e, void *arg)
     open_pass(a, &o->behind);
     buf_clear(&a->resumes);
     buf_adds(&a->resumes, host_session(app_host(a)));
-    a->has_spoken = args_get(&a->session->args, OPT_RESUME) || a->session->args.given[OPT_CONTINUE];
+    a->has_spoken = session_resumes(&a->session->which);
     session_watch(a);
     app_watch_session(a);
     app_commands_take(a, &o->commands);
@@ -430,7 +409,6 @@ void app_open(struct app *a, struct app_session *next, enum front_switch how, st
     struct open_chore *o = chore_new(sizeof(*o), open_run, open_done, open_free);
 
     o->spec = *a->spec->host;
-    o->args = a->spec->host->args;
     o->next = next;
     buf_init(&o->goal, BUF_NO_LIMIT);
     o->how = how;
@@ -449,7 +427,7 @@ void app_open_first(struct app *a)
 {
     struct strv notes = STRV_INIT;
 
-    app_open(a, app_session_new(a->spec->host->args), SWITCH_NEW, &notes);
+    app_open(a, app_session_new(&a->spec->host->session), SWITCH_NEW, &notes);
 }
 
 /* ---- the end ---- */

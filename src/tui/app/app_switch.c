@@ -29,14 +29,14 @@ struct look_chore {
  * only a try, which keeps nothing. */
 static int look_try_fork(struct look_chore *l, struct err *err)
 {
-    struct app_session *trial = app_session_new(&l->next->args);
+    struct session_spec trial = l->next->which;
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct session *found = NULL;
     int rc;
 
-    trial->args.given[OPT_NO_SESSION_PERSISTENCE] = true;
-    rc = session_open(l->spec->conf, &trial->args, /*id=*/NULL, l->spec->cancel, &notes,
-                      &trial->found, err);
-    app_session_free(trial);
+    trial.is_unkept = true;
+    rc = session_open(l->spec->conf, &trial, l->spec->cancel, &notes, &found, err);
+    session_free(found);
     return rc;
 }
 
@@ -47,7 +47,7 @@ static void look_run(struct chore *e)
     if (l->how == SWITCH_FORK)
         (void)look_try_fork(l, &l->err);
     else
-        (void)session_open(l->spec->conf, &l->next->args, /*id=*/NULL, l->spec->cancel, &l->notes,
+        (void)session_open(l->spec->conf, &l->next->which, l->spec->cancel, &l->notes,
                            &l->next->found, &l->err);
 }
 
@@ -104,7 +104,7 @@ void app_switch(struct app *a, enum front_switch how, struct str id, struct fron
     }
     l->spec = a->spec->host;
     l->how = how;
-    l->next = app_session_new(l->spec->args);
+    l->next = app_session_new(&l->spec->session);
     app_session_go(l->next, how, how == SWITCH_FORK ? buf_str(&a->resumes) : id);
     a->is_changing = true;
     a->is_fresh = !request;
