@@ -87,8 +87,7 @@ static int trust_load(struct cmd *c, const char *dir, struct conf **ret, struct 
                                 .environ = environ,
                                 .args = &c->args,
                                 .etc = "/etc",
-                                .trusted = true,
-                                .headless = true};
+                                .trusted = true};
 
     return conf_load(&from, ret, err) < 0 || trust_approve(*ret, c->cancel, err) < 0 ? -1 : 0;
 }
