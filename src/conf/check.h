@@ -20,7 +20,7 @@ struct source;
 #define CHECK_MAX_WARNINGS 50 /* more are counted, not listed */
 
 struct check {
-    bool trusted;      /* false: KEY_TRUST rows of project files are left out */
+    bool trusted;     /* false: KEY_TRUST rows of project files are left out */
     bool lacks_trust; /* something was left out because the folder is not trusted */
     struct strv warnings;
     size_t unlisted;

@@ -16,8 +16,8 @@
 #define CHECKOUT_MAX_LINK 8192 /* bytes of a .git file */
 #define INDEX_MAX ((size_t)256 << 20)
 #define INDEX_HEAD 12
-#define INDEX_MODE 24  /* in an entry */
-#define INDEX_HASH 40  /* the same */
+#define INDEX_MODE 24 /* in an entry */
+#define INDEX_HASH 40 /* the same */
 #define INDEX_EXTENDED 0x4000
 
 /* The first line of a small file, without the prefix; "" when it is not there or

@@ -17,7 +17,6 @@
 #include "conf/source.h"
 #include "json/json.h"
 
-
 /* ---- Which ---- */
 
 static const char *const keys[] = {"apiKeyHelper",   "awsAuthRefresh",    "awsCredentialExport",

@@ -21,7 +21,7 @@
 struct explain {
     struct sandbox_job *job;
     const char *dir;
-    struct strv seen;                 /* "write to /etc/x" */
+    struct strv seen;        /* "write to /etc/x" */
     bool network, listening; /* was wanted, by what was said */
 };
 

@@ -63,14 +63,16 @@ static void doctor_kernel(struct doctor *d)
     if (k.landlock_abi)
         doctor_add(d, HEALTH_OK, "kernel", "Landlock, version %d", k.landlock_abi);
     else
-        doctor_add(d, HEALTH_WARN, "kernel", "no Landlock: commands can write to named pipes outside of their folders");
+        doctor_add(d, HEALTH_WARN, "kernel",
+                   "no Landlock: commands can write to named pipes outside of their folders");
     if (!k.seccomp)
         doctor_add(d, HEALTH_WARN, "kernel", "no seccomp: commands cannot be kept off the network");
     if (!k.pidfd || !k.close_range)
         doctor_add(d, HEALTH_BAD, "kernel", "%s is missing: Linux 5.9 or newer is needed",
                    k.pidfd ? "close_range" : "pidfd_open");
     doctor_add(d, k.user_namespaces ? HEALTH_OK : HEALTH_WARN, "kernel",
-               k.user_namespaces ? "user namespaces" : "no user namespaces: only root can have a sandbox");
+               k.user_namespaces ? "user namespaces"
+                                 : "no user namespaces: only root can have a sandbox");
 }
 
 static void doctor_confinement(struct doctor *d)

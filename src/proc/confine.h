@@ -26,7 +26,8 @@
  *     with unix_sockets. No abstract name of a socket reaches out of the job;
  *   - signals nobody but itself, and traces or looks into nobody's memory: it has a PID
  *     namespace and a /proc of its own, in which it sees no other process. Where a part of /proc is
- *     covered, as in most containers, "landlock" keeps the old /proc. Within the job debuggers work;
+ *     covered, as in most containers, "landlock" keeps the old /proc. Within the job debuggers
+ * work;
  *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf or perf, gives no
  *     setuid bits and file capabilities, types nothing into terminals: EPERM, or ENOSYS where
  *     programs then go on without;

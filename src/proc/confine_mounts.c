@@ -1,9 +1,9 @@
 /*
  * confine_mounts: overlays come first. Then what is to stay writable is copied, all of the rest is
- * made read-only and free of devices in one call, what is to be read-only or shown is copied then; after that the
- * copies are mounted over where they came from, folders before what is in them, and hidden places
- * get something empty over them. Paths have no symbolic links any more, and none is followed: a job
- * that runs beside this one could have put one there.
+ * made read-only and free of devices in one call, what is to be read-only or shown is copied then;
+ * after that the copies are mounted over where they came from, folders before what is in them, and
+ * hidden places get something empty over them. Paths have no symbolic links any more, and none is
+ * followed: a job that runs beside this one could have put one there.
  *
  * Runs in the warden; plain system calls only.
  */
@@ -399,7 +399,8 @@ static bool mounts_cover(struct mounts_empty *empty, const char *path, bool is_d
     int *first = is_dir ? &empty->dir : &empty->file;
     bool is_first = *first < 0;
     int tree = is_first ? mounts_make_empty(is_dir) : mounts_copy(*first);
-    bool covers = tree >= 0 && (!is_first || mounts_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY)) &&
+    bool covers = tree >= 0 &&
+                  (!is_first || mounts_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY)) &&
                   mounts_attach(tree, path);
     int sys = errno;
 

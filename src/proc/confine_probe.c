@@ -1,6 +1,6 @@
 /*
- * confine_probe: a child that confines itself and does nothing else, or mounts an overlay; a job that
- * is observed, or has processes of its own. Any thread.
+ * confine_probe: a child that confines itself and does nothing else, or mounts an overlay; a job
+ * that is observed, or has processes of its own. Any thread.
  */
 #include "proc/confine_probe.h"
 

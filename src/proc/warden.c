@@ -51,11 +51,11 @@ struct warden {
     struct warden_place place;
     bool is_over; /* nobody is left of the job, and the next one may come */
 
-    pid_t leader; /* 0 once reaped; in a PID namespace by its first process */
-    pid_t group;  /* the leader's pid, for good */
+    pid_t leader;               /* 0 once reaped; in a PID namespace by its first process */
+    pid_t group;                /* the leader's pid, for good */
     struct first_report *apart; /* of one that does not run in our memory; NULL: it does */
     pid_t first;                /* of a PID namespace, 0 once reaped; the leader is its child */
-    int over;                   /* ends with the leader that is its child; -1: nothing to wait for */
+    int over; /* ends with the leader that is its child; -1: nothing to wait for */
     bool tell_dir;
     bool is_last;                  /* what this job leaves us as is not fit for another */
     struct confine_image *confine; /* NULL: none */
