@@ -10,9 +10,10 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/vec.h"
-#include "conf/rule.h"
-#include "conf/shell.h"
+#include "conf/rule_list.h"
 #include "fuzz.h"
+#include "guard/rule.h"
+#include "shell/shell.h"
 
 static const struct rule_place place = {"/p", "/w", "/h"};
 
@@ -141,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         vec_release(&files);
     }
     rule_command_is_file_work(parsed, &paths);
-    rule_split_list(text, &list);
+    rule_list_split(text, &list);
     about.text = command;
     if (rule_parse(text, RULE_ASK, &place, &rule, NULL) == 0) {
         rule_matches(rule, &about);
