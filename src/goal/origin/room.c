@@ -597,6 +597,7 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
     }
     if (r->observe >= 0) {
         r->observed[n++] = r->dir;
+        r->observed[n++] = r->origin->dir;
         r->observed[n++] = r->user_home;
         r->observed[n++] = r->home;
         for (size_t i = 0; i < ARRAY_LEN(trace_elsewhere); i++)
