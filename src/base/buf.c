@@ -252,3 +252,34 @@ char *buf_take(struct buf *b)
     buf_init(b, max);
     return text;
 }
+
+static int base64_digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Line breaks are passed over; false for anything else that does not belong there. */
+bool buf_add_decoded(struct buf *ret, struct str text)
+{
+    unsigned bits = 0;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < text.len && text.ptr[i] != '='; i++) {
+        int digit = base64_digit(text.ptr[i]);
+
+        if (text.ptr[i] == '\n' || text.ptr[i] == '\r')
+            continue;
+        if (digit < 0)
+            return false;
+        bits = bits << 6 | (unsigned)digit;
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            buf_addc(ret, (char)(bits >> count & 0xff));
+        }
+    }
+    return !ret->over;
+}

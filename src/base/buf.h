@@ -43,6 +43,8 @@ void buf_addi(struct buf *b, int64_t n); /* "-34": as buf_addf() would, at a ten
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_addv(struct buf *b, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 void buf_add_base64(struct buf *b, struct str bytes);
+/* The bytes that base64 stands for; false: it is not base64. */
+bool buf_add_decoded(struct buf *b, struct str base64);
 
 /* Room for at least n more bytes behind len (NULL and over when max forbids); see buf_grown(). */
 char *buf_room(struct buf *b, size_t n);

@@ -52,6 +52,7 @@ extern const struct command cmd_goal;
 extern const struct command cmd_help;
 extern const struct command cmd_hooks;
 extern const struct command cmd_man;
+extern const struct command cmd_mcp;
 extern const struct command cmd_permissions;
 extern const struct command cmd_rewind;
 extern const struct command cmd_sandbox;

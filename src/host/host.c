@@ -29,6 +29,7 @@
 #include "host/feed.h"
 #include "host/goals.h"
 #include "host/inside.h"
+#include "host/mcp.h"
 #include "host/project.h"
 #include "host/reload.h"
 #include "host/session.h"
@@ -36,6 +37,7 @@
 #include "host/watch.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
+#include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
 #include "tools/background.h"
@@ -74,14 +76,28 @@ int host_make_toolbox(struct host *h, struct err *err)
     };
     struct toolbox *box = NULL;
     struct toolbox *old;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct mcp_tools *servers = h->mcp ? mcp_tools(h->mcp, &notes) : NULL;
+    const struct tool_entry *theirs = NULL;
+    size_t their_count = 0;
 
+    if (servers) {
+        theirs = mcp_tools_rows(servers, &their_count);
+        spec.more = more = arena_zalloc(&arena, (h->more_count + their_count + 1) * sizeof(*more));
+        spec.release = mcp_tools_free;
+        spec.release_arg = servers;
+    }
     for (; spec.more_count < h->more_count; spec.more_count++)
         more[spec.more_count] = h->more[spec.more_count];
     if (h->schema.len) {
-        if (tool_structured(buf_str(&h->schema), &arena, &more[spec.more_count], err) < 0)
+        if (tool_structured(buf_str(&h->schema), &arena, &more[spec.more_count], err) < 0) {
+            mcp_tools_free(servers);
             return -1;
+        }
         spec.more_count++;
     }
+    for (size_t i = 0; i < their_count; i++)
+        more[spec.more_count++] = theirs[i];
     host_list_tools(h);
     spec.table = h->tools.ptr;
     if (toolbox_new(&spec, &box, err) < 0)
@@ -347,7 +363,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     if (host_make_goals(h, ret_notes, err) < 0 || host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
-    return 0;
+    return host_start_mcp(h, ret_notes, err);
 }
 
 /* ---- life ---- */
@@ -429,6 +445,8 @@ void host_free(struct host *h)
     mem_freep(&h->commits);
     thread_join(h->looking);
     toolbox_unref(h->toolbox);
+    mcp_free(h->mcp); /* behind the rows that name its servers */
+    strv_release(&h->mcp_roots);
     vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */

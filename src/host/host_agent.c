@@ -107,6 +107,7 @@ void host_refresh(void *arg)
 
     reload_look(h->reload);
     watch_look(h->watch, host_on_file, h);
+    host_refresh_mcp(h);
 }
 
 static struct agent *host_build(struct host *h, struct err *err)
@@ -168,6 +169,8 @@ static struct agent *host_build(struct host *h, struct err *err)
     spec.context = buf_str(&h->context);
     if (host_await_net(h, err) < 0)
         return NULL;
+    host_await_mcp(h);
+    spec.toolbox = h->toolbox;
     a = agent_start(&spec, err);
     if (a)
         host_start_log(h); /* which reads what was said so far */

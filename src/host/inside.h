@@ -74,6 +74,11 @@ struct host {
     struct buf system,
         context; /* what every agent of the session begins with; made with the first */
     struct children *children;
+    struct mcp *mcp; /* NULL: no servers are configured */
+    struct strv mcp_roots;
+    atomic_uint mcp_changes; /* of servers and their tools */
+    unsigned mcp_seen;       /* of those, the ones in the toolbox */
+    int64_t mcp_turn;        /* when that was last changed */
     struct thread *looking;  /* whether commands can be confined here */
     struct titling *titling; /* NULL: nobody has asked for a title */
 
@@ -95,6 +100,11 @@ int host_connect(struct host *h, struct err *err);
 /* For one more workspace; the caller frees it. */
 struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct strv *ret_notes);
 struct toolbox *host_toolbox(struct host *h); /* a reference of yours */
+
+/* mcp.c: starts the servers; waits for them before the first turn; takes over what has changed. */
+int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err);
+void host_await_mcp(struct host *h);
+void host_refresh_mcp(struct host *h);
 
 /* host_hooks.c */
 void host_make_hooks(struct host *h, struct strv *ret_notes);

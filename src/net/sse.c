@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#define SSE_MAX_ID ((size_t)1024)
+
 struct sse {
     sse_event_fn fn;
     void *arg;
@@ -22,8 +24,10 @@ struct sse {
     struct buf kept_data;
 
     struct buf tail; /* the start of a line whose end has not arrived */
-    bool any_line;   /* a byte order mark may stand before the first line only */
-    bool after_cr;   /* an LF right now belongs to the CR before it */
+    struct buf last_id;
+    int64_t retry_ms;
+    bool any_line; /* a byte order mark may stand before the first line only */
+    bool after_cr; /* an LF right now belongs to the CR before it */
 };
 
 /* Finds line ends. It remembers both searches, so that a stream that uses only one kind is not
@@ -59,6 +63,8 @@ struct sse *sse_new(size_t max_bytes, sse_event_fn fn, void *arg)
     buf_init(&s->kept_name, BUF_NO_LIMIT); /* sse_check() bounds all three */
     buf_init(&s->kept_data, BUF_NO_LIMIT);
     buf_init(&s->tail, BUF_NO_LIMIT);
+    buf_init(&s->last_id, SSE_MAX_ID);
+    s->retry_ms = -1;
     return s;
 }
 
@@ -69,6 +75,7 @@ void sse_free(struct sse *s)
     buf_release(&s->kept_name);
     buf_release(&s->kept_data);
     buf_release(&s->tail);
+    buf_release(&s->last_id);
     free(s);
 }
 
@@ -115,6 +122,20 @@ static int sse_deliver(struct sse *s, struct err *err)
     return has_data ? s->fn(name, data, s->arg, err) : 0;
 }
 
+/* Where a reconnect begins, and when. */
+static int sse_keep_place(struct sse *s, struct str field, struct str value)
+{
+    int64_t ms;
+
+    if (str_is(field, "id") && str_chr(value, '\0') == value.len) {
+        buf_clear(&s->last_id);
+        buf_add(&s->last_id, value);
+    } else if (str_is(field, "retry") && str_to_i64(value, &ms, NULL) == 0 && ms >= 0) {
+        s->retry_ms = ms;
+    }
+    return 0;
+}
+
 static int sse_line(struct sse *s, struct str line, struct err *err)
 {
     size_t line_len = line.len;
@@ -138,7 +159,7 @@ static int sse_line(struct sse *s, struct str line, struct err *err)
     else if (str_is(field, "event"))
         s->name = value;
     else
-        return 0;
+        return sse_keep_place(s, field, value);
     s->used += line_len;
     return 0;
 }
@@ -195,4 +216,14 @@ int sse_end(struct sse *s, struct err *err)
         return -1;
     buf_clear(&s->tail);
     return 0;
+}
+
+struct str sse_last_id(const struct sse *s)
+{
+    return buf_str(&s->last_id);
+}
+
+int64_t sse_retry_ms(const struct sse *s)
+{
+    return s->retry_ms;
 }

@@ -3,14 +3,15 @@
  *
  * Each complete event reaches the callback before sse_feed() returns; a callback that returns -1
  * stops the feed with its error. LF, CRLF and CR end lines; a byte order mark at the start,
- * comments, `id` and `retry` are passed over; several `data` lines are joined by LF; an event
- * without data is not delivered. At most max_bytes of an unfinished event are kept; a longer one
- * fails with ERR_TOO_BIG. One parser serves one stream and one thread.
+ * comments are passed over; `id` and `retry` are kept for a reconnect; several `data` lines are
+ * joined by LF; an event without data is not delivered. At most max_bytes of an unfinished event
+ * are kept; a longer one fails with ERR_TOO_BIG. One parser serves one stream and one thread.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -27,3 +28,8 @@ int sse_feed(struct sse *s, struct str bytes, struct err *err);
  * out. Whether the stream may end here is for the caller to know. */
 int sse_end(struct sse *s, struct err *err);
 void sse_free(struct sse *s);
+
+/* The last `id` that came, lent until the next byte (empty: none), and the last `retry` in
+ * milliseconds (-1: none). */
+struct str sse_last_id(const struct sse *s);
+int64_t sse_retry_ms(const struct sse *s);

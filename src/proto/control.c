@@ -18,6 +18,7 @@
 #include "guard/workspace.h"
 #include "host/feed.h"
 #include "host/host.h"
+#include "host/mcp.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/effort.h"
@@ -369,7 +370,10 @@ static int do_mcp_status(struct control_call *call, struct jw *w, struct err *er
     const struct buf *servers = &call->session->mcp_servers;
 
     (void)err;
-    jw_kraw(w, "mcpServers", servers->len ? buf_str(servers) : STR("[]"));
+    CLEANUP(buf_release) struct buf ours = BUF_INIT((size_t)4 << 20);
+
+    host_write_mcp(call->session->host, /*tools=*/true, &ours);
+    jw_kraw(w, "mcpServers", servers->len > 2 ? buf_str(servers) : buf_str(&ours));
     return 0;
 }
 

@@ -13,37 +13,6 @@
 #define SHOW_MAX_OUTPUT ((size_t)10 << 10) /* bytes of the text of one output */
 #define SHOW_MAX_IMAGES 10
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Line breaks are passed over; false for anything else that does not belong there. */
-static bool base64_decode(struct str text, struct buf *ret)
-{
-    unsigned bits = 0;
-    unsigned count = 0;
-
-    for (size_t i = 0; i < text.len && text.ptr[i] != '='; i++) {
-        int digit = base64_digit(text.ptr[i]);
-
-        if (text.ptr[i] == '\n' || text.ptr[i] == '\r')
-            continue;
-        if (digit < 0)
-            return false;
-        bits = bits << 6 | (unsigned)digit;
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            buf_addc(ret, (char)(bits >> count & 0xff));
-        }
-    }
-    return !ret->over;
-}
-
 /* Strings of nbformat: one, or a list of lines. */
 static void add_joined(const struct json *value, struct buf *ret)
 {
@@ -94,7 +63,7 @@ static bool show_image(const struct json *data, struct tool_result *ret, struct 
         if (!value)
             continue;
         add_joined(value, &text);
-        type = base64_decode(buf_str(&text), &bytes) ? image_type(buf_str(&bytes)) : NULL;
+        type = buf_add_decoded(&bytes, buf_str(&text)) ? image_type(buf_str(&bytes)) : NULL;
         if (!type || ret->images.len == SHOW_MAX_IMAGES) {
             buf_addf(out, "[a picture that is %s]\n",
                      type ? "not shown: ten are" : "damaged or too large");

@@ -270,7 +270,7 @@ static void make_env(const struct run *r, bool trusted, struct strv *env)
 
     strv_addf(env, "HOME=%s/home", r->dir);
     strv_addf(env, "TMPDIR=%s/tmp", r->dir);
-    strv_addf(env, "PATH=%s/src:/usr/bin:/bin", r->build);
+    strv_addf(env, "PATH=%s/src:%s/tests/fake:/usr/bin:/bin", r->build, r->build);
     strv_adds(env, "TERM=xterm");
     strv_adds(env, PLANTED_TOKEN);
     strv_adds(env, "TENAX_TEST_SANDBOX=none"); /* the same everywhere; some cases unset it */

@@ -1,0 +1,207 @@
+/*
+ * The servers are started when the session is put together and end with it. Their tools are put
+ * into the toolbox before the first turn; what connects or changes later waits for the next turn,
+ * because a list of tools that changes in the middle of one would cost the provider's cache.
+ */
+#include "host/mcp.h"
+
+#include "agent/agent.h"
+#include "agent/ask.h"
+#include "agent/toolbox.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "conf/conf.h"
+#include "guard/workspace.h"
+#include "host/asks.h"
+#include "host/connect.h"
+#include "host/inside.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "mcp/mcp.h"
+#include "mcp/server_conf.h"
+#include "net/net.h"
+#include "store/store.h"
+
+#define HOST_MCP_WAIT_MS 5000 /* for servers to connect before the first request of a run */
+
+/* ---- Approvals ---- */
+
+int mcp_approvals(const struct conf *conf, struct strv *ret, struct cancel *cancel, struct err *err)
+{
+    CLEANUP(mem_freep) char *path = path_join(conf_home(conf), "state.db");
+    CLEANUP(store_freep) struct store *store = NULL;
+
+    if (!file_exists(path))
+        return 0;
+    return store_shared(conf_home(conf), cancel, &store, err) < 0
+               ? -1
+               : store_trust_approved(store, str_of(conf_dir(conf)), ret, cancel, err);
+}
+
+int mcp_approve(const struct conf *conf, const struct mcp_server *s, struct cancel *cancel,
+                struct err *err)
+{
+    CLEANUP(store_freep) struct store *store = NULL;
+    CLEANUP(strv_release) struct strv all = STRV_INIT;
+    CLEANUP(buf_release) struct buf approval = BUF_INIT(1000);
+
+    mcp_approval(s, &approval);
+    if (store_shared(conf_home(conf), cancel, &store, err) < 0 ||
+        store_trust_approved(store, str_of(conf_dir(conf)), &all, cancel, err) < 0)
+        return -1;
+    strv_add(&all, buf_str(&approval));
+    return store_trust_approve(store, str_of(conf_dir(conf)), &all, clock_wall_ms(), cancel, err);
+}
+
+/* ---- The session's servers ---- */
+
+static void on_changed(void *arg)
+{
+    struct host *h = arg;
+
+    atomic_fetch_add(&h->mcp_changes, 1);
+}
+
+/* A server's form, shown as any other question. Without anybody to ask, the answer is "cancel". */
+static int on_ask(void *arg, struct str method, const struct json *params, struct cancel *cancel,
+                  struct buf *ret, struct err *err)
+{
+    struct host *h = arg;
+    struct asker *asker = asks_asker(h->asks);
+    CLEANUP(buf_release) struct buf input = BUF_INIT((size_t)1 << 20);
+    CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
+    struct ask ask = {
+        .kind = ASK_ELICITATION, .tool_name = STR("Elicitation"), .needs_person = true};
+    struct jw w;
+
+    (void)method;
+    jw_init(&w, &input, 0);
+    jw_object(&w);
+    jw_kstr(&w, "message", json_get_str(params, "message"));
+    jw_kjson(&w, "requested_schema", json_get(params, "requestedSchema"));
+    if (json_get(params, "url")) {
+        jw_kcstr(&w, "mode", "url");
+        jw_kstr(&w, "url", json_get_str(params, "url"));
+    }
+    jw_object_end(&w);
+    ask.input = buf_str(&input);
+    err_clear(err);
+    if (input.over || asker->put(asker, &ask, cancel, &answer, err) < 0 || !answer.input.len)
+        buf_adds(ret, "{\"action\":\"cancel\"}");
+    else
+        buf_add(ret, buf_str(&answer.input));
+    return 0;
+}
+
+static bool needs_net(const struct mcp_servers *servers)
+{
+    VEC_EACH(&servers->list, s) {
+        if (!s->hidden && s->gate == MCP_READY && s->type != MCP_STDIO)
+            return true;
+    }
+    return false;
+}
+
+/* Servers that are not started and why, once. */
+static void note_servers(struct mcp *m, struct strv *ret_notes)
+{
+    for (size_t i = 0; i < mcp_count(m); i++) {
+        const struct mcp_server *s = mcp_server_at(m, i);
+
+        if (s->hidden)
+            continue;
+        if (s->gate == MCP_UNAPPROVED)
+            strv_addf(ret_notes,
+                      "The MCP server %s of this project is not started until you approve it: "
+                      "tenax mcp approve %s",
+                      s->name, s->name);
+        else if (s->gate == MCP_BROKEN)
+            strv_addf(ret_notes, "The MCP server %s is not started: %s (%s)", s->name, s->problem,
+                      s->file);
+    }
+}
+
+int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
+{
+    CLEANUP(mcp_servers_release) struct mcp_servers servers = {0};
+    CLEANUP(strv_release) struct strv approved = STRV_INIT;
+    struct mcp_spec spec = {
+        .conf = h->conf,
+        .approved = &approved,
+        .is_headless = !h->is_interactive,
+        .changed = on_changed,
+        .ask = on_ask,
+        .arg = h,
+    };
+    struct mcp_sources from = {
+        .conf = h->conf, .approved = &approved, .is_headless = spec.is_headless};
+
+    if (mcp_servers_load(&from, &servers, err) < 0)
+        return -1;
+    if (!servers.list.len) {
+        strv_add_all(ret_notes, &servers.notes);
+        return 0;
+    }
+    if (mcp_approvals(h->conf, &approved, h->cancel, err) < 0)
+        return -1;
+    if (needs_net(&servers)) {
+        if (!h->net)
+            h->net = connect_net(h->conf, err);
+        if (!h->net || net_loaded(h->net, err) < 0)
+            return -1;
+    }
+    workspace_dirs(h->workspace, &h->mcp_roots);
+    spec.roots = (const char *const *)strv_get(&h->mcp_roots);
+    spec.net = h->net;
+    if (mcp_new(&spec, ret_notes, &h->mcp, err) < 0)
+        return -1;
+    note_servers(h->mcp, ret_notes);
+    return 0;
+}
+
+void host_await_mcp(struct host *h)
+{
+    if (!h->mcp)
+        return;
+    if (!h->is_interactive)
+        mcp_wait(h->mcp, HOST_MCP_WAIT_MS, h->cancel);
+    h->mcp_seen = atomic_load(&h->mcp_changes);
+    (void)host_make_toolbox(h, /*err=*/NULL); /* the one without them stays */
+}
+
+/* On the agent's thread, between steps. */
+void host_refresh_mcp(struct host *h)
+{
+    unsigned changes = atomic_load(&h->mcp_changes);
+    struct toolbox *box;
+
+    if (!h->mcp || changes == h->mcp_seen || h->turn == h->mcp_turn)
+        return;
+    h->mcp_seen = changes;
+    h->mcp_turn = h->turn;
+    if (host_make_toolbox(h, /*err=*/NULL) < 0)
+        return;
+    box = host_toolbox(h);
+    agent_set_toolbox(h->agent, box);
+    toolbox_unref(box);
+}
+
+struct mcp *host_mcp(struct host *h)
+{
+    return h->mcp;
+}
+
+void host_write_mcp(struct host *h, bool tools, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, JW_CLEAN);
+    if (h->mcp) {
+        mcp_write(h->mcp, tools, &w);
+    } else {
+        jw_array(&w);
+        jw_array_end(&w);
+    }
+}

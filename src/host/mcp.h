@@ -1,0 +1,27 @@
+/*
+ * The MCP servers of a session as part of the host, and which project servers the user has
+ * approved.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct buf;
+struct cancel;
+struct conf;
+struct err;
+struct host;
+struct mcp;
+struct mcp_server;
+struct strv;
+
+struct mcp *host_mcp(struct host *h); /* NULL: no servers are configured */
+/* Their list, as system/init and mcp_status have it. */
+void host_write_mcp(struct host *h, bool tools, struct buf *ret);
+
+/* What mcp_sources.approved wants. A store that is not there yet is not made. */
+int mcp_approvals(const struct conf *conf, struct strv *ret, struct cancel *cancel,
+                  struct err *err);
+/* The user approves a server of the project as its entry is now. */
+int mcp_approve(const struct conf *conf, const struct mcp_server *s, struct cancel *cancel,
+                struct err *err);

@@ -1,0 +1,100 @@
+/*
+ * One MCP server, connected: a thread of its own that owns the connection and everything that is
+ * under way.
+ *
+ * It connects at once, agrees on a version, reads the lists, and then serves requests of any
+ * thread. When the connection is lost it connects again with the next request (a server that keeps
+ * dying is left alone for a while). A request that was under way then fails and is not repeated,
+ * because it may have taken effect.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+struct cancel;
+struct err;
+struct json;
+struct mcp_client;
+struct mcp_server;
+struct net;
+
+#define MCP_CALL_MS (10LL * 60 * 1000)      /* without any message about the call */
+#define MCP_CALL_MAX_MS (4LL * 3600 * 1000) /* in all */
+#define MCP_START_MS (30 * 1000)
+#define MCP_MAX_TOOLS 2000
+#define MCP_MAX_PAGES 200
+#define MCP_MAX_TEXT ((size_t)2048) /* characters of instructions that the model sees */
+
+enum mcp_state {
+    MCP_CONNECTING,
+    MCP_CONNECTED,
+    MCP_NEEDS_AUTH,
+    MCP_FAILED,
+};
+const char *mcp_state_name(enum mcp_state s); /* "pending", "connected", "needs-auth", "failed" */
+
+/* What a server has told of itself; immutable, shared by reference. */
+struct mcp_lists {
+    struct arena arena;
+    struct str server_name, server_version, instructions;
+    VEC(const struct json *) tools, resources, templates, prompts;
+    bool has_tools, has_resources, has_prompts; /* the server says it offers them */
+    unsigned refs;
+};
+
+/* What may be seen of it at a moment. */
+struct mcp_look {
+    enum mcp_state state;
+    struct mcp_lists *lists; /* a reference of yours; NULL: never connected */
+    char error[300];         /* of FAILED and NEEDS_AUTH */
+};
+
+struct mcp_client_spec {
+    const struct mcp_server *server; /* lent for the client's life, as all strings here */
+    const char *dir;
+    char *const *env;
+    const char *log;
+    struct net *net;
+    const char *const *roots; /* absolute folders, NULL-terminated */
+    /* State or lists have changed. On the client's thread; must not block. */
+    void (*changed)(void *arg);
+    /* The server wants something of the user (elicitation/create); on a thread of its own. The
+     * answer is the result's JSON. NULL: this client offers nothing of the kind. */
+    int (*ask)(void *arg, struct str method, const struct json *params, struct cancel *cancel,
+               struct buf *ret_result, struct err *err);
+    void *arg;
+};
+
+struct mcp_client *mcp_client_new(const struct mcp_client_spec *spec, struct err *err);
+/* Says goodbye to the server, ends what is under way. Waits about a second at most. NULL is fine.
+ */
+void mcp_client_free(struct mcp_client *c);
+const struct mcp_server *mcp_client_server(const struct mcp_client *c);
+
+void mcp_client_look(struct mcp_client *c, struct mcp_look *ret);
+void mcp_lists_unref(struct mcp_lists *l);
+/* Until it is connected or has failed, at most so long: 0, or -1 with the reason. */
+int mcp_client_wait(struct mcp_client *c, int64_t ms, struct cancel *cancel, struct err *err);
+void mcp_client_reconnect(struct mcp_client *c); /* now, also after a failure */
+
+struct mcp_request {
+    const char *method; /* "tools/call" */
+    struct str params;  /* JSON object without _meta, or empty */
+    struct str meta;    /* members of _meta, "\"a\":1", or empty */
+    int64_t timeout_ms; /* 0: MCP_CALL_MS */
+    /* "3/10", or the server's text. On the client's thread; must not block. NULL: not wanted. */
+    void (*progress)(void *arg, struct str text);
+    void *arg;
+};
+
+/* Sends a request and waits for its result, whose JSON is appended to ret. An error of the server
+ * is ERR_BAD_INPUT with its text; ERR_TIMEOUT, ERR_NETWORK, ERR_AUTH, ERR_CANCELLED (the server is
+ * told). Any thread. */
+int mcp_client_call(struct mcp_client *c, const struct mcp_request *request, struct cancel *cancel,
+                    struct buf *ret, struct err *err);

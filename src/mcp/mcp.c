@@ -1,0 +1,525 @@
+/*
+ * The list of servers never changes during the life of a struct mcp, so any thread may read it;
+ * everything that moves is in the clients.
+ */
+#include "mcp/mcp.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/tool.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "conf/conf.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "mcp/client.h"
+#include "mcp/names.h"
+#include "mcp/result.h"
+#include "mcp/server_conf.h"
+#include "sync/cancel.h"
+#include "sync/thread.h"
+
+#define MCP_MAX_ALL_TOOLS 3000
+#define MCP_RESULT_BYTES ((size_t)100 * 1000)
+#define MCP_RESULT_MAX ((size_t)500 * 1000)
+#define MCP_MAX_SCHEMA ((size_t)64 << 10)
+
+struct mcp {
+    struct mcp_spec spec;
+    struct mcp_servers servers;
+    VEC(struct mcp_client *) clients; /* one for each server, or NULL */
+    struct strv logs;
+};
+
+/* ---- Life ---- */
+
+static const char *log_path(struct mcp *m, const struct mcp_server *s)
+{
+    CLEANUP(mem_freep) char *logs = path_join(conf_home(m->spec.conf), "logs/mcp");
+    CLEANUP(buf_release) struct buf name = BUF_INIT(1000);
+
+    if (file_mkdirs(logs, 0700, NULL) < 0)
+        return NULL;
+    for (const char *p = s->name; *p; p++)
+        buf_addc(&name, str_is_alnum(*p) || *p == '-' ? *p : '_');
+    strv_addf(&m->logs, "%s/%s.log", logs, buf_cstr(&name));
+    return m->logs.ptr[m->logs.len - 1];
+}
+
+static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s,
+                                       struct strv *ret_notes)
+{
+    struct err err = {0};
+    struct mcp_client *c;
+    struct mcp_client_spec spec = {
+        .server = s,
+        .dir = conf_dir(m->spec.conf),
+        .env = conf_environ(m->spec.conf),
+        .log = s->type == MCP_STDIO ? log_path(m, s) : NULL,
+        .net = m->spec.net,
+        .roots = m->spec.roots,
+        .changed = m->spec.changed,
+        .ask = m->spec.ask,
+        .arg = m->spec.arg,
+    };
+
+    c = mcp_client_new(&spec, &err);
+    if (!c)
+        strv_addf(ret_notes, "MCP server %s: %s", s->name, err.text);
+    return c;
+}
+
+int mcp_new(const struct mcp_spec *spec, struct strv *ret_notes, struct mcp **ret, struct err *err)
+{
+    struct mcp *m = mem_zalloc(sizeof(*m));
+
+    m->spec = *spec;
+    if (mcp_servers_load(&(struct mcp_sources){.conf = spec->conf,
+                                               .dynamic = spec->dynamic,
+                                               .approved = spec->approved,
+                                               .is_headless = spec->is_headless},
+                         &m->servers, err) < 0) {
+        mcp_free(m);
+        return -1;
+    }
+    strv_add_all(ret_notes, &m->servers.notes);
+    VEC_EACH(&m->servers.list, s) {
+        bool runs = !s->hidden && s->gate == MCP_READY && (s->type == MCP_STDIO || spec->net);
+
+        vec_push(&m->clients, runs ? start_client(m, s, ret_notes) : NULL);
+    }
+    *ret = m;
+    return 0;
+}
+
+/* Each may take a second to go; together they take no longer. */
+static void free_client(void *arg)
+{
+    mcp_client_free(arg);
+}
+
+void mcp_free(struct mcp *m)
+{
+    VEC(struct thread *) threads = VEC_INIT;
+
+    if (!m)
+        return;
+    VEC_EACH(&m->clients, c) {
+        struct thread *t = *c ? thread_start("mcp end", free_client, *c, NULL) : NULL;
+
+        if (t)
+            vec_push(&threads, t);
+        else
+            mcp_client_free(*c);
+    }
+    VEC_EACH(&threads, t) {
+        thread_join(*t);
+    }
+    vec_release(&threads);
+    vec_release(&m->clients);
+    strv_release(&m->logs);
+    mcp_servers_release(&m->servers);
+    free(m);
+}
+
+size_t mcp_count(const struct mcp *m)
+{
+    return m->servers.list.len;
+}
+
+const struct mcp_server *mcp_server_at(const struct mcp *m, size_t i)
+{
+    return &m->servers.list.ptr[i];
+}
+
+struct mcp_client *mcp_client_at(const struct mcp *m, size_t i)
+{
+    return m->clients.ptr[i];
+}
+
+size_t mcp_find(const struct mcp *m, struct str name)
+{
+    size_t i = 0;
+
+    while (i < mcp_count(m) &&
+           (mcp_server_at(m, i)->hidden || !str_is(name, mcp_server_at(m, i)->name)))
+        i++;
+    return i;
+}
+
+const char *mcp_status(const struct mcp *m, size_t i, struct buf *ret_why)
+{
+    static const char *const gates[] = {
+        [MCP_UNAPPROVED] = "not approved yet",
+        [MCP_REJECTED] = "rejected by disabledMcpjsonServers",
+        [MCP_DISABLED] = "turned off",
+    };
+    const struct mcp_server *s = mcp_server_at(m, i);
+    struct mcp_look look;
+
+    if (s->hidden) {
+        buf_adds(ret_why, "hidden by another server of this name");
+        return "disabled";
+    }
+    if (s->gate == MCP_BROKEN || s->gate == MCP_BLOCKED) {
+        buf_adds(ret_why, s->problem);
+        return s->gate == MCP_BROKEN ? "failed" : "disabled";
+    }
+    if (s->gate != MCP_READY) {
+        buf_adds(ret_why, gates[s->gate]);
+        return "disabled";
+    }
+    if (!m->clients.ptr[i]) {
+        buf_adds(ret_why, "there is no network");
+        return "failed";
+    }
+    mcp_client_look(m->clients.ptr[i], &look);
+    mcp_lists_unref(look.lists);
+    buf_adds(ret_why, look.error);
+    return mcp_state_name(look.state);
+}
+
+void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel)
+{
+    int64_t until_ms = clock_mono_ms() + ms;
+
+    VEC_EACH(&m->clients, c) {
+        int64_t left_ms = until_ms - clock_mono_ms();
+
+        if (*c && left_ms > 0 && !cancel_is_set(cancel))
+            (void)mcp_client_wait(*c, left_ms, cancel, NULL);
+    }
+}
+
+/* ---- Tools ---- */
+
+struct mcp_tool {
+    struct mcp_client *client;
+    const char *server, *name; /* as the server calls them */
+};
+
+struct mcp_tools {
+    struct arena arena;
+    VEC(struct tool_entry) rows;
+    VEC(struct mcp_lists *) lists; /* references: rows point into them */
+};
+
+static void show_progress(void *arg, struct str text)
+{
+    struct tool_call *call = arg;
+
+    if (call->progress)
+        call->progress(call, text);
+}
+
+static int call_failed(const struct mcp_tool *t, const struct err *why, const struct mcp_server *s,
+                       struct tool_result *ret)
+{
+    ret->is_error = true;
+    if (why->code == ERR_TIMEOUT)
+        buf_addf(&ret->text, "MCP server \"%s\" tool \"%s\" timed out after %llds", t->server,
+                 t->name,
+                 (long long)(((s->timeout_ms ? s->timeout_ms : MCP_CALL_MS) + 999) / 1000));
+    else
+        buf_adds(&ret->text, why->text);
+    return 0;
+}
+
+static int mcp_tool_run(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    const struct mcp_tool *t = call->entry->arg;
+    const struct mcp_server *s = mcp_client_server(t->client);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf params = BUF_INIT(TOOL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf meta = BUF_INIT(1000);
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(TOOL_MAX_TEXT);
+    struct mcp_request request = {.method = "tools/call",
+                                  .timeout_ms = s->timeout_ms,
+                                  .progress = show_progress,
+                                  .arg = call};
+    const struct json *result = NULL;
+    struct err why = {0};
+    struct jw w;
+
+    jw_init(&w, &params, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "name", t->name);
+    jw_kjson(&w, "arguments", call->args);
+    jw_object_end(&w);
+    buf_adds(&meta, "\"claudecode/toolUseId\":");
+    jw_init(&w, &meta, 0);
+    jw_str(&w, call->id);
+    if (buf_check(&params, err) < 0)
+        return -1;
+    request.params = buf_str(&params);
+    request.meta = buf_str(&meta);
+    if (mcp_client_call(t->client, &request, call->cancel, &answer, &why) < 0) {
+        if (why.code == ERR_CANCELLED) {
+            *err = why;
+            return -1;
+        }
+        return call_failed(t, &why, s, ret);
+    }
+    if (json_parse(&arena, buf_str(&answer), &result, NULL, err) < 0)
+        return -1;
+    return mcp_result_read(result, t->server, t->name, call, ret, err);
+}
+
+/* Providers take no choice at the root of a schema: its branches' properties are united, and
+ * required is what all of them require (of allOf: what any does). The server checks the rest. */
+static void write_flat_schema(const struct json *schema, const char *choice, struct jw *w)
+{
+    const struct json *branches = json_get(schema, choice);
+    bool is_all = strcmp(choice, "allOf") == 0;
+    struct map seen = MAP_INIT;
+    struct map required = MAP_INIT;
+
+    jw_object(w);
+    jw_kcstr(w, "type", "object");
+    jw_key(w, "properties");
+    jw_object(w);
+    JSON_EACH(json_get(schema, "properties"), p) {
+        map_set(&seen, json_key(p), &seen);
+        jw_key_str(w, json_key(p));
+        jw_json(w, p);
+    }
+    JSON_EACH(branches, b) {
+        JSON_EACH(json_get(b, "properties"), p) {
+            if (map_has(&seen, json_key(p)))
+                continue;
+            map_set(&seen, json_key(p), &seen);
+            jw_key_str(w, json_key(p));
+            jw_json(w, p);
+        }
+        JSON_EACH(json_get(b, "required"), name) {
+            size_t times = (size_t)map_get(&required, json_str(name)) + 1;
+
+            map_set(&required, json_str(name), (void *)times);
+        }
+    }
+    jw_object_end(w);
+    jw_key(w, "required");
+    jw_array(w);
+    JSON_EACH(json_get(schema, "required"), name) {
+        map_set(&required, json_str(name), NULL);
+        jw_str(w, json_str(name));
+    }
+    MAP_EACH(&required, it) {
+        if (it->value && (is_all || (size_t)it->value == json_len(branches)))
+            jw_str(w, it->key);
+    }
+    jw_array_end(w);
+    JSON_EACH(schema, member) {
+        if (!str_is_word_of(json_key(member), "type properties required anyOf oneOf allOf")) {
+            jw_key_str(w, json_key(member));
+            jw_json(w, member);
+        }
+    }
+    jw_object_end(w);
+    map_release(&seen);
+    map_release(&required);
+}
+
+/* NULL: it is no schema of an object. */
+static const char *schema_text(const struct json *schema, struct arena *arena)
+{
+    static const char *const choices[] = {"anyOf", "oneOf", "allOf"};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MCP_MAX_SCHEMA);
+    struct str type = json_get_str(schema, "type");
+    struct jw w;
+
+    if (!schema)
+        return "{\"type\":\"object\"}";
+    if (!json_is(schema, JSON_OBJECT) || (json_get(schema, "type") && !str_is(type, "object")))
+        return NULL;
+    jw_init(&w, &text, 0);
+    for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
+        if (json_is(json_get(schema, choices[i]), JSON_ARRAY)) {
+            write_flat_schema(schema, choices[i], &w);
+            return text.over ? NULL : arena_cstr(arena, buf_str(&text));
+        }
+    }
+    if (type.len) {
+        jw_json(&w, schema);
+    } else {
+        jw_object(&w);
+        jw_kcstr(&w, "type", "object");
+        JSON_EACH(schema, member) {
+            jw_key_str(&w, json_key(member));
+            jw_json(&w, member);
+        }
+        jw_object_end(&w);
+    }
+    return text.over ? NULL : arena_cstr(arena, buf_str(&text));
+}
+
+static bool is_offered(const struct mcp_server *s, struct str name)
+{
+    return !strv_has(&s->deny, name) && (!s->allow.len || strv_has(&s->allow, name));
+}
+
+static size_t result_limit(const struct json *tool)
+{
+    int64_t said = json_get_i64(json_get(tool, "_meta"), "anthropic/maxResultSizeChars", 0);
+
+    return said <= (int64_t)MCP_RESULT_BYTES ? MCP_RESULT_BYTES
+           : said < (int64_t)MCP_RESULT_MAX  ? (size_t)said
+                                             : MCP_RESULT_MAX;
+}
+
+static void add_row(struct mcp_tools *t, struct mcp_client *c, const struct json *tool,
+                    const char *name, struct strv *ret_notes)
+{
+    const struct mcp_server *s = mcp_client_server(c);
+    struct mcp_tool *arg = arena_new(&t->arena, struct mcp_tool);
+    const char *schema = schema_text(json_get(tool, "inputSchema"), &t->arena);
+    bool reads = json_get_bool(json_get(tool, "annotations"), "readOnlyHint", false);
+
+    if (!schema) {
+        strv_addf(ret_notes,
+                  "MCP server %s: the tool %.*s cannot be offered, because its schema is not one "
+                  "of an object",
+                  s->name, STR_ARG(str_clip(json_get_str(tool, "name"), 100)));
+        return;
+    }
+    arg->client = c;
+    arg->server = s->name;
+    arg->name = arena_cstr(&t->arena, json_get_str(tool, "name"));
+    *vec_add(&t->rows) = (struct tool_entry){
+        .name = arena_cstr(&t->arena, str_of(name)),
+        .text = arena_cstr(&t->arena, str_clip(json_get_str(tool, "description"), MCP_MAX_TEXT)),
+        .schema = schema,
+        .flags = reads ? TOOL_CONCURRENT : 0,
+        .max_result = result_limit(tool),
+        .arg = arg,
+        .run = mcp_tool_run,
+    };
+}
+
+struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
+{
+    struct mcp_tools *t = mem_zalloc(sizeof(*t));
+    VEC(struct mcp_named) names = VEC_INIT;
+    VEC(const struct json *) tools = VEC_INIT;
+    VEC(struct mcp_client *) owners = VEC_INIT;
+
+    VEC_EACH(&m->clients, c) {
+        struct mcp_look look;
+
+        if (!*c)
+            continue;
+        mcp_client_look(*c, &look);
+        if (!look.lists)
+            continue;
+        vec_push(&t->lists, look.lists);
+        VEC_EACH(&look.lists->tools, tool) {
+            struct str name = json_get_str(*tool, "name");
+
+            if (!name.len || !is_offered(mcp_client_server(*c), name) ||
+                tools.len >= MCP_MAX_ALL_TOOLS)
+                continue;
+            vec_push(&tools, *tool);
+            vec_push(&owners, *c);
+            *vec_add(&names) =
+                (struct mcp_named){.server = str_of(mcp_client_server(*c)->name), .tool = name};
+        }
+    }
+    if (tools.len >= MCP_MAX_ALL_TOOLS)
+        strv_addf(ret_notes, "MCP servers offer more than %d tools; the rest is left out",
+                  MCP_MAX_ALL_TOOLS);
+    mcp_names_make(names.ptr, names.len);
+    for (size_t i = 0; i < tools.len; i++)
+        add_row(t, owners.ptr[i], tools.ptr[i], names.ptr[i].name, ret_notes);
+    vec_release(&names);
+    vec_release(&tools);
+    vec_release(&owners);
+    return t;
+}
+
+const struct tool_entry *mcp_tools_rows(const struct mcp_tools *t, size_t *ret_count)
+{
+    *ret_count = t->rows.len;
+    return t->rows.ptr;
+}
+
+void mcp_tools_free(void *arg)
+{
+    struct mcp_tools *t = arg;
+
+    if (!t)
+        return;
+    VEC_EACH(&t->lists, l) {
+        mcp_lists_unref(*l);
+    }
+    vec_release(&t->lists);
+    vec_release(&t->rows);
+    arena_release(&t->arena);
+    free(t);
+}
+
+/* ---- Shown ---- */
+
+static void write_tools(const struct mcp_lists *l, struct jw *w)
+{
+    jw_key(w, "tools");
+    jw_array(w);
+    VEC_EACH(&l->tools, tool) {
+        const struct json *hints = json_get(*tool, "annotations");
+
+        jw_object(w);
+        jw_kstr(w, "name", json_get_str(*tool, "name"));
+        jw_key(w, "annotations");
+        jw_object(w);
+        if (json_get(hints, "readOnlyHint"))
+            jw_kbool(w, "readOnly", json_get_bool(hints, "readOnlyHint", false));
+        if (json_get(hints, "destructiveHint"))
+            jw_kbool(w, "destructive", json_get_bool(hints, "destructiveHint", false));
+        jw_object_end(w);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+}
+
+void mcp_write(const struct mcp *m, bool tools, struct jw *w)
+{
+    jw_array(w);
+    for (size_t i = 0; i < mcp_count(m); i++) {
+        const struct mcp_server *s = mcp_server_at(m, i);
+        CLEANUP(buf_release) struct buf why = BUF_INIT(2000);
+        const char *status = mcp_status(m, i, &why);
+        struct mcp_look look = {0};
+
+        if (s->hidden)
+            continue;
+        jw_object(w);
+        jw_kcstr(w, "name", s->name);
+        jw_kcstr(w, "status", status);
+        jw_kcstr(w, "source", mcp_scope_name(s->scope));
+        if (tools) {
+            jw_kcstr(w, "scope", mcp_scope_name(s->scope));
+            jw_kcstr(w, "transport", mcp_type_name(s->type));
+            if (why.len)
+                jw_kstr(w, "error", buf_str(&why));
+            if (m->clients.ptr[i])
+                mcp_client_look(m->clients.ptr[i], &look);
+            if (look.lists) {
+                jw_key(w, "serverInfo");
+                jw_object(w);
+                jw_kstr(w, "name", look.lists->server_name);
+                jw_kstr(w, "version", look.lists->server_version);
+                jw_object_end(w);
+                write_tools(look.lists, w);
+            }
+            mcp_lists_unref(look.lists);
+        }
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+}

@@ -1,0 +1,67 @@
+/*
+ * The MCP servers of a session: each that may run has a client, and their tools become rows of a
+ * toolbox.
+ *
+ * Nothing here waits for a server but mcp_wait(). When a server has connected, or its lists have
+ * changed, `changed` is called; mcp_tools() then gives the rows as they are now.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct buf;
+struct cancel;
+struct conf;
+struct err;
+struct json;
+struct jw;
+struct mcp;
+struct mcp_client;
+struct mcp_server;
+struct net;
+struct strv;
+struct tool_entry;
+
+struct mcp_spec {
+    const struct conf *conf;    /* lent for its life, like everything here but the next three */
+    const struct json *dynamic; /* as in mcp_sources */
+    const struct strv *approved;
+    bool is_headless;
+    struct net *net;            /* NULL: servers behind a URL fail */
+    const char *const *roots;   /* absolute folders */
+    void (*changed)(void *arg); /* any thread; must not block */
+    int (*ask)(void *arg, struct str method, const struct json *params, struct cancel *cancel,
+               struct buf *ret_result, struct err *err);
+    void *arg;
+};
+
+/* Reads which servers there are and starts those that may run. ERR_BAD_INPUT: --mcp-config makes no
+ * sense. */
+int mcp_new(const struct mcp_spec *spec, struct strv *ret_notes, struct mcp **ret, struct err *err);
+void mcp_free(struct mcp *m); /* ends them all, at the same time; NULL is fine */
+
+size_t mcp_count(const struct mcp *m);
+const struct mcp_server *mcp_server_at(const struct mcp *m, size_t i);
+struct mcp_client *mcp_client_at(const struct mcp *m, size_t i); /* NULL: it does not run */
+/* By name, of those that count; mcp_count() when there is none. */
+size_t mcp_find(const struct mcp *m, struct str name);
+/* "connected", "pending", "needs-auth", "failed", "disabled"; why: what to show beside it, or "".
+ */
+const char *mcp_status(const struct mcp *m, size_t i, struct buf *ret_why);
+
+/* Until no server connects any more, at most so long. */
+void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel);
+
+/* The rows of all connected servers. mcp_tools_free() is for toolbox_spec.release: the rows live as
+ * long as a toolbox that has them. Tools that cannot be offered are said in notes. */
+struct mcp_tools;
+struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes);
+const struct tool_entry *mcp_tools_rows(const struct mcp_tools *t, size_t *ret_count);
+void mcp_tools_free(void *t);
+
+/* [{"name","status","scope",…}] for clients; with tools: what each offers. */
+void mcp_write(const struct mcp *m, bool tools, struct jw *w);
