@@ -42,7 +42,6 @@ struct permit;
 struct provider;
 struct recall;
 struct referee;
-struct tool_spend;
 struct toolbox;
 struct workspace;
 
@@ -88,7 +87,7 @@ struct agent_spec {
                                          agent_start() alone */
     int64_t last_ms;                  /* its last words, wall clock; 0: not known */
     int64_t max_steps;                /* of a turn; 0: no limit */
-    double max_usd;                   /* of the session; 0: no limit */
+    struct spending *spending;        /* of the session tree; a reference is kept. NULL: its own */
     enum thinking thinking;
     int64_t thinking_budget;
     const atomic_bool *hides_thinking; /* it is not asked for in words; NULL: it is */
@@ -207,10 +206,6 @@ void agent_set_effort(struct agent *a, enum effort effort);
 void agent_set_toolbox(struct agent *a, struct toolbox *t); /* a reference is kept */
 void agent_break_cache(struct agent *a, enum cache_break how);
 enum cache_break agent_cache_break(const struct agent *a);
-
-/* A call of a model that somebody made beside the conversation: its cost is the session's, from the
- * next turn on. */
-void agent_add_spend(struct agent *a, const struct tool_spend *spend);
 
 /* What the last call sent, as the provider has counted it; about so many tokens behind a
  * compaction, or when the conversation goes on; 0: not known yet. */

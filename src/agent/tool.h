@@ -36,6 +36,7 @@ struct permit;
 struct provider;
 struct referee;
 struct sandbox;
+struct spending;
 struct workspace;
 
 #define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
@@ -50,7 +51,7 @@ enum tool_flags {
      * allow rule answers in the person's place. Deny rules and dontAsk still bind. */
     TOOL_PERSON = 8,
     TOOL_FREE = 16,    /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
-    TOOL_REFEREE = 32, /* speaks to the referee; what it spends is the judge's */
+    TOOL_REFEREE = 32, /* speaks to the referee */
     /* A call of it that succeeds ends the turn as a success, and its arguments are what the turn
      * gives. run may be NULL. */
     TOOL_FINAL = 64,
@@ -62,13 +63,6 @@ struct tool_image {
     struct buf bytes;
 };
 
-/* A call of a model that a tool made for itself; it is added to the session's cost. */
-struct tool_spend {
-    struct str model; /* its name, in static memory or the provider's */
-    struct llm_usage usage;
-    double usd; /* NAN: unknown */
-};
-
 struct tool_result {
     struct buf text; /* BUF_INIT(TOOL_MAX_TEXT) */
     VEC(struct tool_image) images;
@@ -78,7 +72,6 @@ struct tool_result {
     bool is_capped;   /* the tool has cut and spilled its text itself */
     bool is_denied;   /* a person said no (TOOL_PERSON): counts among the denials */
     bool ends_turn;   /* and wants the turn to end */
-    VEC(struct tool_spend) spends;
 };
 
 #define TOOL_RESULT_INIT                                                                           \
@@ -98,9 +91,10 @@ struct tool_call {
     struct sandbox *sandbox; /* where commands run; NULL: they are not confined */
     struct asker *asker;     /* to ask a person; NULL: nobody is there */
     const struct conf *conf;
-    struct net *net;         /* NULL: this run has no network */
-    struct referee *referee; /* NULL: there is none */
-    const char *model_name;  /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
+    struct net *net;           /* NULL: this run has no network */
+    struct referee *referee;   /* NULL: there is none */
+    struct spending *spending; /* where calls of a model are paid; NULL: they cost nothing */
+    const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */
     /* What is going on, for people: replaces what was said before. Any thread. */

@@ -15,6 +15,7 @@
 #include "agent/hook_sight.h"
 #include "agent/permit.h"
 #include "agent/prompt.h"
+#include "agent/spending.h"
 #include "agent/tool.h"
 #include "base/buf.h"
 #include "base/strv.h"
@@ -53,8 +54,7 @@ struct host {
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
     int64_t max_steps;
-    double max_usd;
-    double past_usd; /* what it has cost before it was opened; max_usd counts that too */
+    struct spending *spending;
     enum thinking thinking;
     int64_t thinking_budget;
     atomic_bool hides_thinking;
@@ -73,7 +73,6 @@ struct host {
 
     struct gate gate; /* of what follows */
     struct agent *agent;
-    VEC(struct tool_spend) spends; /* before there was an agent; models' names are ours to free */
     bool building;
     bool finishing;
     int64_t turn, step; /* of the last event */
@@ -105,7 +104,6 @@ struct record *host_record(struct host *h);                /* NULL: nothing is k
  * one, and the same once more. */
 struct agent *host_hold_building(struct host *h);
 void host_built(struct host *h, struct agent *a);
-void host_drop_spends(struct host *h);
 
 /* host_look.c: a question on the side to this model, paid for by the session. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
