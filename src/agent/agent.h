@@ -24,7 +24,7 @@
 #include "base/id.h"
 #include "base/str.h"
 #include "base/strv.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 
 struct agent;
 struct asker;
@@ -42,6 +42,7 @@ struct permit;
 struct provider;
 struct recall;
 struct referee;
+struct spawner;
 struct toolbox;
 struct workspace;
 
@@ -63,14 +64,13 @@ struct agent_loaded {
     const struct strv *globs; /* of a rule; NULL: none */
 };
 
-/* Everything is lent and outlives the agent, but for the slices, which are copied. */
+/* Everything is lent and outlives the agent, but for the providers, which are copied. */
 struct agent_spec {
     struct identity identity; /* copied */
     const struct conf *conf;
     struct net *net; /* NULL: no provider needs it */
-    /* The first is asked; the others are gone to when it is overloaded. The agent's thread renews
-     * keys in them. */
-    struct provider *providers;
+    /* The first is asked; the others are gone to when it is overloaded. */
+    const struct provider *providers;
     size_t provider_count;
     struct toolbox *toolbox; /* the agent has a reference of its own */
     struct workspace *workspace;
@@ -87,7 +87,7 @@ struct agent_spec {
                                          agent_start() alone */
     int64_t last_ms;                  /* its last words, wall clock; 0: not known */
     int64_t max_steps;                /* of a turn; 0: no limit */
-    struct spending *spending;        /* of the session tree; a reference is kept. NULL: its own */
+    struct spending *spending; /* with what was spent before; kept by reference. NULL: its own */
     enum thinking thinking;
     int64_t thinking_budget;
     const atomic_bool *hides_thinking; /* it is not asked for in words; NULL: it is */
@@ -122,6 +122,7 @@ struct agent_spec {
     void *refresh_arg;       /* of both */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
+    struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
     struct cancel *cancel;   /* of the process: ends turn and agent */
 };
 
@@ -164,8 +165,13 @@ struct agent_input {
 };
 void agent_input_release(struct agent_input *in);
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
-void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */
-bool agent_unqueue(struct agent *a, struct str uuid);        /* false: not there (any more) */
+/* No turn runs and no input waits. */
+bool agent_rests(struct agent *a);
+/* The conversation up to the last step that is complete, for an agent that begins with it: a copy.
+ * Waits for the agent's thread. */
+int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
+void agent_queued(struct agent *a, struct strv *ret); /* uuids, in order */
+bool agent_unqueue(struct agent *a, struct str uuid); /* false: not there (any more) */
 
 /* Takes lines of the transcript, by uuid, out of the conversation, when it is idle; a notice says
  * what came of it. */

@@ -32,6 +32,7 @@ struct cap {
 
 struct spending {
     _Atomic int refs;
+    struct spending *parent; /* NULL: the topmost, which has the limits */
 
     struct gate gate; /* of what follows */
     double max_usd;   /* 0: no limit */
@@ -54,6 +55,21 @@ struct spending *spending_new(void)
     return b;
 }
 
+struct spending *spending_branch(struct spending *parent)
+{
+    struct spending *b = spending_new();
+
+    b->parent = spending_ref(parent);
+    return b;
+}
+
+static struct spending *spending_root(struct spending *b)
+{
+    while (b->parent)
+        b = b->parent;
+    return b;
+}
+
 struct spending *spending_ref(struct spending *b)
 {
     b->refs++;
@@ -64,6 +80,7 @@ void spending_unref(struct spending *b)
 {
     if (!b || --b->refs > 0)
         return;
+    spending_unref(b->parent);
     ledger_release(&b->ledger);
     gate_release(&b->gate);
     mem_freep(&b);
@@ -118,6 +135,7 @@ double spending_max_usd(struct spending *b)
 {
     double max_usd;
 
+    b = spending_root(b);
     gate_take(&b->gate);
     max_usd = b->max_usd;
     gate_give(&b->gate);
@@ -251,6 +269,8 @@ int spending_reserve(struct spending *b, enum spent_who who, const struct spendi
                      int64_t prompt_tokens, int64_t *io_max_tokens, struct cancel *cancel,
                      struct spending_call *ret, struct err *err)
 {
+    struct spending *root = spending_root(b);
+    enum spent_who bound = b->parent ? SPENT_CHILD : who;
     struct cancel_hook *hook;
     int r;
 
@@ -260,17 +280,17 @@ int spending_reserve(struct spending *b, enum spent_who who, const struct spendi
                        "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot be "
                        "kept; add it under \"models\" in settings.json",
                        STR_ARG(rate->unpriced->provider), STR_ARG(rate->unpriced->name));
-    hook = cancel ? cancel_on(cancel, spending_wake, b) : NULL;
-    gate_take(&b->gate);
-    r = spending_find_room(b, who, rate, prompt_tokens, io_max_tokens, cancel, err);
+    hook = cancel ? cancel_on(cancel, spending_wake, root) : NULL;
+    gate_take(&root->gate);
+    r = spending_find_room(root, bound, rate, prompt_tokens, io_max_tokens, cancel, err);
     if (r == 0) {
         ret->tokens = prompt_tokens + (*io_max_tokens ? *io_max_tokens : rate->max_tokens);
         ret->usd = (double)prompt_tokens * rate->input +
                    (double)(ret->tokens - prompt_tokens) * rate->output;
-        spending_hold(b, who, ret->usd, ret->tokens);
-        b->in_flight++;
+        spending_hold(root, bound, ret->usd, ret->tokens);
+        root->in_flight++;
     }
-    gate_give(&b->gate);
+    gate_give(&root->gate);
     cancel_off(hook);
     return r;
 }
@@ -304,35 +324,35 @@ static int64_t charged_tokens(const struct llm_usage *u)
     return u->input + u->cache_write + u->output;
 }
 
-/* The gate is held. What was reserved for this is free, as far as it goes. */
-static void call_draw(struct spending_call *c, double usd, int64_t tokens)
+static enum spent_who call_bound(const struct spending_call *c)
 {
-    double less = usd < c->usd ? usd : c->usd;
+    return c->spending->parent ? SPENT_CHILD : c->who;
+}
+
+/* The topmost's gate is held. What was reserved for this is free, as far as it goes. */
+static void call_draw(struct spending_call *c, struct spending *root, double usd, int64_t tokens)
+{
+    double less = least(usd, c->usd);
     int64_t fewer = tokens < c->tokens ? tokens : c->tokens;
 
-    spending_hold(c->spending, c->who, -less, -fewer);
+    for (enum cap_kind i = 0; i < CAP_COUNT; i++) {
+        root->caps[i].usd -= usd;
+        root->caps[i].tokens -= tokens;
+    }
+    spending_hold(root, call_bound(c), -less, -fewer);
     c->usd -= less;
     c->tokens -= fewer;
 }
 
-void spending_book(struct spending_call *c, const struct spend *s)
+static void spending_add(struct spending *b, struct spending_call *c, const struct spend *s)
 {
-    struct spending *b = c->spending;
-    double usd = isnan(s->usd) ? 0 : s->usd;
-    int64_t tokens = charged_tokens(&s->usage);
     spending_fn fn;
     void *arg;
 
-    if (!b)
-        return;
     gate_take(&b->gate);
     ledger_add(&b->ledger, s);
-    for (enum cap_kind i = 0; i < CAP_COUNT; i++) {
-        b->caps[i].usd -= usd;
-        b->caps[i].tokens -= tokens;
-    }
-    if (c->tokens)
-        call_draw(c, usd, tokens);
+    if (!b->parent)
+        call_draw(c, b, isnan(s->usd) ? 0 : s->usd, charged_tokens(&s->usage));
     if (s->who == SPENT_TOOL || s->who == SPENT_HOOK || s->who == SPENT_JUDGE)
         llm_usage_add(&b->beside, &s->usage);
     b->is_unreported = true;
@@ -348,6 +368,17 @@ void spending_book(struct spending_call *c, const struct spend *s)
     gate_give(&b->gate);
 }
 
+void spending_book(struct spending_call *c, const struct spend *s)
+{
+    struct spend mine = *s;
+
+    for (struct spending *b = c->spending; b; b = b->parent) {
+        spending_add(b, c, &mine);
+        mine.who = SPENT_CHILD;
+        mine.is_step = false;
+    }
+}
+
 void spending_book_usage(struct spending_call *c, const struct model *m, const struct llm_usage *u)
 {
     struct spend s = spend_of(c->who, m, u);
@@ -358,15 +389,16 @@ void spending_book_usage(struct spending_call *c, const struct model *m, const s
 
 void spending_settle(struct spending_call *c)
 {
-    struct spending *b = c->spending;
+    struct spending *root;
 
-    if (!b)
+    if (!c->spending)
         return;
-    gate_take(&b->gate);
-    spending_hold(b, c->who, -c->usd, -c->tokens);
-    b->in_flight--;
-    gate_wake(&b->gate);
-    gate_give(&b->gate);
+    root = spending_root(c->spending);
+    gate_take(&root->gate);
+    spending_hold(root, call_bound(c), -c->usd, -c->tokens);
+    root->in_flight--;
+    gate_wake(&root->gate);
+    gate_give(&root->gate);
     *c = (struct spending_call){0};
 }
 
@@ -392,6 +424,16 @@ double spending_usd(struct spending *b, bool *ret_unknown)
         *ret_unknown = b->ledger.unknown;
     gate_give(&b->gate);
     return usd;
+}
+
+void spending_usage(struct spending *b, struct llm_usage *ret)
+{
+    *ret = (struct llm_usage){0};
+    gate_take(&b->gate);
+    VEC_EACH(&b->ledger.rows, row) {
+        llm_usage_add(ret, &row->usage);
+    }
+    gate_give(&b->gate);
 }
 
 void spending_take_beside(struct spending *b, struct llm_usage *ret)

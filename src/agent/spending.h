@@ -23,6 +23,9 @@ struct model;
 struct turn_report;
 
 struct spending *spending_new(void);
+/* Of a child: what it books is its own, and its parent's as SPENT_CHILD; the limits are those of
+ * the topmost. Keeps a reference to the parent. */
+struct spending *spending_branch(struct spending *parent);
 struct spending *spending_ref(struct spending *b);
 void spending_unref(struct spending *b); /* NULL is fine */
 /* What the session has cost before. */
@@ -79,7 +82,8 @@ typedef void (*spending_fn)(void *arg, const struct spend *s);
 /* fn NULL: none; then the one before is not running and never will. */
 void spending_watch(struct spending *b, spending_fn fn, void *arg);
 
-double spending_usd(struct spending *b, bool *ret_unknown); /* what has a price; may be NULL */
+double spending_usd(struct spending *b, bool *ret_unknown);     /* what has a price; may be NULL */
+void spending_usage(struct spending *b, struct llm_usage *ret); /* of all that was booked */
 /* What tools, hooks and the judge have used since the last call: a turn's usage counts it. */
 void spending_take_beside(struct spending *b, struct llm_usage *ret);
 /* The fields of a report that are the session's: costs, times, models; texts are in the arena. */

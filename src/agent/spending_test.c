@@ -173,7 +173,13 @@ static void caller(void *arg)
     struct crowd *c = arg;
     unsigned seed = (unsigned)(uintptr_t)&seed;
 
-    for (int n = 0;; n++) {
+    /* Every other one is a child's child. */
+    struct spending *child = spending_branch(c->paid.spending);
+    struct spending *own = spending_branch(child);
+    struct spending *payer = rand_r(&seed) % 2 ? own : c->paid.spending;
+
+    spending_unref(child);
+    for (;;) {
         struct spending_call call;
         struct llm_usage used = {.known = true};
         int64_t prompt = 1 + rand_r(&seed) % 100;
@@ -181,10 +187,9 @@ static void caller(void *arg)
         long long held;
         struct err err = {0};
 
-        if (reserve(c->paid.spending, n % 3 ? SPENT_CHILD : SPENT_MAIN, prompt, &tokens, c->cancel,
-                    &call, &err) < 0) {
+        if (reserve(payer, SPENT_MAIN, prompt, &tokens, c->cancel, &call, &err) < 0) {
             atomic_fetch_add(err.code == ERR_BUDGET ? &c->refused : &c->cancelled, 1);
-            return;
+            break;
         }
         held = micro(call.usd);
         atomic_fetch_add(&c->reserved_micro, held);
@@ -206,6 +211,7 @@ static void caller(void *arg)
         atomic_fetch_sub(&c->reserved_micro, held);
         spending_settle(&call);
     }
+    spending_unref(own);
 }
 
 static void crowd_run(struct crowd *c, int64_t cancel_after_calls)

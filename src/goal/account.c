@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "goal/inside.h"
+#include "guard/permit.h"
 #include "json/jw.h"
 
 void account_attach(struct goal *g)

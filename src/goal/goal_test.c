@@ -16,10 +16,8 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/journal.h"
-#include "agent/permit.h"
 #include "agent/referee.h"
 #include "agent/spending.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -28,6 +26,8 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "llm/message.h"
 #include "llm/model.h"
 #include "store/scratch_check.h"
@@ -35,6 +35,7 @@
 #include "store/store.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define SESSION "11111111-2222-4333-8444-555555555555"
 #define FORK "99999999-2222-4333-8444-555555555555"
@@ -1451,7 +1452,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+UNIT_TEST(goal)
 {
     const struct CMUnitTest tests[] = {
         TEST(edit_over_the_limit_is_kept_as_a_file),
