@@ -20,6 +20,7 @@
 #include "llm/message.h"
 #include "llm/model.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 static const struct model priced = {
     .provider = STR_INIT("p"),
@@ -280,7 +281,7 @@ static void two_hundred_callers_are_cancelled(void **state)
     crowd_end(&c);
 }
 
-int main(void)
+UNIT_TEST(spending)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caps),
