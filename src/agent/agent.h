@@ -24,7 +24,7 @@
 #include "base/id.h"
 #include "base/str.h"
 #include "base/strv.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 
 struct agent;
 struct asker;
