@@ -352,6 +352,15 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
 
 /* ---- life ---- */
 
+/* A title that cannot be had is no reason to have no session. */
+static void host_take_name(struct host *h, const char *title, struct strv *ret_notes)
+{
+    struct err err = {0};
+
+    if (title && *title && host_rename(h, str_of(title), &err) < 0)
+        strv_addf(ret_notes, "title: %s", err.text);
+}
+
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
              struct err *err)
 {
@@ -397,6 +406,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     }
     if (session_recall(h->session))
         h->past_usd = session_recall(h->session)->ledger.usd;
+    host_take_name(h, spec->session.title, ret_notes);
     *ret = h;
     return 0;
 }
