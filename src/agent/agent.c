@@ -17,15 +17,16 @@
 #include "agent/news.h"
 #include "agent/pace.h"
 #include "agent/recall.h"
-#include "agent/reminder.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "context/reminder.h"
+#include "guard/workspace.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"
 #include "sync/crew.h"
+#include "sync/inquiry.h"
 
 #define AGENT_MAX_NOTICE ((size_t)64 << 10)
 #define AGENT_IDLE_MS ((int64_t)60 * 1000) /* then whoever wants to be called is called */
@@ -86,9 +87,7 @@ struct provider *agent_provider(const struct agent *a, size_t i)
 {
     if (a->turn_provider && i == 0)
         return a->turn_provider;
-    if (a->own_provider && i == 0)
-        return a->own_provider;
-    return &a->spec.providers[i];
+    return &a->providers[i];
 }
 
 size_t agent_provider_count(const struct agent *a)
@@ -124,10 +123,9 @@ void agent_take_over(struct agent *a)
     }
     if (!provider)
         return;
-    if (a->own_provider)
-        provider_release(a->own_provider);
-    mem_freep(&a->own_provider);
-    a->own_provider = provider;
+    provider_release(&a->providers[0]);
+    a->providers[0] = *provider;
+    mem_freep(&provider);
 }
 
 void agent_say_reminders(struct agent *a, struct str blocks)
@@ -176,10 +174,43 @@ static void agent_hear(struct agent *a, const struct news *n)
     agent_notify(a, buf_str(&text), /*wake=*/true);
 }
 
-void agent_reap(struct agent *a, const struct mail *m)
+/* Another agent begins with what was said here; this thread alone touches the conversation. */
+struct talk {
+    struct inquiry inquiry;
+    struct recall *ret;
+};
+
+static void agent_answer_talk(struct agent *a, struct talk *t)
 {
+    const struct history *h = &a->history;
+    size_t count = h->list.len - (h->open.len > 0); /* without the answer whose calls still run */
+
+    for (size_t i = 0; i < count; i++)
+        vec_push(&t->ret->messages, message_copy(h->list.ptr[i]));
+    inquiry_answer(&t->inquiry, 0);
+}
+
+int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err)
+{
+    struct talk t = {.ret = ret};
+
+    inquiry_send(&t.inquiry, a->mail);
+    if (inquiry_wait(&t.inquiry, cancel, err) < 0) {
+        (void)inquiry_wait(&t.inquiry, /*cancel=*/NULL, /*err=*/NULL);
+        return -1;
+    }
+    return t.inquiry.result < 0 ? err_set(err, ERR_CANCELLED, "the agent has ended") : 0;
+}
+
+void agent_reap(struct agent *a, struct mail *m)
+{
+    struct talk *talk;
+
     if (m->kind == &news_kind)
         agent_hear(a, (const struct news *)m);
+    talk = (struct talk *)inquiry_of(m);
+    if (talk)
+        agent_answer_talk(a, talk);
     for (size_t i = 0; i < a->stragglers.len; i++) {
         struct call *c = a->stragglers.ptr[i];
 
@@ -259,7 +290,8 @@ static bool agent_is_idle(struct agent *a, int64_t *io_ms)
 {
     int64_t at = a->idle_since_ms + AGENT_IDLE_MS;
 
-    if (!a->turn || a->told_idle || !agent_hook_wanted(a, HOOK_NOTIFICATION, STR("idle_prompt")))
+    if (!a->turn || a->told_idle ||
+        !agent_session_hook_wanted(a, HOOK_NOTIFICATION, STR("idle_prompt")))
         return false;
     if (clock_mono_ms() >= at)
         return true;
@@ -343,12 +375,12 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     struct agent *a = mem_zalloc(sizeof(*a));
 
     a->spec = *spec;
-    a->system = mem_dup(spec->system.ptr, spec->system.len);
-    a->context = mem_dup(spec->context.ptr, spec->context.len);
+    a->providers = mem_zalloc(spec->provider_count * sizeof(*a->providers));
+    for (size_t i = 0; i < spec->provider_count; i++)
+        provider_copy(&spec->providers[i], &a->providers[i]);
+    a->spec.providers = NULL;
     toolbox_ref(a->spec.toolbox);
     a->spec.identity = identity_copy(&a->arena, &spec->identity);
-    a->spec.system.ptr = a->system;
-    a->spec.context.ptr = a->context;
     a->cache_break = (int)spec->cache_break;
     lock_init(&a->lock);
     buf_init(&a->start_context, HOOK_MAX_TEXT);
@@ -400,9 +432,9 @@ void agent_free(struct agent *a)
     if (a->new_provider)
         provider_release(a->new_provider);
     mem_freep(&a->new_provider);
-    if (a->own_provider)
-        provider_release(a->own_provider);
-    mem_freep(&a->own_provider);
+    for (size_t i = 0; i < a->spec.provider_count; i++)
+        provider_release(&a->providers[i]);
+    mem_freep(&a->providers);
     news_send_to(a->spec.workspace, NULL);
     pace_release(a->pace);
     mem_freep(&a->pace);
@@ -417,10 +449,18 @@ void agent_free(struct agent *a)
     toolbox_unref(a->new_toolbox);
     toolbox_unref(a->spec.toolbox);
     arena_release(&a->arena);
-    mem_freep(&a->system);
     buf_release(&a->system_json);
-    mem_freep(&a->context);
     mem_freep(&a);
+}
+
+bool agent_rests(struct agent *a)
+{
+    bool rests;
+
+    lock_take(&a->lock);
+    rests = !a->busy && !a->turn_cancel && !a->queue.len && !a->wake;
+    lock_give(&a->lock);
+    return rests;
 }
 
 void agent_nudge(struct agent *a)

@@ -24,7 +24,7 @@
 #include "base/id.h"
 #include "base/str.h"
 #include "base/strv.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 
 struct agent;
 struct asker;
@@ -42,6 +42,7 @@ struct permit;
 struct provider;
 struct recall;
 struct referee;
+struct spawner;
 struct tool_spend;
 struct toolbox;
 struct workspace;
@@ -64,14 +65,13 @@ struct agent_loaded {
     const struct strv *globs; /* of a rule; NULL: none */
 };
 
-/* Everything is lent and outlives the agent, but for the slices, which are copied. */
+/* Everything is lent and outlives the agent, but for the providers, which are copied. */
 struct agent_spec {
     struct identity identity; /* copied */
     const struct conf *conf;
     struct net *net; /* NULL: no provider needs it */
-    /* The first is asked; the others are gone to when it is overloaded. The agent's thread renews
-     * keys in them. */
-    struct provider *providers;
+    /* The first is asked; the others are gone to when it is overloaded. */
+    const struct provider *providers;
     size_t provider_count;
     struct toolbox *toolbox; /* the agent has a reference of its own */
     struct workspace *workspace;
@@ -123,7 +123,12 @@ struct agent_spec {
     void *refresh_arg;       /* of both */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
-    struct cancel *cancel;   /* of the process: ends turn and agent */
+    struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
+    /* What it spends is added to another's account, too: of a child, to the session's. NULL: there
+     * is no other. The agent's thread. */
+    void (*spent)(void *arg, const struct tool_spend *spend);
+    void *spent_arg;
+    struct cancel *cancel; /* of the process: ends turn and agent */
 };
 
 struct agent *agent_start(const struct agent_spec *spec, struct err *err);
@@ -165,8 +170,13 @@ struct agent_input {
 };
 void agent_input_release(struct agent_input *in);
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
-void agent_queued(struct agent *a, struct strv *ret);        /* uuids, in order */
-bool agent_unqueue(struct agent *a, struct str uuid);        /* false: not there (any more) */
+/* No turn runs and no input waits. */
+bool agent_rests(struct agent *a);
+/* The conversation up to the last step that is complete, for an agent that begins with it: a copy.
+ * Waits for the agent's thread. */
+int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
+void agent_queued(struct agent *a, struct strv *ret); /* uuids, in order */
+bool agent_unqueue(struct agent *a, struct str uuid); /* false: not there (any more) */
 
 /* Takes lines of the transcript, by uuid, out of the conversation, when it is idle; a notice says
  * what came of it. */

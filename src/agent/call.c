@@ -11,14 +11,14 @@
 #include "agent/cap.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/permit.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "conf/rule.h"
+#include "guard/permit.h"
+#include "guard/rule.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "json/schema.h"
@@ -280,6 +280,7 @@ struct tool_call call_for_tool(struct call *c)
         .conf = spec->conf,
         .net = spec->net,
         .referee = spec->referee,
+        .spawner = spec->spawner,
         .model_name = c->model,
         .cancel = c->cancel,
         .progress = call_progress,

@@ -8,14 +8,14 @@
 #include "agent/hook_sight.h"
 #include "agent/inside.h"
 #include "agent/pace.h"
-#include "agent/permit.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "sync/cancel.h"
@@ -95,6 +95,11 @@ static void hook_take_over(const struct agent *a, enum hook_event event, struct 
 bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject)
 {
     return hooks_want(a->spec.hooks, event, subject);
+}
+
+bool agent_session_hook_wanted(const struct agent *a, enum hook_event event, struct str subject)
+{
+    return identity_is_main(&a->spec.identity) && agent_hook_wanted(a, event, subject);
 }
 
 static struct event *hook_event_made(const struct agent *a, enum event_kind kind, struct str id,
@@ -308,7 +313,7 @@ void agent_tell_end(struct agent *a)
     struct err err = {0};
     struct jw w;
 
-    if (!agent_hook_wanted(a, HOOK_SESSION_END, reason))
+    if (!agent_session_hook_wanted(a, HOOK_SESSION_END, reason))
         return;
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_SESSION_END);

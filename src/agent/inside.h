@@ -16,10 +16,10 @@
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/ledger.h"
-#include "agent/permit.h"
 #include "agent/referee.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "guard/permit.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
@@ -95,11 +95,10 @@ struct turn {
 };
 
 struct agent {
-    struct agent_spec spec; /* slices are the agent's own */
-    struct arena arena;     /* of its identity */
-    char *system;
-    struct buf system_json; /* as it is sent with every request; made for the first one */
-    char *context;
+    struct agent_spec spec;
+    struct arena arena;         /* of its identity */
+    struct provider *providers; /* as many as the spec has */
+    struct buf system_json;     /* as it is sent with every request; made for the first one */
     struct thread *thread;
     struct crew *crew; /* for calls */
     struct mailbox *mail;
@@ -137,7 +136,6 @@ struct agent {
     struct cancel *aside_cancel;
 
     /* The agent's thread's. */
-    struct provider *own_provider;  /* the one set later; NULL: those of the spec */
     struct provider *turn_provider; /* of the command that the turn is for; NULL: none */
     enum effort turn_effort;        /* the same; UNSET: none. Written under the lock */
     bool has_lent;                  /* permission rules, for the turn */
@@ -180,7 +178,7 @@ void agent_refresh(const struct agent *a); /* the settings, see agent_spec */
 void agent_remind(struct agent *a, struct str text);
 void agent_say_reminders(struct agent *a, struct str blocks); /* made by reminder.h; may be empty */
 /* Mail that nobody waits for: the end of a straggler, wake-ups, the rest of a cancelled call. */
-void agent_reap(struct agent *a, const struct mail *m);
+void agent_reap(struct agent *a, struct mail *m);
 
 /* inbox.c: what waits to be heard. */
 /* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
@@ -205,6 +203,8 @@ void agent_hook_begin(const struct agent *a, struct jw *w, enum hook_event event
 void agent_hook_title(const struct agent *a,
                       struct jw *w); /* "session_title", where there is one */
 bool agent_hook_wanted(const struct agent *a, enum hook_event event, struct str subject);
+/* The same for an event of the session, its user's prompts and its end: of its main agent alone. */
+bool agent_session_hook_wanted(const struct agent *a, enum hook_event event, struct str subject);
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);

@@ -27,10 +27,15 @@ void referee_verdict_release(struct referee_verdict *v)
     vec_release(&v->spends);
 }
 
-static void agent_tell_spent(struct agent *a, const struct referee_spend *s)
+/* To the referee, and to whoever pays for this agent. */
+static void agent_tell_spent(struct agent *a, const struct referee_spend *s, struct str model)
 {
+    struct tool_spend spend = {.model = model, .usage = *s->usage, .usd = s->usd};
+
     if (a->spec.referee)
         a->spec.referee->spent(a->spec.referee, s);
+    if (a->spec.spent)
+        a->spec.spent(a->spec.spent_arg, &spend);
 }
 
 void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
@@ -45,7 +50,7 @@ void agent_spent(struct agent *a, const struct model *m, const struct llm_usage 
 
     ledger_add(&a->ledger, m, u);
     (void)model_cost_usd(m, u, &s.usd, /*err=*/NULL);
-    agent_tell_spent(a, &s);
+    agent_tell_spent(a, &s, m->name);
 }
 
 void agent_spent_aside(struct agent *a, struct turn *t, const struct tool_spend *spend,
@@ -55,7 +60,7 @@ void agent_spent_aside(struct agent *a, struct turn *t, const struct tool_spend 
 
     ledger_add_spend(&a->ledger, spend);
     llm_usage_add(&t->usage, &spend->usage);
-    agent_tell_spent(a, &s);
+    agent_tell_spent(a, &s, spend->model);
 }
 
 void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result)

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "agent/permit.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -15,16 +14,18 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "conf/nearest.h"
-#include "conf/rule.h"
+#include "guard/permit.h"
+#include "guard/rule.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "json/schema.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 
 #define TOOLBOX_MAX_SCHEMA ((size_t)1 << 20)
 
 struct toolbox {
     atomic_int refs;
+    struct toolbox *from; /* whose rows are among these; NULL: nobody's */
     struct arena arena;
     VEC(const struct tool_entry *) entries;
     VEC(const struct json *) schemas; /* of the entry with the same index */
@@ -53,7 +54,28 @@ void toolbox_unref(struct toolbox *t)
     vec_release(&t->llm);
     map_release(&t->by_name);
     arena_release(&t->arena);
+    toolbox_unref(t->from);
     mem_freep(&t);
+}
+
+static int toolbox_check_room(const struct toolbox *t, const struct tool_entry *e, struct err *err)
+{
+    if (t->entries.len == TOOLBOX_MAX)
+        return err_set(err, ERR_TOO_BIG, "there are more than %d tools", TOOLBOX_MAX);
+    if (map_has(&t->by_name, str_of(e->name)))
+        return err_set(err, ERR_BAD_INPUT, "two tools are named %s", e->name);
+    return 0;
+}
+
+static struct llm_tool *toolbox_put(struct toolbox *t, const struct tool_entry *e,
+                                    const struct json *schema)
+{
+    vec_push(&t->entries, e);
+    vec_push(&t->schemas, schema);
+    map_set(&t->by_name, str_of(e->name), (void *)(uintptr_t)t->entries.len);
+    if (e->flags & TOOL_OWED)
+        t->owed = e;
+    return vec_add(&t->llm);
 }
 
 static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err *err)
@@ -64,10 +86,8 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
     struct llm_tool *llm;
     struct jw w;
 
-    if (t->entries.len == TOOLBOX_MAX)
-        return err_set(err, ERR_TOO_BIG, "there are more than %d tools", TOOLBOX_MAX);
-    if (map_has(&t->by_name, str_of(e->name)))
-        return err_set(err, ERR_BAD_INPUT, "two tools are named %s", e->name);
+    if (toolbox_check_room(t, e, err) < 0)
+        return -1;
     if (json_parse(&t->arena, str_of(e->schema), &schema, /*ret_info=*/NULL, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &text, JW_CLEAN);
@@ -76,12 +96,7 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &words, JW_CLEAN);
     jw_cstr(&w, e->text);
-    vec_push(&t->entries, e);
-    vec_push(&t->schemas, schema);
-    map_set(&t->by_name, str_of(e->name), (void *)(uintptr_t)t->entries.len);
-    if (e->flags & TOOL_OWED)
-        t->owed = e;
-    llm = vec_add(&t->llm);
+    llm = toolbox_put(t, e, schema);
     llm->name = str_of(e->name);
     llm->description = str_of(e->text);
     llm->description_json = arena_str(&t->arena, buf_str(&words));
@@ -136,18 +151,38 @@ static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_ent
     return !spec->permit || permit_offers(spec->permit, name);
 }
 
+/* Another's rows, with all that was made of them. */
+static int toolbox_share(struct toolbox *t, const struct toolbox_spec *spec, struct err *err)
+{
+    if (!spec->from)
+        return 0;
+    t->from = toolbox_ref(spec->from);
+    for (size_t i = 0; i < spec->from->entries.len; i++) {
+        const struct tool_entry *e = spec->from->entries.ptr[i];
+
+        if ((e->flags & TOOL_OWED) || !toolbox_wants(spec, e))
+            continue;
+        if (toolbox_check_room(t, e, err) < 0)
+            return -1;
+        *toolbox_put(t, e, spec->from->schemas.ptr[i]) = spec->from->llm.ptr[i];
+    }
+    return 0;
+}
+
 static int toolbox_check_only(const struct toolbox_spec *spec, struct err *err)
 {
     for (size_t i = 0; spec->only && i < spec->only->len; i++) {
         struct str name = str_of(spec->only->ptr[i]);
-        bool known = false;
+        bool known = spec->from && toolbox_find(spec->from, name);
         struct nearest near;
 
         nearest_init(&near, name);
-        for (const struct tool_entry *const *e = spec->table; *e; e++) {
+        for (const struct tool_entry *const *e = spec->table; e && *e; e++) {
             known = known || str_is(name, (*e)->name);
             nearest_offer(&near, str_of((*e)->name));
         }
+        for (size_t k = 0; spec->from && k < spec->from->entries.len; k++)
+            nearest_offer(&near, str_of(spec->from->entries.ptr[k]->name));
         if (known || rule_knows_tool(name)) /* a script may be written for more tools than ours */
             continue;
         if (near.best.len)
@@ -181,7 +216,9 @@ int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct er
     t->release_arg = spec->release_arg;
     if (toolbox_check_only(spec, err) < 0)
         goto fail;
-    for (const struct tool_entry *const *e = spec->table; *e; e++) {
+    if (toolbox_share(t, spec, err) < 0)
+        goto fail;
+    for (const struct tool_entry *const *e = spec->table; e && *e; e++) {
         if (toolbox_wants(spec, *e) && toolbox_add(t, *e, err) < 0)
             goto fail;
     }

@@ -22,7 +22,10 @@ struct tool_entry;
 struct toolbox;
 
 struct toolbox_spec {
-    const struct tool_entry *const *table; /* NULL-terminated */
+    const struct tool_entry *const *table; /* NULL-terminated; NULL: none */
+    /* Rows that are offered by another toolbox already, and are shared with it: a child's tools are
+     * some of its parent's. Those of its answer's form (TOOL_OWED) are left out. NULL: none. */
+    struct toolbox *from;
     /* The names that may be used; NULL: all. Those of others (rule_knows_tool()) are passed over,
      * unknown ones are an error. */
     const struct strv *only;

@@ -9,14 +9,14 @@
 #include "agent/journal.h"
 #include "agent/news.h"
 #include "agent/pace.h"
-#include "agent/permit.h"
 #include "agent/step.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/model.h"
@@ -144,7 +144,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     struct err err = {0};
     struct jw w;
 
-    if (!agent_hook_wanted(a, HOOK_STOP, STR("")))
+    if (!agent_session_hook_wanted(a, HOOK_STOP, STR("")))
         return 0;
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_STOP);

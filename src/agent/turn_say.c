@@ -6,13 +6,13 @@
 
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/mention.h"
-#include "agent/permit.h"
 #include "agent/recall.h"
-#include "agent/reminder.h"
 #include "agent/step.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "context/mention.h"
+#include "context/reminder.h"
+#include "guard/permit.h"
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
@@ -106,7 +106,7 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct a
     struct jw w;
     int r;
 
-    if (!agent_hook_wanted(a, HOOK_USER_PROMPT_SUBMIT, STR("")))
+    if (!agent_session_hook_wanted(a, HOOK_USER_PROMPT_SUBMIT, STR("")))
         return 0;
     message_text(in->message, &text);
     jw_init(&w, &json, 0);
@@ -274,7 +274,7 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     struct err err = {0};
     struct jw w;
 
-    if (!agent_hook_wanted(a, HOOK_SESSION_START, source))
+    if (!agent_session_hook_wanted(a, HOOK_SESSION_START, source))
         return;
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_SESSION_START);

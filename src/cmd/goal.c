@@ -209,10 +209,10 @@ static int failed_usage(const struct err *err)
 
 /* ---- A run ---- */
 
-static int run_condition(struct cmd *c)
+static int run_condition(struct cmd *c, const char *resume)
 {
     CLEANUP(goal_argument_release) struct goal_argument goal = GOAL_ARGUMENT_INIT;
-    struct print_order order = {.for_goal = true, .goal = &goal};
+    struct print_order order = {.for_goal = true, .goal = &goal, .resume = resume};
     struct err err = {0};
 
     goal.verb = GOAL_SET;
@@ -228,9 +228,9 @@ static int run_condition(struct cmd *c)
     return print_run(c, &order);
 }
 
-static int run_again(struct cmd *c)
+static int run_again(struct cmd *c, const char *resume)
 {
-    struct print_order order = {.for_goal = true};
+    struct print_order order = {.for_goal = true, .resume = resume};
     struct err err = {0};
 
     if (print_goal_check_changes(&c->args, &err) < 0)
@@ -312,16 +312,14 @@ static int goal_run(struct cmd *c)
     if (verb < 0) {
         code = failed_usage(&err);
     } else {
+        /* The goal of a session: it continues there. */
+        const char *resume = again ? NULL : args_get(args, OPT_SESSION);
+
         code = check_options(args, /*runs=*/!verb, act.argument.verb == GOAL_NEXT);
-        if (!code && !verb && args->given[OPT_SESSION] && !again) {
-            /* The goal of a session: it continues there. */
-            args->given[OPT_RESUME] = true;
-            strv_adds(&args->values[OPT_RESUME], args_get(args, OPT_SESSION));
-        }
         if (!code && verb)
             code = goal_act(&act);
         else if (!code)
-            code = args->words.len > 1 ? run_condition(c) : run_again(c);
+            code = args->words.len > 1 ? run_condition(c, resume) : run_again(c, resume);
     }
     buf_release(&act.text);
     goal_argument_release(&act.argument);

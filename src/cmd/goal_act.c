@@ -67,7 +67,7 @@ static int act_open_store(struct act *a, struct err *err)
 
     if (!file_is_dir(projects)) /* nothing was ever kept: make nothing */
         return err_set(err, ERR_NOT_FOUND, ACT_NONE);
-    if (store_open("sqlite", a->home, a->cmd->cancel, &a->store, err) < 0)
+    if (store_shared(a->home, a->cmd->cancel, &a->store, err) < 0)
         return -1;
     store_warnings(a->store, &warnings);
     for (size_t i = 0; i < warnings.len; i++)

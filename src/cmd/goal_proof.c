@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -17,6 +16,7 @@
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/proof.h"
+#include "guard/sandbox.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "store/store.h"
@@ -94,7 +94,7 @@ static int read_ledger(struct proving *v, const struct proof *p, struct buf *ret
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     goal_event_vec events = {0};
     struct store *store = NULL;
-    int r = store_open("sqlite", conf_home(v->conf), v->cmd->cancel, &store, err);
+    int r = store_shared(conf_home(v->conf), v->cmd->cancel, &store, err);
 
     if (r == 0)
         r = store_goal_events(store, p->session, p->goal_id, /*after=*/0, PROOF_MAX_EVENTS, &arena,

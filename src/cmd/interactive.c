@@ -11,16 +11,13 @@
 #include "cmd/session_options.h"
 #include "conf/conf.h"
 #include "proto/listen.h"
-#include "tui/tui.h"
+#include "tui/app/tui.h"
 
 /* `tenax --resume` lets one choose, which is what /resume does. */
-static void interactive_prompt(struct cmd *c, struct buf *ret)
+static void interactive_prompt(struct cmd *c, struct session_spec *session, struct buf *ret)
 {
-    const char *session = args_get(&c->args, OPT_RESUME);
-
-    if (session && !*session) {
-        strv_clear(&c->args.values[OPT_RESUME]);
-        c->args.given[OPT_RESUME] = false;
+    if (session->resume && !*session->resume) {
+        session->resume = NULL;
         buf_adds(ret, "/resume");
         return;
     }
@@ -64,10 +61,10 @@ int cmd_interactive(struct cmd *c)
     struct tui_end end;
     int code;
 
-    interactive_prompt(c, &prompt);
     code = session_options_read(&options, c, /*is_interactive=*/true);
     if (code != EXIT_OK)
         return code;
+    interactive_prompt(c, &options.host.session, &prompt);
     spec.prompt = buf_str(&prompt);
     spec.is_demo = getenv("TENAX_DEMO");
     spec.plain = c->args.given[OPT_PLAIN] || str_is(conf_get_str(options.host.conf, "tui"), "off");

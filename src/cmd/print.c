@@ -133,11 +133,9 @@ static int print_look(void *arg, struct err *err)
     struct print *p = arg;
     CLEANUP(strv_release) struct strv notes = STRV_INIT; /* a new session has none */
 
-    session_forget_options(&p->cmd->args);
-    p->spec->session = NULL;
+    p->spec->session = (struct session_spec){.is_unkept = p->spec->session.is_unkept};
     p->spec->source = "clear";
-    if (session_open(p->spec->conf, p->spec->args, /*id=*/NULL, p->cmd->cancel, &notes, &p->next,
-                     err) < 0)
+    if (session_open(p->spec->conf, &p->spec->session, p->cmd->cancel, &notes, &p->next, err) < 0)
         return -1;
     host_end_as(p->host, "clear"); /* its end comes before print_renew() */
     return 0;
@@ -350,6 +348,8 @@ int print_run(struct cmd *c, const struct print_order *order)
     } else {
         code = session_options_read(&p.options, c, /*is_interactive=*/false);
     }
+    if (order->resume)
+        p.spec->session.resume = order->resume;
     if (code == EXIT_OK) {
         p.spec->has_input = !p.input_lines;
         code = print_session(&p);

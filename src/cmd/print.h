@@ -13,6 +13,7 @@ struct print_order {
     /* The session works for a goal: its way of ending decides on the exit code. */
     bool for_goal;
     struct goal_argument *goal; /* what to set; taken. NULL: the session's own goes on */
+    const char *resume;         /* the session whose it is; NULL: as the options say */
 };
 
 /* The exit code. */

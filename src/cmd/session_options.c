@@ -119,6 +119,20 @@ static void options_tools(struct session_options *o, const struct args *args)
     }
 }
 
+static int options_session(const struct args *args, struct session_spec *ret, struct err *err)
+{
+    *ret = (struct session_spec){
+        .id = args_get(args, OPT_SESSION_ID),
+        .continues = args->given[OPT_CONTINUE],
+        .resume = args_get(args, OPT_RESUME),
+        .forks = args->given[OPT_FORK_SESSION],
+        .at = args_get(args, OPT_RESUME_SESSION_AT),
+        .drops = args_get(args, OPT_RESUME_DROPS_TURN),
+        .is_unkept = args->given[OPT_NO_SESSION_PERSISTENCE],
+    };
+    return ret->id ? options_session_id(ret->id, err) : 0;
+}
+
 static int options_parse(struct session_options *o, struct cmd *c, struct err *err)
 {
     struct host_spec *spec = &o->host;
@@ -126,11 +140,10 @@ static int options_parse(struct session_options *o, struct cmd *c, struct err *e
 
     spec->args = args;
     spec->cancel = c->cancel;
-    spec->session = args_get(args, OPT_SESSION_ID);
     spec->output_schema = str_of(args_get(args, OPT_JSON_SCHEMA));
     if (args->given[OPT_JSON_SCHEMA] && !str_trim(spec->output_schema).len)
         return err_set(err, ERR_BAD_INPUT, "--json-schema is empty");
-    if (spec->session && options_session_id(spec->session, err) < 0)
+    if (options_session(args, &spec->session, err) < 0)
         return -1;
     if (options_number(args, OPT_MAX_TURNS, 1, &spec->max_steps, err) < 0 ||
         options_budget(args, &spec->max_usd, err) < 0)

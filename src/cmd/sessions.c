@@ -57,7 +57,7 @@ static struct store *sessions_store(const struct sessions *s)
 
     if (!file_is_dir(projects))
         return NULL; /* nothing to remember: make nothing */
-    if (store_open("sqlite", s->home, s->cmd->cancel, &store, &err) < 0) {
+    if (store_shared(s->home, s->cmd->cancel, &store, &err) < 0) {
         say_error(&err);
         return NULL;
     }

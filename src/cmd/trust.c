@@ -147,7 +147,7 @@ static int trust_list(struct cmd *c, const struct conf *conf)
     struct jw w;
     int code = EXIT_OK;
 
-    if (file_exists(db) && (store_open("sqlite", conf_home(conf), c->cancel, &store, &err) < 0 ||
+    if (file_exists(db) && (store_shared(conf_home(conf), c->cancel, &store, &err) < 0 ||
                             store_trust_list(store, &arena, &rows, c->cancel, &err) < 0)) {
         vec_release(&rows);
         return trust_failed(&err);

@@ -30,7 +30,7 @@ static int64_t alarm_look(struct alarm *a)
     struct goal *g = a->goal;
     int64_t left = LOOK_MS;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     if (g->has && goal_is_active(g) && g->row.deadline_ms && str_is(g->row.goal_id, g->turn_goal)) {
         int64_t until = g->row.deadline_ms - clock_wall_ms();
 
@@ -42,7 +42,7 @@ static int64_t alarm_look(struct alarm *a)
             left = until;
         }
     }
-    lock_give(&g->permit);
+    goal_leave(g);
     return left;
 }
 
@@ -85,9 +85,9 @@ void alarm_stop(struct goal *g)
 {
     struct alarm *a;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     a = TAKE_PTR(g->alarm);
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!a)
         return;
     cancel_set(a->stop);

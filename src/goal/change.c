@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/display.h"
 #include "goal/inside.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
@@ -92,18 +92,25 @@ static int change_show(struct goal *g, struct goal_answer *ret, struct err *err)
     return 0;
 }
 
-static int change_log(struct goal *g, struct goal_answer *ret, struct err *err)
+static int change_log(struct goal *g, struct cancel *cancel, struct goal_answer *ret,
+                      struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     goal_event_vec events = {0};
+    int64_t since_ms;
+    struct str goal_id;
     int r;
 
     if (goal_need(g, err) < 0)
         return -1;
-    r = store_goal_last_events(g->store, str_of(g->spec.session), g->row.goal_id, LOG_EVENTS,
-                               &arena, &events, g->spec.cancel, err);
+    goal_id = arena_str(&arena, g->row.goal_id);
+    since_ms = g->row.created_at_ms;
+    goal_leave(g);
+    r = store_goal_last_events(g->store, str_of(g->spec.session), goal_id, LOG_EVENTS, &arena,
+                               &events, cancel, err);
+    goal_enter(g);
     if (r == 0)
-        goal_show_log(&events, g->row.created_at_ms, &ret->text);
+        goal_show_log(&events, since_ms, &ret->text);
     vec_release(&events);
     return r;
 }
@@ -246,12 +253,12 @@ static bool is_lost(const struct goal *g, struct goal_answer *ret)
 }
 
 /* After a complete goal the next one of the queue may have failed to begin. */
-static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
+static int resume_next(struct goal *g, struct cancel *cancel, struct goal_answer *ret,
+                       struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     goal_next_vec list = {0};
-    int r = store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list, /*cancel=*/NULL,
-                                 err);
+    int r = store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list, cancel, err);
 
     if (r == 0 && list.len) {
         g->next_due = true;
@@ -265,7 +272,8 @@ static int resume_next(struct goal *g, struct goal_answer *ret, struct err *err)
     return r;
 }
 
-static int change_resume(struct goal *g, struct goal_answer *ret, struct err *err)
+static int change_resume(struct goal *g, struct cancel *cancel, struct goal_answer *ret,
+                         struct err *err)
 {
     int r;
 
@@ -282,7 +290,7 @@ static int change_resume(struct goal *g, struct goal_answer *ret, struct err *er
         return 0;
     }
     if (g->row.status == GOAL_COMPLETE)
-        return resume_next(g, ret, err);
+        return resume_next(g, cancel, ret, err);
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND, "the folder %s is gone; restore it to continue the goal",
                        g->spec.dir);
@@ -521,7 +529,7 @@ static int do_held(struct goal *g, const struct goal_argument *what, enum goal_v
     case GOAL_PAUSE:
         return change_pause(g, ret, err);
     case GOAL_RESUME:
-        return change_resume(g, ret, err);
+        return change_resume(g, cancel, ret, err);
     case GOAL_BUDGET:
         return change_budget(g, what, ret, err);
     case GOAL_CHECK:
@@ -533,26 +541,27 @@ static int do_held(struct goal *g, const struct goal_argument *what, enum goal_v
     case GOAL_WAIT:
         return change_wait(g, what, ret, err);
     case GOAL_NEXT:
-        return change_next(g, what, ret, err);
+        return change_next(g, what, cancel, ret, err);
     case GOAL_QUEUE:
-        return change_queue(g, what, ret, err);
+        return change_queue(g, what, cancel, ret, err);
     case GOAL_ACCEPT:
         return str_is(buf_str(&what->text), "terms") ? change_terms(g, ret, err)
                                                      : change_accept(g, what, cancel, ret, err);
     case GOAL_LOG:
-        return change_log(g, ret, err);
+        return change_log(g, cancel, ret, err);
     case GOAL_SET:
     case GOAL_REPORT:
     case GOAL_UNDO:
         break;
     }
-    BUG("verb %d needs no permit", what->verb);
+    BUG("verb %d needs no ticket", what->verb);
 }
 
-/* Gives the permit back in between, so that other threads can report events. */
+/* Lets go of the goal in between, so that other threads can report events. */
 static bool takes_time(enum goal_verb verb)
 {
-    return verb == GOAL_CHECK || verb == GOAL_PROTECT || verb == GOAL_ACCEPT;
+    return verb == GOAL_CHECK || verb == GOAL_PROTECT || verb == GOAL_ACCEPT || verb == GOAL_NEXT ||
+           verb == GOAL_QUEUE || verb == GOAL_LOG;
 }
 
 /* A client's "set" edits the present goal, even a complete one. */
@@ -562,9 +571,9 @@ static bool is_edit(struct goal *g, enum goal_via via)
 
     if (via != VIA_CLIENT)
         return false;
-    lock_take(&g->permit);
+    goal_enter(g);
     edits = g->spec.is_kept && goal_read_row(g, /*err=*/NULL) == 0 && g->has;
-    lock_give(&g->permit);
+    goal_leave(g);
     return edits;
 }
 
@@ -587,14 +596,14 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
 
         if (edit.verb == GOAL_SET)
             edit.verb = GOAL_EDIT;
-        lock_take(&g->permit);
+        goal_enter(g);
         g->is_elsewhere = via == VIA_ELSEWHERE && !takes_time(edit.verb);
         r = do_held(g, &edit, via, cancel, ret, err);
         g->is_elsewhere = false;
         if (r == 0)
             r = terms_keep(g, err);
         terms_keep_used(g);
-        lock_give(&g->permit);
+        goal_leave(g);
         if (r == 0 && g->spec.is_outside && goal_start_next(g, cancel, err) < 0)
             r = -1; /* no agent here will be idle */
     }

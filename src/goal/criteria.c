@@ -14,7 +14,7 @@
 
 /* ---- Where the goal began ---- */
 
-/* Files are looked at without the permit, which may take long. So what that begins with is copied,
+/* Looking at files may take long, so the goal is not held then. What that begins with is copied,
  * and nothing is written when the goal was changed meanwhile. */
 struct protection {
     char goal_id[ID_UUID_LEN + 1];
@@ -33,7 +33,7 @@ static void protection_release(struct protection *n)
     origin_free(n->o);
 }
 
-/* As the row has it; the permit is held. */
+/* As the row has it; the goal is held. */
 static int protection_begin(struct goal *g, struct protection *n, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -53,8 +53,8 @@ static int protection_begin(struct goal *g, struct protection *n, struct err *er
     return 0;
 }
 
-/* -1: what is kept of it cannot be trusted any more. Without the permit, as all that looks at
- * files. */
+/* -1: what is kept of it cannot be trusted any more. The goal is not held, as where anything looks
+ * at files. */
 static int protection_read(struct goal *g, struct protection *n, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -83,7 +83,7 @@ static int protection_retake(struct goal *g, struct protection *n, struct cancel
     return origin_take(&spec, cancel, &n->o, &n->notes, err);
 }
 
-/* The permit is held again: still the same goal, with the same terms? */
+/* The goal is held again: still the same goal, with the same terms? */
 static int protection_check(struct goal *g, const struct protection *n, struct err *err)
 {
     if (goal_need(g, err) < 0)
@@ -130,7 +130,7 @@ static int put_checks(struct goal *g, const struct strv *commands, struct str pr
     return 0;
 }
 
-/* It is run once first, in a clean room, and what it reads is protected. Without the permit. */
+/* It is run once first, in a clean room, and what it reads is protected. The goal is not held. */
 static int run_new_check(struct goal *g, struct protection *n, const char *command,
                          struct cancel *cancel, struct check_result *ret, struct err *err)
 {
@@ -156,7 +156,7 @@ static int run_new_check(struct goal *g, struct protection *n, const char *comma
                   : origin_add_check(n->o, command, &now, &ret->trace, &ret->touched, cancel, err);
 }
 
-/* The permit is held again. */
+/* The goal is held again. */
 static int add_check(struct goal *g, struct protection *n, struct str command, struct strv *ret,
                      struct err *err)
 {
@@ -186,9 +186,9 @@ int change_check(struct goal *g, const struct goal_argument *what, struct cancel
         return -1;
     if (command.len > CHECK_MAX_COMMAND)
         return err_set(err, ERR_TOO_BIG, "a check has at most %zu bytes", CHECK_MAX_COMMAND);
-    lock_give(&g->permit);
+    goal_leave(g);
     rc = run_new_check(g, &n, buf_cstr(&what->text), cancel, &r, err);
-    lock_take(&g->permit);
+    goal_enter(g);
     if (rc < 0 || add_check(g, &n, command, &commands, err) < 0)
         return -1;
     buf_addf(&ret->text, "Check %zu added: %.*s (%s)", commands.len, STR_ARG(command),
@@ -224,7 +224,7 @@ int change_check_rm(struct goal *g, size_t number, struct goal_answer *ret, stru
 
 /* ---- Protected files ---- */
 
-/* 0: the column is in the row, and so is what the ledger says of it. The permit is held. */
+/* 0: the column is in the row, and so is what the ledger says of it. The goal is held. */
 static int put_protect(struct goal *g, struct str column, const char *kind, struct str data,
                        struct err *err)
 {
@@ -249,7 +249,7 @@ static int protect_nothing(struct goal *g, struct protection *n, struct err *err
     return 0;
 }
 
-/* Without the permit. */
+/* The goal is not held. */
 static int protect_more(struct goal *g, struct protection *n, struct str glob,
                         struct cancel *cancel, size_t *ret_before, struct err *err)
 {
@@ -270,10 +270,10 @@ int change_protect(struct goal *g, const struct goal_argument *what, struct canc
 
     if (protection_begin(g, &n, err) < 0)
         return -1;
-    lock_give(&g->permit);
+    goal_leave(g);
     r = is_none ? protect_nothing(g, &n, err)
                 : protect_more(g, &n, buf_str(&what->text), cancel, &before, err);
-    lock_take(&g->permit);
+    goal_enter(g);
     if (r < 0 || protection_check(g, &n, err) < 0 || goal_write_origin(n.o, &column, err) < 0 ||
         put_protect(g, buf_str(&column), "edited", STR("{}"), err) < 0)
         return -1;
@@ -288,7 +288,7 @@ int change_protect(struct goal *g, const struct goal_argument *what, struct canc
     return 0;
 }
 
-/* Without the permit. An origin that cannot be trusted is taken again, whatever the path is. */
+/* The goal is not held. An origin that cannot be trusted is taken again, whatever the path is. */
 static int accept_changes(struct goal *g, struct protection *n, struct str path,
                           struct cancel *cancel, size_t *ret_count, struct err *err)
 {
@@ -327,9 +327,9 @@ int change_accept(struct goal *g, const struct goal_argument *what, struct cance
         return -1;
     if (str_is(path, "all"))
         path = STR("");
-    lock_give(&g->permit);
+    goal_leave(g);
     r = accept_changes(g, &n, path, cancel, &count, err);
-    lock_take(&g->permit);
+    goal_enter(g);
     if (r < 0 || protection_check(g, &n, err) < 0 || goal_write_origin(n.o, &column, err) < 0)
         return -1;
     write_accepted(g, path, &data);

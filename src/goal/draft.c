@@ -1,6 +1,6 @@
 /*
  * draft: what is recorded before a goal is set, column by column. Any thread; runs checks and reads
- * the workspace, so the permit is not held except where draft.h says so.
+ * the workspace, so the goal is not held except where draft.h says so.
  */
 #include "goal/draft.h"
 

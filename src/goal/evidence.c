@@ -5,15 +5,15 @@
  * and counted, unless it may have bent what the goal is judged by: then it stays, shortened, so
  * that harmless calls cannot push it out. The text of a call decides, not its effect, so this finds
  * more than it should and misses what is disguised; what really changed is found elsewhere. None of
- * it depends on the conversation, which may be compacted. The permit is held.
+ * it depends on the conversation, which may be compacted. The goal is held.
  */
 #include <string.h>
 
-#include "agent/path_glob.h"
-#include "agent/workspace.h"
 #include "base/file.h"
+#include "base/path_glob.h"
 #include "goal/inside.h"
 #include "goal/origin/names.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 
 #define KEPT_MAX 400               /* calls that stay; past it those in the middle go */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "agent/journal.h"
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -21,6 +20,7 @@
 #include "goal/proof.h"
 #include "goal/report.h"
 #include "goal/snapshot.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/provider.h"
@@ -66,8 +66,9 @@ int goal_open_store(struct goal *g, struct err *err)
 {
     if (g->store)
         return 0;
-    if (store_open(g->spec.store_backend ? g->spec.store_backend : "sqlite", g->spec.home,
-                   g->spec.cancel, &g->store, err) < 0)
+    if ((g->spec.store_backend
+             ? store_open(g->spec.store_backend, g->spec.home, g->spec.cancel, &g->store, err)
+             : store_shared(g->spec.home, g->spec.cancel, &g->store, err)) < 0)
         return -1;
     if (!g->spec.is_outside)
         store_goal_guard(g->store, str_of(g->spec.session));
@@ -327,12 +328,12 @@ void goal_write_checks(const struct strv *commands, struct buf *ret)
 
 void goal_objective(struct goal *g, const struct store_goal *row, struct buf *ret)
 {
-    lock_take(&g->permit);
+    goal_enter(g);
     if (g->text.len && g->has && str_eq(row->goal_id, g->row.goal_id))
         buf_add(ret, buf_str(&g->text));
     else
         buf_add(ret, row->objective);
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 /* ---- Telling others ---- */
@@ -401,9 +402,9 @@ void goal_tell_active(struct goal *g)
 
 void goal_active_json(struct goal *g, struct buf *ret)
 {
-    lock_take(&g->permit);
+    goal_enter(g);
     write_active(g, ret);
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 void goal_notice(struct goal *g, enum event_level level, const char *fmt, ...)
@@ -451,11 +452,11 @@ static void flush_notice(struct goal *g)
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 10);
     const char *type;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     type = g->notice_type;
     g->notice_type = NULL;
     buf_add(&text, buf_str(&g->notice));
-    lock_give(&g->permit);
+    goal_leave(g);
     if (type && g->spec.host.notify)
         g->spec.host.notify(g->spec.host.arg, type, buf_str(&text));
 }
@@ -465,12 +466,12 @@ void goal_flush_lines(struct goal *g)
     CLEANUP(strv_release) struct strv lines = STRV_INIT;
     struct err err = {0};
 
-    lock_take(&g->permit);
+    goal_enter(g);
     lines = g->lines;
     g->lines = (struct strv)STRV_INIT;
     (void)terms_keep(g, /*err=*/NULL);
     terms_keep_used(g);
-    lock_give(&g->permit);
+    goal_leave(g);
     for (size_t i = 0; g->journal && i < lines.len; i++) {
         if (g->journal->attach(g->journal, str_of(lines.ptr[i]), &err) < 0) {
             goal_notice(g, LEVEL_WARNING, "the goal's state is kept, but not in the transcript: %s",
@@ -485,9 +486,9 @@ bool goal_has_lines(struct goal *g)
 {
     bool has;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     has = g->lines.len > 0;
-    lock_give(&g->permit);
+    goal_leave(g);
     return has;
 }
 
@@ -498,10 +499,10 @@ void goal_write_lines(struct goal *g)
 
 void goal_was_typed(struct goal *g, struct str args)
 {
-    lock_take(&g->permit);
+    goal_enter(g);
     buf_clear(&g->typed);
     buf_add(&g->typed, args);
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 /* ---- For everybody ---- */
@@ -510,12 +511,12 @@ int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct
 {
     int r = -1;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     if (goal_open_store(g, err) == 0)
         r = store_goal_get(g->store, str_of(g->spec.session), arena, ret, goal_patience(), err);
     if (r >= 0)
         terms_look(g);
-    lock_give(&g->permit);
+    goal_leave(g);
     return r;
 }
 
@@ -523,9 +524,9 @@ bool goal_is_running(struct goal *g)
 {
     bool is;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     is = goal_is_active(g) || g->turn_goal[0];
-    lock_give(&g->permit);
+    goal_leave(g);
     return is;
 }
 
@@ -601,7 +602,7 @@ void goal_report_is_at(struct goal *g, const char *path)
 
     if (!str_starts(inside, dir) || inside.len < dir.len + 2 || path[dir.len] != '/')
         return;
-    lock_take(&g->permit);
+    goal_enter(g);
     if (g->has) {
         jw_init(&w, &data, 0);
         jw_object(&w);
@@ -609,7 +610,7 @@ void goal_report_is_at(struct goal *g, const char *path)
         jw_object_end(&w);
         goal_note(g, "report", buf_str(&data));
     }
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 void goal_answer_release(struct goal_answer *a)
@@ -633,12 +634,12 @@ static void tell_restored(struct goal *g)
 
 void goal_set_journal(struct goal *g, struct journal *journal)
 {
-    lock_take(&g->permit);
+    goal_enter(g);
     g->journal = journal;
     if (g->restored && g->has)
         tell_restored(g);
     g->restored = false;
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
@@ -647,8 +648,8 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
 
     g->spec = *spec;
     g->session_output = spec->output_tokens;
-    lock_init(&g->permit);
-    lock_init(&g->bench);
+    ticket_init(&g->turn);
+    ticket_init(&g->bench);
     memory_init(&g->memory);
     g->wait = (struct wait)WAIT_INIT;
     buf_init(&g->text, BUF_NO_LIMIT);
@@ -666,9 +667,9 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
     if (spec->is_kept && (spec->resumes || spec->is_outside)) {
-        lock_take(&g->permit);
+        goal_enter(g);
         goal_adopt(g, ret_notes);
-        lock_give(&g->permit);
+        goal_leave(g);
     }
     return g;
 }
@@ -677,11 +678,11 @@ bool goal_asks(struct goal *g, struct buf *ret_objective)
 {
     bool asks;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     asks = g->asks;
     if (asks)
         goal_show_line(goal_words_now(g).objective, ASK_OBJECTIVE, ret_objective);
-    lock_give(&g->permit);
+    goal_leave(g);
     return asks;
 }
 
@@ -697,13 +698,15 @@ void goal_close(struct goal *g)
 
     if (!g)
         return;
-    lock_take(&g->permit);
+    goal_enter(g);
     g->closing = true;
     if (goal_is_active(g) && cancel_is_set(g->spec.cancel))
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("tenax was told to stop"),
                               "user", &err);
     terms_keep_used(g);
-    lock_give(&g->permit);
+    goal_leave(g);
+    if (g->store && store_goal_flush(g->store, str_of(g->spec.session), /*cancel=*/NULL, &err) < 0)
+        log_debug("goal", "the last changes are not written: %s", err.text);
 }
 
 void goal_free(struct goal *g)
@@ -734,8 +737,10 @@ void goal_free(struct goal *g)
     buf_release(&g->claim.reason);
     buf_release(&g->claim.criteria);
     arena_release(&g->arena);
+    if (g->store && !g->spec.is_outside)
+        store_goal_release(g->store, str_of(g->spec.session));
     store_free(g->store);
-    lock_release(&g->bench);
-    lock_release(&g->permit);
+    ticket_release(&g->bench);
+    ticket_release(&g->turn);
     mem_freep(&g);
 }

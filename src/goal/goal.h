@@ -21,9 +21,10 @@
  *   account.c   tokens, money and time, charged to the goal they were spent for
  *   tools.c     get_goal, create_goal, update_goal
  *
- * There is one lock, the permit: an outside change and the start of an idle continuation never
- * overlap. It is never held while something runs or waits. Everything here may be called from any
- * thread, except the referee's functions (the agent's thread), goal_new() and goal_free().
+ * One thread at a time holds the goal (a ticket, goal_enter()): an outside change and the start of
+ * an idle continuation never overlap. It is never held while something runs or waits. Everything
+ * here may be called from any thread, except the referee's functions (the agent's thread),
+ * goal_new() and goal_free().
  */
 #pragma once
 
@@ -108,7 +109,7 @@ struct goal_spec {
     bool resumes;              /* a resumed session */
     bool is_outside;           /* no agent works here: the row is only read and changed */
     struct cancel *cancel;     /* of the process */
-    const char *store_backend; /* NULL: sqlite */
+    const char *store_backend; /* of a store for it alone; NULL: the process's own */
 };
 
 /* Reads the row of a resumed session. notes: for the user, such as that the goal is stopped, or why

@@ -15,9 +15,7 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/journal.h"
-#include "agent/permit.h"
 #include "agent/referee.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -26,12 +24,15 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "llm/message.h"
 #include "store/scratch_check.h"
 #include "store/sqlite_table.h"
 #include "store/store.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define SESSION "11111111-2222-4333-8444-555555555555"
 #define FORK "99999999-2222-4333-8444-555555555555"
@@ -90,7 +91,7 @@ static bool side_is_armed(void *arg, struct str objective)
 
 static void side_do(struct side *s, const char *words);
 
-/* The ladder looks for what runs in the background, and holds no permit then. */
+/* The ladder looks for what runs in the background, and does not hold the goal then. */
 static size_t side_background(void *arg, struct buf *names, int64_t *ret_last_ms)
 {
     struct side *s = arg;
@@ -162,6 +163,7 @@ static struct goal_spec side_spec(struct side *s, const char *session)
         .conf = s->conf,
         .permit = s->permit,
         .is_kept = true,
+        .store_backend = "sqlite", /* each side is a process */
     };
 }
 
@@ -1080,7 +1082,7 @@ static void grow_files(off_t bytes)
 
 /* All the files were hashed with the permit held: neither the agent nor a look at the goal went on
  * meanwhile. */
-static void files_are_hashed_without_the_permit(void **state)
+static void files_are_hashed_while_the_goal_is_free(void **state)
 {
     static const struct {
         const char *set, *words;
@@ -1125,6 +1127,109 @@ static void files_are_hashed_without_the_permit(void **state)
         cancel_unref(job.cancel);
         close(opens.fd);
     }
+}
+
+/* ---- A busy database ---- */
+
+static void expect_paused(const struct store_goal *row)
+{
+    if (row->status != GOAL_PAUSED)
+        fail_msg("%s instead of paused", goal_status_name(row->status));
+}
+
+/* The changes of status in the ledger, in order. */
+static void expect_statuses(struct store *s, const char *want)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf got = BUF_INIT(1 << 10);
+    goal_event_vec events = {0};
+    struct err err = {0};
+
+    if (store_goal_events(s, STR(SESSION), STR(""), 0, 1000, &arena, &events, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    VEC_EACH(&events, e) {
+        if (str_is(e->kind, "set") || str_is(e->kind, "status"))
+            buf_addf(&got, "%s%s", got.len ? " " : "", goal_status_name(e->status));
+    }
+    vec_release(&events);
+    assert_string_equal(buf_cstr(&got), want);
+}
+
+#define PROMPT_MS 200 /* the longest that anybody waits for an answer */
+
+static sqlite3 *lock_database(void)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    sqlite3 *db = NULL;
+
+    buf_addf(&path, "%s/state.db", side_home + strlen("TENAX_HOME="));
+    if (sqlite.open_v2(buf_cstr(&path), &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+        sqlite.exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("cannot lock %s: %s", buf_cstr(&path), sqlite.errmsg(db));
+    return db;
+}
+
+static int64_t promptly(const char *what, int64_t since_ms)
+{
+    int64_t now = clock_mono_ms();
+
+    if (now - since_ms > PROMPT_MS)
+        fail_msg("%s took %lld ms", what, (long long)(now - since_ms));
+    return now;
+}
+
+/* Each write waited for ten seconds, with the goal held: so did an interrupt, and /goal pause. What
+ * was done meanwhile is written, in order, when the database is free again. */
+static void a_locked_database_delays_no_answer(void **state)
+{
+    static const char *const words[] = {"", "pause", "resume", "budget 1m", "pause", ""};
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(referee_call_release) struct referee_call call = REFEREE_CALL_INIT;
+    struct llm_usage usage = {.input = 7, .output = 5, .known = true};
+    struct referee_spend spend = {.usage = &usage, .usd = 0.25, .is_step = true};
+    struct err err = {.code = ERR_CANCELLED};
+    struct referee_end interrupted = {.end = END_ABORTED_STREAMING, .err = &err};
+    struct store_goal row;
+    struct referee *r;
+    struct store *other;
+    sqlite3 *db;
+    int64_t at;
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none");
+    r = goal_referee(s.goal);
+    db = lock_database();
+    at = clock_mono_ms();
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        side_do(&s, words[i]);
+        at = promptly(words[i], at);
+    }
+    side_do(&s, "resume");
+    at = clock_mono_ms();
+    r->turn_begins(r, /*turn=*/NULL);
+    assert_int_equal(r->before_call(r, &call), 0);
+    r->spent(r, &spend);
+    assert_int_equal(r->before_call(r, &call), 0);
+    at = promptly("a step", at);
+    r->turn_ends(r, &interrupted);
+    promptly("an interrupt", at);
+    side_row(&s, &arena, &row);
+    expect_paused(&row);
+
+    assert_int_equal(sqlite.exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    sqlite.close_v2(db);
+    side_close(&s); /* writes what is left */
+    assert_int_equal(store_open("sqlite", side_home + strlen("TENAX_HOME="), NULL, &other, &err),
+                     0);
+    assert_int_equal(store_goal_get(other, STR(SESSION), &arena, &row, NULL, &err), 1);
+    expect_paused(&row);
+    assert_int_equal(row.tokens_used, 12);
+    assert_int_equal(row.steps, 1);
+    assert_int_equal(row.token_budget, 1000000);
+    expect_statuses(other, "active paused active paused active paused");
+    store_free(other);
 }
 
 /* ---- Plan mode ---- */
@@ -1267,7 +1372,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+UNIT_TEST(goal)
 {
     const struct CMUnitTest tests[] = {
         TEST(edit_over_the_limit_is_kept_as_a_file),
@@ -1290,7 +1395,8 @@ int main(void)
         TEST(a_replaced_store_gets_the_row_again),
         TEST(a_planted_row_is_no_goal),
         TEST(what_was_lost_is_restored_or_rests),
-        TEST(files_are_hashed_without_the_permit),
+        TEST(files_are_hashed_while_the_goal_is_free),
+        TEST(a_locked_database_delays_no_answer),
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),
         TEST(verbs_without_a_goal_show_usage),

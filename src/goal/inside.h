@@ -1,6 +1,6 @@
 /*
- * The parts of a goal that only src/goal sees. The permit (a lock) guards everything except fields
- * that are marked.
+ * The parts of a goal that only src/goal sees. All of it is read and changed by one thread at a
+ * time, which holds the goal (goal_enter()), except fields that are marked.
  */
 #pragma once
 
@@ -25,7 +25,7 @@
 #include "goal/prompt.h"
 #include "goal/wait.h"
 #include "store/goals.h"
-#include "sync/thread.h"
+#include "sync/ticket.h"
 
 struct alarm;
 struct jw;
@@ -139,7 +139,7 @@ struct goal {
     struct goal_spec spec;
     struct journal *journal;
 
-    struct lock permit;
+    struct ticket turn;  /* who may change it now: goal_enter() */
     struct store *store; /* opened on first use */
     struct arena arena;  /* of the row */
     struct store_goal row;
@@ -208,8 +208,8 @@ struct goal {
     struct goal_stretch stretch;
     bool has_shown; /* a tool, something that is new, since the last round */
 
-    /* One verdict at a time; taken before the permit, never while it is held. */
-    struct lock bench;
+    /* One verdict at a time; taken before the goal is held, never while it is. */
+    struct ticket bench;
     struct snapshot *snapshot; /* of the bench */
     struct origin *origin;     /* of the bench: where the goal began; NULL: not read yet */
     char origin_sha256[SHA256_HEX + 1];
@@ -220,9 +220,20 @@ static inline struct goal *goal_of(struct referee *r)
     return (struct goal *)r;
 }
 
+/* One thread at a time; the others wait in order. Never around checks, files of the workspace or
+ * the judge. */
+static inline void goal_enter(struct goal *g)
+{
+    (void)ticket_take(&g->turn, /*cancel=*/NULL, /*err=*/NULL);
+}
+static inline void goal_leave(struct goal *g)
+{
+    ticket_give(&g->turn);
+}
+
 const struct referee *goal_referee_rows(void); /* referee.c */
 
-/* goal.c: the store and the row. The permit is held. */
+/* goal.c: the store and the row. The goal is held. */
 int goal_open_store(struct goal *g, struct err *err);
 void goal_take_row(struct goal *g,
                    const struct store_goal *row); /* copies; thread_id empty: gone */
@@ -280,10 +291,10 @@ int goal_check_price(const struct goal *g, double max_usd, struct err *err);
 int goal_create(struct goal *g, struct str objective, int64_t budget, struct cancel *cancel,
                 struct goal_answer *ret, struct err *err);
 /* The queue's first takes the place of one that is complete, when next_due: 1; 0: it does not. The
- * permit is not held: checks are run and files are read. One that cannot be set stays in the queue.
+ * goal is not held: checks are run and files are read. One that cannot be set stays in the queue.
  */
 int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err);
-/* Forgets the present goal. The permit is held. */
+/* Forgets the present goal. The goal is held. */
 void goal_close_old(struct goal *g, bool say_cleared);
 /* If the checks alone decide, there must be one. ERR_BAD_INPUT. */
 int goal_check_referee(const struct goal_options *o, struct err *err);
@@ -294,25 +305,25 @@ static inline bool goal_may_keep(enum goal_via via)
 {
     return via != VIA_MODEL && via != VIA_CLIENT;
 }
-/* Another text for a goal: the columns objective and options. The permit is held. */
+/* Another text for a goal: the columns objective and options. The goal is held. */
 int goal_reword(struct goal *g, struct str old_options, struct str text, bool may_keep,
                 struct buf *ret_objective, struct buf *ret_options, const char **ret_code,
                 struct err *err);
 size_t goal_count_points(struct str s);
 
-/* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The permit is held, as below. */
+/* change.c: the row as it is now; ERR_NOT_FOUND, with usage. The goal is held, as below. */
 int goal_need(struct goal *g, struct err *err);
 void goal_say_turn(struct goal *g, struct goal_answer *ret);
 /* Resets the counters against stalls: who resumes a goal has seen why it stopped. */
 void goal_forget_guards(struct goal *g);
 
 /* queue.c */
-int change_next(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
-                struct err *err);
-int change_queue(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
-                 struct err *err);
+int change_next(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                struct goal_answer *ret, struct err *err);
+int change_queue(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                 struct goal_answer *ret, struct err *err);
 
-/* undo.c: without the permit. */
+/* undo.c: the goal is not held. */
 int change_undo(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                 struct goal_answer *ret, struct err *err);
 
@@ -325,12 +336,12 @@ int change_protect(struct goal *g, const struct goal_argument *what, struct canc
 int change_accept(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                   struct goal_answer *ret, struct err *err);
 
-/* adopt.c: the goal of a resumed session. The permit is held. */
+/* adopt.c: the goal of a resumed session. The goal is held. */
 void goal_adopt(struct goal *g, struct strv *ret_notes);
 /* Memory, options and text of the row. -1: the file of the text was changed. */
 int goal_adopt_parts(struct goal *g, struct strv *ret_notes);
 
-/* terms.c: the permit is held. Changes of another program that the store has undone are reported
+/* terms.c: the goal is held. Changes of another program that the store has undone are reported
  * once and count against the next verdict. */
 struct ladder;
 void terms_look(struct goal *g);
@@ -342,7 +353,7 @@ struct str terms_text(const struct goal *g);
 /* Turns a "met" into "not met" after such a change; 1: there was one. */
 int terms_object(struct goal *g, struct ladder *l);
 
-/* terms_line.c: the permit is held. The terms go into the transcript, and are on disk when this
+/* terms_line.c: the goal is held. The terms go into the transcript, and are on disk when this
  * returns, unless they are there already. */
 int terms_keep(struct goal *g, struct err *err);
 int terms_keep_cleared(struct goal *g, struct err *err); /* before the row goes */
@@ -353,12 +364,12 @@ void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes);
 void terms_are_kept(struct goal *g);               /* nothing is to be written before they change */
 int terms_accept(struct goal *g, struct err *err); /* the user takes the row as it is */
 
-/* waiting.c: the permit is held. Takes the content of *w. */
+/* waiting.c: the goal is held. Takes the content of *w. */
 void goal_wait_for(struct goal *g, struct wait *w, const char *phase, struct err *err);
 void goal_keep_wait(struct goal *g, const char *phase, struct err *err); /* into the row */
 void goal_end_wait(struct goal *g, const char *why);
 
-/* account.c: the permit is held. */
+/* account.c: the goal is held. */
 void account_begin(struct goal *g); /* a turn */
 void account_spend(struct goal *g, const struct referee_spend *s);
 /* Writes pending use to the store. */
@@ -378,7 +389,7 @@ void evidence_release(struct goal *g);
  * changes git's state. */
 bool evidence_is_sensitive(const struct goal *g, const struct referee_tool *t);
 
-/* ladder.c: no permit; waits. */
+/* ladder.c: the goal is not held; waits. */
 enum ladder_end {
     LADDER_MET,
     LADDER_UNMET,
@@ -414,7 +425,7 @@ struct ladder {
     struct err err;
     int64_t asked_ms; /* of the judge's server, with err: to wait so long; <= 0: it did not */
 };
-/* All terms as one digest. A verdict counts for no other. The permit is held. */
+/* All terms as one digest. A verdict counts for no other. The goal is held. */
 void goal_terms(const struct goal *g, char ret[static SHA256_HEX + 1]);
 void ladder_init(struct ladder *l);
 void ladder_release(struct ladder *l);
@@ -454,14 +465,14 @@ int ladder_content(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 
                    struct err *err);
 int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err);
 
-/* stall.c: the permit is held, except for stall_call(). The number of rounds in a row without
+/* stall.c: the goal is held, except for stall_call(). The number of rounds in a row without
  * progress, this one included. */
 int stall_round(struct goal *g, const struct ladder *l);
 /* The consequence: at 3 another strategy (in say), at 5 a fresh start, at 8 it is blocked: returns
  * 0, with why. 1: it continues. what: "rounds". */
 int stall_act(struct goal *g, int stalls, const char *what, struct buf *say, bool *ret_fresh,
               struct buf *keep, struct buf *why);
-/* The same for calls inside of one turn: before each; without the permit, may look at the
+/* The same for calls inside of one turn: before each; the goal is not held, may look at the
  * workspace. 1: the goal is blocked, with ret->why. */
 int stall_call(struct goal *g, struct referee_call *ret);
 void stall_effect(struct goal *g, const struct referee_tool *t); /* a tool has shown something */
@@ -471,23 +482,24 @@ void stall_stop(struct goal *g); /* it wants to stop: the round counts, not the 
 int stall_blocker(struct goal *g, struct str reason);
 
 /* milestone.c. Checks and criteria that hold now and did not at the verdict before, one a line
- * (ret_new may be NULL). The next verdict is compared with this one. The permit is held. */
+ * (ret_new may be NULL). The next verdict is compared with this one. The goal is held. */
 void milestone_look(struct goal *g, const struct ladder *l, struct buf *ret_new);
-/* The workspace as it is now stays reachable for git, when l->step says why. Without the permit. */
+/* The workspace as it is now stays reachable for git, when l->step says why. The goal is not held.
+ */
 void milestone_keep(struct goal *g, const struct ladder *l);
 
-/* proof_take.c: without the permit. Records the state that the verdict is about. */
+/* proof_take.c: the goal is not held. Records the state that the verdict is about. */
 void proof_take(struct goal *g, const struct ladder *l, struct cancel *cancel);
 /* Where the goal is complete by this verdict: its proof is written and named in the ledger. */
 void proof_keep(struct goal *g, const struct ladder *l, struct cancel *cancel);
 
-/* alarm.c: the running turn ends at the deadline. alarm_start() and goal_is_overdue() with the
- * permit, alarm_stop() without. */
+/* alarm.c: the running turn ends at the deadline. alarm_start() and goal_is_overdue() while the
+ * goal is held, alarm_stop() while it is not. */
 void alarm_start(struct goal *g);
 void alarm_stop(struct goal *g);
 bool goal_is_overdue(const struct goal *g);
 
-/* turn_over.c: the permit is held. */
+/* turn_over.c: the goal is held. */
 void goal_after_turn(struct goal *g, const struct referee_end *e);
 /* An account has nothing left, the agent's or the judge's: with --auto-resume the goal waits until
  * it has (asked_ms: so the server says; <= 0: unknown), else it is usage_limited. */

@@ -54,9 +54,9 @@ static bool ladder_is_overdue(struct goal *g, struct ladder *l, const char *comm
 {
     bool rang;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     rang = g->rang;
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!rang || !err || err->code != ERR_CANCELLED)
         return false;
     err_clear(err);
@@ -103,12 +103,12 @@ static int ladder_look(struct goal *g, struct ladder *l, struct cancel *cancel, 
     struct err why = {0};
     bool walk;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     wrote = g->wrote;
     g->wrote = (struct strv)STRV_INIT;
     walk = g->ran;
     g->ran = false;
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!g->snapshot)
         g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
     if (snapshot_look(g->snapshot, walk, &wrote, cancel, l->state, /*ret_whole=*/NULL, &why) == 0)
@@ -147,13 +147,13 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
     enum goal_referee mode;
     int r;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     goal_checks(g, &commands);
     buf_add(&protect, g->row.protect);
     buf_add(&l->objective, g->text.len ? buf_str(&g->text) : g->row.objective);
     goal_terms(g, l->terms);
     mode = g->options.referee;
-    lock_give(&g->permit);
+    goal_leave(g);
     l->end = LADDER_UNMET;
     if (mode == REFEREE_CHECKS && !commands.len)
         return err_set(err, ERR_UNSUPPORTED,
@@ -204,9 +204,10 @@ int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct
 {
     int r;
 
-    lock_take(&g->bench);
+    if (ticket_take(&g->bench, cancel, err) < 0)
+        return -1;
     r = ladder_steps(g, l, cancel, err);
-    lock_give(&g->bench);
+    ticket_give(&g->bench);
     if (r < 0 && err && err->code != ERR_CANCELLED) {
         l->end = LADDER_UNKNOWN; /* a check that could not even be started, say */
         l->err = *err;
@@ -221,14 +222,15 @@ int ladder_content(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 
     CLEANUP(strv_release) struct strv wrote = STRV_INIT;
     int r;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     strv_add_all(&wrote, &g->wrote);
-    lock_give(&g->permit);
-    lock_take(&g->bench);
+    goal_leave(g);
+    if (ticket_take(&g->bench, cancel, err) < 0)
+        return -1;
     if (!g->snapshot)
         g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
     r = snapshot_look(g->snapshot, /*walk=*/true, &wrote, cancel, ret, /*ret_whole=*/NULL, err);
-    lock_give(&g->bench);
+    ticket_give(&g->bench);
     return r;
 }
 
@@ -242,14 +244,15 @@ int ladder_state(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1]
     char files[SHA256_HEX + 1];
     int r;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     buf_add(&protect, g->row.protect);
-    lock_give(&g->permit);
-    lock_take(&g->bench);
+    goal_leave(g);
+    if (ticket_take(&g->bench, cancel, err) < 0)
+        return -1;
     r = goal_origin(g, buf_str(&protect), &o, err);
     if (r == 0)
         r = origin_look(o, cancel, &now, err);
-    lock_give(&g->bench);
+    ticket_give(&g->bench);
     if (r < 0)
         return -1;
     inventory_digest(&now.files, files);

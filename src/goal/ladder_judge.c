@@ -2,12 +2,12 @@
  * The last step of the ladder: the judge. What it is shown is copied first, so that nobody waits
  * for it; without its verdict nothing is met. Runs on the bench, as ladder.c does.
  */
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "goal/inside.h"
 #include "goal/origin/names.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/provider.h"
@@ -60,10 +60,10 @@ static struct judge_item exhibits_item(struct exhibits *x, const struct goal_ite
     };
 }
 
-/* What the goal itself knows; copied, so that the permit is not held while the judge thinks. */
+/* What the goal itself knows; copied, so that the goal is not held while the judge thinks. */
 static void exhibits_take(struct goal *g, struct exhibits *x)
 {
-    lock_take(&g->permit);
+    goal_enter(g);
     buf_add(&x->last_reason, g->row.last_reason);
     buf_add(&x->criteria, buf_str(&g->memory.criteria));
     VEC_EACH(&g->kept, it) {
@@ -81,7 +81,7 @@ static void exhibits_take(struct goal *g, struct exhibits *x)
                  ((struct judge_left_out){arena_str(&x->arena, str_of(it->tool)), it->count}));
     }
     x->touched_left_out = g->kept_left_out;
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 /* ---- what changed ---- */
@@ -213,19 +213,19 @@ static int judge_failed(struct goal *g, bool is_unread)
 {
     int n;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     n = is_unread ? ++g->memory.judge_unread : ++g->memory.judge_down;
     (void)goal_remember(g, /*err=*/NULL);
-    lock_give(&g->permit);
+    goal_leave(g);
     return n;
 }
 
 static void judge_answered(struct goal *g)
 {
-    lock_take(&g->permit);
+    goal_enter(g);
     g->memory.judge_unread = 0;
     g->memory.judge_down = 0;
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 static void judge_is_retried(struct goal *g, const struct err *why, int64_t pause_ms, int attempt)
@@ -233,7 +233,7 @@ static void judge_is_retried(struct goal *g, const struct err *why, int64_t paus
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
     struct jw w;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "error", why->text);
     jw_ki64(&w, "delay_ms", pause_ms);
@@ -242,7 +242,7 @@ static void judge_is_retried(struct goal *g, const struct err *why, int64_t paus
     goal_note(g, "retry", buf_str(&data));
     if (!g->waits)
         (void)goal_set_phase(g, "retrying", buf_str(&data), /*err=*/NULL);
-    lock_give(&g->permit);
+    goal_leave(g);
     goal_notice(g, LEVEL_WARNING, "goal: the judge could not be asked (%s); next try in %d s",
                 why->text, (int)(pause_ms / 1000));
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
@@ -13,6 +12,7 @@
 #include "goal/origin/names.h"
 #include "goal/origin/room.h"
 #include "goal/proof.h"
+#include "guard/sandbox.h"
 #include "json/json.h"
 #include "json/jw.h"
 

@@ -79,10 +79,10 @@ static void note_milestone(struct goal *g, const struct ladder *l, const char *r
     jw_kcstr(&w, "ref", ref);
     jw_kstr(&w, "why", str_clip(buf_str(&l->step), 1 << 10));
     jw_object_end(&w);
-    lock_take(&g->permit);
+    goal_enter(g);
     if (g->has && str_is(g->row.goal_id, l->goal_id))
         goal_note(g, "step", buf_str(&data));
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 void milestone_keep(struct goal *g, const struct ladder *l)
@@ -93,9 +93,9 @@ void milestone_keep(struct goal *g, const struct ladder *l)
     struct err err = {0};
     bool has_git;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     has_git = g->row.baseline.len > 0;
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!has_git || !l->step.len)
         return;
     if (baseline_keep_next(&b, "step", buf_str(&l->step), g->spec.cancel, commit, ref, &err) < 0)

@@ -202,7 +202,7 @@ static void write_git(struct jw *w, const struct origin *o, const char *tree,
     jw_array_end(w);
 }
 
-/* The permit is held. */
+/* The goal is held. */
 static void write_proof(struct goal *g, const struct ladder *l, const struct origin *o,
                         const char *tree, const struct own_git *own, struct buf *ret)
 {
@@ -251,22 +251,23 @@ static int take(struct goal *g, const struct ladder *l, struct cancel *cancel, s
     struct origin *o = NULL;
     int r;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     buf_add(&column, g->row.protect);
-    lock_give(&g->permit);
-    lock_take(&g->bench);
+    goal_leave(g);
+    if (ticket_take(&g->bench, cancel, err) < 0)
+        return -1;
     r = goal_origin(g, buf_str(&column), &o, err);
     if (r == 0)
         r = keep_tree(o, l, cancel, tree, err);
     if (r == 0)
         r = keep_own_git(o, cancel, &own, err);
     if (r == 0) {
-        lock_take(&g->permit);
+        goal_enter(g);
         write_proof(g, l, o, tree, &own, &g->proof.text);
         r = buf_check(&g->proof.text, err);
-        lock_give(&g->permit);
+        goal_leave(g);
     }
-    lock_give(&g->bench);
+    ticket_give(&g->bench);
     return r;
 }
 
@@ -275,22 +276,22 @@ void proof_take(struct goal *g, const struct ladder *l, struct cancel *cancel)
     struct err err = {0};
     int r;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     buf_release(&g->proof.text);
     buf_init(&g->proof.text, PROOF_MAX);
     err_clear(&g->proof.why);
     snprintf(g->proof.goal_id, sizeof(g->proof.goal_id), "%s", l->goal_id);
-    lock_give(&g->permit);
+    goal_leave(g);
     r = take(g, l, cancel, &err);
-    lock_take(&g->permit);
+    goal_enter(g);
     if (r < 0) {
         buf_clear(&g->proof.text);
         g->proof.why = err;
     }
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
-/* The permit is held. */
+/* The goal is held. */
 static void note_proof(struct goal *g, const char *sha256, const char *why)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(GOAL_MAX_EVENT);
@@ -316,17 +317,17 @@ void proof_keep(struct goal *g, const struct ladder *l, struct cancel *cancel)
     struct err err = {0};
     bool is_complete, has_draft;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     is_complete = g->has && g->row.status == GOAL_COMPLETE && str_is(g->row.goal_id, l->goal_id);
     has_draft = strcmp(g->proof.goal_id, l->goal_id) == 0;
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!is_complete || l->end != LADDER_MET)
         return;
     if (!l->is_confirmed || !has_draft)
         proof_take(g, l, cancel);
     folder = goal_folder(g, l->goal_id);
     path = path_join(folder, PROOF_FILE);
-    lock_take(&g->permit);
+    goal_enter(g);
     if (!g->proof.why.text[0] && g->proof.text.len) {
         sha256_hex(buf_str(&g->proof.text), sha256);
         if (file_mkdirs(folder, 0700, &err) < 0 ||
@@ -339,5 +340,5 @@ void proof_keep(struct goal *g, const struct ladder *l, struct cancel *cancel)
     buf_release(&g->proof.text);
     buf_init(&g->proof.text, PROOF_MAX);
     g->proof.goal_id[0] = '\0';
-    lock_give(&g->permit);
+    goal_leave(g);
 }

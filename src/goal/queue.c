@@ -1,15 +1,17 @@
 /*
- * Goals that wait for the present one to be complete: added, shown, moved. The permit is held.
+ * Goals that wait for the present one to be complete: added, shown, moved. The goal is held,
+ * except while the store is asked.
  */
 #include "base/err.h"
 #include "goal/display.h"
 #include "goal/inside.h"
 
-int change_next(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
-                struct err *err)
+int change_next(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                struct goal_answer *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf options = BUF_INIT(GOAL_MAX_TEXT);
     struct goal_next next = {.objective = str_trim(buf_str(&what->text))};
+    int r;
 
     if (goal_need(g, err) < 0)
         return -1;
@@ -19,7 +21,10 @@ int change_next(struct goal *g, const struct goal_argument *what, struct goal_an
         return -1;
     goal_options_write(&what->options, &options);
     next.options = buf_str(&options);
-    if (store_goal_next_add(g->store, str_of(g->spec.session), &next, /*cancel=*/NULL, err) < 0)
+    goal_leave(g);
+    r = store_goal_next_add(g->store, str_of(g->spec.session), &next, cancel, err);
+    goal_enter(g);
+    if (r < 0)
         return -1;
     buf_adds(&ret->text, "Queued for when the present goal is complete: ");
     goal_show_line(next.objective, 300, &ret->text);
@@ -30,8 +35,8 @@ int change_next(struct goal *g, const struct goal_argument *what, struct goal_an
     return 0;
 }
 
-int change_queue(struct goal *g, const struct goal_argument *what, struct goal_answer *ret,
-                 struct err *err)
+int change_queue(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
+                 struct goal_answer *ret, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     goal_next_vec list = {0};
@@ -39,14 +44,16 @@ int change_queue(struct goal *g, const struct goal_argument *what, struct goal_a
 
     if (goal_open_store(g, err) < 0)
         return -1;
+    goal_leave(g);
     if (what->number)
         r = store_goal_next_move(g->store, str_of(g->spec.session), what->number, what->number2,
-                                 /*cancel=*/NULL, err);
+                                 cancel, err);
+    if (r > 0 &&
+        store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list, cancel, err) < 0)
+        r = -1;
+    goal_enter(g);
     if (r == 0)
         return err_set(err, ERR_NOT_FOUND, "the queue has no place %zu", what->number);
-    if (r > 0)
-        r = store_goal_next_list(g->store, str_of(g->spec.session), &arena, &list,
-                                 /*cancel=*/NULL, err);
     if (r < 0)
         return -1;
     if (!list.len)

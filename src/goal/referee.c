@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -16,6 +15,7 @@
 #include "goal/display.h"
 #include "goal/inside.h"
 #include "goal/prompt.h"
+#include "guard/permit.h"
 #include "json/jw.h"
 #include "llm/message.h"
 #include "sync/cancel.h"
@@ -173,9 +173,9 @@ static int referee_before_call(struct referee *self, struct referee_call *ret)
     struct goal *g = goal_of(self);
     int r;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     r = before_call_held(g, ret);
-    lock_give(&g->permit);
+    goal_leave(g);
     if (r == 0)
         r = stall_call(g, ret);
     goal_flush_lines(g);
@@ -187,23 +187,23 @@ static void referee_restate(struct referee *self, struct buf *ret)
 {
     struct goal *g = goal_of(self);
 
-    lock_take(&g->permit);
+    goal_enter(g);
     if (goal_is_active(g)) {
         struct goal_words words = goal_words_now(g);
 
         if (words.objective.len > GOAL_TAIL_MAX_OBJECTIVE)
             goal_prompt_continuation(&words, ret);
     }
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 static void referee_spent(struct referee *self, const struct referee_spend *s)
 {
     struct goal *g = goal_of(self);
 
-    lock_take(&g->permit);
+    goal_enter(g);
     account_spend(g, s);
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 static void referee_tool_done(struct referee *self, const struct referee_tool *t)
@@ -211,7 +211,7 @@ static void referee_tool_done(struct referee *self, const struct referee_tool *t
     struct goal *g = goal_of(self);
     struct err err = {0};
 
-    lock_take(&g->permit);
+    goal_enter(g);
     if (g->has) {
         evidence_add(g, t);
         if (t->ran && !str_is(t->name, "update_goal"))
@@ -225,7 +225,7 @@ static void referee_tool_done(struct referee *self, const struct referee_tool *t
                      STR_ARG(t->name));
         }
     }
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 /* ---- The end of a turn ---- */
@@ -242,7 +242,7 @@ static void referee_turn_begins(struct referee *self, struct cancel *turn)
     struct goal *g = goal_of(self);
     struct err err = {0};
 
-    lock_take(&g->permit);
+    goal_enter(g);
     g->turn_cancel = turn;
     g->rang = false;
     if (g->has && goal_read_row(g, &err) < 0)
@@ -256,7 +256,7 @@ static void referee_turn_begins(struct referee *self, struct cancel *turn)
     if (goal_is_active(g) && !g->waits)
         (void)goal_set_phase(g, "working", STR(""), &err);
     alarm_start(g);
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 static bool referee_ended_turn(struct referee *self, struct buf *ret_why)
@@ -264,9 +264,9 @@ static bool referee_ended_turn(struct referee *self, struct buf *ret_why)
     struct goal *g = goal_of(self);
     bool rang;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     rang = g->rang;
-    lock_give(&g->permit);
+    goal_leave(g);
     if (rang)
         buf_adds(ret_why, "the goal's deadline is reached");
     return rang;
@@ -277,9 +277,9 @@ static void referee_sent_back(struct referee *self)
 {
     struct goal *g = goal_of(self);
 
-    lock_take(&g->permit);
+    goal_enter(g);
     g->claim.is_there = false;
-    lock_give(&g->permit);
+    goal_leave(g);
 }
 
 static void referee_turn_ends(struct referee *self, const struct referee_end *e)
@@ -288,7 +288,7 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     struct err err = {0};
 
     alarm_stop(g);
-    lock_take(&g->permit);
+    goal_enter(g);
     g->turn_cancel = NULL;
     if (g->has) {
         (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
@@ -309,7 +309,7 @@ static void referee_turn_ends(struct referee *self, const struct referee_end *e)
     g->drives = false;
     g->wrap_up = 0;
     buf_clear(&g->typed); /* text typed during the turn has been used there */
-    lock_give(&g->permit);
+    goal_leave(g);
     goal_flush_lines(g);
 }
 
@@ -407,7 +407,8 @@ static void make_input(struct goal *g, struct agent_input *ret)
     id_uuid(ret->uuid);
 }
 
-/* The row is read again under the permit: nothing can stop it between this look and the turn. */
+/* The row is read again while the goal is held: nothing can stop it between this look and the turn.
+ */
 static enum referee_idle idle_held(struct goal *g, struct agent_input *ret, int64_t *ret_until_ms)
 {
     struct err err = {0};
@@ -458,9 +459,9 @@ static enum referee_idle referee_idle(struct referee *self, struct agent_input *
 
     goal_flush_lines(g);
     begin_next(g);
-    lock_take(&g->permit);
+    goal_enter(g);
     next = idle_held(g, ret, ret_until_ms);
-    lock_give(&g->permit);
+    goal_leave(g);
     goal_flush_lines(g);
     return next;
 }

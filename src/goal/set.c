@@ -262,7 +262,7 @@ static int terms_begin(struct goal *g, struct err *err)
     return err_prefix(err, "the goal's terms cannot be saved");
 }
 
-/* The permit is held. 1: set; 0: an unfinished one is there (insert). */
+/* The goal is held. 1: set; 0: an unfinished one is there (insert). */
 static int put_row(struct goal *g, const struct draft *d, const struct goal_options *o,
                    enum goal_via via, struct err *err)
 {
@@ -316,13 +316,14 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
     if (draft_origin(g, d, o, cancel, err) < 0 || draft_checks(g, d, o, cancel, err) < 0 ||
         draft_protect(d, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
         return -1;
-    lock_take(&g->bench);
+    if (ticket_take(&g->bench, cancel, err) < 0)
+        return -1;
     snapshot_free(g->snapshot);
     g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
     goal_keep_origin(g, &d->origin, buf_str(&d->protect));
     (void)snapshot_look(g->snapshot, /*walk=*/true, &(struct strv){0}, cancel, d->first.state,
                         /*ret_whole=*/NULL, /*err=*/NULL);
-    lock_give(&g->bench);
+    ticket_give(&g->bench);
     draft_options(g, d, o, via_names[via]);
     /* The fingerprint of a round has the checks up to the first that fails. */
     return cancel_check(cancel, err);
@@ -337,7 +338,7 @@ int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum
     draft_init(&d);
     r = make_draft(g, &d, text, o, via, cancel, ret, err);
     if (r == 0) {
-        lock_take(&g->permit);
+        goal_enter(g);
         r = check_limits(o, clock_wall_ms(), err); /* the checks took their time */
         if (r == 0)
             r = put_row(g, &d, o, via, err);
@@ -345,7 +346,7 @@ int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum
             g->directive_due = via != VIA_MODEL;
         if (r > 0 && g->row.status != GOAL_ACTIVE)
             r = err_set(err, ERR_BAD_INPUT, "the goal's limits are spent before it begins");
-        lock_give(&g->permit);
+        goal_leave(g);
         if (r == 0)
             r = err_set(err, ERR_BUSY,
                         "this session has an unfinished goal already; only the user can replace "
@@ -371,7 +372,7 @@ int goal_create(struct goal *g, struct str objective, int64_t budget, struct can
 
 /* ---- The queue ---- */
 
-/* The permit is held. 1: the first one shall begin. */
+/* The goal is held. 1: the first one shall begin. */
 static int next_read(struct goal *g, struct arena *arena, struct goal_next *ret, struct err *err)
 {
     goal_next_vec list = {0};
@@ -393,7 +394,7 @@ static int next_read(struct goal *g, struct arena *arena, struct goal_next *ret,
     return r;
 }
 
-/* The permit is held. First the row, then the queue: what goes wrong between the two is worked for
+/* The goal is held. First the row, then the queue: what goes wrong between the two is worked for
  * twice, not never. */
 static int next_put(struct goal *g, const struct draft *d, const struct goal_options *o, int64_t id,
                     struct err *err)
@@ -419,9 +420,9 @@ int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err)
     int r;
 
     draft_init(&d);
-    lock_take(&g->permit);
+    goal_enter(g);
     r = next_read(g, &arena, &next, err);
-    lock_give(&g->permit);
+    goal_leave(g);
     if (r <= 0)
         return r;
     if (next.options.len)
@@ -431,11 +432,11 @@ int goal_start_next(struct goal *g, struct cancel *cancel, struct err *err)
     if (r >= 0)
         r = make_draft(g, &d, next.objective, &o, VIA_NEXT, cancel, &said, err);
     goal_answer_release(&said);
-    lock_take(&g->permit);
+    goal_enter(g);
     if (r >= 0)
         r = next_put(g, &d, &o, next.id, err);
     g->next_due = false;
     g->next_stuck = r < 0;
-    lock_give(&g->permit);
+    goal_leave(g);
     return r;
 }

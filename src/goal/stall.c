@@ -1,7 +1,7 @@
 /*
  * Rounds that change nothing. Only effects count: the state of the workspace, which checks pass,
  * which criteria are met, and what tools have shown, figures aside, that none had shown before. A
- * state that was there before is no progress either: going back and forth ends, too. The permit is
+ * state that was there before is no progress either: going back and forth ends, too. The goal is
  * held.
  *
  * A round ends with a stop, or with a claim that is refused: of the claims between two stops each
@@ -233,7 +233,7 @@ void stall_stop(struct goal *g)
 
 /* ---- Claims that are refused ---- */
 
-/* The permit is held. l: the verdict; NULL: the one before still holds. */
+/* The goal is held. l: the verdict; NULL: the one before still holds. */
 void stall_claim(struct goal *g, const struct ladder *l)
 {
     if (++g->stretch.claims == 1)
@@ -246,7 +246,7 @@ void stall_claim(struct goal *g, const struct ladder *l)
     (void)goal_remember(g, /*err=*/NULL);
 }
 
-/* The permit is held. True: the calls since the last look have shown nothing new. */
+/* The goal is held. True: the calls since the last look have shown nothing new. */
 static bool stretch_is_over(struct goal *g)
 {
     struct goal_stretch *s = &g->stretch;
@@ -272,23 +272,23 @@ int stall_call(struct goal *g, struct referee_call *ret)
     char state[SHA256_HEX + 1] = "unknown";
     int r = 1;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     if (g->stretch.claim_counts && goal_is_active(g)) {
         g->stretch.claim_counts = false;
         r = stall_act(g, g->memory.stalls, "claims", &ret->say, &ret->fresh, &ret->keep, &ret->why);
-        lock_give(&g->permit);
+        goal_leave(g);
         return !r;
     }
     r = stretch_is_over(g);
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!r)
         return 0;
     (void)ladder_content(g, g->spec.cancel, state, /*err=*/NULL);
-    lock_take(&g->permit);
+    goal_enter(g);
     g->stretch.stalls = seen_add(&g->stretch.seen, STRETCH_SEEN, state) ? 0 : g->stretch.stalls + 1;
     r = !goal_is_active(g) || stall_act(g, g->stretch.stalls, "looks in one turn", &ret->say,
                                         &ret->fresh, &ret->keep, &ret->why);
-    lock_give(&g->permit);
+    goal_leave(g);
     return !r;
 }
 

@@ -5,7 +5,7 @@
  * The store compares the row with what this process last read or wrote, and restores it where
  * another program has changed it (store_goal_guard()). Here that is reported: a notice, a line in
  * the ledger, and an objection against the next verdict, so that a program which bends the terms
- * never gains a completed goal by it. The permit is held; any thread.
+ * never gains a completed goal by it. The goal is held; any thread.
  */
 #include <inttypes.h>
 
@@ -44,7 +44,8 @@ void terms_look(struct goal *g)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
     CLEANUP(buf_release) struct buf parts = BUF_INIT(1 << 10);
-    unsigned foreign = g->spec.is_outside ? 0 : store_goal_foreign(g->store);
+    unsigned foreign =
+        g->spec.is_outside ? 0 : store_goal_foreign(g->store, str_of(g->spec.session));
 
     if (!foreign)
         return;

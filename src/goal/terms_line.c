@@ -5,7 +5,7 @@
  * digest, on disk before a goal counts as set and again whenever they change; "goal-used" has the
  * status and what was spent. When the session is resumed they are compared with the row: a row that
  * is gone is restored from them, and one that differs stops the goal until the user has looked at
- * it. The permit is held; any thread.
+ * it. The goal is held; any thread.
  */
 #include <string.h>
 

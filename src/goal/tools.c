@@ -5,12 +5,12 @@
  */
 #include <inttypes.h>
 
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "goal/display.h"
 #include "goal/entries.h"
 #include "goal/inside.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -27,7 +27,7 @@ static struct goal *tool_goal(struct tool_call *call, struct err *err)
     return goal_of(call->referee);
 }
 
-/* The permit is held. */
+/* The goal is held. */
 static void goal_write_json(struct goal *g, struct jw *w)
 {
     const struct store_goal *row = &g->row;
@@ -56,7 +56,7 @@ static void goal_write_json(struct goal *g, struct jw *w)
     jw_object_end(w);
 }
 
-/* {"goal", "remaining_tokens", "usage"?}; the permit is held. */
+/* {"goal", "remaining_tokens", "usage"?}; the goal is held. */
 static void write_response(struct goal *g, bool with_usage, struct buf *ret)
 {
     int64_t left = g->row.token_budget - g->row.tokens_used;
@@ -99,11 +99,11 @@ static int get_goal(struct tool_call *call, struct tool_result *ret, struct err 
 
     if (!g)
         return -1;
-    lock_take(&g->permit);
+    goal_enter(g);
     r = g->has ? goal_read_row(g, err) : 0;
     if (r == 0)
         respond(g, /*with_usage=*/false, ret);
-    lock_give(&g->permit);
+    goal_leave(g);
     return r;
 }
 
@@ -122,10 +122,10 @@ static int create_goal(struct tool_call *call, struct tool_result *ret, struct e
     if (goal_create(g, json_get_str(call->args, "objective"), budget, call->cancel, &answer, err) <
         0)
         return -1;
-    lock_take(&g->permit);
+    goal_enter(g);
     g->drives = true;
     respond(g, /*with_usage=*/false, ret);
-    lock_give(&g->permit);
+    goal_leave(g);
     return 0;
 }
 
@@ -136,12 +136,12 @@ static int say_complete(struct goal *g, struct tool_call *call, struct tool_resu
 
     if (r <= 0)
         return r;
-    lock_take(&g->permit);
+    goal_enter(g);
     respond(g, /*with_usage=*/true, ret);
     if (g->row.status != GOAL_COMPLETE)
         buf_adds(&ret->text, "\nThe claim is accepted. The goal is complete when this turn ends, "
                              "unless the workspace changes before: change nothing more.");
-    lock_give(&g->permit);
+    goal_leave(g);
     return 0;
 }
 
@@ -155,7 +155,7 @@ static int say_blocked(struct goal *g, struct tool_call *call, struct tool_resul
 
     if (!reason.len)
         return err_set(err, ERR_BAD_INPUT, "say in reason what blocks you and what would help");
-    lock_take(&g->permit);
+    goal_enter(g);
     n = stall_blocker(g, reason);
     goal_tell_begin(g, &w, &data);
     jw_kstr(&w, "reason", str_clip(reason, 8 << 10));
@@ -175,7 +175,7 @@ static int say_blocked(struct goal *g, struct tool_call *call, struct tool_resul
                  "\nRecorded (%d of %d). The goal stays active: go on another way. Only the same "
                  "blocker in %d turns running stops it.",
                  n, GOAL_BLOCKERS, GOAL_BLOCKERS);
-    lock_give(&g->permit);
+    goal_leave(g);
     return r < 0 ? -1 : 0;
 }
 
@@ -187,11 +187,11 @@ static int update_goal(struct tool_call *call, struct tool_result *ret, struct e
 
     if (!g)
         return -1;
-    lock_take(&g->permit);
+    goal_enter(g);
     has = g->has && goal_read_row(g, err) == 0 && g->has;
     if (has)
         status = g->row.status;
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!has)
         return err_set(err, ERR_NOT_FOUND, "there is no goal to update");
     if (status != GOAL_ACTIVE && status != GOAL_BUDGET_LIMITED)

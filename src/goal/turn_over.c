@@ -1,5 +1,5 @@
 /*
- * What the end of a turn means for an unfinished goal (the permit is held; agent thread), and how a
+ * What the end of a turn means for an unfinished goal (the goal is held; agent thread), and how a
  * run with a goal ends: exit code and result (any thread).
  */
 #include "base/clock.h"
@@ -264,7 +264,7 @@ bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret)
     CLEANUP(buf_release) struct buf reason = BUF_INIT(2 * STOP_WHY);
     bool has;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     has = g->has;
     if (has) {
         bool is_paused = g->halted || g->next_stuck || g->lost.len;
@@ -279,7 +279,7 @@ bool goal_ending(struct goal *g, struct arena *arena, struct goal_ending *ret)
             .reason = arena_str(arena, buf_str(&reason)),
         };
     }
-    lock_give(&g->permit);
+    goal_leave(g);
     return has;
 }
 

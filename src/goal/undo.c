@@ -1,6 +1,6 @@
 /*
  * /goal undo: the workspace goes back to the state in which the goal was set, after a look at what
- * that means. Any thread; without the permit, git takes its time.
+ * that means. Any thread; the goal is not held, because git takes its time.
  */
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
     struct jw w;
     int r;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     r = goal_need(g, err);
     if (r == 0 && g->row.baseline.len &&
         json_parse(&arena, g->row.baseline, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0)
@@ -37,7 +37,7 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
     if (r == 0 && commit[0])
         r = store_goal_events(g->store, str_of(g->spec.session), g->row.goal_id, /*after=*/0,
                               UNDO_EVENTS, &arena, &events, cancel, err);
-    lock_give(&g->permit);
+    goal_leave(g);
     if (r < 0)
         return -1;
     if (!commit[0])
@@ -62,12 +62,12 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
     }
     if (baseline_undo(&b, commit, cancel, &done, err) < 0)
         return -1;
-    lock_take(&g->permit);
+    goal_enter(g);
     goal_tell_begin(g, &w, &data);
     jw_kcstr(&w, "ref", done.ref);
     jw_object_end(&w);
     goal_note(g, "undo", buf_str(&data));
-    lock_give(&g->permit);
+    goal_leave(g);
     buf_addf(&ret->text, "%zu file%s restored, %zu removed; what was there is kept as %s.",
              done.restored, done.restored == 1 ? "" : "s", done.removed, done.ref);
     return 0;

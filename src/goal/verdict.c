@@ -236,12 +236,12 @@ static bool claim_holds(struct goal *g, const struct ladder *l, struct cancel *c
     char terms[SHA256_HEX + 1];
     bool is_there;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     goal_terms(g, terms);
     is_there = g->claim.is_there && strcmp(g->claim.goal_id, l->goal_id) == 0 &&
                strcmp(g->claim.terms, terms) == 0;
     g->claim.is_there = false;
-    lock_give(&g->permit);
+    goal_leave(g);
     return is_there && g->claim.state[0] && ladder_state(g, cancel, state, /*err=*/NULL) == 0 &&
            strcmp(state, g->claim.state) == 0;
 }
@@ -252,7 +252,7 @@ static bool begin_verdict(struct goal *g, struct ladder *l, enum goal_status *re
     struct err err = {0};
     bool goes;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
     if (g->has && goal_read_row(g, &err) < 0)
         log_debug("goal", "%s", err.text);
@@ -268,7 +268,7 @@ static bool begin_verdict(struct goal *g, struct ladder *l, enum goal_status *re
         stall_stop(g);
         (void)goal_set_phase(g, "verifying", STR(""), &err);
     }
-    lock_give(&g->permit);
+    goal_leave(g);
     return goes;
 }
 
@@ -293,7 +293,7 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
         return 0; /* wrapped up; no more is spent on it */
     if (ladder_climb(g, &l, cancel, err) < 0)
         return -1;
-    lock_take(&g->permit);
+    goal_enter(g);
     VEC_EACH(&l.spends, it) {
         struct referee_spend spend = {.who = SPENT_JUDGE, .usage = &it->usage, .usd = it->usd};
 
@@ -303,7 +303,7 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
     (void)account_flush(g, CHARGE_ACTIVE_ONLY, err);
     err_clear(err);
     r = apply_verdict(g, &l, ret);
-    lock_give(&g->permit);
+    goal_leave(g);
     goal_flush_lines(g);
     milestone_keep(g, &l);
     proof_keep(g, &l, cancel);
@@ -329,24 +329,24 @@ static bool is_refused_again(struct goal *g, struct cancel *cancel, struct tool_
     char terms[SHA256_HEX + 1];
     bool is_same;
 
-    lock_take(&g->permit);
+    goal_enter(g);
     goal_terms(g, terms);
     is_same =
         last->state[0] && strcmp(last->terms, terms) == 0 && (last->by_judge || !last->is_stale);
-    lock_give(&g->permit);
+    goal_leave(g);
     if (!is_same || ladder_content(g, cancel, state, /*err=*/NULL) < 0 ||
         strcmp(state, last->state) != 0)
         return false;
-    lock_take(&g->permit);
+    goal_enter(g);
     answer_refused(ret, buf_str(&last->reason));
     buf_adds(&ret->text, "\nNothing has changed since that was said, so nothing was checked again. "
                          "Change something before you claim it again, or end your turn.");
     stall_claim(g, /*l=*/NULL);
-    lock_give(&g->permit);
+    goal_leave(g);
     return true;
 }
 
-/* The permit is held. state: of the workspace after the verdict. */
+/* The goal is held. state: of the workspace after the verdict. */
 static void keep_refused(struct goal *g, const struct ladder *l, const char *state)
 {
     struct goal_refused *last = &g->refused;
@@ -374,10 +374,10 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         return 0;
     l.is_claim = true;
     l.claim = reason;
-    lock_take(&g->permit);
+    goal_enter(g);
     snprintf(l.goal_id, sizeof(l.goal_id), "%.*s", STR_ARG(g->row.goal_id));
     mode = g->options.referee;
-    lock_give(&g->permit);
+    goal_leave(g);
     if (ladder_climb(g, &l, cancel, err) < 0)
         return -1;
     VEC_EACH(&l.spends, spend) {
@@ -387,7 +387,7 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
     if (l.end == LADDER_UNMET)
         (void)ladder_content(g, cancel, state, /*err=*/NULL);
-    lock_take(&g->permit);
+    goal_enter(g);
     stale = verdict_is_stale(g, &l, &is_edited);
     if (!stale && l.end == LADDER_UNMET)
         keep_refused(g, &l, state);
@@ -413,7 +413,7 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
         buf_clear(&g->claim.criteria);
         buf_add(&g->claim.criteria, buf_str(&l.criteria));
     }
-    lock_give(&g->permit);
+    goal_leave(g);
     milestone_keep(g, &l);
     if (!stale && l.end == LADDER_MET && mode == REFEREE_SELF)
         proof_keep(g, &l, cancel);

@@ -1,6 +1,6 @@
 /*
  * A goal that waits: what for stands in the row, who watches is a thread of wait.h, and the agent
- * is woken once. The permit is held.
+ * is woken once. The goal is held.
  */
 #include "base/clock.h"
 #include "base/err.h"

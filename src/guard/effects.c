@@ -13,7 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "agent/protected.h"
+#include "guard/protected.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/sandbox_state.h"
-#include "agent/workspace.h"
+#include "guard/sandbox_state.h"
+#include "guard/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"

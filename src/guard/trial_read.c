@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "agent/sandbox_state.h"
-#include "agent/workspace.h"
+#include "guard/sandbox_state.h"
+#include "guard/workspace.h"
 #include "base/file.h"
 #include "base/mem.h"
 

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
-#include "agent/workspace.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -31,6 +31,7 @@
 #include "guard/trial.h"
 #include "proc/confine.h"
 #include "proc/proc.h"
+#include "unit.h"
 
 #define LONG_MS 20000
 
@@ -464,7 +465,7 @@ static void test_too_large(void **state)
     assert_true(strstr(trial_why(t), "1 GB"));
 }
 
-int main(void)
+UNIT_TEST(trial)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outcomes), cmocka_unit_test(test_apply),

@@ -100,20 +100,6 @@ static bool goals_is_armed(void *arg, struct str objective)
 
 /* ---- Who judges ---- */
 
-/* The session's own model, as --model takes it. */
-static void own_model(struct goals *g, struct buf *ret)
-{
-    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
-    int64_t window;
-
-    models_now(g->spec.models, ret, &name, &window);
-    buf_addc(ret, '/');
-    if (g->spec.models->list[0].scenario) /* a name alone does not find the file again */
-        buf_adds(ret, g->spec.models->list[0].scenario);
-    else
-        buf_add(ret, buf_str(&name));
-}
-
 static struct provider *goals_judge(void *arg, struct err *err)
 {
     struct goals *g = arg;
@@ -123,7 +109,7 @@ static struct provider *goals_judge(void *arg, struct err *err)
     if (setting.len)
         buf_add(&want, setting);
     else
-        own_model(g, &want);
+        models_want(g->spec.models, &want);
     if (g->judge_name && str_is(buf_str(&want), g->judge_name))
         return &g->judge;
     provider_release(&g->judge);
@@ -150,7 +136,7 @@ static void goals_judge_name(void *arg, struct buf *ret)
     if (setting.len)
         buf_add(ret, setting);
     else
-        own_model(g, ret);
+        models_want(g->spec.models, ret);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         buf_addf(&all, "%.*s\n", STR_ARG(json_raw(conf_get(g->spec.conf, keys[i]))));
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {

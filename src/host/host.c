@@ -9,20 +9,21 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/recall.h"
-#include "agent/sandbox.h"
-#include "agent/surroundings.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "context/surroundings.h"
 #include "goal/goal.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "hooks/registry.h"
 #include "hooks/runner.h"
 #include "hooks/settings.h"
 #include "host/asks.h"
+#include "host/child.h"
 #include "host/connect.h"
 #include "host/event_log.h"
 #include "host/feed.h"
@@ -38,10 +39,11 @@
 #include "net/net.h"
 #include "store/load.h"
 #include "tools/background.h"
-#include "tools/grep.h"
+#include "tools/search/grep.h"
 #include "tools/tools.h"
 
 #define HOST_MAX_SCHEMA ((size_t)1 << 20)
+#define HOST_MAX_PROMPT ((size_t)4 << 20)
 
 /* ---- parts ---- */
 
@@ -62,21 +64,23 @@ static void host_list_tools(struct host *h)
 int host_make_toolbox(struct host *h, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct tool_entry structured;
+    struct tool_entry *more = arena_zalloc(&arena, (h->more_count + 1) * sizeof(*more));
     struct toolbox_spec spec = {
         .only = h->has_only_tools ? &h->only_tools : NULL,
         .conf = h->conf,
         .provider = &h->models.list[0],
         .permit = h->permit,
-        .more = &structured,
+        .more = more,
     };
     struct toolbox *box = NULL;
     struct toolbox *old;
 
+    for (; spec.more_count < h->more_count; spec.more_count++)
+        more[spec.more_count] = h->more[spec.more_count];
     if (h->schema.len) {
-        if (tool_structured(buf_str(&h->schema), &arena, &structured, err) < 0)
+        if (tool_structured(buf_str(&h->schema), &arena, &more[spec.more_count], err) < 0)
             return -1;
-        spec.more_count = 1;
+        spec.more_count++;
     }
     host_list_tools(h);
     spec.table = h->tools.ptr;
@@ -88,6 +92,16 @@ int host_make_toolbox(struct host *h, struct err *err)
     gate_give(&h->gate);
     toolbox_unref(old);
     return 0;
+}
+
+struct toolbox *host_toolbox(struct host *h)
+{
+    struct toolbox *box;
+
+    gate_take(&h->gate);
+    box = toolbox_ref(h->toolbox);
+    gate_give(&h->gate);
+    return box;
 }
 
 /* --tools with names that only Claude Code has: less is offered than was asked for. */
@@ -249,12 +263,14 @@ int host_connect(struct host *h, struct err *err)
  * goes on: it asks git nothing, and threads read its file. What fails here early is tried again
  * when it is used.
  */
-static int host_begin(struct host *h, bool is_early, struct strv *ret_notes, struct err *err)
+static int host_begin(struct host *h, const struct host_spec *spec, struct strv *ret_notes,
+                      struct err *err)
 {
+    bool is_early = spec->has_input && !session_resumes(&spec->session);
     struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
 
     h->commits = path_join(conf_home(h->conf), "commits.last");
-    if (!h->args->given[OPT_NO_SESSION_PERSISTENCE])
+    if (!spec->session.is_unkept)
         place.commits = h->commits;
     if (is_early)
         h->around = surroundings_start(&place);
@@ -293,9 +309,9 @@ static void host_note_sandbox(struct host *h, struct strv *ret_notes)
                   sandbox_why_not(h->sandbox));
 }
 
-static void host_make_sandbox(struct host *h, struct strv *ret_notes)
+struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct strv *ret_notes)
 {
-    struct sandbox_spec spec = {.conf = h->conf, .workspace = h->workspace};
+    struct sandbox_spec spec = {.conf = h->conf, .workspace = w};
     CLEANUP(mem_freep) char *memory = path_join(conf_home(h->conf), "sandbox.last");
     struct net_options network;
 
@@ -305,7 +321,12 @@ static void host_make_sandbox(struct host *h, struct strv *ret_notes)
     spec.upstream = network.proxy;
     spec.upstream_plain = network.plain_proxy;
     spec.no_proxy = network.no_proxy;
-    h->sandbox = sandbox_new(&spec, ret_notes);
+    return sandbox_new(&spec, ret_notes);
+}
+
+static void host_make_sandbox(struct host *h, struct strv *ret_notes)
+{
+    h->sandbox = host_sandbox_for(h, h->workspace, ret_notes);
     permit_set_sandbox(h->permit, h->sandbox);
     host_note_sandbox(h, ret_notes);
 }
@@ -355,16 +376,21 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->briefing.notice_arg = h;
     gate_init(&h->gate);
     models_init(&h->models);
+    buf_init(&h->system, HOST_MAX_PROMPT);
+    buf_init(&h->context, BUF_NO_LIMIT);
+    h->children = children_new(h);
     buf_init(&h->schema, HOST_MAX_SCHEMA);
     buf_add(&h->schema, spec->output_schema);
+    h->more = spec->more;
+    h->more_count = spec->more_count;
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
     h->feed = feed_new(/*limits=*/NULL);
     h->asks = asks_new(host_on_waiting, h);
-    if (host_begin(h, spec->has_input && !session_wants_past(h->args), ret_notes, err) < 0 ||
-        (!h->session && session_open(h->conf, h->args, spec->session, h->cancel, ret_notes,
-                                     &h->session, err) < 0) ||
+    if (host_begin(h, spec, ret_notes, err) < 0 ||
+        (!h->session &&
+         session_open(h->conf, &spec->session, h->cancel, ret_notes, &h->session, err) < 0) ||
         host_make_parts(h, ret_notes, err) < 0) {
         host_free(h);
         return -1;
@@ -384,6 +410,7 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
@@ -419,6 +446,8 @@ void host_free(struct host *h)
     prompt_spec_release(&h->prompt);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
+    buf_release(&h->system);
+    buf_release(&h->context);
     gate_release(&h->gate);
     mem_freep(&h);
 }
@@ -478,6 +507,11 @@ struct sandbox *host_sandbox(struct host *h)
 struct workspace *host_workspace(struct host *h)
 {
     return h->workspace;
+}
+
+struct spawner *host_spawner(struct host *h)
+{
+    return children_spawner(h->children);
 }
 
 struct hook_registry *host_hooks(struct host *h)

@@ -17,7 +17,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "llm/dialect.h"
+#include "host/session.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event.h"
 
 struct agent_input;
@@ -44,7 +45,9 @@ struct recall;
 struct rewind;
 struct sandbox;
 struct session;
+struct spawner;
 struct strv;
+struct tool_entry;
 struct workspace;
 
 #define HOST_MAX_HOOKS 4
@@ -53,10 +56,14 @@ struct workspace;
 struct host_spec {
     struct conf *conf; /* read again when its files change */
     const struct args *args;
-    struct cancel *cancel;    /* of the process */
-    const char *session;      /* uuid; NULL: a new one */
+    struct cancel *cancel; /* of the process */
+    struct session_spec session;
     struct session *found;    /* session_open() has been called; taken, also on failure; NULL: no */
     const struct strv *tools; /* the only ones to offer; NULL: all */
+    /* Tools beside those of the table, offered whatever `tools` says; with what they point to they
+     * outlive the host. */
+    const struct tool_entry *more;
+    size_t more_count;
     struct str output_schema; /* of the answer; empty: any text */
     int64_t max_steps;        /* of a turn; 0: no limit */
     double max_usd;           /* 0: no limit */
@@ -88,6 +95,7 @@ struct asks *host_asks(struct host *h);
 struct permit *host_permit(struct host *h);
 struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
+struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 
 /* Before the first input; ERR_UNSUPPORTED afterwards. */

@@ -9,14 +9,15 @@
 #include "agent/event.h"
 #include "agent/journal.h"
 #include "agent/recall.h"
-#include "agent/surroundings.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "context/surroundings.h"
 #include "goal/goal.h"
 #include "hooks/runner.h"
 #include "host/asks.h"
+#include "host/child.h"
 #include "host/event_log.h"
 #include "host/goals.h"
 #include "host/inside.h"
@@ -31,7 +32,6 @@
 #include "store/load.h"
 
 #define HOST_MAX_QUEUED 1000
-#define HOST_MAX_PROMPT ((size_t)4 << 20)
 
 /* ---- Built ---- */
 
@@ -59,7 +59,7 @@ static int host_await_net(struct host *h, struct err *err)
 }
 
 /* How tenax was started, as viewers of transcripts know it. */
-static const char *host_entrypoint(const struct host *h)
+const char *host_entrypoint(const struct host *h)
 {
     const char *said = conf_env(h->conf, "CLAUDE_CODE_ENTRYPOINT");
 
@@ -101,7 +101,7 @@ static void host_start_log(struct host *h)
         log_debug("host", "no event log: %s", err.text);
 }
 
-static void host_refresh(void *arg)
+void host_refresh(void *arg)
 {
     struct host *h = arg;
 
@@ -111,7 +111,6 @@ static void host_refresh(void *arg)
 
 static struct agent *host_build(struct host *h, struct err *err)
 {
-    CLEANUP(buf_release) struct buf system = BUF_INIT(HOST_MAX_PROMPT);
     struct record *record = host_record(h);
     struct agent *a;
     struct agent_spec spec = {
@@ -136,6 +135,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .watch = host_on_watch,
         .journal = record ? record_journal(record) : NULL,
         .referee = goal_referee(goals_goal(h->goals)),
+        .spawner = children_spawner(h->children),
         .max_steps = h->max_steps,
         .max_usd = h->max_usd,
         .emit = host_emit,
@@ -158,11 +158,14 @@ static struct agent *host_build(struct host *h, struct err *err)
     spec.cache_break = (enum cache_break)host_cache_break(h);
     if (host_gather(h, err) < 0)
         return NULL;
-    prompt_system(&h->prompt, h->conf, &system);
+    buf_clear(&h->system);
+    prompt_system(&h->prompt, h->conf, &h->system);
+    buf_clear(&h->context);
+    buf_add(&h->context, briefing_text(&h->briefing));
     spec.net = h->net;
     runner_set_net(h->runner, h->net);
-    spec.system = buf_str(&system);
-    spec.context = briefing_text(&h->briefing);
+    spec.system = buf_str(&h->system);
+    spec.context = buf_str(&h->context);
     if (host_await_net(h, err) < 0)
         return NULL;
     a = agent_start(&spec, err);
@@ -440,17 +443,17 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
 {
     CLEANUP(provider_release) struct provider p = {0};
     struct agent *a = host_running(h);
+    struct provider own;
 
     if (host_select(h, want, &p, err) < 0)
         return -1;
     buf_add(ret_name, p.model.name);
     models_note(&h->models, &p.model);
-    if (a) {
+    provider_copy(&p, &own);
+    models_replace_first(&h->models, &own);
+    if (a)
         agent_set_model(a, &p);
-        return 0;
-    }
-    models_replace_first(&h->models, &p);
-    return host_make_toolbox(h, err);
+    return a ? 0 : host_make_toolbox(h, err);
 }
 
 void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)

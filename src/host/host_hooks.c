@@ -17,16 +17,7 @@
 /* The model that a hook's question goes by, as --model takes it. */
 void host_say_model(void *arg, struct buf *ret)
 {
-    struct host *h = arg;
-    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
-    int64_t window;
-
-    models_now(&h->models, ret, &name, &window);
-    buf_addc(ret, '/');
-    if (h->models.list[0].scenario) /* a name alone does not find the file again */
-        buf_adds(ret, h->models.list[0].scenario);
-    else
-        buf_add(ret, buf_str(&name));
+    models_want(&((struct host *)arg)->models, ret);
 }
 
 void host_say_title(void *arg, struct buf *ret)

@@ -13,17 +13,18 @@
 #include <stdint.h>
 
 #include "agent/hook_sight.h"
-#include "agent/permit.h"
-#include "agent/prompt.h"
 #include "agent/tool.h"
 #include "base/buf.h"
 #include "base/strv.h"
+#include "context/prompt.h"
+#include "guard/permit.h"
 #include "host/briefing.h"
 #include "host/host.h"
 #include "host/models.h"
 #include "sync/thread.h"
 
 struct agent;
+struct children;
 struct record;
 struct tool_entry;
 
@@ -39,6 +40,8 @@ struct host {
     struct permit *permit;
     struct sandbox *sandbox;
     VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
+    const struct tool_entry *more;        /* beside those */
+    size_t more_count;
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;
@@ -68,8 +71,11 @@ struct host {
     struct event_log *log;       /* NULL: none */
     struct surroundings *around; /* begun early; NULL: not */
     char *commits;               /* where it remembers commits */
-    struct thread *looking;      /* whether commands can be confined here */
-    struct titling *titling;     /* NULL: nobody has asked for a title */
+    struct buf system,
+        context; /* what every agent of the session begins with; made with the first */
+    struct children *children;
+    struct thread *looking;  /* whether commands can be confined here */
+    struct titling *titling; /* NULL: nobody has asked for a title */
 
     struct gate gate; /* of what follows */
     struct agent *agent;
@@ -86,6 +92,9 @@ struct host {
 int host_make_toolbox(struct host *h, struct err *err);
 /* The network, where a model needs it. */
 int host_connect(struct host *h, struct err *err);
+/* For one more workspace; the caller frees it. */
+struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct strv *ret_notes);
+struct toolbox *host_toolbox(struct host *h); /* a reference of yours */
 
 /* host_hooks.c */
 void host_make_hooks(struct host *h, struct strv *ret_notes);
@@ -101,6 +110,8 @@ void host_on_watch(void *arg, const struct strv *paths);
 struct agent *host_running(struct host *h);                /* NULL: there is none yet */
 struct agent *host_agent(struct host *h, struct err *err); /* built when it is not there */
 struct record *host_record(struct host *h);                /* NULL: nothing is kept */
+const char *host_entrypoint(const struct host *h);         /* "cli" */
+void host_refresh(void *arg);                              /* agent_spec.refresh */
 /* Whoever needs the record beside the agent has it alone between these two: the agent if there is
  * one, and the same once more. */
 struct agent *host_hold_building(struct host *h);

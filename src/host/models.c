@@ -209,9 +209,34 @@ bool models_need_net(const struct models *m)
 
 void models_replace_first(struct models *m, struct provider *first)
 {
-    provider_release(&m->list[0]);
+    struct provider old;
+
+    lock_take(&m->lock);
+    old = m->list[0];
     m->list[0] = *first;
+    lock_give(&m->lock);
     *first = (struct provider){0};
+    provider_release(&old);
+}
+
+size_t models_copy(struct models *m, struct provider *ret, size_t room)
+{
+    size_t count;
+
+    lock_take(&m->lock);
+    count = m->count < room ? m->count : room;
+    for (size_t i = 0; i < count; i++)
+        provider_copy(&m->list[i], &ret[i]);
+    lock_give(&m->lock);
+    return count;
+}
+
+void models_want(struct models *m, struct buf *ret)
+{
+    lock_take(&m->lock);
+    buf_addf(ret, "%s/", m->provider);
+    buf_adds(ret, m->list[0].scenario ? m->list[0].scenario : m->name); /* which finds it again */
+    lock_give(&m->lock);
 }
 
 void models_note(struct models *m, const struct model *in_use)

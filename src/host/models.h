@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/provider.h"
 #include "sync/thread.h"
 
@@ -53,8 +53,12 @@ void models_note_thinking(const struct models *m, enum thinking thinking, enum e
 void models_note_names(const struct conf *conf, struct strv *ret_notes);
 bool models_need_net(const struct models *m);
 
-/* Before there is an agent: takes the content of *first. */
+/* The first one is another from now on, for what begins then: takes the content of *first. */
 void models_replace_first(struct models *m, struct provider *first);
+/* Copies of the first `room` of them; how many. Any thread. */
+size_t models_copy(struct models *m, struct provider *ret, size_t room);
+/* The one in use, as --model takes it. */
+void models_want(struct models *m, struct buf *ret);
 
 void models_note(struct models *m, const struct model *in_use);
 /* What is known of it: figures and habits, no names. */

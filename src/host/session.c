@@ -16,7 +16,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/conf.h"
-#include "conf/option.h"
 #include "host/fork.h"
 #include "host/project.h"
 #include "host/record.h"
@@ -156,40 +155,26 @@ static int session_new(struct session *s, const char *id, struct err *err)
 
 /* ---- Going on ---- */
 
-bool session_wants_past(const struct args *args)
+bool session_resumes(const struct session_spec *spec)
 {
-    return args->given[OPT_CONTINUE] || args->given[OPT_RESUME];
+    return spec->continues || spec->resume;
 }
 
-void session_forget_options(struct args *args)
+static int check_spec(const struct session_spec *spec, struct err *err)
 {
-    static const enum option_id once[] = {
-        OPT_CONTINUE,          OPT_RESUME,     OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,
-        OPT_RESUME_DROPS_TURN, OPT_SESSION_ID,
-    };
+    const char *only = spec->forks   ? "fork-session"
+                       : spec->at    ? "resume-session-at"
+                       : spec->drops ? "resume-drops-turn"
+                                     : NULL;
 
-    for (size_t i = 0; i < ARRAY_LEN(once); i++) {
-        strv_clear(&args->values[once[i]]);
-        args->given[once[i]] = false;
-    }
-}
-
-static int check_options(const struct args *args, const char *id, struct err *err)
-{
-    static const enum option_id only[] = {OPT_FORK_SESSION, OPT_RESUME_SESSION_AT,
-                                          OPT_RESUME_DROPS_TURN};
-
-    if (args->given[OPT_CONTINUE] && args->given[OPT_RESUME])
+    if (spec->continues && spec->resume)
         return err_set(err, ERR_BAD_INPUT, "--continue and --resume do not go together");
-    for (size_t i = 0; i < ARRAY_LEN(only); i++) {
-        if (args->given[only[i]] && !session_wants_past(args))
-            return err_set(err, ERR_BAD_INPUT, "--%s needs --resume or --continue",
-                           option_table()[only[i]].name);
-    }
-    if (args->given[OPT_RESUME_SESSION_AT] && args->given[OPT_RESUME_DROPS_TURN])
+    if (only && !session_resumes(spec))
+        return err_set(err, ERR_BAD_INPUT, "--%s needs --resume or --continue", only);
+    if (spec->at && spec->drops)
         return err_set(err, ERR_BAD_INPUT,
                        "--resume-session-at and --resume-drops-turn do not go together");
-    if (id && session_wants_past(args) && !args->given[OPT_FORK_SESSION])
+    if (spec->id && session_resumes(spec) && !spec->forks)
         return err_set(err, ERR_BAD_INPUT,
                        "--session-id with --resume or --continue needs --fork-session");
     return 0;
@@ -264,19 +249,18 @@ static int session_begin_anew(const char *path, struct strv *ret_notes, struct e
     return 0;
 }
 
-static int session_find_past(const struct session *s, const struct args *args,
+static int session_find_past(const struct session *s, const struct session_spec *spec,
                              struct cancel *cancel, struct strv *ret_notes, struct buf *ret_path,
                              struct err *err)
 {
-    const char *want = args_get(args, OPT_RESUME);
+    const char *want = spec->resume;
     struct find_scope scope = {.home = conf_home(s->conf), .dir = conf_dir(s->conf)};
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
 
     project_key(str_of(conf_dir(s->conf)), &key);
     scope.project = buf_str(&key);
-    if ((args->given[OPT_CONTINUE]
-             ? find_newest(&scope, /*is_free=*/true, ret_path, err)
-             : find_session(&scope, str_of(want), cancel, ret_path, err)) == 0)
+    if ((spec->continues ? find_newest(&scope, /*is_free=*/true, ret_path, err)
+                         : find_session(&scope, str_of(want), cancel, ret_path, err)) == 0)
         return 0;
     if ((err && err->code != ERR_NOT_FOUND) || (want && strlen(want) < 4) ||
         !session_find_folder(s, buf_str(&key), str_of(want ? want : ""), ret_path))
@@ -311,14 +295,13 @@ static void session_note_queue(const struct session *s, struct strv *ret_notes)
         strv_add(ret_notes, buf_str(&note));
 }
 
-static int session_read(struct session *s, const char *path, const struct args *args,
+static int session_read(struct session *s, const char *path, const struct session_spec *spec,
                         struct cancel *cancel, struct strv *ret_notes, struct err *err)
 {
-    const char *at = args_get(args, OPT_RESUME_SESSION_AT);
-    const char *drops = args_get(args, OPT_RESUME_DROPS_TURN);
-    struct load_spec spec = {.leaf = str_of(at ? at : drops), .is_before = drops};
+    struct load_spec load = {.leaf = str_of(spec->at ? spec->at : spec->drops),
+                             .is_before = spec->drops};
 
-    if (load_open(path, &spec, cancel, &s->load, err) < 0)
+    if (load_open(path, &load, cancel, &s->load, err) < 0)
         return -1;
     strv_add_all(ret_notes, load_warnings(s->load));
     if (recall_read(s->load, cancel, &s->recall, err) < 0)
@@ -352,30 +335,29 @@ static int session_fork(struct session *s, const char *path, struct err *err)
     return file_history_copy(folder, s->folder, err);
 }
 
-static int session_resume(struct session *s, const struct args *args, const char *id,
-                          struct cancel *cancel, struct strv *ret_notes, struct err *err)
+static int session_resume(struct session *s, const struct session_spec *spec, struct cancel *cancel,
+                          struct strv *ret_notes, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-    bool forks = args->given[OPT_FORK_SESSION];
+    bool forks = spec->forks;
 
-    if (session_find_past(s, args, cancel, ret_notes, &path, err) < 0)
+    if (session_find_past(s, spec, cancel, ret_notes, &path, err) < 0)
         return -1;
     s->source = forks ? "fork" : "resume";
-    if (forks ? session_new(s, id, err) : session_adopt(s, buf_cstr(&path), err))
+    if (forks ? session_new(s, spec->id, err) : session_adopt(s, buf_cstr(&path), err))
         return -1;
     /* Held before it is read: what another process adds would be missing. */
     if (!forks && session_hold(s, err) < 0)
         return -1;
-    if (session_read(s, buf_cstr(&path), args, cancel, ret_notes, err) < 0)
+    if (session_read(s, buf_cstr(&path), spec, cancel, ret_notes, err) < 0)
         return -1;
     if (forks || !s->is_kept)
         session_leave_queue(s);
     return forks && s->is_kept ? session_fork(s, buf_cstr(&path), err) : 0;
 }
 
-int session_open(const struct conf *conf, const struct args *args, const char *id,
-                 struct cancel *cancel, struct strv *ret_notes, struct session **ret,
-                 struct err *err)
+int session_open(const struct conf *conf, const struct session_spec *spec, struct cancel *cancel,
+                 struct strv *ret_notes, struct session **ret, struct err *err)
 {
     struct session *s = mem_zalloc(sizeof(*s));
     int r;
@@ -383,17 +365,17 @@ int session_open(const struct conf *conf, const struct args *args, const char *i
     s->conf = conf;
     s->cancel = cancel;
     s->source = "startup";
-    s->is_kept = !args->given[OPT_NO_SESSION_PERSISTENCE];
+    s->is_kept = !spec->is_unkept;
     s->recall = (struct recall)RECALL_INIT;
     buf_init(&s->seed, BUF_NO_LIMIT);
     buf_init(&s->title, BUF_NO_LIMIT);
     lock_init(&s->naming);
     buf_init(&s->name, BUF_NO_LIMIT); /* session_rename() has the limit */
     buf_init(&s->ai_name, SESSION_MAX_TITLE);
-    r = check_options(args, id, err);
+    r = check_spec(spec, err);
     if (r == 0)
-        r = session_wants_past(args) ? session_resume(s, args, id, cancel, ret_notes, err)
-                                     : session_new(s, id, err);
+        r = session_resumes(spec) ? session_resume(s, spec, cancel, ret_notes, err)
+                                  : session_new(s, spec->id, err);
     if (r < 0) {
         session_free(s);
         return -1;
@@ -515,6 +497,28 @@ struct record *session_begin(struct session *s, struct workspace *w, struct aske
         session_take_title(s);
     }
     return s->record;
+}
+
+struct record *session_begin_agent(struct session *s, const char *path, const char *agent_id,
+                                   struct workspace *w, struct asker *asker, const char *entrypoint,
+                                   session_notice_fn notice, void *notice_arg)
+{
+    struct record_spec spec = {
+        .path = path,
+        .session = s->id,
+        .agent_id = agent_id,
+        .entrypoint = entrypoint,
+        .sync = session_sync(s->conf),
+        .workspace = w,
+        .asker = asker,
+        .folder = s->folder,
+        .notice = notice,
+        .notice_arg = notice_arg,
+    };
+    struct record *r = record_new(&spec);
+
+    transcript_patience(record_transcript(r), /*max_wait_ms=*/-1, s->cancel);
+    return r;
 }
 
 void session_mode(struct session *s, struct str mode)

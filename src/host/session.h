@@ -4,8 +4,8 @@
  *
  * A new session has an id and a path, and no file before somebody has spoken. One that is resumed
  * has its conversation read (agent/recall.h) before anything else is built; a fork has it too,
- * under a new id, and its lines are copied into the new file with the first new message. With
- * --no-session-persistence nothing is written, and nothing is held.
+ * under a new id, and its lines are copied into the new file with the first new message. Of one
+ * that is not kept nothing is written, and nothing is held.
  */
 #pragma once
 
@@ -15,7 +15,6 @@
 #include "base/str.h"
 #include "base/strv.h"
 
-struct args;
 struct asker;
 struct buf;
 struct cancel;
@@ -30,17 +29,23 @@ struct rewind;
 struct session;
 struct workspace;
 
-/* Whether the options ask for a session that goes on. */
-bool session_wants_past(const struct args *args);
-/* What the options say of one session holds for no other: another one is about to be opened. */
-void session_forget_options(struct args *args);
+/* Which session, and how it is opened; all 0: a new one. Strings are lent for session_open(). */
+struct session_spec {
+    const char *id;     /* of a new one or of a fork: a uuid; NULL: made up */
+    bool continues;     /* the newest one of the folder is resumed */
+    const char *resume; /* the one whose id begins so, or whose title this is; NULL: none */
+    bool forks;         /* what is resumed is copied under a new id */
+    const char *at;     /* uuid of the last message that counts; NULL: all do */
+    const char *drops;  /* uuid of a message that counts no more, with all that follows; or NULL */
+    bool is_unkept;     /* nothing is written, and nothing is held */
+};
+/* Whether it is one that exists already. */
+bool session_resumes(const struct session_spec *spec);
 
-/* What the options --continue, --resume, --fork-session, --session-id, --resume-session-at,
- * --resume-drops-turn and --no-session-persistence ask for. notes: for the user. ERR_NOT_FOUND,
- * ERR_BUSY: another process has it; ERR_BAD_INPUT: options that do not go together. */
-int session_open(const struct conf *conf, const struct args *args, const char *id,
-                 struct cancel *cancel, struct strv *ret_notes, struct session **ret,
-                 struct err *err);
+/* notes: for the user. ERR_NOT_FOUND, ERR_BUSY: another process has it; ERR_BAD_INPUT: a spec that
+ * contradicts itself. */
+int session_open(const struct conf *conf, const struct session_spec *spec, struct cancel *cancel,
+                 struct strv *ret_notes, struct session **ret, struct err *err);
 void session_free(struct session *s); /* gives it free for others; NULL is fine */
 
 const char *session_id(const struct session *s);
@@ -75,6 +80,11 @@ void session_ai_title(struct session *s, struct str title);
 typedef void (*session_notice_fn)(void *arg, struct str text);
 struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
                              const char *entrypoint, session_notice_fn notice, void *notice_arg);
+
+/* The same for an agent beside the session's own, in a file of its own; the caller frees it. */
+struct record *session_begin_agent(struct session *s, const char *path, const char *agent_id,
+                                   struct workspace *w, struct asker *asker, const char *entrypoint,
+                                   session_notice_fn notice, void *notice_arg);
 
 /* Going back to before a message of the user (host/rewind.h). */
 struct session_rewind {

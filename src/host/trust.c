@@ -87,7 +87,7 @@ int trust_look(const struct conf *conf, const char *dir, struct cancel *cancel,
     const struct json *claudes = trust_read_claudes(conf, &arena);
     struct str at = str_of(dir);
 
-    if (trust_store_exists(conf) && store_open("sqlite", conf_home(conf), cancel, &store, err) < 0)
+    if (trust_store_exists(conf) && store_shared(conf_home(conf), cancel, &store, err) < 0)
         return -1;
     for (;;) {
         if ((at.len == strlen(dir) || trust_covers(conf, at)) &&
@@ -111,7 +111,7 @@ int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct
 
     if (trust == TRUST_UNKNOWN && !trust_store_exists(conf))
         return 0;
-    if (store_open("sqlite", conf_home(conf), cancel, &store, err) < 0)
+    if (store_shared(conf_home(conf), cancel, &store, err) < 0)
         return -1;
     if (trust == TRUST_UNKNOWN)
         return store_trust_remove(store, row.dir, cancel, err);
@@ -129,7 +129,7 @@ int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err)
 
     if (!conf_unapproved(conf)->len || !trust_store_exists(conf))
         return 0;
-    if (store_open("sqlite", conf_home(conf), cancel, &store, err) < 0 ||
+    if (store_shared(conf_home(conf), cancel, &store, err) < 0 ||
         store_trust_approved(store, str_of(conf_dir(conf)), &digests, cancel, err) < 0)
         return -1;
     if (!digests.len)

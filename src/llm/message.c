@@ -120,6 +120,17 @@ struct message *message_user_text(struct str text)
     return m;
 }
 
+struct message *message_copy(const struct message *m)
+{
+    struct message *to = message_new(m->role, m->len);
+
+    for (size_t i = 0; i < m->len; i++)
+        message_add(to, &m->blocks[i]);
+    to->id = copy(&to->arena, m->id);
+    to->model = copy(&to->arena, m->model);
+    return to;
+}
+
 void message_text(const struct message *m, struct buf *out)
 {
     for (size_t i = 0; i < m->len; i++) {

@@ -77,6 +77,8 @@ void message_unrefp(struct message **m);
  * The address holds until the next one is added. */
 struct block *message_add(struct message *m, const struct block *block);
 struct message *message_user_text(struct str text);
+/* For another agent: what each remembers with its messages belongs to its own thread. */
+struct message *message_copy(const struct message *m);
 
 /* All text blocks joined. */
 void message_text(const struct message *m, struct buf *out);

@@ -7,6 +7,7 @@
 #include "llm/provider.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,9 +18,9 @@
 #include "json/json.h"
 #include "llm/auth.h"
 #include "llm/cred.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/door.h"
-#include "llm/scripted.h"
+#include "llm/scenario/scripted.h"
 
 struct choice {
     struct str provider;
@@ -40,6 +41,44 @@ void provider_release(struct provider *p)
     scripted_free(p->script);
     conf_unref(p->conf);
     *p = (struct provider){0};
+}
+
+static char *dup_text(const char *text)
+{
+    return text ? mem_dup(text, strlen(text)) : NULL;
+}
+
+/* A slice of a string of ours, in the copy of that string; others are in static memory. */
+static void slice_moves(struct str *s, const char *from, const char *to)
+{
+    if (from && s->ptr >= from && s->ptr <= from + strlen(from))
+        s->ptr = to + (s->ptr - from);
+}
+
+void provider_copy(const struct provider *p, struct provider *ret)
+{
+    struct str *slices[] = {&ret->model.provider, &ret->model.name, &ret->model.sent_as,
+                            &ret->model.family, &ret->model.like};
+
+    *ret = *p;
+    ret->name = dup_text(p->name);
+    ret->base_url = dup_text(p->base_url);
+    ret->key = dup_text(p->key);
+    ret->source_name = dup_text(p->source_name);
+    ret->helper = dup_text(p->helper);
+    ret->model_name = dup_text(p->model_name);
+    ret->sent_as = dup_text(p->sent_as);
+    ret->scenario = dup_text(p->scenario);
+    ret->headers = ret->notes = (struct strv)STRV_INIT;
+    strv_add_all(&ret->headers, &p->headers);
+    strv_add_all(&ret->notes, &p->notes);
+    ret->conf = conf_ref(p->conf);
+    ret->script = scripted_ref(p->script);
+    for (size_t i = 0; i < ARRAY_LEN(slices); i++) {
+        slice_moves(slices[i], p->name, ret->name);
+        slice_moves(slices[i], p->model_name, ret->model_name);
+        slice_moves(slices[i], p->sent_as, ret->sent_as);
+    }
 }
 
 /* Whether this provider is set up: a key or a base URL of the environment, or a helper. One whose

@@ -65,6 +65,8 @@ struct provider {
 };
 
 void provider_release(struct provider *p);
+/* For another thread. A scenario is shared: all play the same one, each call its next step. */
+void provider_copy(const struct provider *p, struct provider *ret);
 
 /* The small model for work on the side, "provider/name", by the provider of the one in use
  * ("provider/name"). False: the provider has none, or nobody knows whether it has. */

@@ -42,7 +42,7 @@ static int find_rows(struct slash_call *call, struct index *ix, struct err *err)
     size_t kept = 0;
 
     project_key(str_of(conf_dir(host_conf(call->host))), &project);
-    (void)store_open("sqlite", home, call->cancel, &store, /*err=*/NULL); /* only a cache */
+    (void)store_shared(home, call->cancel, &store, /*err=*/NULL); /* only a cache */
     if (index_refresh(store, home, buf_str(&project), call->cancel, ix, err) < 0)
         return -1;
     for (size_t i = 0; i < ix->rows.len && kept < RESUME_MAX; i++) {

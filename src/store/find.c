@@ -218,7 +218,7 @@ static int find_by_title(const struct find_scope *scope, struct str want, struct
 
     if (!file_is_dir(projects))
         return 0; /* nor is a store made for a question */
-    if (store_open("sqlite", scope->home, cancel, &s, &why) < 0)
+    if (store_shared(scope->home, cancel, &s, &why) < 0)
         log_debug("store", "titles are read from the files: %s", why.text);
     rc = find_by_title_in(s, scope->home, scope->project, want, cancel, ret_path, err);
     if (rc == 0)

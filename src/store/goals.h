@@ -1,7 +1,7 @@
 /*
  * Goals in the store: one row per session (thread), and the ledger of what happened to it.
  *
- * The rules of the row are kept here, in one statement or one transaction each, so that threads and
+ * The rules of the row are kept here (goal_rule.h), one transaction each, so that threads and
  * processes may all write at once and nobody reads, thinks and writes back:
  *
  *  - `used >= budget` is the test everywhere, and the budget compared is the one that holds after
@@ -223,11 +223,16 @@ enum goal_part {
 const char *goal_part_name(enum goal_part part);
 
 /* From here on the row of this thread is what this store has last read or written. A change by
- * another program is undone by the next function above that reads or writes the row. Before other
- * threads use the store; for one thread of each store. */
+ * another program is undone by the next function above that reads or writes the row. Once the row
+ * was read, none of them waits for a busy database: they work on what is known, which is written as
+ * soon as that is possible. */
 void store_goal_guard(struct store *s, struct str thread);
 /* What was undone since the last call: 1 << GOAL_PART_… */
-unsigned store_goal_foreign(struct store *s);
+unsigned store_goal_foreign(struct store *s, struct str thread);
+/* What is known is written when this returns 0. */
+int store_goal_flush(struct store *s, struct str thread, struct cancel *cancel, struct err *err);
+/* The same, and the row is not held any more. */
+void store_goal_release(struct store *s, struct str thread);
 
 /* ---- The ledger ---- */
 

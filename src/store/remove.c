@@ -100,7 +100,7 @@ static int remove_goals(const char *home, const char *id, struct store **store,
 
     if (!*store && !file_exists(path))
         return 0;
-    if (!*store && store_open("sqlite", home, cancel, store, &why) < 0) {
+    if (!*store && store_shared(home, cancel, store, &why) < 0) {
         if (why.code == ERR_UNSUPPORTED)
             return 0; /* without the library nobody reads it either */
         return err_set(err, why.code, "session %s stays: %s", id, why.text);

@@ -37,6 +37,9 @@ struct strv;
  * ERR_UNSUPPORTED: the library is missing or the backend unknown. */
 int store_open(const char *backend, const char *home, struct cancel *cancel, struct store **ret,
                struct err *err);
+/* The one connection that this process has to the database of a home: made for the first caller,
+ * closed when the last one has freed it. */
+int store_shared(const char *home, struct cancel *cancel, struct store **ret, struct err *err);
 void store_free(struct store *s);
 void store_freep(struct store **s);
 

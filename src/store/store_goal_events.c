@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "store/goal_check.h"
+#include "store/store_goal_guard.h"
 #include "store/store_sqlite.h"
 
 int goal_event_insert(struct store *s, struct str thread, const struct goal_event *e,
@@ -37,6 +38,8 @@ static int event_note(struct store *s, void *arg, struct err *err)
 {
     const struct event_note *note = arg;
 
+    if (goal_guard_catch_up(s, note->thread, err) < 0)
+        return -1;
     return goal_event_insert(s, note->thread, &note->event, err);
 }
 
@@ -44,13 +47,25 @@ int store_goal_note(struct store *s, struct str thread, const struct goal_event 
                     struct cancel *cancel, struct err *err)
 {
     struct event_note note = {thread, *e};
+    struct err why = {0};
+    bool is_known;
+    int rc;
 
     note.event.status = GOAL_STATUS_COUNT;
     if (goal_check_thread(thread, err) < 0 || goal_check_event(e, err) < 0)
         return -1;
     if (e->goal_id.len && !id_is_uuid(e->goal_id))
         return err_set(err, ERR_BAD_INPUT, "'%.*s' is no goal_id", STR_ARG(e->goal_id));
-    return store_run(s, STORE_WRITE, STORE_GOALS, event_note, &note, cancel, err);
+    is_known = goal_guard_knows(s, thread);
+    rc = store_run_for(s, STORE_WRITE, STORE_GOALS, event_note, &note,
+                       is_known ? 0 : STORE_PATIENCE_MS, cancel, &why);
+    if (rc < 0 && why.code == ERR_RETRY_LATER && is_known) {
+        goal_guard_postpone_note(s, thread, &note.event);
+        return 0;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
 }
 
 struct event_list {

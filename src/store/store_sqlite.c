@@ -45,7 +45,9 @@ struct kept {
 };
 
 struct store {
-    char *path; /* NULL: in memory */
+    char *name; /* the path that was asked for */
+    char *path; /* where it is; NULL: in memory */
+    int users;  /* of a shared one; guarded by the lock of those */
     struct gate gate;
     bool busy; /* whoever set it owns what follows */
     sqlite3 *db;
@@ -53,7 +55,7 @@ struct store {
     VEC(struct kept) kept; /* statements of db */
     int code;              /* SQLite's, of the last failure */
     bool unchanged;        /* says the work that runs */
-    struct goal_guard *guard;
+    struct goal_guards *guards;
     struct strv warnings;
     VEC(struct store_watch *) watches;
 };
@@ -95,7 +97,7 @@ static bool store_is_busy(const struct store *s)
 static bool store_is_damaged(const struct store *s)
 {
     return s->code == SQLITE_CORRUPT || s->code == SQLITE_NOTADB ||
-           (s->guard && (s->code == SQLITE_ERROR || s->code == SQLITE_CONSTRAINT));
+           (s->guards && (s->code == SQLITE_ERROR || s->code == SQLITE_CONSTRAINT));
 }
 
 static int store_exec(struct store *s, const char *sql, struct err *err)
@@ -384,7 +386,7 @@ static void store_follow(struct store *s)
 {
     struct stat st = {0};
 
-    if (!s->db || !s->path || !s->guard)
+    if (!s->db || !s->path || !s->guards)
         return;
     if (stat(s->path, &st) < 0 || st.st_ino != s->inode)
         store_close(s);
@@ -413,7 +415,7 @@ static int store_try(struct store *s, enum store_access access, store_work_fn fn
         disk_commit_ends();
     if (rc < 0)
         (void)sqlite.exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* may have happened already */
-    goal_guard_settle(s->guard, rc >= 0);
+    goal_guards_settle(s->guards, rc >= 0);
     return rc;
 }
 
@@ -425,9 +427,9 @@ static void store_tell(struct store *s, enum store_key changed)
     }
 }
 
-struct goal_guard **store_guard(struct store *s)
+struct goal_guards **store_guards(struct store *s)
 {
-    return &s->guard;
+    return &s->guards;
 }
 
 void store_unchanged(struct store *s)
@@ -450,7 +452,14 @@ static int store_recover(struct store *s, int *starts, const struct err *why)
 int store_run(struct store *s, enum store_access access, enum store_key changed, store_work_fn fn,
               void *arg, struct cancel *cancel, struct err *err)
 {
-    int64_t give_up_ms = clock_mono_ms() + STORE_PATIENCE_MS;
+    return store_run_for(s, access, changed, fn, arg, STORE_PATIENCE_MS, cancel, err);
+}
+
+int store_run_for(struct store *s, enum store_access access, enum store_key changed,
+                  store_work_fn fn, void *arg, int64_t patience_ms, struct cancel *cancel,
+                  struct err *err)
+{
+    int64_t give_up_ms = clock_mono_ms() + patience_ms;
     int64_t pause_ms = STORE_FIRST_PAUSE_MS;
     int starts = 0;
 
@@ -489,26 +498,89 @@ int store_run(struct store *s, enum store_access access, enum store_key changed,
 
 /* ---- The store itself ---- */
 
+static struct store *store_new(const char *home)
+{
+    struct store *s = mem_zalloc(sizeof(*s));
+
+    gate_init(&s->gate);
+    if (home) {
+        (void)file_mkdirs(home, 0700, NULL); /* if not, opening says why */
+        s->name = path_join(home, "state.db");
+        s->path = path_join(home, "state.db");
+    }
+    return s;
+}
+
+/* Takes s, and gives it to the caller once it is open. */
+static int store_begin(struct store *s, struct cancel *cancel, struct store **ret, struct err *err)
+{
+    if (store_run(s, STORE_READ, STORE_NOTHING, /*fn=*/NULL, NULL, cancel, err) < 0) {
+        store_free(s);
+        return -1;
+    }
+    *ret = s;
+    return 0;
+}
+
 int store_open(const char *backend, const char *home, struct cancel *cancel, struct store **ret,
                struct err *err)
 {
-    CLEANUP(store_freep) struct store *s = NULL;
     bool in_memory = strcmp(backend, "memory") == 0;
 
     if (!in_memory && strcmp(backend, "sqlite") != 0)
         return err_set(err, ERR_UNSUPPORTED, "there is no store '%s'", backend);
     if (sqlite_table_load(err) < 0)
         return -1;
-    s = mem_zalloc(sizeof(*s));
-    gate_init(&s->gate);
-    if (!in_memory) {
-        (void)file_mkdirs(home, 0700, NULL); /* if not, opening says why */
-        s->path = path_join(home, "state.db");
-    }
-    if (store_run(s, STORE_READ, STORE_NOTHING, /*fn=*/NULL, NULL, cancel, err) < 0)
+    return store_begin(store_new(in_memory ? NULL : home), cancel, ret, err);
+}
+
+/* ---- The process's own ---- */
+
+static struct {
+    struct lock lock;
+    VEC(struct store *) list; /* one per home; each with its users */
+} shared = {.lock = LOCK_INIT};
+
+int store_shared(const char *home, struct cancel *cancel, struct store **ret, struct err *err)
+{
+    struct store *made, *s = NULL;
+
+    if (sqlite_table_load(err) < 0)
         return -1;
-    *ret = TAKE_PTR(s);
-    return 0;
+    made = store_new(home);
+    lock_take(&shared.lock);
+    VEC_EACH(&shared.list, it) {
+        if (strcmp((*it)->name, made->name) == 0)
+            s = *it;
+    }
+    if (!s) {
+        s = TAKE_PTR(made);
+        vec_push(&shared.list, s);
+    }
+    s->users++;
+    lock_give(&shared.lock);
+    store_free(made);
+    return store_begin(s, cancel, ret, err);
+}
+
+/* False: others use it still. */
+static bool store_is_last(struct store *s)
+{
+    bool is_last = true;
+
+    lock_take(&shared.lock);
+    for (size_t i = 0; i < shared.list.len; i++) {
+        if (shared.list.ptr[i] != s)
+            continue;
+        is_last = --s->users == 0;
+        if (is_last)
+            shared.list.ptr[i] = shared.list.ptr[--shared.list.len];
+        break;
+    }
+    if (!shared.list.len)
+        vec_release(&shared.list);
+    lock_give(&shared.lock);
+    return is_last;
 }
 
 void store_sync(struct store *s)
@@ -544,10 +616,10 @@ int store_library(struct str *ret, struct err *err)
 
 void store_free(struct store *s)
 {
-    if (!s)
+    if (!s || !store_is_last(s))
         return;
+    goal_guards_free(s->guards); /* may still write */
     store_close(s);
-    goal_guard_free(s->guard);
     VEC_EACH(&s->watches, it) {
         free(*it);
     }
@@ -555,6 +627,7 @@ void store_free(struct store *s)
     vec_release(&s->kept);
     strv_release(&s->warnings);
     gate_release(&s->gate);
+    free(s->name);
     free(s->path);
     free(s);
 }

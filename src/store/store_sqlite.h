@@ -25,13 +25,18 @@ typedef int (*store_work_fn)(struct store *s, void *arg, struct err *err);
 int store_run(struct store *s, enum store_access access, enum store_key changed, store_work_fn fn,
               void *arg, struct cancel *cancel, struct err *err);
 
+/* The same with another time than STORE_PATIENCE_MS until it is ERR_RETRY_LATER; 0: one try. */
+int store_run_for(struct store *s, enum store_access access, enum store_key changed,
+                  store_work_fn fn, void *arg, int64_t patience_ms, struct cancel *cancel,
+                  struct err *err);
+
 void store_unchanged(struct store *s);
 
 /* One thread at a time; store_run() does so by itself. */
 void store_enter(struct store *s);
 void store_leave(struct store *s);
-/* Of the goal that this process holds (store_goal_guard.h); NULL: none. */
-struct goal_guard **store_guard(struct store *s);
+/* Of the goals that this process holds (store_goal_guard.h); NULL: none. */
+struct goal_guards **store_guards(struct store *s);
 
 /* One statement: made, its values bound in order, stepped; again after query_again(). */
 struct query {

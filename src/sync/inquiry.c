@@ -50,15 +50,19 @@ int inquiry_wait(struct inquiry *q, struct cancel *cancel, struct err *err)
     return 0;
 }
 
-struct inquiry *inquiry_take(struct mail *m)
+struct inquiry *inquiry_of(struct mail *m)
 {
     struct inquiry_mail *mail = (struct inquiry_mail *)m;
-    struct inquiry *q;
 
-    if (m->kind != &inquiry_kind)
-        return NULL;
-    q = TAKE_PTR(mail->inquiry);
-    mail_free(m);
+    return m->kind == &inquiry_kind ? TAKE_PTR(mail->inquiry) : NULL;
+}
+
+struct inquiry *inquiry_take(struct mail *m)
+{
+    struct inquiry *q = inquiry_of(m);
+
+    if (q)
+        mail_free(m);
     return q;
 }
 

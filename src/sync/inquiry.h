@@ -30,4 +30,6 @@ int inquiry_wait(struct inquiry *q, struct cancel *cancel, struct err *err);
 
 /* NULL: the mail is something else. Else the mail is freed, and the question is to be answered. */
 struct inquiry *inquiry_take(struct mail *m);
+/* The same where the caller frees the mail. */
+struct inquiry *inquiry_of(struct mail *m);
 void inquiry_answer(struct inquiry *q, int result);

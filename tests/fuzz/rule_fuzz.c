@@ -10,10 +10,11 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/vec.h"
-#include "conf/rule.h"
-#include "conf/shell.h"
-#include "conf/shell_work.h"
+#include "conf/rule_list.h"
 #include "fuzz.h"
+#include "guard/rule.h"
+#include "shell/shell.h"
+#include "shell/shell_work.h"
 
 static const struct rule_place place = {"/p", "/w", "/h"};
 
@@ -143,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         vec_release(&files);
     }
     rule_command_is_file_work(parsed, &paths);
-    rule_split_list(text, &list);
+    rule_list_split(text, &list);
     about.text = command;
     if (rule_parse(text, RULE_ASK, &place, &rule, NULL) == 0) {
         rule_matches(rule, &about);

@@ -15,6 +15,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 #define SETTLE_US (60 * 1000) /* after this a file is not young any more */
 
@@ -365,7 +366,7 @@ static void on_disk(void **state)
     parse(&arena, "\"x\"", -1);
 }
 
-int main(void)
+UNIT_TEST(inventory)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(odd_names), cmocka_unit_test(cannot_walk), cmocka_unit_test(differences),

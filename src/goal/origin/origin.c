@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/path_glob.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/path_glob.h"
 #include "goal/digest.h"
 #include "goal/origin/bytes_json.h"
 #include "goal/origin/names.h"

@@ -12,6 +12,7 @@
 
 #include "goal/origin/origin.h"
 #include "goal/work_check.h"
+#include "unit.h"
 
 static char goal_dir[300];
 
@@ -678,7 +679,7 @@ static void explains(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, work_teardown)
 
-int main(void)
+UNIT_TEST(origin)
 {
     const struct CMUnitTest tests[] = {
         CASE(protects_by_name),

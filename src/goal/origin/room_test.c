@@ -15,6 +15,7 @@
 #include "goal/origin/room.h"
 #include "goal/work_check.h"
 #include "proc/confine.h"
+#include "unit.h"
 
 static char goal_dir[300], home_dir[300], temp_dir[300];
 static struct origin *origin;
@@ -482,7 +483,7 @@ static void copies(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+UNIT_TEST(room)
 {
     const struct CMUnitTest tests[] = {
         CASE(hides_what_changed),

@@ -167,12 +167,11 @@ int tree_copy_index(const char *from, const char *to, struct err *err)
         return -1;
     times[0] = st.st_atim;
     times[1] = st.st_mtim;
-    if (utimensat(AT_FDCWD, to, times, 0) < 0) {
-        err_sys(err, ERR_IO, "cannot set the time of '%s'", to);
-        (void)unlink(to);
-        return -1;
-    }
-    return 0;
+    if (utimensat(AT_FDCWD, to, times, 0) == 0)
+        return 0;
+    err_sys(err, ERR_IO, "cannot set the time of the copy of '%s'", from);
+    (void)unlink(to);
+    return -1;
 }
 
 /* The index that ours begins with: without it every file is read once. */

@@ -1,0 +1,594 @@
+/*
+ * child: an agent that another one has started, put together from the session's parts, and the
+ * table of them. Whoever works with a child pins it, so that forget() waits for them before it
+ * frees anything. Events of a child come through child_emit(), on its threads.
+ */
+#include "host/child.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/event.h"
+#include "agent/ledger.h"
+#include "agent/recall.h"
+#include "agent/spawn.h"
+#include "agent/toolbox.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
+#include "host/asks.h"
+#include "host/inside.h"
+#include "host/record.h"
+#include "host/session.h"
+#include "llm/message.h"
+#include "llm/provider.h"
+#include "sync/cancel.h"
+
+struct child {
+    struct host *host;
+    struct children *all;
+    char id[SPAWN_ID_LEN + 1];
+    struct arena arena; /* of what it is called */
+    struct identity identity;
+    struct workspace *workspace;
+    struct sandbox *sandbox; /* of its own folder; NULL: the session's */
+    struct permit *permit;
+    bool has_mode;
+    struct toolbox *toolbox;
+    struct buf model; /* as it was asked for; empty: the session's */
+    enum effort effort;
+    struct buf system; /* empty: the session's */
+    bool has_briefing;
+    struct briefing briefing; /* of its own folder */
+    struct record *record;    /* NULL: nothing is kept */
+    struct agent *agent;
+    int64_t start_ms;
+    void (*rests)(void *arg, const char *id);
+    void *rests_arg;
+
+    atomic_size_t pins; /* grow under the table's gate, shrink under the child's */
+    struct gate gate;   /* of what follows */
+    uint64_t news;      /* grows whenever those who wait have to look again */
+    bool is_leaving;
+    struct event *turn; /* the last one that has ended; NULL: none yet */
+    int64_t tool_uses;
+    struct ledger ledger;
+    struct llm_usage usage;
+};
+
+struct children {
+    struct spawner spawner;
+    struct host *host;
+    struct gate gate; /* of what follows */
+    VEC(struct child *) list;
+    size_t starting;
+    bool is_closed;
+};
+
+void spawn_end_release(struct spawn_end *e)
+{
+    event_unref(e->turn);
+    *e = (struct spawn_end){0};
+}
+
+/* ---- Found ---- */
+
+/* NULL: there is none, or it is about to go. */
+static struct child *child_pin(struct children *all, const char *id, struct err *err)
+{
+    struct child *found = NULL;
+
+    gate_take(&all->gate);
+    VEC_EACH(&all->list, c) {
+        if (strcmp((*c)->id, id) == 0)
+            found = *c;
+    }
+    if (found)
+        atomic_fetch_add(&found->pins, 1);
+    gate_give(&all->gate);
+    if (!found)
+        err_set(err, ERR_NOT_FOUND, "there is no agent '%.40s'", id);
+    return found;
+}
+
+static void child_unpinp(struct child **c)
+{
+    if (!*c)
+        return;
+    gate_take(&(*c)->gate);
+    atomic_fetch_sub(&(*c)->pins, 1);
+    gate_wake(&(*c)->gate);
+    gate_give(&(*c)->gate);
+}
+
+/* Those who wait for it look again. */
+static void child_poke(void *arg)
+{
+    struct child *c = arg;
+
+    gate_take(&c->gate);
+    c->news++;
+    gate_wake(&c->gate);
+    gate_give(&c->gate);
+}
+
+/* ---- Heard ---- */
+
+static void child_emit(void *arg, struct event *e, struct cancel *cancel)
+{
+    struct child *c = arg;
+    struct event *over = e->kind == EVENT_TURN_DONE ? event_ref(e) : NULL;
+    bool is_idle = e->kind == EVENT_STATE && e->state == STATE_IDLE;
+
+    gate_take(&c->gate);
+    c->tool_uses += e->kind == EVENT_TOOL_DONE;
+    gate_give(&c->gate);
+    host_emit(c->host, e, cancel);
+    if (over) {
+        struct event *old;
+
+        gate_take(&c->gate);
+        old = c->turn;
+        c->turn = over;
+        gate_give(&c->gate);
+        event_unref(old);
+    }
+    if (!is_idle || !agent_rests(c->agent))
+        return;
+    child_poke(c);
+    if (c->rests)
+        c->rests(c->rests_arg, c->id);
+}
+
+/* What it costs is the session's. */
+static void child_spent(void *arg, const struct tool_spend *spend)
+{
+    struct child *c = arg;
+    struct agent *main = host_running(c->host);
+
+    gate_take(&c->gate);
+    ledger_add_spend(&c->ledger, spend);
+    llm_usage_add(&c->usage, &spend->usage);
+    gate_give(&c->gate);
+    if (main)
+        agent_add_spend(main, spend);
+}
+
+/* ---- Made ---- */
+
+static void child_free(struct child *c)
+{
+    if (!c)
+        return;
+    agent_free(c->agent);
+    record_free(c->record);
+    toolbox_unref(c->toolbox);
+    permit_free(c->permit);
+    if (c->workspace) /* its commands use the sandbox */
+        workspace_clear(c->workspace);
+    sandbox_free(c->sandbox);
+    workspace_unref(c->workspace);
+    briefing_release(&c->briefing);
+    buf_release(&c->model);
+    buf_release(&c->system);
+    event_unref(c->turn);
+    ledger_release(&c->ledger);
+    gate_release(&c->gate);
+    arena_release(&c->arena);
+    mem_freep(&c);
+}
+
+static struct child *child_new(struct children *all, const struct spawn_spec *spec)
+{
+    struct child *c = mem_zalloc(sizeof(*c));
+    struct identity who = {.session = session_id(all->host->session)};
+
+    c->host = all->host;
+    c->all = all;
+    snprintf(c->id, sizeof(c->id), "a%016llx", (unsigned long long)id_random());
+    who.agent = c->id;
+    c->identity = identity_copy(&c->arena, &who);
+    c->identity.type = arena_cstr(&c->arena, spec->type.len ? spec->type : STR("general-purpose"));
+    c->identity.parent = spec->tool_id.len ? arena_cstr(&c->arena, spec->tool_id) : NULL;
+    c->briefing = (struct briefing)BRIEFING_INIT;
+    buf_init(&c->model, BUF_NO_LIMIT);
+    buf_init(&c->system, BUF_NO_LIMIT);
+    gate_init(&c->gate);
+    c->start_ms = clock_mono_ms();
+    c->rests = spec->rests;
+    c->rests_arg = spec->arg;
+    return c;
+}
+
+/* Where it works, and by which rules. */
+static int child_make_place(struct child *c, const struct spawn_spec *spec, struct child *parent,
+                            struct err *err)
+{
+    struct host *h = c->host;
+    enum permit_mode mode = parent ? permit_mode(parent->permit) : MODE_DEFAULT;
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* said of the session's own before */
+
+    if (spec->dir && !file_is_dir(spec->dir))
+        return err_set(err, ERR_BAD_INPUT, "%s is not a folder", spec->dir);
+    if (spec->mode.len && !permit_mode_parse(spec->mode, &mode))
+        return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
+                       STR_ARG(str_clip(spec->mode, 100)));
+    c->workspace = workspace_branch(parent ? parent->workspace : h->workspace, spec->dir);
+    c->permit = permit_branch(h->permit, c->workspace, h->sandbox);
+    if (spec->dir || (parent && parent->sandbox)) {
+        c->sandbox = host_sandbox_for(h, c->workspace, &warnings);
+        permit_set_sandbox(c->permit, c->sandbox);
+    }
+    c->has_mode = spec->mode.len || (parent && parent->has_mode);
+    return c->has_mode ? permit_set_mode(c->permit, mode, err) : 0;
+}
+
+static int child_make_tools(struct child *c, const struct spawn_spec *spec, struct toolbox *from,
+                            struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct tool_entry structured;
+    struct toolbox_spec box = {
+        .from = from,
+        .only = spec->tools,
+        .conf = c->host->conf,
+        .provider = &c->host->models.list[0],
+        .permit = c->permit,
+        .more = &structured,
+        .more_count = spec->schema.len > 0,
+    };
+
+    if (!spec->tools && !spec->schema.len && !toolbox_owed(from)) {
+        c->toolbox = toolbox_ref(from);
+        return 0;
+    }
+    if (spec->schema.len && tool_structured(spec->schema, &arena, &structured, err) < 0)
+        return -1;
+    return toolbox_new(&box, &c->toolbox, err);
+}
+
+/* Its models: one of its own, or the parent's; the others are gone to when that is overloaded. */
+static int child_make_models(struct child *c, const struct spawn_spec *spec, struct child *parent,
+                             struct provider *ret, size_t *ret_count, struct err *err)
+{
+    struct provider own = {0};
+
+    buf_add(&c->model, spec->model);
+    if (!spec->model.len && parent)
+        buf_add(&c->model, buf_str(&parent->model));
+    if (c->model.len && host_select(c->host, buf_str(&c->model), &own, err) < 0)
+        return -1;
+    *ret_count = models_copy(&c->host->models, ret, MODELS_MAX);
+    if (c->model.len) {
+        provider_release(&ret[0]);
+        ret[0] = own;
+    }
+    return 0;
+}
+
+/* What it is told before its prompt: what the session was, or the same of its own folder. */
+static int child_make_briefing(struct child *c, const struct spawn_spec *spec, struct err *err)
+{
+    struct host *h = c->host;
+
+    if (!spec->dir || spec->forks)
+        return 0;
+    c->briefing.where = (struct context_spec){
+        .conf = h->conf,
+        .args = h->args,
+        .workspace = c->workspace,
+        .sandbox = permit_mode(c->permit) == MODE_BYPASS ? NULL : c->sandbox,
+    };
+    c->briefing.notice = host_on_trouble;
+    c->briefing.notice_arg = h;
+    c->has_briefing = true;
+    return briefing_gather(&c->briefing, /*past=*/NULL, briefing_start(&c->briefing, /*past=*/NULL),
+                           h->cancel, err);
+}
+
+static struct journal *child_make_record(struct child *c)
+{
+    struct host *h = c->host;
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!session_is_kept(h->session))
+        return NULL;
+    record_agent_path(session_folder(h->session), c->id, &path);
+    c->record = session_begin_agent(h->session, buf_cstr(&path), c->id, c->workspace,
+                                    asks_asker(h->asks), host_entrypoint(h), host_on_trouble, h);
+    return record_journal(c->record);
+}
+
+static int child_start_agent(struct child *c, const struct spawn_spec *spec, struct child *parent,
+                             struct agent *asks, struct err *err)
+{
+    struct host *h = c->host;
+    CLEANUP(recall_release) struct recall past = RECALL_INIT;
+    struct provider models[MODELS_MAX] = {{0}};
+    struct agent_spec agent = {
+        .identity = c->identity,
+        .conf = h->conf,
+        .net = h->net,
+        .providers = models,
+        .toolbox = c->toolbox,
+        .workspace = c->workspace,
+        .permit = c->permit,
+        .sandbox = c->sandbox ? c->sandbox : h->sandbox,
+        .asker = asks_asker(h->asks),
+        .hooks = h->hooks,
+        .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
+        .max_steps = spec->max_steps,
+        .effort = spec->effort ? spec->effort
+                  : parent     ? parent->effort
+                               : host_effort(h),
+        .emit = child_emit,
+        .emit_arg = c,
+        .refresh = host_refresh,
+        .refresh_arg = h,
+        .spawner = &c->all->spawner,
+        .spent = child_spent,
+        .spent_arg = c,
+        .cancel = h->cancel,
+        .hides_thinking = &h->hides_thinking,
+    };
+
+    if (spec->forks && agent_talk(asks, h->cancel, &past, err) < 0)
+        return -1;
+    if (child_make_models(c, spec, parent, models, &agent.provider_count, err) < 0)
+        return -1;
+    c->effort = agent.effort;
+    agent.thinking = host_thinking(h, &agent.thinking_budget);
+    buf_add(&c->system, spec->system.len ? spec->system
+                        : parent         ? buf_str(&parent->system)
+                                         : STR(""));
+    agent.system = c->system.len ? buf_str(&c->system) : buf_str(&h->system);
+    agent.context = c->has_briefing ? briefing_text(&c->briefing) : buf_str(&h->context);
+    if (c->has_briefing) {
+        agent.news = briefing_news;
+        agent.near = briefing_near;
+        agent.again = briefing_again;
+        agent.loaded = briefing_loaded;
+        agent.news_arg = &c->briefing;
+    }
+    if (past.messages.len)
+        agent.recall = &past;
+    agent.journal = child_make_record(c);
+    c->agent = agent_start(&agent, err);
+    for (size_t i = 0; i < agent.provider_count; i++)
+        provider_release(&models[i]);
+    if (c->agent && spec->forks)
+        workspace_know(c->workspace, parent ? parent->workspace : h->workspace);
+    return c->agent ? 0 : -1;
+}
+
+static int child_say(struct child *c, struct str text, enum input_when when, struct err *err)
+{
+    struct agent_input in = {.when = when, .is_literal = true};
+
+    if (text.len > SPAWN_MAX_PROMPT)
+        return err_set(err, ERR_TOO_BIG, "the prompt has more than %zu bytes", SPAWN_MAX_PROMPT);
+    if (!str_trim(text).len)
+        return err_set(err, ERR_BAD_INPUT, "the prompt is empty");
+    in.message = message_user_text(text);
+    id_uuid(in.uuid);
+    agent_send(c->agent, &in);
+    return 0;
+}
+
+/* ---- The contract ---- */
+
+static bool children_enter(struct children *all, struct err *err)
+{
+    bool is_closed, is_full;
+
+    gate_take(&all->gate);
+    is_closed = all->is_closed;
+    is_full = all->list.len + all->starting >= SPAWN_MAX;
+    all->starting += !is_closed && !is_full;
+    gate_give(&all->gate);
+    if (is_closed)
+        err_set(err, ERR_CANCELLED, "the session ends");
+    else if (is_full)
+        err_set(err, ERR_TOO_BIG, "there are %d agents already", SPAWN_MAX);
+    return !is_closed && !is_full;
+}
+
+/* c: NULL when it could not be made. */
+static void children_leave(struct children *all, struct child *c)
+{
+    gate_take(&all->gate);
+    all->starting--;
+    if (c)
+        vec_push(&all->list, c);
+    gate_wake(&all->gate);
+    gate_give(&all->gate);
+}
+
+static int spawn_make(struct children *all, const struct spawn_spec *spec, struct child *parent,
+                      struct child **ret, struct err *err)
+{
+    struct agent *main = host_agent(all->host, err);
+    struct toolbox *from = NULL;
+    struct child *c;
+    int rc;
+
+    if (!main)
+        return -1;
+    c = child_new(all, spec);
+    from = parent ? toolbox_ref(parent->toolbox) : host_toolbox(all->host);
+    rc = child_make_place(c, spec, parent, err);
+    if (rc == 0)
+        rc = child_make_tools(c, spec, from, err);
+    if (rc == 0)
+        rc = child_make_briefing(c, spec, err);
+    if (rc == 0)
+        rc = child_start_agent(c, spec, parent, parent ? parent->agent : main, err);
+    toolbox_unref(from);
+    if (rc < 0)
+        child_free(c);
+    else
+        *ret = c;
+    return rc;
+}
+
+static int spawn_start(struct spawner *self, const struct spawn_spec *spec,
+                       char ret_id[static SPAWN_ID_LEN + 1], struct err *err)
+{
+    struct children *all = (struct children *)self;
+    bool by_child = spec->by && !identity_is_main(spec->by);
+    CLEANUP(child_unpinp) struct child *parent = NULL;
+    struct child *c = NULL;
+    int rc;
+
+    if (by_child) {
+        parent = child_pin(all, spec->by->agent, err);
+        if (!parent)
+            return -1;
+    }
+    if (!children_enter(all, err))
+        return -1;
+    rc = spawn_make(all, spec, parent, &c, err);
+    if (rc == 0) {
+        memcpy(ret_id, c->id, sizeof(c->id));
+        rc = child_say(c, spec->prompt, INPUT_LATER, err);
+        if (rc < 0) {
+            child_free(c);
+            c = NULL;
+        }
+    }
+    children_leave(all, c);
+    return rc;
+}
+
+static int spawn_wait(struct spawner *self, const char *id, struct cancel *cancel,
+                      struct spawn_end *ret, struct err *err)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin((struct children *)self, id, err);
+    struct cancel_hook *hook;
+    bool rests, is_leaving;
+    uint64_t seen;
+
+    if (!c)
+        return -1;
+    hook = cancel ? cancel_on(cancel, child_poke, c) : NULL;
+    for (;;) {
+        gate_take(&c->gate);
+        seen = c->news;
+        is_leaving = c->is_leaving;
+        gate_give(&c->gate);
+        rests = agent_rests(c->agent);
+        if (rests || is_leaving || cancel_is_set(cancel))
+            break;
+        gate_take(&c->gate);
+        while (c->news == seen)
+            gate_wait(&c->gate, /*deadline_ms=*/-1);
+        gate_give(&c->gate);
+    }
+    cancel_off(hook);
+    if (!rests)
+        return err_set(err, ERR_CANCELLED, "%s",
+                       is_leaving ? "the agent has ended" : "interrupted");
+    gate_take(&c->gate);
+    *ret = (struct spawn_end){
+        .turn = c->turn ? event_ref(c->turn) : NULL,
+        .tool_uses = c->tool_uses,
+        .duration_ms = clock_mono_ms() - c->start_ms,
+        .usage = c->usage,
+        .usd = c->ledger.usd,
+        .cost_unknown = c->ledger.unknown,
+    };
+    gate_give(&c->gate);
+    return 0;
+}
+
+static int spawn_send(struct spawner *self, const char *id, struct str text, enum input_when when,
+                      struct err *err)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin((struct children *)self, id, err);
+
+    return c ? child_say(c, text, when, err) : -1;
+}
+
+static int spawn_stop(struct spawner *self, const char *id, struct err *err)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin((struct children *)self, id, err);
+
+    if (c)
+        agent_interrupt(c->agent, /*drop_queued=*/true);
+    return c ? 0 : -1;
+}
+
+/* It is in no list any more. */
+static void child_end(struct child *c)
+{
+    agent_interrupt(c->agent, /*drop_queued=*/true);
+    gate_take(&c->gate);
+    c->is_leaving = true;
+    c->news++;
+    gate_wake(&c->gate);
+    while (atomic_load(&c->pins))
+        gate_wait(&c->gate, /*deadline_ms=*/-1);
+    gate_give(&c->gate);
+    child_free(c);
+}
+
+static int spawn_forget(struct spawner *self, const char *id, struct err *err)
+{
+    struct children *all = (struct children *)self;
+    struct child *found = NULL;
+
+    gate_take(&all->gate);
+    for (size_t i = 0; i < all->list.len && !found; i++) {
+        if (strcmp(all->list.ptr[i]->id, id) != 0)
+            continue;
+        found = all->list.ptr[i];
+        all->list.ptr[i] = all->list.ptr[--all->list.len];
+    }
+    gate_give(&all->gate);
+    if (!found)
+        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.40s'", id);
+    child_end(found);
+    return 0;
+}
+
+/* ---- All of them ---- */
+
+struct children *children_new(struct host *h)
+{
+    struct children *all = mem_zalloc(sizeof(*all));
+
+    all->spawner = (struct spawner){spawn_start, spawn_wait, spawn_send, spawn_stop, spawn_forget};
+    all->host = h;
+    gate_init(&all->gate);
+    return all;
+}
+
+struct spawner *children_spawner(struct children *all)
+{
+    return &all->spawner;
+}
+
+void children_free(struct children *all)
+{
+    if (!all)
+        return;
+    gate_take(&all->gate);
+    all->is_closed = true;
+    while (all->starting) /* which may need the agent that starts it: it is there still */
+        gate_wait(&all->gate, /*deadline_ms=*/-1);
+    gate_give(&all->gate);
+    VEC_EACH(&all->list, c) {
+        agent_interrupt((*c)->agent, /*drop_queued=*/true);
+    }
+    while (all->list.len)
+        (void)spawn_forget(&all->spawner, all->list.ptr[0]->id, /*err=*/NULL);
+    vec_release(&all->list);
+    gate_release(&all->gate);
+    mem_freep(&all);
+}

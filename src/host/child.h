@@ -1,0 +1,17 @@
+/*
+ * The children of a session: the host's side of agent/spawn.h.
+ *
+ * What a child shares with the session (rules, models, hooks, network, texts) is the host's and
+ * outlives it; what is its own (workspace, conversation, transcript) ends with it. Any thread, but
+ * for children_free().
+ */
+#pragma once
+
+struct children;
+struct host;
+struct spawner;
+
+struct children *children_new(struct host *h);
+/* Ends them all at once, and waits for them. Nobody can start another one from here on. */
+void children_free(struct children *all);
+struct spawner *children_spawner(struct children *all);
