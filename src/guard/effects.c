@@ -13,13 +13,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "guard/protected.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "guard/protected.h"
 #include "sync/cancel.h"
 
 #define EFFECTS_PIECE ((size_t)64 << 10)

@@ -19,13 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "guard/sandbox_state.h"
-#include "guard/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "guard/effects.h"
+#include "guard/sandbox_state.h"
 #include "guard/trial_read.h"
+#include "guard/workspace.h"
 #include "net/host_list.h"
 #include "net/proxy.h"
 

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "guard/sandbox_state.h"
-#include "guard/workspace.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "guard/sandbox_state.h"
+#include "guard/workspace.h"
 
 static const char *const of_system[] = {
     "/usr",

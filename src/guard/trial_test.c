@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guard/sandbox.h"
-#include "guard/workspace.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -28,7 +26,9 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "guard/effects.h"
+#include "guard/sandbox.h"
 #include "guard/trial.h"
+#include "guard/workspace.h"
 #include "proc/confine.h"
 #include "proc/proc.h"
 #include "unit.h"
@@ -208,12 +208,13 @@ static const struct trial_case cases[] = {
     {"touch new; rm new", TRIAL_UNCHANGED, NULL},
     {"mv b c; mv c b", TRIAL_UNCHANGED, NULL},
     {"cp -p a x; mv x a", TRIAL_UNCHANGED, NULL},
-    {"mkdir -p __pycache__; echo x > __pycache__/m.pyc; mkdir .pytest_cache", TRIAL_UNCHANGED, NULL},
+    {"mkdir -p __pycache__; echo x > __pycache__/m.pyc; mkdir .pytest_cache", TRIAL_UNCHANGED,
+     NULL},
     {"cat /etc/passwd /proc/self/status > /dev/null; ls /usr /proc /dev > /dev/null",
      TRIAL_UNCHANGED, NULL},
     {"cat /etc/hostname nothing; ls /nothing; cat ~/nothing", TRIAL_UNCHANGED, NULL},
     {"echo x > /etc/x; echo x > ../o/x; mkdir ../y", TRIAL_UNCHANGED, NULL}, /* cannot be */
-    {"cat ~/.ssh/id", TRIAL_UNCHANGED, NULL}, /* is not there */
+    {"cat ~/.ssh/id", TRIAL_UNCHANGED, NULL},                                /* is not there */
     {"mknod dev c 1 3; mknod white c 0 0; mknod block b 7 0", TRIAL_UNCHANGED, NULL},
     {"kill -9 $PPID; kill -9 1; kill -9 -1", TRIAL_UNCHANGED, NULL},
     {"chmod u+s b", TRIAL_UNCHANGED, NULL},
@@ -372,8 +373,7 @@ static void test_apply(void **state)
             struct stat st;
             bool is_there = lstat(e->path, &st) == 0;
 
-            if (e->change == EFFECT_DELETED ? is_there
-                                            : !is_there || st.st_mode != e->now.st_mode)
+            if (e->change == EFFECT_DELETED ? is_there : !is_there || st.st_mode != e->now.st_mode)
                 fail_msg("%s: %s is not as approved", cases[i].command, e->path);
         }
     }
@@ -468,8 +468,8 @@ static void test_too_large(void **state)
 UNIT_TEST(trial)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outcomes), cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_stale),    cmocka_unit_test(test_grant),
+        cmocka_unit_test(test_outcomes),  cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_stale),     cmocka_unit_test(test_grant),
         cmocka_unit_test(test_too_large),
     };
 

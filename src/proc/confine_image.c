@@ -266,8 +266,12 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
                     const struct proc_spec *spec, const struct confine_map *m, struct str filter,
                     struct err *err)
 {
-    const struct confine_image empty = {
-        .fds = {-1, -1, -1}, .ruleset = -1, .listener = -1, .hand = {-1, -1}, .asks = -1, .request = -1};
+    const struct confine_image empty = {.fds = {-1, -1, -1},
+                                        .ruleset = -1,
+                                        .listener = -1,
+                                        .hand = {-1, -1},
+                                        .asks = -1,
+                                        .request = -1};
     struct confine_image *head;
 
     if (kit_add_proxy(kit, c, err) < 0 || kit_add_records(kit, c, err) < 0)

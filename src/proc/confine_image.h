@@ -82,7 +82,7 @@ struct confine_image {
     size_t readable; /* from the image's start: paths, each with its end */
     size_t readable_count;
     bool is_stopped;           /* the warden's: there was such a call */
-    int request;            /* the warden's: a connection to the port of the proxy; -1: none */
+    int request;               /* the warden's: a connection to the port of the proxy; -1: none */
     bool listens;              /* the warden's: some program of the job has */
     struct observer *observer; /* the warden's; NULL: nothing is recorded */
 };

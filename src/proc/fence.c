@@ -456,15 +456,16 @@ static size_t fence_request_host(const char *head, size_t len, char ret[FENCE_MA
 }
 
 /* Whoever connects may be stopped in its next call, which waits for us: nothing is waited for. */
-void fence_take_connection(struct confine_image *image)
+int fence_take_connection(struct confine_image *image)
 {
     int connection = accept4(image->listener, NULL, NULL, SOCK_CLOEXEC);
 
-    if (connection < 0)
-        return;
-    if (image->request >= 0)
-        close(image->request);
-    image->request = connection;
+    if (connection >= 0) {
+        if (image->request >= 0)
+            close(image->request);
+        image->request = connection;
+    }
+    return image->request;
 }
 
 void fence_take_request(struct confine_image *image)

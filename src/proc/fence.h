@@ -19,6 +19,6 @@ struct seccomp_notif;
 bool fence_answer(struct confine_image *image, const struct seccomp_notif *asked);
 
 /* Connections to a proxy that is none, when there is one, and when it has been sent something: the
- * host that is asked for ends the job. */
-void fence_take_connection(struct confine_image *image);
+ * host that is asked for ends the job. Returns the connection to be watched; -1: none. */
+int fence_take_connection(struct confine_image *image);
 void fence_take_request(struct confine_image *image);

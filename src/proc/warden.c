@@ -487,7 +487,7 @@ static void warden_step(struct warden *w)
     if (fds[1].revents)
         warden_obey(w);
     if (fds[2].revents && w->confine->is_sealed)
-        fence_take_connection(w->confine);
+        fds[3].fd = fence_take_connection(w->confine);
     else if (fds[2].revents)
         confine_forward(w->confine);
     if (fds[3].revents)
