@@ -100,6 +100,7 @@ static bool judge_can_try(const struct judge *j)
 {
     return j->subject->about == ABOUT_COMMAND && j->side == SIDE_INSIDE &&
            !json_get_bool(j->subject->args, "run_in_background", false) &&
+           !rule_command_reaches_out(j->command) &&
            trial_works(j->permit->sandbox, /*ret_why=*/NULL);
 }
 
@@ -301,10 +302,17 @@ static bool judge_is_file_work(const struct judge *j)
     return true;
 }
 
+/* In the sandbox the kernel decides what a command reads and writes. */
+static bool judge_is_enforced(const struct judge *j)
+{
+    return j->side == SIDE_INSIDE && sandbox_state(j->permit->sandbox) == SANDBOX_ON;
+}
+
 /* Where paths are forbidden, a name that only the running shell knows could be one of them. */
 static bool judge_hides_paths(const struct judge *j)
 {
-    return j->guards_paths && (j->files.wide || rule_command_hides_paths(j->command));
+    return !judge_is_enforced(j) && j->guards_paths &&
+           (j->files.wide || rule_command_hides_paths(j->command));
 }
 
 static bool judge_only_reads(const struct judge *j)
@@ -387,6 +395,11 @@ static bool judge_rules_allow_command(struct judge *j)
             rules[count++] = (*r)->rule;
     }
     allowed = rules_allow_command(rules, count, j->subject, &writes, &used);
+    /* A rule for cp is none for what a variable may hold: a file that is denied or protected. */
+    if (allowed && !judge_is_enforced(j) && rule_command_hides_writes(j->command) &&
+        !(used &&
+          (rule_covers_tool(used, j->subject->tool) || rule_is_exact(used, j->subject->text))))
+        allowed = false;
     if (allowed && judge_hides_paths(j) && !(used && rule_covers_tool(used, j->subject->tool)))
         allowed = false;
     for (size_t i = 0; allowed && i < writes.len; i++)

@@ -93,6 +93,9 @@ bool rule_matches_path(const struct rule *r, struct str path, bool writes);
 bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s,
                          struct strv *ret_writes, const struct rule **ret_rule);
 
+/* A rule for this very command, whatever is in it. */
+bool rule_is_exact(const struct rule *r, struct str text);
+
 /* --- commands ------------------------------------------------------------------------------- */
 
 /* A command taken apart once, for many questions. The text must outlive it. */
@@ -108,6 +111,12 @@ const char *rule_command_doubt(const struct rule_command *c);
 bool rule_command_is_read_only(const struct rule_command *c);
 /* Some command in it that needs no rule reads a file whose name only the running shell knows. */
 bool rule_command_hides_paths(const struct rule_command *c);
+/* cp, tee, sed -i or another command that changes the files it names is given a name that only the
+ * running shell knows: tee "$X". */
+bool rule_command_hides_writes(const struct rule_command *c);
+/* It needs the network by its nature, or acts on what no folder holds: git push, npm install,
+ * docker, sudo, kill. A trial run could only fail. */
+bool rule_command_reaches_out(const struct rule_command *c);
 /* Some part of it is cd, pushd or popd: what runs after it may find itself elsewhere. */
 bool rule_command_moves(const struct rule_command *c);
 
@@ -116,8 +125,9 @@ bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs)
 /* Says that these all are the folder it starts in, so that git runs where it would have anyway. */
 void rule_command_stays(struct rule_command *c);
 
-/* mkdir, touch, mv, cp, rm, rmdir, sed -i: what acceptEdits lets through inside working folders.
- * Appends the paths it names; false when the command is anything else. */
+/* mkdir, touch, mv, cp, rm, rmdir, sed -i: what acceptEdits lets through inside working folders
+ * where no sandbox shows what a command changes. Appends the paths it names; false when the command
+ * is anything else. */
 bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths);
 
 /* rm or rmdir of /, a folder right below it, the home, cwd or what is above it, or of a folder that
@@ -138,10 +148,10 @@ struct rule_files { /* a VEC */
     size_t cap;
 };
 
-/* Everything in it that may be the name of a file, as far as it can be told: all words and what
- * redirections read; and of these, what may be written: words of parts that do not only read (git
- * knows what it does), and the targets of redirections. Behind a cd each counts there, too. Words
- * with patterns are appended as they are: "*.c". For what forbids. */
+/* What in it may be the name of a file, as far as it can be told: words that are no data, and what
+ * redirections read; and of these, what may be written: words of commands that do not only read
+ * (git knows what it does), and the targets of redirections. Behind a cd each counts there, too.
+ * Words with patterns are appended as they are: "*.c". For what forbids. */
 void rule_command_files(const struct rule_command *c, struct arena *arena, struct rule_files *ret);
 
 /* "npm test *" for "npm test --watch": what "always allow" would add, one rule for each part that

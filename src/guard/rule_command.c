@@ -3,7 +3,7 @@
  *
  * Allowing and forbidding look at commands with different eyes. An allow rule must match the words
  * of a part exactly as they are written, so that no quote, variable or wrapper smuggles in another
- * command. Rules that forbid see all readings of it: rule_reading.c. Pure; any thread.
+ * command. Rules that forbid see every command in it: rule_found.c. Pure; any thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,7 @@
 #include "guard/rule_wild.h"
 #include "shell/shell.h"
 #include "shell/shell_kind.h"
-#include "shell/shell_remove.h"
 #include "shell/shell_runner.h"
-#include "shell/shell_work.h"
 
 static bool is_blank(char c)
 {
@@ -64,9 +62,8 @@ struct rule_command *rule_command_new(struct str text)
         line_make(&c->lines[i], &c->arena, p);
         c->lines[i].reads = shell_part_is_read_only(p);
         c->lines[i].free = shell_part_is_free(&c->shell, p, c->lines[i].reads);
-        c->lines[i].runs_others = shell_part_runs_others(p);
     }
-    rule_command_read(c);
+    rule_command_find(c);
     return c;
 }
 
@@ -75,7 +72,12 @@ void rule_command_free(struct rule_command *c)
     if (!c)
         return;
     shell_release(&c->shell);
-    vec_release(&c->readings);
+    VEC_EACH(&c->inner, s) {
+        shell_release(*s);
+    }
+    vec_release(&c->inner);
+    vec_release(&c->found);
+    vec_release(&c->lines_found);
     arena_release(&c->arena);
     free(c);
 }
@@ -87,8 +89,6 @@ void rule_command_freep(struct rule_command **c)
 
 const char *rule_command_doubt(const struct rule_command *c)
 {
-    if (c->shell.certain && shell_hides_writes(&c->shell))
-        return "the name of a file that it changes is not written out";
     return c->shell.why;
 }
 
@@ -120,20 +120,21 @@ static void find_starts(const struct shell_part *p, struct part_starts *ret)
     }
 }
 
-static bool allows_part(const struct rule *r, const struct rule_line *l,
+static bool allows_part(const struct rule *r, const struct shell_part *p, const struct rule_line *l,
                         const struct part_starts *starts)
 {
+    bool any_verb = r->head.len == r->pattern.len;
+
     if (r->kind == RULE_KIND_TOOL)
         return true;
     if (r->kind != RULE_KIND_COMMAND)
-        return false;
-    if (l->runs_others && (r->boundary || rule_wild_has_star(r->pattern)))
         return false;
     for (size_t i = 0; i < starts->count; i++) {
         struct str text = str_from(l->raw, l->starts[starts->at[i]]);
 
         if (rule_may_match(r, text) && rule_text_matches(r, text))
-            return true;
+            return !((r->boundary || rule_wild_has_star(r->pattern)) &&
+                     shell_part_exceeds(p, any_verb));
     }
     return false;
 }
@@ -157,9 +158,9 @@ static bool shell_moves(const struct shell *s)
     return false;
 }
 
-/* This very text, whatever is in it. */
-static bool is_exact(const struct rule *r, struct str text)
+bool rule_is_exact(const struct rule *r, struct str text)
 {
+    text = trim_blanks(text);
     return r->kind == RULE_KIND_COMMAND && !r->boundary && rule_may_match(r, text) &&
            !rule_wild_has_star(r->pattern) && rule_text_matches(r, text);
 }
@@ -173,11 +174,9 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
                           const struct rule_command *c, struct strv *ret_writes,
                           const struct rule **ret_rule)
 {
-    struct str text = trim_blanks(c->text);
-
     *ret_rule = NULL;
     for (size_t i = 0; i < count; i++) {
-        if ((rules[i]->kind == RULE_KIND_TOOL || is_exact(rules[i], text)) &&
+        if ((rules[i]->kind == RULE_KIND_TOOL || rule_is_exact(rules[i], c->text)) &&
             rule_names_tool(rules[i], tool)) {
             *ret_rule = rules[i];
             return true;
@@ -195,17 +194,14 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
         if (!allowed)
             find_starts(&c->shell.parts.ptr[k], &starts);
         for (size_t i = 0; !allowed && i < count; i++) {
-            allowed =
-                allows_part(rules[i], &c->lines[k], &starts) && rule_names_tool(rules[i], tool);
+            allowed = allows_part(rules[i], &c->shell.parts.ptr[k], &c->lines[k], &starts) &&
+                      rule_names_tool(rules[i], tool);
             if (allowed)
                 *ret_rule = rules[i];
         }
         if (!allowed)
             return false;
     }
-    /* A rule for cp is none for what a variable may hold: a file that is denied or protected. */
-    if (shell_hides_writes(&c->shell))
-        return false;
     VEC_EACH(&c->shell.writes, w) {
         strv_add(ret_writes, w->text);
     }
@@ -255,7 +251,7 @@ bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs)
         for (size_t i = 1; bare.first + i < bare.words.len; i++) {
             const struct shell_word *w = shell_word_at(&bare, i);
 
-            strv_add(ret_dirs, w->unknown || w->computed ? STR("/") : w->text);
+            strv_add(ret_dirs, w->expands ? STR("/") : w->text);
         }
     }
     return has_git && ret_dirs->len;
@@ -266,21 +262,6 @@ void rule_command_stays(struct rule_command *c)
     c->stays = true;
 }
 
-bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths)
-{
-    return shell_is_file_work(&c->shell, ret_paths);
-}
-
-bool rule_command_is_critical(const struct rule_command *c, const char *cwd, const char *home)
-{
-    return shell_removes_critical(&c->shell, cwd, home);
-}
-
-/* Commands that open no file that a word names. */
-#define NAME_NO_FILES                                                                              \
-    ": [[ [ test echo printf true false exit return break continue set read local declare export " \
-    "readonly pwd basename dirname seq sleep expr date type which uname whoami id"
-
 bool rule_command_hides_paths(const struct rule_command *c)
 {
     for (size_t k = 0; k < c->shell.parts.len; k++) {
@@ -290,13 +271,47 @@ bool rule_command_hides_paths(const struct rule_command *c)
 
         if (p->first == p->words.len || p->defined || !c->lines[k].reads)
             continue;
-        if (shell_part_unwrap(p, &bare, &fed) &&
-            words_have(shell_word_at(&bare, 0)->text, NAME_NO_FILES))
+        if (shell_part_unwrap(p, &bare, &fed) && rule_names_no_files(&bare))
             continue;
         if (fed)
             return true;
         for (size_t i = p->first + 1; i < p->words.len; i++) {
-            if (p->words.ptr[i].unknown || p->words.ptr[i].computed)
+            if (p->words.ptr[i].expands)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Every word of these may be a file that they change. */
+#define CHANGERS                                                                                   \
+    "tee touch mkdir rmdir rm mv cp ln install truncate shred unlink link mkfifo mknod chmod "     \
+    "chown chgrp patch dd"
+
+bool rule_command_hides_writes(const struct rule_command *c)
+{
+    VEC_EACH(&c->found, f) {
+        const struct shell_part *p = &f->part;
+        struct str program = shell_part_program(p);
+        bool changes = words_have(program, CHANGERS);
+
+        for (size_t i = p->first + 1; !changes && i < p->words.len; i++) {
+            struct str text = p->words.ptr[i].text;
+
+            changes = (str_is(program, "sed") && str_starts(text, STR("-")) &&
+                       str_chr(text, 'i') < text.len) ||
+                      (str_is(program, "sort") &&
+                       (str_starts(text, STR("-o")) || str_starts(text, STR("--o"))));
+        }
+        /* cp "./$a" out: no option, and not where it goes */
+        for (size_t i = p->first + 1; changes && i < p->words.len; i++) {
+            const struct shell_word *w = &p->words.ptr[i];
+
+            if (w->expands && !str_starts(w->raw, STR("if=")) && /* dd */
+                (i + 1 == p->words.len ||
+                 strchr("-$`", w->raw.ptr[w->raw.len > 1 && w->raw.ptr[0] == '"']) ||
+                 str_starts(p->words.ptr[i - 1].text, STR("-")) ||
+                 !words_have(program, "cp ln install")))
                 return true;
         }
     }

@@ -1,14 +1,14 @@
 /*
  * rule_files: the words of a command that may be names of files, for rules that forbid these. A
- * word counts wherever it stands, also in a folder that the command goes to, inside of an option
- * and in a text that a shell is given. Pure; any thread.
+ * word counts wherever it stands, also in a folder that the command goes to and inside of an
+ * option, unless it is known to be data: a pattern, a message, what is only printed or tested. Best
+ * effort: in the sandbox a denied file is out of reach, whatever the words say. Pure; any thread.
  */
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/words.h"
 #include "guard/rule_state.h"
-#include "shell/shell.h"
 #include "shell/shell_kind.h"
 #include "shell/shell_runner.h"
 
@@ -20,7 +20,6 @@ struct places {
     struct rule_files *files;
     size_t named; /* in words; what is a filter is none of these */
     bool quotes;  /* the word that is added is written out */
-    bool changes; /* the command may do more than read */
     struct str dirs[MAX_PLACES];
     size_t dirs_len;
 };
@@ -38,18 +37,6 @@ static void places_add_one(struct places *at, struct str text, bool writes)
     at->named++;
 }
 
-static struct str join(struct arena *arena, struct str dir, struct str name)
-{
-    char *path;
-
-    name = before_nul(name);
-    path = arena_alloc(arena, dir.len + 1 + name.len);
-    memcpy(path, dir.ptr, dir.len);
-    path[dir.len] = '/';
-    memcpy(path + dir.len + 1, name.ptr, name.len);
-    return str_make(path, dir.len + 1 + name.len);
-}
-
 static void places_add(struct places *at, struct str text, bool writes)
 {
     size_t colon = str_chr(text, ':');
@@ -57,25 +44,76 @@ static void places_add(struct places *at, struct str text, bool writes)
     if (!text.len || at->named >= SHELL_MAX_PARTS)
         return;
     places_add_one(at, text, writes);
-    for (size_t i = 0; i < at->dirs_len && text.ptr[0] != '/' && text.ptr[0] != '~'; i++)
-        places_add_one(at, join(at->arena, at->dirs[i], text), writes);
+    for (size_t i = 0; i < at->dirs_len && text.ptr[0] != '/' && text.ptr[0] != '~'; i++) {
+        struct str dir = at->dirs[i];
+        struct str name = before_nul(text);
+        char *path = arena_alloc(at->arena, dir.len + 1 + name.len);
+
+        memcpy(path, dir.ptr, dir.len);
+        path[dir.len] = '/';
+        memcpy(path + dir.len + 1, name.ptr, name.len);
+        places_add_one(at, str_make(path, dir.len + 1 + name.len), writes);
+    }
     if (colon + 1 < text.len) /* git show HEAD:file */
         places_add_one(at, str_from(text, colon + 1), /*writes=*/false);
 }
 
-static void places_find(struct places *at, const struct shell *s)
-{
-    VEC_EACH(&s->parts, p) {
-        const struct shell_word *to = shell_word_at(p, 1);
+/* --- data ----------------------------------------------------------------------------------- */
 
-        if (words_have(shell_part_program(p), "cd pushd") && to->text.len &&
-            at->dirs_len < MAX_PLACES)
-            at->dirs[at->dirs_len++] = arena_str(at->arena, before_nul(to->text));
-    }
+bool rule_names_no_files(const struct shell_part *p)
+{
+    return words_have(shell_part_program(p),
+                      ": [[ [ test echo printf true false exit return break continue set read "
+                      "local declare export readonly pwd basename dirname seq sleep expr date type "
+                      "which command uname whoami id");
 }
 
-/* Without it the search would read more, and that needs no other leave. Only one that cannot mean a
- * name with a dot in front, as a pattern of the shell. */
+/* Verbs of git that show or set back what is in files. */
+#define GIT_NAMES_FILES                                                                            \
+    "show diff blame annotate cat-file log grep checkout restore archive format-patch difftool "   \
+    "stash apply am hash-object mv rm clean config"
+
+/* The word of grep, sed and awk that says what to look for. */
+static bool is_pattern(const struct shell_part *p, size_t i)
+{
+    if (!words_have(shell_part_program(p), "grep egrep fgrep rg ag sed gsed awk gawk mawk jq"))
+        return false;
+    for (size_t k = p->first + 1; k < i; k++) {
+        struct str text = p->words.ptr[k].text;
+
+        if (!shell_word_is_option(&p->words.ptr[k]) ||
+            str_is_word_of(text, "-e -f --regexp --file --expression --files"))
+            return words_have(p->words.ptr[i - 1].text, "-e --regexp --expression");
+    }
+    return !shell_word_is_option(&p->words.ptr[i]);
+}
+
+/* find -name '.env': the name, where nothing is done with what is found. */
+static bool is_asked_of_find(const struct rule_found *f, size_t i)
+{
+    return str_is(shell_part_program(&f->part), "find") && f->end == f->part.words.len &&
+           words_have(f->part.words.ptr[i - 1].text,
+                      "-name -iname -path -ipath -wholename -regex -iregex");
+}
+
+static bool is_data(const struct rule_found *f, size_t i)
+{
+    const struct shell_part *p = &f->part;
+    struct str before = p->words.ptr[i - 1].text;
+    size_t verb = 1;
+
+    if (rule_names_no_files(p) || is_pattern(p, i) || is_asked_of_find(f, i))
+        return true;
+    if (!str_is(shell_part_program(p), "git"))
+        return false;
+    while (shell_word_is_option(shell_word_at(p, verb)))
+        verb += 1 + (size_t)str_is_word_of(shell_word_at(p, verb)->text, "-C -c");
+    return (p->first + verb < i && !words_have(shell_word_at(p, verb)->text, GIT_NAMES_FILES)) ||
+           words_have(before, "-m --message --grep --author -S -G --since --until --format");
+}
+
+/* Without it the search would read more. Only one that cannot mean a name with a dot in front, as a
+ * pattern of the shell. */
 static bool is_filter(const struct shell_part *p, const struct shell_word *w)
 {
     size_t equals = str_chr(w->text, '=');
@@ -84,6 +122,8 @@ static bool is_filter(const struct shell_part *p, const struct shell_word *w)
            words_have(str_first(w->text, equals), "--include --exclude --exclude-dir --glob") &&
            words_have(shell_part_program(p), "grep egrep fgrep rg");
 }
+
+/* --- words ---------------------------------------------------------------------------------- */
 
 /* Words that are paths as a whole are added as they are; these are in one: --output=path, -opath,
  * of=path. */
@@ -123,93 +163,101 @@ static bool git_writes_to(const struct shell_part *p, size_t i)
            (is_short && (str_is(before, "-o") || str_starts(text, STR("-o"))));
 }
 
-static void places_add_word(struct places *at, const struct shell_part *p, size_t i, bool reads)
+/* Settings of git that name a program, or a file with more settings. */
+static bool is_program_setting(struct str key)
 {
-    bool is_git = str_is(shell_part_program(p), "git");
-    bool writes = !reads && i > p->first && (!is_git || git_writes_to(p, i));
-    struct str text = p->words.ptr[i].text;
-    struct str value = word_value(text);
+    char lower[200];
+    struct str section;
+    struct str name;
 
-    if ((reads || is_git) && is_filter(p, &p->words.ptr[i])) {
-        vec_push(at->files, ((struct rule_file){before_nul(value), false, /*filters=*/true,
-                                                /*quotes=*/false}));
-        return;
-    }
-    at->quotes = !p->words.ptr[i].globs && !p->words.ptr[i].expands;
-    if (!str_starts(text, STR("-")))
-        places_add(at, text, writes);
-    places_add(at, value, writes);
-    at->quotes = false;
+    if (!key.len || key.len >= sizeof(lower))
+        return key.len;
+    for (size_t i = 0; i < key.len; i++)
+        lower[i] = key.ptr[i] >= 'A' && key.ptr[i] <= 'Z' ? (char)(key.ptr[i] | 32) : key.ptr[i];
+    key = str_make(lower, key.len);
+    section = str_first(key, str_chr(key, '.'));
+    while (str_chr(key, '.') < key.len)
+        key = str_from(key, str_chr(key, '.') + 1);
+    name = key;
+    return words_have(section, "alias pager include includeif") ||
+           words_have(name, "hookspath fsmonitor sshcommand editor pager gitproxy askpass external "
+                            "textconv command driver clean smudge process helper program path cmd "
+                            "packobjectshook templatedir worktree attributesfile");
 }
 
-/* --- paths in texts that a shell is given --------------------------------------------------- */
-
-#define MAX_SCRIPTS 3 /* one inside the other */
-
-/* bash -c '…', su -lc '…', eval '…': the word with this number. */
-static bool is_script(const struct shell_part *p, size_t i)
+/* git config that sets such a thing, or may: its file is the same as an edited .git/config. */
+static bool sets_git_program(const struct shell_part *p)
 {
-    struct str before = p->words.ptr[i - 1].text;
+    size_t i = 1;
 
-    return str_is(shell_part_program(p), "eval") ||
-           (before.len > 1 && before.ptr[0] == '-' && before.ptr[1] != '-' &&
-            before.ptr[before.len - 1] == 'c' && shell_part_is_runner(p));
-}
+    if (!str_is(shell_part_program(p), "git"))
+        return false;
+    while (shell_word_is_option(shell_word_at(p, i)))
+        i += 1 + (size_t)str_is_word_of(shell_word_at(p, i)->text, "-C -c");
+    if (!str_is(shell_word_at(p, i)->text, "config") || shell_part_is_read_only(p))
+        return false;
+    for (i++; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
 
-/* bash <<< '…' runs it, xargs cat <<< '…' has it for words. */
-static bool takes_given(const struct shell *s)
-{
-    VEC_EACH(&s->parts, p) {
-        bool is_bare = shell_part_is_shell(p);
-
-        for (size_t i = p->first + 1; i < p->words.len; i++)
-            is_bare &= str_starts(p->words.ptr[i].text, STR("-"));
-        if (is_bare || str_is(shell_part_program(p), "xargs"))
+        if (w->expands || is_program_setting(w->text) ||
+            words_have(w->text, "-e --edit edit --rename-section rename-section"))
             return true;
     }
     return false;
 }
 
-static void places_add_scripts(struct places *at, const struct shell *s, unsigned depth);
-
-static void places_add_script(struct places *at, struct str text, unsigned depth)
+static void places_add_found(struct places *at, const struct rule_found *f)
 {
-    struct shell s;
+    const struct shell_part *p = &f->part;
+    bool is_git = str_is(shell_part_program(p), "git");
+    bool reads = shell_part_is_read_only(p);
+    size_t end = f->end < p->words.len ? f->end : p->words.len;
 
-    if (depth >= MAX_SCRIPTS)
-        return;
-    shell_split(&s, arena_str(at->arena, text));
-    places_find(at, &s);
-    VEC_EACH(&s.parts, p) {
-        bool writes = at->changes && !shell_part_is_read_only(p);
+    for (size_t i = p->first; i < end; i++) {
+        const struct shell_word *w = &p->words.ptr[i];
+        bool writes = !reads && i > p->first && (!is_git || git_writes_to(p, i));
+        struct str value = word_value(w->text);
 
-        VEC_EACH(&p->words, w) {
-            places_add(at, arena_str(at->arena, w->text), writes);
-            places_add(at, arena_str(at->arena, word_value(w->text)), writes);
+        if (i > p->first && !writes && is_data(f, i))
+            continue;
+        if (i > p->first && rule_names_no_files(p))
+            continue;
+        if ((reads || is_git) && is_filter(p, w)) {
+            vec_push(at->files, ((struct rule_file){before_nul(value), false, /*filters=*/true,
+                                                    /*quotes=*/false}));
+            continue;
         }
+        at->quotes = !w->globs && !w->expands;
+        if (!str_starts(w->text, STR("-")))
+            places_add(at, w->text, writes);
+        places_add(at, value, writes);
+        at->quotes = false;
     }
-    VEC_EACH(&s.reads, w) {
-        places_add(at, arena_str(at->arena, w->text), /*writes=*/false);
-    }
-    VEC_EACH(&s.writes, w) {
-        places_add(at, arena_str(at->arena, w->text), at->changes);
-    }
-    places_add_scripts(at, &s, depth + 1);
-    shell_release(&s);
+    if (sets_git_program(p))
+        places_add(at, STR(".git/config"), /*writes=*/true);
 }
 
-static void places_add_scripts(struct places *at, const struct shell *s, unsigned depth)
+static void places_add_redirections(struct places *at, const struct shell *s)
 {
-    VEC_EACH(&s->parts, p) {
-        for (size_t i = p->first + 1; i < p->words.len; i++) {
-            if (is_script(p, i))
-                places_add_script(at, p->words.ptr[i].text, depth);
-        }
+    VEC_EACH(&s->reads, w) {
+        places_add(at, w->text, /*writes=*/false);
     }
-    if (!s->given.len || !takes_given(s))
-        return;
-    VEC_EACH(&s->given, w) {
-        places_add_script(at, w->text, depth);
+    VEC_EACH(&s->writes, w) {
+        places_add(at, w->text, /*writes=*/true);
+    }
+}
+
+/* xargs cat <<< .env */
+static void places_add_given(struct places *at, const struct rule_command *c)
+{
+    bool takes = false;
+
+    VEC_EACH(&c->found, f) {
+        takes |= str_is(shell_part_program(&f->part), "xargs");
+    }
+    VEC_EACH(&c->shell.given, w) {
+        if (takes)
+            places_add(at, w->text, /*writes=*/false);
     }
 }
 
@@ -217,22 +265,19 @@ void rule_command_files(const struct rule_command *c, struct arena *arena, struc
 {
     struct places at = {.arena = arena, .files = ret};
 
-    at.changes = !rule_command_is_read_only(c);
-    places_find(&at, &c->shell);
-    places_add_scripts(&at, &c->shell, 0);
-    for (size_t k = 0; k < c->shell.parts.len; k++) {
-        const struct shell_part *p = &c->shell.parts.ptr[k];
+    VEC_EACH(&c->found, f) {
+        const struct shell_word *to = shell_word_at(&f->part, 1);
 
-        for (size_t i = p->first; i < p->words.len; i++)
-            places_add_word(&at, p, i, !at.changes || c->lines[k].reads);
+        if (words_have(shell_part_program(&f->part), "cd pushd") && to->text.len &&
+            at.dirs_len < MAX_PLACES)
+            at.dirs[at.dirs_len++] = arena_str(arena, before_nul(to->text));
     }
-    VEC_EACH(&c->shell.values, w) {
-        places_add(&at, w->text, at.changes);
+    VEC_EACH(&c->found, f) {
+        places_add_found(&at, f);
     }
-    VEC_EACH(&c->shell.reads, w) {
-        places_add(&at, w->text, /*writes=*/false);
-    }
-    VEC_EACH(&c->shell.writes, w) {
-        places_add(&at, w->text, /*writes=*/true);
+    places_add_given(&at, c);
+    places_add_redirections(&at, &c->shell);
+    VEC_EACH(&c->inner, s) {
+        places_add_redirections(&at, *s);
     }
 }

@@ -41,17 +41,10 @@ static inline bool rule_may_match(const struct rule *r, struct str text)
     return !r->first || (text.len && text.ptr[0] == r->first);
 }
 
-/* What a part is to a rule that forbids. */
-enum reading_kind {
-    READING_LINE, /* words with spaces between: the rule's pattern must match */
-    READING_NAME, /* a word that may become a command's name: the pattern's first word is enough */
-    READING_WORD, /* one that is less likely to: for patterns that are a program's name alone */
-    READING_GLOB, /* as READING_NAME, with * ? and [ in it; NUL-terminated */
-};
-
-struct reading {
-    enum reading_kind kind;
-    struct str text;
+/* A command that was found anywhere in the text. */
+struct rule_found {
+    struct shell_part part; /* its words are lent */
+    size_t end;             /* where the words of the program that it runs begin */
 };
 
 /* A part's words as one text, as they are written, where each word starts, and what is known of it.
@@ -59,9 +52,8 @@ struct reading {
 struct rule_line {
     struct str raw;
     size_t *starts;
-    bool reads;       /* shell_part_is_read_only() */
-    bool free;        /* shell_part_is_free() */
-    bool runs_others; /* shell_part_runs_others() */
+    bool reads; /* shell_part_is_read_only() */
+    bool free;  /* shell_part_is_free() */
 };
 
 struct rule_command {
@@ -69,22 +61,26 @@ struct rule_command {
     struct shell shell;
     struct arena arena;
     struct rule_line *lines; /* one for each part of the shell */
-    VEC(struct reading) readings;
-    bool begins[256]; /* some reading has this as its first byte ... */
-    bool has_globs;   /* ... and of these the first byte says nothing */
-    bool stays;       /* rule_command_stays() was said of it */
-    bool too_big;     /* more readings than can be looked at: forbidden by every rule */
+    VEC(struct rule_found) found;
+    VEC(struct str) lines_found; /* their words, for rules that forbid */
+    VEC(struct shell *) inner;   /* texts inside it that were taken apart */
+    bool begins[256];            /* some found line has this as its first byte */
+    bool stays;                  /* rule_command_stays() was called */
+    bool too_big;                /* more than can be looked at: forbidden by every rule */
 };
 
-/* Fills in the readings. */
-void rule_command_read(struct rule_command *c);
+/* Fills in what is found. */
+void rule_command_find(struct rule_command *c);
 
 /* False: a rule about commands, and it does not forbid this one. */
 static inline bool rule_may_forbid(const struct rule *r, const struct rule_command *c)
 {
     return r->kind != RULE_KIND_COMMAND || r->list == RULE_ALLOW || !r->first || c->too_big ||
-           c->has_globs || c->begins[(unsigned char)r->first];
+           c->begins[(unsigned char)r->first];
 }
 
-/* A deny or ask rule against every reading. */
+/* A deny or ask rule against every command found. */
 bool rule_forbids_command(const struct rule *r, const struct rule_command *c);
+
+/* Its words are printed, tested or computed with, and open no file. */
+bool rule_names_no_files(const struct shell_part *p);

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/strv.h"
+#include "base/words.h"
 #include "conf/nearest.h"
 #include "conf/rule_list.h"
 #include "guard/rule.h"
@@ -13,7 +14,6 @@
 #include "shell/shell.h"
 #include "shell/shell_kind.h"
 #include "shell/shell_runner.h"
-#include "shell/shell_work.h"
 
 #define SUGGEST_MAX 5         /* rules for one command */
 #define SUGGEST_MAX_TEXT 1000 /* bytes of one */
@@ -21,8 +21,11 @@
 #define HAVE_SUBCOMMANDS                                                                           \
     "git npm npx yarn pnpm bun cargo go make docker podman kubectl pip pip3 uv poetry gradle mvn " \
     "dotnet gh terraform meson ninja apt apt-get brew systemctl rustup deno composer bundle"
-/* Programs for which "always" would be everything, besides languages and what runs others. */
-#define NEVER_SUGGESTED "rm dd mkfs sed ed sqlite3 tsx ts-node"
+/* Programs for which "always" would be everything, besides what runs others: languages, too. */
+#define NEVER_SUGGESTED                                                                            \
+    "rm dd mkfs sed gsed ed ex vi vim nvim emacs sqlite3 psql mysql tsx ts-node python pypy perl " \
+    "ruby node nodejs php lua luajit tclsh expect awk gawk mawk m4 R Rscript julia gdb source . "  \
+    "chroot ssh flock nsenter runuser find fd fdfind tmux at batch crontab"
 
 /* A word that may stand in a rule as it is written. */
 static bool is_plain(const struct shell_word *w)
@@ -40,6 +43,27 @@ static bool sets_variables(const struct shell_part *p)
     return false;
 }
 
+/* python3.11 is python. */
+static struct str without_version(struct str name)
+{
+    while (name.len && strchr("0123456789.", name.ptr[name.len - 1]))
+        name.len--;
+    return name;
+}
+
+static bool never_suggested(const struct shell_part *p)
+{
+    struct str name = shell_part_program(p);
+    size_t names;
+    size_t from = shell_part_runs_from(p, &names);
+
+    if (str_is_word_of(name, HAVE_SUBCOMMANDS))
+        return false;
+    return words_have(name, NEVER_SUGGESTED) ||
+           words_have(without_version(name), NEVER_SUGGESTED) ||
+           (from == p->first + 1 && from < p->words.len);
+}
+
 /* False when no rule for it makes sense. */
 static bool suggest_part(const struct shell_part *p, struct strv *ret)
 {
@@ -55,9 +79,7 @@ static bool suggest_part(const struct shell_part *p, struct strv *ret)
         bare.first += n;
     first = shell_word_at(&bare, 0);
     second = shell_word_at(&bare, 1);
-    if (!first->raw.len || first->quoted || shell_part_is_runner(&bare) ||
-        str_is_word_of(shell_part_program(&bare), NEVER_SUGGESTED) ||
-        (shell_part_is_language(&bare) && !str_is_word_of(first->raw, HAVE_SUBCOMMANDS)))
+    if (!first->raw.len || first->quoted || first->expands || never_suggested(&bare))
         return false;
     buf_add(&rule, first->raw);
     if (str_is_word_of(first->raw, HAVE_SUBCOMMANDS)) {
@@ -84,7 +106,7 @@ static bool suggest_command(struct str command, struct strv *ret)
     CLEANUP(strv_release) struct strv found = STRV_INIT;
 
     shell_split(&shell, command);
-    if (!shell.certain || shell_hides_writes(&shell))
+    if (!shell.certain)
         return false;
     VEC_EACH(&shell.parts, p) {
         /* A rule for some parts only would not help. */

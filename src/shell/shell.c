@@ -307,7 +307,6 @@ void shell_split(struct shell *ret, struct str text)
     shell_check_characters(ret, text);
     shell_check_continued_lines(ret, text);
     shell_scan_text(ret, text, 0);
-    shell_settle(ret);
 }
 
 void shell_release(struct shell *s)
@@ -319,9 +318,7 @@ void shell_release(struct shell *s)
     vec_release(&s->writes);
     vec_release(&s->reads);
     vec_release(&s->given);
-    vec_release(&s->values);
     vec_release(&s->functions);
     vec_release(&s->variables);
-    vec_release(&s->changed);
     arena_release(&s->arena);
 }

@@ -9,8 +9,8 @@
  * bash itself would refuse. Whoever permits something asks for certainty; whoever forbids looks at
  * every part that was found, and those may be too many rather than too few.
  *
- * A word that expands is followed as far as the text itself goes: in "x=rm; $x a" the last part is
- * "rm a".
+ * The text of a word that expands is a guess, good enough for whoever forbids: in "x=rm; $x a" the
+ * last part is "rm a". Whoever permits looks at `expands`.
  */
 #pragma once
 
@@ -25,16 +25,13 @@
 #define SHELL_MAX_TEXT ((size_t)256 << 10) /* bytes; a longer one is not looked at */
 #define SHELL_MAX_PARTS 20000              /* found in all */
 #define SHELL_MAX_DEPTH 32                 /* of substitutions and compound commands */
-#define SHELL_MAX_VALUE 4000               /* bytes of a variable that is followed */
 
 struct shell_word {
     struct str raw;  /* as written, quotes included */
-    struct str text; /* quotes and escapes taken away, variables that are not known left out */
+    struct str text; /* without quotes and escapes; a variable is what the text set it to last */
     bool quoted;
-    bool globs;    /* unquoted * ? [ or { */
-    bool expands;  /* a variable or substitution is in it */
-    bool unknown;  /* ... and the text does not say to what */
-    bool computed; /* ... to a number that is not worked out here */
+    bool globs;   /* unquoted * ? [ or { */
+    bool expands; /* a variable or substitution is in it: text is a guess */
 };
 
 struct shell_part {
@@ -43,19 +40,10 @@ struct shell_part {
     bool defined; /* its name is that of a function of this text: the function's parts count */
 };
 
-/* What a variable holds at some point of the text. */
+/* What a variable was set to. */
 struct shell_variable {
     struct str name;
-    struct str raw; /* the value as written */
     struct str value;
-    bool known;
-    bool listed; /* one of several values, all of them among the text's values */
-};
-
-/* A variable that may hold something else than it was set to last. */
-struct shell_changed {
-    struct str name;
-    bool taken; /* ... and that need not be among the text's values */
 };
 
 struct shell {
@@ -69,14 +57,10 @@ struct shell {
     VEC(struct shell_part) parts;
     VEC(struct shell_word) writes; /* targets of redirections but /dev/null */
     VEC(struct shell_word) reads;
-    VEC(struct shell_word) given;  /* here-strings and bodies of here-documents */
-    VEC(struct shell_word) values; /* what variables are set to, loops included */
-    VEC(struct str) functions;     /* names that were defined */
-    /* While it is read. */
-    VEC(struct shell_variable) variables;
-    VEC(struct shell_changed) changed;
+    VEC(struct shell_word) given;         /* here-strings and bodies of here-documents */
+    VEC(struct shell_variable) variables; /* all values in the text, loops included */
+    VEC(struct str) functions;            /* names that were defined */
     size_t filled; /* bytes that variables were replaced by: at most SHELL_MAX_TEXT */
-    size_t looks;  /* at names of variables that change */
 };
 
 /* The text must outlive it. Always succeeds. */
@@ -89,9 +73,6 @@ const struct shell_word *shell_word_at(const struct shell_part *p, size_t i);
 bool shell_word_is_option(const struct shell_word *w);
 /* Whether the shell could make an option of it that is not seen here. */
 bool shell_word_could_be_option(const struct shell_word *w);
-
-/* "$f" as it is written, and nothing else. */
-bool shell_is_variable_alone(struct str raw);
 
 /* "NAME=", "NAME+=" at the start of a word as written: how many bytes, or 0. */
 size_t shell_assignment_len(struct str raw);

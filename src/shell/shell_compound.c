@@ -114,24 +114,14 @@ static void scan_while(struct shell_scan *c)
 /* Behind "in": what the variable goes through. */
 static void scan_for_words(struct shell_scan *c, struct str name)
 {
-    bool listed = true;
-    size_t count = 0;
-
-    for (;; count++) {
+    for (;;) {
         struct shell_word w;
 
         shell_skip_blanks(c);
         if (shell_at_end(c) || shell_is_meta(shell_peek(c, 0)) || shell_peek(c, 0) == '#')
             break;
         shell_scan_word(c, &w);
-        listed &= !w.unknown && !w.computed;
-        shell_set_variable(c->s, name, &w, 0);
-    }
-    if (count && c->s->variables.len) {
-        struct shell_variable *v = &c->s->variables.ptr[c->s->variables.len - 1];
-
-        v->known &= count == 1;
-        v->listed = listed;
+        shell_set_variable(c->s, name, w.text);
     }
     if (shell_peek(c, 0) == ';')
         c->at++;
@@ -213,7 +203,6 @@ static void scan_regex(struct shell_scan *c, struct shell_part *part)
 
         shell_scan_word(c, &piece);
         w.expands |= piece.expands;
-        w.unknown |= piece.unknown;
         if (c->at == from) {
             if (!strchr("()|", c->in.ptr[c->at]))
                 shell_doubt(c->s, "it has an unusual pattern");

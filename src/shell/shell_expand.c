@@ -14,7 +14,7 @@ void shell_scan_backtick(struct shell_scan *c, struct shell_word *w, bool in_quo
     CLEANUP(buf_release) struct buf body = BUF_INIT(SHELL_MAX_TEXT);
     const char *escaped = in_quotes ? "`\\$\"" : "`\\$";
 
-    w->expands = w->unknown = true;
+    w->expands = true;
     for (c->at++; !shell_at_end(c) && c->in.ptr[c->at] != '`'; c->at++) {
         if (c->in.ptr[c->at] == '\\' && shell_peek(c, 1) && strchr(escaped, shell_peek(c, 1)))
             c->at++;
@@ -84,37 +84,6 @@ static bool is_plain_arithmetic(struct str text)
     return str_chr(text, '\0') == text.len;
 }
 
-/* x=1, x++: not x == 1, x <= 1 */
-static bool arithmetic_sets(struct str text)
-{
-    for (size_t i = 0; i + 1 < text.len; i++) {
-        char ch = text.ptr[i];
-        char next = text.ptr[i + 1];
-
-        if ((ch == '+' || ch == '-') && next == ch)
-            return true;
-        if (ch == '=' && next == '=')
-            i++;
-        else if (ch == '=' && !(i && strchr("!<>", text.ptr[i - 1]) &&
-                                !(i > 1 && text.ptr[i - 1] == text.ptr[i - 2])))
-            return true;
-    }
-    return false;
-}
-
-static void arithmetic_change(struct shell *s, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        size_t start = i;
-
-        if (!shell_is_name_start(text.ptr[i]))
-            continue;
-        while (i < text.len && shell_is_name(text.ptr[i]))
-            i++;
-        shell_variable_changes(s, str_first(str_from(text, start), i - start), /*taken=*/true);
-    }
-}
-
 bool shell_scan_arithmetic(struct shell_scan *c)
 {
     bool quotes, has_quotes;
@@ -130,8 +99,6 @@ bool shell_scan_arithmetic(struct shell_scan *c)
     }
     if (end >= c->in.len)
         return false;
-    if (arithmetic_sets(str_from(str_first(c->in, end), c->at)))
-        arithmetic_change(c->s, str_from(str_first(c->in, end), c->at));
     if (!is_plain_arithmetic(str_from(str_first(c->in, end), c->at)))
         shell_doubt(c->s, "it computes with what only the running shell knows");
     while (c->at < end) {
@@ -164,26 +131,16 @@ const struct shell_variable *shell_find_variable(const struct shell *s, struct s
 }
 
 /* A plain $name or ${name}. */
-static void add_variable(struct shell_scan *c, struct str name, struct shell_word *w,
-                         struct buf *text)
+static void add_variable(struct shell_scan *c, struct str name, struct buf *text)
 {
     const struct shell_variable *v = shell_find_variable(c->s, name);
 
-    if (v && c->s->filled + v->value.len > SHELL_MAX_TEXT)
-        v = NULL;
-    if (v)
+    if (v && c->s->filled + v->value.len <= SHELL_MAX_TEXT) {
         c->s->filled += v->value.len;
-    if (str_is(name, "IFS") && !v) {
-        buf_addc(text, ' ');
-        w->unknown = true;
-        return;
-    }
-    if (v)
         buf_add(text, v->value);
-    if (v && v->listed && !v->known)
-        w->computed = true; /* one of those that are among the text's values */
-    else if (!v || !v->known)
-        w->unknown = true;
+    } else if (str_is(name, "IFS")) {
+        buf_addc(text, ' ');
+    }
 }
 
 /* Digits, @ and * between brackets are no arithmetic. */
@@ -254,7 +211,7 @@ static void scan_offset(struct shell_scan *c)
                                 shell_peek(c, 0) == ' ' || shell_peek(c, 0) == '-'))
         c->at++;
     if (shell_peek(c, 0) != '}')
-        shell_doubt(c->s, "it computes with what it did not write itself");
+        shell_doubt(c->s, "it computes with what only the running shell knows");
 }
 
 /* c->at is behind "${". */
@@ -269,7 +226,6 @@ static void scan_parameter(struct shell_scan *c, struct shell_word *w, struct bu
 
     w->expands = true;
     if (is_length) {
-        w->computed = true;
         c->at++;
     } else if (shell_peek(c, 0) == '!') {
         shell_doubt(c->s, "it expands a variable that another one names");
@@ -288,11 +244,10 @@ static void scan_parameter(struct shell_scan *c, struct shell_word *w, struct bu
     op = shell_peek(c, 0);
     if (op == '}' && (name.len || is_length)) {
         if (!is_length)
-            add_variable(c, name, w, text);
+            add_variable(c, name, text);
         c->at++;
         return;
     }
-    w->unknown = true;
     if (op == ':' && shell_peek(c, 1) && strchr("-=?+", shell_peek(c, 1)))
         op = shell_peek(c, 1);
     else if (op == ':')
@@ -389,10 +344,8 @@ static void scan_name(struct shell_scan *c, struct shell_word *w, struct buf *te
     while (shell_is_name(shell_peek(c, 0)) && (!digit || c->at == start))
         c->at++;
     w->expands = true;
-    if (digit)
-        w->unknown = true;
-    else
-        add_variable(c, str_from(str_first(c->in, c->at), start), w, text);
+    if (!digit)
+        add_variable(c, str_from(str_first(c->in, c->at), start), text);
 }
 
 static void scan_substitution(struct shell_scan *c, struct shell_word *w)
@@ -401,13 +354,10 @@ static void scan_substitution(struct shell_scan *c, struct shell_word *w)
     c->at++;
     if (shell_peek(c, 0) == '(') {
         c->at++;
-        if (shell_scan_arithmetic(c)) {
-            w->computed = true;
+        if (shell_scan_arithmetic(c))
             return;
-        }
         c->at--;
     }
-    w->unknown = true;
     shell_scan_nested(c);
 }
 
@@ -425,7 +375,7 @@ void shell_scan_dollar(struct shell_scan *c, struct shell_word *w, struct buf *t
         scan_parameter(c, w, text, in_quotes);
     } else if (next == '[') {
         shell_break(c->s, "it has a $[…]");
-        w->expands = w->unknown = true;
+        w->expands = true;
     } else if (next == '\'' && !in_quotes) {
         c->at++;
         w->quoted = true;
@@ -437,10 +387,10 @@ void shell_scan_dollar(struct shell_scan *c, struct shell_word *w, struct buf *t
         shell_break(c->s, "a line is continued behind a dollar sign");
         buf_addc(text, '$');
     } else if (next && strchr("@*", next)) {
-        w->expands = w->unknown = true;
+        w->expands = true;
         c->at++;
     } else if (next && strchr("#?$!-", next)) {
-        w->expands = w->computed = true;
+        w->expands = true;
         c->at++;
     } else if (shell_is_name(next)) {
         scan_name(c, w, text);

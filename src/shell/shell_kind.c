@@ -45,18 +45,20 @@ struct reader {
     const char *letters; /* bad ones, in any "-xyz" */
     const char *longs;   /* bad ones, also abbreviated */
     size_t max_words;    /* that are no options; 0: any number */
+    const char *valued;  /* options with a value behind them, that is none of these words */
 };
 
 static const struct reader readers[] = {
-    {"sort", "oT", "output compress-program temporary-directory", 0},
-    {"uniq", "", "", 1}, /* the second one is written */
-    {"file", "Czf", "compile uncompress files-from", 0},
-    {"tree", "oR", "output", 0},
-    {"rg", "z", "pre hostname-bin search-zip", 0},
-    {"fd", "xX", "exec exec-batch", 0},
-    {"printf", "v", "", 0}, /* -v evaluates the subscript of what it sets */
-    {"test", "vR", "", 0},
-    {"[", "vR", "", 0},
+    {"sort", "oT", "output compress-program temporary-directory", 0, ""},
+    {"uniq", "", "", 1, "-f -s -w"}, /* the second one is written */
+    {"xxd", "r", "revert", 1, "-c -g -l -n -o -s"},
+    {"file", "Czf", "compile uncompress files-from", 0, ""},
+    {"tree", "oR", "output", 0, ""},
+    {"rg", "z", "pre hostname-bin search-zip", 0, ""},
+    {"fd", "xX", "exec exec-batch", 0, ""},
+    {"printf", "v", "", 0, ""}, /* -v evaluates the subscript of what it sets */
+    {"test", "vR", "", 0, ""},
+    {"[", "vR", "", 0, ""},
 };
 
 /* Programs that are asked for nothing but their version. Not those that look into the folder for
@@ -84,6 +86,12 @@ static bool has_letter(struct str cluster, const char *letters)
     return false;
 }
 
+static bool reader_writes_by(const struct reader *r, const struct shell_word *w)
+{
+    return is_long_option_of(w->text, r->longs) ||
+           (shell_word_is_option(w) && w->text.ptr[1] != '-' && has_letter(w->text, r->letters));
+}
+
 static bool reader_takes(const struct reader *r, const struct shell_part *p)
 {
     size_t words = 0;
@@ -91,11 +99,11 @@ static bool reader_takes(const struct reader *r, const struct shell_part *p)
     for (size_t i = 1; p->first + i < p->words.len; i++) {
         const struct shell_word *w = shell_word_at(p, i);
 
-        if (shell_word_could_be_option(w) || is_long_option_of(w->text, r->longs))
-            return false;
-        if (shell_word_is_option(w) && w->text.ptr[1] != '-' && has_letter(w->text, r->letters))
+        if (shell_word_could_be_option(w) || reader_writes_by(r, w))
             return false;
         words += (size_t)!shell_word_is_option(w) + w->globs; /* a pattern may be several */
+        words -= !shell_word_is_option(w) && !w->globs && i > 1 &&
+                 str_is_word_of(shell_word_at(p, i - 1)->raw, r->valued);
     }
     return !r->max_words || words <= r->max_words;
 }
@@ -174,17 +182,84 @@ static bool date_reads(const struct shell_part *p)
     return true;
 }
 
-#define FIND_ACTIONS "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"
+#define FIND_ACTIONS "-execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"
+
+/* What -exec runs, up to its ";" or "+". The names it gets have a folder in front, so that none is
+ * an option. */
+static bool find_runs_reader(const struct shell_part *p, size_t *at)
+{
+    struct shell_part inner = *p;
+
+    inner.first += *at + 1;
+    while (p->first + *at < p->words.len && !str_is(shell_word_at(p, *at)->text, ";") &&
+           !str_is(shell_word_at(p, *at)->text, "+"))
+        ++*at;
+    inner.words.len = p->first + *at;
+    return p->first + *at < p->words.len && inner.first < inner.words.len &&
+           words_have(shell_word_at(&inner, 0)->raw, PLAIN_READERS);
+}
 
 static bool find_reads(const struct shell_part *p)
 {
     for (size_t i = 1; p->first + i < p->words.len; i++) {
         const struct shell_word *w = shell_word_at(p, i);
 
-        if (shell_word_could_be_option(w) || words_have(w->text, FIND_ACTIONS))
+        if (str_is(w->raw, "-exec") && find_runs_reader(p, &i))
+            continue;
+        if (shell_word_could_be_option(w) || str_is(w->text, "-exec") ||
+            words_have(w->text, FIND_ACTIONS))
             return false;
     }
     return true;
+}
+
+/* --- awk and tar ---------------------------------------------------------------------------- */
+
+/* A program without anything that writes or runs; -F and -v in front. */
+static bool awk_reads(const struct shell_part *p)
+{
+    size_t i = 1;
+    struct str program;
+
+    for (; shell_word_is_option(shell_word_at(p, i)); i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (w->expands || w->globs || (w->text.ptr[1] != 'F' && w->text.ptr[1] != 'v'))
+            return false;
+        i += w->text.len == 2;
+        if (shell_word_at(p, i)->expands && !shell_word_at(p, i)->quoted)
+            return false;
+    }
+    program = shell_word_at(p, i)->text;
+    if (!program.len || shell_word_at(p, i)->expands || shell_word_at(p, i)->globs)
+        return false;
+    for (size_t k = 0; k < program.len; k++) {
+        if (!program.ptr[k] || strchr(">|@`\\", program.ptr[k]))
+            return false;
+    }
+    return !str_has(program, STR("system")) && !str_has(program, STR("getline"));
+}
+
+/* tar tf: with a colon in its name the archive would be fetched. */
+static bool tar_lists(const struct shell_part *p)
+{
+    struct str letters = shell_word_at(p, 1)->raw;
+    bool lists = false;
+
+    letters = str_from(letters, str_starts(letters, STR("-")));
+    for (size_t i = 0; i < letters.len; i++) {
+        if (!strchr("tvzjJf", letters.ptr[i]))
+            return false;
+        lists |= letters.ptr[i] == 't';
+    }
+    for (size_t i = 2; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (shell_word_is_option(w) || shell_word_could_be_option(w) || w->globs ||
+            str_chr(w->text, ':') < w->text.len)
+            return false;
+    }
+    return lists;
 }
 
 /* --- git ------------------------------------------------------------------------------------ */
@@ -196,7 +271,7 @@ static bool find_reads(const struct shell_part *p)
 #define GIT_READERS                                                                                \
     "status log diff show blame annotate shortlog describe rev-parse rev-list ls-files ls-tree "   \
     "cat-file name-rev merge-base for-each-ref show-ref count-objects whatchanged diff-tree "      \
-    "diff-index diff-files show-branch grep version check-ignore check-attr"
+    "diff-index diff-files show-branch grep version check-ignore check-attr cherry range-diff"
 
 /* Of those that list or change: the listing needs one of these words first. */
 struct git_lister {
@@ -223,10 +298,27 @@ static const struct git_lister git_listers[] = {
     {"remote", "-v --verbose", "", false},
     {"remote", "get-url", "--all --push", true},
     {"stash", "list show", "-p --stat --oneline --name-only --name-status", true},
-    {"config", "--get --get-all --get-regexp --list -l", "--global --local --show-origin", true},
+    {"config", "--get --get-all --get-regexp --list -l get list", "--global --local --show-origin",
+     true},
     {"worktree", "list", "--porcelain -v", false},
     {"reflog", "show", "--oneline", true},
 };
+
+/* git config user.name: a key without a value. */
+static bool git_reads_key(const struct shell_part *p, size_t at)
+{
+    size_t keys = 0;
+
+    for (size_t i = at + 1; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (shell_word_is_option(w) ? !str_is_word_of(w->text, "--global --local --system")
+                                    : w->globs || str_chr(w->text, '.') == w->text.len)
+            return false;
+        keys += !shell_word_is_option(w);
+    }
+    return str_is(shell_word_at(p, at)->text, "config") && keys == 1;
+}
 
 static bool git_lists(const struct shell_part *p, size_t at)
 {
@@ -261,8 +353,12 @@ static bool git_reads(const struct shell_part *p)
         if (shell_word_could_be_option(w) || is_long_option_of(w->text, GIT_BAD_LONGS))
             return false;
     }
-    while (words_have(shell_word_at(p, at)->text, GIT_GLOBALS))
-        at++;
+    for (;; at++) {
+        if (str_is(shell_word_at(p, at)->text, "-C") && str_is(shell_word_at(p, at + 1)->raw, "."))
+            at++;
+        else if (!words_have(shell_word_at(p, at)->text, GIT_GLOBALS))
+            break;
+    }
     name = shell_word_at(p, at)->text;
     if (str_is(name, "grep")) {
         for (size_t i = at + 1; p->first + i < p->words.len; i++) {
@@ -272,7 +368,7 @@ static bool git_reads(const struct shell_part *p)
                 return false;
         }
     }
-    return words_have(name, GIT_READERS) || git_lists(p, at);
+    return words_have(name, GIT_READERS) || git_lists(p, at) || git_reads_key(p, at);
 }
 
 /* --- sed ------------------------------------------------------------------------------------ */
@@ -354,6 +450,28 @@ static bool set_reads(const struct shell_part *p)
 
 /* --- a part --------------------------------------------------------------------------------- */
 
+static bool asks_version(const struct shell_part *p)
+{
+    struct str name = shell_word_at(p, 0)->text;
+
+    return p->words.len - p->first == 2 &&
+           (tells_version(name, shell_word_at(p, 1)->raw) ||
+            (str_is(shell_word_at(p, 1)->raw, "--version") && words_have(name, VERSION_TELLERS)));
+}
+
+/* Names may follow the verb, and of options only these. */
+static bool part_has_only(const struct shell_part *p, const char *options)
+{
+    for (size_t i = 2; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (shell_word_could_be_option(w) ||
+            (shell_word_is_option(w) && !str_is_word_of(w->text, options)))
+            return false;
+    }
+    return true;
+}
+
 bool shell_part_is_read_only(const struct shell_part *part)
 {
     struct shell_part p;
@@ -378,6 +496,15 @@ bool shell_part_is_read_only(const struct shell_part *part)
                (p.words.len - p.first == 2 && str_is(shell_word_at(&p, 1)->text, "--version"));
     if (str_is(name, "sed"))
         return sed_reads(&p);
+    if (words_have(name, "awk gawk mawk"))
+        return awk_reads(&p);
+    if (str_is(name, "tar"))
+        return tar_lists(&p);
+    if (words_have(name, "npm pip pip3"))
+        return (words_have(shell_word_at(&p, 1)->raw, "ls list show freeze root") &&
+                (!str_is(name, "npm") || words_have(shell_word_at(&p, 1)->raw, "ls list root")) &&
+                part_has_only(&p, "-g --global --all --depth=0 --json --outdated=false -l")) ||
+               asks_version(&p);
     if (str_is(name, "read"))
         return read_reads(&p);
     if (str_is(name, "set"))
@@ -397,10 +524,7 @@ bool shell_part_is_read_only(const struct shell_part *part)
     }
     if (words_have(name, "env hostname umask jobs wait")) /* bare, they only tell */
         return p.words.len - p.first == 1;
-    if (p.words.len - p.first == 2 && tells_version(name, shell_word_at(&p, 1)->raw))
-        return true;
-    return p.words.len - p.first == 2 && words_have(name, VERSION_TELLERS) &&
-           words_have(shell_word_at(&p, 1)->text, "--version");
+    return asks_version(&p);
 }
 
 /* A repository elsewhere may have its own ideas of what git should run. */
@@ -422,7 +546,37 @@ bool shell_part_is_free(const struct shell *s, const struct shell_part *p, bool 
     return reads && !part_is_git_elsewhere(s, p);
 }
 
-bool shell_part_runs_others(const struct shell_part *part)
+/* Options that make these programs work elsewhere or run something else. */
+static const struct {
+    const char *programs;
+    const char *options; /* "--prefix" is "--prefix=x", too */
+} elsewhere[] = {
+    {"npm pnpm yarn bun", "--prefix -C --dir --cwd --script-shell --userconfig --globalconfig "
+                          "--node-options"},
+    {"cargo", "--config --manifest-path"},
+    {"go", "-C -exec -toolexec -modfile -overlay"},
+    {"git", "--output --output-directory --ext-diff --textconv --open-files-in-pager "
+            "--upload-pack --receive-pack --exec"},
+};
+
+static bool goes_elsewhere(const struct shell_part *p)
+{
+    for (size_t k = 0; k < ARRAY_LEN(elsewhere); k++) {
+        if (!str_is_word_of(shell_word_at(p, 0)->text, elsewhere[k].programs))
+            continue;
+        for (size_t i = 1; p->first + i < p->words.len; i++) {
+            struct str text = shell_word_at(p, i)->text;
+
+            if (str_is(text, "--")) /* behind it are the script's own */
+                return false;
+            if (str_is_word_of(str_first(text, str_chr(text, '=')), elsewhere[k].options))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool shell_part_exceeds(const struct shell_part *part, bool any_verb)
 {
     struct shell_part p = *part;
     struct str name;
@@ -430,5 +584,12 @@ bool shell_part_runs_others(const struct shell_part *part)
     for (size_t n = shell_wrapper_len(&p, p.first); n; n = shell_wrapper_len(&p, p.first))
         p.first += n;
     name = shell_word_at(&p, 0)->text;
-    return words_have(name, "watch setsid flock") || (str_is(name, "find") && !find_reads(&p));
+    for (size_t k = 0; k < ARRAY_LEN(readers); k++) {
+        for (size_t i = 1; str_is(name, readers[k].name) && p.first + i < p.words.len; i++) {
+            if (reader_writes_by(&readers[k], shell_word_at(&p, i)))
+                return true;
+        }
+    }
+    return words_have(name, "watch setsid flock") || (str_is(name, "find") && !find_reads(&p)) ||
+           (!any_verb && goes_elsewhere(&p));
 }

@@ -16,5 +16,7 @@ bool shell_part_is_read_only(const struct shell_part *p);
  * shell_part_is_read_only(). */
 bool shell_part_is_free(const struct shell *s, const struct shell_part *p, bool reads);
 
-/* find with an action, watch, setsid, flock: they run or remove what a prefix does not show. */
-bool shell_part_runs_others(const struct shell_part *p);
+/* It does what the beginning of a command does not show, so that a rule for a beginning does not
+ * allow it: find with an action, watch, setsid, flock, sort -o; and, when the rule names a verb,
+ * npm test --prefix DIR and git log --output=FILE. */
+bool shell_part_exceeds(const struct shell_part *p, bool any_verb);

@@ -170,37 +170,18 @@ bool shell_part_is(const struct shell_part *p, const char *name)
     return shell_part_unwrap(p, &bare, &fed) && str_is(shell_word_at(&bare, 0)->text, name);
 }
 
-#define SHELLS                                                                                     \
-    "sh bash zsh dash ksh mksh ash rbash fish csh tcsh eval source . busybox toybox pwsh nu "      \
-    "elvish "                                                                                      \
-    "xonsh yash newgrp"
-/* Programs that run what follows them. */
+#define SHELLS "sh bash zsh dash ksh mksh ash fish csh tcsh busybox"
+/* Programs that run a text. */
+#define TEXT_RUNNERS SHELLS " eval su watch ssh script trap alias flock env tmux at batch parallel"
+/* Programs that run the words behind them. */
 #define RUNNERS                                                                                    \
     SHELLS                                                                                         \
-    " sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "           \
-    "timeout stdbuf xargs parallel watch flock chroot unshare nsenter strace ltrace gdb "          \
-    "valgrind script ssh noglob nocorrect trap coproc find fd fdfind firejail bwrap "              \
-    "systemd-run runuser setarch linux32 linux64 entr faketime fakeroot unbuffer rlwrap "          \
-    "chronic alias sg pkexec run0 setpriv capsh prlimit cgexec dbus-run-session "                  \
-    "xvfb-run perf hyperfine tmux screen at batch crontab start-stop-daemon daemonize "            \
-    "ssh-agent npx pnpx bunx uvx pipx choom uclampset numactl cpulimit schedtool chpst "           \
-    "gosu su-exec proot torsocks tsocks proxychains proxychains4 eatmydata dbus-launch "           \
-    "systemd-inhibit dotenv dotenvx cross-env cross-env-shell concurrently watchexec nodemon "     \
-    "xterm gnome-terminal konsole alacritty kitty mosh envdir catchsegv ld.so"
-/* Programs that are given texts in a language of their own, which can run others. */
-#define LANGUAGES                                                                                  \
-    "python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect awk gawk mawk nawk "   \
-    "sed gsed vi vim nvim view ex ed emacs gdb m4 R Rscript julia osascript tcpdump socat nc "     \
-    "ncat sqlite3 psql mysql dc ghc sftp ftp"
-/* Options whose value is run, whosever they are. */
-#define RUN_OPTIONS                                                                                \
-    "--exec --exec-path --upload-pack --receive-pack --extcmd --open-files-in-pager --to-command " \
-    "--checkpoint-action --use-compress-program --rsh --rsync-path --pager --info-script "         \
-    "--new-volume-script --rmt-command --rsh-command --compress-program --pre --hostname-bin "     \
-    "--use-askpass --eval --filter --config-env --run --command --shell --editor --browser "       \
-    "--preprocessor --unzip-command --split-string --tree-filter --index-filter --msg-filter "     \
-    "--env-filter --commit-filter --parent-filter --tag-name-filter --script-shell --preview "     \
-    "--bind --to-cmd --cc-cmd --sendmail-cmd --entrypoint --prepare --setup --cleanup"
+    " eval sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "      \
+    "timeout stdbuf xargs parallel watch unshare strace ltrace valgrind script noglob trap "       \
+    "systemd-run fakeroot unbuffer alias pkexec setpriv perf hyperfine npx pnpx bunx uvx dotenv "  \
+    "cross-env concurrently watchexec nodemon"
+/* ... with a place or a file named before. */
+#define FAR_RUNNERS "ssh chroot flock nsenter runuser gosu su-exec"
 
 struct str shell_base_name(struct str path)
 {
@@ -214,38 +195,31 @@ struct str shell_part_program(const struct shell_part *p)
     return shell_base_name(shell_word_at(p, 0)->text);
 }
 
-bool shell_name_is_shell(struct str name)
-{
-    return words_have(name, SHELLS);
-}
-
 bool shell_part_is_shell(const struct shell_part *p)
 {
-    return shell_name_is_shell(shell_part_program(p));
+    return words_have(shell_part_program(p), SHELLS);
 }
 
-bool shell_part_is_runner(const struct shell_part *p)
+bool shell_part_runs_text(const struct shell_part *p)
 {
-    return words_have(shell_part_program(p), RUNNERS);
+    return words_have(shell_part_program(p), TEXT_RUNNERS);
 }
 
 /* Programs that run what follows some of their words. */
-static struct {
-    struct words programs;
+static const struct {
+    const char *programs;
     const char *first; /* stands somewhere before; "": nothing has to */
-    const char *words;
+    const char *verbs;
+    size_t names; /* words that may be the program */
 } verb_runners[] = {
-    {WORDS_INIT("git"), "bisect", "run"},
-    {WORDS_INIT("git"), "submodule", "foreach"},
-    {WORDS_INIT("npm pnpm yarn bun"), "", "exec x dlx"},
-    {WORDS_INIT("uv uvx poetry pipenv pdm rye hatch conda mamba micromamba"), "", "run"},
-    {WORDS_INIT("bundle direnv mise asdf rbenv pyenv devbox aws-vault chamber ip"), "", "exec x"},
-    {WORDS_INIT("op doppler infisical zellij"), "", "run"},
-    {WORDS_INIT("cargo"), "watch", "-s -x"},
-    {WORDS_INIT("docker podman nerdctl docker-compose podman-compose"), "", "exec run"},
-    {WORDS_INIT("kubectl oc"), "", "exec run debug"},
-    {WORDS_INIT("lxc incus flatpak toolbox distrobox"), "", "exec run enter"},
-    {WORDS_INIT("nix nix-shell"), "", "-c --command --run"},
+    {"find fd fdfind", "", "-exec -execdir -ok -okdir -x -X --exec --exec-batch", 1},
+    {"git", "bisect", "run", 1},
+    {"git", "submodule", "foreach", 1},
+    {"npm pnpm yarn bun", "", "exec x dlx", 1},
+    {"uv poetry pipenv pdm rye hatch conda mamba", "", "run", 1},
+    {"bundle direnv mise asdf", "", "exec x", 1},
+    {"docker podman nerdctl docker-compose kubectl oc", "", "exec run", 2},
+    {"nix nix-shell", "", "-c --command --run", 1},
 };
 
 static size_t word_behind(const struct shell_part *p, size_t from, const char *words)
@@ -257,159 +231,27 @@ static size_t word_behind(const struct shell_part *p, size_t from, const char *w
     return p->words.len;
 }
 
-static size_t verb_runs_from(const struct shell_part *p)
+size_t shell_part_runs_from(const struct shell_part *p, size_t *ret_names)
 {
     struct str program = shell_part_program(p);
-    size_t least = p->words.len;
 
+    *ret_names = words_have(program, FAR_RUNNERS) ? 2 : 1;
+    /* "command -v" says where a program is. */
+    if (str_is(program, "command") && str_is_word_of(shell_word_at(p, 1)->raw, "-v -V"))
+        return p->words.len;
+    if (*ret_names == 2 || words_have(program, RUNNERS))
+        return p->first + 1;
     for (size_t k = 0; k < ARRAY_LEN(verb_runners); k++) {
         size_t from = p->first + 1;
 
-        if (!words_ask(&verb_runners[k].programs, program))
+        if (!str_is_word_of(program, verb_runners[k].programs))
             continue;
         if (*verb_runners[k].first)
             from = word_behind(p, from, verb_runners[k].first);
-        from = word_behind(p, from, verb_runners[k].words);
-        least = from < least ? from : least;
+        from = word_behind(p, from, verb_runners[k].verbs);
+        *ret_names = verb_runners[k].names;
+        if (from < p->words.len)
+            return from;
     }
-    return least;
-}
-
-#define FIND_RUNS "-exec -execdir -ok -okdir -x -X --exec --exec-batch"
-
-size_t shell_part_runs_from(const struct shell_part *p)
-{
-    size_t i = p->first + 1;
-
-    if (!shell_part_is_runner(p))
-        return verb_runs_from(p);
-    /* Says where a program is. */
-    if (str_is(shell_part_program(p), "command") &&
-        (str_is(shell_word_at(p, 1)->raw, "-v") || str_is(shell_word_at(p, 1)->raw, "-V")))
-        return p->words.len;
-    if (!words_have(shell_part_program(p), "find fd fdfind"))
-        return i;
-    while (i < p->words.len && !words_have(p->words.ptr[i].text, FIND_RUNS) &&
-           !p->words.ptr[i].expands && !p->words.ptr[i].globs)
-        i++;
-    return i;
-}
-
-/* python3.11 is python. */
-static struct str without_version(struct str name)
-{
-    while (name.len && (is_digit(name.ptr[name.len - 1]) || name.ptr[name.len - 1] == '.'))
-        name.len--;
-    return name;
-}
-
-bool shell_part_is_language(const struct shell_part *p)
-{
-    struct str name = shell_part_program(p);
-
-    return words_have(name, LANGUAGES) || words_have(without_version(name), LANGUAGES);
-}
-
-/* Programs with short options, or other words, that name what is run. */
-static struct {
-    struct words programs;
-    const char *valued; /* the word behind these */
-    const char *starts; /* a word that starts so */
-    bool settings;      /* NAME=value: the value */
-} option_runners[] = {
-    {WORDS_INIT("env"), "-S -iS -vS -ivS -viS", "", false},
-    {WORDS_INIT("git"), "-c -x -O", "ext::", false},
-    {WORDS_INIT("git"), "", "!", false}, /* what an alias or a helper is set to */
-    {WORDS_INIT("tar bsdtar"), "-I -F", "", false},
-    {WORDS_INIT("rsync"), "-e", "", false},
-    {WORDS_INIT("ssh scp sftp sshfs"), "-o -S -J -F", "", false},
-    {WORDS_INIT("man"), "-P -H", "", false},
-    {WORDS_INIT("less more most view vim vi nvim"), "-k -c", "+", false},
-    {WORDS_INIT("make gmake ninja"), "-f -C -E", "", true},
-    {WORDS_INIT("gcc g++ cc c++"), "-wrapper", "", false},
-    {WORDS_INIT("apt apt-get"), "-o", "", false},
-    {WORDS_INIT("zip"), "-TT", "", false},
-    {WORDS_INIT("npm pnpm yarn npx bunx"), "-c", "", false},
-};
-
-/* "-eCOMMAND" */
-static struct str glued_value(struct str text, const char *options)
-{
-    struct str rest = str_of(options);
-    struct str one;
-
-    while (str_cut(&rest, ' ', &one)) {
-        if (one.len && text.len > one.len && str_starts(text, one) && text.ptr[1] != '-')
-            return str_from(text, one.len);
-    }
-    return (struct str){"", 0};
-}
-
-/* "-ave": the last of them has its value in the next word. */
-static bool ends_in_option(struct str cluster, const char *options)
-{
-    struct str rest = str_of(options);
-    struct str one;
-
-    if (cluster.len < 3 || cluster.ptr[0] != '-' || cluster.ptr[1] == '-')
-        return false;
-    while (str_cut(&rest, ' ', &one)) {
-        if (one.len == 2 && cluster.ptr[cluster.len - 1] == one.ptr[1])
-            return true;
-    }
-    return false;
-}
-
-/* Also when it is cut short, as many programs take it: --use-compress. */
-static bool is_run_option(struct str option)
-{
-    struct str rest = STR(RUN_OPTIONS);
-    struct str one;
-
-    if (option.len < 5 || !str_starts(option, STR("--")))
-        return false;
-    while (str_cut(&rest, ' ', &one)) {
-        if (str_starts(one, option))
-            return true;
-    }
-    return false;
-}
-
-_Static_assert(ARRAY_LEN(option_runners) <= 32, "a bit for each");
-
-struct shell_runner shell_part_runner(const struct shell_part *p)
-{
-    struct str program = shell_part_program(p);
-    struct shell_runner runner = {.language = shell_part_is_language(p)};
-
-    for (size_t k = 0; k < ARRAY_LEN(option_runners); k++)
-        runner.options |= (unsigned)words_ask(&option_runners[k].programs, program) << k;
-    return runner;
-}
-
-struct str shell_part_runs_word(const struct shell_part *p, size_t i, struct shell_runner runner)
-{
-    struct str text = p->words.ptr[i].text;
-    struct str before = i > p->first + 1 ? p->words.ptr[i - 1].text : STR("");
-    size_t equals = str_chr(text, '=');
-
-    if (runner.language || is_run_option(before))
-        return text;
-    if (equals < text.len && is_run_option(str_first(text, equals)))
-        return str_from(text, equals + 1);
-    for (size_t k = 0; runner.options >> k; k++) {
-        struct str start = str_of(option_runners[k].starts);
-
-        if (!(runner.options >> k & 1))
-            continue;
-        if (str_is_word_of(before, option_runners[k].valued) ||
-            ends_in_option(before, option_runners[k].valued) ||
-            (start.len && str_starts(text, start)))
-            return text;
-        if (option_runners[k].settings && equals < text.len)
-            return str_from(text, equals + 1);
-        if (glued_value(text, option_runners[k].valued).len)
-            return glued_value(text, option_runners[k].valued);
-    }
-    return (struct str){"", 0};
+    return p->words.len;
 }

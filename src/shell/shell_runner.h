@@ -27,24 +27,16 @@ bool shell_part_unwrap(const struct shell_part *p, struct shell_part *ret, bool 
 /* Whether this program is what it comes down to. */
 bool shell_part_is(const struct shell_part *p, const char *program);
 
-/* The first word without its folder; a shell; a program that runs what follows it (sudo, env,
- * find), shells included. */
+/* The first word without its folder. */
 struct str shell_base_name(struct str path);
 struct str shell_part_program(const struct shell_part *p);
-bool shell_name_is_shell(struct str name);
+
+/* A shell; it takes commands from its input when no file is named. */
 bool shell_part_is_shell(const struct shell_part *p);
-bool shell_part_is_runner(const struct shell_part *p);
-/* The first word that may be run: behind a runner's name, behind -exec for find, behind what says
- * so to others (docker exec, git bisect run). As many words as there are: none is. */
-size_t shell_part_runs_from(const struct shell_part *p);
-/* A program that is given text in a language of its own, which can run others: python, awk, vim. */
-bool shell_part_is_language(const struct shell_part *p);
-/* What is known of a part's program, for all its words. */
-struct shell_runner {
-    bool language;    /* shell_part_is_language() */
-    unsigned options; /* a bit for each kind of option that names what is run */
-};
-struct shell_runner shell_part_runner(const struct shell_part *p);
-/* What of the word with this number the program itself may run, or empty: python's text, the value
- * of git -c and of tar --to-command. */
-struct str shell_part_runs_word(const struct shell_part *p, size_t i, struct shell_runner runner);
+/* A program that runs a text it is given as one word: sh -c, eval, su -c, ssh, watch. */
+bool shell_part_runs_text(const struct shell_part *p);
+/* Where a program that it runs may be named: behind sudo, env and the like, behind -exec for find,
+ * behind what says so to others (docker exec, git bisect run). words.len: it runs none. ret_names
+ * is how many words in a row may be the program, options and their values aside: of "ssh host rm x"
+ * the second one is. */
+size_t shell_part_runs_from(const struct shell_part *p, size_t *ret_names);

@@ -2,8 +2,7 @@
  * The parser's files and what they ask of each other: shell.c reads lists and pipelines,
  * shell_simple.c simple commands, shell_compound.c loops, conditions, groups and functions,
  * shell_redirect.c what hangs on a command, shell_word.c words and shell_expand.c what a dollar
- * sign starts; shell_settle.c has the last look. They need each other in turn, because words hold
- * commands. For these files only.
+ * sign starts. They need each other in turn, because words hold commands. For these files only.
  */
 #pragma once
 
@@ -89,8 +88,8 @@ struct str shell_peek_plain(const struct shell_scan *c);
 bool shell_scan_simple(struct shell_scan *c);
 /* The words of a command are complete: they become a part, and *part is empty again. */
 void shell_end_part(struct shell_scan *c, struct shell_part *part);
-/* A variable is set to this word's text from `from` on. */
-void shell_set_variable(struct shell *s, struct str name, const struct shell_word *w, size_t from);
+/* An element of a list has no name. */
+void shell_set_variable(struct shell *s, struct str name, struct str value);
 
 /* --- shell_compound.c ----------------------------------------------------------------------- */
 
@@ -126,10 +125,3 @@ void shell_scan_backtick(struct shell_scan *c, struct shell_word *w, bool in_quo
 bool shell_scan_arithmetic(struct shell_scan *c);
 /* What the text set it to last; NULL: nothing. */
 const struct shell_variable *shell_find_variable(const struct shell *s, struct str name);
-
-/* --- shell_settle.c ------------------------------------------------------------------------- */
-
-/* It may hold something else where it is used; taken: what the text does not say. */
-void shell_variable_changes(struct shell *s, struct str name, bool taken);
-/* Once all is read: words that name such a variable are marked. */
-void shell_settle(struct shell *s);

@@ -22,74 +22,39 @@ bool shell_is_own_variable(struct str name)
     return true;
 }
 
-/* x+=y: what x held comes first. */
-static void append(struct shell *s, const struct shell_variable *before, struct shell_word *value)
+void shell_set_variable(struct shell *s, struct str name, struct str value)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(SHELL_MAX_TEXT);
-
-    if (!before || s->filled + before->value.len > SHELL_MAX_TEXT) {
-        value->unknown = true;
-        return;
-    }
-    s->filled += before->value.len;
-    buf_add(&text, before->value);
-    buf_add(&text, value->text);
-    value->text = arena_str(&s->arena, buf_str(&text));
-    value->unknown |= !before->known;
+    if (s->variables.len < SHELL_MAX_PARTS)
+        vec_push(&s->variables, ((struct shell_variable){name, value}));
 }
 
-void shell_set_variable(struct shell *s, struct str name, const struct shell_word *w, size_t from)
+/* x+=y: what x held comes first. */
+static struct str appended(struct shell *s, struct str name, struct str value)
 {
     const struct shell_variable *before = shell_find_variable(s, name);
-    bool appends = from > 1 && w->raw.ptr[from - 2] == '+';
-    struct shell_word value = *w;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SHELL_MAX_TEXT);
 
-    value.raw = str_from(w->raw, from);
-    value.text = str_from(w->text, from);
-    if (appends)
-        append(s, before, &value);
-    if (before ? !str_eq(before->value, value.text) : appends)
-        shell_variable_changes(s, name, /*taken=*/!before);
-    if (s->values.len >= SHELL_MAX_PARTS || s->variables.len >= SHELL_MAX_PARTS)
-        return;
-    vec_push(&s->values, value);
-    vec_push(&s->variables,
-             ((struct shell_variable){name, value.raw, value.text,
-                                      !value.unknown && !value.computed && !value.globs &&
-                                          value.text.len <= SHELL_MAX_VALUE,
-                                      /*listed=*/false}));
-}
-
-#define SETTERS "export declare local readonly typeset"
-#define TAKERS "read mapfile readarray getopts let eval source . set unset shift"
-
-/* read x: what it holds then stands nowhere. */
-static void part_take_variables(struct shell *s, const struct shell_part *p)
-{
-    for (size_t i = 1; p->first + i < p->words.len; i++) {
-        struct str text = shell_word_at(p, i)->text;
-
-        if (str_starts(text, STR("-v")))
-            text = str_from(text, 2);
-        if (text.len && shell_is_name_start(text.ptr[0]))
-            shell_variable_changes(s, text, /*taken=*/true);
-    }
+    if (!before || s->filled + before->value.len > SHELL_MAX_TEXT)
+        return value;
+    s->filled += before->value.len;
+    buf_add(&text, before->value);
+    buf_add(&text, value);
+    return arena_str(&s->arena, buf_str(&text));
 }
 
 static void part_set_variables(struct shell *s, const struct shell_part *p)
 {
-    struct str name = shell_word_at(p, 0)->text;
-    bool sets = words_have(name, SETTERS);
+    bool sets = words_have(shell_word_at(p, 0)->text, "export declare local readonly typeset");
 
-    if (words_have(name, TAKERS) ||
-        (str_is(name, "printf") && str_starts(shell_word_at(p, 1)->text, STR("-v"))))
-        part_take_variables(s, p);
     for (size_t i = 0; i < (sets ? p->words.len : p->first); i++) {
         const struct shell_word *w = &p->words.ptr[i];
         size_t n = shell_assignment_len(w->raw);
+        bool appends = n > 1 && w->raw.ptr[n - 2] == '+';
+        struct str name = str_first(w->raw, n ? n - 1 - appends : 0);
 
         if (n && w->text.len >= n)
-            shell_set_variable(s, str_first(w->raw, n - 1 - (w->raw.ptr[n - 2] == '+')), w, n);
+            shell_set_variable(
+                s, name, appends ? appended(s, name, str_from(w->text, n)) : str_from(w->text, n));
     }
 }
 
@@ -136,7 +101,7 @@ static void scan_array(struct shell_scan *c, struct shell_word *w)
 {
     size_t start = (size_t)(w->raw.ptr - c->in.ptr);
 
-    w->expands = w->unknown = true;
+    w->expands = true;
     for (;;) {
         struct shell_word element;
 
@@ -146,8 +111,7 @@ static void scan_array(struct shell_scan *c, struct shell_word *w)
         if (shell_peek(c, 0) == '[')
             shell_doubt(c->s, "it computes the place in a list");
         shell_scan_word(c, &element);
-        if (c->s->values.len < SHELL_MAX_PARTS)
-            vec_push(&c->s->values, element);
+        shell_set_variable(c->s, STR(""), element.text);
     }
     if (shell_peek(c, 0) == ')')
         c->at++;

@@ -81,23 +81,6 @@ static void scan_backslash(struct shell_scan *c, struct shell_word *w, struct bu
     c->at += 2;
 }
 
-bool shell_is_variable_alone(struct str raw)
-{
-    if (raw.len > 1 && raw.ptr[0] == '"' && raw.ptr[raw.len - 1] == '"')
-        raw = str_from(str_first(raw, raw.len - 1), 1);
-    if (str_starts(raw, STR("${")) && str_ends(raw, STR("}")))
-        raw = str_from(str_first(raw, raw.len - 1), 2);
-    else if (str_starts(raw, STR("$")))
-        raw = str_from(raw, 1);
-    else
-        return false;
-    for (size_t i = 0; i < raw.len; i++) {
-        if (!shell_is_name(raw.ptr[i]))
-            return false;
-    }
-    return raw.len;
-}
-
 void shell_scan_word(struct shell_scan *c, struct shell_word *ret)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(SHELL_MAX_TEXT);
@@ -106,7 +89,7 @@ void shell_scan_word(struct shell_scan *c, struct shell_word *ret)
 
     if (shell_peek(c, 0) == '~' && !shell_is_meta(shell_peek(c, 1)) && shell_peek(c, 1) != '/' &&
         shell_peek(c, 1))
-        w.expands = w.unknown = true; /* somebody else's home */
+        w.expands = true; /* another user's home */
     for (;;) {
         size_t plain = c->at;
         char ch;
@@ -136,9 +119,6 @@ void shell_scan_word(struct shell_scan *c, struct shell_word *ret)
             shell_scan_backtick(c, &w, /*in_quotes=*/false);
     }
     w.globs &= !str_is(w.raw, "["); /* the command */
-    /* Of a variable whose values are all known: so is the word's. */
-    if (w.expands && w.computed && !w.unknown && shell_is_variable_alone(w.raw))
-        w.computed = false;
     *ret = w;
 }
 
