@@ -55,7 +55,6 @@ struct call {
     struct tool_result result;
     struct buf context;     /* what hooks add for the model */
     struct buf stop_reason; /* what hooks tell the user */
-    VEC(struct tool_spend) hook_spends;
     struct buf effects; /* JSON: what it would change or reach (guard/trial.h); empty: not known */
     bool ran;           /* its handler was called */
     bool denied;
