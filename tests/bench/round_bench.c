@@ -15,6 +15,7 @@
 
 #include "agent/event.h"
 #include "agent/referee.h"
+#include "agent/spending.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -68,11 +69,13 @@ static void title(void *arg, struct str text)
     (void)text;
 }
 
+static struct spending *paid;
+
 /* One round of an agent: a call, a tool, a stop. */
 static void round_of(struct referee *r)
 {
     struct llm_usage usage = {.input = 1000, .output = 200, .cache_read = 9000, .known = true};
-    struct referee_spend spend = {.who = SPENT_MAIN, .usage = &usage, .usd = 0.01, .is_step = true};
+    struct spend spend = {.model = STR("m"), .usage = usage, .usd = 0.01, .is_step = true};
     struct referee_tool tool = {
         .name = STR("Read"),
         .id = STR("toolu_1"),
@@ -87,7 +90,7 @@ static void round_of(struct referee *r)
 
     if (r->before_call(r, &call) != 0)
         bench_die("round_bench", "the turn was called off");
-    r->spent(r, &spend);
+    spending_book(&(struct spending_call){.spending = paid}, &spend);
     r->tool_done(r, &tool);
     if (r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &verdict, &err) < 0)
         bench_die("round_bench", err.text);
@@ -184,12 +187,14 @@ int main(int argc, char **argv)
         bench_die("round_bench", err.text);
     spec.conf = conf;
     spec.permit = permit;
+    spec.spending = paid = spending_new();
     spec.folder = spec.home = spec.dir = folder;
     g = goal_new(&spec, &notes);
     printf("goal, a round without judge and walk, %d times\n", (int)count);
     measure(g, "without a goal", (size_t)count);
     measure_goal(g, (size_t)count);
     goal_free(g);
+    spending_unref(paid);
     permit_free(permit);
     workspace_unref(workspace);
     conf_unref(conf);
