@@ -104,7 +104,7 @@ static void measure(struct goal *g, const char *what, size_t count)
     double *us = mem_alloc(count * sizeof(*us));
     struct err err = {0};
 
-    r->turn_begins(r);
+    r->turn_begins(r, /*turn=*/NULL);
     for (size_t i = 0; i < count; i++) {
         int64_t start_us = clock_mono_us();
 
@@ -139,7 +139,7 @@ static void measure_goal(struct goal *g, size_t count)
             if (goal_do(g, &set, VIA_USER, /*cancel=*/NULL, &answer, &err) < 0)
                 bench_die("round_bench", err.text);
             goal_answer_release(&answer);
-            r->turn_begins(r);
+            r->turn_begins(r, /*turn=*/NULL);
         }
         start_us = clock_mono_us();
         round_of(r);
