@@ -335,6 +335,8 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     jw_kstr(&w, "display_name", ask->tool_name);
     if (ask->suggestions.len)
         jw_kraw(&w, "permission_suggestions", ask->suggestions);
+    if (ask->effects.len)
+        jw_kraw(&w, "effects", ask->effects);
     if (ask->blocked_path.len)
         jw_kstr(&w, "blocked_path", ask->blocked_path);
     if (ask->reason.len)
