@@ -12,57 +12,6 @@
 #include "llm/message.h"
 #include "llm/model.h"
 
-void referee_call_release(struct referee_call *c)
-{
-    buf_release(&c->tail);
-    buf_release(&c->say);
-    buf_release(&c->why);
-    buf_release(&c->keep);
-}
-
-void referee_verdict_release(struct referee_verdict *v)
-{
-    buf_release(&v->feedback);
-    buf_release(&v->keep);
-    vec_release(&v->spends);
-}
-
-/* To the referee, and to whoever pays for this agent. */
-static void agent_tell_spent(struct agent *a, const struct referee_spend *s, struct str model)
-{
-    struct tool_spend spend = {.model = model, .usage = *s->usage, .usd = s->usd};
-
-    if (a->spec.referee)
-        a->spec.referee->spent(a->spec.referee, s);
-    if (a->spec.spent)
-        a->spec.spent(a->spec.spent_arg, &spend);
-}
-
-void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
-                 enum referee_who who, bool holds)
-{
-    struct referee_spend s = {
-        .who = who,
-        .usage = u,
-        .usd = NAN,
-        .is_step = holds && who == SPENT_MAIN,
-    };
-
-    ledger_add(&a->ledger, m, u);
-    (void)model_cost_usd(m, u, &s.usd, /*err=*/NULL);
-    agent_tell_spent(a, &s, m->name);
-}
-
-void agent_spent_aside(struct agent *a, struct turn *t, const struct tool_spend *spend,
-                       enum referee_who who)
-{
-    struct referee_spend s = {.who = who, .usage = &spend->usage, .usd = spend->usd};
-
-    ledger_add_spend(&a->ledger, spend);
-    llm_usage_add(&t->usage, &spend->usage);
-    agent_tell_spent(a, &s, spend->model);
-}
-
 void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result)
 {
     struct referee_tool t = {
@@ -77,8 +26,7 @@ void agent_tell_tool(struct agent *a, const struct call *c, const struct block *
         .changed_file = c->changed_file,
     };
 
-    if (a->spec.referee)
-        a->spec.referee->tool_done(a->spec.referee, &t);
+    referee_tool_done(a->spec.referee, &t);
 }
 
 /* The conversation begins anew from a summary. Not worth ending a turn for when it cannot. */
@@ -93,14 +41,11 @@ static void turn_begin_anew(struct agent *a, struct turn *t, struct str keep)
 
 bool turn_is_called_off(struct agent *a, struct turn *t)
 {
-    struct referee *referee = a->spec.referee;
     CLEANUP(referee_call_release) struct referee_call call = REFEREE_CALL_INIT;
 
     buf_clear(&t->tail);
     t->most_wait_ms = 0;
-    if (!referee)
-        return false;
-    if (referee->before_call(referee, &call) > 0) {
+    if (referee_before_call(a->spec.referee, &call) > 0) {
         buf_add(&t->note, buf_str(&call.why));
         return true;
     }
@@ -115,35 +60,14 @@ bool turn_is_called_off(struct agent *a, struct turn *t)
 
 int turn_ask_referee(struct agent *a, struct turn *t)
 {
-    struct referee *referee = a->spec.referee;
     CLEANUP(referee_verdict_release) struct referee_verdict v = REFEREE_VERDICT_INIT;
-    int r;
+    int r =
+        referee_may_stop(a->spec.referee, history_last_reply(&a->history), t->cancel, &v, &t->err);
 
-    if (!referee)
-        return 0;
-    r = referee->judge(referee, history_last_reply(&a->history), t->cancel, &v, &t->err);
-    VEC_EACH(&v.spends, spend) { /* it knows of its own */
-        ledger_add_spend(&a->ledger, spend);
-        llm_usage_add(&t->usage, &spend->usage);
-    }
     if (r <= 0)
         return r;
     if (v.fresh)
         turn_begin_anew(a, t, buf_str(&v.keep));
     (void)turn_say_text(a, t, buf_str(&v.feedback), USER_ADDED);
     return r;
-}
-
-void agent_tell_sent_back(struct agent *a)
-{
-    if (a->spec.referee)
-        a->spec.referee->sent_back(a->spec.referee);
-}
-
-enum referee_idle agent_ask_idle(struct agent *a, struct agent_input *ret, int64_t *ret_until_ms)
-{
-    struct referee *referee = a->spec.referee;
-
-    *ret_until_ms = -1;
-    return referee ? referee->idle(referee, ret, ret_until_ms) : IDLE_REST;
 }
