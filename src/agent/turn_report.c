@@ -79,7 +79,8 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;
     r->duration_api_ms = t->api_ms;
-    a->ledger.time_ms += r->duration_ms;
+    r->worked_ms = r->duration_ms - pace_asked(a->pace, clock_mono_ms());
+    a->ledger.time_ms += r->worked_ms;
     a->ledger.api_ms += r->duration_api_ms;
     report_costs(a, &e->arena, r);
     pace_end(a->pace, a->turn, &r->pace);
