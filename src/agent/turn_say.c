@@ -179,7 +179,7 @@ static void turn_set_effort(struct agent *a, enum effort effort)
     lock_give(&a->lock);
 }
 
-/* What holds for this turn alone: turn_return() Up to edit. Fails when what the command forbids
+/* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
  * cannot be forbidden. */
 static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
 {
