@@ -324,6 +324,8 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     jw_kraw(&w, "input", ask->input.len ? ask->input : STR("{}"));
     if (ask->suggestions.len)
         jw_kraw(&w, "permission_suggestions", ask->suggestions);
+    if (ask->effects.len)
+        jw_kraw(&w, "effects", ask->effects);
     if (ask->blocked_path.len)
         jw_kstr(&w, "blocked_path", ask->blocked_path);
     if (ask->reason.len)
