@@ -121,7 +121,7 @@ struct agent_spec {
     void (*watch)(void *arg, const struct strv *paths);
     void *refresh_arg;       /* of both */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
-    struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
+    struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
     struct cancel *cancel;   /* of the process: ends turn and agent */
 };
