@@ -198,6 +198,8 @@ int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err);
 /* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits is
  * dropped. */
 void agent_interrupt(struct agent *a, bool drop_queued);
+/* Somebody is asked, or nobody is any more: what lies between is no work of its turn. */
+void agent_asks(struct agent *a, bool on);
 
 /* No more input will come: when all is done the agent's thread calls fn(arg), once, and ends. */
 void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg);

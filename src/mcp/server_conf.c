@@ -222,6 +222,8 @@ static void read_type(struct mcp_server *s, const struct json *entry)
         s->type = MCP_HTTP;
     else if (str_is(type, "sse"))
         s->type = MCP_SSE;
+    else if (str_is(type, "sdk"))
+        server_fails(s, "servers inside the client are not supported yet");
     else
         server_fails(s, "servers of type \"%.*s\" are not supported", STR_ARG(str_clip(type, 40)));
 }
@@ -510,7 +512,8 @@ static int load_options(struct loading *l, struct err *err)
         for (; from < l->ret->list.len; from++) {
             const struct mcp_server *s = &l->ret->list.ptr[from];
 
-            if (s->gate == MCP_BROKEN)
+            if (s->gate == MCP_BROKEN &&
+                str_find(buf_str(&s->entry), STR("\"type\":\"sdk\"")) == s->entry.len)
                 return err_set(err, ERR_BAD_INPUT, "--mcp-config: the server \"%s\": %s", s->name,
                                s->problem);
         }

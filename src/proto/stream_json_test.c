@@ -598,8 +598,9 @@ static const struct result_row {
      "\"result\":\"ok\"," FIGURES("\"end_turn\"", ",\"terminal_reason\":\"completed\"") END},
     {{.end = END_COMPLETED, .structured = STR_INIT("{\"n\":1}"), .queued = 2},
      "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," TIMES
-     "\"result\":\"\"," FIGURES("null", ",\"structured_output\":{\"n\":1},\"terminal_reason\":"
-                                        "\"completed\",\"queued_turn_count\":2") END},
+     "\"result\":\"{\\\"n\\\":1}\"," FIGURES("null",
+                                             ",\"structured_output\":{\"n\":1},\"terminal_reason\":"
+                                             "\"completed\",\"queued_turn_count\":2") END},
     {{.end = END_MAX_TURNS, .is_error = true, .error = STR_INIT("too many"), .stop = STOP_TOOL_USE},
      "{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true," TIMES FIGURES(
          "\"tool_use\"", ",\"terminal_reason\":\"max_turns\",\"errors\":[\"too many\"]") END},
