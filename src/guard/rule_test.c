@@ -860,6 +860,9 @@ static const char *const read_rows[] = {
     "-ls <&'$(touch f)'",
     "-echo $(ls >&'$(touch f)')",
     "-ls >&\"x\"",
+    "-cat <(time [[ a == b &&  <>o c ]]; grep a f)",
+    "-[[ a && >o b ]]",
+    "+[[ a < b ]]",
     "+ls >&2",
     "+ls 2>&-",
     /* files of the folder say what runs */

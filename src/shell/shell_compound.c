@@ -238,6 +238,9 @@ static void scan_test(struct shell_scan *c)
             c->at += 2;
             shell_scan_nested(c);
         } else if (shell_is_meta(ch)) {
+            /* bash reads "<>o" and the like as redirections once the test is broken. */
+            if ((ch == '<' || ch == '>') && shell_peek(c, 1) != ' ')
+                shell_doubt(c->s, "it has an unusual operator inside [[ ]]");
             c->at++;
         } else {
             shell_scan_word(c, &w);
