@@ -359,12 +359,13 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     if (past.messages.len)
         agent.recall = &past;
     agent.journal = child_make_record(c);
-    c->agent = agent_start(&agent, err);
+    c->agent = agent_new(&agent);
+    agent_begin(c->agent, &agent);
     for (size_t i = 0; i < agent.provider_count; i++)
         provider_release(&models[i]);
-    if (c->agent && spec->forks)
+    if (spec->forks)
         workspace_know(c->workspace, parent ? parent->workspace : h->workspace);
-    return c->agent ? 0 : -1;
+    return 0;
 }
 
 static int child_say(struct child *c, struct str text, enum input_when when, struct err *err)

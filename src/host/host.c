@@ -90,6 +90,8 @@ int host_make_toolbox(struct host *h, struct err *err)
     old = h->toolbox;
     h->toolbox = box;
     gate_give(&h->gate);
+    if (h->agent)
+        agent_set_toolbox(h->agent, box);
     toolbox_unref(old);
     return 0;
 }
@@ -350,6 +352,22 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     return 0;
 }
 
+/* Before the agent takes it over. */
+static void host_note_past(struct host *h)
+{
+    const struct recall *past = session_recall(h->session);
+    const struct load_facts *facts = session_facts(h->session);
+
+    if (!past)
+        return;
+    h->past = (struct host_past){
+        .tokens = past->tokens,
+        .last_ms = facts ? facts->last_ms : 0,
+        .usd = past->ledger.usd,
+        .cost_unknown = past->ledger.unknown,
+    };
+}
+
 /* ---- life ---- */
 
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
@@ -395,8 +413,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         host_free(h);
         return -1;
     }
-    if (session_recall(h->session))
-        h->past_usd = session_recall(h->session)->ledger.usd;
+    host_note_past(h);
+    host_make_agent(h);
     *ret = h;
     return 0;
 }
@@ -417,7 +435,6 @@ void host_free(struct host *h)
      */
     if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
         background_kill_all(h->workspace);
-    host_drop_spends(h);
     conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
     goals_free(h->goals);
     runner_free(h->runner);
@@ -528,12 +545,12 @@ struct goal *host_goal(struct host *h)
  * One that goes on has its file. */
 int host_rename(struct host *h, struct str title, struct err *err)
 {
-    struct agent *a = host_hold_building(h);
+    struct agent *a = host_hold(h);
     bool is_later = !a && !session_recall(h->session) && session_is_kept(h->session);
 
     if (!a && strcmp(session_source(h->session), "resume") == 0)
         (void)host_record(h);
-    host_built(h, a);
+    host_let_go(h);
     if (!is_later)
         return session_rename(h->session, title, err);
     if (session_check_title(title, err) < 0)
@@ -549,7 +566,7 @@ static int host_check_early(struct host *h, struct err *err)
     bool late;
 
     gate_take(&h->gate);
-    late = h->agent || h->building;
+    late = h->is_ready || h->is_held;
     gate_give(&h->gate);
     if (late)
         return err_set(err, ERR_UNSUPPORTED, "the session has begun already");

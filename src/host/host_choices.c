@@ -25,7 +25,7 @@ struct host_choices {
 static double choices_left(struct host *h)
 {
     struct event *turn = host_last_turn(h);
-    double left = h->max_usd - (turn ? turn->report->total_usd : h->past_usd);
+    double left = h->max_usd - (turn ? turn->report->total_usd : h->past.usd);
 
     event_unref(turn);
     if (!(h->max_usd > 0))
@@ -113,7 +113,7 @@ void host_choose(struct host *h, const struct host_choices *c, bool has_own_mode
     if (!c)
         return;
     if (c->left_usd > 0)
-        h->max_usd = h->past_usd + c->left_usd; /* a fork has cost something already */
+        h->max_usd = h->past.usd + c->left_usd; /* a fork has cost something already */
     if (!has_own_mode)
         choose_mode(h, c);
     choose_model(h, c);
