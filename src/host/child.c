@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "host/asks.h"
+#include "host/hub.h"
 #include "host/inside.h"
 #include "host/record.h"
 #include "host/session.h"
@@ -320,6 +321,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .workspace = c->workspace,
         .permit = c->permit,
         .sandbox = c->sandbox ? c->sandbox : h->sandbox,
+        .crew = hub_crew(h->hub),
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",

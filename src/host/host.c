@@ -28,6 +28,7 @@
 #include "host/event_log.h"
 #include "host/feed.h"
 #include "host/goals.h"
+#include "host/hub.h"
 #include "host/inside.h"
 #include "host/project.h"
 #include "host/reload.h"
@@ -166,7 +167,7 @@ static void host_make_reload(struct host *h)
         .frozen_arg = h,
     };
 
-    conf_on_change(h->conf, host_may_change, h);
+    conf_listen(h->conf, host_may_change, h);
     h->reload = reload_new(&spec);
     h->watch = watch_new(h->registry, h->workspace);
 }
@@ -216,7 +217,7 @@ static struct net *host_net(void *arg, struct err *err)
     struct host *h = arg;
 
     if (!h->net)
-        h->net = connect_net(h->conf, err);
+        h->net = hub_net(h->hub, h->conf, err);
     return h->net;
 }
 
@@ -252,10 +253,10 @@ int host_connect(struct host *h, struct err *err)
         return 0;
     if (!models_need_net(&h->models)) {
         if (for_hooks) /* which say themselves what is wrong with it */
-            h->net = connect_net(h->conf, /*err=*/NULL);
+            h->net = hub_net(h->hub, h->conf, /*err=*/NULL);
         return 0;
     }
-    h->net = connect_net(h->conf, err);
+    h->net = hub_net(h->hub, h->conf, err);
     return h->net ? 0 : -1;
 }
 
@@ -375,6 +376,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 {
     struct host *h = mem_zalloc(sizeof(*h));
 
+    h->own_hub = spec->hub ? NULL : hub_new();
+    h->hub = spec->hub ? spec->hub : h->own_hub;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -415,6 +418,10 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     }
     host_note_past(h);
     host_make_agent(h);
+    if (hub_add(h->hub, h, err) < 0) {
+        host_free(h);
+        return -1;
+    }
     *ret = h;
     return 0;
 }
@@ -423,6 +430,7 @@ void host_free(struct host *h)
 {
     if (!h)
         return;
+    hub_remove(h->hub, h);
     host_end_titling(h); /* it tells the agent what it has cost */
     if (h->goals)
         goal_close(goals_goal(h->goals));
@@ -435,7 +443,7 @@ void host_free(struct host *h)
      */
     if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
         background_kill_all(h->workspace);
-    conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
+    conf_unlisten(h->conf, host_may_change, h);
     goals_free(h->goals);
     runner_free(h->runner);
     reload_free(h->reload);
@@ -454,7 +462,6 @@ void host_free(struct host *h)
     workspace_unref(h->workspace);
     session_free(h->session);
     models_release(&h->models);
-    net_free(h->net);
     asks_free(h->asks);
     feed_unref(h->feed);
     event_unref(h->last_turn);
@@ -466,6 +473,7 @@ void host_free(struct host *h)
     buf_release(&h->system);
     buf_release(&h->context);
     gate_release(&h->gate);
+    hub_free(h->own_hub);
     mem_freep(&h);
 }
 
@@ -489,6 +497,11 @@ bool host_other_folder(const struct host *h, struct buf *ret)
         return false;
     buf_add(ret, buf_str(&facts->cwd));
     return true;
+}
+
+struct hub *host_hub(struct host *h)
+{
+    return h->hub;
 }
 
 const struct conf *host_conf(const struct host *h)

@@ -20,6 +20,7 @@
 #include "host/child.h"
 #include "host/event_log.h"
 #include "host/goals.h"
+#include "host/hub.h"
 #include "host/inside.h"
 #include "host/record.h"
 #include "host/reload.h"
@@ -122,6 +123,7 @@ void host_make_agent(struct host *h)
         .workspace = h->workspace,
         .permit = h->permit,
         .sandbox = h->sandbox,
+        .crew = hub_crew(h->hub),
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",

@@ -29,6 +29,7 @@ struct record;
 struct tool_entry;
 
 struct host {
+    struct hub *hub, *own_hub; /* the second: NULL, or the same */
     struct conf *conf;
     const struct args *args;
     struct cancel *cancel;
