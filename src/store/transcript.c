@@ -1,8 +1,8 @@
 /*
  * One file, appended to. The lock of the file (an OFD lock) keeps processes apart for the length of
- * one write; threads take turns (transcript_enter()). With SYNC_TURN one thread of the process waits
- * for the disk, so that neither the request nor the answer does; whoever frees the transcript waits
- * for the last sync.
+ * one write; threads take turns (transcript_enter()). With SYNC_TURN one thread of the process
+ * waits for the disk, so that neither the request nor the answer does; whoever frees the transcript
+ * waits for the last sync.
  */
 #include "store/transcript.h"
 
